@@ -1,0 +1,106 @@
+"""What an adapter is made of: surfaces, their verbs, and the programs that come out.
+
+An adapter is one module in `conformance.adapters`, named like its backend, with the same names in every file:
+
+PACKAGES   the modules whose versions stand in the results, the framework first
+SETUP      source text run once per worker: imports, array mode, 64-bit mode, one thread
+RESET      source text run after each case: default dtypes, seeds
+SURFACES   the surfaces, see Surface
+
+Importing an adapter never imports its framework.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from conformance.steps import Step
+
+FLOATS = frozenset({"float32", "float64"})
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """A step or case that a surface has no words for; with the reason, and the upstream request if there is one.
+
+    refused: the call that can be written but that the framework is known to refuse; questions ask about it.
+    """
+
+    reason: str
+    issue: str | None = None
+    refused: str | None = None
+
+
+Code = str | tuple[str, ...] | Unsupported
+"""What a verb answers: an expression in `x`, whole lines that end with `x` assigned, or why there is none."""
+
+Verb = Callable[[Step], Code]
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """The answer that a surface gives to a question, and the document that says so, with its sentence."""
+
+    answer: str
+    source: str = "undocumented"
+
+
+@dataclass(frozen=True)
+class Surface:
+    """One API of a backend that users call.
+
+    verbs: its own calls; a verb says Unsupported for parameters that its call does not take.
+    composed: several calls that users of the surface write for want of one.
+    around: calls of the framework's array library, for explicit padding and inside compositions only.
+    enter: how x, kernel and bias come in from channels-first NumPy, `{}` standing for the name; leave: how x goes out.
+    channels_last: whether data and kernels are laid out (n, *spatial, c) and (*window, in/groups, out).
+    dtypes: what the surface takes, for all verbs under "" and for single verbs under their names.
+    compositions: whether explicit padding and several calls may stand in for a missing one.
+    level: the highest level that the surface is run on.
+    """
+
+    name: str
+    verbs: Mapping[str, Verb]
+    composed: Mapping[str, Verb] = field(default_factory=dict)
+    around: Mapping[str, Verb] = field(default_factory=dict)
+    enter: Mapping[str, str] = field(default_factory=dict)
+    leave: str = "x"
+    channels_last: bool = False
+    dtypes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    declares: Mapping[str, Declaration] = field(default_factory=dict)
+    compositions: bool = True
+    level: str = "exhaustive"
+
+    def takes(self, verb: str, dtype: str) -> bool:
+        """Whether the verb works on arrays of the dtype."""
+        return dtype in self.dtypes.get(verb, self.dtypes.get("", FLOATS))
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One framework in one environment, as its adapter describes it."""
+
+    name: str
+    packages: tuple[str, ...]
+    setup: str
+    reset: str
+    surfaces: tuple[Surface, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """The source text that carries a case out: it defines `run`, NumPy arrays (n, c, *spatial) in, one out.
+
+    how: "native" (one call), "padded" (explicit padding first, then the call) or "composed" (several operators).
+    """
+
+    surface: str
+    how: str
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """64 bits of the text, as the results name it."""
+        return hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()

@@ -1,0 +1,1 @@
+"""One module a backend: the only place that speaks a framework's language. See conformance.adapter."""

@@ -1,0 +1,267 @@
+"""TensorFlow: channels last, kernels (*window, in/groups, out).
+
+What it changes: padding that the call cannot say, and the output-size rules `ceil` and `full`, go through explicit
+padding; padding that equals SAME is written so; Keras layers get the input's dtype, or they would return float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
+from conformance.code import all_axes, call, pairs_of, per_axis, softmax_pool, tuple_of, unless
+from conformance.steps import Step
+from reference import Windows
+
+PACKAGES = ("tensorflow", "keras", "numpy")
+SETUP = """\
+import numpy as np
+import tensorflow as tf
+
+tf.config.threading.set_intra_op_parallelism_threads(1)
+tf.config.threading.set_inter_op_parallelism_threads(1)
+"""
+RESET = """\
+tf.keras.backend.set_floatx("float32")
+tf.random.set_seed(0)
+"""
+SPATIAL = 3
+NO_DOUBLE = Unsupported("three-dimensional pooling has no float64 kernel on the CPU")
+ROUNDS_DOWN = Unsupported("the call rounds the output size down")
+HOLES_AND_STRIDE = Unsupported("strides and dilations above 1 are not taken together")
+
+
+def _same(step: Step) -> bool:
+    """Whether the padding is what SAME would choose."""
+    if step.stride is None or not step.padded:
+        return False
+    return step.padding == Windows.of(step.shape[2:], step.window, step.stride, "same_upper", step.dilation).pads
+
+
+def _named(step: Step) -> str | None:
+    """Return VALID or SAME, None where the padding is neither."""
+    return "VALID" if not step.padded else "SAME" if _same(step) else None
+
+
+def _explicit(step: Step) -> str:
+    return str([list(pair) for pair in all_axes(step.padding, channels_last=True)])
+
+
+def _unpoolable(step: Step) -> Unsupported | None:
+    if step.rank == SPATIAL and step.dtype == "float64":
+        return NO_DOUBLE
+    return ROUNDS_DOWN if step.parameters["rounding"] != "floor" else None
+
+
+def _counts_padding(step: Step) -> bool:
+    """Whether an average divides by more than its real cells, which SAME and VALID never do."""
+    return step.parameters["divisor"] is not None or (step.padded and step.parameters["count_include_pad"])
+
+
+def _dilated_pool(kind: str, step: Step) -> Code:
+    """`tf.nn.pool` is the only one with dilation."""
+    named = _named(step)
+    if step.stride != (1,) * step.rank:
+        return HOLES_AND_STRIDE
+    if named is None:
+        return Unsupported("padding is VALID or SAME")
+    window, dilations = tuple_of(step.window), tuple_of(step.dilation)
+    return call("tf.nn.pool", "x", window, f'"{kind}"', padding=f'"{named}"', dilations=dilations)
+
+
+def _max_pool(step: Step) -> Code:
+    refusal = _unpoolable(step)
+    if refusal or step.dilated:
+        return refusal or _dilated_pool("MAX", step)
+    if step.stride is None:
+        return Unsupported("the call needs strides")
+    named = _named(step)
+    function = f"tf.nn.max_pool{step.rank}d"
+    if named is None and step.rank == SPATIAL:
+        return Unsupported("three-dimensional pooling has no explicit padding")
+    padding = f'"{named}"' if named else _explicit(step)
+    text = call(function, "x", per_axis(step.window), per_axis(step.stride), padding)
+    if named is None and any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=True)):
+        return Unsupported("padding must be smaller than the window", refused=text)
+    return text
+
+
+def _avg_pool(step: Step) -> Code:
+    refusal, named = _unpoolable(step), _named(step)
+    if refusal or named is None or _counts_padding(step):
+        return refusal or Unsupported("average pooling never counts padding, and has VALID and SAME only")
+    if step.dilated:
+        return _dilated_pool("AVG", step) if named == "VALID" else Unsupported("dilated SAME is made of zeros, which count")
+    return call(f"tf.nn.avg_pool{step.rank}d", "x", per_axis(step.window), per_axis(step.stride), f'"{named}"')
+
+
+def _conv(step: Step) -> Code:
+    named = _named(step)
+    if named is None and step.rank != 2:  # noqa: PLR2004 - images
+        return Unsupported("explicit padding exists for two-dimensional convolutions only")
+    if step.rank == SPATIAL and step.parameters["groups"] != 1:
+        return Unsupported("three-dimensional convolutions have no groups on the CPU")
+    padding = f'"{named}"' if named else _explicit(step)
+    return call(f"tf.nn.conv{step.rank}d", "x", "kernel", _steps(step), padding, dilations=_dilations(step))
+
+
+def _steps(step: Step) -> str | None:
+    """Three-dimensional convolutions want a stride for every axis of the array."""
+    return per_axis(step.stride) if step.rank != SPATIAL else tuple_of([1, *(step.stride or ()), 1])
+
+
+def _dilations(step: Step) -> str | None:
+    if not step.dilated:
+        return None
+    return per_axis(step.dilation) if step.rank != SPATIAL else tuple_of([1, *step.dilation, 1])
+
+
+def _native_conv(step: Step) -> Code:
+    return Unsupported("tf.nn convolutions have no bias") if step.bias else _conv(step)
+
+
+def _biased_conv(step: Step) -> Code:
+    text = _conv(step)
+    return f"tf.nn.bias_add({text}, bias)" if step.bias and isinstance(text, str) else text
+
+
+def _pad(step: Step) -> Code:
+    if any(min(pair) < 0 for pair in step.padding):
+        return Unsupported("tf.pad cannot crop")
+    value = unless(0, step.parameters["value"])
+    return call("tf.pad", "x", pairs_of(all_axes(step.padding, channels_last=True)), constant_values=value)
+
+
+def _layer(name: str, step: Step, *arguments: str | None, **keywords: str | None) -> str:
+    return call(f"tf.keras.layers.{name}{step.rank}D", *arguments, **keywords, dtype="x.dtype") + "(x)"
+
+
+def _layer_pool(name: str, step: Step) -> Code:
+    refusal, named = _unpoolable(step), _named(step)
+    if refusal or step.dilated or named is None:
+        return refusal or Unsupported("pooling layers have no dilation, and padding is valid or same")
+    if name == "AveragePooling" and _counts_padding(step):
+        return Unsupported("average pooling layers never count padding")
+    stride = per_axis(step.stride) if step.stride != step.window else None
+    return _layer(name, step, per_axis(step.window), strides=stride, padding=unless("VALID", named, '"same"'))
+
+
+def _layer_conv(step: Step) -> Code:
+    named, ones = _named(step), (1,) * step.rank
+    if named is None:
+        return Unsupported("the padding of layers is valid or same")
+    if step.dilated and step.stride != ones:
+        return HOLES_AND_STRIDE
+    groups = unless(1, step.parameters["groups"])
+    if groups and step.rank == SPATIAL:
+        return Unsupported("three-dimensional convolutions have no groups on the CPU")
+    layer = call(
+        f"tf.keras.layers.Conv{step.rank}D",
+        str(step.kernel[0]),
+        per_axis(step.window),
+        strides=per_axis(step.stride) if step.stride != ones else None,
+        padding=unless("VALID", named, '"same"'),
+        dilation_rate=per_axis(step.dilation) if step.dilated else None,
+        groups=groups,
+        use_bias=None if step.bias else "False",
+        dtype="x.dtype",
+    )
+    weights = "[kernel, bias]" if step.bias else "[kernel]"
+    return (f"conv = {layer}", "conv.build(x.shape)", f"conv.set_weights({weights})", "x = conv(x)")
+
+
+def _layer_pad(step: Step) -> Code:
+    if step.parameters["value"] != 0 or any(min(pair) < 0 for pair in step.padding):
+        return Unsupported("padding layers write zeros and cannot crop")
+    return _layer("ZeroPadding", step, str(step.padding[0]) if step.rank == 1 else pairs_of(step.padding))
+
+
+BOOK_PADDED = {
+    ((3, 3), (2, 2), ((1, 1), (1, 1))): ((1, 0), (1, 0)),
+    ((3, 3), (2, 2), ((1, 0), (1, 0))): ((1, 0), (1, 0)),
+    ((2, 3), (2, 3), ((0, 0), (1, 1))): ((0, 0), (1, 1)),
+}
+
+
+def _book_pool(reduce: str, step: Step) -> Code:
+    """The book's own loop over the positions of a plane, and the zero padding that its tab writes on 4 x 4."""
+    pads = BOOK_PADDED.get((step.window, step.stride or (), step.padding))
+    if step.verb == "max_pool" and step.shape[2:] == (4, 4) and pads and not step.dilated:
+        padding = pairs_of(all_axes(pads, channels_last=True))
+        pool = call("tf.keras.layers.MaxPool2D", per_axis(step.window), per_axis(step.stride), dtype="x.dtype")
+        return (f"x = tf.pad(x, {padding})", f"x = {pool}(x)")
+    if step.rank != 2 or step.stride != (1, 1) or step.padded or step.dilated:  # noqa: PLR2004 - the book's planes
+        return Unsupported("the book's loops walk over planes with stride 1 and without padding")
+    if step.parameters.get("divisor") is not None:
+        return Unsupported("the book's loops divide by the number of cells")
+    (height, width), (n, c, rows, columns) = step.window, step.output
+    return (
+        f"y = tf.Variable(tf.zeros({(n, rows, columns, c)}, x.dtype))",
+        f"for n, i, j, c in np.ndindex({(n, rows, columns, c)}):",
+        f"    y[n, i, j, c].assign(tf.reduce_{reduce}(x[n, i:i + {height}, j:j + {width}, c]))",
+        "x = y",
+    )
+
+
+SOFTMAX: Verb = partial(
+    softmax_pool,
+    pad=_pad,
+    stack="tf.stack",
+    softmax="tf.nn.softmax({}, axis=0)",
+    total="tf.reduce_sum({}, axis=0)",
+    channels_last=True,
+)
+SELECTED = frozenset({"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8"})
+DECLARES = {
+    "max_pool/padding-equal-to-window": Declaration("rejected"),
+    "max_pool/window-larger-than-input": Declaration("rejected"),
+}
+_surface: Callable[..., Surface] = partial(
+    Surface,
+    enter={
+        "x": "tf.constant(np.moveaxis({}, 1, -1))",
+        "kernel": "tf.constant(np.moveaxis({}, (0, 1), (-1, -2)))",
+        "bias": "tf.constant({})",
+    },
+    leave="np.moveaxis(x.numpy(), -1, 1)",
+    channels_last=True,
+    dtypes={"max_pool": SELECTED, "pad": SELECTED},
+)
+
+SURFACES = (
+    _surface(
+        "tf.nn",
+        {
+            "max_pool": _max_pool,
+            "avg_pool": _avg_pool,
+            "conv": _native_conv,
+            "pad": _pad,
+            "relu": lambda _step: "tf.nn.relu(x)",
+        },
+        composed={"conv": _biased_conv, "softmax_pool": SOFTMAX},
+        declares=DECLARES,
+    ),
+    _surface(
+        "tf.keras.layers",
+        {
+            "max_pool": partial(_layer_pool, "MaxPool"),
+            "avg_pool": partial(_layer_pool, "AveragePooling"),
+            "conv": _layer_conv,
+            "pad": _layer_pad,
+            "relu": lambda _step: "tf.keras.layers.ReLU(dtype=x.dtype)(x)",
+        },
+        composed={"softmax_pool": SOFTMAX},
+        around={"pad": lambda step: _layer_pad(step) if step.parameters["value"] == 0 else _pad(step)},
+        declares={
+            "max_pool/stride-when-none-is-given": Declaration("window"),
+            "max_pool/window-larger-than-input": Declaration("rejected"),
+        },
+    ),
+    _surface(
+        "tf.book",
+        {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},
+        compositions=False,
+        level="smoke",
+    ),
+)

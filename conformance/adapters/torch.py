@@ -1,0 +1,197 @@
+"""PyTorch: channels first, like the suite.
+
+What it changes: asymmetric padding, padding of more than half a window and the output-size rule `full` go through
+explicit padding; averages with holes are convolutions; layers with weights get the case's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
+from conformance.code import call, number, per_axis, softmax_pool, tuple_of, unless
+from conformance.steps import Step
+
+PACKAGES = ("torch", "numpy")
+SETUP = """\
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+torch.set_num_threads(1)
+torch.set_grad_enabled(False)
+"""
+RESET = """\
+torch.set_default_dtype(torch.float32)
+torch.manual_seed(0)
+"""
+LAYERS = {"max_pool": "MaxPool", "avg_pool": "AvgPool"}
+Spelling = Callable[..., str]
+
+
+def _functional(verb: str, step: Step, *arguments: str | None, **keywords: str | None) -> str:
+    return call(f"F.{verb}{step.rank}d", "x", *arguments, **keywords)
+
+
+def _layer(verb: str, step: Step, *arguments: str | None, **keywords: str | None) -> str:
+    return call(f"nn.{LAYERS[verb]}{step.rank}d", *arguments, **keywords) + "(x)"
+
+
+def _pool(spell: Spelling, step: Step, **keywords: str | None) -> Code:
+    """Return the call, or why the padding cannot be said: it is symmetric, and at most half a window."""
+    rounding = step.parameters["rounding"]
+    if rounding == "full":
+        return Unsupported("ceil_mode drops a last window that would start in the padding")
+    if step.symmetric is None:
+        return Unsupported("the padding before and after an axis is one number")
+    text = spell(
+        step.verb,
+        step,
+        per_axis(step.window),
+        stride=per_axis(step.stride) if step.stride != step.window else None,
+        padding=per_axis(step.symmetric) if step.padded else None,
+        ceil_mode=unless("floor", rounding, "True"),
+        **keywords,
+    )
+    reach = [dilation * (window - 1) + 1 for window, dilation in zip(step.window, step.dilation, strict=True)]
+    if any(pad > extent // 2 for pad, extent in zip(step.symmetric, reach, strict=True)):
+        return Unsupported("padding may be at most half of the window", refused=text)
+    return text
+
+
+def _max_pool(spell: Spelling, step: Step) -> Code:
+    return _pool(spell, step, dilation=per_axis(step.dilation) if step.dilated else None)
+
+
+def _avg_pool(spell: Spelling, step: Step) -> Code:
+    divisor = step.parameters["divisor"]
+    if step.dilated:
+        return Unsupported("average pooling has no dilation")
+    if divisor is not None and step.rank == 1:
+        return Unsupported("one-dimensional average pooling has no divisor")
+    # Without padding both rules count the same cells; the default, which counts padding, then need not be named.
+    include = None if not step.padded or step.parameters["count_include_pad"] else "False"
+    return _pool(spell, step, count_include_pad=include, divisor_override=unless(None, divisor))
+
+
+def _conv_keywords(step: Step) -> dict[str, str | None]:
+    ones, zeros = (1,) * step.rank, (0,) * step.rank
+    return {
+        "stride": per_axis(step.stride) if step.stride != ones else None,
+        "padding": per_axis(step.symmetric) if step.symmetric != zeros else None,
+        "dilation": per_axis(step.dilation) if step.dilated else None,
+        "groups": unless(1, step.parameters["groups"]),
+    }
+
+
+ASYMMETRIC = Unsupported("the padding before and after an axis is one number")
+
+
+def _functional_conv(step: Step) -> Code:
+    if step.symmetric is None:
+        return ASYMMETRIC
+    return call(f"F.conv{step.rank}d", "x", "kernel", "bias" if step.bias else None, **_conv_keywords(step))
+
+
+def _layer_conv(step: Step) -> Code:
+    if step.symmetric is None:
+        return ASYMMETRIC
+    channels = (str(step.shape[1]), str(step.kernel[0]), per_axis(step.window))
+    extra = {"bias": None if step.bias else "False", "dtype": "x.dtype"}
+    lines = [f"conv = {call(f'nn.Conv{step.rank}d', *channels, **_conv_keywords(step), **extra)}"]
+    lines += ["conv.weight = nn.Parameter(kernel)"] + ["conv.bias = nn.Parameter(bias)"] * step.bias
+    return (*lines, "x = conv(x)")
+
+
+def _ends(step: Step) -> str:
+    """Return the pads as PyTorch counts them: the last axis first."""
+    return tuple_of([end for pair in reversed(step.padding) for end in pair])
+
+
+def _functional_pad(step: Step) -> Code:
+    return call("F.pad", "x", _ends(step), value=unless(0, step.parameters["value"]))
+
+
+def _layer_pad(step: Step) -> Code:
+    if step.rank > 3:  # noqa: PLR2004 - the layers end with three axes
+        return Unsupported("padding layers have one to three axes")
+    return call(f"nn.ConstantPad{step.rank}d", _ends(step), number(step.parameters["value"])) + "(x)"
+
+
+def _book_pool(reduce: str, step: Step) -> Code:
+    """The book's own loop over the positions of a plane, and the one padded call that its tab shows."""
+    walk = (step.window, step.stride, step.padding)
+    if step.verb == "max_pool" and step.shape[2:] == (4, 4) and walk in BOOK_PADDED and not step.dilated:
+        return _max_pool(_layer, step)
+    if step.rank != 2 or step.stride != (1, 1) or step.padded or step.dilated:  # noqa: PLR2004 - the book's planes
+        return Unsupported("the book's loops walk over planes with stride 1 and without padding")
+    if step.parameters.get("divisor") is not None:
+        return Unsupported("the book's loops divide by the number of cells")
+    height, width = step.window
+    return (
+        f"y = torch.zeros({tuple_of(step.output)}, dtype=x.dtype)",
+        "for plane, out in zip(x.flatten(0, 1), y.flatten(0, 1)):",
+        "    for i in range(out.shape[0]):",
+        "        for j in range(out.shape[1]):",
+        f"            out[i, j] = plane[i:i + {height}, j:j + {width}].{reduce}()",
+        "x = y",
+    )
+
+
+BOOK_PADDED = (
+    ((3, 3), (2, 2), ((1, 1), (1, 1))),
+    ((2, 3), (2, 3), ((0, 0), (1, 1))),
+    ((2, 3), (2, 3), ((1, 1), (1, 1))),
+)
+SOFTMAX: Verb = partial(softmax_pool, pad=_functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
+INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "float32", "float64"})
+DTYPES = {"max_pool": INTEGERS, "pad": INTEGERS}
+ENTER = {name: "torch.from_numpy({})" for name in ("x", "kernel", "bias")}
+DOCUMENTS = "https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxPool2d.html: "
+DECLARES = {
+    "max_pool/padding-equal-to-window": Declaration("rejected"),
+    "max_pool/window-larger-than-input": Declaration("rejected"),
+    "max_pool/stride-when-none-is-given": Declaration("window"),
+}
+
+
+def _verbs(spell: Spelling, conv: Verb, pad: Verb, relu: str) -> Mapping[str, Verb]:
+    return {
+        "max_pool": partial(_max_pool, spell),
+        "avg_pool": partial(_avg_pool, spell),
+        "conv": conv,
+        "pad": pad,
+        "relu": lambda _step: relu,
+    }
+
+
+SURFACES = (
+    Surface(
+        "torch.nn",
+        _verbs(_layer, _layer_conv, _layer_pad, "nn.ReLU()(x)"),
+        composed={"softmax_pool": SOFTMAX},
+        enter=ENTER,
+        leave="x.numpy()",
+        dtypes=DTYPES,
+        declares=DECLARES,
+    ),
+    Surface(
+        "torch.nn.functional",
+        _verbs(_functional, _functional_conv, _functional_pad, "F.relu(x)"),
+        composed={"softmax_pool": SOFTMAX},
+        enter=ENTER,
+        leave="x.numpy()",
+        dtypes=DTYPES,
+        declares=DECLARES,
+    ),
+    Surface(
+        "torch.book",
+        {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},
+        enter=ENTER,
+        leave="x.numpy()",
+        compositions=False,
+        level="smoke",
+    ),
+)

@@ -1,0 +1,100 @@
+"""The words of the catalogue as types: a case, what must happen, a question and its answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from conformance.values import ArraySpec
+
+Reading = tuple[tuple[int, ...], tuple[int | Decimal, ...]]
+"""A printed output: its shape and its numbers in row-major order, decimals with the places that were printed."""
+
+LEVELS = ("smoke", "standard", "exhaustive")
+
+
+@dataclass(frozen=True)
+class Value:
+    """The backend returns the reference's result; every printed reading must hold for both.
+
+    inexact: why a printed number is not the correctly rounded one, where that is so.
+    """
+
+    readings: tuple[Reading, ...] = ()
+    inexact: str = ""
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """The backend refuses; `predicate` names the fault (see conformance.predicates)."""
+
+    predicate: str
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers to a question: for each name, parameters that differ from the case's, an array, or a refusal."""
+
+    named: Mapping[str, Mapping[str, Any] | ArraySpec | Rejected]
+
+
+@dataclass(frozen=True)
+class Following:
+    """A further operator that reads the output of the one before."""
+
+    operator: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One operator, one set of parameters, inputs, and what must happen; known by its id.
+
+    parameters: expanded, every one explicit, but for those that a question leaves out (`omitted`).
+    via: the composition that every surface must write instead of the operator.
+    then: operators that follow, each reading what the one before returned.
+    """
+
+    id: str
+    operator: str
+    inputs: Mapping[str, ArraySpec]
+    parameters: Mapping[str, Any]
+    expect: Value | Rejected | Answers = Value()
+    via: tuple[str, ...] = ()
+    then: tuple[Following, ...] = ()
+    omitted: tuple[str, ...] = ()
+    level: str = "smoke"
+    about: str = ""
+    source: str = ""
+    place: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of x, (n, c, *spatial)."""
+        return self.inputs["x"].shape
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of x."""
+        return self.inputs["x"].dtype
+
+    @property
+    def question(self) -> str | None:
+        """The id of the question that the case puts, if it puts one."""
+        return self.id if isinstance(self.expect, Answers) else None
+
+    def canonical(self) -> str:
+        """Return all that gives the case its meaning, as text that equal cases share."""
+        meaning = [self.id, self.operator, self.inputs, self.parameters, self.expect, self.via, self.then, self.omitted]
+        return json.dumps(meaning, default=_plain, sort_keys=True)
+
+
+def _plain(thing: Any) -> Any:
+    if isinstance(thing, Decimal):
+        return str(thing)
+    if isinstance(thing, Mapping):
+        return dict(thing)
+    return [type(thing).__name__, vars(thing)]

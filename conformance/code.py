@@ -1,0 +1,140 @@
+"""Source text for programs: numbers, tuples, calls and slices, out of validated values only."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from conformance.steps import Pairs, Step
+from conformance.values import Array
+
+INDENT = "    "
+LINE = 100
+
+
+def number(value: float) -> str:
+    """Return a number as Python text; infinities and NaN through NumPy."""
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    value = float(value)
+    if math.isnan(value):
+        return "np.nan"
+    if math.isinf(value):
+        return "np.inf" if value > 0 else "-np.inf"
+    return repr(value)
+
+
+def per_axis(values: Sequence[int] | None) -> str | None:
+    """Return one number where all axes agree, else a tuple; None stays None."""
+    if values is None:
+        return None
+    return number(values[0]) if len(set(values)) == 1 else tuple_of(values)
+
+
+def tuple_of(values: Sequence[int]) -> str:
+    """Return a tuple of numbers as text."""
+    return str(tuple(int(value) for value in values))
+
+
+def pairs_of(pairs: Sequence[Sequence[int]]) -> str:
+    """Return a tuple of pairs as text."""
+    return str(tuple((int(before), int(after)) for before, after in pairs))
+
+
+def call(function: str, *arguments: str | None, **keywords: str | None) -> str:
+    """Return a call as text, leaving out every argument that is None."""
+    words = [argument for argument in arguments if argument is not None]
+    words += [f"{name}={value}" for name, value in keywords.items() if value is not None]
+    return f"{function}({', '.join(words)})"
+
+
+def unless(default: Any, value: Any, text: str | None = None) -> str | None:
+    """Return the value as text, or None where it is the default of the call and need not be written."""
+    if value is None or value == default:
+        return None
+    return text if text is not None else number(value) if isinstance(value, (int, float)) else repr(value)
+
+
+def array_text(array: Array) -> str:
+    """Return a NumPy expression that makes the array."""
+    dtype = f"np.{array.dtype.name}"
+    first = array.flat[0] if array.size else 0
+    if array.size and (array == first).all():
+        return f"np.full({tuple_of(array.shape)}, {number(first)}, {dtype})"
+    return f"np.array({_nested(array)}, {dtype}).reshape{tuple_of(array.shape)}"
+
+
+def _nested(array: Array) -> str:
+    """One row a line for the first axis, so that a kernel stays readable."""
+    rows = ["[" + ", ".join(map(_short, row)) + "]" for row in array.reshape(array.shape[0], -1)]
+    one_line = "[" + ", ".join(rows) + "]"
+    if len(one_line) <= LINE:
+        return one_line
+    return "[\n" + "".join(f"{INDENT * 2}{row},\n" for row in rows) + f"{INDENT}]"
+
+
+def _short(value: Any) -> str:
+    whole = np.isfinite(value) and value == int(value) and abs(value) < 2**53  # noqa: PLR2004 - float64's whole numbers
+    return str(int(value)) if whole else number(value)
+
+
+def slices(bounds: Sequence[str], *, channels_last: bool) -> str:
+    """Return an index that slices every spatial axis, `bounds` being one `start:stop:step` text an axis."""
+    return f"[:, {', '.join(bounds)}, :]" if channels_last else f"[:, :, {', '.join(bounds)}]"
+
+
+def crop(step: Step, *, channels_last: bool) -> str:
+    """Return the slicing that takes away what the negative pads of the step say."""
+    bounds = [f"{max(-before, 0) or ''}:{min(after, 0) or ''}" for before, after in step.padding]
+    return "x" + slices(bounds, channels_last=channels_last)
+
+
+def all_axes(pairs: Pairs, *, channels_last: bool) -> list[tuple[int, int]]:
+    """Return pairs for all axes of an array: none for batch and channels."""
+    return [(0, 0), *pairs, (0, 0)] if channels_last else [(0, 0), (0, 0), *pairs]
+
+
+def softmax_pool(
+    step: Step, *, pad: Callable[[Step], Any], stack: str, softmax: str, total: str = "({}).sum(0)", channels_last: bool = False
+) -> tuple[str, ...]:
+    """Return lines that weigh the cells of each window by their softmax: the window's cells stacked, cell by cell.
+
+    Padding takes no part: it is -inf for the weights and 0 for the values. pad: the surface's verb.
+    """
+    walk = step.walk
+    ends = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
+    names = "ijklmn"[: step.rank]
+    bounds = [
+        f"{name}:{name} + {(count - 1) * stride + 1}:{stride}"
+        for name, count, stride in zip(names, walk.output, walk.stride, strict=True)
+    ]
+    ranges = [
+        f"for {name} in range(0, {window * dilation}, {dilation})"
+        for name, window, dilation in zip(names, walk.window, walk.dilation, strict=True)
+    ]
+    cells = f"{slices(bounds, channels_last=channels_last)} {' '.join(ranges)}"
+    if not any(any(pair) for pair in ends):
+        return (f"windows = {stack}([x{cells}])", f"x = {total.format('windows * ' + softmax.format('windows'))}")
+    explicit = {"mode": "constant", "pads": ends}
+    low = pad(Step("pad", step.shape, step.dtype, {**explicit, "value": -math.inf}))
+    zero = pad(Step("pad", step.shape, step.dtype, {**explicit, "value": 0}))
+    return (
+        f"weights, values = {low}, {zero}",
+        f"weights = {softmax.format(f'{stack}([weights{cells}])')}",
+        f"x = {total.format(f'{stack}([values{cells}]) * weights')}",
+    )
+
+
+def needed_imports(setup: str, text: str) -> list[str]:
+    """Return the import lines of a setup whose names the text uses."""
+    used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    lines = []
+    for node in ast.parse(setup).body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            bound = {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+            lines += [ast.unparse(node)] if bound & used else []
+    return lines

@@ -1,0 +1,136 @@
+"""What must happen in a case, from the reference: the exact result, a refusal, or one for each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from conformance.cases import Answers, Case, Reading, Rejected
+from conformance.errors import CatalogueError
+from conformance.predicates import PREDICATES
+from conformance.steps import plan
+from conformance.values import Array, ArraySpec, array_digest
+from reference import OPERATORS, Exact, NoBound
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing that may happen: an exact result with its bound, or a refusal (`exact` is None)."""
+
+    exact: Exact | None = None
+    bound: Array | None = None
+    readings: tuple[Reading, ...] = ()
+    rejected: str = ""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The inputs of a case and what must happen: one target, or for a question one for each answer."""
+
+    inputs: Mapping[str, Array]
+    target: Target | None
+    answers: Mapping[str, Target] = field(default_factory=dict)
+    digest: str = ""
+
+    @property
+    def targets(self) -> list[Target]:
+        """All that may happen."""
+        return [self.target] if self.target else list(self.answers.values())
+
+
+def expected(case: Case) -> Expected:
+    """Ask the reference. Raises CatalogueError where the case contradicts itself or its pinned numbers."""
+    inputs = {name: spec.make() for name, spec in case.inputs.items()}
+    try:
+        if isinstance(case.expect, Answers):
+            target, answers = None, {name: _answer(case, inputs, answer) for name, answer in case.expect.named.items()}
+        else:
+            target, answers = _target(case, inputs), {}
+    except (ValueError, TypeError) as error:
+        raise CatalogueError(f"{case.place}: case {case.id}: {error}") from None
+    results = [item.exact.value for item in ([target] if target else answers.values()) if item.exact is not None]
+    return Expected(inputs, target, answers, array_digest(*inputs.values(), *results))
+
+
+def _target(case: Case, inputs: Mapping[str, Array]) -> Target:
+    if isinstance(case.expect, Rejected):
+        return _refusal(case, inputs, case.expect.predicate)
+    exact = OPERATORS[case.operator](*inputs.values(), **case.parameters)
+    for step in plan(case)[-len(case.then) :] if case.then else ():
+        if not _is_exact(exact):
+            raise ValueError(f"{step.verb} follows a result that is rounded; only exact ones may be read on")
+        exact = OPERATORS[step.verb](exact.value, **step.parameters)
+    target = _with_bound(exact, case.expect.readings if not isinstance(case.expect, Answers) else ())
+    for reading in target.readings:
+        fault = misread(reading, exact.value, target.bound)
+        if fault:
+            raise ValueError(f"key 'expect': {fault}")
+    return target
+
+
+def _is_exact(exact: Exact) -> bool:
+    return exact.high is None or bool((exact.low == 0).all() and (exact.value.astype(np.float64) == exact.high).all())
+
+
+def _with_bound(exact: Exact, readings: tuple[Reading, ...] = ()) -> Target:
+    try:
+        return Target(exact, exact.bound(), readings)
+    except NoBound as error:
+        raise ValueError(str(error)) from None
+
+
+def _refusal(case: Case, inputs: Mapping[str, Array], predicate: str) -> Target:
+    if predicate not in PREDICATES:
+        raise ValueError(f"key 'expect.rejected': unknown fault {predicate!r}, known are {', '.join(sorted(PREDICATES))}")
+    if not PREDICATES[predicate](case):
+        raise ValueError(f"key 'expect.rejected': the case does not have the fault {predicate}")
+    try:
+        OPERATORS[case.operator](*inputs.values(), **case.parameters)
+    except ValueError:
+        return Target(rejected=predicate)
+    raise ValueError(f"key 'expect.rejected': the reference accepts the case in spite of {predicate}")
+
+
+def _answer(case: Case, inputs: Mapping[str, Array], answer: Mapping[str, Any] | ArraySpec | Rejected) -> Target:
+    if isinstance(answer, Rejected):
+        return Target(rejected=answer.predicate)
+    if isinstance(answer, ArraySpec):
+        value = answer.make()
+        zeros = np.zeros(value.shape)
+        exact = Exact(value, None, None, zeros.astype(np.int64), zeros, 0.0, exact=True)
+    else:
+        exact = OPERATORS[case.operator](*inputs.values(), **{**case.parameters, **answer})
+    return _with_bound(exact)
+
+
+def misread(reading: Reading, value: Array, bound: Array | None) -> str | None:
+    """Return where a printed reading does not hold for a result, None where it holds everywhere.
+
+    It holds if |value − printed| is at most half a unit of its last printed place and the error bound; a printed
+    whole number is exact. Extents of 1 do not count, as prints leave them out.
+    """
+    shape, numbers = reading
+    if _squeezed(shape) != _squeezed(value.shape):
+        return f"the printed output has shape {list(shape)}, the result {list(value.shape)}"
+    bounds = np.zeros(value.size) if bound is None else bound.ravel()
+    for position, (printed, got, allowed) in enumerate(zip(numbers, value.ravel().tolist(), bounds, strict=True)):
+        if not _reads(printed, got, float(allowed)):
+            index = [int(part) for part in np.unravel_index(position, value.shape)]
+            return f"printed {printed} at {index}, the result is {got!r}"
+    return None
+
+
+def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(extent for extent in shape if extent != 1)
+
+
+def _reads(printed: int | Decimal, got: float, bound: float) -> bool:
+    decimal = Decimal(printed)
+    if not decimal.is_finite() or got != got or abs(got) == float("inf"):  # noqa: PLR0124 - NaN
+        return float(decimal) == got or (decimal.is_nan() and got != got)  # noqa: PLR0124 - NaN
+    half = Decimal(0) if isinstance(printed, int) else Decimal(5).scaleb(int(decimal.as_tuple().exponent) - 1)
+    return abs(Decimal(got) - decimal) <= half + Decimal(bound)

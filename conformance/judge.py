@@ -1,0 +1,116 @@
+"""The judgement of an outcome: agree or differ, in which way, by how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conformance.expected import Expected, Target, misread
+from conformance.values import Array
+from reference import Exact
+
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a backend did with a program.
+
+    kind: `returned`, `rejected` (it raised), `unsupported`, `crashed` or `timed_out`;
+    arrays: what it returned; message: the exception, the signal, the limit or the reason.
+    """
+
+    kind: str
+    arrays: tuple[Array, ...] = ()
+    message: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The element that is furthest off, in units of its bound."""
+
+    index: tuple[int, ...]
+    expected: Any
+    got: Any
+    absolute: float
+    ulp: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`agree` or `differ` (None where there was nothing to judge), the kind of a difference, and its size.
+
+    budget_used: largest error / bound; infinite for an error where the bound is 0.
+    """
+
+    verdict: str | None
+    kind: str | None = None
+    budget_used: float | None = None
+    worst: Worst | None = None
+    message: str = ""
+
+
+def judge(outcome: Outcome, target: Target) -> Verdict:
+    """Hold an outcome against what must happen."""
+    if outcome.kind not in {"returned", "rejected"}:
+        return Verdict(None)
+    if target.exact is None:
+        agrees = outcome.kind == "rejected"
+        return Verdict("agree") if agrees else Verdict("differ", "accepted", message=f"accepted in spite of {target.rejected}")
+    if outcome.kind == "rejected":
+        return Verdict("differ", "rejected")
+    if len(outcome.arrays) != 1:
+        return Verdict("differ", "shape", message=outcome.message or f"returned {len(outcome.arrays)} arrays, not one")
+    return _compare(outcome.arrays[0], target.exact, target)
+
+
+def answered(outcome: Outcome, expected: Expected) -> str | None:
+    """Return the name of the answer that an outcome gives to a question, "other" for none of them."""
+    if outcome.kind not in {"returned", "rejected"}:
+        return None
+    agreeing = (name for name, target in expected.answers.items() if judge(outcome, target).verdict == "agree")
+    return next(agreeing, "other")
+
+
+def _compare(got: Array, exact: Exact, target: Target) -> Verdict:
+    wanted = exact.value
+    if got.shape != wanted.shape:
+        return Verdict("differ", "shape", message=f"returned shape {list(got.shape)}, not {list(wanted.shape)}")
+    dtype = f"returned dtype {got.dtype.name}, not {wanted.dtype.name}" if got.dtype != wanted.dtype else ""
+    got = got.astype(wanted.dtype)
+    used = _budget(got, exact, target.bound)
+    largest = float(used.max(initial=0.0))
+    if largest > 1:
+        worst = _worst(got, exact, used)
+        special = not (np.isfinite(float(worst.expected)) and np.isfinite(float(worst.got)))
+        return Verdict("differ", "special" if special else "value", largest, worst, dtype)
+    if dtype:
+        return Verdict("differ", "dtype", largest, message=f"{dtype}; rounded to it the values agree")
+    for reading in target.readings:
+        fault = misread(reading, got, target.bound)
+        if fault:
+            return Verdict("differ", "pinned", largest, message=fault)
+    return Verdict("agree", budget_used=largest)
+
+
+def _budget(got: Array, exact: Exact, bound: Array | None) -> Array:
+    """Return error / bound of every element: 0 where there is no error, infinite where none is allowed."""
+    if exact.exact and got.dtype.kind in "iub":
+        return np.where(got == exact.value, 0.0, np.inf)
+    error = exact.distance(got)
+    limit = np.zeros(error.shape) if bound is None else bound
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(error == 0, 0.0, error / limit)
+
+
+def _worst(got: Array, exact: Exact, used: Array) -> Worst:
+    index = np.unravel_index(int(np.argmax(used)), used.shape)
+    position = tuple(int(part) for part in index)
+    wanted, value = exact.value[index], got[index]
+    absolute = abs(float(value) - float(wanted))
+    spacing = 1.0 if wanted.dtype.kind in "iub" else float(np.spacing(np.abs(wanted)))
+    return Worst(position, wanted.item(), value.item(), absolute, absolute / spacing)
+
+

@@ -1,0 +1,267 @@
+"""The run: translate, execute, judge, write; a case costs what it costs, whatever the backend does with it."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from conformance import __version__
+from conformance.adapter import Backend, Declaration, Program, Surface, Unsupported
+from conformance.cases import LEVELS, Case
+from conformance.catalogue import Catalogue
+from conformance.client import CASE_LIMIT, Job, Worker, WorkerFailed
+from conformance.cost import cost
+from conformance.errors import IncompleteRun
+from conformance.expected import Expected, expected
+from conformance.judge import Outcome, Verdict, answered, judge
+from conformance.ledger import Entry, Ledger
+from conformance.results import ResultsFile, array_record
+from conformance.translate import translate
+from conformance.values import array_digest
+
+RED = frozenset({"fail", "stale", "crashed", "timed_out", "flaky"})
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to run: filters as the user gave them, and the level."""
+
+    level: str = "smoke"
+    surfaces: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A case on a surface, with its program or the reason why there is none."""
+
+    case: Case
+    surface: Surface
+    program: Program | Unsupported
+
+
+class Run:
+    """One backend's run over the selected cases of a catalogue, into one results file.
+
+    python: the interpreter that holds the framework; limit: seconds for one case.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        catalogue: Catalogue,
+        ledger: Ledger,
+        selection: Selection = Selection(),  # noqa: B008 - frozen
+        *,
+        python: str,
+        limit: float = CASE_LIMIT,
+    ) -> None:
+        self.backend = backend
+        self.catalogue = catalogue
+        self.ledger = ledger
+        self.selection = selection
+        self.cases = catalogue.select(selection.level, selection.operators, selection.globs)
+        self.surfaces = [s for s in backend.surfaces if not selection.surfaces or s.name in selection.surfaces]
+        self.worker = Worker(backend, python, limit)
+        self.expected = lru_cache(maxsize=64)(expected)
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield every selected case on every surface of its level, case by case."""
+        for case in self.cases:
+            for surface in self.surfaces:
+                if LEVELS.index(case.level) <= LEVELS.index(surface.level):
+                    yield Task(case, surface, translate(case, surface))
+
+    def execute(self, path: Path, *, resume: bool = False, progress: Progress = lambda _done, _total: None) -> ResultsFile:
+        """Run everything into the file. Raises IncompleteRun if the backend cannot be started or nothing could run."""
+        start = time.monotonic()
+        tasks = list(self.tasks())
+        if not any(isinstance(task.program, Program) for task in tasks):
+            raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
+        try:
+            self.worker.start()
+        except WorkerFailed as error:
+            raise IncompleteRun(f"backend {self.backend.name}: {error}") from None
+        with ResultsFile(path) as file:
+            try:
+                file.open(self._header(), resume=resume)
+                if not file.complete:
+                    self._carry_out(tasks, file, progress)
+                    file.finish(time.monotonic() - start)
+            except WorkerFailed as error:
+                raise IncompleteRun(f"backend {self.backend.name}: lost its worker for good: {error}") from None
+            finally:
+                self.worker.stop()
+        return file
+
+    def _carry_out(self, tasks: Sequence[Task], file: ResultsFile, progress: Progress) -> None:
+        left = [task for task in tasks if (task.case.id, task.surface.name) not in file.done]
+        runnable = [task for task in left if isinstance(task.program, Program)]
+        jobs = (
+            Job(task.program, tuple(self.expected(task.case).inputs.values()))
+            for task in runnable
+            if isinstance(task.program, Program)
+        )
+        outcomes = self.worker.outcomes(jobs)
+        for number, task in enumerate(left, 1):
+            if isinstance(task.program, Program):
+                outcome = next(outcomes)
+            else:
+                outcome = Outcome("unsupported", message=task.program.reason)
+            self._record(task, outcome, file)
+            progress(number, len(left))
+
+    def _record(self, task: Task, outcome: Outcome, file: ResultsFile) -> None:
+        wanted = self.expected(task.case)
+        file.declare("case", task.case.id, lambda: case_record(task.case, wanted))
+        program = task.program
+        if isinstance(program, Program):
+            record = {"surface": program.surface, "how": program.how, "text": program.text}
+            file.declare("program", program.digest, lambda: record)
+        verdict, asked = self._judge(task, outcome, wanted)
+        entry = self.ledger.entry(task.case.id, task.surface.name, self.worker.environment["packages"])
+        status = _status(outcome, verdict, entry)
+        if asked is not None:
+            file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
+        file.write({"record": "result", **_result(task, outcome, verdict, wanted, status, entry)})
+
+    def _judge(self, task: Task, outcome: Outcome, wanted: Expected) -> tuple[Verdict, dict[str, Any] | None]:
+        if wanted.target is not None:
+            return judge(outcome, wanted.target), None
+        declaration = task.surface.declares.get(task.case.id)
+        observed = answered(outcome, wanted)
+        verdict = Verdict(None) if observed is None else _declared(observed, declaration)
+        asked = {
+            "question": task.case.id,
+            "surface": task.surface.name,
+            "declared": declaration.answer if declaration else None,
+            "observed": observed,
+            "source": declaration.source if declaration else "undocumented",
+        }
+        return verdict, asked
+
+    def _header(self) -> dict[str, Any]:
+        return {
+            "backend": self.backend.name,
+            "catalogue": {"digest": self.catalogue.digest, "cases": len(self.cases)},
+            "level": self.selection.level,
+            "selection": {
+                "surfaces": list(self.selection.surfaces),
+                "operators": list(self.selection.operators),
+                "cases": list(self.selection.globs),
+            },
+            "surfaces": [surface.name for surface in self.surfaces],
+            "environment": {
+                "python": self.worker.environment["python"],
+                "platform": platform.platform(),
+                "suite": {"nn-conformance": __version__, "numpy": np.__version__},
+                "packages": self.worker.environment["packages"],
+                "setup": {surface.name: self.backend.setup for surface in self.surfaces},
+                "threads": 1,
+            },
+            "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        }
+
+
+def _declared(observed: str, declaration: Declaration | None) -> Verdict:
+    """An answer agrees with the declaration; without one it must at least be one of the named answers."""
+    if declaration is None:
+        message = "the surface declares no answer"
+    elif observed != declaration.answer:
+        message = f"the surface declares {declaration.answer!r}"
+    else:
+        return Verdict("agree")
+    return Verdict("differ", "convention", message=f"answered {observed!r}, but {message}")
+
+
+def _status(outcome: Outcome, verdict: Verdict, entry: Entry | None) -> str:
+    """Return what counts in the end."""
+    if outcome.kind == "unsupported":
+        return "unsupported"
+    if verdict.verdict == "agree":
+        return "stale" if entry else "pass"
+    shown = verdict.kind if verdict.verdict == "differ" else outcome.kind
+    if entry and shown in entry.kinds:
+        return "known"
+    return "fail" if verdict.verdict == "differ" else outcome.kind
+
+
+def _result(
+    task: Task, outcome: Outcome, verdict: Verdict, wanted: Expected, status: str, entry: Entry | None
+) -> dict[str, Any]:
+    program = task.program if isinstance(task.program, Program) else None
+    record: dict[str, Any] = {
+        "case": task.case.id,
+        "surface": task.surface.name,
+        "status": status,
+        "outcome": outcome.kind,
+        "verdict": verdict.verdict,
+        "kind": verdict.kind,
+        "how": program.how if program else None,
+        "program": program.digest if program else None,
+        "budget_used": verdict.budget_used,
+        "seconds": round(outcome.seconds, 6),
+        "digest": array_digest(*outcome.arrays) if outcome.arrays else None,
+    }
+    if len(outcome.arrays) == 1 and record["digest"] != _expected_digest(wanted):
+        record["got"] = array_record(outcome.arrays[0])
+    if verdict.worst:
+        record["worst"] = asdict(verdict.worst)
+    message = "; ".join(filter(None, [verdict.message, "" if program is None else outcome.message]))
+    if message:
+        record["message"] = message
+    if isinstance(task.program, Unsupported):
+        record |= {"reason": task.program.reason, "issue": task.program.issue}
+    elif entry and status in {"known", "stale"}:
+        record |= {"reason": entry.reason, "issue": entry.issue}
+    return record
+
+
+def _expected_digest(wanted: Expected) -> str | None:
+    if wanted.target is None or wanted.target.exact is None:
+        return None
+    return array_digest(wanted.target.exact.value)
+
+
+def case_record(case: Case, wanted: Expected) -> dict[str, Any]:
+    """Return the record of a case, as the format has it."""
+    price = cost(case)
+    exacts = [target.exact for target in wanted.targets if target.exact is not None]
+    bounds = [target.bound for target in wanted.targets if target.bound is not None]
+    return {
+        "operator": case.operator,
+        "level": case.level,
+        "about": case.about,
+        "source": case.source,
+        "via": list(case.via),
+        "then": [{"operator": item.operator, **item.parameters} for item in case.then],
+        "question": case.question,
+        "parameters": dict(case.parameters),
+        "inputs": {name: array_record(array) for name, array in wanted.inputs.items()},
+        "cost": asdict(price) if price else None,
+        "expected": _expected_record(wanted),
+        "digest": wanted.digest,
+        "pinned": sum(len(target.readings) for target in wanted.targets),
+        "terms": max(chain((int(exact.terms.max(initial=0)) for exact in exacts), [0])),
+        "bound": max(chain((float(bound.max(initial=0)) for bound in bounds), [0.0])),
+    }
+
+
+def _expected_record(wanted: Expected) -> Mapping[str, Any]:
+    def one(target: Any) -> Mapping[str, Any]:
+        return array_record(target.exact.value) if target.exact is not None else {"rejected": target.rejected}
+
+    if wanted.target is not None:
+        return one(wanted.target)
+    return {"answers": {name: one(target) for name, target in wanted.answers.items()}}

@@ -1,0 +1,189 @@
+"""From a case to the steps that carry it out, in words that every framework has.
+
+A step is one call of one operator on channels-first data. A plain case is one step; `via` and `then` make more.
+Adapters know steps only, so that a composition is written once and runs on every surface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from conformance.cases import Case
+from conformance.relu_maximum import layers
+from conformance.values import Array
+from reference import Windows
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call: what it does, on which shape and dtype, with which parameters.
+
+    verb: an operator of the catalogue, or one of `relu`, `negate`, `scale`;
+    shape: (n, c, *spatial) of what it reads; kernel: shape (out, in/groups, *window) of its weights, `()` without;
+    constants: arrays that the step brings along, `kernel` or `scale`, channels first.
+    """
+
+    verb: str
+    shape: tuple[int, ...]
+    dtype: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    kernel: tuple[int, ...] = ()
+    bias: bool = False
+    constants: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def rank(self) -> int:
+        """Number of spatial axes."""
+        return len(self.shape) - 2
+
+    @property
+    def window(self) -> tuple[int, ...]:
+        """Extent of the window, or of the kernel, on each spatial axis."""
+        return tuple(self.parameters.get("window", self.kernel[2:]))
+
+    @property
+    def stride(self) -> tuple[int, ...] | None:
+        """Step of the window on each spatial axis; None where a question leaves it out."""
+        return self.parameters.get("stride")
+
+    @property
+    def padding(self) -> Pairs:
+        """(before, after) on each spatial axis: padding of a window operator, or what `pad` adds."""
+        pairs: Pairs = self.parameters.get("padding", self.parameters.get("pads", ((0, 0),) * self.rank))
+        return pairs
+
+    @property
+    def dilation(self) -> tuple[int, ...]:
+        """Distance of neighbouring cells of the window on each spatial axis."""
+        return self.parameters.get("dilation", (1,) * self.rank)
+
+    @property
+    def dilated(self) -> bool:
+        """Whether the window has holes."""
+        return any(step != 1 for step in self.dilation)
+
+    @property
+    def padded(self) -> bool:
+        """Whether there is any padding."""
+        return any(any(pair) for pair in self.padding)
+
+    @property
+    def symmetric(self) -> tuple[int, ...] | None:
+        """The padding as one number an axis, None where before and after differ."""
+        equal = all(before == after for before, after in self.padding)
+        return tuple(before for before, _ in self.padding) if equal else None
+
+    @property
+    def walk(self) -> Windows:
+        """Where the windows lie."""
+        rounding = self.parameters.get("rounding", "floor")
+        return Windows.of(self.shape[2:], self.window, self.stride, self.padding, self.dilation, rounding)
+
+    @property
+    def output(self) -> tuple[int, ...]:
+        """The shape of what the step returns."""
+        if self.verb == "pad":
+            sizes = zip(self.shape[2:], self.padding, strict=True)
+            return (*self.shape[:2], *(size + before + after for size, (before, after) in sizes))
+        if self.window:
+            return (self.shape[0], self.kernel[0] if self.kernel else self.shape[1], *self.walk.output)
+        return self.shape
+
+    def with_parameters(self, **changed: Any) -> Step:
+        """Return the step with some parameters changed."""
+        return replace(self, parameters={**self.parameters, **changed})
+
+    def after(self, before: Step) -> Step:
+        """Return the step reading what another one returns."""
+        return replace(self, shape=before.output)
+
+
+def plan(case: Case) -> tuple[Step, ...]:
+    """Return the steps of a case. Raises ValueError where its parameters have no meaning."""
+    kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
+    first = Step(case.operator, case.shape, case.dtype, case.parameters, kernel, "bias" in case.inputs)
+    steps = COMPOSITIONS[case.operator, case.via](first) if case.via else (first,)
+    for following in case.then:
+        steps += (_following(following.operator, following.parameters, steps[-1]),)
+    return steps
+
+
+def _following(verb: str, given: Mapping[str, Any], before: Step) -> Step:
+    names = ("window", "stride", "padding", "dilation", "rounding")
+    walk = Windows.of(before.output[2:], *(given.get(name, default) for name, default in zip(names, WALK, strict=True)))
+    walked = {"window": walk.window, "stride": walk.stride, "padding": walk.pads, "dilation": walk.dilation}
+    return Step(verb, before.output, before.dtype, {"rounding": walk.rounding, **walked})
+
+
+WALK = (None, None, 0, 1, "floor")
+
+
+def pad_step(step: Step, pads: Pairs, value: float) -> Step:
+    """Return the explicit padding of what a step reads."""
+    return Step("pad", step.shape, step.dtype, {"pads": pads, "mode": "constant", "value": value})
+
+
+def unpadded(step: Step, padding: Step) -> Step:
+    """Return the step without padding of its own, after an explicit padding."""
+    nothing = ((0, 0),) * step.rank
+    return step.with_parameters(padding=nothing, rounding="floor").after(padding)
+
+
+def average_as_convolution(step: Step) -> tuple[Step, ...]:
+    """Average pooling is a convolution of each channel with equal weights."""
+    cells = int(np.prod(step.window))
+    channels = step.shape[1]
+    weights = np.full((channels, 1, *step.window), 1 / cells, step.dtype)
+    parameters = {key: step.parameters[key] for key in ("stride", "padding", "dilation")} | {"groups": channels}
+    return (Step("conv", step.shape, step.dtype, parameters, weights.shape, constants={"kernel": weights}),)
+
+
+def zero_padding_first(step: Step) -> tuple[Step, ...]:
+    """Write the padding with zeros into the input, then pool: the maximum only where none is negative."""
+    padding = pad_step(step, step.padding, 0)
+    return padding, unpadded(step, padding)
+
+
+def negated_maximum(step: Step) -> tuple[Step, ...]:
+    """The least value is the negated largest of the negated values."""
+    negate = Step("negate", step.shape, step.dtype)
+    pool = replace(step, verb="max_pool")
+    return negate, pool, replace(negate, shape=pool.output)
+
+
+def maximum_from_relu(step: Step) -> tuple[Step, ...]:
+    """The largest value from convolutions and max(0, ·) alone, exact on integers; see conformance.relu_maximum."""
+    steps: list[Step] = []
+    shape = step.shape
+    for weights in layers(step.window):
+        kernel = weights.astype(step.dtype)
+        first = not steps
+        parameters = {
+            "stride": step.stride if first else (1,) * step.rank,
+            "padding": ((0, 0),) * step.rank,
+            "dilation": step.dilation if first else (1,) * step.rank,
+            "groups": 1,
+        }
+        if not first:
+            steps.append(Step("relu", shape, step.dtype))
+        steps.append(Step("conv", shape, step.dtype, parameters, kernel.shape, constants={"kernel": kernel}))
+        shape = steps[-1].output
+    return tuple(steps)
+
+
+Composition = Callable[[Step], tuple[Step, ...]]
+COMPOSITIONS: Mapping[tuple[str, tuple[str, ...]], Composition] = MappingProxyType(
+    {
+        ("avg_pool", ("conv",)): average_as_convolution,
+        ("max_pool", ("pad", "max_pool")): zero_padding_first,
+        ("max_pool", ("conv", "relu")): maximum_from_relu,
+        ("min_pool", ("max_pool",)): negated_maximum,
+    }
+)

@@ -1,0 +1,208 @@
+"""Translation: a case and a surface in, a program out, or why there is none.
+
+A surface's own call comes first. Where it lacks something that explicit padding or a few other calls express exactly,
+a rewriting says so once for all surfaces. Questions and cases that must be rejected get the surface's own call or
+nothing: what we would add is not what they ask about.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+
+from conformance import code
+from conformance.adapter import Code, Program, Surface, Unsupported, Verb
+from conformance.cases import Case, Value
+from conformance.steps import Pairs, Step, average_as_convolution, negated_maximum, pad_step, plan, unpadded
+from conformance.values import DTYPES
+
+HOW = ("native", "padded", "composed")
+Lowered = tuple[list[str], str]
+"""The lines of a step, and how they do it."""
+
+
+def translate(case: Case, surface: Surface) -> Program | Unsupported:
+    """Return the program that carries a case out on a surface."""
+    steps = plan(case)
+    native_only = not isinstance(case.expect, Value)
+    lowered = [lower(step, surface, native_only=native_only, inner=len(steps) > 1) for step in steps]
+    lines: list[str] = []
+    ways = []
+    for part in lowered:
+        if isinstance(part, Unsupported):
+            return part
+        lines += part[0]
+        ways.append(part[1])
+    how = "composed" if len(steps) > 1 or case.via else ways[0]
+    return Program(surface.name, how, _text(case, surface, lines))
+
+
+def _text(case: Case, surface: Surface, lines: Sequence[str]) -> str:
+    names = list(case.inputs)
+    entering = [_enter(surface, name) for name in names]
+    body = [*filter(None, entering), *lines, f"return {surface.leave}"]
+    return f"def run({', '.join(names)}):\n" + "".join(f"{code.INDENT}{line}\n" for line in body)
+
+
+def _enter(surface: Surface, name: str, source: str | None = None) -> str:
+    template = surface.enter.get(name, surface.enter.get("x", "{}") if name == "scale" else "{}")
+    expression = template.format(source or name)
+    return "" if expression == name else f"{name} = {expression}"
+
+
+def lower(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> Lowered | Unsupported:
+    """Return the lines of one step and how they do it: by the surface's own call, or by the first rewriting that can.
+
+    inner: the step is part of something larger, so what the surface sets aside for that comes first.
+    """
+    if inner:
+        preferred = _around(step, surface)
+        if preferred:
+            return preferred
+    answer = _own_call(step, surface)
+    if native_only and isinstance(answer, Unsupported) and answer.refused:
+        answer = answer.refused
+    if not isinstance(answer, Unsupported):
+        return _lines(step, surface, answer), "native"
+    if native_only:
+        return answer
+    return _composed(step, surface) or _rewritten(step, surface) or answer
+
+
+def _own_call(step: Step, surface: Surface) -> Code:
+    if not surface.takes(step.verb, step.dtype):
+        return Unsupported(f"{surface.name} does not take {step.dtype} for {step.verb}")
+    verb = surface.verbs.get(step.verb)
+    return verb(step) if verb else Unsupported(f"{surface.name} has no {step.verb}")
+
+
+def _composed(step: Step, surface: Surface) -> Lowered | None:
+    verb = surface.composed.get(step.verb)
+    answer = verb(step) if verb and surface.takes(step.verb, step.dtype) else None
+    return None if answer is None or isinstance(answer, Unsupported) else (_lines(step, surface, answer), "composed")
+
+
+def _around(step: Step, surface: Surface) -> Lowered | None:
+    verb = surface.around.get(step.verb) or _generic(surface).get(step.verb)
+    answer = verb(step) if verb else None
+    return None if answer is None or isinstance(answer, Unsupported) else (_lines(step, surface, answer), "native")
+
+
+def _rewritten(step: Step, surface: Surface) -> Lowered | None:
+    """Return the first rewriting whose every step the surface has words for."""
+    for rewrite in REWRITINGS.get(step.verb, ()) if surface.compositions else ():
+        steps = rewrite(step)
+        parts = [lower(part, surface, native_only=False, inner=True) for part in steps]
+        done = [part for part in parts if not isinstance(part, Unsupported)]
+        if steps and len(done) == len(parts):
+            one_call = [part.verb for part in steps] in (["pad", step.verb], [step.verb])
+            ways = ["padded" if one_call else "composed", *(way for _, way in done)]
+            return [line for lines, _ in done for line in lines], max(ways, key=HOW.index)
+    return None
+
+
+def _generic(surface: Surface) -> Mapping[str, Verb]:
+    return {
+        "negate": lambda _step: "-x",
+        "scale": lambda _step: "x * scale",
+        "crop": lambda step: code.crop(step, channels_last=surface.channels_last),
+    }
+
+
+def _lines(step: Step, surface: Surface, answer: str | tuple[str, ...]) -> list[str]:
+    constants = [_enter(surface, name, code.array_text(array)) for name, array in step.constants.items()]
+    return [*constants, *((f"x = {answer}",) if isinstance(answer, str) else answer)]
+
+
+Rewriting = Callable[[Step], tuple[Step, ...]]
+
+
+def least_first(step: Step) -> tuple[Step, ...]:
+    """Explicit padding with the least value, which never wins, then the maximum without padding."""
+    dtype = DTYPES[step.dtype]
+    least = -math.inf if dtype.kind in "fV" else int(np.iinfo(dtype).min) if dtype.kind in "iu" else 0
+    return _explicit(step, least)
+
+
+def zeros_first(step: Step) -> tuple[Step, ...]:
+    """Explicit padding with zeros, then a convolution without padding."""
+    return _explicit(step, 0)
+
+
+def zeros_counted(step: Step) -> tuple[Step, ...]:
+    """Explicit padding with zeros, then an average that counts them, where it should."""
+    counted = step.parameters["count_include_pad"] and step.parameters["divisor"] is None
+    if not counted or any(step.walk.overhang):
+        return ()
+    return tuple(replace(part, parameters=_plain_average(part)) for part in _explicit(step, 0))
+
+
+def zeros_rescaled(step: Step) -> tuple[Step, ...]:
+    """Zeros around the input, the average of whole windows, then the divisor put right, output by output.
+
+    A window with holes averages as a convolution with equal weights.
+    """
+    average = step.with_parameters(count_include_pad=False, divisor=None)
+    walk, divisor = step.walk, step.parameters["divisor"]
+    if DTYPES[step.dtype].kind not in "fV":
+        return ()
+    explicit = _explicit(average, 0) or (average.with_parameters(rounding="floor"),)
+    counts = np.full(walk.output, divisor) if divisor is not None else walk.counts(step.parameters["count_include_pad"])
+    with np.errstate(divide="ignore"):
+        ratio = (math.prod(walk.window) / counts).astype(DTYPES[step.dtype])
+    if explicit == (step,) and not step.dilated:
+        return ()
+    pool = explicit[-1]
+    pooled = average_as_convolution(pool) if step.dilated else (pool,)
+    if (ratio == 1).all():
+        return (*explicit[:-1], *pooled)
+    return (*explicit[:-1], *pooled, Step("scale", pool.output, step.dtype, constants={"scale": ratio[None, None]}))
+
+
+def negated(step: Step) -> tuple[Step, ...]:
+    """Minimum pooling as negated maximum; not for integers, whose least value has no negative."""
+    return negated_maximum(step) if DTYPES[step.dtype].kind in "fV" else ()
+
+
+def crop_first(step: Step) -> tuple[Step, ...]:
+    """Take away what negative pads say, then add the others."""
+    cropped = tuple((min(before, 0), min(after, 0)) for before, after in step.padding)
+    added = tuple((max(before, 0), max(after, 0)) for before, after in step.padding)
+    if not any(any(pair) for pair in cropped):
+        return ()
+    crop = Step("crop", step.shape, step.dtype, {"pads": cropped})
+    rest = step.with_parameters(pads=added)
+    kept = replace(step, parameters={"pads": cropped}, verb="pad").output
+    return (crop, replace(rest, shape=kept)) if any(any(pair) for pair in added) else (crop,)
+
+
+def _explicit(step: Step, value: float) -> tuple[Step, ...]:
+    """Padding and overhang written into the input, then the step without them; nothing where there are none."""
+    walk = step.walk
+    pads: Pairs = tuple(
+        (before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True)
+    )
+    if not any(any(pair) for pair in pads):
+        plain = step.with_parameters(rounding="floor")
+        return (plain,) if step.parameters.get("rounding", "floor") != "floor" else ()
+    padding = pad_step(step, pads, value)
+    return padding, unpadded(step, padding)
+
+
+def _plain_average(step: Step) -> Mapping[str, object]:
+    return {**step.parameters, "count_include_pad": False} if step.verb == "avg_pool" else step.parameters
+
+
+REWRITINGS: Mapping[str, tuple[Rewriting, ...]] = MappingProxyType(
+    {
+        "max_pool": (least_first,),
+        "min_pool": (negated,),
+        "avg_pool": (zeros_counted, zeros_rescaled),
+        "conv": (zeros_first,),
+        "pad": (crop_first,),
+    }
+)

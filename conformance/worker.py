@@ -1,0 +1,144 @@
+"""The worker: runs programs for the suite, in an interpreter that holds the framework.
+
+One file that needs Python 3.8, the standard library and NumPy, nothing of the project. It knows no framework.
+
+Frames go both ways over a private pipe: what was standard input and output when the worker started. Before anything
+else runs, standard output is pointed at standard error, so whatever a framework prints never enters the protocol.
+A frame is the length of its header and of its body (8 bytes each, big-endian), the header in JSON, and the raw bytes
+of its arrays, which the header lists as [{"dtype", "shape"}]; bfloat16 travels as 16-bit words.
+
+setup    {"setup", "reset", "packages"}    -> {"ready": true, "python", "packages"} or {"ready": false, "message"}
+run      {"program", "text"?, "arrays"}    -> {"outcome", "message", "seconds", "arrays"}
+"""
+
+import sys
+
+if __name__ == "__main__":
+    # Python puts the folder of a script first on the path: the suite's modules would hide others of the same name.
+    sys.path.pop(0)
+
+import json
+import os
+import platform
+import struct
+import time
+import traceback
+
+import numpy as np
+
+LENGTHS = struct.Struct(">QQ")
+LONGEST_MESSAGE = 2000
+FAULTS_OF_THE_PROGRAM = (NameError, SyntaxError, ImportError)
+
+
+def private_pipe():
+    """Take standard input and output for the protocol, and leave the program an empty input and standard error."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return requests, replies
+
+
+def read_frame(stream):
+    """Return the next header and its arrays, or None at the end."""
+    lengths = stream.read(LENGTHS.size)
+    if len(lengths) < LENGTHS.size:
+        return None
+    header_length, body_length = LENGTHS.unpack(lengths)
+    header, body = json.loads(stream.read(header_length)), stream.read(body_length)
+    arrays, start = [], 0
+    for item in header.get("arrays", ()):
+        words = np.dtype("uint16" if item["dtype"] == "bfloat16" else item["dtype"])
+        count = int(np.prod(item["shape"], dtype=np.int64))
+        # A copy: what a program writes into its inputs must stay its own.
+        array = np.frombuffer(body, words, count, start).reshape(item["shape"]).copy()
+        arrays.append(array)
+        start += array.nbytes
+    return header, arrays
+
+
+def write_frame(stream, header, arrays=()):
+    """Send a header and arrays."""
+    header["arrays"] = [{"dtype": array.dtype.name, "shape": array.shape} for array in arrays]
+    body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+    text = json.dumps(header).encode()
+    stream.write(LENGTHS.pack(len(text), len(body)) + text + body)
+    stream.flush()
+
+
+def describe(error):
+    """Return an exception as one short text."""
+    return f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
+
+
+def versions(packages):
+    """Return the versions of imported packages."""
+    return {name: str(getattr(sys.modules.get(name), "__version__", "unknown")) for name in packages}
+
+
+def set_up(request, names):
+    """Run the setup text in `names`, and say what is there."""
+    try:
+        for part in ("setup", "reset"):
+            exec(compile(request[part], f"<{part}>", "exec"), names)  # noqa: S102 - this is what a worker is for
+    except BaseException as error:  # noqa: BLE001 - whatever an import does must be told
+        traceback.print_exc()
+        return {"ready": False, "message": describe(error)}
+    return {"ready": True, "python": platform.python_version(), "packages": versions(request["packages"])}
+
+
+def program(request, names, known):
+    """Return the function `run` of a program, compiled on its first use."""
+    digest = request["program"]
+    if digest not in known:
+        own = dict(names)
+        exec(compile(request["text"], "<program>", "exec"), own)  # noqa: S102 - this is what a worker is for
+        known[digest] = own["run"]
+    return known[digest]
+
+
+def outcome(request, arrays, names, known):
+    """Run one program, and return the header of the reply and its arrays."""
+    start = time.perf_counter()
+    try:
+        function = program(request, names, known)
+        returned = function(*arrays)
+        reply, results = {"outcome": "returned", "message": ""}, returned if isinstance(returned, tuple) else (returned,)
+        wrong = [type(item).__name__ for item in results if not isinstance(item, np.ndarray) or item.dtype.hasobject]
+        if wrong:
+            reply["message"], results = f"returned {wrong[0]}, not an array of numbers", ()
+    except FAULTS_OF_THE_PROGRAM as error:
+        reply, results = {"outcome": "crashed", "message": f"the program is at fault: {describe(error)}"}, ()
+    except Exception as error:  # noqa: BLE001 - a refusal is an outcome
+        reply, results = {"outcome": "rejected", "message": describe(error)}, ()
+    except BaseException as error:  # noqa: BLE001 - the worker must live on
+        reply, results = {"outcome": "crashed", "message": describe(error)}, ()
+    reply["seconds"] = time.perf_counter() - start
+    return reply, results
+
+
+def main():
+    """Serve frames until there are no more."""
+    requests, replies = private_pipe()
+    names, known, reset = {}, {}, compile("", "<reset>", "exec")
+    while True:
+        frame = read_frame(requests)
+        if frame is None:
+            break
+        request, arrays = frame
+        if "setup" in request:
+            write_frame(replies, set_up(request, names))
+            reset = compile(request["reset"], "<reset>", "exec")
+            continue
+        reply, results = outcome(request, arrays, names, known)
+        exec(reset, names)  # noqa: S102 - the adapter's text
+        write_frame(replies, reply, results)
+    # Frameworks complain, and some hang, while they are torn down: the work is done.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""YAML as plain data that remembers its lines, and keeps the places of printed decimals.
+
+Only mappings, sequences, strings, numbers, booleans and null; no tags, no aliases (a few lines of aliases can
+expand to gigabytes), no key twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from conformance.errors import CatalogueError
+
+KeyPath = tuple[str | int, ...]
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 40
+MAX_DIGITS = 400
+
+
+@dataclass
+class Document:
+    """The data of one file, and the line of each of its parts by its path of keys and positions."""
+
+    path: Path
+    data: Any = None
+    lines: dict[KeyPath, int] = field(default_factory=dict)
+
+    def line(self, where: KeyPath) -> int:
+        """Return the line of the part, or of the nearest part around it."""
+        while where not in self.lines and where:
+            where = where[:-1]
+        return self.lines.get(where, 1)
+
+    def place(self, where: KeyPath) -> str:
+        """Return `file:line` of the part."""
+        return f"{self.path}:{self.line(where)}"
+
+
+def read(path: Path) -> Document:
+    """Read one file. Raises CatalogueError naming file and line."""
+    document = Document(path)
+    try:
+        text = _text(path)
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                raise CatalogueError(f"{path}:{event.start_mark.line + 1}: an alias (*{event.anchor}) is not allowed")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        raise CatalogueError(_yaml_message(path, error)) from None
+    except RecursionError:
+        raise CatalogueError(f"{path}: nested more than {MAX_DEPTH} levels deep") from None
+    if node is not None:
+        document.data = _plain(document, node, ())
+    return document
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise CatalogueError(f"{path}: {path.stat().st_size} bytes, more than the limit of {MAX_BYTES}")
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise CatalogueError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise CatalogueError(f"{path}: not UTF-8 at byte {error.start}") from None
+
+
+def _yaml_message(path: Path, error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
+    return f"{path}:{mark.line + 1}: {problem}" if mark else f"{path}: {problem}"
+
+
+def _plain(document: Document, node: yaml.Node, where: KeyPath) -> Any:
+    document.lines[where] = node.start_mark.line + 1
+    if len(where) > MAX_DEPTH:
+        raise CatalogueError(f"{document.place(where)}: nested more than {MAX_DEPTH} levels deep")
+    if isinstance(node, yaml.MappingNode):
+        return dict(_items(document, node, where))
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(document, child, (*where, index)) for index, child in enumerate(node.value)]
+    try:
+        return SCALARS[node.tag](node.value)
+    except KeyError:
+        raise CatalogueError(f"{document.place(where)}: values of type {node.tag} are not allowed") from None
+    except (ValueError, ArithmeticError):
+        raise CatalogueError(f"{document.place(where)}: {node.value[:40]!r} is not a number that can be read") from None
+
+
+def _items(document: Document, node: yaml.MappingNode, where: KeyPath) -> Iterator[tuple[str, Any]]:
+    seen = set()
+    for key_node, value_node in node.value:
+        key, line = key_node.value, key_node.start_mark.line + 1
+        if not isinstance(key, str):
+            raise CatalogueError(f"{document.path}:{line}: a key must be a word")
+        if key in seen:
+            raise CatalogueError(f"{document.path}:{line}: key {key!r} stands twice")
+        seen.add(key)
+        value = _plain(document, value_node, (*where, key))
+        document.lines[(*where, key)] = line
+        yield key, value
+
+
+def _integer(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(text)
+    return int(text)
+
+
+def _decimal(text: str) -> Decimal:
+    special = {".inf": "inf", "+.inf": "inf", "-.inf": "-inf", ".nan": "nan"}
+    if len(text) > MAX_DIGITS:
+        raise ValueError(text)
+    return Decimal(special.get(text.lower(), text))
+
+
+SCALARS: Mapping[str, Callable[[str], Any]] = {
+    "tag:yaml.org,2002:str": str,
+    "tag:yaml.org,2002:int": _integer,
+    "tag:yaml.org,2002:float": _decimal,
+    "tag:yaml.org,2002:bool": lambda text: text.lower() in {"true", "yes", "on"},
+    "tag:yaml.org,2002:null": lambda _text: None,
+}

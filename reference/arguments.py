@@ -1,0 +1,106 @@
+"""Parameters as the caller writes them, parsed once into tuples of plain integers.
+
+Everything here raises ValueError for a wrong value and TypeError for a wrong type, and says which parameter,
+which value and which limit.
+"""
+
+import operator
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+DType: TypeAlias = np.dtype[Any]
+PerAxis: TypeAlias = int | Sequence[int]
+Padding: TypeAlias = int | str | Sequence[int | Sequence[int]]
+Pads: TypeAlias = tuple[tuple[int, int], ...]
+
+FLOATS: tuple[DType, ...] = tuple(np.dtype(kind) for kind in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64))
+INTEGERS: tuple[DType, ...] = tuple(np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64))
+BOOL: DType = np.dtype(np.bool_)
+
+# Far beyond any tensor, and small enough that no product of two parameters leaves int64.
+GREATEST = 2**31 - 1
+
+PAIR = 2
+
+
+def image(x: npt.ArrayLike, accepted: Collection[DType]) -> Array:
+    """Return x as an array (n, c, *spatial) of an accepted dtype.
+
+    Raises ValueError if there is no spatial axis, TypeError if the dtype is not one of `accepted`.
+    """
+    array = of_dtype("x", x, accepted)
+    if array.ndim < 3:  # noqa: PLR2004
+        raise ValueError(f"x has shape {array.shape}: expected (n, c, *spatial) with at least one spatial axis")
+    return array
+
+
+def of_dtype(name: str, x: npt.ArrayLike, accepted: Collection[DType]) -> Array:
+    """Return x as an array; raise TypeError, naming what is accepted, if its dtype is not one of `accepted`."""
+    array = np.asarray(x)
+    if array.dtype not in accepted:
+        raise TypeError(f"{name} has dtype {array.dtype}: accepted are {', '.join(map(str, accepted))}")
+    return array
+
+
+def integer(name: str, value: object, least: int | None, where: str = "") -> int:
+    """Return value as a plain integer of at least `least`; booleans are not integers here."""
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} {value!r}{where} must be an integer")
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} {value!r}{where} must be an integer") from None
+    lower = -GREATEST if least is None else least
+    if number < lower:
+        raise ValueError(f"{name} {number}{where} must be at least {lower}")
+    if number > GREATEST:
+        raise ValueError(f"{name} {number}{where} must be at most {GREATEST}")
+    return number
+
+
+def entries(name: str, value: object, rank: int) -> tuple[object, ...]:
+    """Return one entry per spatial axis: a sequence of that length as it is, anything else repeated."""
+    if not is_sequence(value):
+        return (value,) * rank
+    listed: tuple[object, ...] = tuple(value)  # type: ignore[arg-type]
+    if len(listed) != rank:
+        raise ValueError(f"{name} {value!r} has {len(listed)} entries: expected {rank}, one per spatial axis")
+    return listed
+
+
+def is_sequence(value: object) -> bool:
+    """Tell whether value lists its entries: a tuple, a list or an array with axes, not a string."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, np.generic))
+
+
+def per_axis(name: str, value: object, rank: int, least: int) -> tuple[int, ...]:
+    """Return one integer of at least `least` per spatial axis, from a scalar or a sequence."""
+    listed = entries(name, value, rank)
+    return tuple(integer(name, entry, least, f" on axis {axis}") for axis, entry in enumerate(listed))
+
+
+def pairs(name: str, value: object, rank: int, least: int | None) -> Pads:
+    """Return one (before, after) per spatial axis, from a scalar, or a number or a pair per axis."""
+    return tuple(_pair(name, entry, axis, least) for axis, entry in enumerate(entries(name, value, rank)))
+
+
+def _pair(name: str, entry: object, axis: int, least: int | None) -> tuple[int, int]:
+    ends = tuple(entry) if is_sequence(entry) else (entry, entry)  # type: ignore[arg-type]
+    if len(ends) != PAIR:
+        raise ValueError(f"{name} {entry!r} on axis {axis} must be a number or a pair (before, after)")
+    before, after = (integer(name, end, least, f" on axis {axis}") for end in ends)
+    return before, after
+
+
+def choice(name: str, value: object, choices: Collection[str]) -> str:
+    """Return value if it is one of the choices; raise ValueError, naming them, if not."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} {value!r} must be one of {', '.join(choices)}")
+    return value

@@ -1,0 +1,118 @@
+"""Error-free transformations: float64 arithmetic that keeps what rounding drops.
+
+Sources: Ogita, Rump and Oishi, "Accurate sum and dot product", SIAM Journal on Scientific Computing 26 (2005);
+Ozaki, Ogita, Oishi and Rump, "Error-free transformations of matrix multiplication by using fast routines of matrix
+multiplication and its applications", Numerical Algorithms 59 (2012), for the cutting into slices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .arguments import Array
+
+DIGITS = 53
+# Wider inputs than this may overflow on the way, and are left to rational arithmetic.
+GREATEST_EXPONENT = 970
+# What a float64 product of two parts, or its error term, may lose to underflow; see Boldo, "Pitfalls of a full
+# floating-point proof: example on the formal proof of the Veltkamp/Dekker algorithms" (2006): 7/2 subnormals.
+UNDERFLOW = 2.0**-1072
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A number known as high + low, with an absolute error of at most `error`; float64 arrays of one shape."""
+
+    high: Array
+    low: Array
+    error: Array
+
+    def cleared(self, where: Array) -> Pair:
+        """Return the pair with a certain 0 in some places."""
+        return Pair(*(np.where(where, 0.0, part) for part in (self.high, self.low, self.error)))
+
+
+def widened(x: Array) -> Array:
+    """Return x in float64, which holds every value of the other dtypes; a signalling NaN becomes a quiet one."""
+    with np.errstate(invalid="ignore"):
+        wide: Array = x.astype(np.float64)
+    return wide
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return the rounded sum and what rounding dropped; exact unless the sum overflows (Knuth)."""
+    total = a + b
+    shadow = total - a
+    return total, (a - (total - shadow)) + (b - shadow)
+
+
+def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return the rounded product and what rounding dropped, but for UNDERFLOW (Veltkamp and Dekker)."""
+    product = a * b
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(b)
+    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def _halves(a: Array) -> tuple[Array, Array]:
+    shifted = a * (2.0**27 + 1)
+    high = shifted - (shifted - a)
+    return high, a - high
+
+
+def join(parts: Iterable[Array], shape: tuple[int, ...], lost: float = 0.0) -> Pair:
+    """Add float64 arrays of one shape; `lost` bounds what they themselves lack."""
+    high = low = np.zeros(shape)
+    error = np.full(shape, lost)
+    for count, part in enumerate(parts):
+        # The first part is added too: it turns −0 into +0.
+        high, rest = two_sum(high, part) if count else (high + part, low)
+        if rest.any():
+            low, dropped = two_sum(low, rest)
+            error = error + np.abs(dropped) * (1 + 2.0**-40)
+    if low.any():
+        high, low = two_sum(high, low)
+    return Pair(high, low, error)
+
+
+def divide(pair: Pair, divisor: Array) -> Pair:
+    """Divide a pair by positive whole numbers below 2**53, float64."""
+    if not (divisor != 1).any():
+        return pair
+    high = pair.high / divisor
+    product, dropped = two_product(high, divisor)
+    rest, lost = two_sum((pair.high - product) - dropped, pair.low)
+    low = rest / divisor
+    product, dropped = two_product(low, divisor)
+    left = np.abs((rest - product) - dropped) + np.abs(lost) + pair.error
+    tiny = np.where((pair.high != 0) & (np.abs(pair.high) < 2.0**-850), 4 * UNDERFLOW, 0.0)
+    return Pair(*two_sum(high, low), left / divisor * (1 + 2.0**-40) + tiny)
+
+
+def magnitude_exponent(x: Array) -> int | None:
+    """Return an e with |x| < 2**e everywhere, or None if x is zero throughout (or empty)."""
+    greatest = float(np.abs(x).max(initial=0.0))
+    return math.frexp(greatest)[1] if greatest else None
+
+
+def cut(x: Array, width: int, limit: int) -> tuple[list[Array], float]:
+    """Cut a finite float64 array into slices that add up to it, each on a grid of its own.
+
+    A slice is whole multiples of one power of two, at most 2**width of them, so that sums of 2**(53 - width) of its
+    elements are exact in any order. Returns at most `limit` slices, the greatest first, and a bound on the absolute
+    value of what they leave.
+    """
+    slices: list[Array] = []
+    rest = x
+    exponent = magnitude_exponent(rest)
+    while exponent is not None and len(slices) < limit:
+        # Adding and taking away this constant rounds to multiples of 2**(exponent - width).
+        anchor = math.ldexp(1.5, exponent - width + DIGITS - 1)
+        slices.append((rest + anchor) - anchor)
+        rest = rest - slices[-1]
+        exponent = magnitude_exponent(rest)
+    return slices, 0.0 if exponent is None else math.ldexp(1.0, exponent)

@@ -1,0 +1,86 @@
+"""Typed access to one JSON object of a results file; errors name the key."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TypeAlias, TypeVar
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Number: TypeAlias = "int | float | str"  # a string is "nan", "inf" or "-inf"
+T = TypeVar("T")
+
+LONGEST_QUOTE = 40  # characters
+
+SPECIALS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+class RecordError(ValueError):
+    """A record that docs/results.md does not allow; the message says which key and what is wrong with it."""
+
+
+class Fields:
+    """Typed access to the keys of one JSON object; errors name the key."""
+
+    def __init__(self, values: Mapping[str, Json]) -> None:
+        self.values = values
+
+    def get(self, key: str, kind: type[T]) -> T:
+        """Return the value of a key that must be there and of that type."""
+        if key not in self.values:
+            raise RecordError(f"lacks the key {key!r}")
+        value = self.values[key]
+        if kind is float and isinstance(value, int):
+            value = float(value)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise RecordError(f"{key!r} is {shown(value)}, not {_TYPE_NAMES[kind]}")
+        return value
+
+    def optional(self, key: str, kind: type[T]) -> T | None:
+        """Return the value of a key that may be absent or null."""
+        return None if self.values.get(key) is None else self.get(key, kind)
+
+    def choice(self, key: str, choices: tuple[str, ...]) -> str:
+        """Return a text that must be one of the choices."""
+        value = self.get(key, str)
+        if value not in choices:
+            raise RecordError(f"{key!r} is {value!r}, not one of {', '.join(choices)}")
+        return value
+
+    def optional_choice(self, key: str, choices: tuple[str, ...]) -> str | None:
+        """Return one of the choices, or None where the key is absent or null."""
+        return None if self.values.get(key) is None else self.choice(key, choices)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts."""
+        value = self.get(key, list)
+        if not all(isinstance(text, str) for text in value):
+            raise RecordError(f"{key!r} is not a list of texts")
+        return tuple(value)
+
+    def table(self, key: str) -> dict[str, str]:
+        """Return an object whose values are all texts."""
+        value = self.get(key, dict)
+        if not all(isinstance(text, str) for text in value.values()):
+            raise RecordError(f"{key!r} is not a table of texts")
+        return dict(value)
+
+    def fields(self, key: str) -> Fields:
+        """Return a nested object."""
+        return Fields(self.get(key, dict))
+
+    def measure(self, key: str) -> float | None:
+        """Return a number that may be null or one of the strings for infinities and NaN."""
+        value = self.values.get(key)
+        return SPECIALS[value] if isinstance(value, str) and value in SPECIALS else self.optional(key, float)
+
+
+_TYPE_NAMES: dict[type, str] = {
+    str: "a text", int: "a whole number", float: "a number", dict: "an object", list: "a list", bool: "true or false",
+}  # fmt: skip
+
+
+def shown(value: Json) -> str:
+    """Return a value as an error message quotes it: never longer than a few words."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 1] + "…"

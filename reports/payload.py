@@ -1,0 +1,146 @@
+"""The data inside the HTML report: every case, program and text once, results as short rows."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+
+from reports.arrays import Answers, Array, Expected, Rejected
+from reports.fields import SPECIALS, Json
+from reports.reading import Backend, Report
+from reports.records import STATUSES, Case, Convention, Program, Result, Worst
+from reports.summary import ACTIONS, SIGNS, WORDS, conventions
+
+EXACT_INTEGERS = 2**53  # a browser's numbers keep integers up to here; larger ones travel as texts
+
+
+class _Table:
+    """Texts, each kept once; rows hold their positions."""
+
+    def __init__(self) -> None:
+        self.positions: dict[str, int] = {}
+
+    def add(self, text: str | None) -> int | None:
+        return None if text is None else self.positions.setdefault(text, len(self.positions))
+
+    def texts(self) -> list[Json]:
+        return list(self.positions)
+
+
+def payload(report: Report) -> dict[str, Json]:
+    """Return the report's data as plain JSON values."""
+    texts = _Table()
+    surfaces = {surface: number for number, surface in enumerate(report.surfaces)}
+    cases = {case: number for number, case in enumerate(report.cases)}
+    programs = {key: program for backend in report.backends for key, program in backend.programs.items()}
+    rows: list[Json] = [
+        [cases[result.case], surfaces[result.surface], STATUSES.index(result.status), _details(result, programs, texts)]
+        for result in sorted(report.results, key=lambda result: (cases[result.case], surfaces[result.surface]))
+    ]
+    return {
+        "statuses": [{"name": status, "sign": SIGNS[status], "word": WORDS[status]} for status in STATUSES],
+        "actions": dict(ACTIONS),
+        "backends": [_backend(backend) for backend in report.backends],
+        "surfaces": [
+            {"name": surface, "backend": number}
+            for number, backend in enumerate(report.backends)
+            for surface in backend.header.surfaces
+        ],
+        "cases": [_case(case) for case in report.cases.values()],
+        "results": rows,
+        "conventions": [
+            _convention(convention) for answers in conventions(report).values() for convention in answers.values()
+        ],
+        "texts": texts.texts(),
+    }
+
+
+def embed(value: Json) -> str:
+    """Write JSON so that it can stand inside an HTML script element, whatever the texts in it say."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return "".join(f"\\u{ord(sign):04x}" if "\ud800" <= sign <= "\udfff" else sign for sign in text)
+
+
+def _backend(backend: Backend) -> Json:
+    environment = backend.header.environment
+    return {
+        "name": backend.name,
+        "packages": dict(sorted(environment.packages.items())),
+        "python": environment.python,
+        "platform": environment.platform,
+        "threads": environment.threads,
+        "setup": dict(environment.setup),
+    }
+
+
+def _case(case: Case) -> Json:
+    return {
+        "id": case.case,
+        "operator": case.operator,
+        "level": case.level,
+        "about": case.about,
+        "source": case.source,
+        "via": list(case.via),
+        "question": case.question,
+        "parameters": dict(case.parameters),
+        "inputs": {name: _array(array) for name, array in case.inputs.items()},
+        "cost": None if case.cost is None else dict(case.cost),
+        "expected": _expected(case.expected),
+        "digest": case.digest,
+        "pinned": case.pinned,
+        "terms": case.terms,
+        "bound": _number(case.bound),
+    }
+
+
+def _expected(expected: Expected) -> Json:
+    if isinstance(expected, Rejected):
+        return {"rejected": expected.predicate}
+    if isinstance(expected, Answers):
+        return {"answers": {name: _expected(answer) for name, answer in expected.answers.items()}}
+    return _array(expected)
+
+
+def _array(array: Array) -> Json:
+    data: Json = None if array.data is None else [_number(value) for value in array.data]
+    return {"dtype": array.dtype, "shape": list(array.shape), "data": data}
+
+
+def _number(value: Json) -> Json:
+    """Write NaN, infinities and integers that a browser would round as texts."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return next(name for name, special in SPECIALS.items() if str(special) == str(value))
+    if isinstance(value, int) and abs(value) > EXACT_INTEGERS:
+        return str(value)
+    return value
+
+
+def _details(result: Result, programs: dict[str, Program], texts: _Table) -> Json:
+    program = programs[result.program] if result.program is not None else None
+    details: dict[str, Json] = {
+        "outcome": result.outcome if result.outcome != "returned" else None,
+        "verdict": None if result.verdict == "agree" else result.verdict or "none",
+        "kind": result.kind,
+        "how": result.how,
+        "program": None if program is None else texts.add(program.text),
+        "budget": "none" if result.budget_used is None else _number(result.budget_used) or None,
+        "seconds": result.seconds,
+        "got": None if result.got is None else _array(result.got),
+        "worst": None if result.worst is None else _worst(result.worst),
+        "message": texts.add(result.message),
+        "reason": texts.add(result.reason),
+        "issue": texts.add(result.issue),
+    }
+    return {key: value for key, value in details.items() if value is not None}
+
+
+def _worst(worst: Worst) -> Json:
+    values = {key: _number(value) for key, value in asdict(worst).items() if key != "index"}
+    return {"index": list(worst.index), **values}
+
+
+def _convention(convention: Convention) -> Json:
+    return {**asdict(convention), "documented": convention.documented, "contradicted": convention.contradicted}

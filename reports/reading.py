@@ -1,0 +1,244 @@
+"""Read results files and merge them into one report; refuse what is not sound, naming file and line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import NoReturn
+
+from reports.fields import Fields, Json, RecordError
+from reports.records import FORMAT, Case, Convention, Footer, Header, Program, Result
+
+
+class UnreadableResults(ValueError):  # noqa: N818  # a refusal, named for what the caller did wrong
+    """A results file that no view may show; the message is one line with file, line and reason."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One backend's run: what one results file holds."""
+
+    header: Header
+    cases: Mapping[str, Case]
+    programs: Mapping[str, Program]
+    results: tuple[Result, ...]
+    conventions: tuple[Convention, ...]
+    footer: Footer | None
+
+    @property
+    def name(self) -> str:
+        """The backend's name."""
+        return self.header.backend
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end."""
+        return self.footer is not None
+
+    @property
+    def version(self) -> str | None:
+        """Version of the package that bears the backend's name, None where there is none."""
+        packages = self.header.environment.packages
+        return packages.get(self.name) or next(
+            (version for name, version in sorted(packages.items()) if name.startswith(f"{self.name}-")), None
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that the views show: the runs of several backends on one catalogue, sorted by name."""
+
+    backends: tuple[Backend, ...]
+
+    @property
+    def results(self) -> Iterator[Result]:
+        """Every result, backend by backend, in the order it was written."""
+        return (result for backend in self.backends for result in backend.results)
+
+    @property
+    def surfaces(self) -> tuple[str, ...]:
+        """Every surface, in its adapter's order."""
+        return tuple(surface for backend in self.backends for surface in backend.header.surfaces)
+
+    @property
+    def cases(self) -> dict[str, Case]:
+        """Every case once, sorted by id."""
+        merged = {name: case for backend in self.backends for name, case in backend.cases.items()}
+        return dict(sorted(merged.items()))
+
+
+def load(paths: Iterable[str | Path]) -> Report:
+    """Read results files, in any order, into one report.
+
+    Raises UnreadableResults with one line that names file, line and reason.
+    """
+    runs = sorted(((Path(path), _read(Path(path))) for path in paths), key=lambda run: run[1].name)
+    for (first, one), (second, other) in pairwise(runs):
+        if one.name == other.name:
+            _refuse(second, 1, f"the backend {other.name!r} also stands in {first}")
+    for path, backend in runs[1:]:
+        _refuse_other_catalogue(runs[0], (path, backend))
+    _refuse_shared_surfaces(runs)
+    return Report(tuple(backend for _, backend in runs))
+
+
+def _refuse_other_catalogue(first: tuple[Path, Backend], second: tuple[Path, Backend]) -> None:
+    ours, theirs = first[1].header.catalogue, second[1].header.catalogue
+    if ours != theirs:
+        _refuse(second[0], 1, f"made from the catalogue {theirs}, but {first[0]} from {ours}")
+
+
+def _refuse_shared_surfaces(runs: list[tuple[Path, Backend]]) -> None:
+    owners: dict[str, Path] = {}
+    for path, backend in runs:
+        for surface in backend.header.surfaces:
+            if surface in owners:
+                _refuse(path, 1, f"the surface {surface!r} also stands in {owners[surface]}")
+            owners[surface] = path
+
+
+def _refuse(path: Path, line: int | None, why: str) -> NoReturn:
+    place = path if line is None else f"{path}:{line}"
+    raise UnreadableResults(" ".join(f"{place}: {why}".splitlines()))
+
+
+def _read(path: Path) -> Backend:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        _refuse(path, None, f"cannot be read: {error.strerror}")
+    builder = _Builder()
+    for number, line in enumerate(_whole_lines(content), 1):
+        try:
+            builder.add(_parse(line))
+        except RecordError as error:
+            _refuse(path, number, str(error))
+    if builder.header is None:
+        _refuse(path, 1, "missing header: the file is empty or was cut in its first line")
+    return builder.build(builder.header)
+
+
+def _whole_lines(content: bytes) -> list[bytes]:
+    """Split into lines, without a last line that a killed run has cut in the middle."""
+    *lines, last = content.split(b"\n")
+    if last:
+        try:
+            _parse(last)
+        except RecordError:
+            return lines
+        lines.append(last)
+    return lines
+
+
+def _parse(line: bytes) -> dict[str, Json]:
+    try:
+        record = json.loads(line.decode(), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise RecordError(f"not UTF-8 at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        raise RecordError(f"not JSON: {error.msg} at column {error.colno}") from error
+    except RecursionError as error:
+        raise RecordError("not JSON that can be read: nested too deep") from error
+    if not isinstance(record, dict):
+        raise RecordError("not a JSON object")
+    return record
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise RecordError(f'not JSON: {name} must be written as a text such as "nan"')
+
+
+@dataclass
+class _Builder:
+    """Collects the records of one file and holds each to those before it."""
+
+    header: Header | None = None
+    footer: Footer | None = None
+    cases: dict[str, Case] = field(default_factory=dict)
+    programs: dict[str, Program] = field(default_factory=dict)
+    results: dict[tuple[str, str], Result] = field(default_factory=dict)
+    conventions: dict[tuple[str, str], Convention] = field(default_factory=dict)
+
+    def add(self, record: dict[str, Json]) -> None:
+        fields = Fields(record)
+        kind = fields.get("record", str)
+        if self.header is None and kind != "header":
+            raise RecordError(f"missing header: the first record is {kind!r}")
+        if self.footer is not None:
+            raise RecordError(f"the record {kind!r} stands after the footer")
+        if kind not in _ADDERS:
+            raise RecordError(f"unknown record {kind!r}")
+        _ADDERS[kind](self, fields)
+
+    def add_header(self, fields: Fields) -> None:
+        if self.header is not None:
+            raise RecordError("a second header")
+        version = fields.get("format", int)
+        if version != FORMAT:
+            raise RecordError(f"unknown format {version}, this version reads {FORMAT}")
+        self.header = Header.parse(fields)
+
+    def add_case(self, fields: Fields) -> None:
+        case = Case.parse(fields)
+        if case.case in self.cases:
+            raise RecordError(f"the case {case.case!r} is declared twice")
+        self.cases[case.case] = case
+
+    def add_program(self, fields: Fields) -> None:
+        program = Program.parse(fields)
+        self._hold_surface(program.surface)
+        self.programs[program.program] = program
+
+    def add_result(self, fields: Fields) -> None:
+        result = Result.parse(fields)
+        self._hold_case(result.case)
+        self._hold_surface(result.surface)
+        if (result.case, result.surface) in self.results:
+            raise RecordError(f"a second result for the case {result.case!r} on {result.surface!r}")
+        if result.program is not None and result.program not in self.programs:
+            raise RecordError(f"the program {result.program!r} was never declared")
+        self.results[result.case, result.surface] = result
+
+    def add_convention(self, fields: Fields) -> None:
+        convention = Convention.parse(fields)
+        self._hold_case(convention.case)
+        self._hold_surface(convention.surface)
+        key = (convention.question, convention.surface)
+        if key in self.conventions:
+            raise RecordError(f"a second answer to {convention.question!r} on {convention.surface!r}")
+        self.conventions[key] = convention
+
+    def add_footer(self, fields: Fields) -> None:
+        footer = Footer.parse(fields)
+        counted = Counter(result.status for result in self.results.values())
+        if footer.results != len(self.results):
+            raise RecordError(f"the footer counts {footer.results} results, the file holds {len(self.results)}")
+        if {status: count for status, count in footer.by_status.items() if count} != dict(counted):
+            raise RecordError(f"the footer counts {footer.by_status}, the file holds {dict(counted)}")
+        self.footer = footer
+
+    def _hold_case(self, case: str) -> None:
+        if case not in self.cases:
+            raise RecordError(f"the case {case!r} was never declared")
+
+    def _hold_surface(self, surface: str) -> None:
+        if self.header is not None and surface not in self.header.surfaces:
+            raise RecordError(f"the surface {surface!r} is not one of the header's")
+
+    def build(self, header: Header) -> Backend:
+        results, conventions = tuple(self.results.values()), tuple(self.conventions.values())
+        return Backend(header, self.cases, self.programs, results, conventions, self.footer)
+
+
+_ADDERS: dict[str, Callable[[_Builder, Fields], None]] = {
+    "header": _Builder.add_header,
+    "case": _Builder.add_case,
+    "program": _Builder.add_program,
+    "result": _Builder.add_result,
+    "convention": _Builder.add_convention,
+    "footer": _Builder.add_footer,
+}

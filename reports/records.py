@@ -1,0 +1,249 @@
+"""One frozen dataclass for each record of a results file, parsed from JSON at the edge (docs/results.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reports.arrays import Array, Expected, parse_expected
+from reports.fields import Fields, Json, RecordError, shown
+
+FORMAT = 1
+LEVELS = ("smoke", "standard", "exhaustive")
+STATUSES = ("fail", "crashed", "timed_out", "flaky", "stale", "known", "unsupported", "pass")  # worst first
+OUTCOMES = ("returned", "rejected", "unsupported", "crashed", "timed_out")
+VERDICTS = ("agree", "differ")
+HOWS = ("native", "padded", "composed")
+KINDS = ("shape", "dtype", "value", "special", "pinned", "accepted", "rejected")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where a backend ran: versions, set-up texts, threads."""
+
+    python: str
+    platform: str
+    suite: Mapping[str, str]
+    packages: Mapping[str, str]
+    setup: Mapping[str, str]
+    threads: int
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Environment:
+        """Parse the header's environment."""
+        return cls(
+            python=fields.get("python", str),
+            platform=fields.get("platform", str),
+            suite=fields.table("suite"),
+            packages=fields.table("packages"),
+            setup=fields.table("setup"),
+            threads=fields.get("threads", int),
+        )
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line: which backend, which catalogue, which part of it."""
+
+    backend: str
+    catalogue: str
+    cases: int
+    level: str
+    selection: Mapping[str, tuple[str, ...]]
+    surfaces: tuple[str, ...]
+    environment: Environment
+    started: str
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Header:
+        """Parse a header whose format is known to be ours."""
+        catalogue, selection = fields.fields("catalogue"), fields.fields("selection")
+        return cls(
+            backend=fields.get("backend", str),
+            catalogue=catalogue.get("digest", str),
+            cases=catalogue.get("cases", int),
+            level=fields.choice("level", LEVELS),
+            selection={key: selection.texts(key) for key in sorted(selection.values)},
+            surfaces=fields.texts("surfaces"),
+            environment=Environment.parse(fields.fields("environment")),
+            started=fields.get("started", str),
+        )
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case with everything a reader needs to see it: parameters, inputs, cost, what must happen."""
+
+    case: str
+    operator: str
+    level: str
+    about: str
+    source: str
+    via: tuple[str, ...]
+    question: str | None
+    parameters: Mapping[str, Json]
+    inputs: Mapping[str, Array]
+    cost: Mapping[str, Json] | None
+    expected: Expected
+    digest: str
+    pinned: int
+    terms: int
+    bound: float | None
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Case:
+        """Parse a case record."""
+        inputs = fields.get("inputs", dict)
+        return cls(
+            case=fields.get("case", str),
+            operator=fields.get("operator", str),
+            level=fields.choice("level", LEVELS),
+            about=fields.get("about", str),
+            source=fields.get("source", str),
+            via=fields.texts("via"),
+            question=fields.optional("question", str),
+            parameters=fields.get("parameters", dict),
+            inputs={name: Array.parse(value, f"input {name!r}") for name, value in inputs.items()},
+            cost=fields.optional("cost", dict),
+            expected=parse_expected(fields.get("expected", dict)),
+            digest=fields.get("digest", str),
+            pinned=fields.get("pinned", int),
+            terms=fields.get("terms", int),
+            bound=fields.measure("bound"),
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of input elements: the smaller, the easier to understand."""
+        return sum(array.size for array in self.inputs.values())
+
+
+@dataclass(frozen=True)
+class Program:
+    """The source text that was executed on a surface."""
+
+    program: str
+    surface: str
+    how: str
+    text: str
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Program:
+        """Parse a program record."""
+        texts = {key: fields.get(key, str) for key in ("program", "surface", "text")}
+        return cls(**texts, how=fields.choice("how", HOWS))
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The element that is furthest off."""
+
+    index: tuple[int, ...]
+    expected: Json
+    got: Json
+    absolute: Json
+    ulp: Json
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Worst:
+        """Parse the worst element of a result."""
+        values = {key: fields.values.get(key) for key in ("expected", "got", "absolute", "ulp")}
+        index = fields.get("index", list)
+        if not all(isinstance(position, int) for position in index):
+            raise RecordError(f"'index' is {shown(index)}, not a list of whole numbers")
+        return cls(tuple(index), **values)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one surface did with one case, and how it was judged."""
+
+    case: str
+    surface: str
+    status: str
+    outcome: str
+    verdict: str | None
+    kind: str | None
+    how: str | None
+    program: str | None
+    budget_used: float | None
+    seconds: float
+    digest: str | None
+    got: Array | None
+    worst: Worst | None
+    message: str | None
+    reason: str | None
+    issue: str | None
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Result:
+        """Parse a result record."""
+        got, worst = fields.values.get("got"), fields.values.get("worst")
+        return cls(
+            case=fields.get("case", str),
+            surface=fields.get("surface", str),
+            status=fields.choice("status", STATUSES),
+            outcome=fields.choice("outcome", OUTCOMES),
+            verdict=fields.optional_choice("verdict", VERDICTS),
+            kind=fields.optional_choice("kind", KINDS),
+            how=fields.optional_choice("how", HOWS),
+            program=fields.optional("program", str),
+            budget_used=fields.measure("budget_used"),
+            seconds=fields.optional("seconds", float) or 0.0,
+            digest=fields.optional("digest", str),
+            got=None if got is None else Array.parse(got, "'got'"),
+            worst=None if worst is None else Worst.parse(fields.fields("worst")),
+            message=fields.optional("message", str),
+            reason=fields.optional("reason", str),
+            issue=fields.optional("issue", str),
+        )
+
+
+@dataclass(frozen=True)
+class Convention:
+    """A question put to a surface: what it declares, what it was seen to do."""
+
+    question: str
+    surface: str
+    case: str
+    declared: str | None
+    observed: str | None
+    source: str
+    about: str
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Convention:
+        """Parse a convention record."""
+        return cls(
+            question=fields.get("question", str),
+            surface=fields.get("surface", str),
+            case=fields.get("case", str),
+            declared=fields.optional("declared", str),
+            observed=fields.optional("observed", str),
+            source=fields.get("source", str),
+            about=fields.get("about", str),
+        )
+
+    @property
+    def documented(self) -> bool:
+        """Whether the declared answer stands in a document."""
+        return self.source != "undocumented"
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the surface did something else than it declares."""
+        return None not in (self.declared, self.observed) and self.declared != self.observed
+
+
+@dataclass(frozen=True)
+class Footer:
+    """The last line of a complete run."""
+
+    results: int
+    by_status: Mapping[str, int]
+    seconds: float
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Footer:
+        """Parse the footer."""
+        return cls(fields.get("results", int), fields.get("by_status", dict), fields.get("seconds", float))

@@ -1,0 +1,64 @@
+// Small pieces that several views share.
+(() => {
+  "use strict";
+  const { useState } = preactHooks;
+  const html = htm.bind(preact.h);
+  const COPIED_FOR = 1500; // milliseconds
+
+  const query = (filters) => {
+    const given = Object.entries(filters).filter(([, value]) => value);
+    return given.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
+  };
+  const withQuery = (path, filters) => path + (query(filters) ? `?${query(filters)}` : "");
+  const resultsLink = (filters) => withQuery("#/results", filters);
+  const caseLink = (id, surface) => withQuery(`#/case/${id.split("/").map(encodeURIComponent).join("/")}`, { surface });
+
+  // A name that may break after dots, underscores and slashes.
+  const breakable = (name) => name.split(/(?<=[._/])/).flatMap((piece, number) => (number ? [html`<wbr />`, piece] : [piece]));
+  const inWords = (predicate) => predicate.replace(/(?<=[a-z0-9])(?=[A-Z])/g, " ").toLowerCase();
+  const isWeb = (address) => /^https?:\/\//.test(address || "");
+
+  function Chip({ status }) {
+    return html`<span class="chip ${status.name}"><span class="sign" aria-hidden="true">${status.sign}</span> ${status.word}</span>`;
+  }
+
+  function Source({ text }) {
+    return isWeb(text) ? html`<a href=${text} rel="noreferrer">${text}</a>` : text;
+  }
+
+  // Copying without the clipboard interface, which a page from file:// may not have.
+  function copyBySelection(text) {
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.className = "hidden";
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      return copyBySelection(text);
+    }
+  }
+
+  // Text to be copied: code with its button.
+  function Code({ text, label }) {
+    const [state, setState] = useState("Copy");
+    const click = async () => {
+      setState((await copy(text)) ? "Copied" : "Copying failed");
+      setTimeout(() => setState("Copy"), COPIED_FOR);
+    };
+    return html`<div class="code">
+      <button type="button" class="copy" onClick=${click} aria-label="Copy ${label}"><span aria-live="polite">${state}</span></button>
+      <pre tabindex="0"><code>${text}</code></pre>
+    </div>`;
+  }
+
+  Object.assign(window.Report, { resultsLink, caseLink, breakable, inWords, isWeb, Chip, Source, Code });
+})();

@@ -1,0 +1,263 @@
+"""What all views say alike: counts, problems, the verdict in a sentence, groups of differences."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reports.arrays import Array
+from reports.reading import Backend, Report
+from reports.records import STATUSES, Case, Convention, Result
+
+BAD = ("fail", "crashed", "timed_out", "flaky", "stale")  # what turns a run red
+DIFFERENT = (*BAD, "known")
+SIGNS = {
+    "pass": "✓", "known": "≈", "unsupported": "–", "fail": "✗",
+    "crashed": "!", "timed_out": "…", "flaky": "~", "stale": "?",
+}  # fmt: skip
+WORDS = {status: status.replace("_", " ") for status in STATUSES}
+EXPLAINED = {
+    "fail": "failed, and no ledger entry explains it",
+    "crashed": "crashed the process",
+    "timed_out": "timed out",
+    "flaky": "flickered, not the same twice",
+    "stale": "agreed where the ledger says that they differ (stale)",
+}
+MOST_NAMED = 6  # surfaces in one sentence
+ACTIONS = {
+    "shape": "returns another shape",
+    "dtype": "returns another dtype",
+    "value": "returns other values",
+    "special": "treats NaN or infinity differently",
+    "pinned": "misses a printed reading",
+    "accepted": "accepts what must be rejected",
+    "rejected": "rejects what must be accepted",
+    "crashed": "crashes the process",
+    "timed_out": "does not come to an end",
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Differences with one cause: the same operator, status, kind and explanation; the smallest case first."""
+
+    operator: str
+    status: str
+    kind: str
+    reason: str
+    issue: str | None
+    results: tuple[Result, ...]
+
+    @property
+    def example(self) -> Result:
+        """The difference on the smallest inputs, worst first."""
+        return self.results[0]
+
+    @property
+    def surfaces(self) -> tuple[str, ...]:
+        """The surfaces affected, by name."""
+        return tuple(sorted({result.surface for result in self.results}))
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases affected, smallest first."""
+        return tuple(dict.fromkeys(result.case for result in self.results))
+
+    @property
+    def action(self) -> str:
+        """What the surfaces do, as a half-sentence."""
+        return "agrees, against the ledger" if self.status == "stale" else ACTIONS.get(self.kind, "differs")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The whole report in a sentence."""
+
+    good: bool
+    headline: str
+    sentence: str
+
+
+def count(results: Iterable[Result]) -> dict[str, int]:
+    """Count results by status; only statuses that occur, worst first."""
+    counted = Counter(result.status for result in results)
+    return {status: counted[status] for status in STATUSES if counted[status]}
+
+
+def by_surface(report: Report) -> dict[str, dict[str, int]]:
+    """Count the results of every surface by status, a surface without results included."""
+    results: dict[str, list[Result]] = {surface: [] for surface in report.surfaces}
+    for result in report.results:
+        results[result.surface].append(result)
+    return {surface: count(of_surface) for surface, of_surface in results.items()}
+
+
+def occurring(counts: dict[str, dict[str, int]]) -> list[str]:
+    """List the statuses that occur anywhere in counts by surface, worst first; `pass` always stands there."""
+    return [status for status in STATUSES if status == "pass" or any(status in one for one in counts.values())]
+
+
+def matrix(report: Report) -> dict[str, dict[str, dict[str, int]]]:
+    """Count by operator and surface: operators by name, only surfaces that have results there."""
+    cells: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
+    cases = report.cases
+    for result in report.results:
+        cells[cases[result.case].operator, result.surface].append(result)
+    rows: dict[str, dict[str, dict[str, int]]] = {}
+    for (operator, surface), results in sorted(cells.items()):
+        rows.setdefault(operator, {})[surface] = count(results)
+    return rows
+
+
+def seconds_by_surface(report: Report) -> dict[str, float]:
+    """Sum the time in programs, surface by surface."""
+    seconds = dict.fromkeys(report.surfaces, 0.0)
+    for result in report.results:
+        seconds[result.surface] += result.seconds
+    return seconds
+
+
+def nothing_ran(backend: Backend) -> bool:
+    """Whether no program of a backend was executed at all."""
+    return all(result.outcome == "unsupported" for result in backend.results)
+
+
+def problems(report: Report) -> list[str]:
+    """Say what is wrong with the runs and their results, one sentence each; empty where all is well."""
+    found = [] if report.backends else ["There are no results."]
+    for backend in report.backends:
+        if not backend.complete:
+            done = plural(len(backend.results), "result")
+            found.append(f"{backend.name}: partial run, it stopped after {done} without coming to its end.")
+        if nothing_ran(backend):
+            found.append(f"{backend.name}: nothing ran.")
+    return found + [_problem(status, report) for status in BAD if status in count(report.results)]
+
+
+def _problem(status: str, report: Report) -> str:
+    where = Counter(result.surface for result in report.results if result.status == status)
+    named = [f"{surface} ({number:,})" for surface, number in sorted(where.items(), key=lambda one: (-one[1], one[0]))]
+    more = [f"{len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
+    return f"{plural(where.total(), 'result')} {EXPLAINED[status]}: {', '.join(named[:MOST_NAMED] + more)}."
+
+
+def verdict(report: Report) -> Verdict:
+    """Say in a sentence how the run went."""
+    counted = count(report.results)
+    bad = sum(counted.get(status, 0) for status in BAD)
+    sound = all(backend.complete and not nothing_ran(backend) for backend in report.backends)
+    return Verdict(bool(report.backends) and sound and not bad, _headline(report, bad, sound), _sentence(report))
+
+
+def _headline(report: Report, bad: int, sound: bool) -> str:
+    if bad:
+        return f"{plural(bad, 'unexpected result')}"
+    if not report.backends or all(nothing_ran(backend) for backend in report.backends):
+        return "Nothing ran"
+    if not sound:
+        return "The run is incomplete"
+    known = count(report.results).get("known", 0)
+    return f"As expected, with {plural(known, 'known difference')}" if known else "All agree"
+
+
+def _sentence(report: Report) -> str:
+    counted = count(report.results)
+    surfaces, backends = plural(len(report.surfaces), "surface"), plural(len(report.backends), "backend")
+    parts = ", ".join(f"{counted[status]:,} {WORDS[status]}" for status in STATUSES if status in counted)
+    total = plural(sum(counted.values()), "result")
+    cases = plural(len(report.cases), "case")
+    return f"{total} of {cases} on {surfaces} of {backends}" + (f": {parts}." if parts else ".")
+
+
+def groups(report: Report) -> list[Group]:
+    """Group everything that differs, crashes, hangs, flickers or is stale by its cause; unexpected before known."""
+    cases = report.cases  # explanations that differ only in numbers are one cause
+    found: defaultdict[tuple[str, ...], list[Result]] = defaultdict(list)
+    for result in report.results:
+        if result.status in DIFFERENT:
+            found[_cause(result, cases[result.case])].append(result)
+    grouped = [_group(cause, results, cases) for cause, results in found.items()]
+    return sorted(grouped, key=lambda group: (*_importance(group, cases), group.operator, group.kind, group.reason))
+
+
+def _cause(result: Result, case: Case) -> tuple[str, ...]:
+    kind = result.kind or result.outcome
+    return (case.operator, result.status, kind, re.sub(r"\d+", "#", _explanation(result)))
+
+
+def _explanation(result: Result) -> str:
+    return result.reason or (result.message if result.verdict != "agree" else None) or ""
+
+
+def _group(cause: tuple[str, ...], results: list[Result], cases: dict[str, Case]) -> Group:
+    operator, status, kind, _ = cause
+    issue = next((result.issue for result in results if result.issue), None)
+    ordered = sorted(results, key=lambda result: (cases[result.case].size, result.case, result.surface))
+    return Group(operator, status, kind, _explanation(ordered[0]), issue, tuple(ordered))
+
+
+def _importance(group: Group, cases: dict[str, Case]) -> tuple[int, int]:
+    return STATUSES.index(group.status), cases[group.example.case].size
+
+
+def conventions(report: Report) -> dict[str, dict[str, Convention]]:
+    """Answers by question and surface, both sorted by name."""
+    rows: dict[str, dict[str, Convention]] = {}
+    everything = [convention for backend in report.backends for convention in backend.conventions]
+    for convention in sorted(everything, key=lambda convention: (convention.question, convention.surface)):
+        rows.setdefault(convention.question, {})[convention.surface] = convention
+    return rows
+
+
+def unsupported(report: Report) -> dict[str, list[Result]]:
+    """Unsupported results by reason, the most frequent first."""
+    found: defaultdict[str, list[Result]] = defaultdict(list)
+    for result in report.results:
+        if result.status == "unsupported":
+            found[result.reason or result.message or "no reason given"].append(result)
+    return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def deviation(result: Result, case: Case) -> str:
+    """Say by how much a result is off, where that can be said in a few words; else an empty text."""
+    worst, got, expected = result.worst, result.got, case.expected
+    if worst is not None:
+        place = ", ".join(map(str, worst.index))
+        return f"at [{place}] expected {worst.expected}, got {worst.got}"
+    if got is None or not isinstance(expected, Array):
+        return ""
+    if (got.shape, got.dtype) != (expected.shape, expected.dtype):
+        return f"expected {expected.dtype} {list(expected.shape)}, got {got.dtype} {list(got.shape)}"
+    return _first_deviation(expected, got)
+
+
+def _first_deviation(expected: Array, got: Array) -> str:
+    pairs = zip(expected.data or (), got.data or (), strict=False)
+    position, (one, other) = next(((n, pair) for n, pair in enumerate(pairs) if pair[0] != pair[1]), (0, (None, None)))
+    place = ", ".join(map(str, _unravel(position, expected.shape)))
+    return "" if one is None else f"at [{place}] expected {one}, got {other}"
+
+
+def _unravel(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    index: tuple[int, ...] = ()
+    for size in reversed(shape):
+        position, last = divmod(position, size)
+        index = (last, *index)
+    return index
+
+
+def in_words(predicate: str) -> str:
+    """Spell a predicate's name in words: WindowExceedsPaddedInput becomes "window exceeds padded input"."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", predicate).lower()
+
+
+def plural(number: int, noun: str) -> str:
+    """Write a number with its noun: "1 case", "1,200 cases"."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def printable(text: str) -> str:
+    """Spell out control and formatting characters, which a terminal would obey instead of showing."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

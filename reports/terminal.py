@@ -1,0 +1,66 @@
+"""The terminal summary: what a person reads when a run has ended; the verdict stands at the end."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from reports import summary
+from reports.reading import Report
+from reports.records import STATUSES, Result
+from reports.summary import BAD, SIGNS, WORDS
+
+STYLES = {"pass": "green", "known": "yellow", "unsupported": "dim"} | dict.fromkeys(BAD, "bold red")
+MOST_LINES = 40  # failures listed one by one
+LONGEST_TEXT = 160  # characters of one message
+
+
+def render_terminal(report: Report) -> RenderableType:
+    """Return the summary as something that a rich console prints."""
+    parts: list[RenderableType] = [_matrix(report)]
+    failures = [result for result in report.results if result.status in BAD]
+    if failures:
+        parts += [Text(), *_failures(failures, report)]
+    parts += [Text(), *_verdict(report)]
+    return Group(*parts)
+
+
+def _matrix(report: Report) -> Table:
+    counts = summary.by_surface(report)
+    shown = summary.occurring(counts)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("surface")
+    for status in shown:
+        table.add_column(f"{SIGNS[status]} {WORDS[status]}", justify="right")
+    for surface, of_surface in counts.items():
+        numbers = (Text(f"{of_surface[status]:,}" if status in of_surface else "", STYLES[status]) for status in shown)
+        table.add_row(Text(_line(surface)), *numbers)
+    return table
+
+
+def _failures(failures: list[Result], report: Report) -> list[Text]:
+    ordered = sorted(failures, key=lambda result: STATUSES.index(result.status))
+    lines = [_failure(result, report) for result in ordered[:MOST_LINES]]
+    left = len(ordered) - MOST_LINES
+    return [*lines, Text(f"and {left:,} more", "red")] if left > 0 else lines
+
+
+def _failure(result: Result, report: Report) -> Text:
+    why = summary.deviation(result, report.cases[result.case]) or result.message or result.reason or ""
+    line = Text(f"{SIGNS[result.status]} {WORDS[result.status]} ", STYLES[result.status])
+    line.append(f"{_line(result.case)} on {_line(result.surface)}", "default not bold")
+    return line.append(": ".join(["", *filter(None, [result.kind, _line(why)])]), "dim not bold")
+
+
+def _verdict(report: Report) -> list[Text]:
+    verdict = summary.verdict(report)
+    style = "bold green" if verdict.good else "bold red"
+    problems = [Text(f"{SIGNS['fail']} {_line(problem)}", "red") for problem in summary.problems(report)]
+    headline = Text(f"{SIGNS['pass' if verdict.good else 'fail']} {verdict.headline}", style)
+    return [Text(verdict.sentence), *problems, headline]
+
+
+def _line(text: str) -> str:
+    line = summary.printable(" ".join(text.split()))
+    return line if len(line) <= LONGEST_TEXT else line[: LONGEST_TEXT - 1] + "…"
