@@ -42,7 +42,7 @@ class Catalogue:
         return hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
 
     def select(self, level: str = "exhaustive", operators: Iterable[str] = (), globs: Iterable[str] = ()) -> list[Case]:
-        """Return the cases up to a level that match any of the operators and any of the globs; no filter matches all."""
+        """Return the cases up to a level that match any operator and any glob given; none given match all."""
         levels = LEVELS[: LEVELS.index(level) + 1]
         operators, globs = set(operators), list(globs)
         return [
@@ -74,7 +74,7 @@ def load(paths: Sequence[Path] = ()) -> Catalogue:
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:
-    """Return the case files: those given, and in folders every YAML file one level down (beside them stands the ledger)."""
+    """Return the case files: those given, and in folders every YAML file one level down; the ledger stands above."""
     found: list[Path] = []
     for path in paths:
         if not path.exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -166,10 +167,8 @@ class Worker:
 
     def _kill(self) -> None:
         """Kill the process and all that it started."""
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
         self._outbox.put(None)
         self._process.wait()
 

@@ -78,7 +78,7 @@ def _nested(array: Array) -> str:
 
 
 def _short(value: Any) -> str:
-    whole = np.isfinite(value) and value == int(value) and abs(value) < 2**53  # noqa: PLR2004 - float64's whole numbers
+    whole = np.isfinite(value) and value == int(value) and abs(value) < 2**53
     return str(int(value)) if whole else number(value)
 
 
@@ -99,7 +99,13 @@ def all_axes(pairs: Pairs, *, channels_last: bool) -> list[tuple[int, int]]:
 
 
 def softmax_pool(
-    step: Step, *, pad: Callable[[Step], Any], stack: str, softmax: str, total: str = "({}).sum(0)", channels_last: bool = False
+    step: Step,
+    *,
+    pad: Callable[[Step], Any],
+    stack: str,
+    softmax: str,
+    total: str = "({}).sum(0)",
+    channels_last: bool = False,
 ) -> tuple[str, ...]:
     """Return lines that weigh the cells of each window by their softmax: the window's cells stacked, cell by cell.
 

@@ -60,7 +60,9 @@ def _array(raw: Mapping[str, Any], name: str) -> ArraySpec:
         shape = tuple(raw.get("shape", shape))
         options["numbers"] = numbers
         if math.prod(shape) != len(numbers):
-            raise Faulty((name, "shape"), f"{list(shape)} holds {math.prod(shape)} numbers, but there are {len(numbers)}")
+            raise Faulty(
+                (name, "shape"), f"{list(shape)} holds {math.prod(shape)} numbers, but there are {len(numbers)}"
+            )
     elif "shape" not in raw:
         raise Faulty((name,), f"values: {generator} needs a shape")
     elif options.get("low", -9) > options.get("high", 9):
@@ -89,7 +91,9 @@ def _check_inputs(operator: Operator, inputs: Mapping[str, ArraySpec]) -> None:
     for name in set(operator.inputs) - inputs.keys() - set(operator.optional):
         raise Faulty((), f"{operator.name} needs the key {name!r}")
     if len(inputs["x"].shape) < 3:  # noqa: PLR2004 - (n, c, and one spatial axis)
-        raise Faulty(("x", "shape"), f"{list(inputs['x'].shape)} is not (n, c, *spatial) with at least one spatial axis")
+        raise Faulty(
+            ("x", "shape"), f"{list(inputs['x'].shape)} is not (n, c, *spatial) with at least one spatial axis"
+        )
 
 
 def _expectation(raw: Mapping[str, Any]) -> Value | Rejected | Answers:
@@ -136,11 +140,18 @@ def _following(raw: Mapping[str, Any], position: int) -> Following:
 
 
 def _parameters(
-    operator: Operator, raw: Mapping[str, Any], inputs: Mapping[str, ArraySpec], omitted: tuple[str, ...], *, faulty: bool
+    operator: Operator,
+    raw: Mapping[str, Any],
+    inputs: Mapping[str, ArraySpec],
+    omitted: tuple[str, ...],
+    *,
+    faulty: bool,
 ) -> dict[str, Any]:
     """Return every parameter of the operator; for a case that must be rejected, as it stands."""
     known = set(operator.defaults)
-    for key in raw.keys() - known - {"id", "about", "source", "level", "via", "then", "expect", "also", "inexact", "answers"}:
+    for key in (
+        raw.keys() - known - {"id", "about", "source", "level", "via", "then", "expect", "also", "inexact", "answers"}
+    ):
         if key not in inputs:
             raise Faulty((key,), f"{operator.name} has no such parameter, it has {', '.join(sorted(known))}")
     given: dict[str, Any] = {**operator.defaults, **{key: plain(raw[key]) for key in known & raw.keys()}}
@@ -157,7 +168,9 @@ def _walk(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, faulty: 
     size = inputs["x"].shape[2:]
     window = given.get("window", inputs["kernel"].shape[2:] if "kernel" in inputs else None)
     try:
-        walk = Windows.of(size, window, given["stride"], given["padding"], given["dilation"], given.get("rounding", "floor"))
+        walk = Windows.of(
+            size, window, given["stride"], given["padding"], given["dilation"], given.get("rounding", "floor")
+        )
         walked = {"window": walk.window, "stride": walk.stride, "padding": walk.pads, "dilation": walk.dilation}
     except ValueError as error:
         if not faulty:

@@ -73,7 +73,9 @@ def _target(case: Case, inputs: Mapping[str, Array]) -> Target:
 
 
 def _is_exact(exact: Exact) -> bool:
-    return exact.high is None or bool((exact.low == 0).all() and (exact.value.astype(np.float64) == exact.high).all())
+    if exact.high is None or exact.low is None:
+        return True
+    return bool((exact.low == 0).all() and (exact.value.astype(np.float64) == exact.high).all())
 
 
 def _with_bound(exact: Exact, readings: tuple[Reading, ...] = ()) -> Target:
@@ -85,7 +87,9 @@ def _with_bound(exact: Exact, readings: tuple[Reading, ...] = ()) -> Target:
 
 def _refusal(case: Case, inputs: Mapping[str, Array], predicate: str) -> Target:
     if predicate not in PREDICATES:
-        raise ValueError(f"key 'expect.rejected': unknown fault {predicate!r}, known are {', '.join(sorted(PREDICATES))}")
+        raise ValueError(
+            f"key 'expect.rejected': unknown fault {predicate!r}, known are {', '.join(sorted(PREDICATES))}"
+        )
     if not PREDICATES[predicate](case):
         raise ValueError(f"key 'expect.rejected': the case does not have the fault {predicate}")
     try:

@@ -12,7 +12,6 @@ from conformance.values import Array
 from reference import Exact
 
 
-
 @dataclass(frozen=True)
 class Outcome:
     """What a backend did with a program.
@@ -58,7 +57,11 @@ def judge(outcome: Outcome, target: Target) -> Verdict:
         return Verdict(None)
     if target.exact is None:
         agrees = outcome.kind == "rejected"
-        return Verdict("agree") if agrees else Verdict("differ", "accepted", message=f"accepted in spite of {target.rejected}")
+        return (
+            Verdict("agree")
+            if agrees
+            else Verdict("differ", "accepted", message=f"accepted in spite of {target.rejected}")
+        )
     if outcome.kind == "rejected":
         return Verdict("differ", "rejected")
     if len(outcome.arrays) != 1:
@@ -112,5 +115,3 @@ def _worst(got: Array, exact: Exact, used: Array) -> Worst:
     absolute = abs(float(value) - float(wanted))
     spacing = 1.0 if wanted.dtype.kind in "iub" else float(np.spacing(np.abs(wanted)))
     return Worst(position, wanted.item(), value.item(), absolute, absolute / spacing)
-
-

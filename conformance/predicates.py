@@ -24,11 +24,11 @@ def _window_exceeds_padded_input(case: Case) -> bool:
 
 
 def _groups_do_not_divide_channels(case: Case) -> bool:
-    return case.shape[1] % case.parameters["groups"] != 0
+    return bool(case.shape[1] % case.parameters["groups"])
 
 
 def _kernel_channels_mismatch(case: Case) -> bool:
-    return case.inputs["kernel"].shape[1] * case.parameters["groups"] != case.shape[1]
+    return bool(case.inputs["kernel"].shape[1] * case.parameters["groups"] != case.shape[1])
 
 
 PREDICATES: Mapping[str, Callable[[Case], bool]] = MappingProxyType(

@@ -52,7 +52,7 @@ class ResultsFile:
     _stream: IO[str] | None = None
 
     def open(self, header: Mapping[str, Any], *, resume: bool = False) -> None:
-        """Create the file, or continue it. Raises ConformanceError if the folder cannot be written or the file differs."""
+        """Create the file, or continue it. Raises ConformanceError if it cannot be written or is another run's."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if resume and self.path.exists():
@@ -113,11 +113,15 @@ class ResultsFile:
     def finish(self, seconds: float) -> None:
         """Append the footer: the run is complete."""
         counts = dict(sorted(self.by_status.items()))
-        self.write({"record": "footer", "results": sum(counts.values()), "by_status": counts, "seconds": round(seconds, 3)})
+        self.write(
+            {"record": "footer", "results": sum(counts.values()), "by_status": counts, "seconds": round(seconds, 3)}
+        )
 
     def __enter__(self) -> ResultsFile:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._stream is not None:
             self._stream.close()

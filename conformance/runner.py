@@ -62,7 +62,7 @@ class Run:
         backend: Backend,
         catalogue: Catalogue,
         ledger: Ledger,
-        selection: Selection = Selection(),  # noqa: B008 - frozen
+        selection: Selection = Selection(),
         *,
         python: str,
         limit: float = CASE_LIMIT,
@@ -83,7 +83,9 @@ class Run:
                 if LEVELS.index(case.level) <= LEVELS.index(surface.level):
                     yield Task(case, surface, translate(case, surface))
 
-    def execute(self, path: Path, *, resume: bool = False, progress: Progress = lambda _done, _total: None) -> ResultsFile:
+    def execute(
+        self, path: Path, *, resume: bool = False, progress: Progress = lambda _done, _total: None
+    ) -> ResultsFile:
         """Run everything into the file. Raises IncompleteRun if the backend cannot be started or nothing could run."""
         start = time.monotonic()
         tasks = list(self.tasks())
@@ -134,7 +136,7 @@ class Run:
         status = _status(outcome, verdict, entry)
         if asked is not None:
             file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
-        file.write({"record": "result", **_result(task, outcome, verdict, wanted, status, entry)})
+        file.write({"record": "result", **_result(task, outcome, verdict, wanted, status=status, entry=entry)})
 
     def _judge(self, task: Task, outcome: Outcome, wanted: Expected) -> tuple[Verdict, dict[str, Any] | None]:
         if wanted.target is not None:
@@ -198,7 +200,7 @@ def _status(outcome: Outcome, verdict: Verdict, entry: Entry | None) -> str:
 
 
 def _result(
-    task: Task, outcome: Outcome, verdict: Verdict, wanted: Expected, status: str, entry: Entry | None
+    task: Task, outcome: Outcome, verdict: Verdict, wanted: Expected, *, status: str, entry: Entry | None
 ) -> dict[str, Any]:
     program = task.program if isinstance(task.program, Program) else None
     record: dict[str, Any] = {
@@ -237,6 +239,9 @@ def _expected_digest(wanted: Expected) -> str | None:
 def case_record(case: Case, wanted: Expected) -> dict[str, Any]:
     """Return the record of a case, as the format has it."""
     price = cost(case)
+    parameters = dict(case.parameters)
+    if case.then:
+        parameters["then"] = [{"operator": item.operator, **item.parameters} for item in case.then]
     exacts = [target.exact for target in wanted.targets if target.exact is not None]
     bounds = [target.bound for target in wanted.targets if target.bound is not None]
     return {
@@ -245,9 +250,8 @@ def case_record(case: Case, wanted: Expected) -> dict[str, Any]:
         "about": case.about,
         "source": case.source,
         "via": list(case.via),
-        "then": [{"operator": item.operator, **item.parameters} for item in case.then],
         "question": case.question,
-        "parameters": dict(case.parameters),
+        "parameters": parameters,
         "inputs": {name: array_record(array) for name, array in wanted.inputs.items()},
         "cost": asdict(price) if price else None,
         "expected": _expected_record(wanted),

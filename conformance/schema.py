@@ -47,7 +47,9 @@ def _fault(error: ValidationError, where: KeyPath, unknown: str | None) -> str:
     if unknown:
         return f"{key}unknown key{_nearest(unknown, error.schema)}"
     if error.validator == "required":
-        missing = [name for name in error.validator_value if name not in error.instance]
+        instance: Any = error.instance
+        required: Any = error.validator_value
+        missing = [name for name in required if name not in instance]
         return f"{key}needs the key {' and '.join(map(repr, missing))}"
     return f"{key}{shortened(error.instance)} is not {_wanted(error)}"
 
@@ -55,7 +57,9 @@ def _fault(error: ValidationError, where: KeyPath, unknown: str | None) -> str:
 def _unknown_key(error: ValidationError) -> str | None:
     if error.validator != "additionalProperties":
         return None
-    return next((key for key in error.instance if key not in error.schema.get("properties", {})), None)
+    instance: Any = error.instance
+    schema: Any = error.schema
+    return next((key for key in instance if key not in schema.get("properties", {})), None)
 
 
 def _nearest(key: str, schema: Any) -> str:

@@ -62,7 +62,7 @@ class Step:
     @property
     def dilation(self) -> tuple[int, ...]:
         """Distance of neighbouring cells of the window on each spatial axis."""
-        return self.parameters.get("dilation", (1,) * self.rank)
+        return tuple(self.parameters.get("dilation", (1,) * self.rank))
 
     @property
     def dilated(self) -> bool:

@@ -183,9 +183,7 @@ def crop_first(step: Step) -> tuple[Step, ...]:
 def _explicit(step: Step, value: float) -> tuple[Step, ...]:
     """Padding and overhang written into the input, then the step without them; nothing where there are none."""
     walk = step.walk
-    pads: Pairs = tuple(
-        (before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True)
-    )
+    pads: Pairs = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
     if not any(any(pair) for pair in pads):
         plain = step.with_parameters(rounding="floor")
         return (plain,) if step.parameters.get("rounding", "floor") != "floor" else ()

@@ -38,9 +38,10 @@ class ArraySpec:
 
     def make(self) -> Array:
         """Return the array; the same bits under every NumPy."""
-        size = math.prod(self.shape)
-        flat = GENERATORS[self.values](size, **self.options)
-        return np.asarray(flat, np.float64 if DTYPES[self.dtype].kind in "fV" else None).astype(DTYPES[self.dtype]).reshape(self.shape)
+        flat = GENERATORS[self.values](math.prod(self.shape), **self.options)
+        wide = np.asarray(flat, np.float64 if DTYPES[self.dtype].kind in "fV" else None)
+        array: Array = wide.astype(DTYPES[self.dtype]).reshape(self.shape)
+        return array
 
 
 def _literal(size: int, numbers: tuple[int | Decimal, ...]) -> Any:
@@ -56,8 +57,9 @@ def _integers(size: int, low: int = -9, high: int = 9, seed: int = 0) -> Array:
 
     NumPy guarantees the stream of a BitGenerator, but not what Generator makes of it.
     """
-    raw = np.random.PCG64(seed).random_raw(size) if size else np.zeros(0, np.uint64)
-    return (np.asarray(raw) >> np.uint64(33)).astype(np.int64) % (high - low + 1) + low
+    raw: Array = np.asarray(np.random.PCG64(seed).random_raw(size) if size else (), np.uint64)
+    positive: Array = (raw >> np.uint64(33)).astype(np.int64)
+    return positive % (high - low + 1) + low
 
 
 GENERATORS: Mapping[str, Callable[..., Any]] = MappingProxyType(

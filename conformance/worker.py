@@ -11,6 +11,8 @@ setup    {"setup", "reset", "packages"}    -> {"ready": true, "python", "package
 run      {"program", "text"?, "arrays"}    -> {"outcome", "message", "seconds", "arrays"}
 """
 
+from __future__ import annotations
+
 import sys
 
 if __name__ == "__main__":
@@ -23,15 +25,25 @@ import platform
 import struct
 import time
 import traceback
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:  # Python 3.8 knows these only as texts
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any, BinaryIO
+
+    Header = dict[str, Any]
+    Arrays = Sequence[Any]
+    Names = dict[str, Any]
+    Known = dict[str, Callable[..., Any]]
 
 LENGTHS = struct.Struct(">QQ")
 LONGEST_MESSAGE = 2000
 FAULTS_OF_THE_PROGRAM = (NameError, SyntaxError, ImportError)
 
 
-def private_pipe():
+def private_pipe() -> tuple[BinaryIO, BinaryIO]:
     """Take standard input and output for the protocol, and leave the program an empty input and standard error."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -41,7 +53,7 @@ def private_pipe():
     return requests, replies
 
 
-def read_frame(stream):
+def read_frame(stream: BinaryIO) -> tuple[Header, list[Any]] | None:
     """Return the next header and its arrays, or None at the end."""
     lengths = stream.read(LENGTHS.size)
     if len(lengths) < LENGTHS.size:
@@ -59,7 +71,7 @@ def read_frame(stream):
     return header, arrays
 
 
-def write_frame(stream, header, arrays=()):
+def write_frame(stream: BinaryIO, header: Header, arrays: Arrays = ()) -> None:
     """Send a header and arrays."""
     header["arrays"] = [{"dtype": array.dtype.name, "shape": array.shape} for array in arrays]
     body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
@@ -68,28 +80,28 @@ def write_frame(stream, header, arrays=()):
     stream.flush()
 
 
-def describe(error):
+def describe(error: BaseException) -> str:
     """Return an exception as one short text."""
     return f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
 
 
-def versions(packages):
+def versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of imported packages."""
     return {name: str(getattr(sys.modules.get(name), "__version__", "unknown")) for name in packages}
 
 
-def set_up(request, names):
+def set_up(request: Header, names: Names) -> Header:
     """Run the setup text in `names`, and say what is there."""
     try:
         for part in ("setup", "reset"):
             exec(compile(request[part], f"<{part}>", "exec"), names)  # noqa: S102 - this is what a worker is for
-    except BaseException as error:  # noqa: BLE001 - whatever an import does must be told
+    except BaseException as error:  # whatever an import does must be told
         traceback.print_exc()
         return {"ready": False, "message": describe(error)}
     return {"ready": True, "python": platform.python_version(), "packages": versions(request["packages"])}
 
 
-def program(request, names, known):
+def program(request: Header, names: Names, known: Known) -> Callable[..., Any]:
     """Return the function `run` of a program, compiled on its first use."""
     digest = request["program"]
     if digest not in known:
@@ -99,30 +111,37 @@ def program(request, names, known):
     return known[digest]
 
 
-def outcome(request, arrays, names, known):
+def outcome(request: Header, arrays: Arrays, names: Names, known: Known) -> tuple[Header, Arrays]:
     """Run one program, and return the header of the reply and its arrays."""
     start = time.perf_counter()
+    reply: Header
+    results: Arrays = ()
     try:
         function = program(request, names, known)
         returned = function(*arrays)
-        reply, results = {"outcome": "returned", "message": ""}, returned if isinstance(returned, tuple) else (returned,)
+        reply, results = (
+            {"outcome": "returned", "message": ""},
+            returned if isinstance(returned, tuple) else (returned,),
+        )
         wrong = [type(item).__name__ for item in results if not isinstance(item, np.ndarray) or item.dtype.hasobject]
         if wrong:
             reply["message"], results = f"returned {wrong[0]}, not an array of numbers", ()
     except FAULTS_OF_THE_PROGRAM as error:
-        reply, results = {"outcome": "crashed", "message": f"the program is at fault: {describe(error)}"}, ()
-    except Exception as error:  # noqa: BLE001 - a refusal is an outcome
-        reply, results = {"outcome": "rejected", "message": describe(error)}, ()
-    except BaseException as error:  # noqa: BLE001 - the worker must live on
-        reply, results = {"outcome": "crashed", "message": describe(error)}, ()
+        reply = {"outcome": "crashed", "message": f"the program is at fault: {describe(error)}"}
+    except Exception as error:  # a refusal is an outcome
+        reply = {"outcome": "rejected", "message": describe(error)}
+    except BaseException as error:  # the worker must live on
+        reply = {"outcome": "crashed", "message": describe(error)}
     reply["seconds"] = time.perf_counter() - start
     return reply, results
 
 
-def main():
+def main() -> None:
     """Serve frames until there are no more."""
     requests, replies = private_pipe()
-    names, known, reset = {}, {}, compile("", "<reset>", "exec")
+    names: Names = {}
+    known: Known = {}
+    reset = compile("", "<reset>", "exec")
     while True:
         frame = read_frame(requests)
         if frame is None:

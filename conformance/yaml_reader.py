@@ -48,7 +48,8 @@ def read(path: Path) -> Document:
         text = _text(path)
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):
-                raise CatalogueError(f"{path}:{event.start_mark.line + 1}: an alias (*{event.anchor}) is not allowed")
+                line = event.start_mark.line + 1 if event.start_mark else 1
+                raise CatalogueError(f"{path}:{line}: an alias (*{event.anchor}) is not allowed")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         raise CatalogueError(_yaml_message(path, error)) from None
@@ -77,7 +78,8 @@ def _yaml_message(path: Path, error: yaml.YAMLError) -> str:
 
 
 def _plain(document: Document, node: yaml.Node, where: KeyPath) -> Any:
-    document.lines[where] = node.start_mark.line + 1
+    if node.start_mark:
+        document.lines[where] = node.start_mark.line + 1
     if len(where) > MAX_DEPTH:
         raise CatalogueError(f"{document.place(where)}: nested more than {MAX_DEPTH} levels deep")
     if isinstance(node, yaml.MappingNode):
@@ -101,8 +103,9 @@ def _items(document: Document, node: yaml.MappingNode, where: KeyPath) -> Iterat
         if key in seen:
             raise CatalogueError(f"{document.path}:{line}: key {key!r} stands twice")
         seen.add(key)
-        value = _plain(document, value_node, (*where, key))
-        document.lines[(*where, key)] = line
+        place = (*where, key)
+        value = _plain(document, value_node, place)
+        document.lines[place] = line
         yield key, value
 
 

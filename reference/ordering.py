@@ -49,7 +49,9 @@ def canonical(x: Array) -> Array:
     """Return a copy of x in which every NaN is the canonical one: positive, quiet, without payload."""
     copy = np.array(x)
     if copy.dtype in FLOATS:
-        copy[np.isnan(copy)] = np.nan
+        # Not np.isnan, which warns of signalling NaNs in some dtypes.
+        bits = copy.view(_bits(copy.dtype))
+        copy[bits & np.iinfo(bits.dtype).max > _infinity_bits(copy.dtype)] = np.nan
     return copy
 
 

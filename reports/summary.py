@@ -34,6 +34,7 @@ ACTIONS = {
     "pinned": "misses a printed reading",
     "accepted": "accepts what must be rejected",
     "rejected": "rejects what must be accepted",
+    "convention": "answers a question otherwise than it declares",
     "crashed": "crashes the process",
     "timed_out": "does not come to an end",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from conformance import book
 from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
 from conformance.code import all_axes, array_text, call, number, pairs_of, softmax_pool, tuple_of, unless
 from conformance.steps import Pairs, Step
@@ -134,24 +135,16 @@ def _jnp_pad(step: Step, *, channels_last: bool) -> Code:
     return call("jnp.pad", "x", pairs, constant_values=unless(0, step.parameters["value"]))
 
 
-BOOK_PADDED = {
-    ((3, 3), (2, 2), ((1, 1), (1, 1))): ((1, 0), (1, 0)),
-    ((3, 3), (2, 2), ((1, 0), (1, 0))): ((1, 0), (1, 0)),
-    ((2, 3), (2, 3), ((0, 0), (1, 1))): ((0, 0), (1, 1)),
-}
-
-
 def _book_pool(reduce: str, step: Step) -> Code:
-    """The book's own loop over the positions of a plane, and the zero padding that its tab writes on 4 x 4."""
-    pads = BOOK_PADDED.get((step.window, step.stride or (), step.padding))
-    if step.verb == "max_pool" and step.shape[2:] == (4, 4) and pads and not step.dilated:
+    """Return the book's own loop over the positions of a plane, or the zeros that its tab writes before pooling."""
+    pads = book.written_zeros(step)
+    if pads:
         padding = pairs_of(all_axes(pads, channels_last=True))
         stride = tuple_of(step.stride or ())
         return (f"x = jnp.pad(x, {padding})", f"x = nn.max_pool(x, {tuple_of(step.window)}, strides={stride})")
-    if step.rank != 2 or step.stride != (1, 1) or step.padded or step.dilated:  # noqa: PLR2004 - the book's planes
-        return Unsupported("the book's loops walk over planes with stride 1 and without padding")
-    if step.parameters.get("divisor") is not None:
-        return Unsupported("the book's loops divide by the number of cells")
+    refusal = book.beyond_the_loops(step)
+    if refusal:
+        return refusal
     (height, width), (n, c, rows, columns) = step.window, step.output
     return (
         f"y = jnp.zeros({(n, rows, columns, c)}, x.dtype)",
@@ -170,7 +163,7 @@ def _softmax(*, channels_last: bool) -> Verb:
 WHOLE = frozenset(name for name, dtype in ALL_DTYPES.items() if dtype.kind in "iu")
 FLOATING = frozenset({"float16", "float32", "float64"})
 DTYPES = {"max_pool": FLOATING | WHOLE, "min_pool": FLOATING | WHOLE, "pad": FLOATING | WHOLE}
-FIRST = {name: "jnp.asarray({})" for name in ("x", "kernel", "bias")}
+FIRST = dict.fromkeys(("x", "kernel", "bias"), "jnp.asarray({})")
 LAST = {
     "x": "jnp.asarray(np.moveaxis({}, 1, -1))",
     "kernel": "jnp.asarray(np.moveaxis({}, (0, 1), (-1, -2)))",

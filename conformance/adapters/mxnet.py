@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from conformance import book
 from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
 from conformance.code import all_axes, call, number, pairs_of, per_axis, slices, softmax_pool, tuple_of, unless
 from conformance.steps import Step
@@ -151,14 +152,12 @@ def _softmax(step: Step) -> Code:
 
 
 def _book_pool(reduce: str, step: Step) -> Code:
-    """The book's own loop over the positions of a plane, and the padded layers that its tab shows on 4 x 4."""
-    walk = (step.window, step.stride, step.padding)
-    if step.verb == "max_pool" and step.shape[2:] == (4, 4) and walk in BOOK_PADDED and not step.dilated:
+    """Return the book's own loop over the positions of a plane, or the padded layer that its tab shows."""
+    if book.shows_padding(step):
         return _gluon_pool("MaxPool", step)
-    if step.rank != 2 or step.stride != (1, 1) or step.padded or step.dilated:  # noqa: PLR2004 - the book's planes
-        return Unsupported("the book's loops walk over planes with stride 1 and without padding")
-    if step.parameters.get("divisor") is not None:
-        return Unsupported("the book's loops divide by the number of cells")
+    refusal = book.beyond_the_loops(step)
+    if refusal:
+        return refusal
     height, width = step.window
     return (
         f"y = mnp.zeros({tuple_of(step.output)}, dtype=x.dtype)",
@@ -168,10 +167,9 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
-BOOK_PADDED = (((3, 3), (2, 2), ((1, 1), (1, 1))), ((2, 3), (2, 3), ((0, 0), (1, 1))))
 FLOATING = frozenset({"float16", "float32", "float64"})
 PADS = FLOATING | {"int8", "int32", "int64", "uint8"}
-ENTER = {name: "mnp.array({0}, dtype={0}.dtype)" for name in ("x", "kernel", "bias")}
+ENTER = dict.fromkeys(("x", "kernel", "bias"), "mnp.array({0}, dtype={0}.dtype)")
 
 
 def _surface(name: str, verbs: Mapping[str, Verb], **more: object) -> Surface:

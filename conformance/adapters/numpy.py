@@ -126,7 +126,14 @@ SURFACES = (
             "pad": _pad,
             "relu": lambda _step: "np.maximum(x, 0)",
         },
-        dtypes={"": FLOATING, "max_pool": FLOATING | WHOLE, "min_pool": FLOATING | WHOLE, "pad": FLOATING | WHOLE | {"bool"}},
-        declares={"max_pool/padding-equal-to-window": Declaration("accepted", "its own text: windows may lie in the padding")},
+        dtypes={
+            "": FLOATING,
+            "max_pool": FLOATING | WHOLE,
+            "min_pool": FLOATING | WHOLE,
+            "pad": FLOATING | WHOLE | {"bool"},
+        },
+        declares={
+            "max_pool/padding-equal-to-window": Declaration("accepted", "its own text: windows may lie in the padding")
+        },
     ),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from conformance import book
 from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
 from conformance.code import all_axes, call, pairs_of, per_axis, softmax_pool, tuple_of, unless
 from conformance.steps import Step
@@ -92,7 +93,11 @@ def _avg_pool(step: Step) -> Code:
     if refusal or named is None or _counts_padding(step):
         return refusal or Unsupported("average pooling never counts padding, and has VALID and SAME only")
     if step.dilated:
-        return _dilated_pool("AVG", step) if named == "VALID" else Unsupported("dilated SAME is made of zeros, which count")
+        return (
+            _dilated_pool("AVG", step)
+            if named == "VALID"
+            else Unsupported("dilated SAME is made of zeros, which count")
+        )
     return call(f"tf.nn.avg_pool{step.rank}d", "x", per_axis(step.window), per_axis(step.stride), f'"{named}"')
 
 
@@ -177,24 +182,16 @@ def _layer_pad(step: Step) -> Code:
     return _layer("ZeroPadding", step, str(step.padding[0]) if step.rank == 1 else pairs_of(step.padding))
 
 
-BOOK_PADDED = {
-    ((3, 3), (2, 2), ((1, 1), (1, 1))): ((1, 0), (1, 0)),
-    ((3, 3), (2, 2), ((1, 0), (1, 0))): ((1, 0), (1, 0)),
-    ((2, 3), (2, 3), ((0, 0), (1, 1))): ((0, 0), (1, 1)),
-}
-
-
 def _book_pool(reduce: str, step: Step) -> Code:
-    """The book's own loop over the positions of a plane, and the zero padding that its tab writes on 4 x 4."""
-    pads = BOOK_PADDED.get((step.window, step.stride or (), step.padding))
-    if step.verb == "max_pool" and step.shape[2:] == (4, 4) and pads and not step.dilated:
+    """Return the book's own loop over the positions of a plane, or the zeros that its tab writes before pooling."""
+    pads = book.written_zeros(step)
+    if pads:
         padding = pairs_of(all_axes(pads, channels_last=True))
         pool = call("tf.keras.layers.MaxPool2D", per_axis(step.window), per_axis(step.stride), dtype="x.dtype")
         return (f"x = tf.pad(x, {padding})", f"x = {pool}(x)")
-    if step.rank != 2 or step.stride != (1, 1) or step.padded or step.dilated:  # noqa: PLR2004 - the book's planes
-        return Unsupported("the book's loops walk over planes with stride 1 and without padding")
-    if step.parameters.get("divisor") is not None:
-        return Unsupported("the book's loops divide by the number of cells")
+    refusal = book.beyond_the_loops(step)
+    if refusal:
+        return refusal
     (height, width), (n, c, rows, columns) = step.window, step.output
     return (
         f"y = tf.Variable(tf.zeros({(n, rows, columns, c)}, x.dtype))",

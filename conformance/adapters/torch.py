@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from conformance import book
 from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
 from conformance.code import call, number, per_axis, softmax_pool, tuple_of, unless
 from conformance.steps import Step
@@ -121,14 +122,12 @@ def _layer_pad(step: Step) -> Code:
 
 
 def _book_pool(reduce: str, step: Step) -> Code:
-    """The book's own loop over the positions of a plane, and the one padded call that its tab shows."""
-    walk = (step.window, step.stride, step.padding)
-    if step.verb == "max_pool" and step.shape[2:] == (4, 4) and walk in BOOK_PADDED and not step.dilated:
+    """Return the book's own loop over the positions of a plane, or the padded layer that its tab shows."""
+    if book.shows_padding(step):
         return _max_pool(_layer, step)
-    if step.rank != 2 or step.stride != (1, 1) or step.padded or step.dilated:  # noqa: PLR2004 - the book's planes
-        return Unsupported("the book's loops walk over planes with stride 1 and without padding")
-    if step.parameters.get("divisor") is not None:
-        return Unsupported("the book's loops divide by the number of cells")
+    refusal = book.beyond_the_loops(step)
+    if refusal:
+        return refusal
     height, width = step.window
     return (
         f"y = torch.zeros({tuple_of(step.output)}, dtype=x.dtype)",
@@ -140,15 +139,10 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
-BOOK_PADDED = (
-    ((3, 3), (2, 2), ((1, 1), (1, 1))),
-    ((2, 3), (2, 3), ((0, 0), (1, 1))),
-    ((2, 3), (2, 3), ((1, 1), (1, 1))),
-)
 SOFTMAX: Verb = partial(softmax_pool, pad=_functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
 INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "float32", "float64"})
 DTYPES = {"max_pool": INTEGERS, "pad": INTEGERS}
-ENTER = {name: "torch.from_numpy({})" for name in ("x", "kernel", "bias")}
+ENTER = dict.fromkeys(("x", "kernel", "bias"), "torch.from_numpy({})")
 DOCUMENTS = "https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxPool2d.html: "
 DECLARES = {
     "max_pool/padding-equal-to-window": Declaration("rejected"),

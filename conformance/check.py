@@ -1,0 +1,119 @@
+"""`conformance check`: is the catalogue sound, and does it still say what it said when it was released?"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+from conformance import registry
+from conformance.adapter import Program
+from conformance.cases import Case, Value
+from conformance.catalogue import Catalogue, home
+from conformance.errors import CatalogueError
+from conformance.expected import Expected, expected
+from conformance.ledger import Ledger
+from conformance.translate import translate
+
+
+def lock_path() -> Path:
+    """Return the file that holds the frozen digests."""
+    return home() / "lock.json"
+
+
+def digests(catalogue: Catalogue) -> dict[str, str]:
+    """Return the digest of every case: inputs and expected output. Raises CatalogueError for a case with a fault."""
+    return {case.id: expected(case).digest for case in catalogue.cases}
+
+
+def problems(
+    catalogue: Catalogue, ledger: Ledger | None = None, lock: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Yield one line for everything that is wrong; nothing if all is well.
+
+    Every case is asked of the reference and translated for every surface. With a ledger: every entry matches
+    something. With a lock: no case was renamed, dropped or silently changed.
+    """
+    found: dict[str, str] = {}
+    for case in catalogue.cases:
+        try:
+            wanted = expected(case)
+        except CatalogueError as error:
+            yield str(error)
+            continue
+        found[case.id] = wanted.digest
+        yield from _misprints(case, wanted)
+        yield from _programs(case)
+    surfaces = [surface for name in registry.names() for surface in registry.backend(name).surfaces]
+    if ledger is not None:
+        yield from ledger.idle(catalogue.cases, [surface.name for surface in surfaces])
+    if lock is not None:
+        yield from _drift(found, lock)
+    for surface in surfaces:
+        for question in surface.declares.keys() - catalogue.by_id.keys() if lock is not None else ():
+            yield f"surface {surface.name}: declares an answer to {question}, which is no question of the catalogue"
+
+
+def _programs(case: Case) -> Iterator[str]:
+    for name in registry.names():
+        for surface in registry.backend(name).surfaces:
+            program = translate(case, surface)
+            if isinstance(program, Program):
+                try:
+                    ast.parse(program.text)
+                except SyntaxError as error:
+                    yield f"{case.place}: case {case.id}: the program for {surface.name} is not Python: {error}"
+
+
+def _misprints(case: Case, wanted: Expected) -> Iterator[str]:
+    """A printed number that is not the correctly rounded one must be said to be so, and the other way round."""
+    if not isinstance(case.expect, Value) or wanted.target is None or wanted.target.exact is None:
+        return
+    values = wanted.target.exact.value.ravel().tolist()
+    odd = [
+        str(printed)
+        for _, numbers in case.expect.readings
+        for printed, value in zip(numbers, values, strict=True)
+        if isinstance(printed, Decimal) and not _rounds_to(value, printed)
+    ]
+    if odd and not case.expect.inexact:
+        yield f"{case.place}: case {case.id}: key 'inexact' is missing: {odd[0]} is not the correctly rounded result"
+    if case.expect.inexact and not odd:
+        yield f"{case.place}: case {case.id}: key 'inexact': every printed number is the correctly rounded one"
+
+
+def _rounds_to(value: float, printed: Decimal) -> bool:
+    if not printed.is_finite():
+        return True
+    roundings = (Decimal(value).quantize(printed, rounding) for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP))
+    return printed in roundings
+
+
+def _drift(found: Mapping[str, str], lock: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted(lock.keys() - found.keys()):
+        yield f"case {name}: frozen, but no longer in the catalogue"
+    for name in sorted(found.keys() - lock.keys()):
+        yield f"case {name}: not frozen yet (conformance freeze)"
+    for name in sorted(found.keys() & lock.keys()):
+        if found[name] != lock[name]:
+            yield f"case {name}: its inputs or its expected output are not those that were frozen"
+
+
+def read_lock() -> dict[str, str]:
+    """Return the frozen digests. Raises CatalogueError if they cannot be read."""
+    try:
+        lock: dict[str, str] = json.loads(lock_path().read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise CatalogueError(f"{lock_path()}: {error}") from None
+    return lock
+
+
+def write_lock(catalogue: Catalogue) -> tuple[int, int, int]:
+    """Freeze the digests of all cases; return how many were added, removed and changed."""
+    old = read_lock() if lock_path().exists() else {}
+    new = digests(catalogue)
+    lock_path().write_text(json.dumps(dict(sorted(new.items())), indent=0) + "\n", "utf-8")
+    changed = sum(new[name] != old[name] for name in new.keys() & old.keys())
+    return len(new.keys() - old.keys()), len(old.keys() - new.keys()), changed

@@ -1,0 +1,234 @@
+"""`conformance run` and `conformance report`: carry cases out, and show what came of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from conformance import catalogue, ledger, registry
+from conformance.cases import LEVELS
+from conformance.client import CASE_LIMIT
+from conformance.errors import ConformanceError, IncompleteRun
+from conformance.operators import OPERATORS
+from conformance.runner import Progress as Step
+from conformance.runner import Run, Selection
+from reports import reading, summary
+from reports.html import render_html
+from reports.markdown import render_markdown
+from reports.terminal import render_terminal
+
+OUT = Path("build/conformance")
+FAILED, INCOMPLETE = 1, 3
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A backend that the user asked for, and the interpreter that holds it."""
+
+    name: str
+    python: str
+
+
+def _wanted(texts: Sequence[str], surfaces: Sequence[str]) -> list[Wanted]:
+    """Return the backends to run: those named, else those installed, without those that have none of the surfaces."""
+    named = [Wanted(name, python or sys.executable) for name, _, python in (text.partition("=") for text in texts)]
+    chosen = named or [Wanted(name, sys.executable) for name in registry.default()]
+    names = [wanted.name for wanted in chosen]
+    for name in names:
+        registry.backend(name)
+        if names.count(name) > 1:
+            raise ConformanceError(f"backend {name!r}: named twice")
+    known = {surface.name for name in names for surface in registry.backend(name).surfaces}
+    for surface in surfaces:
+        if surface not in known:
+            raise ConformanceError(
+                f"surface {surface!r}: not one of the chosen backends', which are {', '.join(sorted(known))}"
+            )
+    has = {name: {surface.name for surface in registry.backend(name).surfaces} for name in names}
+    return [wanted for wanted in chosen if not surfaces or has[wanted.name] & set(surfaces)]
+
+
+@click.command()
+@click.option(
+    "--backend",
+    "backends",
+    multiple=True,
+    metavar="NAME[=PYTHON]",
+    help="A backend, and the interpreter that holds its framework if it is not this one. Several may be given; "
+    "without any, those installed here run, or else the built-in one.",
+)
+@click.option(
+    "--surface", "surfaces", multiple=True, metavar="S", help="Only this surface. May be given several times."
+)
+@click.option(
+    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
+)
+@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
+@click.option(
+    "--cases",
+    "paths",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A case file or folder instead of the suite's own catalogue.",
+)
+@click.option("--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="How many cases.")
+@click.option(
+    "--timeout",
+    "limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=CASE_LIMIT,
+    show_default=True,
+    metavar="SECONDS",
+    help="Limit for one case.",
+)
+@click.option("--resume", is_flag=True, help="Complete partial results files instead of starting anew.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=OUT,
+    show_default=True,
+    metavar="DIR",
+    help="Where results go: DIR/results/<backend>.jsonl.",
+)
+def run(  # noqa: PLR0917 - click gives the options by name
+    backends: tuple[str, ...],
+    surfaces: tuple[str, ...],
+    operators: tuple[str, ...],
+    globs: tuple[str, ...],
+    paths: tuple[Path, ...],
+    level: str,
+    limit: float,
+    resume: bool,
+    out: Path,
+) -> None:
+    """Run cases on backends, judge every outcome against the reference, and write results files.
+
+    Exit status: 0 all as expected; 1 something failed, crashed, hung, or a ledger entry is stale; 2 wrong usage or an
+    invalid catalogue; 3 nothing ran, or a backend is missing.
+
+    Example: conformance run --backend numpy --operator max_pool
+    """
+    wanted = _wanted(backends, surfaces)
+    cases, deviations = catalogue.load(paths), ledger.load()
+    selection = Selection(level, surfaces, operators, globs)
+    if not cases.select(level, operators, globs):
+        raise IncompleteRun("no case is selected")
+    faults: list[str] = []
+    written: list[Path] = []
+    for one in wanted:
+        path = out / "results" / f"{one.name}.jsonl"
+        job = Run(registry.backend(one.name), cases, deviations, selection, python=one.python, limit=limit)
+        try:
+            with _progress(one.name) as step:
+                job.execute(path, resume=resume, progress=step)
+            written.append(path)
+        except IncompleteRun as error:
+            faults.append(_with_hint(str(error), one.name))
+    status = _show(written)
+    if faults:
+        raise IncompleteRun("\n".join(faults))
+    sys.exit(status)
+
+
+def _with_hint(message: str, name: str) -> str:
+    return f"{message} (pip install 'nn-conformance[{name}]')" if "ModuleNotFoundError" in message else message
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Step]:
+    """Yield what to call after each result: a bar on a terminal, nothing in a pipe."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _load(paths: Iterable[Path]) -> reading.Report:
+    try:
+        return reading.load(paths)
+    except reading.UnreadableResults as error:
+        raise ConformanceError(str(error)) from None
+
+
+def _show(paths: Sequence[Path]) -> int:
+    """Print the summary of results files, and return the exit status that they deserve."""
+    if not paths:
+        return INCOMPLETE
+    results = _load(paths)
+    Console().print(render_terminal(results))
+    for path in paths:
+        click.echo(f"results: {path}")
+    return _status(results)
+
+
+def _status(results: reading.Report) -> int:
+    incomplete = [not backend.complete or summary.nothing_ran(backend) for backend in results.backends]
+    if any(incomplete) or not incomplete:
+        return INCOMPLETE
+    return 0 if summary.verdict(results).good else FAILED
+
+
+@click.command()
+@click.argument("results", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="Where to write, - for standard output. [default: build/conformance/report.html or .md]",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "markdown", "terminal"]),
+    default="html",
+    show_default=True,
+    help="A page to open, a summary for a pull request, or a summary here.",
+)
+@click.option(
+    "--require",
+    "required",
+    multiple=True,
+    metavar="BACKEND",
+    help="Be red (exit status 3) if this backend has no results. May be given several times.",
+)
+def report(results: tuple[Path, ...], out: Path | None, form: str, required: tuple[str, ...]) -> None:
+    """Make a report from results files, by default from all in build/conformance/results.
+
+    The exit status is that of the results, as `conformance run` has it.
+
+    Example: conformance report build/conformance/results/numpy.jsonl --out report.html
+    """
+    paths = list(results) or sorted((OUT / "results").glob("*.jsonl"))
+    if not paths:
+        raise IncompleteRun(f"no results in {OUT / 'results'} (conformance run makes them)")
+    loaded = _load(paths)
+    if form == "terminal":
+        Console().print(render_terminal(loaded))
+    else:
+        _write(out or OUT / ("report.html" if form == "html" else "report.md"), loaded, form)
+    missing = set(required) - {backend.name for backend in loaded.backends}
+    if missing:
+        raise IncompleteRun(f"no results of {', '.join(sorted(missing))}")
+    sys.exit(_status(loaded))
+
+
+def _write(path: Path, loaded: reading.Report, form: str) -> None:
+    text = render_html(loaded) if form == "html" else render_markdown(loaded)
+    if str(path) == "-":
+        click.echo(text)
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise ConformanceError(f"{path}: {error.strerror}") from None
+    click.echo(f"report: {path.resolve().as_uri() if form == 'html' else path}")

@@ -1,0 +1,110 @@
+"""Cases, translations and backends as plain text for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from conformance import code, registry
+from conformance.adapter import Backend, Program, Surface, Unsupported
+from conformance.cases import Case
+from conformance.cost import Cost, cost
+from conformance.expected import Expected, Target
+from conformance.relu_maximum import channels
+from conformance.translate import translate
+
+ARRAY_LIMIT = 200
+
+
+def surfaces() -> dict[str, tuple[Backend, Surface]]:
+    """Return every surface with its backend, by name."""
+    backends = [registry.backend(name) for name in registry.names()]
+    return {surface.name: (backend, surface) for backend in backends for surface in backend.surfaces}
+
+
+def case_text(case: Case, wanted: Expected) -> str:
+    """Return all that `conformance show` says of a case."""
+    lines = [case.id, *_sentences(case), f"from {case.place}", ""]
+    lines += [f"{key:<18} {_plain(value)}" for key, value in case.parameters.items()]
+    lines += [f"{'then':<18} {item.operator} {_plain(dict(item.parameters))}" for item in case.then]
+    if case.via:
+        lines.append(f"{'via':<18} {', '.join(case.via)}")
+    if case.via == ("conv", "relu"):
+        after = channels(case.parameters["window"])
+        lines.append(
+            f"{'':<18} {len(after)} convolutions of {', '.join(map(str, after))} channels, a ReLU between each two"
+        )
+    for name, array in wanted.inputs.items():
+        lines += ["", f"{name}  {array.dtype.name} {list(array.shape)}", array_text(array)]
+    lines += ["", *_expectation(wanted)]
+    price = cost(case)
+    return "\n".join(lines + (["", *_cost_lines(price)] if price else []))
+
+
+def _sentences(case: Case) -> Iterator[str]:
+    yield from filter(None, [case.about, f"source: {case.source}"])
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    return str(value)
+
+
+def array_text(array: Any) -> str:
+    """Return an array as text, its middle left out where it is long."""
+    return np.array2string(array, threshold=ARRAY_LIMIT, max_line_width=110, separator=", ")
+
+
+def _expectation(wanted: Expected) -> list[str]:
+    if wanted.target is not None:
+        return _target_lines("expected", wanted.target)
+    return [
+        line for name, target in wanted.answers.items() for line in [*_target_lines(f"answer {name!r}", target), ""]
+    ][:-1]
+
+
+def _target_lines(title: str, target: Target) -> list[str]:
+    if target.exact is None:
+        return [f"{title}: rejected ({target.rejected})"]
+    value = target.exact.value
+    bound = float(target.bound.max(initial=0.0)) if target.bound is not None else 0.0
+    allowed = "exact" if bound == 0 else f"largest error bound {bound:.3g}"
+    pinned = (
+        f", held to {len(target.readings)} printed output{'s' * (len(target.readings) > 1)}" if target.readings else ""
+    )
+    return [f"{title}  {value.dtype.name} {list(value.shape)}, {allowed}{pinned}", array_text(value)]
+
+
+def _cost_lines(price: Cost) -> list[str]:
+    divisions = f" and {price.divisions:,} divisions" if price.divisions else ""
+    return [
+        f"cost: {price.windows:,} windows, {price.operations:,} {price.kind}{divisions}",
+        f"      over real cells only {price.real_operations:,} {price.kind}",
+        f"      {price.bytes_read:,} bytes read, {price.bytes_written:,} bytes written",
+    ]
+
+
+def translation_text(case: Case, backend: Backend, surface: Surface) -> str:
+    """Return the program of a case on a surface with the imports that it needs, or why there is none."""
+    program = translate(case, surface)
+    if isinstance(program, Unsupported):
+        issue = f" ({program.issue})" if program.issue else ""
+        return f"# {surface.name}: unsupported: {program.reason}{issue}\n"
+    return f"# {surface.name}: {program.how}\n{whole(backend, program)}"
+
+
+def whole(backend: Backend, program: Program) -> str:
+    """Return a program with the imports that it needs."""
+    imports = code.needed_imports(backend.setup, program.text)
+    return "\n".join([*imports, "", ""] if imports else []) + program.text
+
+
+def backend_lines(versions: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each backend: its name, what is installed in this interpreter, its surfaces."""
+    for name in registry.names():
+        backend = registry.backend(name)
+        state = versions.get(name, "not installed")
+        yield f"{name:<12} {state:<16} {', '.join(surface.name for surface in backend.surfaces)}"
