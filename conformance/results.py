@@ -35,6 +35,14 @@ def array_record(array: Array) -> dict[str, Any]:
     return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
 
 
+def forget(path: Path) -> None:
+    """Remove an earlier file, lest it stand for a run that could not start. Raises ConformanceError."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConformanceError(f"{path}: {error.strerror}") from None
+
+
 @dataclass
 class ResultsFile:
     """A results file that is being written, complete once `finish` has been called.

@@ -24,7 +24,7 @@ from conformance.errors import IncompleteRun
 from conformance.expected import Expected, expected
 from conformance.judge import Outcome, Verdict, answered, judge
 from conformance.ledger import Entry, Ledger
-from conformance.results import ResultsFile, array_record
+from conformance.results import ResultsFile, array_record, forget
 from conformance.translate import translate
 from conformance.values import array_digest
 
@@ -88,6 +88,8 @@ class Run:
     ) -> ResultsFile:
         """Run everything into the file. Raises IncompleteRun if the backend cannot be started or nothing could run."""
         start = time.monotonic()
+        if not resume:
+            forget(path)
         tasks = list(self.tasks())
         if not any(isinstance(task.program, Program) for task in tasks):
             raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
