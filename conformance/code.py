@@ -13,7 +13,7 @@ from conformance.steps import Pairs, Step
 from conformance.values import Array
 
 INDENT = "    "
-LINE = 100
+LINE = 60
 
 
 def number(value: float) -> str:

@@ -1,53 +1,89 @@
-"""What a pooling layer or a convolution costs: operations over the padded windows, and over real cells."""
+"""What an operator costs: operations over whole windows, padding taken as cells, and over real cells beside."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
-from conformance.cases import Case
-from conformance.operators import OPERATORS
-from conformance.steps import plan
-from conformance.values import DTYPES
+import numpy as np
+
+from conformance.cases import Answers, Case
+from conformance.steps import Step, plan
+from conformance.values import DTYPES, Array
 
 
 @dataclass(frozen=True)
 class Cost:
     """Work and traffic of one operator on one input.
 
-    operations: (cells - 1) for each window, padding taken as cells; divisions: one a window for averages;
-    real_operations: the same over real cells only (a window of padding only costs nothing);
+    operations: for each kind its number over whole windows, and over real cells only;
     bytes_read, bytes_written: every element of the inputs and of the output once.
     """
 
     windows: int
-    operations: int
-    kind: str
-    divisions: int
-    real_operations: int
+    operations: Mapping[str, tuple[int, int]]
     bytes_read: int
     bytes_written: int
 
+    def record(self) -> dict[str, int]:
+        """Return the cost as results files have it."""
+        counts = {name: whole for name, (whole, _) in self.operations.items()}
+        real = {f"real_{name}": count for name, (_, count) in self.operations.items()}
+        traffic = {"bytes_read": self.bytes_read, "bytes_written": self.bytes_written}
+        return {"windows": self.windows, **counts, **real, **traffic}
+
 
 def cost(case: Case) -> Cost | None:
-    """Return the cost of a case, None for an operator or a case to which the count does not apply."""
-    kind = OPERATORS[case.operator].cost
-    if kind is None or case.then:
+    """Return the cost of a case's own operator, None where it has no single meaning: a question, or a faulty case."""
+    if isinstance(case.expect, Answers):
         return None
     try:
-        walk = plan(replace(case, via=()))[0].walk
-    except (ValueError, TypeError):
+        step = plan(replace(case, via=(), then=()))[0]
+        output = step.output
+    except ValueError:
         return None
-    planes = case.shape[0] * case.shape[1]
-    windows = planes * math.prod(walk.output)
-    real = walk.counts(False)
     size = DTYPES[case.dtype].itemsize
-    return Cost(
-        windows=windows,
-        operations=windows * (math.prod(walk.window) - 1),
-        kind=kind,
-        divisions=windows if kind == "additions" else 0,
-        real_operations=planes * int((real - 1).clip(0).sum()),
-        bytes_read=size * math.prod(case.shape),
-        bytes_written=size * windows,
-    )
+    read = size * sum(math.prod(spec.shape) for spec in case.inputs.values())
+    windows, operations = _windows(step, output) if step.window else (0, {})
+    return Cost(windows, operations, read, size * math.prod(output))
+
+
+def _windows(step: Step, output: tuple[int, ...]) -> tuple[int, dict[str, tuple[int, int]]]:
+    real = step.walk.counts(False)
+    whole = np.full(real.shape, math.prod(step.window))
+    planes = output[0] * output[1]
+    totals = [
+        {name: planes * int(count.sum()) for name, count in _work(step, cells).items()} for cells in (whole, real)
+    ]
+    return planes * real.size, {name: (totals[0][name], totals[1][name]) for name in totals[0]}
+
+
+def _work(step: Step, cells: Array) -> Mapping[str, Array]:
+    """Return what one window costs in each kind of operation, for windows of so many cells."""
+    if step.verb == "conv":
+        terms = cells * step.kernel[1]
+        return {"multiplications": terms, "additions": _joins(terms) + step.bias}
+    return WORK[step.verb](cells)
+
+
+def _joins(cells: Array) -> Array:
+    """So many values are joined by one operation fewer; nothing by none."""
+    joins: Array = np.maximum(cells - 1, 0)
+    return joins
+
+
+def _softmax(cells: Array) -> Mapping[str, Array]:
+    each = {"exponentials": cells, "multiplications": cells}
+    return {**each, "additions": 2 * _joins(cells), "divisions": np.ones_like(cells)}
+
+
+WORK: Mapping[str, Callable[[Array], Mapping[str, Array]]] = MappingProxyType(
+    {
+        "max_pool": lambda cells: {"comparisons": _joins(cells)},
+        "min_pool": lambda cells: {"comparisons": _joins(cells)},
+        "avg_pool": lambda cells: {"additions": _joins(cells), "divisions": np.ones_like(cells)},
+        "softmax_pool": _softmax,
+    }
+)

@@ -79,12 +79,9 @@ def _target_lines(title: str, target: Target) -> list[str]:
 
 
 def _cost_lines(price: Cost) -> list[str]:
-    divisions = f" and {price.divisions:,} divisions" if price.divisions else ""
-    return [
-        f"cost: {price.windows:,} windows, {price.operations:,} {price.kind}{divisions}",
-        f"      over real cells only {price.real_operations:,} {price.kind}",
-        f"      {price.bytes_read:,} bytes read, {price.bytes_written:,} bytes written",
-    ]
+    lines = [f"cost: {price.windows:,} windows"] if price.windows else ["cost: no operations"]
+    lines += [f"      {whole:,} {name}, over real cells {real:,}" for name, (whole, real) in price.operations.items()]
+    return [*lines, f"      {price.bytes_read:,} bytes read, {price.bytes_written:,} bytes written"]
 
 
 def translation_text(case: Case, backend: Backend, surface: Surface) -> str:

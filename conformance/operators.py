@@ -14,14 +14,13 @@ class Operator:
     """One operator of the catalogue.
 
     defaults: every parameter with its default, `None` for one that must be given or is derived;
-    optional: inputs that a case may leave out; cost: what one step of its work is called.
+    optional: inputs that a case may leave out.
     """
 
     name: str
     defaults: Mapping[str, object]
     inputs: tuple[str, ...] = ("x",)
     optional: tuple[str, ...] = ()
-    cost: str | None = None
 
     @property
     def pools(self) -> bool:
@@ -32,9 +31,9 @@ class Operator:
 def _operators() -> tuple[Operator, ...]:
     convolution = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
     return (
-        Operator("max_pool", _WALK, cost="comparisons"),
-        Operator("min_pool", _WALK, cost="comparisons"),
-        Operator("avg_pool", {**_WALK, "count_include_pad": False, "divisor": None}, cost="additions"),
+        Operator("max_pool", _WALK),
+        Operator("min_pool", _WALK),
+        Operator("avg_pool", {**_WALK, "count_include_pad": False, "divisor": None}),
         Operator("softmax_pool", _WALK),
         Operator("pad", {"pads": None, "mode": "constant", "value": 0}),
         Operator("conv", convolution, inputs=("x", "kernel", "bias"), optional=("bias",)),

@@ -255,7 +255,7 @@ def case_record(case: Case, wanted: Expected) -> dict[str, Any]:
         "question": case.question,
         "parameters": parameters,
         "inputs": {name: array_record(array) for name, array in wanted.inputs.items()},
-        "cost": asdict(price) if price else None,
+        "cost": price.record() if price else None,
         "expected": _expected_record(wanted),
         "digest": wanted.digest,
         "pinned": sum(len(target.readings) for target in wanted.targets),

@@ -48,9 +48,9 @@ def _text(case: Case, surface: Surface, lines: Sequence[str]) -> str:
     return f"def run({', '.join(names)}):\n" + "".join(f"{code.INDENT}{line}\n" for line in body)
 
 
-def _enter(surface: Surface, name: str, source: str | None = None) -> str:
+def _enter(surface: Surface, name: str) -> str:
     template = surface.enter.get(name, surface.enter.get("x", "{}") if name == "scale" else "{}")
-    expression = template.format(source or name)
+    expression = template.format(name)
     return "" if expression == name else f"{name} = {expression}"
 
 
@@ -114,7 +114,8 @@ def _generic(surface: Surface) -> Mapping[str, Verb]:
 
 
 def _lines(step: Step, surface: Surface, answer: str | tuple[str, ...]) -> list[str]:
-    constants = [_enter(surface, name, code.array_text(array)) for name, array in step.constants.items()]
+    made = [(f"{name} = {code.array_text(array)}", _enter(surface, name)) for name, array in step.constants.items()]
+    constants = [line for lines in made for line in lines if line]
     return [*constants, *((f"x = {answer}",) if isinstance(answer, str) else answer)]
 
 
