@@ -86,9 +86,10 @@ class Worker:
         self._send({"setup": self.backend.setup, "reset": self.backend.reset, "packages": self.backend.packages})
         reply = self._receive(START_LIMIT)
         if isinstance(reply, Lost):
-            raise WorkerFailed(f"setup: {reply.outcome.message}{self._last_words()}")
+            raise WorkerFailed(f"setup: {reply.outcome.message}")
         header, _ = reply
         if not header["ready"]:
+            self._kill()
             raise WorkerFailed(f"setup: {header['message']}")
         self.environment = {"python": header["python"], "packages": header["packages"]}
 

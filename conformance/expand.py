@@ -9,8 +9,8 @@ from typing import Any
 
 from conformance.cases import Answers, Case, Following, Reading, Rejected, Value
 from conformance.operators import OPERATORS, Operator
-from conformance.steps import COMPOSITIONS
-from conformance.values import ArraySpec
+from conformance.steps import COMPOSITIONS, plan
+from conformance.values import ArraySpec, limits
 from conformance.yaml_reader import KeyPath
 from reference import Windows
 
@@ -32,8 +32,8 @@ def expand(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Cas
     inputs = {name: _array(raw[name], name) for name in ("x", "kernel", "bias") if name in raw}
     _check_inputs(operator, inputs)
     expect = _expectation(raw)
-    omitted = _omitted(expect)
-    return Case(
+    omitted = _omitted(expect, raw)
+    case = Case(
         id=f"{operator.name}/{raw['id']}",
         operator=operator.name,
         inputs=inputs,
@@ -47,6 +47,17 @@ def expand(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Cas
         source=raw.get("source", family["source"]),
         place=place,
     )
+    if isinstance(expect, Value):
+        _check_steps(case)
+    return case
+
+
+def _check_steps(case: Case) -> None:
+    """Every composition and every operator that follows has a meaning."""
+    try:
+        plan(case)
+    except (ValueError, TypeError) as error:
+        raise Faulty(("then",) if case.then else ("via",), str(error)) from None
 
 
 def _array(raw: Mapping[str, Any], name: str) -> ArraySpec:
@@ -71,7 +82,25 @@ def _array(raw: Mapping[str, Any], name: str) -> ArraySpec:
         shape = tuple(raw["shape"])
     if math.prod(shape) > MAX_ELEMENTS:
         raise Faulty((name, "shape"), f"{list(shape)} holds more than the limit of {MAX_ELEMENTS} elements")
+    _check_range(generator, math.prod(shape), dtype, options, name)
     return ArraySpec(generator, shape, dtype, options)
+
+
+def _check_range(generator: str, size: int, dtype: str, options: Mapping[str, Any], name: str) -> None:
+    """Every number is one that the dtype holds, decimals rounded."""
+    if generator == "literal":
+        numbers = options["numbers"]
+    elif generator == "arange":
+        start, step = options.get("start", 0), options.get("step", 1)
+        numbers = (start, start + step * max(size - 1, 0))
+    else:
+        numbers = (options.get("low", -9), options.get("high", 9))
+    least, greatest, whole = limits(dtype)
+    for number in numbers:
+        decimal = Decimal(number)
+        odd = whole and not isinstance(number, int)
+        if odd or (decimal.is_finite() and not least <= decimal <= greatest):
+            raise Faulty((name, "values"), f"{str(number)[:40]} is not a number that {dtype} holds")
 
 
 def flatten(nested: Any, where: KeyPath = ()) -> Reading:
@@ -103,6 +132,8 @@ def _expectation(raw: Mapping[str, Any]) -> Value | Rejected | Answers:
     if isinstance(expect, dict):
         return Rejected(expect["rejected"])
     if expect is None:
+        for key in raw.keys() & {"also", "inexact"}:
+            raise Faulty((key,), "there is no printed output under 'expect'")
         return Value()
     readings = [flatten(expect, ("expect",))]
     readings += [flatten(item, ("also", position)) for position, item in enumerate(raw.get("also", ()))]
@@ -115,12 +146,12 @@ def _answer(name: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | ArraySpec 
     return _array(raw, name) if "values" in raw else raw
 
 
-def _omitted(expect: Value | Rejected | Answers) -> tuple[str, ...]:
+def _omitted(expect: Value | Rejected | Answers, raw: Mapping[str, Any]) -> tuple[str, ...]:
     """What a question leaves out of the call: the parameters that only its answers give."""
     if not isinstance(expect, Answers):
         return ()
     overrides = [answer for answer in expect.named.values() if isinstance(answer, Mapping)]
-    return tuple(sorted({key for answer in overrides for key in answer}))
+    return tuple(sorted({key for answer in overrides for key in answer} - raw.keys()))
 
 
 def _via(operator: Operator, raw: Mapping[str, Any]) -> tuple[str, ...]:
@@ -136,7 +167,11 @@ def _following(raw: Mapping[str, Any], position: int) -> Following:
     operator = OPERATORS[raw["operator"]]
     if not operator.pools:
         raise Faulty(("then", position), f"{operator.name} cannot follow: only pooling can")
-    return Following(operator.name, {key: raw[key] for key in raw if key != "operator"})
+    for key in raw.keys() - operator.defaults.keys() - {"operator"}:
+        raise Faulty(("then", position, key), f"{operator.name} has no such parameter")
+    if "window" not in raw:
+        raise Faulty(("then", position), f"{operator.name} needs the key 'window'")
+    return Following(operator.name, {key: plain(raw[key]) for key in raw if key != "operator"})
 
 
 def _parameters(
@@ -182,15 +217,18 @@ def _walk(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, faulty: 
 def _spread(given: Mapping[str, Any], window: Any, rank: int) -> dict[str, Any]:
     """Return the parameters of a faulty case as they stand, a scalar standing for every axis."""
 
-    def every_axis(value: Any) -> tuple[Any, ...]:
-        return value if isinstance(value, tuple) else (value,) * rank
+    def every_axis(name: str, value: Any) -> tuple[Any, ...]:
+        spread = value if isinstance(value, tuple) else (value,) * rank
+        if len(spread) != rank:
+            raise Faulty((name,), f"{list(spread)} has {len(spread)} entries: expected {rank}, one per spatial axis")
+        return spread
 
-    padding = every_axis(0 if isinstance(given["padding"], str) else given["padding"])
+    padding = every_axis("padding", 0 if isinstance(given["padding"], str) else given["padding"])
     return {
-        "window": every_axis(window),
-        "stride": every_axis(window if given["stride"] is None else given["stride"]),
+        "window": every_axis("window", window),
+        "stride": every_axis("stride", window if given["stride"] is None else given["stride"]),
         "padding": tuple(pair if isinstance(pair, tuple) else (pair, pair) for pair in padding),
-        "dilation": every_axis(given["dilation"]),
+        "dilation": every_axis("dilation", given["dilation"]),
     }
 
 

@@ -82,7 +82,8 @@ def _compare(got: Array, exact: Exact, target: Target) -> Verdict:
     if got.shape != wanted.shape:
         return Verdict("differ", "shape", message=f"returned shape {list(got.shape)}, not {list(wanted.shape)}")
     dtype = f"returned dtype {got.dtype.name}, not {wanted.dtype.name}" if got.dtype != wanted.dtype else ""
-    got = got.astype(wanted.dtype)
+    with np.errstate(all="ignore"):  # a number that the dtype cannot hold becomes another one, and is judged as such
+        got = got.astype(wanted.dtype)
     used = _budget(got, exact, target.bound)
     largest = float(used.max(initial=0.0))
     if largest > 1:
@@ -112,6 +113,9 @@ def _worst(got: Array, exact: Exact, used: Array) -> Worst:
     index = np.unravel_index(int(np.argmax(used)), used.shape)
     position = tuple(int(part) for part in index)
     wanted, value = exact.value[index], got[index]
-    absolute = abs(float(value) - float(wanted))
-    spacing = 1.0 if wanted.dtype.kind in "iub" else float(np.spacing(np.abs(wanted)))
-    return Worst(position, wanted.item(), value.item(), absolute, absolute / spacing)
+    if wanted.dtype.kind in "iub":
+        absolute = float(abs(int(value) - int(wanted)))
+        return Worst(position, wanted.item(), value.item(), absolute, absolute)
+    with np.errstate(all="ignore"):
+        absolute = abs(float(value) - float(wanted))
+        return Worst(position, wanted.item(), value.item(), absolute, absolute / float(np.spacing(np.abs(wanted))))

@@ -53,9 +53,13 @@ def _judgement(wanted: Expected, call: str) -> str:
 
 def _comparison(target: Target, call: str) -> str:
     assert target.exact is not None  # noqa: S101 - asked before
+    value, high = target.exact.value, target.exact.high
+    rounded = high is not None and bool((value.astype(np.float64) != high).any())
+    unrounded = f"exact = {_literal(high)}  # before it was rounded\n" if rounded and high is not None else ""
     bound = np.zeros(target.exact.value.shape) if target.bound is None else target.bound
-    largest = float(bound.max(initial=0.0))
-    return COMPARISON.format(call=call, expected=_literal(target.exact.value), bound=_bound(bound), largest=largest)
+    exact = "exact" if unrounded else "expected.astype(np.float64)"
+    texts = {"expected": _literal(value), "unrounded": unrounded, "exact": exact, "bound": _bound(bound)}
+    return COMPARISON.format(call=call, **texts)
 
 
 def _bound(bound: Array) -> str:
@@ -76,7 +80,7 @@ def _question(wanted: Expected, call: str) -> str:
 
 COMPARISON = """\
 expected = {expected}
-bound = {bound}  # the error that rounding may leave; 0 where nothing is rounded
+{unrounded}bound = {bound}  # the error that rounding may leave; 0 where nothing is rounded
 
 got = {call}
 print("expected", expected.dtype, expected.shape, expected, sep="\\n")
@@ -85,7 +89,7 @@ if got.dtype != expected.dtype or got.shape != expected.shape:
     sys.exit("differs in dtype or shape")
 with np.errstate(invalid="ignore"):
     same = (got == expected) | ((got != got) & (expected != expected))
-    difference = np.where(same, 0, got.astype(np.float64) - expected.astype(np.float64))
+    difference = np.where(same, 0, got.astype(np.float64) - {exact})
 print("difference", difference, sep="\\n")
 sys.exit("differs" if not (np.abs(difference) <= bound).all() else 0)
 """

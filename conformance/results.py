@@ -47,7 +47,8 @@ def forget(path: Path) -> None:
 class ResultsFile:
     """A results file that is being written, complete once `finish` has been called.
 
-    done: (case, surface) of every result in it; cases, programs: what has been declared. `open` with `resume`
+    done: (case, surface) of every result in it; cases, programs: what has been declared; conventions: (question,
+    surface) of every answer. `open` with `resume`
     continues a partial file, which must start with the same header but for the time.
     """
 
@@ -55,6 +56,7 @@ class ResultsFile:
     done: set[tuple[str, str]] = field(default_factory=set)
     cases: set[str] = field(default_factory=set)
     programs: set[str] = field(default_factory=set)
+    conventions: set[tuple[str, str]] = field(default_factory=set)
     by_status: Counter[str] = field(default_factory=Counter)
     complete: bool = False
     _stream: IO[str] | None = None
@@ -79,18 +81,17 @@ class ResultsFile:
         for key in ("backend", "catalogue", "level", "selection", "surfaces", "environment"):
             if records[0].get(key) != json.loads(json.dumps(encoded(header[key]))):
                 raise ConformanceError(f"{self.path}: cannot resume, {key} is not what this run has")
-        for record in records:
-            self._note(record)
         self.path.write_text(whole + "\n", "utf-8")
         self._stream = self.path.open("a", encoding="utf-8")
 
     def _records(self, text: str) -> list[dict[str, Any]]:
         records = []
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n") if text else (), 1):
             try:
                 records.append(json.loads(line))
-            except ValueError:
-                raise ConformanceError(f"{self.path}:{number}: cannot resume, this line is not JSON") from None
+                self._note(records[-1])
+            except (ValueError, TypeError, KeyError):
+                raise ConformanceError(f"{self.path}:{number}: cannot resume, this line is not a record") from None
         return records
 
     def _note(self, record: Mapping[str, Any]) -> None:
@@ -98,6 +99,8 @@ class ResultsFile:
         if kind == "result":
             self.done.add((record["case"], record["surface"]))
             self.by_status[record["status"]] += 1
+        elif kind == "convention":
+            self.conventions.add((record["question"], record["surface"]))
         elif kind in {"case", "program"}:
             {"case": self.cases, "program": self.programs}[kind].add(record[kind])
         self.complete = self.complete or kind == "footer"

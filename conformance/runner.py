@@ -136,7 +136,7 @@ class Run:
         verdict, asked = self._judge(task, outcome, wanted)
         entry = self.ledger.entry(task.case.id, task.surface.name, self.worker.environment["packages"])
         status = _status(outcome, verdict, entry)
-        if asked is not None:
+        if asked is not None and (task.case.id, task.surface.name) not in file.conventions:
             file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
         file.write({"record": "result", **_result(task, outcome, verdict, wanted, status=status, entry=entry)})
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
+from collections.abc import Iterator
+from decimal import InvalidOperation, localcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
 
 from conformance.yaml_reader import Document, KeyPath
 
@@ -17,15 +21,25 @@ LISTS = {"cases": "case", "questions": "question", "entries": "entry"}
 LONGEST = 60
 
 
+def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    """JSON Schema's $ is the end of the text; Python's matches before a last line break too."""
+    if isinstance(instance, str) and (instance.endswith("\n") or not re.search(pattern, instance)):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
 @lru_cache
-def _validator(schema: Path) -> Draft202012Validator:
-    return Draft202012Validator(json.loads(schema.read_text("utf-8")))
+def _validator(schema: Path) -> Any:
+    strict: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+    return strict(json.loads(schema.read_text("utf-8")))
 
 
 def problems(document: Document, schema: Path) -> list[str]:
     """Return every fault of the document as `file:line: case …: key …: what is wrong`, in the order of lines."""
     found = set()
-    for error in _validator(schema).iter_errors(document.data):
+    with localcontext() as context:
+        context.traps[InvalidOperation] = False  # a decimal NaN is below and above no limit
+        errors = list(_validator(schema).iter_errors(document.data))
+    for error in errors:
         unknown = _unknown_key(error)
         where = (*error.absolute_path, *([unknown] if unknown else []))
         found.add((document.line(where), f"{subject(document, where)}{_fault(error, where, unknown)}"))
@@ -38,7 +52,8 @@ def subject(document: Document, where: KeyPath) -> str:
         return ""
     item = document.data[where[0]][where[1]]
     name = item.get("id") if isinstance(item, dict) else None
-    return f"{LISTS[str(where[0])]} {name if isinstance(name, str) else f'number {int(where[1]) + 1}'}: "
+    readable = isinstance(name, str) and name.isprintable()
+    return f"{LISTS[str(where[0])]} {name if readable else f'number {int(where[1]) + 1}'}: "
 
 
 def _fault(error: ValidationError, where: KeyPath, unknown: str | None) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from conformance.cases import Case
+from conformance.operators import OPERATORS
 from conformance.relu_maximum import layers
 from conformance.values import Array
 from reference import Windows
@@ -116,13 +117,20 @@ def plan(case: Case) -> tuple[Step, ...]:
 
 
 def _following(verb: str, given: Mapping[str, Any], before: Step) -> Step:
-    names = ("window", "stride", "padding", "dilation", "rounding")
-    walk = Windows.of(before.output[2:], *(given.get(name, default) for name, default in zip(names, WALK, strict=True)))
+    parameters = {**OPERATORS[verb].defaults, **given}
+    walk = Windows.of(before.output[2:], *(parameters[name] for name in WALK))
     walked = {"window": walk.window, "stride": walk.stride, "padding": walk.pads, "dilation": walk.dilation}
-    return Step(verb, before.output, before.dtype, {"rounding": walk.rounding, **walked})
+    return Step(verb, before.output, before.dtype, {**parameters, "rounding": walk.rounding, **walked})
 
 
-WALK = (None, None, 0, 1, "floor")
+WALK = ("window", "stride", "padding", "dilation", "rounding")
+
+
+def _needs(step: Step, **only: Any) -> None:
+    """Raise ValueError for a parameter that a composition cannot express."""
+    for name, value in only.items():
+        if step.parameters.get(name, value) != value:
+            raise ValueError(f"the composition needs {name} {value}, it cannot express {step.parameters[name]}")
 
 
 def pad_step(step: Step, pads: Pairs, value: float) -> Step:
@@ -138,6 +146,7 @@ def unpadded(step: Step, padding: Step) -> Step:
 
 def average_as_convolution(step: Step) -> tuple[Step, ...]:
     """Average pooling is a convolution of each channel with equal weights."""
+    _needs(step, divisor=None, rounding="floor", **({"count_include_pad": True} if step.padded else {}))
     cells = int(np.prod(step.window))
     channels = step.shape[1]
     weights = np.full((channels, 1, *step.window), 1 / cells, step.dtype)
@@ -147,6 +156,7 @@ def average_as_convolution(step: Step) -> tuple[Step, ...]:
 
 def zero_padding_first(step: Step) -> tuple[Step, ...]:
     """Write the padding with zeros into the input, then pool: the maximum only where none is negative."""
+    _needs(step, rounding="floor")
     padding = pad_step(step, step.padding, 0)
     return padding, unpadded(step, padding)
 
@@ -160,6 +170,9 @@ def negated_maximum(step: Step) -> tuple[Step, ...]:
 
 def maximum_from_relu(step: Step) -> tuple[Step, ...]:
     """The largest value from convolutions and max(0, ·) alone, exact on integers; see conformance.relu_maximum."""
+    _needs(step, padding=((0, 0),) * step.rank, rounding="floor")
+    if step.shape[1] != 1:
+        raise ValueError(f"the composition needs one channel, not {step.shape[1]}")
     steps: list[Step] = []
     shape = step.shape
     for weights in layers(step.window):

@@ -62,6 +62,15 @@ def _integers(size: int, low: int = -9, high: int = 9, seed: int = 0) -> Array:
     return positive % (high - low + 1) + low
 
 
+def limits(dtype: str) -> tuple[int, int, bool]:
+    """Return the least and the greatest finite number of a dtype, and whether it holds whole numbers only."""
+    kind = DTYPES[dtype]
+    if kind.kind == "b":
+        return 0, 1, True
+    info = np.iinfo(kind) if kind.kind in "iu" else ml_dtypes.finfo(kind)  # type: ignore[no-untyped-call]
+    return int(info.min), int(info.max), kind.kind in "iu"
+
+
 GENERATORS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {"literal": _literal, "arange": _arange, "integers": _integers}
 )

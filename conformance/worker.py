@@ -40,6 +40,9 @@ if TYPE_CHECKING:  # Python 3.8 knows these only as texts
 
 LENGTHS = struct.Struct(">QQ")
 LONGEST_MESSAGE = 2000
+DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
 FAULTS_OF_THE_PROGRAM = (NameError, SyntaxError, ImportError)
 
 
@@ -74,10 +77,17 @@ def read_frame(stream: BinaryIO) -> tuple[Header, list[Any]] | None:
 def write_frame(stream: BinaryIO, header: Header, arrays: Arrays = ()) -> None:
     """Send a header and arrays."""
     header["arrays"] = [{"dtype": array.dtype.name, "shape": array.shape} for array in arrays]
-    body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+    body = b"".join(array.astype(array.dtype.newbyteorder("="), copy=False).tobytes() for array in arrays)
     text = json.dumps(header).encode()
     stream.write(LENGTHS.pack(len(text), len(body)) + text + body)
     stream.flush()
+
+
+def not_numbers(item: Any) -> str | None:
+    """Return what a program returned, None if it is an array of a dtype that the suite knows."""
+    if not isinstance(item, np.ndarray):
+        return type(item).__name__
+    return None if item.dtype.name in DTYPES else f"an array of {item.dtype.name}"
 
 
 def describe(error: BaseException) -> str:
@@ -123,7 +133,7 @@ def outcome(request: Header, arrays: Arrays, names: Names, known: Known) -> tupl
             {"outcome": "returned", "message": ""},
             returned if isinstance(returned, tuple) else (returned,),
         )
-        wrong = [type(item).__name__ for item in results if not isinstance(item, np.ndarray) or item.dtype.hasobject]
+        wrong = [kind for kind in map(not_numbers, results) if kind]
         if wrong:
             reply["message"], results = f"returned {wrong[0]}, not an array of numbers", ()
     except FAULTS_OF_THE_PROGRAM as error:

@@ -46,18 +46,28 @@ def read(path: Path) -> Document:
     document = Document(path)
     try:
         text = _text(path)
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                line = event.start_mark.line + 1 if event.start_mark else 1
-                raise CatalogueError(f"{path}:{line}: an alias (*{event.anchor}) is not allowed")
+        _refuse_bombs(path, text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise CatalogueError(f"{path}:{line}: {error.reason}") from None
     except yaml.YAMLError as error:
         raise CatalogueError(_yaml_message(path, error)) from None
-    except RecursionError:
-        raise CatalogueError(f"{path}: nested more than {MAX_DEPTH} levels deep") from None
     if node is not None:
         document.data = _plain(document, node, ())
     return document
+
+
+def _refuse_bombs(path: Path, text: str) -> None:
+    """Refuse what a few bytes can make expensive, event by event, before anything is built."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if isinstance(event, yaml.AliasEvent):
+            raise CatalogueError(f"{path}:{line}: an alias (*{event.anchor}) is not allowed")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise CatalogueError(f"{path}:{line}: nested more than {MAX_DEPTH} levels deep")
 
 
 def _text(path: Path) -> str:
@@ -68,7 +78,8 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise CatalogueError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise CatalogueError(f"{path}: not UTF-8 at byte {error.start}") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise CatalogueError(f"{path}:{line}: not UTF-8 at byte {error.start}") from None
 
 
 def _yaml_message(path: Path, error: yaml.YAMLError) -> str:
@@ -80,8 +91,8 @@ def _yaml_message(path: Path, error: yaml.YAMLError) -> str:
 def _plain(document: Document, node: yaml.Node, where: KeyPath) -> Any:
     if node.start_mark:
         document.lines[where] = node.start_mark.line + 1
-    if len(where) > MAX_DEPTH:
-        raise CatalogueError(f"{document.place(where)}: nested more than {MAX_DEPTH} levels deep")
+    if isinstance(node, yaml.CollectionNode) and node.tag not in COLLECTIONS:
+        raise CatalogueError(f"{document.place(where)}: values of type {node.tag} are not allowed")
     if isinstance(node, yaml.MappingNode):
         return dict(_items(document, node, where))
     if isinstance(node, yaml.SequenceNode):
@@ -122,6 +133,7 @@ def _decimal(text: str) -> Decimal:
     return Decimal(special.get(text.lower(), text))
 
 
+COLLECTIONS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 SCALARS: Mapping[str, Callable[[str], Any]] = {
     "tag:yaml.org,2002:str": str,
     "tag:yaml.org,2002:int": _integer,
