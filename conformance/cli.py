@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -15,8 +16,9 @@ from conformance.adapter import Backend, Surface, Unsupported
 from conformance.cases import LEVELS, Case
 from conformance.catalogue import Catalogue
 from conformance.cli_run import report, run
-from conformance.errors import ConformanceError
+from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import expected
+from conformance.operators import OPERATORS
 from conformance.repro import script
 from conformance.translate import translate
 
@@ -42,6 +44,9 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; whatever goes wrong is one line, and the exit status says what kind it was."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode is no reason to stop
     try:
         status = cli.main(args=arguments, prog_name="conformance", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
@@ -82,7 +87,9 @@ def _surface(name: str) -> tuple[Backend, Surface]:
 
 @cli.command("list")
 @CATALOGUE_OPTION
-@click.option("--operator", "operators", multiple=True, metavar="O", help="Only cases of this operator.")
+@click.option(
+    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
+)
 @click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
 @click.option("--level", type=click.Choice(LEVELS), default="exhaustive", help="Only cases up to this level.")
 def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tuple[str, ...], level: str) -> None:
@@ -91,7 +98,9 @@ def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tup
     Example: conformance list --operator max_pool --case '*book*'
     """
     selected = catalogue.load(paths).select(level, operators, globs)
-    width = max((len(case.id) for case in selected), default=0)
+    if not selected:
+        raise IncompleteRun("no case is selected")
+    width = max(len(case.id) for case in selected)
     for case in selected:
         about = f"  {case.about[:80]}" if sys.stdout.isatty() and case.about else ""
         click.echo(f"{case.id:<{width if about else 0}}{about}")

@@ -26,6 +26,7 @@ from reports.terminal import render_terminal
 
 OUT = Path("build/conformance")
 FAILED, INCOMPLETE = 1, 3
+A_DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,12 @@ def _wanted(texts: Sequence[str], surfaces: Sequence[str]) -> list[Wanted]:
             )
     has = {name: {surface.name for surface in registry.backend(name).surfaces} for name in names}
     return [wanted for wanted in chosen if not surfaces or has[wanted.name] & set(surfaces)]
+
+
+def _bearable(_context: click.Context, _option: click.Parameter, value: float) -> float:
+    if not value <= A_DAY:  # NaN is not below it either
+        raise click.BadParameter(f"{value} is not a number of seconds of at most a day")
+    return value
 
 
 @click.command()
@@ -85,6 +92,7 @@ def _wanted(texts: Sequence[str], surfaces: Sequence[str]) -> list[Wanted]:
     "limit",
     type=click.FloatRange(min=0, min_open=True),
     default=CASE_LIMIT,
+    callback=_bearable,
     show_default=True,
     metavar="SECONDS",
     help="Limit for one case.",

@@ -61,11 +61,15 @@ def unless(default: Any, value: Any, text: str | None = None) -> str | None:
 
 def array_text(array: Array) -> str:
     """Return a NumPy expression that makes the array."""
-    dtype = f"np.{array.dtype.name}"
-    first = array.flat[0] if array.size else 0
-    if array.size and (array == first).all():
-        return f"np.full({tuple_of(array.shape)}, {number(first)}, {dtype})"
+    dtype = dtype_text(array)
+    if array.size and array.tobytes() == array.flat[0].tobytes() * array.size:
+        return f"np.full({tuple_of(array.shape)}, {number(array.flat[0].item())}, {dtype})"
     return f"np.array({_nested(array)}, {dtype}).reshape{tuple_of(array.shape)}"
+
+
+def dtype_text(array: Array) -> str:
+    """Return the array's dtype as Python text; NumPy 1.24 to 1.26 have no `np.bool`."""
+    return "np.bool_" if array.dtype.kind == "b" else f"np.{array.dtype.name}"
 
 
 def _nested(array: Array) -> str:
@@ -78,8 +82,10 @@ def _nested(array: Array) -> str:
 
 
 def _short(value: Any) -> str:
-    whole = np.isfinite(value) and value == int(value) and abs(value) < 2**53
-    return str(int(value)) if whole else number(value)
+    plain = value.item()
+    negative_zero = plain == 0 and math.copysign(1, plain) < 0
+    whole = isinstance(plain, float) and plain.is_integer() and abs(plain) < 2**53 and not negative_zero
+    return str(int(plain)) if whole else number(plain)
 
 
 def slices(bounds: Sequence[str], *, channels_last: bool) -> str:

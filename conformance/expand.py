@@ -10,7 +10,7 @@ from typing import Any
 from conformance.cases import Answers, Case, Following, Reading, Rejected, Value
 from conformance.operators import OPERATORS, Operator
 from conformance.steps import COMPOSITIONS, plan
-from conformance.values import ArraySpec, limits
+from conformance.values import ArraySpec, holds
 from conformance.yaml_reader import KeyPath
 from reference import Windows
 
@@ -95,11 +95,8 @@ def _check_range(generator: str, size: int, dtype: str, options: Mapping[str, An
         numbers = (start, start + step * max(size - 1, 0))
     else:
         numbers = (options.get("low", -9), options.get("high", 9))
-    least, greatest, whole = limits(dtype)
     for number in numbers:
-        decimal = Decimal(number)
-        odd = whole and not isinstance(number, int)
-        if odd or (decimal.is_finite() and not least <= decimal <= greatest):
+        if not holds(dtype, number):
             raise Faulty((name, "values"), f"{str(number)[:40]} is not a number that {dtype} holds")
 
 

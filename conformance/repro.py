@@ -9,6 +9,7 @@ import numpy as np
 from conformance import code
 from conformance.adapter import Backend, Program
 from conformance.cases import Case
+from conformance.errors import ConformanceError
 from conformance.expected import Expected, Target
 from conformance.values import Array
 
@@ -20,7 +21,8 @@ def script(case: Case, wanted: Expected, backend: Backend, program: Program) -> 
 
     The script leaves with 0 where the output is what the reference says, within the bound, and with 1 where not.
     """
-    doc = f'"""{case.id} on {program.surface}.\n\n{case.about or case.source}\n"""'
+    about = (case.about or case.source).replace("\\", "\\\\").replace('"""', "'''")
+    doc = f'"""{case.id} on {program.surface}.\n\n{about}\n"""'
     inputs = "\n".join(f"{name} = {_literal(array)}" for name, array in wanted.inputs.items())
     call = f"run({', '.join(wanted.inputs)})"
     return f"{doc}\n\nimport sys\n\n{_setup(backend)}\n\n{program.text}\n\n{inputs}\n\n{_judgement(wanted, call)}"
@@ -34,13 +36,13 @@ def _setup(backend: Backend) -> str:
 def _literal(array: Array) -> str:
     """Return text that makes the very array; a long one is written as bytes."""
     if array.dtype.name == "bfloat16":
-        raise ValueError("bfloat16 has no NumPy dtype without ml_dtypes")
+        raise ConformanceError("no script for bfloat16: NumPy has no such dtype without ml_dtypes")
+    dtype, shape = code.dtype_text(array), code.tuple_of(array.shape)
+    if array.size == 0:
+        return f"np.zeros({shape}, {dtype})"
     if array.size <= MAX_LITERAL:
-        return (
-            code.array_text(array) if array.size else f"np.zeros({code.tuple_of(array.shape)}, np.{array.dtype.name})"
-        )
-    raw = array.tobytes().hex()
-    return f"np.frombuffer(bytes.fromhex({raw!r}), np.{array.dtype.name}).reshape{code.tuple_of(array.shape)}"
+        return code.array_text(array)
+    return f"np.frombuffer(bytes.fromhex({array.tobytes().hex()!r}), {dtype}).reshape{shape}.copy()"
 
 
 def _judgement(wanted: Expected, call: str) -> str:
@@ -91,7 +93,8 @@ with np.errstate(invalid="ignore"):
     same = (got == expected) | ((got != got) & (expected != expected))
     difference = np.where(same, 0, got.astype(np.float64) - {exact})
 print("difference", difference, sep="\\n")
-sys.exit("differs" if not (np.abs(difference) <= bound).all() else 0)
+within = same | ((np.abs(difference) <= bound) & (np.asarray(bound) > 0))
+sys.exit("differs" if not within.all() else 0)
 """
 
 REFUSAL = """\

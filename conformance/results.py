@@ -68,7 +68,7 @@ class ResultsFile:
             if resume and self.path.exists():
                 self._continue(header)
             if self._stream is None:
-                self._stream = self.path.open("w", encoding="utf-8")
+                self._stream = self.path.open("w", encoding="utf-8", errors="replace")
                 self.write({"record": "header", "format": FORMAT, **header})
         except OSError as error:
             raise ConformanceError(f"{error.filename or self.path}: {error.strerror}") from None
@@ -82,7 +82,7 @@ class ResultsFile:
             if records[0].get(key) != json.loads(json.dumps(encoded(header[key]))):
                 raise ConformanceError(f"{self.path}: cannot resume, {key} is not what this run has")
         self.path.write_text(whole + "\n", "utf-8")
-        self._stream = self.path.open("a", encoding="utf-8")
+        self._stream = self.path.open("a", encoding="utf-8", errors="replace")
 
     def _records(self, text: str) -> list[dict[str, Any]]:
         records = []

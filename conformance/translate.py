@@ -63,7 +63,12 @@ def lower(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> Lo
         preferred = _around(step, surface)
         if preferred:
             return preferred
-    answer = _own_call(step, surface)
+    try:
+        answer = _own_call(step, surface)
+    except ValueError as error:
+        if not native_only:
+            raise
+        answer = Unsupported(f"the program would need an output size, and there is none: {error}")
     if native_only and isinstance(answer, Unsupported) and answer.refused:
         answer = answer.refused
     if not isinstance(answer, Unsupported):

@@ -62,13 +62,15 @@ def _integers(size: int, low: int = -9, high: int = 9, seed: int = 0) -> Array:
     return positive % (high - low + 1) + low
 
 
-def limits(dtype: str) -> tuple[int, int, bool]:
-    """Return the least and the greatest finite number of a dtype, and whether it holds whole numbers only."""
+def holds(dtype: str, number: int | Decimal) -> bool:
+    """Whether a dtype has the number, floating types one next to it."""
     kind = DTYPES[dtype]
-    if kind.kind == "b":
-        return 0, 1, True
-    info = np.iinfo(kind) if kind.kind in "iu" else ml_dtypes.finfo(kind)  # type: ignore[no-untyped-call]
-    return int(info.min), int(info.max), kind.kind in "iu"
+    if kind.kind in "fV":
+        with np.errstate(over="ignore"):
+            rounded = np.float64(float(Decimal(number))).astype(kind)
+        return bool(np.isfinite(rounded)) or not Decimal(number).is_finite()
+    info = np.iinfo("uint8" if kind.kind == "b" else kind)
+    return isinstance(number, int) and info.min <= number <= (1 if kind.kind == "b" else info.max)
 
 
 GENERATORS: Mapping[str, Callable[..., Any]] = MappingProxyType(

@@ -13,8 +13,8 @@ from .rounding import Format
 FURTHER_ROUNDINGS = 3
 
 # The greatest error, in units in the last place, that exp, log, pow and roots are granted. The OpenCL C
-# specification, section 7.4 "Relative error as ULPs", grants a single-precision exp 3 ulp; glibc's manual, "Known
-# Maximum Errors in Math Functions", and CUDA's, "Mathematical functions", list at most 2 for it: 4 holds them all.
+# specification, section "Relative Error as ULPs", asks single-precision exp and log to stay within 3; the tables of
+# glibc ("Known Maximum Errors in Math Functions") and CUDA ("Mathematical Functions") lie below: 4 holds them all.
 FUNCTION_ULPS = 4
 
 # A unit in the last place is at most this many unit roundoffs of the number itself.
@@ -24,7 +24,7 @@ ROUNDOFFS_PER_ULP = 2
 SLACK = 1 + 2.0**-40
 
 
-class NoBound(ValueError):  # noqa: N818  (a limit of the analysis; whoever sees it says "no bound")
+class NoBound(ValueError):
     """So many terms that rounding alone could give any answer in the accumulating type: (n + 3) u >= 1/2."""
 
 

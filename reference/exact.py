@@ -38,7 +38,7 @@ class Exact:
     extra: Array | float
     exact: bool
 
-    def bound(self, accumulate: Any = None, flush: bool = False) -> Array:  # noqa: ANN401  (whatever np.dtype takes)
+    def bound(self, accumulate: Any = None, flush: bool = False) -> Array:
         """Return B of the design, float64: the error allowed to each element.
 
         accumulate: dtype in which terms are added; None means float64 for float64 and float32 for every other.

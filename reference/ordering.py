@@ -37,12 +37,9 @@ class Order:
         return keys
 
     def values(self, keys: Array) -> Array:
-        """Return the values of the keys; NaN is the canonical one."""
-        if self.dtype not in FLOATS:
-            return ~keys if self.descending else keys
-        values: Array = _flip(~keys if self.descending else keys).view(self.dtype)
-        values[keys > _infinity_bits(self.dtype)] = np.nan
-        return values
+        """Return the values of the keys; a NaN comes back as some NaN."""
+        keys = ~keys if self.descending else keys
+        return _flip(keys).view(self.dtype) if self.dtype in FLOATS else keys
 
 
 def canonical(x: Array) -> Array:

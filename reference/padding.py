@@ -42,7 +42,7 @@ def _crop(x: Array, ends: Pads) -> Array:
     return cropped
 
 
-def _constant(value: Any, dtype: DType) -> Array:  # noqa: ANN401  (checked here)
+def _constant(value: Any, dtype: DType) -> Array:
     number = np.asarray(value)
     if number.ndim or number.dtype not in ACCEPTED:
         raise TypeError(f"value {value!r} must be one number")

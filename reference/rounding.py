@@ -56,7 +56,7 @@ FORMATS: dict[DType, Format] = {
 }
 
 
-def format_of(dtype: Any) -> Format:  # noqa: ANN401  (whatever np.dtype takes)
+def format_of(dtype: Any) -> Format:
     """Return the format of a floating dtype; TypeError, saying what is accepted, for any other."""
     key = np.dtype(dtype)
     if key not in FORMATS:
@@ -64,7 +64,7 @@ def format_of(dtype: Any) -> Format:  # noqa: ANN401  (whatever np.dtype takes)
     return FORMATS[key]
 
 
-def round_to(fraction: Fraction, dtype: Any) -> Any:  # noqa: ANN401  (a scalar of that dtype)
+def round_to(fraction: Fraction, dtype: Any) -> Any:
     """Round a rational to the nearest number of a floating dtype, ties to even.
 
     Beyond the greatest number by half a unit or more: infinity. Zero is +0, a negative underflow −0.

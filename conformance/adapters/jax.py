@@ -169,6 +169,17 @@ LAST = {
     "kernel": "jnp.asarray(np.moveaxis({}, (0, 1), (-1, -2)))",
     "bias": "jnp.asarray({})",
 }
+DECLARES = {
+    "max_pool/padding-equal-to-window": Declaration("accepted"),
+    "max_pool/window-larger-than-input": Declaration("empty"),
+    "max_pool/window-larger-than-input-stride-1": Declaration("empty"),
+    "max_pool/nan-in-window": Declaration("propagates"),
+    "max_pool/window-of-minus-infinity": Declaration("minus-infinity"),
+}
+LINEN_STRIDE = (
+    "https://flax-linen.readthedocs.io/en/latest/api_reference/flax.linen/layers.html: "
+    '"a sequence of n integers, representing the inter-window strides (default: (1, ..., 1))."'
+)
 RELU = {"relu": lambda _step: "jax.nn.relu(x)"}
 
 SURFACES = (
@@ -179,10 +190,7 @@ SURFACES = (
         enter=FIRST,
         leave="np.asarray(x)",
         dtypes=DTYPES,
-        declares={
-            "max_pool/padding-equal-to-window": Declaration("accepted"),
-            "max_pool/window-larger-than-input": Declaration("empty"),
-        },
+        declares=DECLARES,
     ),
     Surface(
         "flax.linen",
@@ -193,11 +201,7 @@ SURFACES = (
         leave="np.asarray(jnp.moveaxis(x, -1, 1))",
         channels_last=True,
         dtypes=DTYPES,
-        declares={
-            "max_pool/padding-equal-to-window": Declaration("accepted"),
-            "max_pool/stride-when-none-is-given": Declaration("one"),
-            "max_pool/window-larger-than-input": Declaration("empty"),
-        },
+        declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("one", LINEN_STRIDE)},
     ),
     Surface(
         "jax.book",

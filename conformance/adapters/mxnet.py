@@ -169,6 +169,16 @@ def _book_pool(reduce: str, step: Step) -> Code:
 
 FLOATING = frozenset({"float16", "float32", "float64"})
 PADS = FLOATING | {"int8", "int32", "int64", "uint8"}
+DECLARES = {
+    "max_pool/padding-equal-to-window": Declaration("rejected"),
+    "max_pool/window-larger-than-input": Declaration("rejected"),
+    "max_pool/window-larger-than-input-stride-1": Declaration("rejected"),
+    "max_pool/nan-in-window": Declaration("passed-over"),
+    "max_pool/window-of-minus-infinity": Declaration("lowest-finite"),
+}
+DOCUMENTS = "https://mxnet.apache.org/versions/1.9.1/api/python/docs/api"
+GLUON_STRIDE = f'{DOCUMENTS}/gluon/nn/index.html: "If None, it will default to pool_size."'
+NPX_STRIDE = f'{DOCUMENTS}/npx: "Stride: for pooling (y, x) or (d, y, x). Defaults to 1 for each dimension."'
 ENTER = dict.fromkeys(("x", "kernel", "bias"), "mnp.array({0}, dtype={0}.dtype)")
 
 
@@ -195,11 +205,7 @@ SURFACES = (
             "conv": _gluon_conv,
             "relu": lambda _step: 'nn.Activation("relu")(x)',
         },
-        declares={
-            "max_pool/padding-equal-to-window": Declaration("rejected"),
-            "max_pool/window-larger-than-input": Declaration("rejected"),
-            "max_pool/stride-when-none-is-given": Declaration("window"),
-        },
+        declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("window", GLUON_STRIDE)},
     ),
     _surface(
         "mxnet.npx",
@@ -210,11 +216,7 @@ SURFACES = (
             "pad": _pad,
             "relu": lambda _step: "npx.relu(x)",
         },
-        declares={
-            "max_pool/padding-equal-to-window": Declaration("rejected"),
-            "max_pool/window-larger-than-input": Declaration("rejected"),
-            "max_pool/stride-when-none-is-given": Declaration("one"),
-        },
+        declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("one", NPX_STRIDE)},
     ),
     _surface(
         "mxnet.book",

@@ -114,6 +114,13 @@ def _sound(verb: Verb, step: Step) -> Code:
     return verb(step) if sound else Unsupported("plain loops have no defaults and check no parameters")
 
 
+TEXT = "its own text: a window holds the real cells only, and np.max propagates NaN"
+DECLARES = {
+    "max_pool/padding-equal-to-window": Declaration("accepted", TEXT),
+    "max_pool/nan-in-window": Declaration("propagates", TEXT),
+    "max_pool/window-of-minus-infinity": Declaration("minus-infinity", TEXT),
+}
+
 SURFACES = (
     Surface(
         "numpy.loops",
@@ -132,8 +139,6 @@ SURFACES = (
             "min_pool": FLOATING | WHOLE,
             "pad": FLOATING | WHOLE | {"bool"},
         },
-        declares={
-            "max_pool/padding-equal-to-window": Declaration("accepted", "its own text: windows may lie in the padding")
-        },
+        declares=DECLARES,
     ),
 )

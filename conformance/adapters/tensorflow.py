@@ -211,9 +211,16 @@ SOFTMAX: Verb = partial(
 )
 SELECTED = frozenset({"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8"})
 DECLARES = {
-    "max_pool/padding-equal-to-window": Declaration("rejected"),
     "max_pool/window-larger-than-input": Declaration("rejected"),
+    "max_pool/window-larger-than-input-stride-1": Declaration("rejected"),
+    "max_pool/nan-in-window": Declaration("passed-over"),
+    "max_pool/window-of-minus-infinity": Declaration("lowest-finite"),
 }
+NN_PADDING = (
+    "https://www.tensorflow.org/api_docs/python/tf/nn/max_pool2d: "
+    '"the size of the paddings cannot be greater than the sliding window size."'
+)
+KERAS_STRIDE = 'https://keras.io/api/layers/pooling_layers/max_pooling2d: "If None, it will default to pool_size."'
 _surface: Callable[..., Surface] = partial(
     Surface,
     enter={
@@ -237,7 +244,7 @@ SURFACES = (
             "relu": lambda _step: "tf.nn.relu(x)",
         },
         composed={"conv": _biased_conv, "softmax_pool": SOFTMAX},
-        declares=DECLARES,
+        declares={**DECLARES, "max_pool/padding-equal-to-window": Declaration("accepted", NN_PADDING)},
     ),
     _surface(
         "tf.keras.layers",
@@ -250,10 +257,7 @@ SURFACES = (
         },
         composed={"softmax_pool": SOFTMAX},
         around={"pad": lambda step: _layer_pad(step) if step.parameters["value"] == 0 else _pad(step)},
-        declares={
-            "max_pool/stride-when-none-is-given": Declaration("window"),
-            "max_pool/window-larger-than-input": Declaration("rejected"),
-        },
+        declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("window", KERAS_STRIDE)},
     ),
     _surface(
         "tf.book",

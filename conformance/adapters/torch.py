@@ -143,11 +143,17 @@ SOFTMAX: Verb = partial(softmax_pool, pad=_functional_pad, stack="torch.stack", 
 INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "float32", "float64"})
 DTYPES = {"max_pool": INTEGERS, "pad": INTEGERS}
 ENTER = dict.fromkeys(("x", "kernel", "bias"), "torch.from_numpy({})")
-DOCUMENTS = "https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxPool2d.html: "
+HALF = "Implicit negative infinity padding to be added on both sides, must be >= 0 and <= kernel_size / 2."
+PAGES = "https://docs.pytorch.org/docs/2.13/generated/torch.nn"
 DECLARES = {
-    "max_pool/padding-equal-to-window": Declaration("rejected"),
+    "max_pool/padding-equal-to-window": Declaration("rejected", f'{PAGES}.functional.max_pool2d.html: "{HALF}"'),
+    "max_pool/stride-when-none-is-given": Declaration(
+        "window", f'{PAGES}.MaxPool2d.html: "the stride of the window. Default value is kernel_size"'
+    ),
     "max_pool/window-larger-than-input": Declaration("rejected"),
-    "max_pool/stride-when-none-is-given": Declaration("window"),
+    "max_pool/window-larger-than-input-stride-1": Declaration("rejected"),
+    "max_pool/nan-in-window": Declaration("propagates"),
+    "max_pool/window-of-minus-infinity": Declaration("minus-infinity"),
 }
 
 
