@@ -1,0 +1,59 @@
+"""Prove on a real framework that the main job can turn red: run with the interpreter of the torch environment.
+
+An unchanged run is green; a case edited to expect a wrong number, an adapter edited to pad on the wrong side, and an
+empty selection are not.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CASES = Path("cases/pooling/max_pool.yaml")
+ASYMMETRIC = "max_pool/2d-asymmetric-padding"
+
+# The adapter's own padding with before and after exchanged, and then the command line as usual.
+WRONG_SIDE = """
+import sys
+from conformance.adapters import torch
+from conformance.cli import main
+
+right = torch._ends
+torch._ends = lambda step: right(step.with_parameters(pads=tuple(pair[::-1] for pair in step.padding)))
+main(sys.argv[1:])
+"""
+
+
+def status(*arguments: str, program: tuple[str, ...] = ("-m", "conformance.cli")) -> int:
+    """Run the command line into a folder of its own, and return the exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, *program, "run", "--backend", "torch", "--out", folder, *arguments]
+        return subprocess.run(command, check=False, stdout=subprocess.DEVNULL, env={**os.environ}).returncode  # noqa: S603
+
+
+def edited() -> int:
+    """Return the exit status of a run on a case file whose first pinned output is wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, CASES.name)
+        copy.write_text(CASES.read_text("utf-8").replace("[[[[4, 5], [7, 8]]]]", "[[[[4, 5], [7, 9]]]]", 1), "utf-8")
+        return status("--cases", str(copy))
+
+
+def main() -> None:
+    """Check the exit status of every run."""
+    runs = {
+        "unchanged": (0, status("--case", ASYMMETRIC)),
+        "a case edited to expect a wrong number": (1, edited()),
+        "an adapter edited to pad on the wrong side": (1, status("--case", ASYMMETRIC, program=("-c", WRONG_SIDE))),
+        "an empty selection": (3, status("--case", "no/such-case")),
+    }
+    for name, (wanted, got) in runs.items():
+        print(f"{'ok ' if wanted == got else 'BAD'} {name}: exit status {got}, wanted {wanted}")
+    sys.exit(any(wanted != got for wanted, got in runs.values()))
+
+
+if __name__ == "__main__":
+    main()
