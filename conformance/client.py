@@ -28,6 +28,7 @@ START_LIMIT = 300.0
 CASE_LIMIT = 60.0
 AHEAD = 16
 TAIL = 4000
+CHUNK = 1 << 16
 MAX_FRAME = 1 << 33
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -80,7 +81,7 @@ class Worker:
         self._known: set[str] = set()
         self._inbox: queue.SimpleQueue[tuple[dict[str, Any], list[Array]] | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._stderr = deque[bytes](maxlen=TAIL)
+        self._stderr = bytearray()
         for task in (self._read, self._write, self._listen):
             threading.Thread(target=task, daemon=True).start()
         self._send({"setup": self.backend.setup, "reset": self.backend.reset, "packages": self.backend.packages})
@@ -162,7 +163,7 @@ class Worker:
         return f"the process left with exit status {status}{self._last_words()}"
 
     def _last_words(self) -> str:
-        lines = b"".join(self._stderr)[-TAIL:].decode("utf-8", "replace").split("\n")
+        lines = bytes(self._stderr).decode("utf-8", "replace").split("\n")
         spoken = [line.strip() for line in lines if line.strip()]
         return f"; it said: {spoken[-1][:300]}" if spoken else ""
 
@@ -175,13 +176,12 @@ class Worker:
 
     def _write(self) -> None:
         pipe, outbox = _pipe(self._process.stdin), self._outbox
-        try:
+        with contextlib.suppress(OSError):  # the reader learns that the worker is gone
             while (frame := outbox.get()) is not None:
                 pipe.write(frame)
                 pipe.flush()
+        with contextlib.suppress(OSError):
             pipe.close()
-        except OSError:
-            pass  # The reader learns that the worker is gone.
 
     def _read(self) -> None:
         pipe, inbox = _pipe(self._process.stdout), self._inbox
@@ -195,10 +195,9 @@ class Worker:
 
     def _listen(self) -> None:
         pipe, kept = _pipe(self._process.stderr), self._stderr
-        for line in iter(lambda: pipe.readline(TAIL), b""):
-            kept.append(line)
-            while len(kept) > 1 and sum(map(len, kept)) > TAIL:
-                kept.popleft()
+        for said in iter(lambda: os.read(pipe.fileno(), CHUNK), b""):
+            kept += said
+            del kept[:-TAIL]
         pipe.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -104,41 +104,9 @@ def all_axes(pairs: Pairs, *, channels_last: bool) -> list[tuple[int, int]]:
     return [(0, 0), *pairs, (0, 0)] if channels_last else [(0, 0), (0, 0), *pairs]
 
 
-def softmax_pool(
-    step: Step,
-    *,
-    pad: Callable[[Step], Any],
-    stack: str,
-    softmax: str,
-    total: str = "({}).sum(0)",
-    channels_last: bool = False,
-) -> tuple[str, ...]:
-    """Return lines that weigh the cells of each window by their softmax: the window's cells stacked, cell by cell.
-
-    Padding takes no part: it is -inf for the weights and 0 for the values. pad: the surface's verb.
-    """
-    walk = step.walk
-    ends = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
-    names = "ijklmn"[: step.rank]
-    bounds = [
-        f"{name}:{name} + {(count - 1) * stride + 1}:{stride}"
-        for name, count, stride in zip(names, walk.output, walk.stride, strict=True)
-    ]
-    ranges = [
-        f"for {name} in range(0, {window * dilation}, {dilation})"
-        for name, window, dilation in zip(names, walk.window, walk.dilation, strict=True)
-    ]
-    cells = f"{slices(bounds, channels_last=channels_last)} {' '.join(ranges)}"
-    if not any(any(pair) for pair in ends):
-        return (f"windows = {stack}([x{cells}])", f"x = {total.format('windows * ' + softmax.format('windows'))}")
-    explicit = {"mode": "constant", "pads": ends}
-    low = pad(Step("pad", step.shape, step.dtype, {**explicit, "value": -math.inf}))
-    zero = pad(Step("pad", step.shape, step.dtype, {**explicit, "value": 0}))
-    return (
-        f"weights, values = {low}, {zero}",
-        f"weights = {softmax.format(f'{stack}([weights{cells}])')}",
-        f"x = {total.format(f'{stack}([values{cells}]) * weights')}",
-    )
+def subsample(step: Step, *, channels_last: bool) -> str:
+    """Return the slicing that keeps every stride-th position."""
+    return "x" + slices([f"::{stride}" for stride in step.stride or ()], channels_last=channels_last)
 
 
 def needed_imports(setup: str, text: str) -> list[str]:

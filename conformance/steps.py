@@ -90,7 +90,7 @@ class Step:
     @property
     def output(self) -> tuple[int, ...]:
         """The shape of what the step returns."""
-        if self.verb == "pad":
+        if self.verb in {"pad", "crop"}:
             sizes = zip(self.shape[2:], self.padding, strict=True)
             return (*self.shape[:2], *(size + before + after for size, (before, after) in sizes))
         if self.window:

@@ -75,7 +75,12 @@ def lower(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> Lo
         return _lines(step, surface, answer), "native"
     if native_only:
         return answer
-    return _composed(step, surface) or _rewritten(step, surface) or answer
+    for attempt in (_composed(step, surface), _rewritten(step, surface)):
+        if isinstance(attempt, tuple):
+            return attempt
+        if isinstance(attempt, Unsupported) and attempt.reason not in answer.reason:
+            answer = Unsupported(f"{answer.reason}; {attempt.reason}", attempt.issue)
+    return answer
 
 
 def _own_call(step: Step, surface: Surface) -> Code:
@@ -85,10 +90,13 @@ def _own_call(step: Step, surface: Surface) -> Code:
     return verb(step) if verb else Unsupported(f"{surface.name} has no {step.verb}")
 
 
-def _composed(step: Step, surface: Surface) -> Lowered | None:
+def _composed(step: Step, surface: Surface) -> Lowered | Unsupported | None:
+    """Return the surface's own composition, why it does not do, or None where there is none."""
     verb = surface.composed.get(step.verb)
-    answer = verb(step) if verb and surface.takes(step.verb, step.dtype) else None
-    return None if answer is None or isinstance(answer, Unsupported) else (_lines(step, surface, answer), "composed")
+    if verb is None or not surface.takes(step.verb, step.dtype):
+        return None
+    answer = verb(step)
+    return answer if isinstance(answer, Unsupported) else (_lines(step, surface, answer), "composed")
 
 
 def _around(step: Step, surface: Surface) -> Lowered | None:
@@ -97,8 +105,9 @@ def _around(step: Step, surface: Surface) -> Lowered | None:
     return None if answer is None or isinstance(answer, Unsupported) else (_lines(step, surface, answer), "native")
 
 
-def _rewritten(step: Step, surface: Surface) -> Lowered | None:
-    """Return the first rewriting whose every step the surface has words for."""
+def _rewritten(step: Step, surface: Surface) -> Lowered | Unsupported | None:
+    """Return the first rewriting whose every step the surface has words for, or what the last one lacks."""
+    lacking: Unsupported | None = None
     for rewrite in REWRITINGS.get(step.verb, ()) if surface.compositions else ():
         steps = rewrite(step)
         parts = [lower(part, surface, native_only=False, inner=True) for part in steps]
@@ -107,7 +116,8 @@ def _rewritten(step: Step, surface: Surface) -> Lowered | None:
             one_call = [part.verb for part in steps] in (["pad", step.verb], [step.verb])
             ways = ["padded" if one_call else "composed", *(way for _, way in done)]
             return [line for lines, _ in done for line in lines], max(ways, key=HOW.index)
-    return None
+        lacking = next((part for part in parts if isinstance(part, Unsupported)), lacking)
+    return lacking
 
 
 def _generic(surface: Surface) -> Mapping[str, Verb]:
@@ -115,6 +125,7 @@ def _generic(surface: Surface) -> Mapping[str, Verb]:
         "negate": lambda _step: "-x",
         "scale": lambda _step: "x * scale",
         "crop": lambda step: code.crop(step, channels_last=surface.channels_last),
+        "subsample": lambda step: code.subsample(step, channels_last=surface.channels_last),
     }
 
 
@@ -174,6 +185,15 @@ def negated(step: Step) -> tuple[Step, ...]:
     return negated_maximum(step) if DTYPES[step.dtype].kind in "fV" else ()
 
 
+def every_position(step: Step) -> tuple[Step, ...]:
+    """A window with holes at every position, then every stride-th of them, for calls that take one or the other."""
+    ones = (1,) * step.rank
+    whole = step.parameters.get("rounding", "floor") == "floor"
+    if not step.dilated or step.stride == ones or not whole:
+        return ()
+    return step.with_parameters(stride=ones), Step("subsample", step.shape, step.dtype, {"stride": step.stride})
+
+
 def crop_first(step: Step) -> tuple[Step, ...]:
     """Take away what negative pads say, then add the others."""
     cropped = tuple((min(before, 0), min(after, 0)) for before, after in step.padding)
@@ -203,10 +223,10 @@ def _plain_average(step: Step) -> Mapping[str, object]:
 
 REWRITINGS: Mapping[str, tuple[Rewriting, ...]] = MappingProxyType(
     {
-        "max_pool": (least_first,),
+        "max_pool": (least_first, every_position),
         "min_pool": (negated,),
         "avg_pool": (zeros_counted, zeros_rescaled),
-        "conv": (zeros_first,),
+        "conv": (zeros_first, every_position),
         "pad": (crop_first,),
     }
 )

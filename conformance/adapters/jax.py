@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
-from conformance.code import all_axes, array_text, call, number, pairs_of, softmax_pool, tuple_of, unless
+from conformance.adapter import Code, Declaration, Surface, Unsupported
+from conformance.code import all_axes, array_text, call, number, pairs_of, tuple_of, unless
+from conformance.stacking import Stacking
 from conformance.steps import Pairs, Step
 from conformance.values import DTYPES as ALL_DTYPES
 
@@ -48,15 +49,16 @@ def _padding(pairs: Pairs) -> str:
 def _reduce_window(step: Step, pairs: Pairs, initial: str, operation: str) -> str:
     """Return the window reduction over the spatial axes of channels-first data."""
     holes = tuple_of([1, 1, *step.dilation]) if step.dilated else None
-    window, stride = tuple_of([1, 1, *step.window]), tuple_of([1, 1, *(step.stride or ())])
+    window = tuple_of([1, 1, *step.window])
+    if step.stride is None:
+        return call("lax.reduce_window", "x", initial, operation, window, window_dilation=holes)
+    stride = tuple_of([1, 1, *step.stride])
     padding = _padding(tuple(all_axes(pairs, channels_last=False)))
     return call("lax.reduce_window", "x", initial, operation, window, stride, padding, window_dilation=holes)
 
 
 def _extreme(step: Step) -> Code:
     """The initial value takes part in every window, so it is the one that never wins."""
-    if step.stride is None:
-        return Unsupported("the call needs strides")
     largest = step.verb == "max_pool"
     if ALL_DTYPES[step.dtype].kind in "fV":
         initial = "-jnp.inf" if largest else "jnp.inf"
@@ -128,6 +130,10 @@ def _linen_conv(step: Step) -> Code:
     return f'{layer}.apply({{"params": {weights}}}, x)'
 
 
+def _no_padding(_step: Step) -> Code:
+    return Unsupported("flax.linen has no padding; its users call jnp.pad")
+
+
 def _jnp_pad(step: Step, *, channels_last: bool) -> Code:
     if any(min(pair) < 0 for pair in step.padding):
         return Unsupported("jnp.pad cannot crop")
@@ -154,10 +160,9 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
-def _softmax(*, channels_last: bool) -> Verb:
+def _stacking(*, channels_last: bool) -> Stacking:
     pad = partial(_jnp_pad, channels_last=channels_last)
-    softmax = "jax.nn.softmax({}, axis=0)"
-    return partial(softmax_pool, pad=pad, stack="jnp.stack", softmax=softmax, channels_last=channels_last)
+    return Stacking(pad, stack="jnp.stack", softmax="jax.nn.softmax({}, axis=0)", channels_last=channels_last)
 
 
 WHOLE = frozenset(name for name, dtype in ALL_DTYPES.items() if dtype.kind in "iu")
@@ -176,26 +181,31 @@ DECLARES = {
     "max_pool/nan-in-window": Declaration("propagates"),
     "max_pool/window-of-minus-infinity": Declaration("minus-infinity"),
 }
+LAX_STRIDE = (
+    "https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce_window.html: "
+    '"Default (None) indicates a unit stride in each window dimension."'
+)
 LINEN_STRIDE = (
     "https://flax-linen.readthedocs.io/en/latest/api_reference/flax.linen/layers.html: "
     '"a sequence of n integers, representing the inter-window strides (default: (1, ..., 1))."'
 )
+STACKED, STACKED_LAST = _stacking(channels_last=False), _stacking(channels_last=True)
 RELU = {"relu": lambda _step: "jax.nn.relu(x)"}
 
 SURFACES = (
     Surface(
         "jax.lax",
         {"max_pool": _extreme, "min_pool": _extreme, "conv": _lax_conv, "pad": _lax_pad, **RELU},
-        composed={"avg_pool": _average, "conv": _biased_conv, "softmax_pool": _softmax(channels_last=False)},
+        composed={"avg_pool": _average, "conv": _biased_conv, "softmax_pool": STACKED.softmax_pool},
         enter=FIRST,
         leave="np.asarray(x)",
         dtypes=DTYPES,
-        declares=DECLARES,
+        declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("one", LAX_STRIDE)},
     ),
     Surface(
         "flax.linen",
-        {"max_pool": _linen_pool, "avg_pool": _linen_average, "conv": _linen_conv, **RELU},
-        composed={"softmax_pool": _softmax(channels_last=True)},
+        {"max_pool": _linen_pool, "avg_pool": _linen_average, "conv": _linen_conv, "pad": _no_padding, **RELU},
+        composed={"max_pool": STACKED_LAST.max_pool, "softmax_pool": STACKED_LAST.softmax_pool},
         around={"pad": partial(_jnp_pad, channels_last=True)},
         enter=LAST,
         leave="np.asarray(jnp.moveaxis(x, -1, 1))",

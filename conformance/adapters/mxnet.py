@@ -11,7 +11,8 @@ from functools import partial
 
 from conformance import book
 from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
-from conformance.code import all_axes, call, number, pairs_of, per_axis, slices, softmax_pool, tuple_of, unless
+from conformance.code import all_axes, call, number, pairs_of, per_axis, slices, tuple_of, unless
+from conformance.stacking import Stacking
 from conformance.steps import Step
 
 PACKAGES = ("mxnet", "numpy")
@@ -145,10 +146,17 @@ def _filled(step: Step) -> Code:
     return (f"padded = mnp.full({tuple_of(step.output)}, {value}, dtype=x.dtype)", f"padded{inner} = x", "x = padded")
 
 
-def _softmax(step: Step) -> Code:
-    if step.padded or any(step.walk.overhang):
-        return Unsupported("padding with -inf for the weights takes more than one expression in MXNet")
-    return softmax_pool(step, pad=_pad, stack="mnp.stack", softmax="npx.softmax({}, axis=0)")
+def _chosen(step: Step) -> Code:
+    """Explicit padding as one expression: where there was nothing, the value."""
+    value = step.parameters["value"]
+    if value == 0:
+        return _pad(step)
+    pairs = pairs_of(all_axes(step.padding, channels_last=False))
+    return f"mnp.where(mnp.pad(mnp.ones_like(x), {pairs}), mnp.pad(x, {pairs}), {number(value)})"
+
+
+def _no_padding(_step: Step) -> Code:
+    return Unsupported("gluon has no constant padding; its users call mnp.pad")
 
 
 def _book_pool(reduce: str, step: Step) -> Code:
@@ -169,6 +177,8 @@ def _book_pool(reduce: str, step: Step) -> Code:
 
 FLOATING = frozenset({"float16", "float32", "float64"})
 PADS = FLOATING | {"int8", "int32", "int64", "uint8"}
+STACKED = Stacking(_chosen, stack="mnp.stack", softmax="npx.softmax({}, axis=0)")
+STACKING = {"max_pool": STACKED.max_pool, "softmax_pool": STACKED.softmax_pool}
 DECLARES = {
     "max_pool/padding-equal-to-window": Declaration("rejected"),
     "max_pool/window-larger-than-input": Declaration("rejected"),
@@ -183,7 +193,7 @@ ENTER = dict.fromkeys(("x", "kernel", "bias"), "mnp.array({0}, dtype={0}.dtype)"
 
 
 def _surface(name: str, verbs: Mapping[str, Verb], **more: object) -> Surface:
-    composed: Mapping[str, Verb] = {"softmax_pool": _softmax} if "conv" in verbs else {}
+    composed: Mapping[str, Verb] = STACKING if "conv" in verbs else {}
     return Surface(
         name,
         verbs,
@@ -203,6 +213,7 @@ SURFACES = (
             "max_pool": partial(_gluon_pool, "MaxPool"),
             "avg_pool": partial(_gluon_pool, "AvgPool"),
             "conv": _gluon_conv,
+            "pad": _no_padding,
             "relu": lambda _step: 'nn.Activation("relu")(x)',
         },
         declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("window", GLUON_STRIDE)},

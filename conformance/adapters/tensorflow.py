@@ -10,8 +10,9 @@ from collections.abc import Callable
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
-from conformance.code import all_axes, call, pairs_of, per_axis, softmax_pool, tuple_of, unless
+from conformance.adapter import Code, Declaration, Surface, Unsupported
+from conformance.code import all_axes, call, pairs_of, per_axis, tuple_of, unless
+from conformance.stacking import Stacking
 from conformance.steps import Step
 from reference import Windows
 
@@ -201,12 +202,12 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
-SOFTMAX: Verb = partial(
-    softmax_pool,
-    pad=_pad,
+STACKED = Stacking(
+    _pad,
     stack="tf.stack",
     softmax="tf.nn.softmax({}, axis=0)",
     total="tf.reduce_sum({}, axis=0)",
+    largest="tf.reduce_max({}, axis=0)",
     channels_last=True,
 )
 SELECTED = frozenset({"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8"})
@@ -243,7 +244,7 @@ SURFACES = (
             "pad": _pad,
             "relu": lambda _step: "tf.nn.relu(x)",
         },
-        composed={"conv": _biased_conv, "softmax_pool": SOFTMAX},
+        composed={"conv": _biased_conv, "softmax_pool": STACKED.softmax_pool},
         declares={**DECLARES, "max_pool/padding-equal-to-window": Declaration("accepted", NN_PADDING)},
     ),
     _surface(
@@ -255,7 +256,7 @@ SURFACES = (
             "pad": _layer_pad,
             "relu": lambda _step: "tf.keras.layers.ReLU(dtype=x.dtype)(x)",
         },
-        composed={"softmax_pool": SOFTMAX},
+        composed={"max_pool": STACKED.max_pool, "softmax_pool": STACKED.softmax_pool},
         around={"pad": lambda step: _layer_pad(step) if step.parameters["value"] == 0 else _pad(step)},
         declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("window", KERAS_STRIDE)},
     ),

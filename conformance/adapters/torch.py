@@ -11,7 +11,8 @@ from functools import partial
 
 from conformance import book
 from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
-from conformance.code import call, number, per_axis, softmax_pool, tuple_of, unless
+from conformance.code import call, number, per_axis, tuple_of, unless
+from conformance.stacking import Stacking
 from conformance.steps import Step
 
 PACKAGES = ("torch", "numpy")
@@ -139,7 +140,7 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
-SOFTMAX: Verb = partial(softmax_pool, pad=_functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
+STACKED = Stacking(_functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
 INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "float32", "float64"})
 DTYPES = {"max_pool": INTEGERS, "pad": INTEGERS}
 ENTER = dict.fromkeys(("x", "kernel", "bias"), "torch.from_numpy({})")
@@ -171,7 +172,7 @@ SURFACES = (
     Surface(
         "torch.nn",
         _verbs(_layer, _layer_conv, _layer_pad, "nn.ReLU()(x)"),
-        composed={"softmax_pool": SOFTMAX},
+        composed={"softmax_pool": STACKED.softmax_pool},
         enter=ENTER,
         leave="x.numpy()",
         dtypes=DTYPES,
@@ -180,7 +181,7 @@ SURFACES = (
     Surface(
         "torch.nn.functional",
         _verbs(_functional, _functional_conv, _functional_pad, "F.relu(x)"),
-        composed={"softmax_pool": SOFTMAX},
+        composed={"softmax_pool": STACKED.softmax_pool},
         enter=ENTER,
         leave="x.numpy()",
         dtypes=DTYPES,
