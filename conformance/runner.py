@@ -150,7 +150,7 @@ class Run:
             "question": task.case.id,
             "surface": task.surface.name,
             "declared": declaration.answer if declaration else None,
-            "observed": observed,
+            "observed": observed or (outcome.kind if outcome.kind != "unsupported" else None),
             "source": declaration.source if declaration else "undocumented",
         }
         return verdict, asked
