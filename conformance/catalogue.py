@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 def home() -> Path:
     """Return the folder of the suite's own catalogue: inside an installed package, or beside it in a checkout."""
-    installed = HERE / "cases"
+    installed = HERE / "_cases"
     return installed if installed.is_dir() else HERE.parent / "cases"
 
 

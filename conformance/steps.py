@@ -93,6 +93,9 @@ class Step:
         if self.verb in {"pad", "crop"}:
             sizes = zip(self.shape[2:], self.padding, strict=True)
             return (*self.shape[:2], *(size + before + after for size, (before, after) in sizes))
+        if self.verb == "subsample":
+            kept = zip(self.shape[2:], self.parameters["stride"], strict=True)
+            return (*self.shape[:2], *(-(-size // stride) for size, stride in kept))
         if self.window:
             return (self.shape[0], self.kernel[0] if self.kernel else self.shape[1], *self.walk.output)
         return self.shape

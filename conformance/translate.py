@@ -188,10 +188,10 @@ def negated(step: Step) -> tuple[Step, ...]:
 def every_position(step: Step) -> tuple[Step, ...]:
     """A window with holes at every position, then every stride-th of them, for calls that take one or the other."""
     ones = (1,) * step.rank
-    whole = step.parameters.get("rounding", "floor") == "floor"
-    if not step.dilated or step.stride == ones or not whole:
+    if not step.dilated or step.stride == ones or step.parameters.get("rounding", "floor") != "floor":
         return ()
-    return step.with_parameters(stride=ones), Step("subsample", step.shape, step.dtype, {"stride": step.stride})
+    whole = step.with_parameters(stride=ones)
+    return whole, Step("subsample", whole.output, step.dtype, {"stride": step.stride})
 
 
 def crop_first(step: Step) -> tuple[Step, ...]:
