@@ -1,0 +1,61 @@
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hn
+
+from conformance import code
+from conformance.values import DTYPES
+
+KINDS = [name for name in DTYPES if name != "bfloat16"]
+
+
+@given(st.sampled_from(KINDS).flatmap(lambda name: hn.arrays(name, hn.array_shapes(min_dims=2, max_side=3))))
+def test_text_of_an_array_makes_the_very_array(array):
+    made = eval(code.array_text(array), {"np": np})  # noqa: S307 - this is what the text is for
+    assert made.dtype == array.dtype
+    assert made.shape == array.shape
+    nan = np.isnan(array)
+    assert np.array_equal(nan, np.isnan(made))
+    assert made[~nan].tobytes() == array[~nan].tobytes()
+
+
+@given(st.floats() | st.integers())
+def test_text_of_a_number_is_the_number(value):
+    made = eval(code.number(value), {"np": np})  # noqa: S307
+    assert made == value or math.isnan(made)
+    assert math.copysign(1, made) == math.copysign(1, value) or math.isnan(value)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", ml_dtypes.bfloat16])
+def test_numbers_of_numpy_are_written_as_plain_ones(dtype):
+    assert float(code.number(np.array([3], dtype)[0])) == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "text"), [((2, 2), "2"), ((2, 3), "(2, 3)"), ((2,), "2"), (None, None), ((np.int64(1), 2), "(1, 2)")]
+)
+def test_equal_axes_are_written_once(values, text):
+    assert code.per_axis(values) == text
+
+
+def test_call_leaves_out_what_is_none():
+    assert code.call("f", "x", None, a=None, b="2") == "f(x, b=2)"
+
+
+@pytest.mark.parametrize(
+    ("default", "value", "text"),
+    [(0, 0, None), (0, 2, "2"), ("floor", "ceil", "'ceil'"), (None, None, None), (1, 0, "0")],
+)
+def test_default_is_not_written(default, value, text):
+    assert code.unless(default, value) == text
+
+
+def test_imports_that_a_text_needs_are_those_whose_names_it_uses():
+    setup = "import numpy as np\nimport os.path\nfrom a import b as c, d\nx = 1\n"
+    assert code.needed_imports(setup, "np.zeros(os.sep)") == ["import numpy as np", "import os.path"]
+    assert code.needed_imports(setup, "c(1)") == ["from a import b as c, d"]
+    assert code.needed_imports(setup, "'np'") == []

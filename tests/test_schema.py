@@ -1,0 +1,94 @@
+import pytest
+from fakes import family
+
+from conformance import catalogue
+from conformance.errors import CatalogueError
+
+SOUND = "id: a, x: {values: arange, shape: [1, 1, 4, 4]}, window: [2, 2]"
+
+
+def refusals(path):
+    """Return what is said of each fault, after the file's name."""
+    with pytest.raises(CatalogueError) as refused:
+        catalogue.load([path])
+    lines = str(refused.value).splitlines()
+    assert all(line.startswith(f"{path}:") for line in lines)
+    return [line.removeprefix(f"{path}:") for line in lines]
+
+
+def test_unknown_key_is_named_with_its_line_its_case_and_the_nearest_known_one(tmp_path):
+    path = family(tmp_path, SOUND, SOUND.replace("id: a", "id: b").replace("window", "windw"))
+    assert refusals(path) == ["5: case b: key 'windw': unknown key, did you mean 'window'?"]
+
+
+def test_unknown_key_that_resembles_none_gets_the_list_of_known_ones(tmp_path):
+    said = refusals(family(tmp_path, f"{SOUND}, zzz: 1"))[0]
+    assert said.startswith("4: case a: key 'zzz': unknown key, known are about, also,")
+
+
+def test_unknown_key_inside_an_array_is_named_by_its_path(tmp_path):
+    path = family(tmp_path, "id: a, x: {valeus: [1]}, window: 2")
+    assert "4: case a: key 'x.valeus': unknown key, did you mean 'values'?" in refusals(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("stride: '1'", "stride"),
+        ("stride: 1.0", "stride"),
+        ("stride: .nan", "stride"),
+        ("stride: [.nan, 1]", "stride"),
+        ("stride: .inf", "stride"),
+        ("stride: null", "stride"),
+        ("stride: true", "stride"),
+        (f"stride: {10**30}", "stride"),
+        ("padding: same", "padding"),
+        ("padding: [[1, 1, 1], [1, 1]]", "padding"),
+        ("rounding: up", "rounding"),
+        ("level: all", "level"),
+        ("about: 3", "about"),
+        ("about: .nan", "about"),
+        ("divisor: 0", "divisor"),
+        ("divisor: .nan", "divisor"),
+        ("expect: [one]", "expect"),
+        ("expect: {refused: A}", "expect"),
+        ("then: [{operator: pool}]", "then.0.operator"),
+        ("via: conv", "via"),
+    ],
+)
+def test_value_of_the_wrong_type_is_named_with_line_case_and_key(tmp_path, text, key):
+    said = refusals(family(tmp_path, f"{SOUND}, {text}"))
+    assert len(said) == 1
+    assert said[0].startswith(f"4: case a: key {key!r}: ")
+    assert " is not " in said[0]
+
+
+def test_every_fault_of_a_file_is_told_in_the_order_of_lines(tmp_path):
+    path = family(tmp_path, f"{SOUND}, stride: x", "id: b", "id: c, x: {values: [1]}, windw: 1")
+    assert [line.split(":")[0] for line in refusals(path)] == ["4", "5", "6"]
+    assert refusals(path)[1] == "5: case b: needs the key 'x'"
+
+
+def test_case_without_an_id_goes_by_its_number(tmp_path):
+    assert "4: case number 1: needs the key 'id'" in refusals(family(tmp_path, "x: {values: [1]}"))
+
+
+@pytest.mark.parametrize("name", ['"a\\nb"', '"ab\\n"', "A", "a/../b", "/a", '""', '"\\e[31m"'])
+def test_id_that_is_not_plain_is_refused_in_one_line(tmp_path, name):
+    said = refusals(family(tmp_path, SOUND.replace("id: a", f"id: {name}")))
+    assert len(said) == 1
+    assert said[0].startswith("4: case ")
+    assert "key 'id'" in said[0]
+    assert said[0].isprintable()
+
+
+@pytest.mark.parametrize("text", ["", "word", "[1]", "3", "operator: pool\nsource: s\n", "source: s\n"])
+def test_file_that_is_no_catalogue_is_refused(tmp_path, text):
+    path = tmp_path / "file.yaml"
+    path.write_text(text, "utf-8")
+    assert refusals(path)[0].startswith("1: ")
+
+
+def test_long_values_are_cut_short_in_messages(tmp_path):
+    said = refusals(family(tmp_path, f"{SOUND}, level: {'x' * 5000}"))
+    assert len(said[0]) < 200

@@ -1,0 +1,156 @@
+import ast
+
+import numpy as np
+import pytest
+from fakes import one, surface
+
+from conformance import registry
+from conformance.adapter import Program, Surface, Unsupported
+from conformance.cases import Value
+from conformance.expected import expected
+from conformance.judge import Outcome, judge
+from conformance.translate import translate
+
+X = "x: {values: arange, shape: [1, 1, 4, 4], start: -16}"
+PLAIN = f"id: a, {X}, window: 2"
+PADDED = f"id: a, {X}, window: 2, padding: 1"
+NOT_PADDED = Unsupported("this call has no padding", issue="https://example.org/1")
+
+
+def carry_out(text, *arrays):
+    """Run a program as a worker does."""
+    names = {"np": np}
+    exec(compile(text, "<program>", "exec"), names)  # noqa: S102
+    return names["run"](*arrays)
+
+
+def pooling(step):
+    """Speak of whole windows only, as a framework without padding does."""
+    return NOT_PADDED if step.padded else f"pool(x, {step.window}, {step.stride})"
+
+
+def padding(step):
+    return f"pad(x, {step.padding}, {step.parameters['value']!r})"
+
+
+def sketch(**keywords):
+    verbs = {"max_pool": pooling, "pad": padding}
+    return Surface("sketch", verbs, **keywords)
+
+
+def test_own_call_comes_first_and_is_native(tmp_path):
+    program = translate(one(tmp_path, PLAIN), sketch())
+    assert program.how == "native"
+    assert program.text == "def run(x):\n    x = pool(x, (2, 2), (2, 2))\n    return x\n"
+
+
+def test_missing_padding_is_written_with_the_value_that_never_wins(tmp_path):
+    program = translate(one(tmp_path, PADDED), sketch())
+    assert program.how == "padded"
+    assert program.text.splitlines()[1:3] == [
+        "    x = pad(x, ((1, 1), (1, 1)), -inf)",
+        "    x = pool(x, (2, 2), (2, 2))",
+    ]
+
+
+def test_surface_that_allows_no_compositions_says_why_not(tmp_path):
+    program = translate(one(tmp_path, PADDED), sketch(compositions=False))
+    assert program == NOT_PADDED
+
+
+def test_composition_that_a_surface_writes_itself_comes_before_a_rewriting(tmp_path):
+    program = translate(one(tmp_path, PADDED), sketch(composed={"max_pool": lambda _step: "own(x)"}))
+    assert program.how == "composed"
+    assert "own(x)" in program.text
+
+
+def test_rewriting_that_needs_a_missing_verb_is_not_used(tmp_path):
+    bare = Surface("bare", {"max_pool": pooling})
+    refusal = translate(one(tmp_path, PADDED), bare)
+    assert refusal.reason.startswith(NOT_PADDED.reason)
+    assert "bare has no pad" in refusal.reason
+
+
+def test_operator_that_a_surface_lacks_is_unsupported_with_a_reason(tmp_path):
+    case = one(tmp_path, PLAIN, operator="softmax_pool")
+    assert translate(case, sketch()) == Unsupported("sketch has no softmax_pool")
+
+
+def test_dtype_that_a_surface_does_not_take_is_unsupported_with_a_reason(tmp_path):
+    case = one(tmp_path, "id: a, x: {values: arange, shape: [1, 1, 4], dtype: int8}, window: 2")
+    assert translate(case, sketch()) == Unsupported("sketch does not take int8 for max_pool")
+
+
+@pytest.mark.parametrize("section", ["questions", "cases"])
+def test_question_and_fault_get_the_own_call_or_nothing(tmp_path, section):
+    further = {
+        "questions": "about: b, answers: {one: {}, two: {rejected: Refused}}",
+        "cases": "dilation: 0, expect: {rejected: DilationIsZero}",
+    }
+    case = one(tmp_path, f"{PADDED}, {further[section]}", section=section)
+    assert translate(case, sketch(composed={"max_pool": lambda _step: "own(x)"})) == NOT_PADDED
+
+
+def test_question_is_put_to_a_call_that_the_framework_is_known_to_refuse(tmp_path):
+    refusing = Surface("r", {"max_pool": lambda _step: Unsupported("too much", refused="call(x)"), "pad": padding})
+    question = one(
+        tmp_path, f"{PADDED}, about: b, answers: {{one: {{}}, two: {{rejected: Refused}}}}", section="questions"
+    )
+    program = translate(question, refusing)
+    assert (program.how, "call(x)" in program.text) == ("native", True)
+    assert translate(one(tmp_path, PADDED), refusing) == Unsupported("too much", refused="call(x)")
+
+
+def test_composition_that_a_case_asks_for_is_written_even_where_a_call_exists(tmp_path):
+    program = translate(one(tmp_path, f"{PLAIN}, padding: 1, via: [pad, max_pool]"), sketch())
+    assert program.how == "composed"
+    assert "pad(x, ((1, 1), (1, 1)), 0)" in program.text
+
+
+def test_layout_is_changed_on_the_way_in_and_out(tmp_path):
+    last = sketch(enter={"x": "to_last({})"}, leave="to_first(x)")
+    lines = translate(one(tmp_path, PLAIN), last).text.splitlines()
+    assert (lines[1], lines[-1]) == ("    x = to_last(x)", "    return to_first(x)")
+
+
+def test_equal_texts_have_equal_digests_whatever_the_case(tmp_path):
+    one_text, other = (translate(one(tmp_path, text), sketch()) for text in (PLAIN, PLAIN.replace("id: a", "id: b")))
+    assert one_text.digest == other.digest
+    assert one_text.digest != translate(one(tmp_path, PADDED), sketch()).digest
+
+
+def judged(case, program):
+    wanted = expected(case)
+    got = carry_out(program.text, *(array.copy() for array in wanted.inputs.values()))
+    return judge(Outcome("returned", (got,)), wanted.target).verdict
+
+
+def test_every_program_of_the_built_in_backend_agrees_with_the_reference_but_for_the_recipe(catalogue):
+    loops = registry.backend("numpy").surfaces[0]
+    for case in catalogue.cases:
+        program = translate(case, loops)
+        if isinstance(case.expect, Value) and isinstance(program, Program):
+            recipe = case.via == ("pad", "max_pool") and case.id.endswith("negative")
+            assert judged(case, program) == ("differ" if recipe else "agree"), case.id
+
+
+def test_no_word_of_a_case_gets_into_a_program(tmp_path):
+    words = "about: INTRUDER, source: INTRUDER"
+    for kind in (PLAIN, PADDED, f"{PADDED}, via: [pad, max_pool]"):
+        case = one(tmp_path, f"{kind}, {words}".replace("id: a", "id: intruder"))
+        for name in registry.names():
+            for speaking in registry.backend(name).surfaces:
+                program = translate(case, speaking)
+                assert isinstance(program, Unsupported) or "intruder" not in program.text.lower()
+
+
+def test_program_is_python_that_defines_run_with_the_inputs_of_the_case(tmp_path):
+    text = "id: a, x: {values: arange, shape: [1, 1, 4]}, kernel: {values: [[[1]]]}, bias: {values: [1]}"
+    conv = Surface("c", {"conv": lambda _step: "conv(x, kernel, bias)"})
+    tree = ast.parse(translate(one(tmp_path, text, operator="conv"), conv).text)
+    assert [argument.arg for argument in tree.body[0].args.args] == ["x", "kernel", "bias"]
+
+
+def test_fake_surface_of_these_tests_is_right(tmp_path):
+    case = one(tmp_path, f"id: a, {X}, window: [2, 3], stride: [1, 2]")
+    assert judged(case, translate(case, surface("right"))) == "agree"
