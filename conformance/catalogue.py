@@ -75,13 +75,17 @@ def load(paths: Sequence[Path] = ()) -> Catalogue:
 
 def _files(paths: Iterable[Path]) -> list[Path]:
     """Return the case files: those given, and in folders every YAML file one level down; the ledger stands above."""
-    found: list[Path] = []
-    for path in paths:
-        if not path.exists():
-            raise CatalogueError(f"{path}: no such file or folder")
-        found += sorted([*path.glob("*/*.yaml"), *path.glob("*/*.yml")]) if path.is_dir() else [path]
-        if path.is_dir() and not found:
-            raise CatalogueError(f"{path}: no case file in it (they are called <family>/<operator>.yaml)")
+    return [file for path in paths for file in _files_of(path)]
+
+
+def _files_of(path: Path) -> list[Path]:
+    if not path.exists():
+        raise CatalogueError(f"{path}: no such file or folder")
+    if not path.is_dir():
+        return [path]
+    found = sorted([*path.glob("*/*.yaml"), *path.glob("*/*.yml")])
+    if not found:
+        raise CatalogueError(f"{path}: no case file in it (they are called <family>/<operator>.yaml)")
     return found
 
 

@@ -116,6 +116,9 @@ def write_lock(catalogue: Catalogue) -> tuple[int, int, int]:
     """Freeze the digests of all cases; return how many were added, removed and changed."""
     old = read_lock() if lock_path().exists() else {}
     new = digests(catalogue)
-    lock_path().write_text(json.dumps(dict(sorted(new.items())), indent=0) + "\n", "utf-8")
+    try:
+        lock_path().write_text(json.dumps(dict(sorted(new.items())), indent=0) + "\n", "utf-8")
+    except OSError as error:
+        raise CatalogueError(f"{lock_path()}: {error.strerror}") from None
     changed = sum(new[name] != old[name] for name in new.keys() & old.keys())
     return len(new.keys() - old.keys()), len(old.keys() - new.keys()), changed

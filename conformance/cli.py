@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import io
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -59,9 +58,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for line in str(error).splitlines():
             click.echo(f"conformance: {line}", err=True)
         status = error.exit_status
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
     sys.exit(status)
 
 

@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -107,30 +108,26 @@ class Worker:
     def outcomes(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
         """Yield the outcome of each job, in order. Raises WorkerFailed if a lost worker cannot be replaced."""
         coming = iter(jobs)
-        waiting: deque[Job] = deque()
+        sent: deque[Job] = deque()
+        lost: deque[Job] = deque()
         while True:
-            for job in coming:
-                waiting.append(job)
+            for job in chain(_drain(lost), islice(coming, AHEAD - len(sent) - len(lost))):
+                sent.append(job)
                 self._submit(job)
-                if len(waiting) >= AHEAD:
-                    break
-            if not waiting:
+            if not sent:
                 return
             reply = self._receive(self.limit)
-            waiting.popleft()
+            sent.popleft()
             if isinstance(reply, Lost):
                 yield reply.outcome
-                self._replace(waiting)
+                lost, sent = sent, deque()
             else:
                 header, arrays = reply
                 yield Outcome(header["outcome"], tuple(arrays), header["message"], header["seconds"])
 
-    def _replace(self, waiting: Iterable[Job]) -> None:
-        self.start()
-        for job in waiting:
-            self._submit(job)
-
     def _submit(self, job: Job) -> None:
+        if self._process.returncode is not None:
+            self.start()
         header: dict[str, Any] = {"program": job.program.digest}
         if job.program.digest not in self._known:
             self._known.add(job.program.digest)
@@ -199,6 +196,11 @@ class Worker:
             kept += said
             del kept[:-TAIL]
         pipe.close()
+
+
+def _drain(jobs: deque[Job]) -> Iterator[Job]:
+    while jobs:
+        yield jobs.popleft()
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

@@ -52,6 +52,7 @@ def expected(case: Case) -> Expected:
     try:
         if isinstance(case.expect, Answers):
             target, answers = None, {name: _answer(case, inputs, answer) for name, answer in case.expect.named.items()}
+            _tell_apart(answers)
         else:
             target, answers = _target(case, inputs), {}
     except (ValueError, TypeError) as error:
@@ -87,12 +88,7 @@ def _with_bound(exact: Exact, readings: tuple[Reading, ...] = ()) -> Target:
 
 
 def _refusal(case: Case, inputs: Mapping[str, Array], predicate: str) -> Target:
-    if predicate not in PREDICATES:
-        raise ValueError(
-            f"key 'expect.rejected': unknown fault {predicate!r}, known are {', '.join(sorted(PREDICATES))}"
-        )
-    if not PREDICATES[predicate](case):
-        raise ValueError(f"key 'expect.rejected': the case does not have the fault {predicate}")
+    _has_fault(case, predicate, "expect")
     try:
         OPERATORS[case.operator](*inputs.values(), **case.parameters)
     except ValueError:
@@ -100,8 +96,21 @@ def _refusal(case: Case, inputs: Mapping[str, Array], predicate: str) -> Target:
     raise ValueError(f"key 'expect.rejected': the reference accepts the case in spite of {predicate}")
 
 
+def _has_fault(case: Case, predicate: str, key: str) -> None:
+    if predicate not in PREDICATES:
+        known = ", ".join(sorted(PREDICATES))
+        raise ValueError(f"key '{key}.rejected': unknown fault {predicate!r}, known are {known}")
+    try:
+        faulty = PREDICATES[predicate](case)
+    except KeyError:  # a question may leave the parameter out
+        faulty = False
+    if not faulty:
+        raise ValueError(f"key '{key}.rejected': the case does not have the fault {predicate}")
+
+
 def _answer(case: Case, inputs: Mapping[str, Array], answer: Mapping[str, Any] | ArraySpec | Rejected) -> Target:
     if isinstance(answer, Rejected):
+        _has_fault(case, answer.predicate, "answers")
         return Target(rejected=answer.predicate)
     if isinstance(answer, ArraySpec):
         value = answer.make()
@@ -110,6 +119,15 @@ def _answer(case: Case, inputs: Mapping[str, Array], answer: Mapping[str, Any] |
     else:
         exact = OPERATORS[case.operator](*inputs.values(), **{**case.parameters, **answer})
     return _with_bound(exact)
+
+
+def _tell_apart(answers: Mapping[str, Target]) -> None:
+    seen: dict[str, str] = {}
+    for name, target in answers.items():
+        outcome = array_digest(target.exact.value) if target.exact is not None else "rejected"
+        if outcome in seen:
+            raise ValueError(f"key 'answers': {seen[outcome]} and {name} cannot be told apart, both give the same")
+        seen[outcome] = name
 
 
 def misread(reading: Reading, value: Array, bound: Array | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +57,12 @@ class Ledger:
 
     entries: tuple[Entry, ...] = ()
 
+    @property
+    def digest(self) -> str:
+        """128 bits over all that decides a status."""
+        text = [[*vars(entry).values()][:-1] for entry in self.entries]
+        return hashlib.blake2b(repr(text).encode(), digest_size=16).hexdigest()
+
     def entry(self, case: str, surface: str, packages: Mapping[str, str]) -> Entry | None:
         """Return the entry that speaks of a case on a surface, if one does."""
         return next((entry for entry in self.entries if entry.covers(case, surface, packages)), None)
@@ -77,7 +84,11 @@ def load(path: Path | None = None) -> Ledger:
     faults = problems(document, home() / "ledger.schema.json")
     if faults:
         raise CatalogueError("\n".join(faults))
-    return Ledger(tuple(_entry(document, index) for index in range(len(document.data["entries"]))))
+    entries = tuple(_entry(document, index) for index in range(len(document.data["entries"])))
+    for position, entry in enumerate(entries):
+        if entry.id in {earlier.id for earlier in entries[:position]}:
+            raise CatalogueError(f"{entry.place}: entry {entry.id}: an id that stands already above")
+    return Ledger(entries)
 
 
 def _entry(document: Document, index: int) -> Entry:

@@ -23,6 +23,11 @@ def _window_exceeds_padded_input(case: Case) -> bool:
     return any(dilation * (extent - 1) + 1 > size + sum(pads) for size, extent, pads, dilation in axes)
 
 
+def _padding_reaches_window(case: Case) -> bool:
+    pairs = zip(case.parameters["window"], case.parameters["padding"], strict=True)
+    return any(max(pads) >= extent for extent, pads in pairs)
+
+
 def _groups_do_not_divide_channels(case: Case) -> bool:
     return bool(case.shape[1] % case.parameters["groups"])
 
@@ -36,6 +41,7 @@ PREDICATES: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "StrideIsZero": _stride_is_zero,
         "DilationIsZero": _dilation_is_zero,
         "WindowExceedsPaddedInput": _window_exceeds_padded_input,
+        "PaddingReachesWindow": _padding_reaches_window,
         "GroupsDoNotDivideChannels": _groups_do_not_divide_channels,
         "KernelChannelsMismatch": _kernel_channels_mismatch,
     }

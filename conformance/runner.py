@@ -159,6 +159,7 @@ class Run:
         return {
             "backend": self.backend.name,
             "catalogue": {"digest": self.catalogue.digest, "cases": len(self.cases)},
+            "ledger": self.ledger.digest,
             "level": self.selection.level,
             "selection": {
                 "surfaces": list(self.selection.surfaces),

@@ -16,7 +16,7 @@ import numpy as np
 from conformance.cases import Case
 from conformance.operators import OPERATORS
 from conformance.relu_maximum import layers
-from conformance.values import Array
+from conformance.values import DTYPES, Array
 from reference import Windows
 
 Pairs = tuple[tuple[int, int], ...]
@@ -144,7 +144,8 @@ def pad_step(step: Step, pads: Pairs, value: float) -> Step:
 def unpadded(step: Step, padding: Step) -> Step:
     """Return the step without padding of its own, after an explicit padding."""
     nothing = ((0, 0),) * step.rank
-    return step.with_parameters(padding=nothing, rounding="floor").after(padding)
+    rule = {"rounding": "floor"} if "rounding" in step.parameters else {}
+    return step.with_parameters(padding=nothing, **rule).after(padding)
 
 
 def average_as_convolution(step: Step) -> tuple[Step, ...]:
@@ -165,7 +166,9 @@ def zero_padding_first(step: Step) -> tuple[Step, ...]:
 
 
 def negated_maximum(step: Step) -> tuple[Step, ...]:
-    """The least value is the negated largest of the negated values."""
+    """The least value is the negated largest of the negated values. Raises ValueError where −x is not exact."""
+    if DTYPES[step.dtype].kind not in "fV":
+        raise ValueError(f"the composition needs floating values, not {step.dtype}, whose least value has no negative")
     negate = Step("negate", step.shape, step.dtype)
     pool = replace(step, verb="max_pool")
     return negate, pool, replace(negate, shape=pool.output)

@@ -44,6 +44,7 @@ DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 FAULTS_OF_THE_PROGRAM = (NameError, SyntaxError, ImportError)
+FAULTS_OF_THE_MACHINE = (MemoryError, RecursionError)
 
 
 def private_pipe() -> tuple[BinaryIO, BinaryIO]:
@@ -138,6 +139,8 @@ def outcome(request: Header, arrays: Arrays, names: Names, known: Known) -> tupl
             reply["message"], results = f"returned {wrong[0]}, not an array of numbers", ()
     except FAULTS_OF_THE_PROGRAM as error:
         reply = {"outcome": "crashed", "message": f"the program is at fault: {describe(error)}"}
+    except FAULTS_OF_THE_MACHINE as error:
+        reply = {"outcome": "crashed", "message": describe(error)}
     except Exception as error:  # a refusal is an outcome
         reply = {"outcome": "rejected", "message": describe(error)}
     except BaseException as error:  # the worker must live on

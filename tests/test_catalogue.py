@@ -99,3 +99,10 @@ def test_smoke_holds_the_whole_book(catalogue):
 
 def test_every_case_of_the_suite_has_a_source(catalogue):
     assert all(case.source.strip() for case in catalogue.cases)
+
+
+def test_empty_folder_beside_a_good_file_is_named(tmp_path):
+    path = family(tmp_path, f"id: a, {X}, window: 2")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert refusals(path, empty) == [f"{empty}: no case file in it (they are called <family>/<operator>.yaml)"]

@@ -104,3 +104,9 @@ def test_lock_that_cannot_be_read_is_one_line(tmp_path, monkeypatch, text):
     with pytest.raises(CatalogueError) as refused:
         check.read_lock()
     assert "\n" not in str(refused.value)
+
+
+def test_lock_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(check, "lock_path", lambda: tmp_path / "no" / "lock.json")
+    with pytest.raises(CatalogueError, match=r"lock\.json: No such file or directory$"):
+        check.write_lock(load(tmp_path, f"id: a, {X}, window: 2"))

@@ -167,11 +167,12 @@ def test_each_named_fault_is_refused_by_the_reference(tmp_path, operator, text, 
 
 
 def test_question_has_one_target_for_each_answer(tmp_path):
-    answers = "{window: {stride: 3}, one: {stride: 1}, none: {rejected: Fault}, empty: {values: [], shape: [1, 1, 0]}}"
-    case = one(tmp_path, f"id: a, about: b, {X}, window: 3, answers: {answers}", section="questions")
+    fault = "{rejected: PaddingReachesWindow}"
+    answers = f"{{window: {{stride: 3}}, one: {{stride: 1}}, none: {fault}, empty: {{values: [], shape: [1, 1, 0]}}}}"
+    case = one(tmp_path, f"id: a, about: b, {X}, window: 3, padding: 3, answers: {answers}", section="questions")
     targets = expected(case).answers
-    assert targets["window"].exact.value.tolist() == [[[[10]]]]
-    assert targets["one"].exact.value.shape == (1, 1, 2, 2)
+    assert targets["window"].exact.value[0, 0, 1].tolist() == [float("-inf"), 10, 11]
+    assert targets["one"].exact.value.shape == (1, 1, 8, 8)
     assert targets["none"].exact is None
     assert targets["empty"].exact.value.shape == (1, 1, 0)
 
@@ -199,3 +200,18 @@ def test_every_pinned_number_of_the_suite_holds(catalogue):
     assert len(pinned) > 25
     for case in pinned:
         expected(case)
+
+
+def test_answers_that_cannot_be_told_apart_are_refused(tmp_path):
+    text = f"id: a, about: b, {X}, window: 2, answers: {{two: {{stride: 2}}, window: {{stride: [2, 2]}}}}"
+    assert refusal(one(tmp_path, text, section="questions")).endswith(
+        "two and window cannot be told apart, both give the same"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"), [("Nothing", "unknown fault"), ("StrideIsZero", "does not have the fault")]
+)
+def test_answer_that_names_a_fault_the_question_has_not_is_refused(tmp_path, fault, words):
+    text = f"id: a, about: b, {X}, window: 2, answers: {{no: {{rejected: {fault}}}, two: {{stride: 2}}}}"
+    assert words in refusal(one(tmp_path, text, section="questions"))

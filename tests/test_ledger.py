@@ -91,3 +91,15 @@ def test_every_known_deviation_of_the_suite_has_a_reason_in_words():
     assert entries
     assert all(len(entry.reason.split()) > 5 for entry in entries)
     assert all(isinstance(item, SpecifierSet) for entry in entries for item in entry.versions.values())
+
+
+def test_two_entries_of_one_id_are_refused(tmp_path):
+    assert refusals(tmp_path, ENTRY, ENTRY) == ["3: entry e: an id that stands already above"]
+
+
+def test_digest_changes_with_what_an_entry_says_and_not_with_where_it_stands(tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    assert loaded(here, ENTRY).digest == loaded(there, ENTRY).digest
+    assert loaded(here, ENTRY).digest != loaded(there, ENTRY.replace("[value]", "[dtype]")).digest

@@ -311,3 +311,25 @@ def test_worker_file_imports_the_standard_library_and_numpy_alone():
 def test_folder_of_the_worker_hides_no_module_of_the_same_name(shared):
     outcome = ran(shared, "assert not any(path.endswith('conformance') for path in sys.path), sys.path")
     assert outcome.kind == "returned"
+
+
+@pytest.mark.parametrize("error", ["MemoryError", "RecursionError"])
+def test_exhausted_machine_is_no_refusal(shared, error):
+    (outcome,) = shared.outcomes([Job(program(f"raise {error}('too much')"), [X])])
+    assert (outcome.kind, outcome.message) == ("crashed", f"{error}: too much")
+
+
+def test_worker_that_died_of_the_last_case_is_not_replaced():
+    with started() as worker:
+        (outcome,) = worker.outcomes([Job(program("os.abort()"), [X])])
+        assert outcome.kind == "crashed"
+        assert worker._process.returncode is not None
+
+
+def test_everything_sent_ahead_of_a_death_is_run_again_in_order():
+    bodies = ["x = x + 1", "os.abort()", "x = x + 2", "os.abort()", *(f"x = x + {n}" for n in range(3, 3 + 2 * AHEAD))]
+    with started() as worker:
+        found = list(worker.outcomes([Job(program(body), [X]) for body in bodies]))
+    assert [outcome.kind == "crashed" for outcome in found] == ["abort" in body for body in bodies]
+    firsts = [outcome.arrays[0].ravel()[0] for outcome in found if outcome.kind == "returned"]
+    assert firsts == list(range(1, 3 + 2 * AHEAD))
