@@ -14,7 +14,7 @@ from reports.fields import Fields, Json, RecordError
 from reports.records import FORMAT, Case, Convention, Footer, Header, Program, Result
 
 
-class UnreadableResults(ValueError):  # noqa: N818  # a refusal, named for what the caller did wrong
+class UnreadableResults(ValueError):  # a refusal, named for what the caller did wrong
     """A results file that no view may show; the message is one line with file, line and reason."""
 
 
