@@ -77,7 +77,7 @@ def _misprints(case: Case, wanted: Expected) -> Iterator[str]:
     odd = [
         str(printed)
         for _, numbers in case.expect.readings
-        for printed, value in zip(numbers, values, strict=False)
+        for printed, value in zip(numbers or (), values, strict=False)
         if isinstance(printed, Decimal) and not _rounds_to(value, printed)
     ]
     if odd and not case.expect.inexact:

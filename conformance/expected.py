@@ -137,6 +137,8 @@ def misread(reading: Reading, value: Array, bound: Array | None) -> str | None:
     whole number is exact. Extents of 1 do not count, as prints leave them out.
     """
     shape, numbers = reading
+    if numbers is None:
+        return None if shape == value.shape else f"the printed shape is {list(shape)}, the result's {list(value.shape)}"
     if _squeezed(shape) != _squeezed(value.shape):
         return f"the printed output has shape {list(shape)}, the result {list(value.shape)}"
     bounds = np.zeros(value.size) if bound is None else bound.ravel()

@@ -215,3 +215,10 @@ def test_answers_that_cannot_be_told_apart_are_refused(tmp_path):
 def test_answer_that_names_a_fault_the_question_has_not_is_refused(tmp_path, fault, words):
     text = f"id: a, about: b, {X}, window: 2, answers: {{no: {{rejected: {fault}}}, two: {{stride: 2}}}}"
     assert words in refusal(one(tmp_path, text, section="questions"))
+
+
+@pytest.mark.parametrize(("shape", "fault"), [("[1, 1, 2, 2]", ""), ("[2, 2]", "the printed shape is [2, 2]")])
+def test_printed_shape_holds_to_the_letter(tmp_path, shape, fault):
+    case = one(tmp_path, f"id: a, {X}, window: 2, expect: {{shape: {shape}}}")
+    assert expected(case).target.misread.startswith(fault)
+    assert bool(expected(case).target.misread) == bool(fault)
