@@ -100,7 +100,7 @@ def _check_range(generator: str, size: int, dtype: str, options: Mapping[str, An
             raise Faulty((name, "values"), f"{str(number)[:40]} is not a number that {dtype} holds")
 
 
-def flatten(nested: Any, where: KeyPath = ()) -> Reading:
+def flatten(nested: Any, where: KeyPath = ()) -> tuple[tuple[int, ...], tuple[int | Decimal, ...]]:
     """Return shape and numbers of a nested list. Raises Faulty where its rows differ in length."""
     if not isinstance(nested, list):
         return (), (nested,)
@@ -134,7 +134,7 @@ def _expectation(raw: Mapping[str, Any]) -> Value | Rejected | Answers:
         for key in raw.keys() & {"also", "inexact"}:
             raise Faulty((key,), "there is no printed output under 'expect'")
         return Value()
-    readings = [flatten(expect, ("expect",))]
+    readings: list[Reading] = [flatten(expect, ("expect",))]
     readings += [flatten(item, ("also", position)) for position, item in enumerate(raw.get("also", ()))]
     return Value(tuple(readings), raw.get("inexact", ""))
 
