@@ -48,8 +48,8 @@ class ResultsFile:
     """A results file that is being written, complete once `finish` has been called.
 
     done: (case, surface) of every result in it; cases, programs: what has been declared; conventions: (question,
-    surface) of every answer. `open` with `resume`
-    continues a partial file, which must start with the same header but for the time.
+    surface) of every answer. `open` with `resume` continues a partial file, which must start with the same header but
+    for the time.
     """
 
     path: Path
