@@ -206,6 +206,9 @@ def _walk(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, faulty: 
             size, window, given["stride"], given["padding"], given["dilation"], given.get("rounding", "floor")
         )
         walked = {"window": walk.window, "stride": walk.stride, "padding": walk.pads, "dilation": walk.dilation}
+        if any(min(pair) < 0 for pair in walk.pads):
+            # The reference crops; no framework's pooling or convolution takes such padding, but `pad` does.
+            raise ValueError(f"padding {given['padding']} must be at least 0; to crop, pad comes first")
     except ValueError as error:
         if not faulty:
             raise Faulty((), str(error)) from None

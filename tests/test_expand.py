@@ -48,7 +48,7 @@ def test_kernel_gives_the_window_of_a_convolution(tmp_path):
         ("window: 2, padding: [[1, 1]]", "padding ((1, 1),) has 1 entries: expected 2"),
         ("window: 2, stride: 0", "stride 0 on axis 0 must be at least 1"),
         ("window: 2, dilation: -1", "dilation -1 on axis 0 must be at least 1"),
-        ("window: 2, padding: -1", "padding -1 on axis 0 must be at least 0"),
+        ("window: 2, padding: -1", "padding -1 must be at least 0"),
         ("window: 5", "window 5 exceeds the padded input 4 on axis 0"),
         ("window: [2, 3], dilation: 2", "window 3 (dilated to 5) exceeds the padded input 4 on axis 1"),
         ("stride: 1", "max_pool needs the key 'window'"),
