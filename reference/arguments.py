@@ -4,6 +4,7 @@ Everything here raises ValueError for a wrong value and TypeError for a wrong ty
 which value and which limit.
 """
 
+import math
 import operator
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeAlias
@@ -25,6 +26,9 @@ BOOL: DType = np.dtype(np.bool_)
 # Far beyond any tensor, and small enough that no product of two parameters leaves int64.
 GREATEST = 2**31 - 1
 
+# One plane of output may hold so many elements; whoever asks for more has mistaken a number.
+GREATEST_PLANE = 2**28
+
 PAIR = 2
 
 
@@ -41,10 +45,18 @@ def image(x: npt.ArrayLike, accepted: Collection[DType]) -> Array:
 
 def of_dtype(name: str, x: npt.ArrayLike, accepted: Collection[DType]) -> Array:
     """Return x as an array; raise TypeError, naming what is accepted, if its dtype is not one of `accepted`."""
-    array = np.asarray(x)
+    array = as_array(name, x)
     if array.dtype not in accepted:
         raise TypeError(f"{name} has dtype {array.dtype}: accepted are {', '.join(map(str, accepted))}")
     return array
+
+
+def as_array(name: str, x: npt.ArrayLike) -> Array:
+    """Return x as an array; raise ValueError if its lists differ in length."""
+    try:
+        return np.asarray(x)
+    except ValueError:
+        raise ValueError(f"{name} {x!r} is no array") from None
 
 
 def integer(name: str, value: object, least: int | None, where: str = "") -> int:
@@ -61,6 +73,13 @@ def integer(name: str, value: object, least: int | None, where: str = "") -> int
     if number > GREATEST:
         raise ValueError(f"{name} {number}{where} must be at most {GREATEST}")
     return number
+
+
+def affordable(name: str, extents: Sequence[int]) -> None:
+    """Raise ValueError if a plane of such extents holds more elements than any tensor has."""
+    elements = math.prod(extents)
+    if elements > GREATEST_PLANE:
+        raise ValueError(f"{name} {tuple(extents)} makes {elements} elements a plane: at most {GREATEST_PLANE}")
 
 
 def entries(name: str, value: object, rank: int) -> tuple[object, ...]:

@@ -1,24 +1,54 @@
 """Padding and cropping of the spatial axes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .arguments import BOOL, FLOATS, INTEGERS, Array, DType, Padding, Pads, choice, image, pairs
+from .arguments import BOOL, FLOATS, INTEGERS, Array, DType, Padding, Pads, affordable, as_array, choice, image, pairs
 from .exact import Exact, selected
 from .windows import whole
 
 ACCEPTED = (*FLOATS, *INTEGERS, BOOL)
-MODES = ("constant",)
+
+
+def _reflected(cells: Array, size: int) -> Array:
+    places: Array = cells % max(2 * (size - 1), 1)
+    return np.where(places < size, places, 2 * (size - 1) - places)
+
+
+def _mirrored(cells: Array, size: int) -> Array:
+    places: Array = cells % (2 * size)
+    return np.where(places < size, places, 2 * size - 1 - places)
+
+
+# The input cell, 0 … size - 1, that stands at a place before or after these.
+SOURCES: dict[str, Callable[[Array, int], Array]] = {
+    "edge": lambda cells, size: np.clip(cells, 0, size - 1),
+    "reflect": _reflected,
+    "symmetric": _mirrored,
+    "wrap": lambda cells, size: cells % size,
+}
+MODES = ("constant", *SOURCES)
 
 
 def pad(x: npt.ArrayLike, pads: Padding, *, mode: str = "constant", value: float = 0) -> Exact:
-    """Put a constant round the spatial axes; a negative pad crops, and all crops come before all pads.
+    """Put cells round the spatial axes; a negative pad crops, and all crops come before all pads.
 
-    x: (n, c, *spatial) of any dtype. pads: a scalar, or a number or a pair (before, after) per spatial axis.
-    value: rounded to a floating dtype; must be one of an integer dtype's own. Returns (n, c, *output).
-    Raises ValueError if a crop exceeds the extent. Source: ONNX Pad-23, https://onnx.ai/onnx/operators/onnx__Pad.html
+    x: (n, c, *spatial) of any dtype. pads: a scalar, or a number or a pair (before, after) per spatial axis. For the
+    cells a b c d, the mode puts round them
+
+        constant   v v v | a b c d | v v v    v: the value, rounded to a floating dtype; exact in an integer dtype
+        edge       a a a | a b c d | d d d
+        reflect    d c b | a b c d | c b a    the period is a b c d c b, and 1 for a single cell
+        symmetric  c b a | a b c d | d c b    the period is a b c d d c b a
+        wrap       b c d | a b c d | a b c
+
+    and so on for ever, pads larger than the input included (as in NumPy; PyTorch and TensorFlow refuse these).
+    Returns (n, c, *output). Raises ValueError if a crop exceeds the extent, if a mode other than constant has no
+    cell to take, or is given a value. Sources: ONNX Pad-23, https://onnx.ai/onnx/operators/onnx__Pad.html; symmetric:
+    https://numpy.org/doc/stable/reference/generated/numpy.pad.html
     """
     x = image(x, ACCEPTED)
     choice("mode", mode, MODES)
@@ -26,9 +56,35 @@ def pad(x: npt.ArrayLike, pads: Padding, *, mode: str = "constant", value: float
         raise TypeError(f"pads {pads!r} must be a number, or a number or a pair (before, after) per axis")
     ends = pairs("pads", pads, x.ndim - 2, None)
     cropped = _crop(x, ends)
-    widths = ((0, 0), (0, 0), *((max(before, 0), max(after, 0)) for before, after in ends))
-    padded = np.pad(cropped, widths, constant_values=_constant(value, x.dtype))
+    constant = _constant(value, x.dtype)
+    if mode != "constant" and constant.astype(bool):
+        raise ValueError(f"value {value!r} has no place in mode {mode}")
+    around = tuple((max(before, 0), max(after, 0)) for before, after in ends)
+    padded = _surrounded(cropped, around, constant)
+    for axis in range(len(around) if mode != "constant" else 0):
+        _extend(padded, axis, around[axis], mode)
     return selected(padded, np.ones((), np.int64))
+
+
+def _surrounded(x: Array, around: Pads, value: Array) -> Array:
+    output = [size + before + after for size, (before, after) in zip(x.shape[2:], around, strict=True)]
+    affordable("padded input", output)
+    padded = np.full((*x.shape[:2], *output), value)
+    inner = tuple(slice(before, before + size) for size, (before, _) in zip(x.shape[2:], around, strict=True))
+    padded[whole(inner)] = x
+    return padded
+
+
+def _extend(padded: Array, axis: int, around: tuple[int, int], mode: str) -> None:
+    """Fill both ends of one axis, in place, all along the axes before it and after it."""
+    size = padded.shape[2 + axis] - sum(around)
+    cells = np.arange(-around[0], size + around[1])
+    outside = cells[(cells < 0) | (cells >= size)]
+    if outside.size and not size:
+        raise ValueError(f"pads {around} in mode {mode} have no input cell to take on axis {axis}")
+    if outside.size:
+        along = np.moveaxis(padded, 2 + axis, 0)
+        along[outside + around[0]] = along[SOURCES[mode](outside, size) + around[0]]
 
 
 def _crop(x: Array, ends: Pads) -> Array:
@@ -43,7 +99,7 @@ def _crop(x: Array, ends: Pads) -> Array:
 
 
 def _constant(value: Any, dtype: DType) -> Array:
-    number = np.asarray(value)
+    number = as_array("value", value)
     if number.ndim or number.dtype not in ACCEPTED:
         raise TypeError(f"value {value!r} must be one number")
     with np.errstate(all="ignore"):

@@ -32,23 +32,25 @@ def axis_of(size, window, stride, padding, dilation, rounding):
         rounding = "floor"
     else:
         before, after = (0, 0) if padding == "valid" else padding
+    cropped, end = max(0, -before), size - max(0, -after)
+    before, size, after = max(0, before), end - cropped, max(0, after)
     padded = before + size + after
-    if min(window, stride, dilation) < 1 or min(before, after) < 0 or extent > padded:
+    if min(window, stride, dilation) < 1 or size < 0 or extent > padded:
         raise Refused
     starts = [start for start in range(0, padded, stride) if start + extent <= padded]
     left = padded - (starts[-1] + extent)
     start = starts[-1] + stride
     if left and (rounding == "full" or (rounding == "ceil" and start < before + size)):
         starts.append(start)
-    return [cells_of(start, window, dilation, before, size, padded) for start in starts]
+    return [cells_of(start, window, dilation, before, size, padded, cropped) for start in starts]
 
 
-def cells_of(start, window, dilation, before, size, padded):
+def cells_of(start, window, dilation, before, size, padded, cropped):
     cells = []
     for k in range(window):
         place = start + k * dilation
         if place < padded:
-            cells.append((k, place - before if before <= place < before + size else None))
+            cells.append((k, cropped + place - before if before <= place < before + size else None))
     return cells
 
 
@@ -234,18 +236,42 @@ def exp_of_minus(a):
 
 
 def pad(x, pads, mode="constant", value=0):
-    assert mode == "constant"
     pads = [(p, p) if isinstance(p, int) else tuple(p) for p in spread(pads, x.ndim - 2)]
     kept = [range(max(0, -b), size - max(0, -a)) for size, (b, a) in zip(x.shape[2:], pads)]
     if any(max(0, -b) + max(0, -a) > size for size, (b, a) in zip(x.shape[2:], pads)):
         raise Refused
+    if mode != "constant" and any(not k and max(b, a) > 0 for k, (b, a) in zip(kept, pads)):
+        raise Refused
     y = np.empty(x.shape[:2] + tuple(len(k) + max(0, b) + max(0, a) for k, (b, a) in zip(kept, pads)), x.dtype)
     for index in np.ndindex(*y.shape):
-        inner = [i - max(0, b) for i, (b, _) in zip(index[2:], pads)]
-        inside = all(0 <= i < len(k) for i, k in zip(inner, kept))
-        cell = x[index[:2] + tuple(k[i] for i, k in zip(inner, kept))] if inside else np.array(value).astype(x.dtype)
+        inner = [source(i - max(0, b), len(k), mode) for i, k, (b, _) in zip(index[2:], kept, pads)]
+        cell = np.array(value).astype(x.dtype)
+        if None not in inner:
+            cell = x[index[:2] + tuple(k[i] for i, k in zip(inner, kept))]
         y[index] = cell if cell == cell else np.nan
     return y
+
+
+def source(place, size, mode):
+    """Walk from the nearest end of 0 … size - 1 out to a place, and say which cell stands there."""
+    if 0 <= place < size:
+        return place
+    step = -1 if place < 0 else 1
+    cell, steps = (0, -place) if place < 0 else (size - 1, place - size + 1)
+    for _ in range(steps):
+        inside = 0 <= cell + step < size
+        if mode == "constant":
+            return None
+        if mode == "wrap":
+            cell = (cell + step) % size
+        elif mode == "symmetric" and not inside:
+            step = -step
+        elif mode == "reflect" and not inside:
+            step = -step
+            cell += step if size > 1 else 0
+        elif inside:
+            cell += step
+    return cell
 
 
 def conv(x, kernel, bias=None, stride=1, padding=0, dilation=1, groups=1):

@@ -184,7 +184,7 @@ def test_strided_and_reversed_views_pool_like_copies(operator):
 
 def test_the_plain_function_returns_the_value_of_the_exact():
     np.testing.assert_array_equal(reference.avg_pool(BOOK, 2), reference.OPERATORS["avg_pool"](BOOK, 2).value)
-    assert set(reference.OPERATORS) == {"max_pool", "min_pool", "avg_pool", "softmax_pool", "pad", "conv"}
+    assert set(reference.OPERATORS) <= set(reference.__all__)
     for name in reference.OPERATORS:
         assert getattr(reference, name).__doc__ == reference.OPERATORS[name].__doc__
 

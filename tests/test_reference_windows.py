@@ -1,11 +1,13 @@
 import dataclasses
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import plain_loops
 import pytest
 
 from reference import Windows
+from reference.bins import Bins
 
 SIZES = [1, 2, 4, 7]
 GEOMETRIES = [
@@ -14,7 +16,7 @@ GEOMETRIES = [
         SIZES,
         [1, 2, 3],
         [1, 2, 5],
-        [(0, 0), (1, 2), (3, 0), "same_upper", "same_lower"],
+        [(0, 0), (1, 2), (3, 0), (-1, 2), (1, -1), (-1, -2), "same_upper", "same_lower"],
         [1, 2],
         ["floor", "ceil", "full"],
     )
@@ -40,7 +42,7 @@ def test_windows_that_exceed_the_padded_input_are_refused():
     impossible = [case for case in GEOMETRIES if not by_loops(case)]
     assert impossible
     for case in impossible:
-        with pytest.raises(ValueError, match="exceeds the padded input"):
+        with pytest.raises(ValueError, match=r"exceeds the padded input|crops more than the input"):
             walk_of(case)
 
 
@@ -70,6 +72,30 @@ def test_counts_are_those_of_the_loops():
         assert windows.counts(True).tolist() == [len(c) for c in cells]
         assert windows.counts(False).tolist() == [sum(i is not None for _, i in c) for c in cells]
         assert windows.counts(False).dtype == np.int64
+
+
+def test_coverage_counts_the_windows_of_each_cell():
+    for case in POSSIBLE:
+        reached = [i for cells in by_loops(case) for _, i in cells]
+        assert walk_of(case).coverage().tolist() == [reached.count(i) for i in range(case[0])], case
+    assert Windows.of((2, 3), (2, 2), stride=1).coverage().tolist() == [[1, 2, 1], [1, 2, 1]]
+
+
+@pytest.mark.parametrize("size", range(10))
+@pytest.mark.parametrize("number", range(1, 13))
+def test_bins_hold_the_cells_that_their_share_of_the_axis_touches(size, number):
+    walk = Bins.of((size,), number)
+    shares = [(Fraction(o * size, number), Fraction((o + 1) * size, number)) for o in range(number)]
+    expected = [[i for i in range(size) if i + 1 > low and i < high] for low, high in shares]
+    found = {o: [] for o in range(number)}
+    for (k,), (inputs,), (outputs,) in walk.cells():
+        for i, o in zip(range(size)[inputs], range(number)[outputs], strict=True):
+            assert i - k == expected[o][0]
+            found[o].append(i)
+    assert [found[o] for o in range(number)] == expected
+    assert [list(range(size)[walk.inside((o,))[1][0]]) for o in range(number)] == expected
+    assert walk.counts(False).tolist() == [len(cells) for cells in expected]
+    assert walk.is_identity == (size == number)
 
 
 def test_counts_of_several_axes_are_products():

@@ -1,0 +1,190 @@
+"""Lp pooling: the p-norm of each window."""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .arguments import FLOATS, Array, Padding, PerAxis, image
+from .blocks import Block, blocks
+from .bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP, SLACK
+from .certainty import certain
+from .errorfree import UNDERFLOW, Pair, all_finite, join, magnitude_exponent, two_product, two_sum, widened
+from .exact import Exact, Unrounded, rounded_in_blocks, uncertain
+from .folding import fold
+from .norms import certain_norm
+from .pooling import FLOAT64_BYTES, window_sums
+from .rounding import FORMATS, Position
+from .windows import Walk, Windows, whole
+
+# Whole powers up to this are multiplied out in pairs; others are left to the decimals.
+GREATEST_POWER = 16
+
+# The largest accepted: beyond it a norm is the largest value to every digit, and exact powers take for ever.
+GREATEST_P = 10**6
+
+SQUARE = 2
+
+# Whole numbers up to this are numbers of every floating dtype.
+GREATEST_WHOLE = 256
+
+
+def lp_pool(
+    x: npt.ArrayLike,
+    window: PerAxis,
+    *,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    rounding: str = "floor",
+    p: float = 2,
+) -> Exact:
+    """The p-norm (Σ |xᵢ|^p)^(1/p) of each window's values, for any p from 1 to a million; not divided by anything.
+
+    x: (n, c, *spatial), floating. Returns (n, c, *output), see Windows; never negative, and no −0. NaN gives NaN,
+    otherwise an infinity of either sign +inf. Padding adds nothing: a window without a real cell gives 0. No power
+    or sum overflows here, the result may. Raises ValueError if the window exceeds the padded input, or for p.
+    Source: ONNX LpPool-22, https://onnx.ai/onnx/operators/onnx__LpPool.html
+    """
+    x = image(x, FLOATS)
+    windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
+    power, terms, shape = power_of(p), windows.counts(False), (*x.shape[:2], *windows.output)
+
+    def cut() -> Iterator[Block]:
+        return blocks(x.shape[:2], windows, FLOAT64_BYTES)
+
+    return rounded_in_blocks(shape, x.dtype, cut, lambda block: _norms(x[block.inputs], block.walk, power), terms)
+
+
+def _norms(x: Array, windows: Walk, power: Fraction) -> Unrounded:
+    u, wide, special = FORMATS[x.dtype].unit_roundoff, np.abs(widened(x)), None
+    if not all_finite(wide):
+        special = fold(np.where(np.isfinite(wide), 0.0, wide), windows, np.add, 0.0)
+        wide = np.where(np.isfinite(wide), wide, 0.0)
+
+    def exactly(position: Position) -> Fraction:
+        n, c, *spatial = position
+        return certain_norm(wide[n, c][windows.inside(spatial)[1]].ravel().tolist(), power, x.dtype)
+
+    def errors(high: Array) -> tuple[Array, Array]:
+        with np.errstate(all="ignore"):
+            return _error_terms(spread_of(wide, windows, power, u), high, float(power), u)
+
+    with np.errstate(all="ignore"):
+        pair = _pairs(wide, windows, power)
+    norms = Unrounded(pair, exactly, special, errors=errors)
+    # Without the check a pair would do, but not every power has one.
+    return norms if certain() else uncertain(norms.settled(x.dtype)[1])
+
+
+def power_of(p: Any) -> Fraction:
+    """Return p as a rational; raise ValueError or TypeError as lp_pool does."""
+    if isinstance(p, (bool, np.bool_)) or not isinstance(p, (int, float, np.integer, np.floating)):
+        raise TypeError(f"p {p!r} must be a number")
+    if not 1 <= p <= GREATEST_P:
+        raise ValueError(f"p {p!r} must be a number of at least 1 and at most {GREATEST_P}")
+    return Fraction(float(p))
+
+
+def _pairs(wide: Array, windows: Walk, power: Fraction) -> Pair:
+    """Return the norms of finite non-negative values; where they cannot be told in pairs the error is infinite."""
+    shape, exponent = (*wide.shape[:2], *windows.output), magnitude_exponent(wide) or 0
+    if power.denominator != 1 or power > GREATEST_POWER:
+        return join([], shape, np.inf)
+    p, terms = power.numerator, int(windows.counts(False).max(initial=1))
+    # Scaled below 1, so that nothing overflows; what underflows is in the error.
+    powers = _powers(np.ldexp(wide, -exponent), p)
+    sums = window_sums(powers.high, windows, terms)
+    low = fold(powers.low, windows, np.add, 0.0)
+    error = fold(np.where(wide > 0, powers.error, 0.0), windows, np.add, 0.0)
+    # The sum of the low parts rounds too, and they are less than p units of the high ones.
+    error = (error + sums.error + sums.high * (p * terms * 2.0**-105)) * SLACK
+    roots = _roots(Pair(*two_sum(sums.high, sums.low + low), error), p)
+    high, low, error = (np.ldexp(part, exponent) for part in (roots.high, roots.low, roots.error))
+    return Pair(high, low, error + np.where(high > 0, UNDERFLOW, 0.0))
+
+
+def _powers(base: Array, p: int) -> Pair:
+    """Return the p-th powers of float64 numbers from 0 to about 1, each off by at most 2**-1075.
+
+    Every multiplication drops at most 2**-53 of the product h, so that |low| <= p · 2**-53 · h all along, and the two
+    roundings of the low part at most 2p · 2**-106 · h each time, but none with the first.
+    """
+    high, low = base, np.zeros(base.shape)
+    for _ in range(p - 1):
+        high, dropped = two_product(high, base)
+        low = low * base + dropped
+    return Pair(high, low, high * (p * (p - 1) * (p - 2) * 2.0**-105) + 2 * p * UNDERFLOW)
+
+
+def _roots(sums: Pair, p: int) -> Pair:
+    """Return the p-th roots of non-negative pairs: one step of Newton's method from the rounded root.
+
+    From r on, the root of s is r + d − … with d = (s − r^p) / (p r^(p−1)), where the rest of the Taylor series of
+    the root is at most (p − 1) d² / r if p d is far below r (that is twice its next term).
+    """
+    if p == 1:
+        return sums
+    start = np.sqrt(sums.high) if p == SQUARE else np.power(sums.high, 1 / p)
+    powers, slope = _powers(start, p), p * _powers(start, p - 1).high
+    rest, dropped = two_sum(sums.high, -powers.high)
+    step = (rest + ((sums.low - powers.low) + dropped)) / slope
+    rounding = (np.abs(rest) + np.abs(sums.low) + np.abs(powers.low)) * 2.0**-50
+    error = (sums.error + powers.error + rounding) / slope + np.abs(step) * 2.0**-48 + (p - 1) * step * step / start
+    error = np.where(np.abs(step) <= start * 2.0**-30, error * SLACK, np.inf)
+    nothing = (sums.high == 0) & (sums.error == 0)
+    return Pair(*two_sum(start, np.where(nothing, 0.0, step)), np.where(nothing, 0.0, error))
+
+
+def spread_of(wide: Array, windows: Walk, power: Fraction, u: float = 0.0) -> Array | float:
+    """Return Σ wᵢeᵢ with wᵢ = xᵢ^p / Σ x^p and eᵢ = p · |ln xᵢ|, for a p that some format has to round; or 0.
+
+    With a unit roundoff u Σ wᵢ(exp(u eᵢ) − 1) / u instead. Rounded up.
+    """
+    if power.denominator == 1 and power <= GREATEST_WHOLE:
+        return 0.0
+    p, shape = float(power), (*wide.shape[:2], *windows.output)
+    top, total, spread = fold(wide, windows, np.maximum, 0.0), np.zeros(shape), np.zeros(shape)
+    for _, inputs, outputs in windows.cells():
+        values = wide[whole(inputs)]
+        weight = np.where(values > 0, np.exp(p * np.log(values / top[whole(outputs)])), 0.0)
+        exponent = p * np.abs(np.log(np.where(values > 0, values, 1.0)))
+        total[whole(outputs)] += weight
+        spread[whole(outputs)] += weight * (np.expm1(u * exponent) / u if u else exponent)
+    return np.where(top > 0, spread / total, 0.0) * (SLACK + p * 2.0**-48)
+
+
+def _error_terms(spread: Array | float, exact: Array, p: float, u: float) -> tuple[Array, Array]:
+    """Return the magnitude and extra of error_bound for y = s^(1/p), s = Σ tᵢ, tᵢ = |xᵢ|^p.
+
+    1. The computed power is tᵢ(1 + εᵢ): pow adds FUNCTION_ULPS, at most f = FUNCTION_ULPS · ROUNDOFFS_PER_ULP unit
+       roundoffs, and a p that is rounded to the type by a factor 1 + δ, |δ| <= u, changes the power by a factor
+       between exp(±u p |ln |xᵢ||). With uCᵢ = exp(u p |ln |xᵢ||) / (1 − fu) − 1, the factor 1 + εᵢ is at most
+       1 + uCᵢ and at least exp(−uCᵢ), as ln z <= z − 1. With wᵢ = tᵢ / s and C = Σ wᵢCᵢ the sum changes by a factor
+       from exp(−uC) (Jensen's inequality) to 1 + uC, and its p-th root by one within uC / p of 1. Without the
+       rounding of p, C = f / (1 − fu).
+    2. n − 1 additions, and a division by the number of cells and a multiplication by it (as some compute an
+       average first), are n + 1 factors (1 + δ)^±1. Their product is at most 1 + γ(n + 1) and at least
+       exp(−γ(n + 1)), so its p-th root is within γ(n + 1) / p of 1.
+    3. The root is a pow: f, and a 1 / p that is rounded, unless p is a power of two, changes it by a factor between
+       exp(±u |ln s'| / p), s' being the computed sum, so that |ln s'| / p <= |ln y| + (1 + uC) / p. Together
+       1 + ρ with |ρ| <= uR.
+
+    So |y' − y| <= y((1 + uC/p)(1 + uR)(1 + γ(n + 1)/p) − 1): `magnitude` is y(1 + uC/p)(1 + uR) / p and `extra`
+    y(C/p + R + uCR/p). C and R are taken at the u of x's own dtype: they grow with u, and no accumulating type is
+    coarser. The powers are taken to be normal numbers, as the design requires of every intermediate.
+    """
+    y = np.where(np.isfinite(exact), exact, 0.0)
+    c = _relative(spread, u)
+    logarithm = np.where(y > 0, np.abs(np.log(np.where(y > 0, y, 1.0))), 0.0) + (1 + u * c) / p
+    r = _relative(0.0 if math.frexp(p)[0] == 1 / 2 else np.expm1(u * logarithm) / u, u)
+    return y * (1 + u * c / p) * (1 + u * r) / p * SLACK, y * (c / p + r + u * c * r / p) * SLACK
+
+
+def _relative(exponential: Array | float, u: float) -> Array:
+    """Return (exp(a) / (1 − fu) − 1) / u from (exp(a) − 1) / u."""
+    function = FUNCTION_ULPS * ROUNDOFFS_PER_ULP
+    return (function + np.asarray(exponential)) / (1 - function * u)
