@@ -1,58 +1,137 @@
 """The oracle: window operators in NumPy, exact, with error bounds.
 
 Arrays are laid out (n, c, *spatial), for any number of spatial axes. Each operator returns its correctly rounded
-result; its entry in OPERATORS returns the Exact, which knows the unrounded result and its error bound too.
+result, or a tuple of results; its entry in OPERATORS returns the Exact of each, which knows the unrounded result and
+its error bound too.
 """
 
 from collections.abc import Callable
-from functools import wraps
-from typing import ParamSpec
+from typing import Any
 
-from .arguments import Array
+from .adaptive_pooling import adaptive_avg_pool as _adaptive_avg_pool
+from .adaptive_pooling import adaptive_max_pool as _adaptive_max_pool
+from .adaptive_pooling import global_avg_pool as _global_avg_pool
+from .adaptive_pooling import global_max_pool as _global_max_pool
 from .bound import NoBound
 from .convolution import conv as _conv
 from .exact import Exact
+from .fractional_pooling import fractional_max_pool as _fractional_max_pool
+from .gradients import (
+    GRADIENTS,
+    adaptive_avg_pool_grad,
+    adaptive_max_pool_grad,
+    avg_pool_grad,
+    conv_grad,
+    conv_transpose_grad,
+    fractional_max_pool_grad,
+    global_avg_pool_grad,
+    global_max_pool_grad,
+    lp_pool_grad,
+    max_pool_grad,
+    max_pool_with_indices_grad,
+    max_unpool_grad,
+    min_pool_grad,
+    pad_grad,
+    softmax_pool_grad,
+    stochastic_pool_grad,
+    stochastic_pool_probabilities_grad,
+)
+from .lp_pooling import lp_pool as _lp_pool
 from .padding import pad as _pad
 from .pooling import avg_pool as _avg_pool
 from .pooling import max_pool as _max_pool
 from .pooling import min_pool as _min_pool
 from .rounding import round_to
+from .selection import max_pool_with_indices as _max_pool_with_indices
+from .selection import max_unpool as _max_unpool
 from .softmax_pooling import softmax_pool as _softmax_pool
+from .stochastic_pooling import stochastic_pool as _stochastic_pool
+from .stochastic_pooling import stochastic_pool_probabilities as _stochastic_pool_probabilities
+from .transposition import conv_transpose as _conv_transpose
+from .values import value_of as _value_of
+from .values import values_of as _values_of
 from .windows import Windows
 
-_Parameters = ParamSpec("_Parameters")
-
-
-def _value_of(operator: Callable[_Parameters, Exact]) -> Callable[_Parameters, Array]:
-    @wraps(operator)
-    def value(*arrays: _Parameters.args, **parameters: _Parameters.kwargs) -> Array:
-        return operator(*arrays, **parameters).value
-
-    value.__annotations__["return"] = Array
-    return value
-
-
-OPERATORS: dict[str, Callable[..., Exact]] = {
-    operator.__name__: operator for operator in (_max_pool, _min_pool, _avg_pool, _softmax_pool, _pad, _conv)
+OPERATORS: dict[str, Callable[..., Any]] = {
+    operator.__name__: operator
+    for operator in (
+        _max_pool,
+        _min_pool,
+        _avg_pool,
+        _lp_pool,
+        _softmax_pool,
+        _max_pool_with_indices,
+        _max_unpool,
+        _global_max_pool,
+        _global_avg_pool,
+        _adaptive_max_pool,
+        _adaptive_avg_pool,
+        _fractional_max_pool,
+        _stochastic_pool_probabilities,
+        _stochastic_pool,
+        _pad,
+        _conv,
+        _conv_transpose,
+    )
 }
+OPERATORS |= GRADIENTS
 
 max_pool = _value_of(_max_pool)
 min_pool = _value_of(_min_pool)
 avg_pool = _value_of(_avg_pool)
+lp_pool = _value_of(_lp_pool)
 softmax_pool = _value_of(_softmax_pool)
+max_pool_with_indices = _values_of(_max_pool_with_indices)
+max_unpool = _value_of(_max_unpool)
+global_max_pool = _value_of(_global_max_pool)
+global_avg_pool = _value_of(_global_avg_pool)
+adaptive_max_pool = _value_of(_adaptive_max_pool)
+adaptive_avg_pool = _value_of(_adaptive_avg_pool)
+fractional_max_pool = _value_of(_fractional_max_pool)
+stochastic_pool_probabilities = _value_of(_stochastic_pool_probabilities)
+stochastic_pool = _value_of(_stochastic_pool)
 pad = _value_of(_pad)
 conv = _value_of(_conv)
+conv_transpose = _value_of(_conv_transpose)
 
 __all__ = [
     "OPERATORS",
     "Exact",
     "NoBound",
     "Windows",
+    "adaptive_avg_pool",
+    "adaptive_avg_pool_grad",
+    "adaptive_max_pool",
+    "adaptive_max_pool_grad",
     "avg_pool",
+    "avg_pool_grad",
     "conv",
+    "conv_grad",
+    "conv_transpose",
+    "conv_transpose_grad",
+    "fractional_max_pool",
+    "fractional_max_pool_grad",
+    "global_avg_pool",
+    "global_avg_pool_grad",
+    "global_max_pool",
+    "global_max_pool_grad",
+    "lp_pool",
+    "lp_pool_grad",
     "max_pool",
+    "max_pool_grad",
+    "max_pool_with_indices",
+    "max_pool_with_indices_grad",
+    "max_unpool",
+    "max_unpool_grad",
     "min_pool",
+    "min_pool_grad",
     "pad",
+    "pad_grad",
     "round_to",
     "softmax_pool",
+    "softmax_pool_grad",
+    "stochastic_pool",
+    "stochastic_pool_grad",
+    "stochastic_pool_probabilities",
+    "stochastic_pool_probabilities_grad",
 ]

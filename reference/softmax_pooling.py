@@ -1,5 +1,7 @@
 """Softmax pooling: an average in which larger values weigh more."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
@@ -47,8 +49,8 @@ def softmax_pool(
     https://onnx.ai/onnx/operators/onnx__Softmax.html
     """
     x = image(x, FLOATS)
-    walk = _Walk(widened(x), Windows.of(x.shape[2:], window, stride, padding, dilation, rounding))
-    pair = _averages(walk)
+    walk = SoftmaxWalk(widened(x), Windows.of(x.shape[2:], window, stride, padding, dilation, rounding))
+    pair = averages(walk)
     with np.errstate(all="ignore"):
         magnitude, extra = _error_terms(walk, pair.high, FORMATS[x.dtype].unit_roundoff)
     return rounded(
@@ -63,7 +65,7 @@ def softmax_pool(
 
 
 @dataclass(frozen=True, eq=False)
-class _Walk:
+class SoftmaxWalk:
     """Every window of x (float64)."""
 
     x: Array
@@ -93,7 +95,8 @@ class _Walk:
             yield self.finite[whole(inputs)], whole(outputs)
 
 
-def _averages(walk: _Walk) -> Pair:
+def averages(walk: SoftmaxWalk) -> Pair:
+    """Return the average of each window, almost exact, and 0 where it is not finite."""
     shape = walk.special.shape
     high, low, error = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for position in map(tuple, np.argwhere(walk.special == 0).tolist()):
@@ -145,7 +148,7 @@ def certain_average(values: list[float], dtype: DType) -> Fraction:
         digits *= 2
 
 
-def _error_terms(walk: _Walk, exact: Array, u: float) -> tuple[Array, Array]:
+def _error_terms(walk: SoftmaxWalk, exact: Array, u: float) -> tuple[Array, Array]:
     """Return the magnitude and extra of error_bound, with n = 2 · cells.
 
     y = Σ xᵢeᵢ / Σ eᵢ with eᵢ = exp(xᵢ − m), or exp(xᵢ), or with the quotients pᵢ = eᵢ / Σ e first.
@@ -164,20 +167,45 @@ def _error_terms(walk: _Walk, exact: Array, u: float) -> tuple[Array, Array]:
 
     The exponentials are taken to be normal numbers, as the design requires of every intermediate.
     """
-    largest = Order(walk.x.dtype, descending=False)
-    top = largest.values(fold(largest.keys(walk.finite), walk.windows, np.maximum, largest.bottom))
-    function = FUNCTION_ULPS * ROUNDOFFS_PER_ULP
-    total, size, spread, relative = (np.zeros(exact.shape) for _ in range(4))
-    for values, outputs in walk.cells():
-        # exp(−1000) is 0 in float64, so a larger distance makes no difference.
-        distance = np.minimum(top[outputs] - values, 1000.0)
-        weight = np.exp(-distance)
-        perturbed = weight * (function + (1 + function * u) * np.expm1(u * distance) / u)
-        total[outputs] += weight
-        size[outputs] += weight * np.abs(values)
-        spread[outputs] += perturbed * np.abs(values - exact[outputs])
-        relative[outputs] += perturbed
-    total = np.maximum(total, 1.0)
-    size, spread, relative = size / total * SLACK, spread / total * SLACK, relative / total * u * SLACK
+    perturbed = Perturbed.of(walk, exact, u)
+    relative = perturbed.relative * u
     left = (1 - relative) / SLACK
-    return (size * (1 + relative) + u * spread) / left, spread / left
+    return (perturbed.size * (1 + relative) + u * perturbed.spread) / left, perturbed.spread / left
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed:
+    """What inexact exponentials do to each window's average, as _error_terms has it; float64, shape (n, c, *output).
+
+    top: max xᵢ; total: Σ exp(xᵢ − top); size: Σ pᵢ|xᵢ|; spread: T; relative: C. The last three are rounded up.
+    """
+
+    top: Array
+    total: Array
+    size: Array
+    spread: Array
+    relative: Array
+
+    @classmethod
+    def of(cls, walk: SoftmaxWalk, average: Array, u: float) -> Perturbed:
+        """Walk through every window, given its average."""
+        largest = Order(walk.x.dtype, descending=False)
+        top = largest.values(fold(largest.keys(walk.finite), walk.windows, np.maximum, largest.bottom))
+        total, size, spread, relative = (np.zeros(average.shape) for _ in range(4))
+        for values, outputs in walk.cells():
+            weight, perturbed = weights(top[outputs] - values, u)
+            total[outputs] += weight
+            size[outputs] += weight * np.abs(values)
+            spread[outputs] += perturbed * np.abs(values - average[outputs])
+            relative[outputs] += perturbed
+        total = np.maximum(total, 1.0)
+        return cls(top, total, *(part / total * SLACK for part in (size, spread, relative)))
+
+
+def weights(distance: Array, u: float) -> tuple[Array, Array]:
+    """Return e = exp(−distance), and e·c with the c of _error_terms; float64."""
+    function = FUNCTION_ULPS * ROUNDOFFS_PER_ULP
+    # exp(−1000) is 0 in float64, so a larger distance makes no difference.
+    distance = np.minimum(distance, 1000.0)
+    weight = np.exp(-distance)
+    return weight, weight * (function + (1 + function * u) * np.expm1(u * distance) / u)
