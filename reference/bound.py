@@ -52,11 +52,22 @@ def error_bound(
        its error at most g·S with g = γ(n + 3).
     2. Rounding to the result's type, unit roundoff u_out, adds at most u_out times what is rounded, which is at most
        |exact| + g·S.
-    3. Under gradual underflow additions stay exact, and a product, a division or the last rounding is off by at most
-       half the smallest subnormal η; there are at most n + 3 of those, each carried on by factors below 2 (as
-       (n + 3)u < 1/2). So (n + 3)·η. A surface that flushes loses at most the smallest normal where it does.
+    3. Underflow. Let η be the smallest subnormal, or the smallest normal N where results are flushed to zero.
+       Gradual: additions stay exact, and a product, a division or the last rounding is off by at most η/2, carried
+       on by factors below 2 (as (n + 3)u < 1/2).
+       Flushed: a result below N becomes 0, so each flush loses less than N. A flushed product leaves a 0, with
+       which additions are exact; a flushed addition turns two numbers into a 0. So of n terms k flushed products,
+       j flushed additions and r rounded ones have k + 2j + r <= n: n products and n − 1 additions never all flush.
+       What was lost is carried on by (1 + u)^r, and (k + j)(1 + u)^r <= (n − r)/(1 − ru) <= n: the sum loses at
+       most n·N (a fused multiply-add counts as an addition). A divisor is 1, and then exact, or at least 2, which
+       halves the loss and outweighs its two roundings. It adds one flush, the last rounding another.
+       Either way at most (n + 2)·η is lost before the result is rounded, and η there.
 
-        B = g·S + u_out·(|exact| + g·S) + (n + 3)·η
+        B = e + u_out·(|exact| + e)        e = g·S + (n + 3)·η
+
+    The last rounding is of what was lost too, hence u_out·(n + 3)·η: with float32 sums of bfloat16 that is more than
+    the η to spare once n > 255. Not covered: operands that are subnormal themselves and read as 0, which a factor
+    may magnify without limit; a divisor whose reciprocal is subnormal; an overflow on the way.
 
     `extra`, in units of u, is what functions such as exp add to g·S; the operator that has it derives it. Where
     `exact` is not finite B is 0: nothing but the same infinity or NaN agrees.
@@ -68,8 +79,8 @@ def error_bound(
     if (roundings * u >= 1 / 2).any():
         raise NoBound(f"no bound for {int(terms.max())} terms in a type of {accumulate.precision} binary digits")
     limits = [form.smallest_normal if flush else form.smallest_subnormal for form in (accumulate, result)]
-    computed = roundings * u / (1 - roundings * u) * magnitude + extra * u
+    computed = roundings * u / (1 - roundings * u) * magnitude + extra * u + roundings * max(limits)
     finite = np.isfinite(exact)
     final = result.unit_roundoff * (np.abs(np.where(finite, exact, 0.0)) + computed)
-    bound: Array = (computed + final) * SLACK + roundings * max(limits)
+    bound: Array = (computed + final) * SLACK
     return np.where(finite, bound, 0.0)

@@ -1,17 +1,37 @@
 """Convolution, in the field's sense: the kernel is not turned round."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from .arguments import FLOATS, INTEGERS, Array, Padding, PerAxis, image, integer, of_dtype
+from .blocks import Block, blocks
 from .bound import SLACK
-from .errorfree import DIGITS, GREATEST_EXPONENT, UNDERFLOW, Pair, cut, join, magnitude_exponent, widened
-from .exact import Exact, rounded, selected
+from .certainty import certain
+from .columns import columns
+from .errorfree import (
+    DIGITS,
+    GREATEST_EXPONENT,
+    UNDERFLOW,
+    Pair,
+    all_finite,
+    cut_rest,
+    join,
+    limit,
+    magnitude_exponent,
+    widened,
+)
+from .exact import Exact, Unrounded, rounded_in_blocks, selected, uncertain
 from .rounding import Position
+from .sums import LEAST_EXPONENT, least_exponent, signs
 from .windows import Windows, whole
 
 ACCEPTED = (*FLOATS, *INTEGERS)
@@ -19,8 +39,10 @@ ACCEPTED = (*FLOATS, *INTEGERS)
 # Slices per factor. Beyond these an element is certain or recomputed, so the number bears on speed alone.
 MAX_SLICES = 6
 
-# Products of numbers of 53 digits whose exponents add up to less than this have digits below the subnormals.
-LEAST_EXPONENT = 2 * DIGITS - 1074
+# What one cell of a column and of the output weighs in the size of a block: columns less than their 8 bytes, for
+# products of matrices want long rows.
+COLUMN_BYTES = 1
+OUTPUT_BYTES = 8
 
 
 def conv(
@@ -41,10 +63,7 @@ def conv(
     Source: ONNX Conv-22, https://onnx.ai/onnx/operators/onnx__Conv.html
     """
     x = image(x, ACCEPTED)
-    kernel = of_dtype("kernel", kernel, (x.dtype,))
-    groups = integer("groups", groups, 1)
-    _check_kernel(x, kernel, groups)
-    biases = [] if bias is None else [_checked_bias(bias, kernel)]
+    kernel, biases, groups = checked(x, kernel, bias, groups)
     windows = Windows.of(x.shape[2:], kernel.shape[2:], stride, padding, dilation)
     terms = windows.counts(False) * kernel.shape[1] + len(biases)
     if x.dtype in FLOATS:
@@ -52,11 +71,16 @@ def conv(
     return selected(_biased(correlate(x, kernel, windows, groups), biases), terms)
 
 
+def checked(x: Array, kernel: npt.ArrayLike, bias: npt.ArrayLike | None, groups: int) -> tuple[Array, list[Array], int]:
+    """Return the kernel, the biases, none or one, and the groups; raise as conv does if they do not fit x."""
+    kernel = of_dtype("kernel", kernel, (x.dtype,))
+    groups = integer("groups", groups, 1)
+    _check_kernel(x, kernel, groups)
+    return kernel, [] if bias is None else [checked_bias(bias, kernel, kernel.shape[0])], groups
+
+
 def _check_kernel(x: Array, kernel: Array, groups: int) -> None:
-    if kernel.ndim != x.ndim:
-        raise ValueError(f"kernel has {kernel.ndim} axes {kernel.shape}: x has {x.ndim} {x.shape}")
-    if 0 in kernel.shape[2:]:
-        raise ValueError(f"kernel has shape {kernel.shape}: its window must be at least 1 on every axis")
+    check_axes(x, kernel)
     for name, channels in (("input", x.shape[1]), ("output", kernel.shape[0])):
         if channels % groups:
             raise ValueError(f"groups {groups} does not divide the {channels} {name} channels")
@@ -64,10 +88,19 @@ def _check_kernel(x: Array, kernel: Array, groups: int) -> None:
         raise ValueError(f"kernel takes {kernel.shape[1]} channels: x has {x.shape[1]} in {groups} groups")
 
 
-def _checked_bias(bias: npt.ArrayLike, kernel: Array) -> Array:
+def check_axes(x: Array, kernel: Array) -> None:
+    """Raise ValueError unless the kernel has the axes of x and a window."""
+    if kernel.ndim != x.ndim:
+        raise ValueError(f"kernel has {kernel.ndim} axes {kernel.shape}: x has {x.ndim} {x.shape}")
+    if 0 in kernel.shape[2:]:
+        raise ValueError(f"kernel has shape {kernel.shape}: its window must be at least 1 on every axis")
+
+
+def checked_bias(bias: npt.ArrayLike, kernel: Array, out: int) -> Array:
+    """Return the bias as an array (out,) of the kernel's dtype; raise ValueError or TypeError if it is none."""
     bias = of_dtype("bias", bias, (kernel.dtype,))
-    if bias.shape != kernel.shape[:1]:
-        raise ValueError(f"bias has shape {bias.shape}: expected ({kernel.shape[0]},), one per output channel")
+    if bias.shape != (out,):
+        raise ValueError(f"bias has shape {bias.shape}: expected ({out},), one per output channel")
     return bias
 
 
@@ -93,63 +126,145 @@ def correlate(x: Array, kernel: Array, windows: Windows, groups: int) -> Array:
     return total.reshape(n, out, *windows.output)
 
 
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What a convolution of floats needs beside x; float64.
+
+    kernel: (groups, out / groups, c / groups, *window); bias: (out, 1, …), 0 where there is none; terms: the largest
+    number of terms; narrow: whether x's dtype is narrower than float64.
+    """
+
+    kernel: Array
+    bias: Array
+    terms: int
+    narrow: bool
+
+    @property
+    def groups(self) -> int:
+        return int(self.kernel.shape[0])
+
+    @cached_property
+    def finite(self) -> bool:
+        """Whether all is finite here."""
+        return all_finite(self.kernel) and all_finite(self.bias)
+
+    @cached_property
+    def cleared(self) -> _Sums:
+        """The same with 0 for whatever is not finite."""
+        return replace(self, kernel=_cleared(self.kernel), bias=_cleared(self.bias))
+
+    @property
+    def width(self) -> int:
+        """Digits of a slice: so few that any order of adding products of two slices is exact."""
+        return (DIGITS - self.terms.bit_length()) // 2
+
+    @cached_property
+    def slices(self) -> tuple[list[Array], Array]:
+        """Slices of the kernel, and what they leave: one and the rest of a narrow dtype, else all."""
+        return cut_rest(self.kernel, self.width, 1 if self.narrow else MAX_SLICES)
+
+    def multiplied(self, kernel: Array, columns: Array, windows: Windows) -> Array:
+        """Multiply (groups, out / groups, …) with columns, to (n, out, *output)."""
+        matrix = kernel.reshape(*kernel.shape[:2], math.prod(kernel.shape[2:]))
+        out = kernel.shape[0] * kernel.shape[1]
+        product: Array = np.matmul(matrix, columns)
+        return product.reshape(columns.shape[0], out, *windows.output)
+
+    def unrounded(self, x: Array, windows: Windows, terms: Array) -> Unrounded:
+        """Convolve a block x: (n, c, *spatial)."""
+        wide = widened(x)
+        if not certain():
+            return self._uncertain(wide, windows)
+        special = None
+        with np.errstate(all="ignore"):
+            if not (self.finite and all_finite(wide)):
+                kernel_signs = signs(self.kernel).reshape(-1, *self.kernel.shape[2:])
+                special = correlate(signs(wide), kernel_signs, windows, self.groups) + signs(self.bias)
+                wide = _cleared(wide)
+            return self.cleared._finite(wide, windows, terms, special)
+
+    def _uncertain(self, wide: Array, windows: Windows) -> Unrounded:
+        if not (self.finite and all_finite(wide)):
+            kernel = self.kernel.reshape(-1, *self.kernel.shape[2:])
+            return uncertain(correlate(wide, kernel, windows, self.groups) + self.bias)
+        total = self.multiplied(self.kernel, columns(wide, windows, self.groups), windows)
+        total += self.bias
+        return uncertain(total)
+
+    def _finite(self, wide: Array, windows: Windows, terms: Array, special: Array | None) -> Unrounded:
+        def magnitude() -> Array:
+            with np.errstate(over="ignore"):
+                sizes = self.multiplied(np.abs(self.kernel), columns(np.abs(wide), windows, self.groups), windows)
+                bound: Array = (sizes + np.abs(self.bias)) * (SLACK + terms * 2.0**-52)
+            return bound
+
+        pair = self._pair(wide, windows)
+        return Unrounded(pair, lambda position: self._exactly(wide, windows, position), special, magnitude)
+
+    def _pair(self, x: Array, windows: Windows) -> Pair:
+        """Add exactly: cut both factors into slices short enough that any order of any multiplication is exact.
+
+        In a narrow dtype one slice each, the rest with rounding: it is 2**-width of the whole, and so is its error.
+        """
+        shape = (x.shape[0], self.bias.shape[0], *windows.output)
+        exponent, kernel_exponent, biases = (magnitude_exponent(part) or 0 for part in (x, self.kernel, self.bias))
+        if max(exponent, kernel_exponent, exponent + kernel_exponent, biases) > GREATEST_EXPONENT:
+            return join([], shape, np.inf)
+        slices, rest = cut_rest(x, self.width, 1 if self.narrow else MAX_SLICES)
+        kernel_slices, kernel_rest = self.slices
+        left, kernel_left = limit(rest), limit(kernel_rest)
+        lost = self.terms * (left * 2.0**kernel_exponent + kernel_left * 2.0**exponent)
+        cut_columns = [columns(part, windows, self.groups) for part in slices]
+        parts = [self.multiplied(b, a, windows) for a in cut_columns for b in kernel_slices]
+        if self.narrow and lost:
+            # The products with the rests; every one of their terms is rounded less than `terms` times.
+            if left:
+                parts.append(self.multiplied(self.kernel, columns(rest, windows, self.groups), windows))
+            if kernel_left and cut_columns:
+                parts.append(self.multiplied(kernel_rest, cut_columns[0], windows))
+            lost *= self.terms * 2.0**-52
+        elif least_exponent(x) + least_exponent(self.kernel) < LEAST_EXPONENT:
+            lost += self.terms * len(parts) * UNDERFLOW
+        return join([*parts, np.broadcast_to(self.bias, shape)] if self.bias.any() else parts, shape, lost)
+
+    def _exactly(self, x: Array, windows: Windows, position: Position) -> Fraction:
+        """Return the sum of one window in rational arithmetic."""
+        n, out, *spatial = position
+        cells, inputs = windows.inside(spatial)
+        group, number = divmod(out, self.kernel.shape[1])
+        channels = self.kernel.shape[2]
+        planes, weights = x[n, group * channels : (group + 1) * channels], self.kernel[group, number]
+        pairs = zip(planes[whole(inputs)].ravel().tolist(), weights[whole(cells)].ravel().tolist(), strict=True)
+        bias = Fraction(self.bias[out].item())
+        return sum((Fraction(a) * Fraction(b) for a, b in pairs), bias)
+
+
 def _convolve(operands: Sequence[Array], windows: Windows, groups: int, terms: Array) -> Exact:
     """Convolve floats: x, kernel and perhaps a bias."""
-    special = None
-    wide = [widened(operand) for operand in operands]
-    with np.errstate(all="ignore"):
-        if not all(np.isfinite(operand).all() for operand in wide):
-            x, kernel, *biases = (_signs(operand) for operand in wide)
-            special = _biased(correlate(x, kernel, windows, groups), biases)
-            wide = [np.where(np.isfinite(operand), operand, 0.0) for operand in wide]
-        x, kernel, *biases = (np.abs(operand) for operand in wide)
-        magnitude = _biased(correlate(x, kernel, windows, groups), biases) * (SLACK + terms * 2.0**-52)
-        pair = _sums(wide, windows, groups, int(terms.max(initial=1)))
-    return rounded(
-        pair,
-        operands[0].dtype,
-        lambda position: _exactly(wide, windows, groups, position),
-        special=special,
-        terms=terms,
-        magnitude=magnitude,
+    x, kernel, *biases = operands
+    n, out = x.shape[0], kernel.shape[0]
+    bias = widened(biases[0]) if biases else np.zeros(out)
+    sums = _Sums(
+        widened(kernel).reshape(groups, out // groups, *kernel.shape[1:]),
+        bias.reshape(out, *(1,) * len(windows.size)),
+        int(terms.max(initial=1)),
+        x.dtype != np.float64,
     )
+    # A cell costs its column, and what becomes of it.
+    cost = COLUMN_BYTES * x.shape[1] * math.prod(windows.window) + OUTPUT_BYTES * (out + 1)
+
+    def compute(block: Block) -> Unrounded:
+        images, _, *spatial = block.inputs
+        cells = (images, slice(None), *spatial)
+        return sums.unrounded(x[cells], cast(Windows, block.walk), terms[block.outputs[2:]])
+
+    def cut_blocks() -> Iterator[Block]:
+        for block in blocks((n, 1), windows, cost):
+            images, _, *spatial = block.outputs
+            yield replace(block, outputs=(images, slice(None), *spatial))
+
+    return rounded_in_blocks((n, out, *windows.output), x.dtype, cut_blocks, compute, terms)
 
 
-def _signs(x: Array) -> Array:
-    """Reduce finite numbers to −1, 0 and 1, so that a sum of products is not finite only where it must not be."""
-    return np.where(np.isfinite(x), np.sign(x), x)
-
-
-def _sums(operands: Sequence[Array], windows: Windows, groups: int, terms: int) -> Pair:
-    """Add exactly: cut both factors into slices short enough that any order of any multiplication is exact."""
-    x, kernel, *biases = operands
-    shape = (x.shape[0], kernel.shape[0], *windows.output)
-    x_exponent, kernel_exponent, *others = (magnitude_exponent(operand) or 0 for operand in operands)
-    if max(x_exponent, kernel_exponent, x_exponent + kernel_exponent, *others) > GREATEST_EXPONENT:
-        return join([], shape, np.inf)
-    width = (DIGITS - terms.bit_length()) // 2
-    x_slices, x_rest = cut(x, width, MAX_SLICES)
-    kernel_slices, kernel_rest = cut(kernel, width, MAX_SLICES)
-    parts = [correlate(a, b, windows, groups) for a in x_slices for b in kernel_slices]
-    lost = terms * (x_rest * 2.0**kernel_exponent + kernel_rest * 2.0**x_exponent)
-    if _least_exponent(x) + _least_exponent(kernel) < LEAST_EXPONENT:
-        lost += terms * len(parts) * UNDERFLOW
-    return join([*parts, *(_biased(np.zeros(shape), [bias]) for bias in biases)], shape, lost)
-
-
-def _least_exponent(x: Array) -> int:
-    sizes = np.abs(x[x != 0])
-    return math.frexp(float(sizes.min()))[1] if sizes.size else 0
-
-
-def _exactly(operands: Sequence[Array], windows: Windows, groups: int, position: Position) -> Fraction:
-    """Return the sum of one window in rational arithmetic."""
-    x, kernel, *biases = operands
-    n, out, *spatial = position
-    cells, inputs = windows.inside(spatial)
-    channels = kernel.shape[1]
-    first = out // (kernel.shape[0] // groups) * channels
-    planes, weights = x[n, first : first + channels], kernel[out]
-    pairs = zip(planes[whole(inputs)].ravel().tolist(), weights[whole(cells)].ravel().tolist(), strict=True)
-    terms = [Fraction(a) * Fraction(b) for a, b in pairs]
-    return sum([*terms, *(Fraction(float(bias[out])) for bias in biases)], Fraction(0))
+def _cleared(x: Array) -> Array:
+    return np.where(np.isfinite(x), x, 0.0)

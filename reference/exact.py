@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,10 +10,16 @@ from typing import Any
 import numpy as np
 
 from .arguments import Array, DType
+from .blocks import Block
 from .bound import error_bound
+from .certainty import certain
 from .errorfree import Pair, widened
-from .ordering import canonical
+from .ordering import canonicalise
 from .rounding import Position, format_of, settle
+
+# The details of results with up to so many elements are kept, which takes 24 MB at most; those of larger ones are
+# computed again when they are asked for, so that whoever wants the value alone pays no memory for them.
+KEPT = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +74,68 @@ class Exact:
         return np.where(same, 0.0, np.where(np.isnan(gap), np.inf, gap))
 
 
-def selected(value: Array, terms: Array) -> Exact:
-    """Return the Exact of a result that no rounding touched: a selection, or integers."""
+class Deferred(Exact):
+    """An Exact some of whose fields are computed on first use."""
+
+    def __init__(self, *makers: tuple[tuple[str, ...], Callable[[], tuple[Any, ...]]], **known: Any) -> None:
+        self.__dict__.update(known, _makers=makers)
+
+    def __getattr__(self, name: str) -> Any:
+        for names, make in self.__dict__.get("_makers", ()):
+            if name in names:
+                self.__dict__.update(zip(names, make(), strict=True))
+                return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Unrounded:
+    """A floating result, or a block of one, before its one rounding.
+
+    pair: the result, but for an error. exactly(position) returns a rational that rounds like the exact result there.
+    special: float64, the result wherever it is not finite, and a finite number wherever it is; None if all are
+    finite. magnitude() returns S, see Exact, or errors(high) both S and the extra error.
+    """
+
+    pair: Pair
+    exactly: Callable[[Position], Fraction]
+    special: Array | None
+    magnitude: Callable[[], Array] | None = None
+    errors: Callable[[Array], tuple[Array, Array]] | None = None
+
+    def settled(self, dtype: DType) -> tuple[Array, Array, Array]:
+        """Return (value, high, low), every element of value certain."""
+        if self.special is None:
+            return settle(self.pair, dtype, self.exactly)
+        known = ~np.isfinite(self.special)
+        value, high, low = settle(self.pair.cleared(known), dtype, self.exactly)
+        value = np.where(known, np.where(known, self.special, 0.0).astype(dtype), value)
+        canonicalise(value)
+        return value, np.where(known, self.special, high), low
+
+
+def uncertain(high: Array) -> Unrounded:
+    """Return a float64 result as if it were exact; only where the certainty check is off."""
+    nothing = np.broadcast_to(0.0, high.shape)
+
+    def fail(position: Position) -> Fraction:
+        raise FloatingPointError(f"the result at {position} is unknown: the certainty check is off")
+
+    return Unrounded(Pair(high, nothing, nothing), fail, None, lambda: nothing)
+
+
+def selected(value: Array, terms: Array | Callable[[], Array]) -> Exact:
+    """Return the Exact of a result that no rounding touched: a selection, or integers.
+
+    value: a new array, which becomes the result's own, NaN made canonical. terms: perhaps to be counted later.
+    """
+    canonicalise(value)
+
+    def counted() -> tuple[Array]:
+        return (np.broadcast_to(terms() if callable(terms) else terms, value.shape),)
+
     nothing = np.broadcast_to(0.0, value.shape)
-    return Exact(canonical(value), None, None, np.broadcast_to(terms, value.shape), nothing, 0.0, True)
+    return Deferred((("terms",), counted), value=value, high=None, low=None, magnitude=nothing, extra=0.0, exact=True)
 
 
 def rounded(
@@ -84,16 +148,50 @@ def rounded(
     magnitude: Array,
     extra: Array | float = 0.0,
 ) -> Exact:
-    """Return the Exact of a floating result known as a pair.
-
-    exactly(position) returns a rational that rounds like the exact result there. special: float64, the result
-    wherever it is not finite, and a finite number wherever it is; None if all are finite.
-    """
-    if special is None:
-        value, high, low = settle(pair, dtype, exactly)
-    else:
-        known = ~np.isfinite(special)
-        value, high, low = settle(pair.cleared(known), dtype, exactly)
-        value = canonical(np.where(known, np.where(known, special, 0.0).astype(dtype), value))
-        high = np.where(known, special, high)
+    """Return the Exact of a floating result known as a pair; the parameters are those of Unrounded."""
+    value, high, low = Unrounded(pair, exactly, special, lambda: magnitude).settled(dtype)
     return Exact(value, high, low, np.broadcast_to(terms, value.shape), magnitude, extra, False)
+
+
+def rounded_in_blocks(
+    shape: tuple[int, ...],
+    dtype: DType,
+    cut: Callable[[], Iterable[Block]],
+    compute: Callable[[Block], Unrounded],
+    terms: Array,
+) -> Exact:
+    """Return the Exact of a floating result of some shape that is computed block by block."""
+    value = np.empty(shape, dtype)
+
+    kept: tuple[Array, Array, Array, Array] | None = None
+
+    if not certain():
+        with np.errstate(all="ignore"):
+            for block in cut():
+                value[block.outputs] = compute(block).pair.high
+    elif value.size <= KEPT:
+        kept = _details(value, cut, compute)
+    else:
+        for block in cut():
+            value[block.outputs] = compute(block).settled(dtype)[0]
+    known = {"value": value, "terms": np.broadcast_to(terms, shape), "exact": False}
+    return Deferred(
+        (("high", "low", "magnitude", "extra"), lambda: kept or _details(np.empty(shape, dtype), cut, compute)), **known
+    )
+
+
+def _details(
+    value: Array, cut: Callable[[], Iterable[Block]], compute: Callable[[Block], Unrounded]
+) -> tuple[Array, Array, Array, Array]:
+    """Fill in value, and return high, low, magnitude and extra."""
+    high, low, magnitude = (np.empty(value.shape) for _ in range(3))
+    extra = np.broadcast_to(0.0, value.shape)
+    for block in cut():
+        part = compute(block)
+        value[block.outputs], high[block.outputs], low[block.outputs] = part.settled(value.dtype)
+        if part.magnitude is not None:
+            magnitude[block.outputs] = part.magnitude()
+        if part.errors is not None:
+            extra = extra if extra.flags.writeable else np.zeros(value.shape)
+            magnitude[block.outputs], extra[block.outputs] = part.errors(high[block.outputs])
+    return high, low, magnitude, extra

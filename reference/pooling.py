@@ -6,13 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from .arguments import BOOL, FLOATS, INTEGERS, Array, Padding, PerAxis, image, integer
+from .blocks import Block, blocks
 from .bound import SLACK
-from .errorfree import DIGITS, GREATEST_EXPONENT, Pair, cut, divide, join, magnitude_exponent, widened
-from .exact import Exact, rounded, selected
+from .certainty import certain
+from .errorfree import DIGITS, GREATEST_EXPONENT, Pair, all_finite, cut, divide, join, magnitude_exponent, widened
+from .exact import Exact, Unrounded, rounded_in_blocks, selected, uncertain
 from .folding import fold
 from .ordering import Order
 from .rounding import Position
-from .windows import Windows
+from .windows import Walk, Windows
 
 ORDERED = (*FLOATS, *INTEGERS, BOOL)
 AVERAGED = (*FLOATS, *INTEGERS)
@@ -20,6 +22,9 @@ AVERAGED = (*FLOATS, *INTEGERS)
 # Beyond these an element is certain or recomputed, so the number bears on speed alone.
 MAX_SLICES = 8
 MAX_WIDTH = 50
+
+# Sums of floats are taken, and those of integers divided, in 64 bits.
+FLOAT64_BYTES = 8
 
 
 def max_pool(
@@ -40,7 +45,7 @@ def max_pool(
     """
     x = image(x, ORDERED)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    return _select(x, windows, Order(x.dtype, descending=False))
+    return select(x, windows, Order(x.dtype, descending=False))
 
 
 def min_pool(
@@ -59,12 +64,15 @@ def min_pool(
     """
     x = image(x, ORDERED)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    return _select(x, windows, Order(x.dtype, descending=True))
+    return select(x, windows, Order(x.dtype, descending=True))
 
 
-def _select(x: Array, windows: Windows, order: Order) -> Exact:
-    keys = fold(order.keys(x), windows, np.maximum, order.bottom)
-    return selected(order.values(keys), windows.counts(False))
+def select(x: Array, windows: Walk, order: Order) -> Exact:
+    """Return the greatest value of each window in some order: (n, c, *spatial) to (n, c, *output)."""
+    value = np.empty((*x.shape[:2], *windows.output), x.dtype)
+    for block in blocks(x.shape[:2], windows, x.dtype.itemsize):
+        order.select(x[block.inputs], block.walk, value[block.outputs])
+    return selected(value, lambda: windows.counts(False))
 
 
 def avg_pool(
@@ -88,18 +96,36 @@ def avg_pool(
     """
     x = image(x, AVERAGED)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
+    return average(x, windows, divisors_of(windows, count_include_pad, divisor))
+
+
+def divisors_of(windows: Windows, count_include_pad: bool, divisor: int | None) -> Array:
+    """Return what each window's sum is divided by: int64, shape `output`; 0 where there is nothing to count."""
     if not isinstance(count_include_pad, (bool, np.bool_)):
         raise TypeError(f"count_include_pad {count_include_pad!r} must be True or False")
     if divisor is None:
-        divisors = windows.counts(bool(count_include_pad))
-    else:
-        divisors = np.full(windows.output, integer("divisor", divisor, 1), np.int64)
-    if x.dtype not in FLOATS:
-        return selected(_integer_average(x, windows, divisors), windows.counts(False))
-    return _average(x, windows, divisors)
+        return windows.counts(bool(count_include_pad))
+    return np.full(windows.output, integer("divisor", divisor, 1), np.int64)
 
 
-def _integer_average(x: Array, windows: Windows, divisors: Array) -> Array:
+def average(x: Array, windows: Walk, divisors: Array) -> Exact:
+    """Divide the sum of each window's real cells by a number: (n, c, *spatial) and (*output) to (n, c, *output)."""
+    shape = (*x.shape[:2], *windows.output)
+    if x.dtype in FLOATS:
+        terms = windows.counts(False)
+
+        def compute(block: Block) -> Unrounded:
+            here = block.outputs[2:]
+            return _average(x[block.inputs], block.walk, divisors[here], terms[here])
+
+        return rounded_in_blocks(shape, x.dtype, lambda: blocks(x.shape[:2], windows, FLOAT64_BYTES), compute, terms)
+    value = np.empty(shape, x.dtype)
+    for block in blocks(x.shape[:2], windows, FLOAT64_BYTES):
+        value[block.outputs] = _integer_average(x[block.inputs], block.walk, divisors[block.outputs[2:]])
+    return selected(value, lambda: windows.counts(False))
+
+
+def _integer_average(x: Array, windows: Walk, divisors: Array) -> Array:
     totals = fold(x, windows, np.add, 0)
     wide = np.uint64 if x.dtype.kind == "u" else np.int64
     totals, divisors = totals.astype(wide), np.maximum(divisors, 1).astype(wide)
@@ -109,16 +135,16 @@ def _integer_average(x: Array, windows: Windows, divisors: Array) -> Array:
     return averages
 
 
-def _average(x: Array, windows: Windows, divisors: Array) -> Exact:
+def _average(x: Array, windows: Walk, divisors: Array, terms: Array) -> Unrounded:
     wide = widened(x)
+    if not certain():
+        return _uncertain_average(wide, windows, divisors)
     numbers = np.maximum(divisors, 1).astype(np.float64)
     special = _special(wide, windows, divisors)
     if special is not None:
         wide = np.where(np.isfinite(wide), wide, 0.0)
-    terms = windows.counts(False)
     with np.errstate(all="ignore"):
-        pair = divide(_sums(wide, windows, int(terms.max(initial=1))), numbers)
-        magnitude = fold(np.abs(wide), windows, np.add, 0.0) / numbers * (SLACK + terms * 2.0**-52)
+        pair = divide(window_sums(wide, windows, int(terms.max(initial=1))), numbers)
 
     def exactly(position: Position) -> Fraction:
         n, c, *spatial = position
@@ -126,22 +152,32 @@ def _average(x: Array, windows: Windows, divisors: Array) -> Exact:
         cells = plane[windows.inside(spatial)[1]].ravel().tolist()
         return sum(map(Fraction, cells), Fraction(0)) / int(numbers[tuple(spatial)])
 
-    return rounded(pair, x.dtype, exactly, special=special, terms=terms, magnitude=magnitude)
+    def magnitude() -> Array:
+        with np.errstate(over="ignore"):
+            sizes: Array = fold(np.abs(wide), windows, np.add, 0.0) / numbers * (SLACK + terms * 2.0**-52)
+        return sizes
+
+    return Unrounded(pair, exactly, special, magnitude)
 
 
-def _special(wide: Array, windows: Windows, divisors: Array) -> Array | None:
+def _uncertain_average(wide: Array, windows: Walk, divisors: Array) -> Unrounded:
+    sums = fold(wide, windows, np.add, 0.0)
+    sums /= divisors
+    return uncertain(sums)
+
+
+def _special(wide: Array, windows: Walk, divisors: Array) -> Array | None:
     """Return the averages that are not finite, and finite numbers elsewhere; None if all averages are finite."""
-    finite = np.isfinite(wide)
-    if finite.all() and divisors.all():
+    if all_finite(wide) and divisors.all():
         return None
-    with np.errstate(all="ignore"):
-        return np.where(divisors == 0, np.nan, fold(np.where(finite, 0.0, wide), windows, np.add, 0.0))
+    finite = np.isfinite(wide)
+    return np.where(divisors == 0, np.nan, fold(np.where(finite, 0.0, wide), windows, np.add, 0.0))
 
 
-def _sums(wide: Array, windows: Windows, terms: int) -> Pair:
+def window_sums(wide: Array, windows: Walk, terms: int) -> Pair:
     """Add exactly: cut the values into slices short enough that any order of adding them is exact."""
+    shape = (*wide.shape[:2], *windows.output)
     if (magnitude_exponent(wide) or 0) > GREATEST_EXPONENT:
-        return join([], (*wide.shape[:2], *windows.output), np.inf)
+        return join([], shape, np.inf)
     slices, rest = cut(wide, min(DIGITS - terms.bit_length(), MAX_WIDTH), MAX_SLICES)
-    parts = [fold(part, windows, np.add, 0.0) for part in slices]
-    return join(parts, (*wide.shape[:2], *windows.output), terms * rest)
+    return join((fold(part, windows, np.add, 0.0) for part in slices), shape, terms * rest)

@@ -1,0 +1,321 @@
+"""How fast the reference is: against onnx's ReferenceEvaluator, and against torch on one thread.
+
+Ratios are medians of pairs measured in turn within one run, so that whatever else the machine does slows both.
+
+    python benchmarks/reference_speed.py --write docs/benchmarks.md
+"""
+
+# ruff: noqa: E402  (threads are limited before NumPy starts them)
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import argparse
+import math
+import platform
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from statistics import geometric_mean, median
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+import reference
+from reference.certainty import unchecked
+
+POOLS = {"max_pool": "MaxPool", "avg_pool": "AveragePool", "lp_pool": "LpPool"}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One operator on one input; out: 0 for pooling, else the kernels of a convolution."""
+
+    operator: str
+    shape: tuple[int, ...]
+    window: int
+    stride: int = 1
+    padding: int = 0
+    out: int = 0
+    groups: int = 1
+
+    @property
+    def rank(self) -> int:
+        """Number of spatial axes."""
+        return len(self.shape) - 2
+
+    @property
+    def megabytes(self) -> float:
+        """Size of the input."""
+        return math.prod(self.shape) * 4 / 1e6
+
+    @property
+    def words(self) -> str:
+        """The case as the table has it."""
+        size = "×".join(map(str, self.shape))
+        kernels = f" → {self.out}" + (f", {self.groups} groups" if self.groups > 1 else "") if self.out else ""
+        return f"{self.operator} {size}{kernels}, window {self.window}, stride {self.stride}, padding {self.padding}"
+
+    def arrays(self) -> list[np.ndarray]:
+        """Full-mantissa inputs: x, and the kernel of a convolution."""
+        rng = np.random.default_rng(1)
+        x = rng.standard_normal(self.shape, dtype=np.float32)
+        if not self.out:
+            return [x]
+        kernel = (self.out, self.shape[1] // self.groups, *(self.window,) * self.rank)
+        return [x, rng.standard_normal(kernel, dtype=np.float32)]
+
+    def parameters(self) -> dict[str, Any]:
+        """Parameters as the reference takes them."""
+        walk = {"stride": self.stride, "padding": self.padding}
+        return {**walk, "groups": self.groups} if self.out else {**walk, "window": self.window}
+
+
+IMAGES = [
+    Shape(operator, shape, window, stride, padding)
+    for operator in POOLS
+    for shape in ((1, 4, 56, 56), (1, 64, 56, 56), (1, 16, 112, 112))
+    for window, stride, padding in ((2, 2, 0), (3, 2, 1))
+] + [
+    *(Shape(operator, (1, 16, 56, 56), 3, 1, 1) for operator in POOLS),
+    Shape("conv", (1, 4, 112, 112), 3, 1, 1, out=8),
+    Shape("conv", (1, 16, 112, 112), 3, 2, 1, out=16),
+    Shape("conv", (1, 32, 56, 56), 3, 1, 1, out=32, groups=32),
+    Shape("conv", (1, 64, 56, 56), 3, 1, 1, out=64),
+    Shape("conv", (1, 64, 56, 56), 1, out=64),
+]
+
+PLANES = [
+    ((8, 64, 112, 112), 3, 2, 1),
+    ((8, 64, 112, 112), 2, 2, 0),
+    ((8, 64, 56, 56), 3, 1, 1),
+    ((8, 64, 56, 56), 5, 1, 2),
+    ((32, 64, 14, 14), 3, 2, 1),
+    ((8, 192, 28, 28), 3, 1, 1),
+    ((8, 3, 1024, 1024), 3, 2, 1),
+    ((4, 256, 14, 14), 2, 2, 0),
+]
+VOLUMES = [
+    ((2, 16, 32, 56, 56), 3, 2, 1),
+    ((2, 16, 32, 56, 56), 2, 2, 0),
+    ((2, 16, 16, 56, 56), 3, 1, 1),
+]
+LINES = [
+    ((16, 64, 4096), 3, 2, 1),
+    ((16, 64, 4096), 2, 2, 0),
+    ((16, 64, 4096), 5, 1, 2),
+    ((64, 64, 4096), 2, 2, 0),
+    ((16, 16, 65536), 3, 1, 1),
+]
+POOLINGS = [
+    Shape(operator, *shape)
+    for operator in ("max_pool", "avg_pool")
+    for shapes in (PLANES, VOLUMES, LINES)
+    for shape in shapes
+]
+CONVOLUTIONS = {
+    "dense, 64 channels and more": [
+        Shape("conv", (4, 64, 56, 56), 3, 1, 1, out=64),
+        Shape("conv", (2, 64, 112, 112), 3, 1, 1, out=64),
+        Shape("conv", (4, 128, 28, 28), 3, 1, 1, out=128),
+        Shape("conv", (4, 64, 56, 56), 3, 2, 1, out=128),
+        Shape("conv", (2, 256, 28, 28), 1, out=256),
+        Shape("conv", (1, 64, 16, 28, 28), 3, 1, 1, out=64),
+    ],
+    "depthwise and narrow": [
+        Shape("conv", (4, 64, 56, 56), 3, 1, 1, out=64, groups=64),
+        Shape("conv", (2, 32, 112, 112), 3, 2, 1, out=32, groups=32),
+        Shape("conv", (4, 4, 112, 112), 3, 1, 1, out=8),
+        Shape("conv", (4, 3, 224, 224), 3, 2, 1, out=16),
+        Shape("conv", (4, 16, 56, 56), 3, 1, 1, out=16),
+    ],
+}
+
+
+def seconds(function: Callable[[], object]) -> float:
+    """Processor seconds of one call; all run on one thread, and other programs take none of these."""
+    start = time.process_time()
+    function()
+    return time.process_time() - start
+
+
+def in_turn(functions: Iterable[Callable[[], object]], rounds: int) -> list[list[float]]:
+    """Seconds of each function in every round, the first of which only warms up."""
+    functions = list(functions)
+    measured = [[seconds(function) for function in functions] for _ in range(rounds + 1)][1:]
+    return [list(column) for column in zip(*measured, strict=True)]
+
+
+def ratio(above: list[float], below: list[float]) -> float:
+    """Median of the ratios of each round."""
+    return median(a / b for a, b in zip(above, below, strict=True))
+
+
+def evaluator(case: Shape) -> Callable[[], object]:
+    """Return a run of onnx's ReferenceEvaluator on the case's inputs."""
+    window, ends = [case.window] * case.rank, [case.padding] * 2 * case.rank
+    attributes = {"kernel_shape": window, "strides": [case.stride] * case.rank, "pads": ends}
+    attributes |= {"group": case.groups} if case.out else {}
+    arrays = dict(zip(("x", "kernel"), case.arrays(), strict=False))
+    node = helper.make_node(POOLS.get(case.operator, "Conv"), list(arrays), ["y"], **attributes)
+    inputs = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, array.shape) for name, array in arrays.items()
+    ]
+    output = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    graph = helper.make_graph([node], "one", inputs, [output])
+    model = ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]))
+    return lambda: model.run(None, arrays)
+
+
+def as_the_suite(case: Shape) -> Callable[[], object]:
+    """Return a run of the reference that wants the value and its bound."""
+    operator, arrays, parameters = reference.OPERATORS[case.operator], case.arrays(), case.parameters()
+    return lambda: (exact := operator(*arrays, **parameters)).value is not exact.bound()
+
+
+def against_onnx(rounds: int) -> list[str]:
+    """Measure every image case; return Markdown lines."""
+    lines = ["| case | onnx ms | reference ms | times faster |", "|---|--:|--:|--:|"]
+    ratios: dict[str, list[float]] = {}
+    for case in IMAGES:
+        theirs, ours = in_turn([evaluator(case), as_the_suite(case)], rounds)
+        ratios.setdefault(case.operator, []).append(ratio(theirs, ours))
+        lines.append(f"| {case.words} | {milli(theirs)} | {milli(ours)} | {ratios[case.operator][-1]:.1f} |")
+    means = {operator: geometric_mean(values) for operator, values in ratios.items()}
+    listed = ", ".join(f"{operator} {mean:.1f}" for operator, mean in means.items())
+    over_cases = geometric_mean(value for values in ratios.values() for value in values)
+    over_operators = geometric_mean(means.values())
+    return [
+        *lines,
+        "",
+        f"Geometric mean over the cases: **{over_cases:.0f}**; over the operators: **{over_operators:.0f}**",
+        f"({listed}). Aim: 30. onnx convolves by a product of matrices in float32, the reference by four in float64.",
+    ]
+
+
+def milli(times: list[float]) -> str:
+    """Median in milliseconds."""
+    return f"{1e3 * median(times):.2f}"
+
+
+def torch_calls(case: Shape) -> tuple[Callable[[], object], Callable[[], object] | None]:
+    """Return runs of torch on contiguous and, where it exists for the rank, on channels_last inputs."""
+    functions = torch.nn.functional
+    function = getattr(functions, f"{case.operator}{case.rank}d")
+    x, *kernel = map(torch.from_numpy, case.arrays())
+    parameters = {"stride": case.stride, "padding": case.padding}
+    parameters |= {"groups": case.groups} if case.out else {"kernel_size": case.window}
+    layouts = {2: torch.channels_last, 3: torch.channels_last_3d}
+    if case.rank not in layouts:
+        return lambda: function(x, *kernel, **parameters), None
+    last = [tensor.contiguous(memory_format=layouts[case.rank]) for tensor in (x, *kernel)]
+    return lambda: function(x, *kernel, **parameters), lambda: function(*last, **parameters)
+
+
+def measure(case: Shape, rounds: int) -> tuple[str, float, float | None]:
+    """Return a table row, and how many times as fast as torch the reference is: contiguous, and channels_last."""
+    operator, arrays, parameters = getattr(reference, case.operator), case.arrays(), case.parameters()
+    parameters |= {"count_include_pad": True} if case.operator == "avg_pool" else {}
+
+    def off() -> None:
+        with unchecked():
+            operator(*arrays, **parameters)
+
+    first, last = torch_calls(case)
+    ours, certain, theirs, *further = in_turn(
+        [off, lambda: operator(*arrays, **parameters), first, *([last] if last else [])], rounds
+    )
+    fast, other = ratio(theirs, ours), ratio(further[0], ours) if further else None
+    size = f"{case.megabytes:.0f}" if case.megabytes >= 10 else f"{case.megabytes:.1f}"
+    beside = "–" if other is None else f"{other:.2f}"
+    columns = [case.words, size, milli(theirs), milli(ours), f"{fast:.2f}", beside, f"{ratio(certain, ours):.1f}"]
+    return f"| {' | '.join(columns)} |", fast, other
+
+
+HEADER = [
+    "| case | input MB | torch ms | reference ms | times as fast | as torch channels_last | certainty costs, times |",
+    "|---|--:|--:|--:|--:|--:|--:|",
+]
+
+
+def against_torch(cases: list[Shape], rounds: int, groups: dict[str, Callable[[Shape], bool]]) -> list[str]:
+    """Measure the cases; return Markdown lines, the last ones geometric means over some groups."""
+    measured = [(case, *measure(case, rounds)) for case in cases]
+    lines = [*HEADER, *(row for _, row, _, _ in measured), ""]
+    for words, belongs in groups.items():
+        mean = geometric_mean(fast for case, _, fast, _ in measured if belongs(case))
+        others = [other for case, _, _, other in measured if belongs(case) and other is not None]
+        beside = f"; against channels_last {geometric_mean(others):.2f}" if others else ""
+        lines.append(f"- {words}: geometric mean **{mean:.2f}** times as fast as torch{beside}")
+    return lines
+
+
+def pooling_groups() -> dict[str, Callable[[Shape], bool]]:
+    """The groups for which there is an aim."""
+    return {
+        f"{operator}, {words} (aim {aim})": lambda case, operator=operator, ranks=ranks: (
+            case.operator == operator and case.rank in ranks
+        )
+        for operator, aim_of in (("max_pool", "2"), ("avg_pool", "1"))
+        for words, ranks, aim in (("2-D and 3-D", (2, 3), aim_of), ("1-D", (1,), "0.8"))
+    }
+
+
+def report(rounds: int) -> str:
+    """Return the whole report in Markdown."""
+    torch.set_num_threads(1)
+    today = datetime.now(timezone.utc).date().isoformat()
+    modules = ", ".join(f"{module.__name__} {module.__version__}" for module in (np, onnx, torch))
+    versions = f"Python {platform.python_version()}, {modules}"
+    lines = [
+        "# Speed of the reference",
+        "",
+        f"Measured on {today} by `benchmarks/reference_speed.py`, on one thread of {machine()}; {versions}.",
+        f"Medians of {rounds} rounds in which each competitor has its turn, in processor time. Ratios are what to look",
+        "at: the machine did other work too.",
+        "",
+        "## Against onnx's ReferenceEvaluator, as the suite uses the reference: value and bound, float32",
+        "",
+        *against_onnx(max(rounds // 3, 1)),
+        "",
+        "## Pooling against torch: float32, contiguous, channels first, certainty check off",
+        "",
+        "Selections have no certainty to check.",
+        "",
+        *against_torch(POOLINGS, rounds, pooling_groups()),
+    ]
+    for words, cases in CONVOLUTIONS.items():
+        aim = "0.25" if words.startswith("dense") else "0.05"
+        title = f"## Convolution against torch: {words}; accumulated in float64, certainty check off"
+        lines += ["", title, "", *against_torch(cases, rounds, {f"{words} (aim {aim} each)": lambda _: True})]
+    return "\n".join(lines) + "\n"
+
+
+def machine() -> str:
+    """The processor in words."""
+    path = Path("/proc/cpuinfo")
+    named = [line.split(":", 1)[1].strip() for line in path.read_text().splitlines() if line.startswith("model name")]
+    return named[0] if named else platform.machine()
+
+
+def main() -> None:
+    """Parse the command line, measure, print and perhaps write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=9, help="rounds in each of which every competitor has its turn")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here as well")
+    arguments = parser.parse_args()
+    text = report(arguments.rounds)
+    print(text)
+    if arguments.write:
+        arguments.write.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
