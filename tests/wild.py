@@ -1,0 +1,82 @@
+"""A call of every operator that is right, and values that no parameter should choke on."""
+
+import inspect
+
+import ml_dtypes
+import numpy as np
+
+import reference
+
+X = np.arange(2 * 2 * 4 * 5, dtype=np.float32).reshape(2, 2, 4, 5)
+KERNEL = np.ones((2, 2, 2, 2), np.float32)
+BIAS = np.ones(2, np.float32)
+
+# Operator -> its arrays, and the parameters that must be given.
+CALLS = {
+    "max_pool": ([X], {"window": 2}),
+    "min_pool": ([X], {"window": 2}),
+    "avg_pool": ([X], {"window": 2}),
+    "lp_pool": ([X], {"window": 2}),
+    "softmax_pool": ([X], {"window": 2}),
+    "max_pool_with_indices": ([X], {"window": 2}),
+    "max_unpool": ([X, np.arange(X.size).reshape(X.shape) % 20], {"output_size": (4, 5)}),
+    "global_max_pool": ([X], {}),
+    "global_avg_pool": ([X], {}),
+    "global_lp_pool": ([X], {}),
+    "adaptive_max_pool": ([X], {"output_size": 2}),
+    "adaptive_avg_pool": ([X], {"output_size": 2}),
+    "fractional_max_pool": ([X], {"window": 2, "output_size": 2, "samples": np.full((2, 2, 2), 0.5)}),
+    "stochastic_pool_probabilities": ([X], {"window": 2}),
+    "stochastic_pool": ([X], {"window": 2, "draws": np.full((2, 2, 2, 2), 0.5, np.float32)}),
+    "pad": ([X], {"pads": 1}),
+    "conv": ([X, KERNEL, BIAS], {}),
+    "conv_transpose": ([X, KERNEL, BIAS], {}),
+}
+
+
+def call(name):
+    """Return (arrays, parameters) of a right call of an operator, a gradient's made from its operator's."""
+    if name in CALLS or not name.endswith("_grad"):
+        return CALLS[name]
+    arrays, parameters = CALLS[name.removesuffix("_grad")]
+    result = reference.OPERATORS[name.removesuffix("_grad")](*arrays, **parameters)
+    value = (result[0] if isinstance(result, tuple) else result).value
+    return [np.ones_like(value), *arrays], parameters
+
+
+def known():
+    """Operators that have a call here."""
+    return [name for name in reference.OPERATORS if name.removesuffix("_grad") in CALLS]
+
+
+def array_names(name):
+    """Names of the array arguments, in order."""
+    return list(inspect.signature(reference.OPERATORS[name]).parameters)[: len(call(name)[0])]
+
+
+def parameter_names(name):
+    """Names of all other arguments."""
+    return list(inspect.signature(reference.OPERATORS[name]).parameters)[len(call(name)[0]) :]
+
+
+class Unlike:
+    """Like nothing that an operator takes."""
+
+    def __repr__(self):
+        return "Unlike()"
+
+
+NUMBERS = [0, 1, 2, 3, 7, -1, -2, -5, 100, 2**31 - 1, -(2**31) + 1, 2**31, 2**32, 2**63, -(2**63), 10**30]
+OTHERS = [
+    *(0.0, 0.5, 1.0, 2.0, -1.5, float("nan"), float("inf"), 1j, True, False, None),
+    *("", "same", "valid", "same_upper", "same_lower", "floor", "ceil", "full", "constant", "reflect", "wrap", "2"),
+    *(b"valid", Unlike(), np.int64(2), np.uint8(2), np.float32(1), np.array(2), np.array([1, 2]), np.array([[1, 2]])),
+    *([], (), {}, set(), {1: 2}, range(2), [None, None], [(1, 2), (0, 1)], [(1,), (2,)], [[[1]]], np.zeros((0, 2))),
+    *(np.datetime64("2020"), ml_dtypes.bfloat16(1), np.bool_(True), "x" * 1000, [10**30, 1], Ellipsis, slice(2)),
+]
+DTYPES = [
+    *("float16", ml_dtypes.bfloat16, "float32", "float64", "int8", "int64", "uint8", "uint64", "bool"),
+    *("complex64", "object", "U1", "datetime64[s]", ">f4", ml_dtypes.float8_e4m3fn),
+]
+SHAPES = [(), (0,), (3,), (2, 2), (1, 1, 1), (2, 2, 4), (0, 2, 4), (2, 0, 4), (1, 1, 0), (2, 2, 4, 5), (2, 2, 0, 5)]
+SHAPES += [(2, 2, 2, 2), (1, 4, 2, 2), (2, 1, 1, 2, 2), (2, 2, 2, 2, 2), (2,), (1, 2, 4, 5), (2, 2, 3, 4), (1,) * 9]
