@@ -168,30 +168,17 @@ def _verbs(spell: Spelling, conv: Verb, pad: Verb, relu: str) -> Mapping[str, Ve
     }
 
 
+_surface: Callable[..., Surface] = partial(Surface, enter=ENTER, leave="x.numpy()")
+_complete: Callable[..., Surface] = partial(
+    _surface, composed={"softmax_pool": STACKED.softmax_pool}, dtypes=DTYPES, declares=DECLARES
+)
+
 SURFACES = (
-    Surface(
-        "torch.nn",
-        _verbs(_layer, _layer_conv, _layer_pad, "nn.ReLU()(x)"),
-        composed={"softmax_pool": STACKED.softmax_pool},
-        enter=ENTER,
-        leave="x.numpy()",
-        dtypes=DTYPES,
-        declares=DECLARES,
-    ),
-    Surface(
-        "torch.nn.functional",
-        _verbs(_functional, _functional_conv, _functional_pad, "F.relu(x)"),
-        composed={"softmax_pool": STACKED.softmax_pool},
-        enter=ENTER,
-        leave="x.numpy()",
-        dtypes=DTYPES,
-        declares=DECLARES,
-    ),
-    Surface(
+    _complete("torch.nn", _verbs(_layer, _layer_conv, _layer_pad, "nn.ReLU()(x)")),
+    _complete("torch.nn.functional", _verbs(_functional, _functional_conv, _functional_pad, "F.relu(x)")),
+    _surface(
         "torch.book",
         {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},
-        enter=ENTER,
-        leave="x.numpy()",
         compositions=False,
         level="smoke",
     ),
