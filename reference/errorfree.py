@@ -99,7 +99,9 @@ def divide(pair: Pair, divisor: Array) -> Pair:
     low = rest / divisor
     product, dropped = times(low, divisor)
     left = np.abs((rest - product) - dropped) + np.abs(lost) + pair.error
-    tiny = np.where((pair.high != 0) & (np.abs(pair.high) < 2.0**-850), 4 * UNDERFLOW, 0.0)
+    # An error of the least subnormal, divided, is not 0; and near the subnormals the remainders themselves round.
+    small = (left != 0) | ((pair.high != 0) & (np.abs(pair.high) < 2.0**-850))
+    tiny = np.where(small, 4 * UNDERFLOW, 0.0)
     return Pair(*two_sum(high, low), left / divisor * (1 + 2.0**-40) + tiny)
 
 

@@ -1,3 +1,6 @@
+import itertools
+from fractions import Fraction
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -218,3 +221,15 @@ def test_softmax_pooling_far_apart_selects_and_keeps_the_sign_of_what_is_left():
     below_zero = one(reference.softmax_pool(plane([0.0, -huge], np.float64), 2))
     assert below_zero == 0
     assert np.signbit(below_zero)
+
+
+@pytest.mark.parametrize("divisor", [2, 3, 4])
+@pytest.mark.parametrize("least", [5e-324, -5e-324, 2.0**-1022, -(2.0**-1022)])
+def test_a_tie_is_broken_by_the_least_number_beside_it(divisor, least):
+    step = 2.0**-52
+    for cells in itertools.combinations_with_replacement(
+        [-1.0, -1 - step, -1 - 2 * step, -1 + step / 2, 0.0], divisor - 1
+    ):
+        x = np.array([*cells, least]).reshape(1, 1, divisor)
+        exact = sum(map(Fraction, x.ravel().tolist()), Fraction(0)) / divisor
+        assert reference.avg_pool(x, divisor).ravel()[0] == reference.round_to(exact, x.dtype)
