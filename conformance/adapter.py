@@ -3,7 +3,8 @@
 An adapter is one module in `conformance.adapters`, named like its backend, with the same names in every file:
 
 PACKAGES   the modules whose versions stand in the results, the framework first
-SETUP      source text run once per worker: imports, array mode, 64-bit mode, one thread
+THREADS    source text run first: one thread, the device; programs mean the same without it
+SETUP      source text run once per worker: imports, array mode, 64-bit mode; programs do not work without it
 RESET      source text run after each case: default dtypes, seeds
 SURFACES   the surfaces, see Surface
 
@@ -87,6 +88,7 @@ class Backend:
     setup: str
     reset: str
     surfaces: tuple[Surface, ...]
+    threads: str = ""
 
 
 @dataclass(frozen=True)

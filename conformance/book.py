@@ -12,10 +12,10 @@ IMAGE = (4, 4)
 
 # What the tabs show on 4 x 4: window, stride, padding. The channels-last tabs write zeros instead of padding, above and
 # to the left only where the window does not reach the other side anyway.
-SHOWN: tuple[tuple[tuple[int, ...], tuple[int, ...], Pairs], ...] = (
+Shown = tuple[tuple[tuple[int, ...], tuple[int, ...], Pairs], ...]
+SHOWN: Shown = (
     ((3, 3), (2, 2), ((1, 1), (1, 1))),
     ((2, 3), (2, 3), ((0, 0), (1, 1))),
-    ((2, 3), (2, 3), ((1, 1), (1, 1))),
 )
 WRITTEN: Mapping[tuple[tuple[int, ...], tuple[int, ...] | None, Pairs], Pairs] = {
     ((3, 3), (2, 2), ((1, 1), (1, 1))): ((1, 0), (1, 0)),
@@ -24,9 +24,9 @@ WRITTEN: Mapping[tuple[tuple[int, ...], tuple[int, ...] | None, Pairs], Pairs] =
 }
 
 
-def shows_padding(step: Step) -> bool:
-    """Whether a channels-first tab shows max pooling with this padding."""
-    shown = (step.window, step.stride, step.padding) in SHOWN
+def shows_padding(step: Step, readers: Shown = ()) -> bool:
+    """Whether a channels-first tab, or one of its readers, shows max pooling with this padding."""
+    shown = (step.window, step.stride, step.padding) in (*SHOWN, *readers)
     return step.verb == "max_pool" and shown and step.shape[2:] == IMAGE and not step.dilated
 
 

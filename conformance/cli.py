@@ -51,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("conformance: interrupted", err=True)
         status = INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        status = error.exit_code
     except click.ClickException as error:
         click.echo(f"conformance: {_one_line(error)}", err=True)
         status = error.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from packaging.requirements import Requirement
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -52,6 +54,9 @@ def _wanted(texts: Sequence[str], surfaces: Sequence[str]) -> list[Wanted]:
             raise ConformanceError(
                 f"surface {surface!r}: not one of the chosen backends', which are {', '.join(sorted(known))}"
             )
+    for wanted in named if surfaces else ():
+        if not {surface.name for surface in registry.backend(wanted.name).surfaces} & set(surfaces):
+            raise ConformanceError(f"backend {wanted.name!r}: has none of the surfaces {', '.join(surfaces)}")
     has = {name: {surface.name for surface in registry.backend(name).surfaces} for name in names}
     return [wanted for wanted in chosen if not surfaces or has[wanted.name] & set(surfaces)]
 
@@ -139,15 +144,21 @@ def run(  # noqa: PLR0917 - click gives the options by name
                 job.execute(path, resume=resume, progress=step)
             written.append(path)
         except IncompleteRun as error:
-            faults.append(_with_hint(str(error), one.name))
+            faults.append(_with_hint(str(error), one))
     status = _show(written)
     if faults:
         raise IncompleteRun("\n".join(faults))
     sys.exit(status)
 
 
-def _with_hint(message: str, name: str) -> str:
-    return f"{message} (pip install 'nn-conformance[{name}]')" if "ModuleNotFoundError" in message else message
+def _with_hint(message: str, wanted: Wanted) -> str:
+    """Add how to install a framework that is missing, with the versions of the extra."""
+    if "ModuleNotFoundError" not in message:
+        return message
+    extra = f'extra == "{wanted.name}"'
+    needed = (Requirement(text) for text in importlib.metadata.requires("nn-conformance") or ())
+    texts = [f"'{need.name}{need.specifier}'" for need in needed if extra in str(need.marker)]
+    return f"{message} ({wanted.python} -m pip install {' '.join(texts)})" if texts else message
 
 
 @contextmanager

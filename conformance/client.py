@@ -83,9 +83,18 @@ class Worker:
         self._inbox: queue.SimpleQueue[tuple[dict[str, Any], list[Array]] | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._stderr = bytearray()
-        for task in (self._read, self._write, self._listen):
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        for task in (self._read, self._write):
             threading.Thread(target=task, daemon=True).start()
-        self._send({"setup": self.backend.setup, "reset": self.backend.reset, "packages": self.backend.packages})
+        self._send(
+            {
+                "threads": self.backend.threads,
+                "setup": self.backend.setup,
+                "reset": self.backend.reset,
+                "packages": self.backend.packages,
+            }
+        )
         reply = self._receive(START_LIMIT)
         if isinstance(reply, Lost):
             raise WorkerFailed(f"setup: {reply.outcome.message}")
@@ -160,6 +169,7 @@ class Worker:
         return f"the process left with exit status {status}{self._last_words()}"
 
     def _last_words(self) -> str:
+        self._listener.join(1)  # what a process said last may still be on its way
         lines = bytes(self._stderr).decode("utf-8", "replace").split("\n")
         spoken = [line.strip() for line in lines if line.strip()]
         return f"; it said: {spoken[-1][:300]}" if spoken else ""

@@ -109,12 +109,14 @@ def subsample(step: Step, *, channels_last: bool) -> str:
     return "x" + slices([f"::{stride}" for stride in step.stride or ()], channels_last=channels_last)
 
 
-def needed_imports(setup: str, text: str) -> list[str]:
-    """Return the import lines of a setup whose names the text uses."""
-    used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    lines = []
-    for node in ast.parse(setup).body:
+def needed_setup(setup: str, text: str) -> list[str]:
+    """Return the lines of a setup without which the text would not work: its modes, and the imports that both use."""
+    statements = ast.parse(setup).body
+    modes = [ast.unparse(node) for node in statements if not isinstance(node, (ast.Import, ast.ImportFrom))]
+    used = {node.id for node in ast.walk(ast.parse("\n".join([*modes, text]))) if isinstance(node, ast.Name)}
+    imports = []
+    for node in statements:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             bound = {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-            lines += [ast.unparse(node)] if bound & used else []
-    return lines
+            imports += [ast.unparse(node)] if bound & used else []
+    return [*imports, *([""] if modes else []), *modes]

@@ -90,13 +90,14 @@ def translation_text(case: Case, backend: Backend, surface: Surface) -> str:
     if isinstance(program, Unsupported):
         issue = f" ({program.issue})" if program.issue else ""
         return f"# {surface.name}: unsupported: {program.reason}{issue}\n"
-    return f"# {surface.name}: {program.how}\n{whole(backend, program)}"
+    shapes = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.inputs.items())
+    return f"# {surface.name}: {program.how}, for {shapes}\n{whole(backend, program)}"
 
 
 def whole(backend: Backend, program: Program) -> str:
-    """Return a program with the imports that it needs."""
-    imports = code.needed_imports(backend.setup, program.text)
-    return "\n".join([*imports, "", ""] if imports else []) + program.text
+    """Return a program with the imports and modes that it needs."""
+    lines = code.needed_setup(backend.setup, program.text)
+    return "\n".join([*lines, "", ""] if lines else []) + program.text
 
 
 def backend_lines(versions: Mapping[str, str]) -> Iterator[str]:

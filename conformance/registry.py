@@ -26,7 +26,7 @@ def backend(name: str) -> Backend:
     if name not in names():
         raise ConformanceError(f"backend {name!r}: unknown, known are {', '.join(names())}")
     module = importlib.import_module(f"{adapters.__name__}.{name}")
-    return Backend(name, module.PACKAGES, module.SETUP, module.RESET, module.SURFACES)
+    return Backend(name, module.PACKAGES, module.SETUP, module.RESET, module.SURFACES, module.THREADS)
 
 
 def installed(name: str) -> bool:

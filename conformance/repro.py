@@ -29,7 +29,7 @@ def script(case: Case, wanted: Expected, backend: Backend, program: Program) -> 
 
 
 def _setup(backend: Backend) -> str:
-    setup = backend.setup.strip()
+    setup = f"{backend.threads}\n{backend.setup}".strip()
     return setup if "import numpy as np" in setup else f"import numpy as np\n{setup}"
 
 

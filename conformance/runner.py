@@ -172,7 +172,7 @@ class Run:
                 "platform": platform.platform(),
                 "suite": {"nn-conformance": __version__, "numpy": np.__version__},
                 "packages": self.worker.environment["packages"],
-                "setup": {surface.name: self.backend.setup for surface in self.surfaces},
+                "setup": {surface.name: self.backend.threads + self.backend.setup for surface in self.surfaces},
                 "threads": 1,
             },
             "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),

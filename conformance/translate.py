@@ -121,6 +121,8 @@ def _rewritten(step: Step, surface: Surface) -> Lowered | Unsupported | None:
 
 
 def _generic(surface: Surface) -> Mapping[str, Verb]:
+    if not surface.compositions:
+        return {}
     return {
         "negate": lambda _step: "-x",
         "scale": lambda _step: "x * scale",

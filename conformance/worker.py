@@ -7,7 +7,8 @@ else runs, standard output is pointed at standard error, so whatever a framework
 A frame is the length of its header and of its body (8 bytes each, big-endian), the header in JSON, and the raw bytes
 of its arrays, which the header lists as [{"dtype", "shape"}]; bfloat16 travels as 16-bit words.
 
-setup    {"setup", "reset", "packages"}    -> {"ready": true, "python", "packages"} or {"ready": false, "message"}
+setup    {"threads", "setup", "reset", "packages"}
+                                           -> {"ready": true, "python", "packages"} or {"ready": false, "message"}
 run      {"program", "text"?, "arrays"}    -> {"outcome", "message", "seconds", "arrays"}
 """
 
@@ -43,7 +44,7 @@ LONGEST_MESSAGE = 2000
 DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
-FAULTS_OF_THE_PROGRAM = (NameError, SyntaxError, ImportError)
+FAULTS_OF_THE_PROGRAM = (NameError, SyntaxError, ImportError, AttributeError)
 FAULTS_OF_THE_MACHINE = (MemoryError, RecursionError)
 
 
@@ -104,7 +105,7 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
 def set_up(request: Header, names: Names) -> Header:
     """Run the setup text in `names`, and say what is there."""
     try:
-        for part in ("setup", "reset"):
+        for part in ("threads", "setup", "reset"):
             exec(compile(request[part], f"<{part}>", "exec"), names)  # noqa: S102 - this is what a worker is for
     except BaseException as error:  # whatever an import does must be told
         traceback.print_exc()

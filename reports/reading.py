@@ -90,6 +90,8 @@ def _refuse_other_catalogue(first: tuple[Path, Backend], second: tuple[Path, Bac
     ours, theirs = first[1].header.catalogue, second[1].header.catalogue
     if ours != theirs:
         _refuse(second[0], 1, f"made from the catalogue {theirs}, but {first[0]} from {ours}")
+    if first[1].header.ledger != second[1].header.ledger:
+        _refuse(second[0], 1, f"judged by another ledger than {first[0]}")
 
 
 def _refuse_shared_surfaces(runs: list[tuple[Path, Backend]]) -> None:

@@ -47,6 +47,7 @@ class Header:
 
     backend: str
     catalogue: str
+    ledger: str | None
     cases: int
     level: str
     selection: Mapping[str, tuple[str, ...]]
@@ -61,6 +62,7 @@ class Header:
         return cls(
             backend=fields.get("backend", str),
             catalogue=catalogue.get("digest", str),
+            ledger=fields.optional("ledger", str),
             cases=catalogue.get("cases", int),
             level=fields.choice("level", LEVELS),
             selection={key: selection.texts(key) for key in sorted(selection.values)},

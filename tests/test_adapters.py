@@ -59,6 +59,7 @@ def test_adapter_has_the_documented_names(name):
     assert module.SURFACES
     ast.parse(module.SETUP)
     ast.parse(module.RESET)
+    ast.parse(module.THREADS)
 
 
 @every_backend

@@ -116,7 +116,7 @@ def test_framework_that_is_not_installed_is_told_with_what_to_install(conformanc
     status, _, error = conformance("run", "--backend", "torch")
     assert (status, len(error)) == (3, 1)
     assert "No module named 'torch'" in error[0]
-    assert "pip install 'nn-conformance[torch]'" in error[0]
+    assert f"({sys.executable} -m pip install 'torch==" in error[0]
 
 
 @pytest.mark.parametrize("command", [["run", "--cases"], ["list", "--cases"], ["check"], ["show", "a", "--cases"]])

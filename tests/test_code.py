@@ -55,7 +55,12 @@ def test_default_is_not_written(default, value, text):
 
 
 def test_imports_that_a_text_needs_are_those_whose_names_it_uses():
-    setup = "import numpy as np\nimport os.path\nfrom a import b as c, d\nx = 1\n"
-    assert code.needed_imports(setup, "np.zeros(os.sep)") == ["import numpy as np", "import os.path"]
-    assert code.needed_imports(setup, "c(1)") == ["from a import b as c, d"]
-    assert code.needed_imports(setup, "'np'") == []
+    setup = "import numpy as np\nimport os.path\nfrom a import b as c, d\n"
+    assert code.needed_setup(setup, "np.zeros(os.sep)") == ["import numpy as np", "import os.path"]
+    assert code.needed_setup(setup, "c(1)") == ["from a import b as c, d"]
+    assert code.needed_setup(setup, "'np'") == []
+
+
+def test_modes_of_a_setup_are_kept_with_the_imports_they_use():
+    setup = "import jack\nimport numpy as np\n\njack.use(64)\n"
+    assert code.needed_setup(setup, "run(1)") == ["import jack", "", "jack.use(64)"]

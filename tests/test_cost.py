@@ -76,8 +76,13 @@ def test_case_without_meaning_costs_nothing(tmp_path, text):
     assert cost(one(tmp_path, f"id: a, x: {{values: arange, shape: [1, 1, 4]}}, window: 2, {text}")) is None
 
 
-def test_question_has_no_cost(catalogue):
-    assert cost(catalogue.by_id["max_pool/padding-equal-to-window"]) is None
+def test_question_that_leaves_a_parameter_out_has_no_cost(catalogue):
+    assert cost(catalogue.by_id["max_pool/stride-when-none-is-given"]) is None
+
+
+def test_padding_equal_to_the_window_costs_most_where_there_is_nothing(catalogue):
+    price = cost(catalogue.by_id["max_pool/padding-equal-to-window"])
+    assert (price.windows, price.operations) == (16, {"comparisons": (16 * 3, 4 * 3)})
 
 
 def test_cost_of_a_composition_is_that_of_the_plain_operator(catalogue):

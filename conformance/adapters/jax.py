@@ -16,11 +16,13 @@ from conformance.steps import Pairs, Step
 from conformance.values import DTYPES as ALL_DTYPES
 
 PACKAGES = ("jax", "jaxlib", "flax", "numpy")
-SETUP = """\
+THREADS = """\
 import os
 
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-
+os.environ["JAX_PLATFORMS"] = "cpu"
+"""
+SETUP = """\
 import jax
 import numpy as np
 from flax import linen as nn
@@ -28,7 +30,6 @@ from jax import lax
 from jax import numpy as jnp
 
 jax.config.update("jax_enable_x64", True)
-jax.config.update("jax_platforms", "cpu")
 """
 RESET = """\
 jax.config.update("jax_enable_x64", True)

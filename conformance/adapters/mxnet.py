@@ -16,11 +16,12 @@ from conformance.stacking import Stacking
 from conformance.steps import Step
 
 PACKAGES = ("mxnet", "numpy")
-SETUP = """\
+THREADS = """\
 import os
 
 os.environ["OMP_NUM_THREADS"] = "1"
-
+"""
+SETUP = """\
 import numpy as np
 from mxnet import np as mnp
 from mxnet import npx

@@ -13,6 +13,7 @@ from conformance.steps import Step
 from conformance.values import DTYPES as ALL_DTYPES
 
 PACKAGES = ("numpy",)
+THREADS = ""
 SETUP = "import numpy as np\n"
 RESET = ""
 FLOATING = frozenset({"float16", "float32", "float64"})

@@ -17,12 +17,15 @@ from conformance.steps import Step
 from reference import Windows
 
 PACKAGES = ("tensorflow", "keras", "numpy")
-SETUP = """\
-import numpy as np
+THREADS = """\
 import tensorflow as tf
 
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
+"""
+SETUP = """\
+import numpy as np
+import tensorflow as tf
 """
 RESET = """\
 tf.keras.backend.set_floatx("float32")

@@ -16,14 +16,16 @@ from conformance.stacking import Stacking
 from conformance.steps import Step
 
 PACKAGES = ("torch", "numpy")
+THREADS = """\
+import torch
+
+torch.set_num_threads(1)
+"""
 SETUP = """\
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
-
-torch.set_num_threads(1)
-torch.set_grad_enabled(False)
 """
 RESET = """\
 torch.set_default_dtype(torch.float32)
@@ -103,7 +105,8 @@ def _layer_conv(step: Step) -> Code:
     channels = (str(step.shape[1]), str(step.kernel[0]), per_axis(step.window))
     extra = {"bias": None if step.bias else "False", "dtype": "x.dtype"}
     lines = [f"conv = {call(f'nn.Conv{step.rank}d', *channels, **_conv_keywords(step), **extra)}"]
-    lines += ["conv.weight = nn.Parameter(kernel)"] + ["conv.bias = nn.Parameter(bias)"] * step.bias
+    lines += ["conv.weight = nn.Parameter(kernel, requires_grad=False)"]
+    lines += ["conv.bias = nn.Parameter(bias, requires_grad=False)"] * step.bias
     return (*lines, "x = conv(x)")
 
 
@@ -124,7 +127,7 @@ def _layer_pad(step: Step) -> Code:
 
 def _book_pool(reduce: str, step: Step) -> Code:
     """Return the book's own loop over the positions of a plane, or the padded layer that its tab shows."""
-    if book.shows_padding(step):
+    if book.shows_padding(step, READERS):
         return _max_pool(_layer, step)
     refusal = book.beyond_the_loops(step)
     if refusal:
@@ -140,6 +143,8 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
+# One reader of the PyTorch tab pads both axes.
+READERS = (((2, 3), (2, 3), ((1, 1), (1, 1))),)
 STACKED = Stacking(_functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
 INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "float32", "float64"})
 DTYPES = {"max_pool": INTEGERS, "pad": INTEGERS}
