@@ -68,7 +68,7 @@ def pad(x: npt.ArrayLike, pads: Padding, *, mode: str = "constant", value: float
 
 def _surrounded(x: Array, around: Pads, value: Array) -> Array:
     output = [size + before + after for size, (before, after) in zip(x.shape[2:], around, strict=True)]
-    affordable("padded input", output)
+    affordable(f"pads {around}: output", output)
     padded = np.full((*x.shape[:2], *output), value)
     inner = tuple(slice(before, before + size) for size, (before, _) in zip(x.shape[2:], around, strict=True))
     padded[whole(inner)] = x

@@ -81,7 +81,7 @@ def windows_transposed(  # noqa: PLR0917  (the order of conv_transpose)
         if any(further):
             raise ValueError(f"output_padding {output_padding!r} has no place beside padding {padding!r}")
         whole = [n * s for n, s in zip(spatial, stride, strict=True)]
-        affordable("output", whole)
+        affordable(f"stride {stride}: output", whole)
         return Windows.of(whole, window, stride, padding, dilation)
     pads = explicit(padding, rank)
     whole = [(n - 1) * s + d * (w - 1) + 1 for n, s, d, w in zip(spatial, stride, dilation, window, strict=True)]
@@ -89,7 +89,7 @@ def windows_transposed(  # noqa: PLR0917  (the order of conv_transpose)
         if extent + more < sum(ends):
             raise ValueError(f"padding {ends} takes more than the output {extent + more} on axis {axis}")
     size = tuple(extent + more - sum(ends) for extent, ends, more in zip(whole, pads, further, strict=True))
-    affordable("output", size)
+    affordable(f"stride {stride}, dilation {dilation}: output", size)
     walked = tuple((before, after - more) for (before, after), more in zip(pads, further, strict=True))
     return Windows(size, window, stride, walked, dilation, "floor")
 

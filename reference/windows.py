@@ -139,7 +139,7 @@ class Windows(Walk):
             dilated = "" if extent == window else f" (dilated to {extent})"
             if extent > padded:
                 raise ValueError(f"window {window}{dilated} exceeds the padded input {padded} on axis {axis}")
-        affordable("output", self.output)
+        affordable(f"padding {self.pads}: output", self.output)
 
     @cached_property
     def padded(self) -> tuple[int, ...]:

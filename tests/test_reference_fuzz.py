@@ -28,7 +28,7 @@ TOGETHER = [
     r"index -?\d+ must be at least -1 and less than the \d+ cells of a plane \(.*\)",
     r"kernel takes \d+ channels: x has \d+",
     r"\d+ windows of \d+ exceed the input \d+ on axis \d: .*",
-    r"(output|output_size|padded input) \(.*\) makes \d+ elements a plane: at most \d+",
+    r"(.*: )?(output|output_size) \(.*\) makes \d+ elements a plane: at most \d+",
     r"(draws|samples) have shape \(.*\): expected \(.*\), one per .*",
     r"(draws|samples) has dtype .*: accepted are .*",
 ]
