@@ -7,6 +7,7 @@ products of factors 1 + δ and for inner products, chapter 4 for sums.
 import numpy as np
 
 from .arguments import Array
+from .errorfree import all_finite
 from .rounding import Format
 
 # The division, a rounded reciprocal, or a scaling before the sum.
@@ -74,13 +75,23 @@ def error_bound(
 
     exact, magnitude: float64; terms: int64. Returns float64. Raises NoBound where (n + 3)u >= 1/2.
     """
-    roundings = terms.astype(np.float64) + FURTHER_ROUNDINGS
+    # Where all windows of an axis are alike, what depends on them alone is computed once.
+    roundings = _once(terms).astype(np.float64) + FURTHER_ROUNDINGS
     u = accumulate.unit_roundoff
     if (roundings * u >= 1 / 2).any():
         raise NoBound(f"no bound for {int(terms.max())} terms in a type of {accumulate.precision} binary digits")
     limits = [form.smallest_normal if flush else form.smallest_subnormal for form in (accumulate, result)]
-    computed = roundings * u / (1 - roundings * u) * magnitude + extra * u + roundings * max(limits)
-    finite = np.isfinite(exact)
-    final = result.unit_roundoff * (np.abs(np.where(finite, exact, 0.0)) + computed)
-    bound: Array = (computed + final) * SLACK
-    return np.where(finite, bound, 0.0)
+    bound: Array = magnitude * (roundings * u / (1 - roundings * u))
+    bound += _once(np.asarray(extra)) * u + roundings * max(limits)
+    size = np.abs(exact)
+    size += bound
+    size *= result.unit_roundoff
+    bound += size
+    bound *= SLACK
+    # Not finite is only what comes from a result that is not.
+    return bound if all_finite(size) else np.where(np.isfinite(exact), bound, 0.0)
+
+
+def _once(x: Array) -> Array:
+    """Return what was broadcast as it was before."""
+    return x[tuple(slice(None) if stride else slice(1) for stride in x.strides)]

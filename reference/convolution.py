@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from .arguments import FLOATS, INTEGERS, Array, Padding, PerAxis, image, integer, of_dtype
+from .arguments import FLOATS, INTEGERS, Array, DType, Padding, PerAxis, image, integer, of_dtype
 from .blocks import Block, blocks
 from .bound import SLACK
 from .certainty import certain
@@ -23,10 +23,11 @@ from .errorfree import (
     UNDERFLOW,
     Pair,
     all_finite,
-    cut_rest,
+    cut,
+    exact_sum,
     join,
-    limit,
     magnitude_exponent,
+    nothing,
     widened,
 )
 from .exact import Exact, Unrounded, rounded_in_blocks, selected, uncertain
@@ -38,6 +39,9 @@ ACCEPTED = (*FLOATS, *INTEGERS)
 
 # Slices per factor. Beyond these an element is certain or recomputed, so the number bears on speed alone.
 MAX_SLICES = 6
+
+# Up to so many doubtful elements of a block are computed again one by one, before all are added in slices.
+FEW = 100
 
 # What one cell of a column and of the output weighs in the size of a block: columns less than their 8 bytes, for
 # products of matrices want long rows.
@@ -131,13 +135,13 @@ class _Sums:
     """What a convolution of floats needs beside x; float64.
 
     kernel: (groups, out / groups, c / groups, *window); bias: (out, 1, …), 0 where there is none; terms: the largest
-    number of terms; narrow: whether x's dtype is narrower than float64.
+    number of terms; dtype: that of x.
     """
 
     kernel: Array
     bias: Array
     terms: int
-    narrow: bool
+    dtype: DType
 
     @property
     def groups(self) -> int:
@@ -151,7 +155,7 @@ class _Sums:
     @cached_property
     def cleared(self) -> _Sums:
         """The same with 0 for whatever is not finite."""
-        return replace(self, kernel=_cleared(self.kernel), bias=_cleared(self.bias))
+        return self if self.finite else replace(self, kernel=_cleared(self.kernel), bias=_cleared(self.bias))
 
     @property
     def width(self) -> int:
@@ -159,9 +163,9 @@ class _Sums:
         return (DIGITS - self.terms.bit_length()) // 2
 
     @cached_property
-    def slices(self) -> tuple[list[Array], Array]:
-        """Slices of the kernel, and what they leave: one and the rest of a narrow dtype, else all."""
-        return cut_rest(self.kernel, self.width, 1 if self.narrow else MAX_SLICES)
+    def slices(self) -> tuple[list[Array], float]:
+        """Slices of the kernel, and a bound on what they leave."""
+        return cut(self.kernel, self.width, MAX_SLICES)
 
     def multiplied(self, kernel: Array, columns: Array, windows: Windows) -> Array:
         """Multiply (groups, out / groups, …) with columns, to (n, out, *output)."""
@@ -181,7 +185,8 @@ class _Sums:
                 kernel_signs = signs(self.kernel).reshape(-1, *self.kernel.shape[2:])
                 special = correlate(signs(wide), kernel_signs, windows, self.groups) + signs(self.bias)
                 wide = _cleared(wide)
-            return self.cleared._finite(wide, windows, terms, special)
+            finite = self.cleared
+            return finite._at_once(wide, windows, terms, special) or finite._in_slices(wide, windows, terms, special)
 
     def _uncertain(self, wide: Array, windows: Windows) -> Unrounded:
         if not (self.finite and all_finite(wide)):
@@ -191,64 +196,82 @@ class _Sums:
         total += self.bias
         return uncertain(total)
 
-    def _finite(self, wide: Array, windows: Windows, terms: Array, special: Array | None) -> Unrounded:
-        def magnitude() -> Array:
-            with np.errstate(over="ignore"):
-                sizes = self.multiplied(np.abs(self.kernel), columns(np.abs(wide), windows, self.groups), windows)
-                bound: Array = (sizes + np.abs(self.bias)) * (SLACK + terms * 2.0**-52)
-            return bound
+    def _at_once(self, wide: Array, windows: Windows, terms: Array, special: Array | None) -> Unrounded | None:
+        """Add in float64, where that is enough for most elements: products of two float32 are exact there."""
+        if self.dtype != np.float32:
+            return None
+        cells = columns(wide, windows, self.groups)
+        total, sizes = self.multiplied(self.kernel, cells, windows), self._sizes(cells, windows, terms)
+        total += self.bias
+        # An addition is off by 2**-53 of the sum, and no term passes through more of them than there are terms.
+        pair = Pair(total, nothing(total.shape), sizes * (self.terms * 2.0**-53))
 
-        pair = self._pair(wide, windows)
-        return Unrounded(pair, lambda position: self._exactly(wide, windows, position), special, magnitude)
+        def closer(where: Array) -> Pair:
+            if np.count_nonzero(where) > FEW:
+                return self._pair(wide, windows).at(where)
+            return pair.at(where)
+
+        return Unrounded(pair, self._exactly(wide, windows), special, lambda: sizes, closer=closer)
+
+    def _in_slices(self, wide: Array, windows: Windows, terms: Array, special: Array | None) -> Unrounded:
+        def magnitude() -> Array:
+            return self._sizes(columns(wide, windows, self.groups), windows, terms)
+
+        return Unrounded(self._pair(wide, windows), self._exactly(wide, windows), special, magnitude)
+
+    def _sizes(self, cells: Array, windows: Windows, terms: Array) -> Array:
+        """Return S of windows laid side by side."""
+        with np.errstate(over="ignore"):
+            sizes = self.multiplied(np.abs(self.kernel), np.abs(cells), windows)
+            sizes += np.abs(self.bias)
+            sizes *= SLACK + terms * 2.0**-52
+        return sizes
 
     def _pair(self, x: Array, windows: Windows) -> Pair:
-        """Add exactly: cut both factors into slices short enough that any order of any multiplication is exact.
-
-        In a narrow dtype one slice each, the rest with rounding: it is 2**-width of the whole, and so is its error.
-        """
+        """Add exactly: cut both factors into slices short enough that any order of any multiplication is exact."""
         shape = (x.shape[0], self.bias.shape[0], *windows.output)
         exponent, kernel_exponent, biases = (magnitude_exponent(part) or 0 for part in (x, self.kernel, self.bias))
         if max(exponent, kernel_exponent, exponent + kernel_exponent, biases) > GREATEST_EXPONENT:
             return join([], shape, np.inf)
-        slices, rest = cut_rest(x, self.width, 1 if self.narrow else MAX_SLICES)
-        kernel_slices, kernel_rest = self.slices
-        left, kernel_left = limit(rest), limit(kernel_rest)
-        lost = self.terms * (left * 2.0**kernel_exponent + kernel_left * 2.0**exponent)
-        cut_columns = [columns(part, windows, self.groups) for part in slices]
-        parts = [self.multiplied(b, a, windows) for a in cut_columns for b in kernel_slices]
-        if self.narrow and lost:
-            # The products with the rests; every one of their terms is rounded less than `terms` times.
-            if left:
-                parts.append(self.multiplied(self.kernel, columns(rest, windows, self.groups), windows))
-            if kernel_left and cut_columns:
-                parts.append(self.multiplied(kernel_rest, cut_columns[0], windows))
-            lost *= self.terms * 2.0**-52
-        elif least_exponent(x) + least_exponent(self.kernel) < LEAST_EXPONENT:
-            lost += self.terms * len(parts) * UNDERFLOW
-        return join([*parts, np.broadcast_to(self.bias, shape)] if self.bias.any() else parts, shape, lost)
+        slices, left = cut(x, self.width, MAX_SLICES)
+        kernel_slices, kernel_left = self.slices
+        cells = [columns(part, windows, self.groups) for part in slices]
+        parts = [self.multiplied(b, a, windows) for a in cells for b in kernel_slices]
+        lost = left * 2.0**kernel_exponent + kernel_left * 2.0**exponent
+        if least_exponent(x) + least_exponent(self.kernel) < LEAST_EXPONENT:
+            lost += len(parts) * UNDERFLOW
+        bias = [np.broadcast_to(self.bias, shape)] if self.bias.any() else []
+        return join([*parts, *bias], shape, self.terms * lost)
 
-    def _exactly(self, x: Array, windows: Windows, position: Position) -> Fraction:
-        """Return the sum of one window in rational arithmetic."""
-        n, out, *spatial = position
-        cells, inputs = windows.inside(spatial)
-        group, number = divmod(out, self.kernel.shape[1])
-        channels = self.kernel.shape[2]
-        planes, weights = x[n, group * channels : (group + 1) * channels], self.kernel[group, number]
-        pairs = zip(planes[whole(inputs)].ravel().tolist(), weights[whole(cells)].ravel().tolist(), strict=True)
-        bias = Fraction(self.bias[out].item())
-        return sum((Fraction(a) * Fraction(b) for a, b in pairs), bias)
+    def _exactly(self, x: Array, windows: Windows) -> Callable[[Position], Fraction]:
+        """Return a function that adds up one window in rational arithmetic."""
+
+        def exactly(position: Position) -> Fraction:
+            n, out, *spatial = position
+            cells, inputs = windows.inside(spatial)
+            group, number = divmod(out, self.kernel.shape[1])
+            channels = self.kernel.shape[2]
+            planes, weights = x[n, group * channels : (group + 1) * channels], self.kernel[group, number]
+            values, weights, bias = planes[whole(inputs)], weights[whole(cells)], self.bias[out].item()
+            if self.dtype != np.float64:
+                return exact_sum([*(values * weights).ravel().tolist(), bias])
+            pairs = zip(values.ravel().tolist(), weights.ravel().tolist(), strict=True)
+            return sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction(bias))
+
+        return exactly
 
 
 def _convolve(operands: Sequence[Array], windows: Windows, groups: int, terms: Array) -> Exact:
     """Convolve floats: x, kernel and perhaps a bias."""
     x, kernel, *biases = operands
     n, out = x.shape[0], kernel.shape[0]
-    bias = widened(biases[0]) if biases else np.zeros(out)
+    # + 0 turns −0 into +0: a zero sum is +0.
+    bias = widened(biases[0]) + 0.0 if biases else np.zeros(out)
     sums = _Sums(
         widened(kernel).reshape(groups, out // groups, *kernel.shape[1:]),
         bias.reshape(out, *(1,) * len(windows.size)),
         int(terms.max(initial=1)),
-        x.dtype != np.float64,
+        x.dtype,
     )
     # A cell costs its column, and what becomes of it.
     cost = COLUMN_BYTES * x.shape[1] * math.prod(windows.window) + OUTPUT_BYTES * (out + 1)

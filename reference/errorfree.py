@@ -8,8 +8,9 @@ multiplication and its applications", Numerical Algorithms 59 (2012), for the cu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -36,6 +37,10 @@ class Pair:
     def cleared(self, where: Array) -> Pair:
         """Return the pair with a certain 0 in some places."""
         return Pair(*(np.where(where, 0.0, part) for part in (self.high, self.low, self.error)))
+
+    def at(self, where: Array) -> Pair:
+        """Return the elements for which a mask holds."""
+        return Pair(self.high[where], self.low[where], self.error[where])
 
 
 def widened(x: Array) -> Array:
@@ -73,19 +78,31 @@ def _halves(a: Array) -> tuple[Array, Array]:
     return high, a - high
 
 
+def nothing(shape: tuple[int, ...]) -> Array:
+    """Return zeros that take no memory, and that is_nothing() knows without a look."""
+    return np.broadcast_to(0.0, shape)
+
+
+def is_nothing(x: Array) -> bool:
+    """Tell whether an array comes from nothing()."""
+    return x.size > 0 and not any(x.strides) and not x.flat[0]
+
+
 def join(parts: Iterable[Array], shape: tuple[int, ...], lost: float = 0.0) -> Pair:
     """Add float64 arrays of one shape; `lost` bounds what they themselves lack."""
-    high = low = np.zeros(shape)
-    error, empty = np.full(shape, lost), True
-    for count, part in enumerate(parts):
-        # The first part is added too: it turns −0 into +0.
-        high, rest = two_sum(high, part) if count else (high + part, low)
-        if empty:
-            low, empty = rest, not rest.any()
+    # The first part is added too: it turns −0 into +0.
+    high, low, error = nothing(shape), nothing(shape), np.broadcast_to(lost, shape)
+    for part in parts:
+        if is_nothing(high):
+            high = part + 0.0
+            continue
+        high, rest = two_sum(high, part)
+        if is_nothing(low):
+            low = rest if rest.any() else low
         elif rest.any():
             low, dropped = two_sum(low, rest)
             error = error + np.abs(dropped) * (1 + 2.0**-40)
-    return Pair(high, low, error) if empty else Pair(*two_sum(high, low), error)
+    return Pair(high, low, error) if is_nothing(low) else Pair(*two_sum(high, low), error)
 
 
 def divide(pair: Pair, divisor: Array) -> Pair:
@@ -103,6 +120,27 @@ def divide(pair: Pair, divisor: Array) -> Pair:
     small = (left != 0) | ((pair.high != 0) & (np.abs(pair.high) < 2.0**-850))
     tiny = np.where(small, 4 * UNDERFLOW, 0.0)
     return Pair(*two_sum(high, low), left / divisor * (1 + 2.0**-40) + tiny)
+
+
+def divide_once(sums: Array, divisor: Array) -> Pair:
+    """Divide exact sums by positive whole numbers, but for one rounding, which powers of two have not.
+
+    Only for sums of numbers narrower than float64, whose quotients do not underflow.
+    """
+    high = sums / divisor
+    rounds = np.frexp(divisor)[0] != 1 / 2
+    return Pair(high, nothing(high.shape), np.abs(high) * (rounds * 2.0**-53) if rounds.any() else nothing(high.shape))
+
+
+def exact_sum(numbers: Sequence[float]) -> Fraction:
+    """Add floats exactly: round their sum, take that away and add up what is left, until nothing is."""
+    parts: list[float] = []
+    try:
+        while part := math.fsum([*numbers, *parts]):
+            parts.append(-part)
+    except OverflowError:
+        return sum(map(Fraction, numbers), Fraction(0))
+    return -sum(map(Fraction, parts), Fraction(0))
 
 
 def all_finite(x: Array) -> bool:

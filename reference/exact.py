@@ -28,8 +28,8 @@ class Exact:
 
     value: the exact result rounded once, to nearest even, to the result's dtype. Its bits are certain; NaN is the
         canonical one, and an exact zero of a sum is +0.
-    high, low: float64, the exact result as high + low, to far below the bound; None if `exact`. Where the exact
-        result is beyond float64, high is infinite.
+    high, low: float64, the exact result as high + low, off by less than a millionth of the bound in the dtype that
+        bound() takes of itself; None if `exact`. Where the exact result is beyond float64, high is infinite.
     terms: int64, n, the terms really added, bias included.
     magnitude: float64, S, the sum of their absolute values, after the division, rounded up.
     extra: float64, further error in units of the unit roundoff, from exp and the like.
@@ -94,7 +94,8 @@ class Unrounded:
 
     pair: the result, but for an error. exactly(position) returns a rational that rounds like the exact result there.
     special: float64, the result wherever it is not finite, and a finite number wherever it is; None if all are
-    finite. magnitude() returns S, see Exact, or errors(high) both S and the extra error.
+    finite. magnitude() returns S, see Exact, or errors(high) both S and the extra error. closer(where)
+    returns the elements of the pair for which a mask holds, with a smaller error; where that takes longer.
     """
 
     pair: Pair
@@ -102,13 +103,14 @@ class Unrounded:
     special: Array | None
     magnitude: Callable[[], Array] | None = None
     errors: Callable[[Array], tuple[Array, Array]] | None = None
+    closer: Callable[[Array], Pair] | None = None
 
     def settled(self, dtype: DType) -> tuple[Array, Array, Array]:
         """Return (value, high, low), every element of value certain."""
         if self.special is None:
-            return settle(self.pair, dtype, self.exactly)
+            return settle(self.pair, dtype, self.exactly, self.closer)
         known = ~np.isfinite(self.special)
-        value, high, low = settle(self.pair.cleared(known), dtype, self.exactly)
+        value, high, low = settle(self.pair.cleared(known), dtype, self.exactly, self.closer)
         value = np.where(known, np.where(known, self.special, 0.0).astype(dtype), value)
         canonicalise(value)
         return value, np.where(known, self.special, high), low

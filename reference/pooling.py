@@ -9,7 +9,20 @@ from .arguments import BOOL, FLOATS, INTEGERS, Array, Padding, PerAxis, image, i
 from .blocks import Block, blocks
 from .bound import SLACK
 from .certainty import certain
-from .errorfree import DIGITS, GREATEST_EXPONENT, Pair, all_finite, cut, divide, join, magnitude_exponent, widened
+from .errorfree import (
+    DIGITS,
+    GREATEST_EXPONENT,
+    Pair,
+    all_finite,
+    cut,
+    divide,
+    divide_once,
+    exact_sum,
+    is_nothing,
+    join,
+    magnitude_exponent,
+    widened,
+)
 from .exact import Exact, Unrounded, rounded_in_blocks, selected, uncertain
 from .folding import fold
 from .ordering import Order
@@ -143,21 +156,28 @@ def _average(x: Array, windows: Walk, divisors: Array, terms: Array) -> Unrounde
     special = _special(wide, windows, divisors)
     if special is not None:
         wide = np.where(np.isfinite(wide), wide, 0.0)
-    with np.errstate(all="ignore"):
-        pair = divide(window_sums(wide, windows, int(terms.max(initial=1))), numbers)
+
+    def magnitude() -> Array:
+        with np.errstate(over="ignore"):
+            sizes: Array = fold(np.abs(wide), windows, np.add, 0.0)
+            sizes /= numbers
+            sizes *= SLACK + terms * 2.0**-52
+        return sizes
+
+    def closer(where: Array) -> Pair:
+        return divide(sums.at(where), np.broadcast_to(numbers, where.shape)[where])
 
     def exactly(position: Position) -> Fraction:
         n, c, *spatial = position
         plane = wide[n, c]
         cells = plane[windows.inside(spatial)[1]].ravel().tolist()
-        return sum(map(Fraction, cells), Fraction(0)) / int(numbers[tuple(spatial)])
+        return exact_sum(cells) / int(numbers[tuple(spatial)])
 
-    def magnitude() -> Array:
-        with np.errstate(over="ignore"):
-            sizes: Array = fold(np.abs(wide), windows, np.add, 0.0) / numbers * (SLACK + terms * 2.0**-52)
-        return sizes
-
-    return Unrounded(pair, exactly, special, magnitude)
+    with np.errstate(all="ignore"):
+        sums = window_sums(wide, windows, int(terms.max(initial=1)))
+        if x.dtype == np.float32 and is_nothing(sums.low) and is_nothing(sums.error):
+            return Unrounded(divide_once(sums.high, numbers), exactly, special, magnitude, closer=closer)
+        return Unrounded(divide(sums, numbers), exactly, special, magnitude)
 
 
 def _uncertain_average(wide: Array, windows: Walk, divisors: Array) -> Unrounded:

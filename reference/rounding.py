@@ -10,13 +10,10 @@ import ml_dtypes
 import numpy as np
 
 from .arguments import FLOATS, Array, DType
-from .errorfree import Pair, two_sum
+from .errorfree import Pair, all_finite, is_nothing, two_sum
 
 Position = tuple[int, ...]
 
-# What settling at a glance allows for error, relative to the result: so much that sums are well within, so little
-# that one in some ten thousand results only is as close to half-way between two numbers.
-MARGIN = 2.0**-38
 
 
 @dataclass(frozen=True)
@@ -126,18 +123,23 @@ def _to_odd(rounded: Array, rest: Array) -> Array:
     return odd
 
 
-def settle(pair: Pair, dtype: DType, exactly: Callable[[Position], Fraction]) -> tuple[Array, Array, Array]:
+def settle(
+    pair: Pair,
+    dtype: DType,
+    exactly: Callable[[Position], Fraction],
+    closer: Callable[[Array], Pair] | None = None,
+) -> tuple[Array, Array, Array]:
     """Round a pair with an error to a floating dtype so that every element is certain.
 
     An element whose two ends high + low ± error round apart, or that left the range of float64 on the way, is
-    computed again by exactly(position), which returns a rational that rounds like the exact result. Returns
-    (value, high, low).
+    computed again by exactly(position), which returns a rational that rounds like the exact result. Before that
+    closer(where) may return the elements for which a mask holds with a smaller error. Returns (value, high, low).
     """
     with np.errstate(all="ignore"):
         value, near = _settled_at_once(pair, dtype)
         if near is None:
             return value, pair.high, pair.low
-        some = Pair(*(part[near] for part in (pair.high, pair.low, pair.error)))
+        some = pair.at(near) if closer is None else closer(near)
         value[near] = round_pair(some.high, some.low, dtype)
         doubtful = _doubtful(some, dtype)
     if not doubtful.any():
@@ -158,13 +160,19 @@ def _settled_at_once(pair: Pair, dtype: DType) -> tuple[Array, Array | None]:
     """
     if dtype != np.float32:
         return np.empty(pair.high.shape, dtype), np.ones(pair.high.shape, bool)
-    margin = np.abs(pair.high)
-    margin *= MARGIN
-    value, other = (pair.high - margin).astype(dtype), (pair.high + margin).astype(dtype)
-    margin /= 2
-    certain = value.view(np.int32) == other.view(np.int32)
-    certain &= np.abs(pair.low) + pair.error <= margin
-    return value, None if certain.all() else ~certain
+    if is_nothing(pair.error) and is_nothing(pair.low) and all_finite(pair.high):
+        return pair.high.astype(dtype), None
+    # Twice what rounding an end can take, and slack for the roundings here.
+    spread = np.abs(pair.high)
+    spread *= 2.0**-52
+    for part in (pair.error, pair.low):
+        if not is_nothing(part):
+            spread += np.abs(part)
+    spread *= 1 + 2.0**-40
+    value, other = (pair.high - spread).astype(dtype), np.add(pair.high, spread, out=spread).astype(dtype)
+    apart = value.view(np.int32) != other.view(np.int32)
+    apart |= ~np.isfinite(value)
+    return value, apart if apart.any() else None
 
 
 def _doubtful(pair: Pair, dtype: DType) -> Array:
