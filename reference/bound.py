@@ -81,13 +81,15 @@ def error_bound(
     if (roundings * u >= 1 / 2).any():
         raise NoBound(f"no bound for {int(terms.max())} terms in a type of {accumulate.precision} binary digits")
     limits = [form.smallest_normal if flush else form.smallest_subnormal for form in (accumulate, result)]
-    bound: Array = magnitude * (roundings * u / (1 - roundings * u))
-    bound += _once(np.asarray(extra)) * u + roundings * max(limits)
-    size = np.abs(exact)
-    size += bound
-    size *= result.unit_roundoff
-    bound += size
-    bound *= SLACK
+    # A NaN may be a signalling one, and a bound too large for float64 is infinite.
+    with np.errstate(invalid="ignore", over="ignore"):
+        bound: Array = magnitude * (roundings * u / (1 - roundings * u))
+        bound += _once(np.asarray(extra)) * u + roundings * max(limits)
+        size = np.abs(exact)
+        size += bound
+        size *= result.unit_roundoff
+        bound += size
+        bound *= SLACK
     # Not finite is only what comes from a result that is not.
     return bound if all_finite(size) else np.where(np.isfinite(exact), bound, 0.0)
 

@@ -31,7 +31,7 @@ from .errorfree import (
     widened,
 )
 from .exact import Exact, Unrounded, rounded_in_blocks, selected, uncertain
-from .rounding import Position
+from .rounding import Position, Positions
 from .sums import LEAST_EXPONENT, least_exponent, signs
 from .windows import Windows, whole
 
@@ -206,8 +206,8 @@ class _Sums:
         # An addition is off by 2**-53 of the sum, and no term passes through more of them than there are terms.
         pair = Pair(total, nothing(total.shape), sizes * (self.terms * 2.0**-53))
 
-        def closer(where: Array) -> Pair:
-            if np.count_nonzero(where) > FEW:
+        def closer(where: Positions) -> Pair:
+            if len(where[0]) > FEW:
                 return self._pair(wide, windows).at(where)
             return pair.at(where)
 

@@ -38,8 +38,8 @@ class Pair:
         """Return the pair with a certain 0 in some places."""
         return Pair(*(np.where(where, 0.0, part) for part in (self.high, self.low, self.error)))
 
-    def at(self, where: Array) -> Pair:
-        """Return the elements for which a mask holds."""
+    def at(self, where: tuple[Array, ...]) -> Pair:
+        """Return the elements at some positions, as np.nonzero() gives them."""
         return Pair(self.high[where], self.low[where], self.error[where])
 
 

@@ -15,7 +15,7 @@ from .bound import error_bound
 from .certainty import certain
 from .errorfree import Pair, widened
 from .ordering import canonicalise
-from .rounding import Position, format_of, settle
+from .rounding import Position, Positions, format_of, settle
 
 # The details of results with up to so many elements are kept, which takes 24 MB at most; those of larger ones are
 # computed again when they are asked for, so that whoever wants the value alone pays no memory for them.
@@ -94,8 +94,8 @@ class Unrounded:
 
     pair: the result, but for an error. exactly(position) returns a rational that rounds like the exact result there.
     special: float64, the result wherever it is not finite, and a finite number wherever it is; None if all are
-    finite. magnitude() returns S, see Exact, or errors(high) both S and the extra error. closer(where)
-    returns the elements of the pair for which a mask holds, with a smaller error; where that takes longer.
+    finite. magnitude() returns S, see Exact, or errors(high) both S and the extra error. closer(positions)
+    returns some elements of the pair with a smaller error, where that takes longer.
     """
 
     pair: Pair
@@ -103,7 +103,7 @@ class Unrounded:
     special: Array | None
     magnitude: Callable[[], Array] | None = None
     errors: Callable[[Array], tuple[Array, Array]] | None = None
-    closer: Callable[[Array], Pair] | None = None
+    closer: Callable[[Positions], Pair] | None = None
 
     def settled(self, dtype: DType) -> tuple[Array, Array, Array]:
         """Return (value, high, low), every element of value certain."""

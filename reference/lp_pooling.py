@@ -12,12 +12,12 @@ from .arguments import FLOATS, Array, Padding, PerAxis, image
 from .blocks import Block, blocks
 from .bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP, SLACK
 from .certainty import certain
-from .errorfree import UNDERFLOW, Pair, all_finite, join, magnitude_exponent, two_product, two_sum, widened
+from .errorfree import UNDERFLOW, Pair, all_finite, join, magnitude_exponent, nothing, two_product, two_sum, widened
 from .exact import Exact, Unrounded, rounded_in_blocks, uncertain
 from .folding import fold
 from .norms import certain_norm
 from .pooling import FLOAT64_BYTES, window_sums
-from .rounding import FORMATS, Position
+from .rounding import FORMATS, Position, Positions
 from .windows import Walk, Windows, whole
 
 # Whole powers up to this are multiplied out in pairs; others are left to the decimals.
@@ -73,9 +73,14 @@ def _norms(x: Array, windows: Walk, power: Fraction) -> Unrounded:
         with np.errstate(all="ignore"):
             return _error_terms(spread_of(wide, windows, power, u), high, float(power), u)
 
+    def closer(where: Positions) -> Pair:
+        return _pairs(wide, windows, power).at(where)
+
     with np.errstate(all="ignore"):
-        pair = _pairs(wide, windows, power)
-    norms = Unrounded(pair, exactly, special, errors=errors)
+        if power == SQUARE and x.dtype == np.float32:
+            norms = Unrounded(_square_norms(wide, windows), exactly, special, errors=errors, closer=closer)
+        else:
+            norms = Unrounded(_pairs(wide, windows, power), exactly, special, errors=errors)
     # Without the check a pair would do, but not every power has one.
     return norms if certain() else uncertain(norms.settled(x.dtype)[1])
 
@@ -105,6 +110,16 @@ def _pairs(wide: Array, windows: Walk, power: Fraction) -> Pair:
     roots = _roots(Pair(*two_sum(sums.high, sums.low + low), error), p)
     high, low, error = (np.ldexp(part, exponent) for part in (roots.high, roots.low, roots.error))
     return Pair(high, low, error + np.where(high > 0, UNDERFLOW, 0.0))
+
+
+def _square_norms(wide: Array, windows: Walk) -> Pair:
+    """Return norms with p = 2 of what was float32, whose squares are exact; the sum and the root are rounded.
+
+    A sum of n squares passes through n − 1 additions, each off by 2**-53 of it, and the root halves what is relative.
+    """
+    sums = fold(wide * wide, windows, np.add, 0.0)
+    norms = np.sqrt(sums, out=sums)
+    return Pair(norms, nothing(norms.shape), norms * (windows.counts(False).max(initial=1) + 1) * 2.0**-53)
 
 
 def _powers(base: Array, p: int) -> Pair:
@@ -179,9 +194,15 @@ def _error_terms(spread: Array | float, exact: Array, p: float, u: float) -> tup
     """
     y = np.where(np.isfinite(exact), exact, 0.0)
     c = _relative(spread, u)
-    logarithm = np.where(y > 0, np.abs(np.log(np.where(y > 0, y, 1.0))), 0.0) + (1 + u * c) / p
-    r = _relative(0.0 if math.frexp(p)[0] == 1 / 2 else np.expm1(u * logarithm) / u, u)
+    r = _relative(0.0 if math.frexp(p)[0] == 1 / 2 else _rounded_exponent(y, p, u, c), u)
     return y * (1 + u * c / p) * (1 + u * r) / p * SLACK, y * (c / p + r + u * c * r / p) * SLACK
+
+
+def _rounded_exponent(y: Array, p: float, u: float, c: Array) -> Array:
+    """Return (exp(u |ln s'| / p) − 1) / u, rounded up."""
+    logarithm = np.where(y > 0, np.abs(np.log(np.where(y > 0, y, 1.0))), 0.0) + (1 + u * c) / p
+    spread: Array = np.expm1(u * logarithm) / u
+    return spread
 
 
 def _relative(exponential: Array | float, u: float) -> Array:

@@ -26,7 +26,7 @@ from .errorfree import (
 from .exact import Exact, Unrounded, rounded_in_blocks, selected, uncertain
 from .folding import fold
 from .ordering import Order
-from .rounding import Position
+from .rounding import Position, Positions
 from .windows import Walk, Windows
 
 ORDERED = (*FLOATS, *INTEGERS, BOOL)
@@ -164,8 +164,8 @@ def _average(x: Array, windows: Walk, divisors: Array, terms: Array) -> Unrounde
             sizes *= SLACK + terms * 2.0**-52
         return sizes
 
-    def closer(where: Array) -> Pair:
-        return divide(sums.at(where), np.broadcast_to(numbers, where.shape)[where])
+    def closer(where: Positions) -> Pair:
+        return divide(sums.at(where), np.broadcast_to(numbers, sums.high.shape)[where])
 
     def exactly(position: Position) -> Fraction:
         n, c, *spatial = position
