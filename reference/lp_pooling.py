@@ -100,6 +100,8 @@ def _pairs(wide: Array, windows: Walk, power: Fraction) -> Pair:
     if power.denominator != 1 or power > GREATEST_POWER:
         return join([], shape, np.inf)
     p, terms = power.numerator, int(windows.counts(False).max(initial=1))
+    if p == 1:
+        return window_sums(wide, windows, terms)
     # Scaled below 1, so that nothing overflows; what underflows is in the error.
     powers = _powers(np.ldexp(wide, -exponent), p)
     sums = window_sums(powers.high, windows, terms)

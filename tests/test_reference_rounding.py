@@ -195,6 +195,47 @@ def test_random_averages_and_convolutions_are_certain_at_once(monkeypatch, dtype
     assert not seen
 
 
+TIE, BEYOND = 2.0**-24, 2.0**-60
+
+
+@pytest.mark.parametrize("copies", [1, 20, 3000])
+@pytest.mark.parametrize("name", ["conv", "avg_pool", "lp_pool"])
+@pytest.mark.parametrize(
+    ("values", "total"),
+    [
+        ([1, TIE, BEYOND], 1 + 2 * TIE),
+        ([1, TIE, -BEYOND], 1),
+        ([1, TIE, 0], 1),
+        ([1 + 2 * TIE, TIE, 0], 1 + 4 * TIE),
+        ([1 + 2 * TIE, TIE, -BEYOND], 1 + 2 * TIE),
+        ([1, -1, BEYOND], BEYOND),
+        ([1, BEYOND, -1], BEYOND),
+        ([1, -1, -0.0], 0),
+    ],
+)
+def test_sums_of_float32_beyond_float64_are_rounded_once(name, values, total, copies):
+    """Whether an output stands alone or with many as hard beside it."""
+    x = np.tile(np.array(values, np.float32), (1, 1, copies))
+    if name == "conv":
+        got = reference.conv(x, np.ones((1, 1, 3), np.float32), stride=3)
+    elif name == "avg_pool":
+        got = reference.avg_pool(x, 3, divisor=2) * 2
+    else:
+        got = reference.lp_pool(np.abs(x), 3, p=1)
+        total = float(reference.round_to(sum(abs(Fraction(value)) for value in values), np.float32))
+    assert got.tolist() == [[[total] * copies]]
+    assert not np.signbit(got).any()
+
+
+@pytest.mark.parametrize("copies", [1, 3000])
+def test_norms_of_float32_half_way_between_two_numbers_go_to_even(copies):
+    # 3² + 4² = 5², scaled so that the norm has 25 digits.
+    scale = np.float32(2**22 + 1)
+    x = np.tile(np.array([3 * scale, 4 * scale], np.float32), (1, 1, copies))
+    assert x[0, 0].tolist()[:2] == [3 * (2**22 + 1), 4 * (2**22 + 1)]
+    assert set(reference.lp_pool(x, 2).ravel().tolist()) == {5 * 2**22 + 4}
+
+
 def test_cancellation_across_the_whole_range_is_computed_again(monkeypatch):
     seen = counting(monkeypatch)
     huge = 2.0**900
