@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from conformance import lock
 from conformance.cases import LEVELS, Case
 from conformance.errors import CatalogueError
 from conformance.expand import Faulty, expand
 from conformance.schema import problems, subject
-from conformance.yaml_reader import read
+from conformance.sweeps import Sweep
+from conformance.yaml_reader import Document, read
 
 HERE = Path(__file__).parent
 
@@ -26,9 +28,10 @@ def home() -> Path:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All cases, in the order of their files."""
+    """All cases, in the order of their files, and the sweeps that some come from, with the names of their rows."""
 
     cases: tuple[Case, ...]
+    sweeps: Mapping[Sweep, Sequence[str]] = field(default_factory=dict)
 
     @cached_property
     def by_id(self) -> dict[str, Case]:
@@ -54,15 +57,22 @@ class Catalogue:
         ]
 
 
-def load(paths: Sequence[Path] = ()) -> Catalogue:
+def load(paths: Sequence[Path] = (), *, grow: bool = False) -> Catalogue:
     """Read the given files and folders, or the suite's own catalogue.
 
-    Raises CatalogueError with one line for each fault, each naming file, line, case and key.
+    The rows of a sweep are those that the lock above its file holds; where it holds none, or to grow, the combinations
+    that these leave uncovered get further rows. Raises CatalogueError with one line for each fault, each naming file,
+    line, case and key.
     """
     cases: dict[str, Case] = {}
+    sweeps: dict[Sweep, Sequence[str]] = {}
     faults: list[str] = []
     for path in _files(paths or [home()]):
-        for case in _read_file(path, faults):
+        document = _document(path, faults)
+        found = _read_cases(document, faults) if document else []
+        if document and document.data.get("sweeps"):
+            found += _read_sweeps(document, sweeps, faults, grow=grow)
+        for case in found:
             if case.id in cases:
                 faults.append(f"{case.place}: case {case.id} stands already at {cases[case.id].place}")
             cases.setdefault(case.id, case)
@@ -70,7 +80,7 @@ def load(paths: Sequence[Path] = ()) -> Catalogue:
         raise CatalogueError("\n".join(faults))
     if not cases:
         raise CatalogueError(f"{', '.join(map(str, paths))}: no case in it")
-    return Catalogue(tuple(cases.values()))
+    return Catalogue(tuple(cases.values()), sweeps)
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:
@@ -89,16 +99,18 @@ def _files_of(path: Path) -> list[Path]:
     return found
 
 
-def _read_file(path: Path, faults: list[str]) -> list[Case]:
+def _document(path: Path, faults: list[str]) -> Document | None:
     try:
         document = read(path)
     except CatalogueError as error:
         faults.append(str(error))
-        return []
+        return None
     found = problems(document, home() / "schema.json")
     faults += found
-    if found:
-        return []
+    return None if found else document
+
+
+def _read_cases(document: Document, faults: list[str]) -> list[Case]:
     cases = []
     for kind in ("cases", "questions"):
         for index, raw in enumerate(document.data.get(kind, ())):
@@ -108,4 +120,24 @@ def _read_file(path: Path, faults: list[str]) -> list[Case]:
             except Faulty as fault:
                 place = document.place((*where, *fault.where))
                 faults.append(f"{place}: {subject(document, where)}{fault}")
+    return cases
+
+
+def _read_sweeps(
+    document: Document, sweeps: dict[Sweep, Sequence[str]], faults: list[str], *, grow: bool
+) -> list[Case]:
+    """Return the cases of the sweeps of a file, and enter the sweeps with the names of their rows."""
+    path, cases = document.path.resolve().parent.parent / lock.NAME, []
+    released = lock.read(path) if path.exists() else {}
+    for index, raw in enumerate(document.data["sweeps"]):
+        where = ("sweeps", index)
+        operator, place = document.data["operator"], document.place(where)
+        prefix = f"{operator}/{raw['id']}/"
+        try:
+            sweep = Sweep.of(operator, raw, place)
+            kept = [name.removeprefix(prefix) for name in released if name.startswith(prefix)]
+            sweeps[sweep] = names = sweep.rows(kept, grow=grow)
+            cases += [expand(document.data, sweep.case(name), place) for name in names]
+        except ValueError as fault:
+            faults.append(f"{place}: {subject(document, where)}{fault}")
     return cases

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from pathlib import Path
 
+from conformance import lock as lock_file
 from conformance import registry
 from conformance.adapter import Program
 from conformance.cases import Case, Value
@@ -15,12 +15,14 @@ from conformance.catalogue import Catalogue, home
 from conformance.errors import CatalogueError
 from conformance.expected import Expected, expected
 from conformance.ledger import Ledger
+from conformance.meanings import APART, too_near
+from conformance.sweeps import Sweep
 from conformance.translate import translate
 
 
 def lock_path() -> Path:
     """Return the file that holds the frozen digests."""
-    return home() / "lock.json"
+    return home() / lock_file.NAME
 
 
 def digests(catalogue: Catalogue) -> dict[str, str]:
@@ -47,10 +49,14 @@ def problems(
         if wanted.target and wanted.target.misread:
             yield f"{case.place}: case {case.id}: key 'expect': {wanted.target.misread}"
         yield from _misprints(case, wanted)
+        for words in too_near(case, wanted) if case.via == () and not case.then else ():
+            yield f"{case.place}: case {case.id}: {words} it is within {APART} bounds of the right result everywhere"
         yield from _programs(case)
     surfaces = [surface for name in registry.names() for surface in registry.backend(name).surfaces]
     if ledger is not None:
         yield from ledger.idle(catalogue.cases, [surface.name for surface in surfaces])
+    for sweep, names in catalogue.sweeps.items():
+        yield from _uncovered(sweep, names)
     if lock is not None:
         yield from _drift(found, lock)
     for surface in surfaces:
@@ -67,6 +73,13 @@ def _programs(case: Case) -> Iterator[str]:
                     ast.parse(program.text)
                 except SyntaxError as error:
                     yield f"{case.place}: case {case.id}: the program for {surface.name} is not Python: {error}"
+
+
+def _uncovered(sweep: Sweep, names: Sequence[str]) -> Iterator[str]:
+    missing = list(sweep.missing(names))
+    if missing:
+        many = f"{len(missing)} of {sweep.cover.count()} combinations"
+        yield f"{sweep.place}: sweep {sweep.id}: {many} in no case, such as {missing[0]} (conformance freeze adds them)"
 
 
 def _misprints(case: Case, wanted: Expected) -> Iterator[str]:
@@ -104,21 +117,14 @@ def _drift(found: Mapping[str, str], lock: Mapping[str, str]) -> Iterator[str]:
 
 
 def read_lock() -> dict[str, str]:
-    """Return the frozen digests. Raises CatalogueError if they cannot be read."""
-    try:
-        lock: dict[str, str] = json.loads(lock_path().read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise CatalogueError(f"{lock_path()}: {error}") from None
-    return lock
+    """Return the frozen digests of the suite's own catalogue. Raises CatalogueError if they cannot be read."""
+    return lock_file.read(lock_path())
 
 
 def write_lock(catalogue: Catalogue) -> tuple[int, int, int]:
     """Freeze the digests of all cases; return how many were added, removed and changed."""
     old = read_lock() if lock_path().exists() else {}
     new = digests(catalogue)
-    try:
-        lock_path().write_text(json.dumps(dict(sorted(new.items())), indent=0) + "\n", "utf-8")
-    except OSError as error:
-        raise CatalogueError(f"{lock_path()}: {error.strerror}") from None
+    lock_file.write(lock_path(), new)
     changed = sum(new[name] != old[name] for name in new.keys() & old.keys())
     return len(new.keys() - old.keys()), len(old.keys() - new.keys()), changed

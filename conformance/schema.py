@@ -17,7 +17,7 @@ from jsonschema.validators import extend
 
 from conformance.yaml_reader import Document, KeyPath
 
-LISTS = {"cases": "case", "questions": "question", "entries": "entry"}
+LISTS = {"cases": "case", "sweeps": "sweep", "questions": "question", "entries": "entry"}
 LONGEST = 60
 
 
