@@ -78,6 +78,10 @@ class Surface:
         """Whether the verb works on arrays of the dtype."""
         return dtype in self.dtypes.get(verb, self.dtypes.get("", FLOATS))
 
+    def enters(self, dtype: str) -> bool:
+        """Whether the surface takes a dtype at all, whatever it is for."""
+        return any(dtype in taken for taken in (FLOATS, *self.dtypes.values()))
+
 
 @dataclass(frozen=True)
 class Backend:

@@ -101,7 +101,7 @@ def _composed(step: Step, surface: Surface) -> Lowered | Unsupported | None:
 
 def _around(step: Step, surface: Surface) -> Lowered | None:
     verb = surface.around.get(step.verb) or _generic(surface).get(step.verb)
-    answer = verb(step) if verb else None
+    answer = verb(step) if verb and surface.enters(step.dtype) else None
     return None if answer is None or isinstance(answer, Unsupported) else (_lines(step, surface, answer), "native")
 
 

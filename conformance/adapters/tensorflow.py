@@ -32,7 +32,7 @@ tf.keras.backend.set_floatx("float32")
 tf.random.set_seed(0)
 """
 SPATIAL = 3
-NO_DOUBLE = Unsupported("three-dimensional pooling has no float64 kernel on the CPU")
+FLOAT_ONLY = Unsupported("three-dimensional pooling has kernels for float32 and bfloat16 only on the CPU")
 ROUNDS_DOWN = Unsupported("the call rounds the output size down")
 HOLES_AND_STRIDE = Unsupported("strides and dilations above 1 are not taken together")
 
@@ -54,8 +54,8 @@ def _explicit(step: Step) -> str:
 
 
 def _unpoolable(step: Step) -> Unsupported | None:
-    if step.rank == SPATIAL and step.dtype == "float64":
-        return NO_DOUBLE
+    if step.rank == SPATIAL and step.dtype != "float32":
+        return FLOAT_ONLY
     return ROUNDS_DOWN if step.parameters["rounding"] != "floor" else None
 
 
@@ -69,10 +69,11 @@ def _dilated_pool(kind: str, step: Step) -> Code:
     named = _named(step)
     if step.stride != (1,) * step.rank:
         return HOLES_AND_STRIDE
-    if named is None:
-        return Unsupported("padding is VALID or SAME")
     window, dilations = tuple_of(step.window), tuple_of(step.dilation)
-    return call("tf.nn.pool", "x", window, f'"{kind}"', padding=f'"{named}"', dilations=dilations)
+    text = call("tf.nn.pool", "x", window, f'"{kind}"', padding=f'"{named or "VALID"}"', dilations=dilations)
+    if named == "SAME":
+        return Unsupported("pooling with SAME padding is not implemented for dilations above 1", refused=text)
+    return text if named else Unsupported("padding is VALID or SAME")
 
 
 def _max_pool(step: Step) -> Code:
@@ -111,6 +112,8 @@ def _conv(step: Step) -> Code:
         return Unsupported("explicit padding exists for two-dimensional convolutions only")
     if step.rank == SPATIAL and step.parameters["groups"] != 1:
         return Unsupported("three-dimensional convolutions have no groups on the CPU")
+    if step.rank == SPATIAL and step.dilated and step.dtype != "float32":
+        return Unsupported("three-dimensional dilated convolutions exist for float32 only on the CPU")
     padding = f'"{named}"' if named else _explicit(step)
     return call(f"tf.nn.conv{step.rank}d", "x", "kernel", _steps(step), padding, dilations=_dilations(step))
 

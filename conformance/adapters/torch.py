@@ -31,6 +31,9 @@ RESET = """\
 torch.set_default_dtype(torch.float32)
 torch.manual_seed(0)
 """
+FLOATING = frozenset({"float32", "float64"})
+NO_INTEGERS = "https://github.com/pytorch/pytorch/issues/33086"
+HALF_WINDOW = "https://github.com/pytorch/pytorch/issues/154262"
 LAYERS = {"max_pool": "MaxPool", "avg_pool": "AvgPool"}
 Spelling = Callable[..., str]
 
@@ -59,13 +62,14 @@ def _pool(spell: Spelling, step: Step, **keywords: str | None) -> Code:
         ceil_mode=unless("floor", rounding, "True"),
         **keywords,
     )
-    reach = [dilation * (window - 1) + 1 for window, dilation in zip(step.window, step.dilation, strict=True)]
-    if any(pad > extent // 2 for pad, extent in zip(step.symmetric, reach, strict=True)):
-        return Unsupported("padding may be at most half of the window", refused=text)
+    if any(pad > extent // 2 for pad, extent in zip(step.symmetric, step.window, strict=True)):
+        return Unsupported("padding may be at most half of the window, holes not counted", HALF_WINDOW, refused=text)
     return text
 
 
 def _max_pool(spell: Spelling, step: Step) -> Code:
+    if step.rank == 1 and step.dtype not in FLOATING:
+        return Unsupported("one-dimensional max pooling has no kernel for integers on the CPU", NO_INTEGERS)
     return _pool(spell, step, dilation=per_axis(step.dilation) if step.dilated else None)
 
 
@@ -146,8 +150,8 @@ def _book_pool(reduce: str, step: Step) -> Code:
 # One reader of the PyTorch tab pads both axes.
 READERS = (((2, 3), (2, 3), ((1, 1), (1, 1))),)
 STACKED = Stacking(_functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
-INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "float32", "float64"})
-DTYPES = {"max_pool": INTEGERS, "pad": INTEGERS}
+INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8"})
+DTYPES = {"max_pool": INTEGERS | FLOATING, "pad": INTEGERS | FLOATING}
 ENTER = dict.fromkeys(("x", "kernel", "bias"), "torch.from_numpy({})")
 HALF = "Implicit negative infinity padding to be added on both sides, must be >= 0 and <= kernel_size / 2."
 PAGES = "https://docs.pytorch.org/docs/2.13/generated/torch.nn"
