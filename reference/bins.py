@@ -25,6 +25,9 @@ class Bins(Walk):
     size: tuple[int, ...]
     # With a default, or Walk's abstract property of this name would stay in force.
     output: tuple[int, ...] = ()
+    # Where these are some bins of more along the first axis: the bins and the cells before them, and those of all.
+    before: tuple[int, int] = (0, 0)
+    among: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, size: Sequence[int], output_size: int | Sequence[int | None] | None) -> Bins:
@@ -41,27 +44,43 @@ class Bins(Walk):
     @property
     def is_identity(self) -> bool:
         """Whether each bin is the input cell of the same position."""
-        return self.output == self.size
+        return self.output == self.size and self.among is None
 
     def axis(self, axis: int) -> Bins:
         """Return the walk along one axis alone; the walk over all axes is the product of these."""
-        return Bins((self.size[axis],), (self.output[axis],))
+        alone = (self.size[axis],), (self.output[axis],)
+        return Bins(*alone) if axis else Bins(*alone, self.before, self.among)
+
+    def rows(self, rows: slice) -> tuple[slice, Bins]:
+        """Return the inputs of some bins along the first axis, and the walk from these to those."""
+        start, stop = self._bin(0, rows.start)[0], self._bin(0, rows.stop - 1)[1]
+        bins, cells = self._among(0)
+        before = self.before[0] + rows.start, self.before[1] + start
+        size, output = (stop - start, *self.size[1:]), (rows.stop - rows.start, *self.output[1:])
+        return slice(start, stop), Bins(size, output, before, (bins, cells))
+
+    def _among(self, axis: int) -> tuple[int, int]:
+        """Return the number of all bins along an axis, and of all their cells."""
+        alone = self.output[axis], self.size[axis]
+        return alone if axis else self.among or alone
 
     def _bin(self, axis: int, o: int) -> tuple[int, int]:
-        size, output = self.size[axis], self.output[axis]
-        return o * size // output, ceil_div((o + 1) * size, output)
+        bins, cells = self._among(axis)
+        first, offset = (0, 0) if axis else self.before
+        return (first + o) * cells // bins - offset, ceil_div((first + o + 1) * cells, bins) - offset
 
     def _cells(self, axis: int) -> list[tuple[int, slice, slice]]:
         # Bins repeat: those whose numbers differ by `phases` lie `stride` cells apart.
-        common = math.gcd(self.size[axis], self.output[axis]) or 1
-        phases, stride = self.output[axis] // common, self.size[axis] // common
+        bins, cells = self._among(axis)
+        common = math.gcd(bins, cells) or 1
+        phases, stride, output = bins // common, cells // common, self.output[axis]
         step = phases if phases > 1 else None
         found = []
-        for phase in range(phases):
+        for phase in range(min(phases, output)):
             start, stop = self._bin(axis, phase)
             for k in range(stop - start):
-                last = start + k + (common - 1) * stride
-                found.append((k, slice(start + k, last + 1, stride), slice(phase, self.output[axis], step)))
+                last = start + k + (output - 1 - phase) // phases * stride
+                found.append((k, slice(start + k, last + 1, stride), slice(phase, output, step)))
         return sorted(found, key=lambda cell: cell[0])
 
     def _inside(self, axis: int, o: int) -> tuple[slice, slice]:
@@ -69,7 +88,7 @@ class Bins(Walk):
         return slice(0, stop - start), slice(start, stop)
 
     def _counts(self, axis: int, include_padding: bool) -> Array:  # noqa: ARG002  (bins have no padding)
-        size, output = self.size[axis], self.output[axis]
-        bins = np.arange(output, dtype=np.int64)
-        counts: Array = -(-(bins + 1) * size // output) - bins * size // output
+        bins, cells = self._among(axis)
+        numbers = np.arange(self.output[axis], dtype=np.int64) + (0 if axis else self.before[0])
+        counts: Array = -(-(numbers + 1) * cells // bins) - numbers * cells // bins
         return counts

@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 
+from .bins import Bins
 from .windows import Slices, Walk, Windows
 
 # Bytes of one block: so many that a step's fixed cost is small, so few that they stay in the second-level cache.
@@ -27,18 +28,19 @@ class Block:
     walk: Walk
 
 
-def blocks(planes: tuple[int, ...], walk: Walk, size: int) -> Iterator[Block]:
+def blocks(planes: tuple[int, ...], walk: Walk, size: int, *, whole: bool = False) -> Iterator[Block]:
     """Cut (n, c, *output) into blocks, at so many bytes a cell: several planes, or some rows of one.
 
     planes: (n, c). A row is all that one step along the first spatial axis gives; blocks of rows overlap in their
-    inputs.
+    inputs. whole: whether planes are left whole, however large.
     """
     n, c = planes
     cells = max(BYTES // size, 1)
     plane = max(math.prod(walk.size), math.prod(walk.output), 1)
     _keep_freed_memory()
     together = max(cells // plane, 1)
-    for inputs, outputs, part in _rows(walk, max(walk.output[0] * cells // plane, 1)):
+    rows = walk.output[0] if whole else max(walk.output[0] * cells // plane, 1)
+    for inputs, outputs, part in _rows(walk, rows):
         for images in _ranges(n, together // max(c, 1)):
             for channels in _ranges(c, together):
                 yield Block((images, channels, *inputs), (images, channels, *outputs), part)
@@ -61,11 +63,11 @@ def _ranges(extent: int, step: int) -> Iterator[slice]:
 
 def _rows(walk: Walk, step: int) -> Iterator[tuple[Slices, Slices, Walk]]:
     whole = (slice(None),) * (len(walk.size) - 1)
-    if step >= walk.output[0] or not isinstance(walk, Windows):
+    if step >= walk.output[0] or not isinstance(walk, (Windows, Bins)):
         yield (slice(None), *whole), (slice(None), *whole), walk
         return
     for rows in _ranges(walk.output[0], step):
-        inputs, part = _part(walk, rows)
+        inputs, part = walk.rows(rows) if isinstance(walk, Bins) else _part(walk, rows)
         yield (inputs, *whole), (rows, *whole), part
 
 

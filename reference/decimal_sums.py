@@ -17,7 +17,7 @@ from .errorfree import UNDERFLOW, Pair
 from .exact import Exact, rounded
 from .norms import extended
 from .rounding import Position, round_to, to_pair
-from .windows import Windows
+from .windows import Walk
 
 Term = TypeVar("Term")
 
@@ -94,7 +94,7 @@ def units(number: Decimal, digits: int) -> Decimal:
     return number.scaleb(1 - digits, unlimited(digits))
 
 
-def given(x: Array, grad: Array, windows: Windows) -> Iterator[tuple[float, dict[Position, float]]]:
+def given(x: Array, grad: Array, windows: Walk) -> Iterator[tuple[float, dict[Position, float]]]:
     """Yield, for each window whose gradient is not 0, the gradient and the values of its real cells.
 
     x: (n, c, *spatial), grad: (n, c, *output), both float64.

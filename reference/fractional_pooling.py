@@ -1,14 +1,17 @@
 """Fractional maximum pooling, for given random samples."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from .arguments import FLOATS, Array, PerAxis, image, of_dtype, per_axis
 from .bins import Bins
-from .blocks import blocks
+from .blocks import Block, blocks
 from .errorfree import widened
 from .exact import Exact, selected
 from .ordering import Order
@@ -28,28 +31,48 @@ def fractional_max_pool(x: npt.ArrayLike, window: PerAxis, output_size: PerAxis,
     and in two dimensions the first sample belongs to the last axis).
     """
     x = image(x, ORDERED)
-    best = fractional_best(x, window, output_size, samples)
-    cells = math.prod(per_axis("window", window, x.ndim - 2, 1))
-    return selected(Order(x.dtype, descending=False).values(best.keys), np.array(cells))
+    order, regions = Order(x.dtype, descending=False), Regions.of(x, window, output_size, samples)
+    values = np.empty((*x.shape[:2], *regions.output), x.dtype)
+    for block, best in regions.bests(x, order):
+        values[block.outputs] = order.values(best.keys)
+    return selected(values, np.array(math.prod(regions.window)))
 
 
-def fractional_best(x: Array, window: PerAxis, output_size: PerAxis, samples: npt.ArrayLike) -> Best:
-    """Return keys and indices of what fractional_max_pool selects, the first of equals: (n, c, *output_size)."""
-    rank = x.ndim - 2
-    window = per_axis("window", window, rank, 1)
-    output = per_axis("output_size", output_size, rank, 1)
-    for axis, (size, w, m) in enumerate(zip(x.shape[2:], window, output, strict=True)):
-        if w + m - 1 > size:
-            raise ValueError(f"output_size {m} and window {w} need {m + w - 1} cells: x has {size} on axis {axis}")
-    drawn = _checked_samples(samples, (*x.shape[:2], rank))
-    order, shape = Order(x.dtype, descending=False), (*x.shape[:2], *output)
-    keys, indices = np.empty(shape, order.keys(x[:0]).dtype), np.empty(shape, np.int64)
-    # The regions are none of Bins, but of their sizes.
-    for block in blocks(x.shape[:2], Bins(x.shape[2:], output), KEY_AND_INDEX_BYTES):
-        cells = Best(order.keys(x[block.inputs]), plane_indices(x)[block.inputs])
-        best = _best(cells, drawn[block.inputs[:2]], window, output)
-        keys[block.outputs], indices[block.outputs] = best.keys, best.indices
-    return Best(keys, indices)
+def fractional_indices(x: Array, window: PerAxis, output_size: PerAxis, samples: npt.ArrayLike) -> Array:
+    """Return where the values of fractional_max_pool stand in the plane, the first of equals: (n, c, *output_size)."""
+    order, regions = Order(x.dtype, descending=False), Regions.of(x, window, output_size, samples)
+    indices = np.empty((*x.shape[:2], *regions.output), np.int64)
+    for block, best in regions.bests(x, order):
+        indices[block.outputs] = best.indices
+    return indices
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Windows of a size, so many per spatial axis, that start where samples (n, c, rank) say."""
+
+    window: tuple[int, ...]
+    output: tuple[int, ...]
+    samples: Array
+
+    @classmethod
+    def of(cls, x: Array, window: PerAxis, output_size: PerAxis, samples: npt.ArrayLike) -> Regions:
+        """Parse parameters as users write them; raise as fractional_max_pool does."""
+        rank = x.ndim - 2
+        window = per_axis("window", window, rank, 1)
+        output = per_axis("output_size", output_size, rank, 1)
+        for axis, (size, w, m) in enumerate(zip(x.shape[2:], window, output, strict=True)):
+            if w + m - 1 > size:
+                raise ValueError(f"output_size {m} and window {w} need {m + w - 1} cells: x has {size} on axis {axis}")
+        return cls(window, output, _checked_samples(samples, (*x.shape[:2], rank)))
+
+    def bests(self, x: Array, order: Order) -> Iterator[tuple[Block, Best]]:
+        """Yield block after block, each with the keys and indices of the best cells, the first of equals."""
+        places = plane_indices(x)
+        # The regions are none of Bins, but of their sizes.
+        for block in blocks(x.shape[:2], Bins(x.shape[2:], self.output), KEY_AND_INDEX_BYTES, whole=True):
+            cells = Best(order.keys(x[block.inputs]), places[block.inputs])
+            yield block, _best(cells, self.samples[block.inputs[:2]], self.window, self.output)
 
 
 def _best(best: Best, samples: Array, window: tuple[int, ...], output: tuple[int, ...]) -> Best:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .arguments import FLOATS, Array, Padding, PerAxis, image
 from .exact import Exact, selected
-from .fractional_pooling import fractional_best
+from .fractional_pooling import fractional_indices
 from .gradients_pooling import gradient, plain
 from .ordering import canonical
 from .padding import pad
@@ -110,5 +110,5 @@ def fractional_max_pool_grad(
     Raises ValueError if grad has not the output's shape, or for what fractional_max_pool refuses.
     """
     x = image(x, FLOATS)
-    indices = fractional_best(plain(x), window, output_size, samples).indices
+    indices = fractional_indices(plain(x), window, output_size, samples)
     return scatter(gradient(grad, x, indices.shape), indices, x)

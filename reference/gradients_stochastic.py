@@ -12,7 +12,7 @@ from .exact import Exact, rounded
 from .gradients_indexed import scatter
 from .gradients_pooling import gradient
 from .rounding import round_to, to_pair
-from .stochastic_pooling import activations, stochastic_selection
+from .stochastic_pooling import activations, stochastic_indices
 from .windows import Windows
 
 
@@ -37,7 +37,7 @@ def stochastic_pool_grad(
     """
     x = activations(x)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    _, indices = stochastic_selection(x, windows, draws)
+    indices = stochastic_indices(x, windows, draws)
     return scatter(gradient(grad, x, indices.shape), indices, x)
 
 

@@ -1,12 +1,14 @@
 """Padding and cropping of the spatial axes."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .arguments import BOOL, FLOATS, INTEGERS, Array, DType, Padding, Pads, affordable, as_array, choice, image, pairs
+from .blocks import BYTES
 from .exact import Exact, selected
 from .windows import whole
 
@@ -76,15 +78,25 @@ def _surrounded(x: Array, around: Pads, value: Array) -> Array:
 
 
 def _extend(padded: Array, axis: int, around: tuple[int, int], mode: str) -> None:
-    """Fill both ends of one axis, in place, all along the axes before it and after it."""
+    """Fill both ends of one axis, in place, all along the axes before it and after it, a few cells at a time."""
     size = padded.shape[2 + axis] - sum(around)
-    cells = np.arange(-around[0], size + around[1])
-    outside = cells[(cells < 0) | (cells >= size)]
-    if outside.size and not size:
+    if sum(around) and not size:
         raise ValueError(f"pads {around} in mode {mode} have no input cell to take on axis {axis}")
-    if outside.size:
-        along = np.moveaxis(padded, 2 + axis, 0)
-        along[outside + around[0]] = along[SOURCES[mode](outside, size) + around[0]]
+    planes = padded.reshape(math.prod(padded.shape[:2]), *padded.shape[2:])
+    together = max(BYTES // max(planes[:1].nbytes, 1), 1)
+    row = planes[:together].nbytes // max(padded.shape[2 + axis], 1)
+    for cells in _outside(size, around, max(BYTES // max(row, 1), 1)):
+        sources = SOURCES[mode](cells, size)
+        for start in range(0, len(planes), together):
+            along = np.moveaxis(planes[start : start + together], 1 + axis, 0)
+            along[cells + around[0]] = along[sources + around[0]]
+
+
+def _outside(size: int, around: tuple[int, int], step: int) -> Iterator[Array]:
+    """Yield the places before 0 and from `size` on, so many at once at most."""
+    for first, end in ((-around[0], 0), (size, size + around[1])):
+        for start in range(first, end, step):
+            yield np.arange(start, min(start + step, end))
 
 
 def _crop(x: Array, ends: Pads) -> Array:

@@ -41,9 +41,9 @@ def max_pool_with_indices(
     x = image(x, ORDERED)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
     order, shape = Order(x.dtype, descending=False), (*x.shape[:2], *windows.output)
-    values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
+    values, indices, places = np.empty(shape, x.dtype), np.empty(shape, np.int64), plane_indices(x)
     for block in blocks(x.shape[:2], windows, KEY_AND_INDEX_BYTES):
-        cells = Best(order.keys(x[block.inputs]), plane_indices(x)[block.inputs])
+        cells = Best(order.keys(x[block.inputs]), places[block.inputs])
         best = first_best(cells, block.walk, order.bottom)
         values[block.outputs], indices[block.outputs] = order.values(best.keys), best.indices
     terms = windows.counts(False)

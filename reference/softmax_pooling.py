@@ -12,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .arguments import FLOATS, Array, DType, Padding, PerAxis, image
+from .blocks import blocks
 from .bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP, SLACK
+from .certainty import certain
 from .errorfree import Pair, widened
-from .exact import Exact, rounded
+from .exact import Exact, Unrounded, rounded_in_blocks, uncertain
 from .folding import fold
 from .ordering import Order
+from .pooling import FLOAT64_BYTES
 from .rounding import FORMATS, Position, round_to, to_pair
-from .windows import Slices, Windows, whole
+from .windows import Slices, Walk, Windows, whole
 
 # A value further than this below the largest weighs less than LEAST_WEIGHT; both are beyond what any float64 sees.
 NEGLIGIBLE = 5000
@@ -49,19 +52,28 @@ def softmax_pool(
     https://onnx.ai/onnx/operators/onnx__Softmax.html
     """
     x = image(x, FLOATS)
-    walk = SoftmaxWalk(widened(x), Windows.of(x.shape[2:], window, stride, padding, dilation, rounding))
-    pair = averages(walk)
-    with np.errstate(all="ignore"):
-        magnitude, extra = _error_terms(walk, pair.high, FORMATS[x.dtype].unit_roundoff)
-    return rounded(
-        pair,
+    windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
+    return rounded_in_blocks(
+        (*x.shape[:2], *windows.output),
         x.dtype,
-        lambda position: certain_average(walk.window(position), x.dtype),
-        special=walk.special,
-        terms=2 * walk.windows.counts(False),
-        magnitude=magnitude,
-        extra=extra,
+        lambda: blocks(x.shape[:2], windows, FLOAT64_BYTES),
+        lambda block: _unrounded(SoftmaxWalk(widened(x[block.inputs]), block.walk), x.dtype),
+        2 * windows.counts(False),
     )
+
+
+def _unrounded(walk: SoftmaxWalk, dtype: DType) -> Unrounded:
+    pair = averages(walk)
+
+    def exactly(position: Position) -> Fraction:
+        return certain_average(walk.window(position), dtype)
+
+    def errors(_: Array) -> tuple[Array, Array]:
+        with np.errstate(all="ignore"):
+            return _error_terms(walk, pair.high, FORMATS[dtype].unit_roundoff)
+
+    found = Unrounded(pair, exactly, walk.special, errors=errors)
+    return found if certain() else uncertain(found.settled(dtype)[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +81,7 @@ class SoftmaxWalk:
     """Every window of x (float64)."""
 
     x: Array
-    windows: Windows
+    windows: Walk
 
     @cached_property
     def special(self) -> Array:

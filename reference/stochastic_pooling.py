@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arguments import FLOATS, Array, Padding, PerAxis, image, of_dtype
-from .blocks import Block, blocks
+from .blocks import BYTES, Block, blocks
 from .bound import SLACK
 from .certainty import certain
 from .errorfree import UNDERFLOW, Pair, two_product, two_sum, widened
@@ -100,21 +100,25 @@ def stochastic_pool(
     """
     x = activations(x)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    values, _ = stochastic_selection(x, windows, draws)
+    draws, values = _checked_draws(draws, x, windows), np.empty((*x.shape[:2], *windows.output), x.dtype)
+    for block, chosen, known in _selections(x, windows, draws):
+        values[block.outputs] = np.where(known, _gather(x[block.inputs], chosen), np.array(np.nan).astype(x.dtype))
     return selected(values, windows.counts(False))
 
 
-def stochastic_selection(x: Array, windows: Windows, draws: npt.ArrayLike) -> tuple[Array, Array]:
-    """Return the values that stochastic_pool selects and the indices of their cells in the plane, −1 for none."""
-    draws = _checked_draws(draws, (*x.shape[:2], *windows.output))
-    values, indices = np.empty(draws.shape, x.dtype), np.empty(draws.shape, np.int64)
+def stochastic_indices(x: Array, windows: Windows, draws: npt.ArrayLike) -> Array:
+    """Return where the values that stochastic_pool selects stand in the plane, −1 for none: (n, c, *output)."""
+    draws, indices = _checked_draws(draws, x, windows), np.empty((*x.shape[:2], *windows.output), np.int64)
+    places = plane_indices(x)
+    for block, chosen, _ in _selections(x, windows, draws):
+        indices[block.outputs] = np.where(chosen < 0, -1, _gather(places[block.inputs], chosen))
+    return indices
+
+
+def _selections(x: Array, windows: Windows, draws: Array) -> Iterator[tuple[Block, Array, Array]]:
+    """Yield block after block, each with what _selection says of it; the indices count in the block."""
     for block in blocks(x.shape[:2], windows, FLOAT64_BYTES):
-        cells, drawn = x[block.inputs], widened(draws[block.outputs])
-        chosen, known = _selection(widened(cells), block.walk, drawn)
-        values[block.outputs] = np.where(known, _gather(cells, chosen), np.array(np.nan).astype(x.dtype))
-        places = plane_indices(x)[block.inputs]
-        indices[block.outputs] = np.where(chosen < 0, -1, _gather(places, chosen))
-    return values, indices
+        yield block, *_selection(widened(x[block.inputs]), block.walk, widened(draws[block.outputs]))
 
 
 def _selection(wide: Array, windows: Walk, draws: Array) -> tuple[Array, Array]:
@@ -134,19 +138,27 @@ def _selection(wide: Array, windows: Walk, draws: Array) -> tuple[Array, Array]:
 def activations(x: npt.ArrayLike) -> Array:
     """Return x as an array (n, c, *spatial); raise as stochastic_pool_probabilities does."""
     x = image(x, FLOATS)
-    for part in map(widened, x):
+    for part in map(widened, _planes(x)):
         if (part < 0).any():
             raise ValueError(f"x has the negative value {part[part < 0][0]}: activations must be at least 0")
     return x
 
 
-def _checked_draws(draws: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
-    draws = of_dtype("draws", draws, FLOATS)
+def _checked_draws(draws: npt.ArrayLike, x: Array, windows: Windows) -> Array:
+    draws, shape = of_dtype("draws", draws, FLOATS), (*x.shape[:2], *windows.output)
     if draws.shape != shape:
         raise ValueError(f"draws have shape {draws.shape}: expected {shape}, one per window")
-    for part in draws:
+    for part in _planes(draws):
         in_unit("draws", part)
     return draws
+
+
+def _planes(x: Array) -> Iterator[Array]:
+    """Yield the planes of (n, c, *spatial), many together where they are small."""
+    together = max(BYTES // max(x[:1, :1].size * FLOAT64_BYTES, 1), 1)
+    for part in x:
+        for start in range(0, len(part), together):
+            yield part[start : start + together]
 
 
 def _cells(x: Array, windows: Walk, window: tuple[int, ...]) -> Array:
