@@ -8,7 +8,7 @@ multiplication and its applications", Numerical Algorithms 59 (2012), for the cu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -167,21 +167,25 @@ def cut(x: Array, width: int, most: int) -> tuple[list[Array], float]:
     elements are exact in any order. Returns at most `most` slices, the greatest first, and a bound on the absolute
     value of what they leave.
     """
-    slices, rest = cut_rest(x, width, most)
+    slices, rest = [], x
+    for part, rest in cutting(x, width, most):  # noqa: B007  (what the last one leaves)
+        slices.append(part)
     return slices, limit(rest)
 
 
-def cut_rest(x: Array, width: int, most: int) -> tuple[list[Array], Array]:
-    """Cut an array into slices as cut() does, and return what they leave itself."""
-    slices: list[Array] = []
+def cutting(x: Array, width: int, most: int, *, consume: bool = False) -> Iterator[tuple[Array, Array]]:
+    """Yield the slices of cut() one after the other, each with what is left then, so that none need be kept.
+
+    consume: whether x is of no more use, and may hold what is left.
+    """
     rest = x
-    exponent = magnitude_exponent(rest)
-    while exponent is not None and len(slices) < most:
+    for count in range(most):
+        exponent = magnitude_exponent(rest)
+        if exponent is None:
+            return
         # Adding and taking away this constant rounds to multiples of 2**(exponent - width).
         anchor = math.ldexp(1.5, exponent - width + DIGITS - 1)
         part = rest + anchor
         part -= anchor
-        slices.append(part)
-        rest = rest - part
-        exponent = magnitude_exponent(rest)
-    return slices, rest
+        rest = np.subtract(rest, part, out=rest if consume or count else None)
+        yield part, rest

@@ -235,7 +235,7 @@ def _error_terms(  # noqa: PLR0917  (all that a term depends on)
     p, function = float(power), FUNCTION_ULPS * ROUNDOFFS_PER_ULP
     sizes, exact = np.abs(wide), math.frexp(p)[0] == 1 / 2
     y = _norms(sizes, top, windows, p)
-    spread = 0.0 if exact else spread_of(np.where(np.isfinite(sizes), sizes, 0.0), windows, power)
+    spread = 0.0 if exact else spread_of(sizes, windows, power)
     fixed = (p - 1) * (function + spread + windows.counts(False) + 1) / p + (p + 1) * function + p + 7
     magnitude, extra = np.zeros(wide.shape), np.zeros(wide.shape)
     for _, inputs, outputs in windows.cells():

@@ -12,11 +12,22 @@ from .arguments import FLOATS, Array, Padding, PerAxis, image
 from .blocks import Block, blocks
 from .bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP, SLACK
 from .certainty import certain
-from .errorfree import UNDERFLOW, Pair, all_finite, join, magnitude_exponent, nothing, two_product, two_sum, widened
+from .errorfree import (
+    DIGITS,
+    UNDERFLOW,
+    Pair,
+    all_finite,
+    join,
+    magnitude_exponent,
+    nothing,
+    two_product,
+    two_sum,
+    widened,
+)
 from .exact import Exact, Unrounded, rounded_in_blocks, uncertain
 from .folding import fold
 from .norms import certain_norm
-from .pooling import FLOAT64_BYTES, window_sums
+from .pooling import FLOAT64_BYTES, cleared, window_sums
 from .rounding import FORMATS, Position, Positions
 from .windows import Walk, Windows, whole
 
@@ -27,6 +38,9 @@ GREATEST_POWER = 16
 GREATEST_P = 10**6
 
 SQUARE = 2
+
+# So many numbers are raised to a power at once.
+CHUNK = 2**15
 
 # Whole numbers up to this are numbers of every floating dtype.
 GREATEST_WHOLE = 256
@@ -60,27 +74,25 @@ def lp_pool(
 
 
 def _norms(x: Array, windows: Walk, power: Fraction) -> Unrounded:
-    u, wide, special = FORMATS[x.dtype].unit_roundoff, np.abs(widened(x)), None
-    if not all_finite(wide):
-        special = fold(np.where(np.isfinite(wide), 0.0, wide), windows, np.add, 0.0)
-        wide = np.where(np.isfinite(wide), wide, 0.0)
-
     def exactly(position: Position) -> Fraction:
         n, c, *spatial = position
-        return certain_norm(wide[n, c][windows.inside(spatial)[1]].ravel().tolist(), power, x.dtype)
+        cells = np.abs(widened(x[n, c][windows.inside(spatial)[1]]))
+        return certain_norm(cells.ravel().tolist(), power, x.dtype)
 
     def errors(high: Array) -> tuple[Array, Array]:
+        u = FORMATS[x.dtype].unit_roundoff
         with np.errstate(all="ignore"):
-            return _error_terms(spread_of(wide, windows, power, u), high, float(power), u)
+            return _error_terms(spread_of(x, windows, power, u), high, float(power), u)
 
     def closer(where: Positions) -> Pair:
-        return _pairs(wide, windows, power).at(where)
+        return _pairs(x, windows, power).at(where)
 
     with np.errstate(all="ignore"):
         if power == SQUARE and x.dtype == np.float32:
-            norms = Unrounded(_square_norms(wide, windows), exactly, special, errors=errors, closer=closer)
+            pair = _square_norms(x, windows)
+            norms = Unrounded(pair, exactly, _special(x, windows), errors=errors, closer=closer)
         else:
-            norms = Unrounded(_pairs(wide, windows, power), exactly, special, errors=errors)
+            norms = Unrounded(_pairs(x, windows, power), exactly, _special(x, windows), errors=errors)
     # Without the check a pair would do, but not every power has one.
     return norms if certain() else uncertain(norms.settled(x.dtype)[1])
 
@@ -94,34 +106,76 @@ def power_of(p: Any) -> Fraction:
     return Fraction(float(p))
 
 
-def _pairs(wide: Array, windows: Walk, power: Fraction) -> Pair:
-    """Return the norms of finite non-negative values; where they cannot be told in pairs the error is infinite."""
-    shape, exponent = (*wide.shape[:2], *windows.output), magnitude_exponent(wide) or 0
+def _special(x: Array, windows: Walk) -> Array | None:
+    """Return the norms that are not finite, and finite numbers elsewhere; None if all are finite."""
+    wide = widened(x)
+    if all_finite(wide):
+        return None
+    return fold(np.where(np.isfinite(wide), 0.0, np.abs(wide)), windows, np.add, 0.0)
+
+
+def sizes(x: Array) -> Array:
+    """Return absolute values as new float64, 0 for what is not finite."""
+    wide = widened(np.ascontiguousarray(x))
+    return cleared(np.abs(wide, out=wide))
+
+
+def _pairs(x: Array, windows: Walk, power: Fraction) -> Pair:
+    """Return the norms of the finite values; where they cannot be told in pairs the error is infinite."""
+    shape, wide, form = (*x.shape[:2], *windows.output), sizes(x), FORMATS[x.dtype]
     if power.denominator != 1 or power > GREATEST_POWER:
         return join([], shape, np.inf)
     p, terms = power.numerator, int(windows.counts(False).max(initial=1))
-    if p == 1:
-        return window_sums(wide, windows, terms)
-    # Scaled below 1, so that nothing overflows; what underflows is in the error.
-    powers = _powers(np.ldexp(wide, -exponent), p)
-    sums = window_sums(powers.high, windows, terms)
-    low = fold(powers.low, windows, np.add, 0.0)
-    error = fold(np.where(wide > 0, powers.error, 0.0), windows, np.add, 0.0)
-    # The sum of the low parts rounds too, and they are less than p units of the high ones.
-    error = (error + sums.error + sums.high * (p * terms * 2.0**-105)) * SLACK
+    if p * form.precision <= DIGITS and (p == 1 or form.precision < DIGITS):
+        # Exact, and far from the ends of float64's range.
+        wide = _multiplied_out(wide, p)
+        return _roots(window_sums(wide, windows, terms), p)
+    exponent = magnitude_exponent(wide) or 0
+    largest = fold(wide, windows, np.maximum, 0.0)
+    low = fold(_raise(wide, p, -exponent), windows, np.add, 0.0)
+    sums = window_sums(wide, windows, terms)
+    # Those of the powers, added up; the sum of the low parts rounds too, and they are less than p units of the high.
+    error = sums.high * (_lost(p) + p * terms * 2.0**-105) + np.where(largest > 0, terms * 2 * p * UNDERFLOW, 0.0)
+    error = (error + sums.error) * SLACK
     roots = _roots(Pair(*two_sum(sums.high, sums.low + low), error), p)
     high, low, error = (np.ldexp(part, exponent) for part in (roots.high, roots.low, roots.error))
     return Pair(high, low, error + np.where(high > 0, UNDERFLOW, 0.0))
 
 
-def _square_norms(wide: Array, windows: Walk) -> Pair:
+def _square_norms(x: Array, windows: Walk) -> Pair:
     """Return norms with p = 2 of what was float32, whose squares are exact; the sum and the root are rounded.
 
     A sum of n squares passes through n − 1 additions, each off by 2**-53 of it, and the root halves what is relative.
     """
-    sums = fold(wide * wide, windows, np.add, 0.0)
+    sums = fold(_multiplied_out(sizes(x), SQUARE), windows, np.add, 0.0)
     norms = np.sqrt(sums, out=sums)
     return Pair(norms, nothing(norms.shape), norms * (windows.counts(False).max(initial=1) + 1) * 2.0**-53)
+
+
+def _multiplied_out(base: Array, p: int) -> Array:
+    """Return the p-th powers, which may take the place of their base."""
+    if p == 1:
+        return base
+    if p == SQUARE:
+        return np.multiply(base, base, out=base)
+    power = base * base
+    for _ in range(p - SQUARE):
+        power *= base
+    return power
+
+
+def _raise(wide: Array, p: int, exponent: int) -> Array:
+    """Turn numbers, times 2**exponent, into the high parts of their p-th powers, and return the low parts.
+
+    A few at a time, for it takes ten arrays. Scaled below 1 nothing overflows; what underflows is in the error.
+    """
+    low = np.empty(wide.size)
+    flat = wide.reshape(-1)
+    for start in range(0, wide.size, CHUNK):
+        some = slice(start, start + CHUNK)
+        powers = _powers(np.ldexp(flat[some], exponent), p)
+        flat[some], low[some] = powers.high, powers.low
+    return low.reshape(wide.shape)
 
 
 def _powers(base: Array, p: int) -> Pair:
@@ -134,7 +188,12 @@ def _powers(base: Array, p: int) -> Pair:
     for _ in range(p - 1):
         high, dropped = two_product(high, base)
         low = low * base + dropped
-    return Pair(high, low, high * (p * (p - 1) * (p - 2) * 2.0**-105) + 2 * p * UNDERFLOW)
+    return Pair(high, low, high * _lost(p) + 2 * p * UNDERFLOW)
+
+
+def _lost(p: int) -> float:
+    """Return what a p-th power is off by, in units of itself, but for underflow."""
+    return p * (p - 1) * (p - 2) * 2.0**-105
 
 
 def _roots(sums: Pair, p: int) -> Pair:
@@ -156,13 +215,14 @@ def _roots(sums: Pair, p: int) -> Pair:
     return Pair(*two_sum(start, np.where(nothing, 0.0, step)), np.where(nothing, 0.0, error))
 
 
-def spread_of(wide: Array, windows: Walk, power: Fraction, u: float = 0.0) -> Array | float:
-    """Return Σ wᵢeᵢ with wᵢ = xᵢ^p / Σ x^p and eᵢ = p · |ln xᵢ|, for a p that some format has to round; or 0.
+def spread_of(x: Array, windows: Walk, power: Fraction, u: float = 0.0) -> Array | float:
+    """Return Σ wᵢeᵢ with wᵢ = |xᵢ|^p / Σ |x|^p and eᵢ = p · |ln |xᵢ||, for a p that some format has to round; or 0.
 
     With a unit roundoff u Σ wᵢ(exp(u eᵢ) − 1) / u instead. Rounded up.
     """
     if power.denominator == 1 and power <= GREATEST_WHOLE:
         return 0.0
+    wide = sizes(x)
     p, shape = float(power), (*wide.shape[:2], *windows.output)
     top, total, spread = fold(wide, windows, np.maximum, 0.0), np.zeros(shape), np.zeros(shape)
     for _, inputs, outputs in windows.cells():

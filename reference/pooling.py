@@ -1,5 +1,7 @@
 """Pooling: the largest, the smallest and the average value of each window."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,12 +16,13 @@ from .errorfree import (
     GREATEST_EXPONENT,
     Pair,
     all_finite,
-    cut,
+    cutting,
     divide,
     divide_once,
     exact_sum,
     is_nothing,
     join,
+    limit,
     magnitude_exponent,
     widened,
 )
@@ -155,11 +158,11 @@ def _average(x: Array, windows: Walk, divisors: Array, terms: Array) -> Unrounde
     numbers = np.maximum(divisors, 1).astype(np.float64)
     special = _special(wide, windows, divisors)
     if special is not None:
-        wide = np.where(np.isfinite(wide), wide, 0.0)
+        wide = cleared(wide)
 
     def magnitude() -> Array:
         with np.errstate(over="ignore"):
-            sizes: Array = fold(np.abs(wide), windows, np.add, 0.0)
+            sizes: Array = fold(np.abs(cleared(widened(x))), windows, np.add, 0.0)
             sizes /= numbers
             sizes *= SLACK + terms * 2.0**-52
         return sizes
@@ -169,15 +172,19 @@ def _average(x: Array, windows: Walk, divisors: Array, terms: Array) -> Unrounde
 
     def exactly(position: Position) -> Fraction:
         n, c, *spatial = position
-        plane = wide[n, c]
-        cells = plane[windows.inside(spatial)[1]].ravel().tolist()
-        return exact_sum(cells) / int(numbers[tuple(spatial)])
+        cells = widened(x[n, c][windows.inside(spatial)[1]])
+        return exact_sum(cells.ravel().tolist()) / int(numbers[tuple(spatial)])
 
     with np.errstate(all="ignore"):
         sums = window_sums(wide, windows, int(terms.max(initial=1)))
         if x.dtype == np.float32 and is_nothing(sums.low) and is_nothing(sums.error):
             return Unrounded(divide_once(sums.high, numbers), exactly, special, magnitude, closer=closer)
         return Unrounded(divide(sums, numbers), exactly, special, magnitude)
+
+
+def cleared(wide: Array) -> Array:
+    """Return the same with 0 for whatever is not finite."""
+    return wide if all_finite(wide) else np.where(np.isfinite(wide), wide, 0.0)
 
 
 def _uncertain_average(wide: Array, windows: Walk, divisors: Array) -> Unrounded:
@@ -195,9 +202,20 @@ def _special(wide: Array, windows: Walk, divisors: Array) -> Array | None:
 
 
 def window_sums(wide: Array, windows: Walk, terms: int) -> Pair:
-    """Add exactly: cut the values into slices short enough that any order of adding them is exact."""
-    shape = (*wide.shape[:2], *windows.output)
+    """Add exactly: cut the values into slices short enough that any order of adding them is exact.
+
+    wide: finite float64, of no use afterwards.
+    """
+    shape, rest = (*wide.shape[:2], *windows.output), wide
     if (magnitude_exponent(wide) or 0) > GREATEST_EXPONENT:
         return join([], shape, np.inf)
-    slices, rest = cut(wide, min(DIGITS - terms.bit_length(), MAX_WIDTH), MAX_SLICES)
-    return join((fold(part, windows, np.add, 0.0) for part in slices), shape, terms * rest)
+
+    def folded() -> Iterator[Array]:
+        nonlocal rest
+        width = min(DIGITS - terms.bit_length(), MAX_WIDTH)
+        for part, rest in cutting(wide, width, MAX_SLICES, consume=True):  # noqa: B007  (what the last one leaves)
+            yield fold(part, windows, np.add, 0.0)
+
+    pair = join(folded(), shape)
+    lost = terms * limit(rest)
+    return replace(pair, error=pair.error + lost) if lost else pair
