@@ -70,6 +70,14 @@ def test_convolution_works_in_blocks():
     assert used <= result.nbytes + ALLOWED
 
 
+@pytest.mark.parametrize("name", ["avg_pool", "lp_pool"])
+def test_what_is_asked_of_a_large_result_takes_sixty_four_bytes_an_element_and_a_little(name):
+    exact = reference.OPERATORS[name](noise((8, 1, 1024, 1024), np.float32), 2)
+    assert exact.value.size > 2**20
+    used, _ = peak(exact.bound)
+    assert used <= 64 * exact.value.size + ALLOWED
+
+
 def test_the_measure_sees_an_array():
     used, _ = peak(lambda: np.zeros(2**24, np.uint8))
     assert 2**24 <= used < 2**24 + 2**20
