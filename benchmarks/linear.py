@@ -1,6 +1,9 @@
 """Time of the reference over four decades of size: it is linear in the number of elements.
 
 python benchmarks/linear.py --write docs/reference_linear.svg
+
+Left out is what would take too long: softmax_pool, and lp_pool with a p that is large or not whole, which compute each
+window in decimal numbers.
 """
 
 # ruff: noqa: E402  (threads are limited before NumPy starts them)
@@ -30,6 +33,9 @@ OPERATORS: dict[str, Callable[[np.ndarray], object]] = {
     "avg_pool": lambda x: reference.avg_pool(x, 3, stride=2, padding=1),
     "conv, 4 channels": lambda x: reference.conv(x.reshape(-1, 4, SIDE, SIDE), KERNEL, padding=1),
     "pad": lambda x: reference.pad(x, 1),
+    "lp_pool, p = 2": lambda x: reference.lp_pool(x, 3, stride=2, padding=1),
+    "max_pool_with_indices": lambda x: reference.max_pool_with_indices(x, 3, stride=2, padding=1),
+    "adaptive_avg_pool": lambda x: reference.adaptive_avg_pool(x, 20),
 }
 
 
