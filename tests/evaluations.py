@@ -10,6 +10,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 
+from reference.bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP
 from reference.rounding import round_pair
 
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
@@ -21,6 +22,11 @@ NAMES = {np.float16: "float16", ml_dtypes.bfloat16: "bfloat16", np.float32: "flo
 def roundoff(dtype):
     """u of a type."""
     return float(ml_dtypes.finfo(dtype).eps) / 2
+
+
+def rationals(x):
+    """Return the numbers of an array (n,), or of each row of one (outputs, n), as a list, or lists, of rationals."""
+    return [rationals(row) for row in x] if x.ndim > 1 else [Fraction(v) for v in x.astype(np.float64).tolist()]
 
 
 def left_to_right(terms):
@@ -115,6 +121,70 @@ def dots(cells, weights, accumulate, orders=ORDERS):
     products = cells.astype(accumulate) * weights.astype(accumulate)
     for order in orders:
         yield order.__name__, order(products)
+
+
+def probabilities(x):
+    """Yield each cell divided by the sum of its window, for windows (outputs, n).
+
+    Or times the rounded reciprocal of the sum, where that is finite. A sum of 0 gives NaN.
+    """
+    for order in ORDERS:
+        total = order(x)[:, None]
+        with np.errstate(all="ignore"):
+            inverse = np.array(1).astype(x.dtype) / total
+            yield x / total
+            if np.isfinite(inverse).all():
+                yield x * inverse
+
+
+def probability_grads(x, grad):
+    """Yield every way to compute (g − Σ gᵢpᵢ) / Σ, pᵢ = xᵢ / Σ, for windows (outputs, n)."""
+    total, weighted = left_to_right(x)[:, None], left_to_right(grad * x)[:, None]
+    inverse = np.array(1).astype(x.dtype) / total
+    yield grad / total - weighted / (total * total)
+    yield grad * inverse - weighted * inverse * inverse
+    yield (grad - left_to_right(grad * (x / total))[:, None]) / total
+    yield (grad - left_to_right(grad * (x * inverse))[:, None]) * inverse
+
+
+# Softmax and Lp pooling, with exponentials and powers as far off as the bound grants.
+
+
+def perturbed(values, accumulate, rng):
+    """Values of exp, log or pow in the type, each off by at most 4 units in the last place."""
+    off = 1 + (FUNCTION_ULPS * ROUNDOFFS_PER_ULP - 1) * roundoff(accumulate) * rng.choice([-1, 1], values.shape)
+    return (values * off).astype(accumulate)
+
+
+def softmaxes(x, accumulate, wobble):
+    """Yield softmax averages: with the largest value subtracted or not, divided before the sum or after.
+
+    wobble(exponentials, x) perturbs the exponentials, float64, by what the bound grants them.
+    """
+    x = x.astype(accumulate)
+    for shift in (x.max(-1, keepdims=True), np.array(0).astype(accumulate)):
+        weights = wobble(np.exp((x - shift).astype(np.float64)), x).astype(accumulate)
+        for order in ORDERS:
+            total = order(weights)[:, None]
+            yield order(x * weights) / total[:, 0]
+            yield order(x * (weights / total))
+            yield order(x * (weights * (np.array(1).astype(accumulate) / total)))
+
+
+def power(base, exponent, accumulate, rng):
+    """Return a power whose exponent is rounded to the type, as far off as the bound grants."""
+    rounded = float(np.array(exponent).astype(accumulate))
+    return perturbed(base.astype(np.float64) ** rounded, accumulate, rng)
+
+
+def norms(x, p, accumulate, rng):
+    """Yield p-norms: of the sum of powers, and of their average."""
+    sizes = np.abs(x.astype(accumulate))
+    n = np.array(x.shape[-1]).astype(accumulate)
+    for order in ORDERS:
+        total = order(power(sizes, p, accumulate, rng))
+        yield power(total, 1 / p, accumulate, rng)
+        yield power(total / n * n, 1 / p, accumulate, rng)
 
 
 # Inputs: (outputs, n), of a type.

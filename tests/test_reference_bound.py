@@ -1,52 +1,34 @@
 """The bound holds for every way to evaluate, and a wrong answer leaves it."""
 
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
 import pytest
+from evaluations import (
+    ACCUMULATIONS,
+    FLOATS,
+    averages,
+    cancelling,
+    dots,
+    left_to_right,
+    norms,
+    positive,
+    random,
+    rationals,
+    softmaxes,
+    sticky,
+    subnormal,
+    wide,
+)
 
 import reference
 from reference.bound import FUNCTION_ULPS
 
-FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
-ACCUMULATIONS = [(dtype, dtype) for dtype in FLOATS] + [(np.float16, np.float32), (ml_dtypes.bfloat16, np.float32)]
 OUTPUTS = 40
-
-
-def left_to_right(terms):
-    total = terms[..., 0]
-    for i in range(1, terms.shape[-1]):
-        total = total + terms[..., i]
-    return total
-
-
-def pairwise(terms):
-    n = terms.shape[-1]
-    return terms[..., 0] if n == 1 else pairwise(terms[..., : n // 2]) + pairwise(terms[..., n // 2 :])
-
-
-def shuffled(terms):
-    return left_to_right(terms[..., np.random.default_rng(1).permutation(terms.shape[-1])])
-
-
-ORDERS = [left_to_right, pairwise, shuffled, lambda terms: left_to_right(terms[..., ::-1])]
-
-
-def averages(cells, accumulate):
-    """Every way to average the last axis in the accumulating type."""
-    cells, number = cells.astype(accumulate), np.array(cells.shape[-1]).astype(accumulate)
-    reciprocal = np.array(1).astype(accumulate) / number
-    for order in ORDERS:
-        yield order(cells) / number
-        yield order(cells) * reciprocal
-        yield order(cells * reciprocal)
-        yield order(cells / number)
-
-
-def dots(cells, weights, accumulate):
-    for order in ORDERS:
-        yield order(cells.astype(accumulate) * weights.astype(accumulate))
+# Decimals of many digits take their time.
+FEW = 8
 
 
 def windows_of(kind, n, dtype):
@@ -72,7 +54,7 @@ def budget(exact, got, accumulate):
 def test_averages_stay_within_the_bound(dtype, accumulate, n, kind):
     x = windows_of(kind, n, dtype)
     exact = reference.OPERATORS["avg_pool"](x.reshape(1, 1, -1), n)
-    assert max(budget(exact, got, accumulate) for got in averages(x, accumulate)) <= 1
+    assert max(budget(exact, got, accumulate) for _, got in averages(x, n, accumulate)) <= 1
 
 
 @pytest.mark.parametrize("kind", ["random", "wide", "cancelling"])
@@ -81,7 +63,7 @@ def test_averages_stay_within_the_bound(dtype, accumulate, n, kind):
 def test_dot_products_stay_within_the_bound(dtype, accumulate, n, kind):
     x, kernel = windows_of(kind, n, dtype), windows_of("random", n, dtype)[:1]
     exact = reference.OPERATORS["conv"](x.reshape(1, 1, -1), kernel[None], stride=n)
-    assert max(budget(exact, got, accumulate) for got in dots(x, kernel, accumulate)) <= 1
+    assert max(budget(exact, got, accumulate) for _, got in dots(x, kernel, accumulate)) <= 1
 
 
 def test_the_bound_is_not_idle():
@@ -171,6 +153,16 @@ def test_terms_count_what_is_added():
     assert reference.OPERATORS["conv"](x, kernel, kernel[:, 0, 0], padding=1).terms[0, 0].tolist() == [3, 5, 5, 3]
 
 
+@pytest.mark.parametrize("parameters", [{}, {"padding": 1}, {"stride": 2, "padding": 1, "rounding": "ceil"}])
+@pytest.mark.parametrize("window", [2, 3])
+def test_softmax_averages_add_an_even_number_of_terms(window, parameters):
+    """As many weights as products of them, wherever a window ends."""
+    x = np.ones((1, 1, 6, 5), np.float32)
+    terms = reference.OPERATORS["softmax_pool"](x, window, **parameters).terms
+    assert (terms % 2 == 0).all()
+    assert terms.max() == 2 * window**2
+
+
 def test_magnitudes_are_sums_of_absolute_values_rounded_up():
     x = np.random.default_rng(2).standard_normal((1, 1, 12)).astype(np.float32)
     exact = reference.OPERATORS["avg_pool"](x, 3)
@@ -197,20 +189,6 @@ def test_an_overflow_agrees_with_infinity():
 # Softmax pooling.
 
 
-def softmaxes(x, accumulate, wobble):
-    """Ways to evaluate: with the largest value subtracted or not, weights normalised before the sum or after.
-
-    wobble(exponentials, x) perturbs the exponentials by what the bound grants them.
-    """
-    x = x.astype(accumulate)
-    for shift in (x.max(-1, keepdims=True), np.array(0).astype(accumulate)):
-        weights = wobble(np.exp((x - shift).astype(np.float64)), x).astype(accumulate)
-        for order in ORDERS[:2]:
-            total = order(weights)
-            yield order(x * weights) / total
-            yield order(x * (weights / total[:, None]))
-
-
 def exact_exponentials(weights, _):
     return weights
 
@@ -231,7 +209,7 @@ def adversary(accumulate):
 @pytest.mark.parametrize("n", [1, 2, 4, 9, 40])
 @pytest.mark.parametrize(("dtype", "accumulate"), ACCUMULATIONS)
 def test_softmax_averages_stay_within_the_bound(dtype, accumulate, n, scale):
-    x = (np.random.default_rng(n).uniform(-1, 1, (OUTPUTS, n)) * scale).astype(dtype)
+    x = (np.random.default_rng(n).uniform(-1, 1, (FEW, n)) * scale).astype(dtype)
     exact = reference.OPERATORS["softmax_pool"](x.reshape(1, 1, -1), n)
     used = [
         budget(exact, got, accumulate)
@@ -239,6 +217,54 @@ def test_softmax_averages_stay_within_the_bound(dtype, accumulate, n, scale):
         for got in softmaxes(x, accumulate, wobble)
     ]
     assert max(used) <= 1
+
+
+DIGITS = Context(prec=80)
+# Exponentials of nothing greater are normal numbers of float16, and none of their products overflows.
+GREATEST = 4.0
+
+
+def within(exact, truth, got, dtype, accumulate):
+    """Tell whether results are within the bound of decimals of 80 digits."""
+    parts = (rationals(part.ravel()) for part in (got.astype(dtype), exact.bound(accumulate)))
+    return all(abs(n - Fraction(t)) <= b for n, b, t in zip(*parts, truth, strict=True))
+
+
+def softmax_average(row):
+    with localcontext(DIGITS):
+        weights = [Decimal(x).exp() for x in row]
+        return sum(Decimal(x) * w for x, w in zip(row, weights, strict=True)) / sum(weights)
+
+
+@pytest.mark.parametrize("kind", [random, positive, wide, cancelling, subnormal, sticky])
+@pytest.mark.parametrize("n", [1, 2, 9])
+@pytest.mark.parametrize(("dtype", "accumulate"), ACCUMULATIONS)
+def test_no_way_to_weigh_by_softmax_leaves_the_bound(dtype, accumulate, n, kind):
+    x = np.clip(kind(np.random.default_rng(n), (FEW, n), dtype), -GREATEST, GREATEST).astype(dtype)
+    exact = reference.OPERATORS["softmax_pool"](x.reshape(1, 1, -1), n)
+    truth = [softmax_average(row) for row in x.astype(np.float64).tolist()]
+    for wobble in (exact_exponentials, adversary(accumulate)):
+        for got in softmaxes(x, accumulate, wobble):
+            assert within(exact, truth, got, dtype, accumulate)
+
+
+def norm(row, p):
+    with localcontext(DIGITS):
+        return sum(abs(Decimal(x)) ** p for x in row) ** (1 / p)
+
+
+@pytest.mark.parametrize("kind", [random, positive, wide, cancelling])
+@pytest.mark.parametrize("p", [1, 1.5, 2])
+@pytest.mark.parametrize("n", [1, 2, 9])
+@pytest.mark.parametrize(("dtype", "accumulate"), ACCUMULATIONS)
+def test_no_way_to_take_a_norm_leaves_the_bound(dtype, accumulate, n, p, kind):
+    """Powers of subnormal numbers are no normal ones, and not covered."""
+    rng = np.random.default_rng(n)
+    x = kind(rng, (FEW, n), dtype)
+    exact = reference.OPERATORS["lp_pool"](x.reshape(1, 1, -1), n, p=p)
+    truth = [norm(row, Decimal(p)) for row in x.astype(np.float64).tolist()]
+    for got in norms(x, p, accumulate, rng):
+        assert within(exact, truth, got, dtype, accumulate)
 
 
 def test_the_bound_of_softmax_averages_is_not_idle():

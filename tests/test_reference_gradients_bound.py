@@ -1,16 +1,34 @@
 """The bound holds for gradients in every way to evaluate them, and a wrong one leaves it."""
 
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
 import pytest
-from evaluations import ACCUMULATIONS, FLOATS, averages, dots, left_to_right, pairwise, roundoff
+from evaluations import (
+    ACCUMULATIONS,
+    FLOATS,
+    averages,
+    cancelling,
+    dots,
+    left_to_right,
+    pairwise,
+    perturbed,
+    positive,
+    power,
+    random,
+    rationals,
+    sticky,
+    subnormal,
+    wide,
+)
 
 import reference
-from reference.bound import FUNCTION_ULPS
 
 CELLS = 40
+# Decimals of many digits take their time.
+FEW = 8
 
 
 def gradients_of(rng, shape, dtype, kind):
@@ -90,16 +108,44 @@ def test_a_wrong_gradient_leaves_the_bound(dtype):
 
 def test_gradients_that_only_move_are_selections():
     x = np.arange(6, dtype=np.float32).reshape(1, 1, 6)
-    ones = np.ones((1, 1, 3), np.float32)
-    for exact in (
-        reference.OPERATORS["max_pool_grad"](ones, x, 2),
-        reference.OPERATORS["max_pool_with_indices_grad"](ones, x, 2),
-        reference.OPERATORS["max_unpool_grad"](x, ones, np.array([[[4, 1, 0]]]), 6),
-        reference.OPERATORS["pad_grad"](ones, x, (((-1, -2)),)),
-    ):
+    ones, cells = np.ones((1, 1, 3), np.float32), x + 1
+    of = reference.OPERATORS
+    moved = {
+        "max_pool_grad": of["max_pool_grad"](ones, x, 2),
+        "max_pool_grad, last": of["max_pool_grad"](ones, x, 2, ties="last"),
+        "max_pool_grad, all": of["max_pool_grad"](ones, x, 2, ties="all"),
+        "min_pool_grad": of["min_pool_grad"](ones, x, 2),
+        "max_pool_with_indices_grad": of["max_pool_with_indices_grad"](ones, x, 2),
+        "adaptive_max_pool_grad": of["adaptive_max_pool_grad"](ones, x, 3),
+        "fractional_max_pool_grad": of["fractional_max_pool_grad"](ones, x, 2, 3, np.zeros((1, 1, 1), x.dtype)),
+        "stochastic_pool_grad": of["stochastic_pool_grad"](ones, cells, 2, np.zeros_like(ones)),
+        "conv_grad, bias": of["conv_grad"](ones[..., :1], x[..., :1], ones[..., :1], ones[0, 0, :1])[2],
+        "pad_grad": of["pad_grad"](ones, x, (((-1, -2)),)),
+    }
+    for exact in moved.values():
         assert exact.exact
         assert exact.terms.max() == 1
         assert not exact.bound(np.float16).any()
+
+
+@pytest.mark.parametrize("ties", ["first", "last", "all"])
+def test_the_gradient_of_a_whole_plane_is_always_a_selection(ties):
+    """A plane is one window: whatever it holds, each cell is given one gradient at most."""
+    for x in (np.zeros((2, 3, 9), np.float32), np.random.default_rng(0).standard_normal((2, 3, 9)).astype(np.float32)):
+        exact = reference.OPERATORS["global_max_pool_grad"](np.ones((2, 3, 1), np.float32), x, ties=ties)
+        assert exact.exact
+        assert not exact.bound(np.float16).any()
+
+
+def test_the_gradient_of_unpooling_is_always_a_selection():
+    """Many values put into one cell: the one that stayed is given the cell's gradient, the others 0."""
+    x, indices = np.ones((1, 1, 9), np.float32), np.zeros((1, 1, 9), np.int64)
+    exact = reference.OPERATORS["max_unpool_grad"](np.full((1, 1, 4), 0.1, np.float32), x, indices, 4)
+    assert exact.exact
+    assert exact.terms.max() == 1
+    assert not exact.bound(np.float16).any()
+    ones = np.ones((1, 1, 3), np.float32)
+    x = np.arange(6, dtype=np.float32).reshape(1, 1, 6)
     # These divide, or may add.
     assert not reference.OPERATORS["avg_pool_grad"](ones, x, 2).exact
     assert not reference.OPERATORS["max_pool_grad"](ones, x, 2, ties="split").exact
@@ -121,12 +167,6 @@ def test_terms_count_what_is_added_and_magnitudes_their_absolute_values():
 
 
 # Softmax and Lp pooling: each way of the docstrings, with exponentials and powers as far off as the bound grants.
-
-
-def perturbed(values, accumulate, rng):
-    """Values of exp, log or pow in the type, each off by at most 4 units in the last place."""
-    off = 1 + (2 * FUNCTION_ULPS - 1) * roundoff(accumulate) * rng.choice([-1, 1], values.shape)
-    return (values * off).astype(accumulate)
 
 
 def softmax_gradients(x, grad, accumulate, rng):
@@ -151,8 +191,8 @@ def softmax_gradients(x, grad, accumulate, rng):
 @pytest.mark.parametrize(("dtype", "accumulate"), ACCUMULATIONS)
 def test_gradients_of_softmax_averages_stay_within_the_bound(dtype, accumulate, n, scale):
     rng = np.random.default_rng(n)
-    x = (rng.uniform(-1, 1, (CELLS, n)) * scale).astype(dtype)
-    grad = rng.uniform(-2, 2, CELLS).astype(dtype)
+    x = (rng.uniform(-1, 1, (FEW, n)) * scale).astype(dtype)
+    grad = rng.uniform(-2, 2, FEW).astype(dtype)
     exact = reference.OPERATORS["softmax_pool_grad"](grad.reshape(1, 1, -1), x.reshape(1, 1, -1), n)
     used = [
         (exact.distance(got.astype(dtype).reshape(1, 1, -1)) / exact.bound(accumulate)).max()
@@ -166,27 +206,26 @@ def norm_gradients(x, grad, p, accumulate, rng):
     x, grad = x.astype(accumulate), grad.astype(accumulate)[:, None]
     sizes, signs = np.abs(x), np.sign(x).astype(accumulate)
 
-    def power(base, exponent):
-        rounded = float(np.array(exponent).astype(accumulate))
-        return perturbed(base.astype(np.float64) ** rounded, accumulate, rng)
+    def to(exponent, base):
+        return power(base, exponent, accumulate, rng)
 
     for add in (left_to_right, pairwise):
-        total = add(power(sizes, p))[:, None]
-        norm = power(total, 1 / p)
-        yield grad * signs * power(sizes / norm, p - 1)
+        total = add(to(p, sizes))[:, None]
+        norm = to(1 / p, total)
+        yield grad * signs * to(p - 1, sizes / norm)
         inverse = np.array(1 / p).astype(accumulate)
-        yield grad * inverse * power(total, 1 / p - 1) * np.array(p).astype(accumulate) * power(sizes, p - 1) * signs
+        yield grad * inverse * to(1 / p - 1, total) * np.array(p).astype(accumulate) * to(p - 1, sizes) * signs
         if p == 2:
             yield grad * x / norm
 
 
 @pytest.mark.parametrize("p", [1.5, 2, 3, 4])
-@pytest.mark.parametrize("n", [1, 2, 9, 40])
+@pytest.mark.parametrize("n", [1, 2, 9, 30])
 @pytest.mark.parametrize(("dtype", "accumulate"), ACCUMULATIONS)
 def test_gradients_of_norms_stay_within_the_bound(dtype, accumulate, n, p):
     rng = np.random.default_rng(n)
-    x = (rng.uniform(0.25, 2, (CELLS, n)) * rng.choice([-1, 1], (CELLS, n))).astype(dtype)
-    grad = rng.uniform(-2, 2, CELLS).astype(dtype)
+    x = (rng.uniform(0.25, 2, (FEW, n)) * rng.choice([-1, 1], (FEW, n))).astype(dtype)
+    grad = rng.uniform(-2, 2, FEW).astype(dtype)
     exact = reference.OPERATORS["lp_pool_grad"](grad.reshape(1, 1, -1), x.reshape(1, 1, -1), n, p=p)
     used = [
         (exact.distance(got.astype(dtype).reshape(1, 1, -1)) / exact.bound(accumulate)).max()
@@ -194,6 +233,64 @@ def test_gradients_of_norms_stay_within_the_bound(dtype, accumulate, n, p):
     ]
     assert max(used) <= 1
     assert n == 1 or max(used) > 0.01
+
+
+DIGITS = Context(prec=80)
+# Exponentials of nothing greater are normal numbers of float16, and none of their products overflows.
+GREATEST = 4.0
+
+
+def decimals(x):
+    return [[Decimal(v) for v in row] for row in x.astype(np.float64).tolist()]
+
+
+def within(exact, truth, got, dtype, accumulate):
+    """Tell whether results are within the bound of rows of decimals of 80 digits."""
+    numbers = rationals(got.astype(dtype).ravel())
+    limits = rationals(exact.bound(accumulate).ravel())
+    exactly = [Fraction(number) for row in truth for number in row]
+    return all(abs(n - t) <= b for n, t, b in zip(numbers, exactly, limits, strict=True))
+
+
+def softmax_slopes(row, g):
+    """g·p·(1 + x − y) of each cell."""
+    with localcontext(DIGITS):
+        weights = [x.exp() for x in row]
+        average = sum(x * w for x, w in zip(row, weights, strict=True)) / sum(weights)
+        return [g * (1 + x - average) * w / sum(weights) for x, w in zip(row, weights, strict=True)]
+
+
+@pytest.mark.parametrize("kind", [random, positive, wide, cancelling, subnormal, sticky])
+@pytest.mark.parametrize("n", [1, 2, 9])
+@pytest.mark.parametrize(("dtype", "accumulate"), ACCUMULATIONS)
+def test_no_way_to_differentiate_a_softmax_average_leaves_the_bound(dtype, accumulate, n, kind):
+    rng = np.random.default_rng(n)
+    x, grad = np.clip(kind(rng, (6, n), dtype), -GREATEST, GREATEST).astype(dtype), random(rng, (6, 1), dtype)
+    exact = reference.OPERATORS["softmax_pool_grad"](grad.reshape(1, 1, -1), x.reshape(1, 1, -1), n)
+    truth = [softmax_slopes(row, g) for row, (g,) in zip(decimals(x), decimals(grad), strict=True)]
+    for got in softmax_gradients(x, grad[:, 0], accumulate, rng):
+        assert within(exact, truth, got, dtype, accumulate)
+
+
+def norm_slopes(row, g, p):
+    """g·sign(x)·(|x| / y)^(p − 1) of each cell, none of them 0."""
+    with localcontext(DIGITS):
+        norm = sum(abs(x) ** p for x in row) ** (1 / p)
+        return [abs(g).copy_sign(g * x) * (abs(x) / norm) ** (p - 1) for x in row]
+
+
+@pytest.mark.parametrize("kind", [random, positive, wide, cancelling])
+@pytest.mark.parametrize("p", [1.5, 2])
+@pytest.mark.parametrize("n", [1, 2, 9])
+@pytest.mark.parametrize(("dtype", "accumulate"), ACCUMULATIONS)
+def test_no_way_to_differentiate_a_norm_leaves_the_bound(dtype, accumulate, n, p, kind):
+    """Powers of subnormal numbers are no normal ones, and not covered."""
+    rng = np.random.default_rng(n)
+    x, grad = kind(rng, (6, n), dtype), random(rng, (6, 1), dtype)
+    exact = reference.OPERATORS["lp_pool_grad"](grad.reshape(1, 1, -1), x.reshape(1, 1, -1), n, p=p)
+    truth = [norm_slopes(row, g, Decimal(p)) for row, (g,) in zip(decimals(x), decimals(grad), strict=True)]
+    for got in norm_gradients(x, grad[:, 0], p, accumulate, rng):
+        assert within(exact, truth, got, dtype, accumulate)
 
 
 def test_curved_gradients_without_one_element_leave_the_bound():

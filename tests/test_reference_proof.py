@@ -6,14 +6,18 @@ HYPOTHESIS_PROFILE=nightly takes every size; the ordinary profile some of them.
 
 import os
 from fractions import Fraction
+from itertools import chain
 
 import adversaries
 import ml_dtypes
 import numpy as np
 import pytest
+from adversaries_gradients import norm_grad_of, softmax_grad_of
+from adversaries_operators import AVERAGES, DOTS, ONE_TERM, SUMS
 from evaluations import (
     ACCUMULATIONS,
     FAST_ORDERS,
+    FLOATS,
     KINDS,
     ORDERS,
     averages,
@@ -22,7 +26,15 @@ from evaluations import (
     fused,
     fused_average,
     fused_dot,
+    positive,
+    probabilities,
+    probability_grads,
+    random,
+    rationals,
     roundoff,
+    sticky,
+    subnormal,
+    wide,
 )
 
 import reference
@@ -31,7 +43,21 @@ SIZES = [1, 2, 3, 5, 7, 9, 33, 100]
 LARGE = [121, 1017, 4096]
 DIVISORS = [3, 5, 7, 9]
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-POINTS = [point for point in adversaries.POINTS if NIGHTLY or point[3] in {1, 2, 9, 100, 4096}]
+SELECTIONS = {
+    *("max_pool", "min_pool", "max_pool_with_indices", "max_unpool", "global_max_pool", "adaptive_max_pool"),
+    *("fractional_max_pool", "stochastic_pool", "pad"),
+}
+# Operators that none of the others resembles.
+OF_A_KIND = {"avg_pool", "global_avg_pool", "conv", "max_pool_grad", *adversaries.CURVED}
+ORDINARY, FEW = {1, 2, 9, 100}, {1, 9}
+LARGEST = {(operator, np.float32, 4096) for operator in OF_A_KIND if not operator.endswith("_grad")}
+POINTS = [
+    point
+    for point in adversaries.POINTS
+    if NIGHTLY or point[3] in (ORDINARY if point[0] in OF_A_KIND else FEW) or point[:2] + point[3:] in LARGEST
+]
+# Windows of one cell give to it their gradients themselves.
+ONE_CELL = {"softmax_pool_grad": softmax_grad_of, "lp_pool_grad": norm_grad_of}
 OUTPUTS = 12
 
 
@@ -43,10 +69,6 @@ def holds(sums, limits, got, dtype):
     """Tell whether every result, rounded to the dtype, is within its limit of the exact one."""
     results = got.astype(dtype).astype(np.float64).ravel().tolist()
     return all(abs(Fraction(g) - s) <= b for g, s, b in zip(results, sums, limits, strict=True))
-
-
-def rationals(x):
-    return [[Fraction(v) for v in row] for row in x.astype(np.float64).tolist()]
 
 
 def has_bound(n, accumulate):
@@ -92,7 +114,7 @@ def test_no_way_to_average_large_windows_leaves_the_bound(dtype, accumulate, n, 
 def assert_dots_hold(x, kernel, dtype, accumulate, orders):
     """x: (outputs, n); kernel: (n,). The reference sees them as channels, which a bound does not tell from cells."""
     exact = reference.OPERATORS["conv"](x[..., None], kernel[None, :, None])
-    weights = rationals(kernel[None])[0]
+    weights = rationals(kernel)
     limits = bounds(exact, accumulate)
     sums = [sum(a * b for a, b in zip(row, weights, strict=True)) for row in rationals(x)]
     kernel = np.broadcast_to(kernel, x.shape)
@@ -117,25 +139,63 @@ def test_no_way_to_convolve_large_windows_leaves_the_bound(dtype, accumulate, n,
     assert_dots_hold(kind(rng, (2, n), dtype), cancelling(rng, (1, n), dtype)[0], dtype, accumulate, FAST_ORDERS)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("operator", [*adversaries.AVERAGES, *adversaries.DOTS, *adversaries.SUMS])
+@pytest.mark.parametrize(
+    ("operator", "kind"),
+    [
+        (operator, kind)
+        for operator in [*AVERAGES, *DOTS, *SUMS, *ONE_CELL]
+        for kind in (KINDS if NIGHTLY or operator in OF_A_KIND else [wide, cancelling, subnormal])
+    ],
+)
 @pytest.mark.parametrize(("dtype", "accumulate", "n"), sizes(ACCUMULATIONS, [2, 9, 49] if NIGHTLY else [9]))
 def test_no_way_to_sum_leaves_the_bound_of_its_operator(dtype, accumulate, n, operator, kind):
     rng = np.random.default_rng(n)
-    x, kernel = kind(rng, (4, n), dtype), kind(rng, (1, n), dtype)[0]
-    rows, weights = rationals(x), rationals(kernel[None])[0]
-    if operator in adversaries.AVERAGES:
-        exact, sums = adversaries.AVERAGES[operator](x, n), [sum(row) / n for row in rows]
+    x, kernel = kind(rng, (4, 1 if operator in ONE_TERM else n), dtype), kind(rng, (1, n), dtype)[0]
+    if operator in AVERAGES:
+        exact, sums = AVERAGES[operator](x, n), [sum(row) / n for row in rationals(x)]
         results = averages(x, n, accumulate, ORDERS[:4])
-    elif operator in adversaries.DOTS:
-        exact = adversaries.DOTS[operator](x, kernel)
-        sums = [sum(a * b for a, b in zip(row, weights, strict=True)) for row in rows]
+    elif operator in DOTS:
+        exact, weights = DOTS[operator](x, kernel), rationals(kernel)
+        sums = [sum(a * b for a, b in zip(row, weights, strict=True)) for row in rationals(x)]
         results = dots(x, np.broadcast_to(kernel, x.shape), accumulate, ORDERS)
     else:
-        exact, sums = adversaries.SUMS[operator](x), [sum(row) for row in rows]
+        exact, sums = (SUMS | ONE_CELL)[operator](x), [sum(row) for row in rationals(x)]
         results = [(order.__name__, order(x.astype(accumulate))) for order in ORDERS]
+    limits = bounds(exact, accumulate)
+    # All cells of a plane have the same sum.
+    limits = limits[:: len(limits) // len(x)]
     for name, got in results:
-        assert holds(sums, bounds(exact, accumulate), got, dtype), name
+        assert holds(sums, limits, got, dtype), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("dtype", "accumulate", "n"), sizes(ACCUMULATIONS, [1, 2, 9, 100] if NIGHTLY else [1, 2, 9]))
+def test_no_way_to_divide_by_the_sum_leaves_the_bound(dtype, accumulate, n, kind):
+    x = np.abs(kind(np.random.default_rng(n), (OUTPUTS, n), dtype))
+    exact = reference.OPERATORS["stochastic_pool_probabilities"](x.reshape(1, 1, -1), n)
+    truth = [cell / sum(row) if sum(row) else 0 for row in rationals(x) for cell in row]
+    for got in probabilities(x.astype(accumulate)):
+        # Where nothing is above 0 nothing is divided.
+        assert holds(truth, bounds(exact, accumulate), np.where(np.isnan(got), 0, got), dtype)
+
+
+@pytest.mark.parametrize("kind", [random, positive, wide, cancelling, sticky])
+@pytest.mark.parametrize("cells", [random, positive, sticky])
+@pytest.mark.parametrize(("dtype", "accumulate", "n"), sizes(ACCUMULATIONS, [1, 2, 9, 33] if NIGHTLY else [1, 2, 9]))
+def test_no_way_to_differentiate_a_quotient_leaves_the_bound(dtype, accumulate, n, cells, kind):
+    rng = np.random.default_rng(n)
+    grad, x = kind(rng, (4, n), dtype), np.abs(cells(rng, (4, n), dtype))
+    exact = reference.OPERATORS["stochastic_pool_probabilities_grad"](grad[None, None], x.reshape(1, 1, -1), n)
+    truth = list(chain.from_iterable(map(slopes_of_quotients, rationals(x), rationals(grad))))
+    for got in probability_grads(x.astype(accumulate), grad.astype(accumulate)):
+        assert holds(truth, bounds(exact, accumulate), got, dtype)
+
+
+def slopes_of_quotients(row, slopes):
+    """The derivatives of x / Σ x, summed with their gradients."""
+    total = sum(row)
+    average = sum(cell * slope for cell, slope in zip(row, slopes, strict=True)) / total
+    return [(slope - average) / total for slope in slopes]
 
 
 def test_a_fused_multiply_add_rounds_once():
@@ -175,7 +235,7 @@ def test_flushed_sums_of_products_stay_within_the_bound(dtype, accumulate, n, ki
     x, kernel = ((values.astype(np.float64) * scale).astype(dtype) for values in (x, kernel))
     x, kernel = flushed(x, dtype), flushed(kernel, dtype)
     exact = reference.OPERATORS["conv"](x[..., None], kernel[None, :, None])
-    weights = rationals(kernel[None])[0]
+    weights = rationals(kernel)
     sums = [sum(a * b for a, b in zip(row, weights, strict=True)) for row in rationals(x)]
     products = flushed(x.astype(accumulate) * kernel.astype(accumulate), accumulate)
     got = flushed(flushing_sum(products, accumulate).astype(dtype), dtype)
@@ -209,6 +269,31 @@ def test_flushed_products_and_the_rounding_of_what_is_left_add_up():
 
 
 # Half of the bound is reached.
+
+
+def test_every_operator_has_an_adversary_or_rounds_nothing():
+    """Selections, whose bound is 0 for whatever input, are the rest."""
+    adversarial = {name.split(",")[0] for name in adversaries.OPERATORS}
+    assert adversarial == set(reference.OPERATORS) - SELECTIONS - {"max_unpool_grad"}
+
+
+@pytest.mark.parametrize("name", sorted(SELECTIONS))
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_operators_that_select_have_bound_zero(name, dtype):
+    x = np.abs(random(np.random.default_rng(0), (1, 1, 9), dtype))
+    draws = np.full((1, 1, 3), 0.5, dtype)
+    arguments = {
+        "max_unpool": (x, np.arange(9).reshape(1, 1, 9), 9),
+        "adaptive_max_pool": (x, 2),
+        "global_max_pool": (x,),
+        "fractional_max_pool": (x, 2, 3, draws[..., :1]),
+        "stochastic_pool": (x, 3, draws),
+        "pad": (x, [(2, 2)]),
+    }
+    results = reference.OPERATORS[name](*arguments.get(name, (x, 3)))
+    for exact in results if isinstance(results, tuple) else [results]:
+        assert exact.exact
+        assert not exact.bound(np.float16).any()
 
 
 @pytest.mark.parametrize(("operator", "dtype", "accumulate", "n"), POINTS)
