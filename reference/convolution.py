@@ -23,6 +23,7 @@ from .errorfree import (
     UNDERFLOW,
     Pair,
     all_finite,
+    cleared,
     cut,
     exact_sum,
     join,
@@ -155,7 +156,7 @@ class _Sums:
     @cached_property
     def cleared(self) -> _Sums:
         """The same with 0 for whatever is not finite."""
-        return self if self.finite else replace(self, kernel=_cleared(self.kernel), bias=_cleared(self.bias))
+        return self if self.finite else replace(self, kernel=cleared(self.kernel), bias=cleared(self.bias))
 
     @property
     def width(self) -> int:
@@ -184,7 +185,7 @@ class _Sums:
             if not (self.finite and all_finite(wide)):
                 kernel_signs = signs(self.kernel).reshape(-1, *self.kernel.shape[2:])
                 special = correlate(signs(wide), kernel_signs, windows, self.groups) + signs(self.bias)
-                wide = _cleared(wide)
+                wide = cleared(wide)
             finite = self.cleared
             return finite._at_once(wide, windows, terms, special) or finite._in_slices(wide, windows, terms, special)
 
@@ -197,8 +198,8 @@ class _Sums:
         return uncertain(total)
 
     def _at_once(self, wide: Array, windows: Windows, terms: Array, special: Array | None) -> Unrounded | None:
-        """Add in float64, where that is enough for most elements: products of two float32 are exact there."""
-        if self.dtype != np.float32:
+        """Add in float64, where that is enough for most elements: products of two narrower numbers are exact there."""
+        if self.dtype == np.float64:
             return None
         cells = columns(wide, windows, self.groups)
         total, sizes = self.multiplied(self.kernel, cells, windows), self._sizes(cells, windows, terms)
@@ -287,7 +288,3 @@ def _convolve(operands: Sequence[Array], windows: Windows, groups: int, terms: A
             yield replace(block, outputs=(images, slice(None), *spatial))
 
     return rounded_in_blocks((n, out, *windows.output), x.dtype, cut_blocks, compute, terms)
-
-
-def _cleared(x: Array) -> Array:
-    return np.where(np.isfinite(x), x, 0.0)

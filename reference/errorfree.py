@@ -85,7 +85,7 @@ def nothing(shape: tuple[int, ...]) -> Array:
 
 def is_nothing(x: Array) -> bool:
     """Tell whether an array comes from nothing()."""
-    return x.size > 0 and not any(x.strides) and not x.flat[0]
+    return x.ndim > 0 and x.size > 0 and not any(x.strides) and not x.flat[0]
 
 
 def join(parts: Iterable[Array], shape: tuple[int, ...], lost: float = 0.0) -> Pair:
@@ -146,6 +146,11 @@ def exact_sum(numbers: Sequence[float]) -> Fraction:
 def all_finite(x: Array) -> bool:
     """Tell whether no element is NaN or infinite, without an array of answers."""
     return math.isfinite(x.max(initial=0.0)) and math.isfinite(x.min(initial=0.0))
+
+
+def cleared(wide: Array) -> Array:
+    """Return the same with 0 for whatever is not finite."""
+    return wide if all_finite(wide) else np.where(np.isfinite(wide), wide, 0.0)
 
 
 def magnitude_exponent(x: Array) -> int | None:

@@ -13,7 +13,7 @@ from .arguments import Array, DType
 from .blocks import Block
 from .bound import error_bound
 from .certainty import certain
-from .errorfree import Pair, widened
+from .errorfree import Pair, nothing, widened
 from .ordering import canonicalise
 from .rounding import Position, Positions, format_of, settle
 
@@ -25,6 +25,8 @@ KEPT = 2**20
 @dataclass(frozen=True, eq=False)
 class Exact:
     """The exact result of one operation, element by element; all arrays have the shape of `value`.
+
+    Of a large result all but `value` is computed when it is first asked for, from the inputs: leave these as they are.
 
     value: the exact result rounded once, to nearest even, to the result's dtype. Its bits are certain; NaN is the
         canonical one, and an exact zero of a sum is +0.
@@ -118,12 +120,12 @@ class Unrounded:
 
 def uncertain(high: Array) -> Unrounded:
     """Return a float64 result as if it were exact; only where the certainty check is off."""
-    nothing = np.broadcast_to(0.0, high.shape)
+    zero = nothing(high.shape)
 
     def fail(position: Position) -> Fraction:
         raise FloatingPointError(f"the result at {position} is unknown: the certainty check is off")
 
-    return Unrounded(Pair(high, nothing, nothing), fail, None, lambda: nothing)
+    return Unrounded(Pair(high, zero, zero), fail, None, lambda: zero)
 
 
 def selected(value: Array, terms: Array | Callable[[], Array]) -> Exact:
@@ -136,8 +138,8 @@ def selected(value: Array, terms: Array | Callable[[], Array]) -> Exact:
     def counted() -> tuple[Array]:
         return (np.broadcast_to(terms() if callable(terms) else terms, value.shape),)
 
-    nothing = np.broadcast_to(0.0, value.shape)
-    return Deferred((("terms",), counted), value=value, high=None, low=None, magnitude=nothing, extra=0.0, exact=True)
+    known = {"high": None, "low": None, "magnitude": nothing(value.shape), "extra": 0.0, "exact": True}
+    return Deferred((("terms",), counted), value=value, **known)
 
 
 def rounded(
@@ -149,9 +151,10 @@ def rounded(
     terms: Array,
     magnitude: Array,
     extra: Array | float = 0.0,
+    closer: Callable[[Positions], Pair] | None = None,
 ) -> Exact:
     """Return the Exact of a floating result known as a pair; the parameters are those of Unrounded."""
-    value, high, low = Unrounded(pair, exactly, special, lambda: magnitude).settled(dtype)
+    value, high, low = Unrounded(pair, exactly, special, lambda: magnitude, closer=closer).settled(dtype)
     return Exact(value, high, low, np.broadcast_to(terms, value.shape), magnitude, extra, False)
 
 

@@ -133,13 +133,13 @@ def _copy_every(stride: int, source: Array, target: Array) -> None:
 def _padded(walk: Windows, source: Array, start: int | float, axis: int) -> Array:
     """Put the neutral element round an axis, which changes no fold, as far as windows reach; and crop."""
     (before, after), overhang, size = walk.pads[0], walk.overhang[0], walk.size[0]
-    if before == 0 and after <= 0 and not overhang:
-        return source
 
     def along(start: int | None, stop: int | None) -> tuple[slice, ...]:
         return (*(slice(None),) * (source.ndim - 1 if axis else 0), slice(start, stop))
 
     source = source[along(max(-before, 0), size - max(-after, 0))]
+    if before <= 0 and after <= 0 and not overhang:
+        return source
     first, end = max(before, 0), max(before, 0) + source.shape[axis]
     shape = list(source.shape)
     shape[axis] = end + max(after, 0) + overhang

@@ -17,6 +17,7 @@ from .errorfree import (
     UNDERFLOW,
     Pair,
     all_finite,
+    cleared,
     join,
     magnitude_exponent,
     nothing,
@@ -27,7 +28,7 @@ from .errorfree import (
 from .exact import Exact, Unrounded, rounded_in_blocks, uncertain
 from .folding import fold
 from .norms import certain_norm
-from .pooling import FLOAT64_BYTES, cleared, window_sums
+from .pooling import FLOAT64_BYTES, window_sums
 from .rounding import FORMATS, Position, Positions
 from .windows import Walk, Windows, whole
 
@@ -211,8 +212,8 @@ def _roots(sums: Pair, p: int) -> Pair:
     rounding = (np.abs(rest) + np.abs(sums.low) + np.abs(powers.low)) * 2.0**-50
     error = (sums.error + powers.error + rounding) / slope + np.abs(step) * 2.0**-48 + (p - 1) * step * step / start
     error = np.where(np.abs(step) <= start * 2.0**-30, error * SLACK, np.inf)
-    nothing = (sums.high == 0) & (sums.error == 0)
-    return Pair(*two_sum(start, np.where(nothing, 0.0, step)), np.where(nothing, 0.0, error))
+    zero = (sums.high == 0) & (sums.error == 0)
+    return Pair(*two_sum(start, np.where(zero, 0.0, step)), np.where(zero, 0.0, error))
 
 
 def spread_of(x: Array, windows: Walk, power: Fraction, u: float = 0.0) -> Array | float:

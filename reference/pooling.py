@@ -1,5 +1,6 @@
 """Pooling: the largest, the smallest and the average value of each window."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +17,7 @@ from .errorfree import (
     GREATEST_EXPONENT,
     Pair,
     all_finite,
+    cleared,
     cutting,
     divide,
     divide_once,
@@ -38,6 +40,9 @@ AVERAGED = (*FLOATS, *INTEGERS)
 # Beyond these an element is certain or recomputed, so the number bears on speed alone.
 MAX_SLICES = 8
 MAX_WIDTH = 50
+
+# float64 holds this and every smaller whole number.
+GREATEST_DIVISOR = 2**53 - 1
 
 # Sums of floats are taken, and those of integers divided, in 64 bits.
 FLOAT64_BYTES = 8
@@ -119,9 +124,12 @@ def divisors_of(windows: Windows, count_include_pad: bool, divisor: int | None) 
     """Return what each window's sum is divided by: int64, shape `output`; 0 where there is nothing to count."""
     if not isinstance(count_include_pad, (bool, np.bool_)):
         raise TypeError(f"count_include_pad {count_include_pad!r} must be True or False")
-    if divisor is None:
-        return windows.counts(bool(count_include_pad))
-    return np.full(windows.output, integer("divisor", divisor, 1), np.int64)
+    if divisor is not None:
+        return np.full(windows.output, integer("divisor", divisor, 1), np.int64)
+    cells = math.prod(windows.window)
+    if count_include_pad and cells > GREATEST_DIVISOR:
+        raise ValueError(f"window {windows.window} has {cells} cells: at most {GREATEST_DIVISOR} can be counted")
+    return windows.counts(bool(count_include_pad))
 
 
 def average(x: Array, windows: Walk, divisors: Array) -> Exact:
@@ -180,11 +188,6 @@ def _average(x: Array, windows: Walk, divisors: Array, terms: Array) -> Unrounde
         if x.dtype == np.float32 and is_nothing(sums.low) and is_nothing(sums.error):
             return Unrounded(divide_once(sums.high, numbers), exactly, special, magnitude, closer=closer)
         return Unrounded(divide(sums, numbers), exactly, special, magnitude)
-
-
-def cleared(wide: Array) -> Array:
-    """Return the same with 0 for whatever is not finite."""
-    return wide if all_finite(wide) else np.where(np.isfinite(wide), wide, 0.0)
 
 
 def _uncertain_average(wide: Array, windows: Walk, divisors: Array) -> Unrounded:

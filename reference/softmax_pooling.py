@@ -15,7 +15,7 @@ from .arguments import FLOATS, Array, DType, Padding, PerAxis, image
 from .blocks import blocks
 from .bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP, SLACK
 from .certainty import certain
-from .errorfree import Pair, widened
+from .errorfree import Pair, cleared, widened
 from .exact import Exact, Unrounded, rounded_in_blocks, uncertain
 from .folding import fold
 from .ordering import Order
@@ -92,7 +92,7 @@ class SoftmaxWalk:
     @cached_property
     def finite(self) -> Array:
         """Return x with 0 for whatever is not finite."""
-        return np.where(np.isfinite(self.x), self.x, 0.0)
+        return cleared(self.x)
 
     def window(self, position: Position) -> list[float]:
         """Return the real cells of the window at an output position."""

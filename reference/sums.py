@@ -15,9 +15,22 @@ import numpy as np
 
 from .arguments import Array
 from .bound import SLACK
-from .errorfree import DIGITS, GREATEST_EXPONENT, UNDERFLOW, Pair, cut, divide, join, magnitude_exponent, widened
+from .errorfree import (
+    DIGITS,
+    GREATEST_EXPONENT,
+    UNDERFLOW,
+    Pair,
+    all_finite,
+    cleared,
+    cut,
+    divide,
+    join,
+    magnitude_exponent,
+    nothing,
+    widened,
+)
 from .exact import Exact, rounded, selected
-from .rounding import Position
+from .rounding import Position, Positions
 
 Add: TypeAlias = Callable[[Array], Array]
 Multiply: TypeAlias = Callable[[Array, Array], Array]
@@ -48,9 +61,9 @@ def added(x: Array, add: Add, divisors: Array | None = None) -> Exact:
     with np.errstate(all="ignore"):
         terms = add(np.ones(x.shape)).astype(np.int64)
         special = None
-        if not np.isfinite(wide).all():
+        if not all_finite(wide):
             special = add(np.where(np.isfinite(wide), 0.0, wide))
-            wide = np.where(np.isfinite(wide), wide, 0.0)
+            wide = cleared(wide)
         pair = _sums(wide, add, numbers, terms)
         magnitude = add(np.abs(wide) / numbers) * (SLACK + terms * 2.0**-52)
     exact = rounded(pair, x.dtype, _exactly(wide, add, numbers), special=special, terms=terms, magnitude=magnitude)
@@ -109,11 +122,19 @@ def multiplied(a: Array, b: Array, multiply: Multiply) -> Exact:
     with np.errstate(all="ignore"):
         terms = multiply(np.ones(a.shape), np.ones(b.shape)).astype(np.int64)
         special = None
-        if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        if not (all_finite(a) and all_finite(b)):
             special = multiply(signs(a), signs(b))
-            a, b = (np.where(np.isfinite(factor), factor, 0.0) for factor in (a, b))
+            a, b = cleared(a), cleared(b)
         magnitude = multiply(np.abs(a), np.abs(b)) * (SLACK + terms * 2.0**-52)
-        pair = _product_sums(a, b, multiply, terms)
+        if dtype == np.float64:
+            pair = _product_sums(a, b, multiply, terms)
+        else:
+            # Products of narrower numbers are exact, and no term passes through more additions than there are terms.
+            total = multiply(a, b) + 0.0
+            pair = Pair(total, nothing(total.shape), magnitude * (terms * 2.0**-53))
+
+    def closer(where: Positions) -> Pair:
+        return _product_sums(a, b, multiply, terms).at(where)
 
     @cache
     def totals() -> Array:
@@ -122,7 +143,8 @@ def multiplied(a: Array, b: Array, multiply: Multiply) -> Exact:
     def exactly(position: Position) -> Fraction:
         return Fraction(int(totals()[position]), 1 << 2 * SHIFT)
 
-    return rounded(pair, dtype, exactly, special=special, terms=terms, magnitude=magnitude)
+    further = None if dtype == np.float64 else closer
+    return rounded(pair, dtype, exactly, special=special, terms=terms, magnitude=magnitude, closer=further)
 
 
 def signs(x: Array) -> Array:

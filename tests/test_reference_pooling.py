@@ -233,3 +233,18 @@ def test_a_tie_is_broken_by_the_least_number_beside_it(divisor, least):
         x = np.array([*cells, least]).reshape(1, 1, divisor)
         exact = sum(map(Fraction, x.ravel().tolist()), Fraction(0)) / divisor
         assert reference.avg_pool(x, divisor).ravel()[0] == reference.round_to(exact, x.dtype)
+
+
+@pytest.mark.parametrize("window", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize("name", ["max_pool", "min_pool", "avg_pool", "lp_pool"])
+def test_a_crop_after_an_axis_is_a_crop_of_the_input(name, window):
+    x = np.random.default_rng(3).standard_normal((1, 2, 12, 3)).astype(np.float32)
+    pool = getattr(reference, name)
+    cropped = pool(x, (window, 1), stride=1, padding=[(0, -2), (0, 0)])
+    assert np.array_equal(cropped, pool(x[:, :, :-2], (window, 1), stride=1))
+
+
+def test_more_cells_than_float64_can_count_are_refused():
+    padding = [(500_000, 500_000)] * 3
+    with pytest.raises(ValueError, match=r"window \(999999, 999999, 999999\) has 999997000002999999 cells"):
+        reference.avg_pool(np.ones((1, 1, 1, 1, 1)), (999_999,) * 3, padding=padding, count_include_pad=True)
