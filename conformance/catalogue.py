@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -76,11 +76,22 @@ def load(paths: Sequence[Path] = (), *, grow: bool = False) -> Catalogue:
             if case.id in cases:
                 faults.append(f"{case.place}: case {case.id} stands already at {cases[case.id].place}")
             cases.setdefault(case.id, case)
+    faults += _strangers(cases.values(), sweeps)
     if faults:
         raise CatalogueError("\n".join(faults))
     if not cases:
         raise CatalogueError(f"{', '.join(map(str, paths))}: no case in it")
     return Catalogue(tuple(cases.values()), sweeps)
+
+
+def _strangers(cases: Iterable[Case], sweeps: Mapping[Sweep, Sequence[str]]) -> Iterator[str]:
+    """Yield a fault for each case that is called like the row of a sweep and is none."""
+    rows = {f"{sweep.operator}/{sweep.id}/{name}" for sweep, names in sweeps.items() for name in names}
+    prefixes = tuple(f"{sweep.operator}/{sweep.id}/" for sweep in sweeps)
+    for case in cases:
+        if prefixes and case.id.startswith(prefixes) and case.id not in rows:
+            sweep = case.id.rsplit("/", 1)[0]
+            yield f"{case.place}: case {case.id}: a sweep is called {sweep}, and this is no row of it"
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:
@@ -134,6 +145,8 @@ def _read_sweeps(
         operator, place = document.data["operator"], document.place(where)
         prefix = f"{operator}/{raw['id']}/"
         try:
+            if any(prefix == f"{other.operator}/{other.id}/" for other in sweeps):
+                raise ValueError("key 'id': another sweep of the operator is called so")
             sweep = Sweep.of(operator, raw, place)
             kept = [name.removeprefix(prefix) for name in released if name.startswith(prefix)]
             sweeps[sweep] = names = sweep.rows(kept, grow=grow)

@@ -150,7 +150,9 @@ def repro(paths: tuple[Path, ...], case: str, name: str) -> None:
 @cli.command("check")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 def check_command(paths: tuple[Path, ...]) -> None:
-    """Check the catalogue, or the given case files: every case, every pinned number, the ledger and the frozen digests.
+    """Check the catalogue, or the given case files: every case, every pinned number, the cover of every sweep.
+
+    Without files also the ledger and the frozen digests.
 
     Example: conformance check cases/pooling/max_pool.yaml
     """

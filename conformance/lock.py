@@ -14,9 +14,11 @@ NAME = "lock.json"
 def read(path: Path) -> dict[str, str]:
     """Return the frozen digests. Raises CatalogueError if they cannot be read."""
     try:
-        lock: dict[str, str] = json.loads(path.read_text("utf-8"))
+        lock = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise CatalogueError(f"{path}: {error}") from None
+    if not isinstance(lock, dict) or not all(isinstance(digest, str) for digest in lock.values()):
+        raise CatalogueError(f"{path}: not a lock: it maps the id of each case to a digest")
     return lock
 
 

@@ -25,8 +25,11 @@ from reference import Windows
 Level = Any
 Writer = Callable[[Level, int], str]
 
-STRENGTHS: Mapping[str, int] = MappingProxyType({"pairs": 2, "triples": 3, "all": 99})
-MAX_PRODUCT = 1_000_000
+# How many factors are crossed; None: all of them.
+STRENGTHS: Mapping[str, int | None] = MappingProxyType({"pairs": 2, "triples": 3, "all": None})
+MAX_PRODUCT = 200_000
+MAX_GEOMETRIES = 20_000
+MAX_ID = 100
 
 
 def _axes(letter: str) -> Writer:
@@ -110,7 +113,8 @@ class Sweep:
         given = raw["factors"]
         factors = {name: tuple(map(_frozen, given[name])) for name in FACTORS if name in given}
         common = {key: raw[key] for key in raw if key not in {"id", "factors", "cover"}}
-        sweep = cls(operator, raw["id"], factors, STRENGTHS[raw["cover"]], common, place)
+        strength = STRENGTHS[raw["cover"]] or len(factors)
+        sweep = cls(operator, raw["id"], factors, strength, common, place)
         sweep._check()
         return sweep
 
@@ -120,11 +124,19 @@ class Sweep:
         has |= {"window", "out"} if "kernel" in known.inputs else set()
         for name in self.factors.keys() - has:
             raise ValueError(f"key 'factors.{name}': {self.operator} has no such factor")
-        if "bias" in self.factors and "bias" not in self.common:
-            raise ValueError("key 'bias' is missing: 'factors.bias' asks for one")
-        product = math.prod(map(len, self.factors.values()))
-        if product > MAX_PRODUCT:
-            raise ValueError(f"key 'factors': {product} rows in all are more than the limit of {MAX_PRODUCT}")
+        if "/" in self.id:
+            raise ValueError("key 'id': the id of a sweep has no slash: those of its cases have")
+        if ("bias" in self.factors) != ("bias" in self.common):
+            raise ValueError("keys 'bias' and 'factors.bias' go together: what a bias holds, and whether there is one")
+        if "kernel" in known.inputs and "window" not in self.factors:
+            raise ValueError("key 'factors.window' is missing: it is the extent of the kernel")
+        for words, names, limit in (
+            ("rows", self.factors.keys(), MAX_PRODUCT),
+            ("geometries", self.factors.keys() & set(GEOMETRY), MAX_GEOMETRIES),
+        ):
+            product = math.prod(len(self.factors[name]) for name in names)
+            if product > limit:
+                raise ValueError(f"key 'factors': {product} {words} in all are more than the limit of {limit}")
 
     @cached_property
     def cover(self) -> Cover:
@@ -147,6 +159,9 @@ class Sweep:
             names += map(self.name, self.cover.complete(self.numbers(names)))
         if not names:
             raise ValueError("key 'factors': no combination of levels is possible")
+        longest = max(names, key=len)
+        if len(f"{self.id}/{longest}") > MAX_ID:
+            raise ValueError(f"the id {self.id}/{longest} is longer than {MAX_ID} characters: use fewer factors")
         return names
 
     def missing(self, names: Iterable[str]) -> Iterator[str]:
@@ -171,7 +186,8 @@ class Sweep:
 
     def _row(self, name: str) -> tuple[int, ...]:
         parts, row = name.split("-"), []
-        rank = int(parts[0].removesuffix("d")) if parts[0].removesuffix("d").isdecimal() else 0
+        ranks = [level for level in self.factors["rank"] if f"{level}d" == parts[0]]
+        rank = ranks[0] if ranks else 0
         for factor in self.factors:
             words = self._words(factor, rank) if rank else []
             word = parts.pop(0) if parts and parts[0] in words else ""

@@ -147,6 +147,9 @@ def test_rows_of_a_sweep_are_cases_with_its_level(tmp_path):
         (text("rank: [1], extent: [5], window: []"), "window"),
         (text(cover="some"), "cover"),
         (text("rank: [1], extent: [5], colour: [2]"), "colour"),
+        (text().replace("id: geometry", "id: geometry/more"), "key 'id': the id of a sweep has no slash"),
+        (text(bias="{values: integers}"), "go together"),
+        (text().replace("id: geometry", f"id: {'a' * 99}"), "is longer than 100 characters"),
     ],
 )
 def test_a_faulty_sweep_is_one_line_with_file_and_key(tmp_path, faulty, message):
@@ -159,11 +162,45 @@ def test_a_faulty_sweep_is_one_line_with_file_and_key(tmp_path, faulty, message)
 
 def test_a_product_beyond_the_limit_is_refused():
     many = {name: list(range(1, 31)) for name in ("extent", "window", "stride", "channels", "batch")}
-    with pytest.raises(ValueError, match="more than the limit of 1000000"):
+    with pytest.raises(ValueError, match="more than the limit of 200000"):
         sweep({"rank": [1], **many})
 
 
 def test_a_bias_needs_its_values():
     factors = {"rank": [2], "extent": [4], "window": [2], "bias": [False, True]}
-    with pytest.raises(ValueError, match="key 'bias' is missing"):
+    with pytest.raises(ValueError, match="go together"):
         sweep(factors, operator="conv", kernel={"values": "integers"})
+
+
+def test_a_kernel_needs_its_window():
+    with pytest.raises(ValueError, match=r"key 'factors.window' is missing"):
+        sweep({"rank": [1], "extent": [4]}, operator="conv", kernel={"values": "integers"})
+
+
+def test_padding_words_are_no_pads(tmp_path):
+    words = "id: a, cover: all, factors: {rank: [1], extent: [4], pads: [same_upper]}, x: {values: integers}"
+    with pytest.raises(CatalogueError, match=r"file.yaml:4: .*pads"):
+        load(tmp_path, words, operator="pad")
+
+
+def test_what_would_be_taken_for_a_row_is_refused(tmp_path):
+    with pytest.raises(CatalogueError, match="another sweep of the operator is called so"):
+        load(tmp_path, text(), text("rank: [2], extent: [3], window: [1]"))
+    path = family(tmp_path, text(), section="sweeps")
+    x = "x: {values: arange, shape: [1, 1, 4]}, window: 2"
+    path.write_text(path.read_text("utf-8") + f"cases:\n  - {{id: geometry/extra, {x}}}\n", "utf-8")
+    with pytest.raises(CatalogueError, match=r"case max_pool/geometry/extra: a sweep is called max_pool/geometry"):
+        catalogue.load([path])
+
+
+@pytest.mark.parametrize("garbage", ["[1]", "5", "null", '"text"', '{"a": 1}'])
+def test_a_lock_that_is_none_is_one_line(tmp_path, garbage):
+    (tmp_path / "lock.json").write_text(garbage, "utf-8")
+    with pytest.raises(CatalogueError, match="not a lock") as refused:
+        load(tmp_path, text())
+    assert "\n" not in str(refused.value)
+
+
+def test_a_frozen_name_of_an_absurd_rank_is_refused_at_once():
+    with pytest.raises(ValueError, match="none of this sweep"):
+        sweep().numbers(["99999999d-i5-w2-s1"])

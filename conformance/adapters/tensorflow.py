@@ -54,7 +54,7 @@ def _explicit(step: Step) -> str:
 
 
 def _unpoolable(step: Step) -> Unsupported | None:
-    if step.rank == SPATIAL and step.dtype != "float32":
+    if step.rank == SPATIAL and step.dtype not in {"float32", "bfloat16"}:
         return FLOAT_ONLY
     return ROUNDS_DOWN if step.parameters["rounding"] != "floor" else None
 
