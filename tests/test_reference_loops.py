@@ -1,6 +1,6 @@
 """Every operator against plain loops in rational numbers, for drawn geometries, values and dtypes.
 
-HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 200.
+HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 200; brief, for mutants, 25.
 """
 
 import os
@@ -9,13 +9,15 @@ import ml_dtypes
 import numpy as np
 import plain_loops
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import reference
 
 settings.register_profile("ordinary", max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile("nightly", settings.get_profile("ordinary"), max_examples=10_000)
+# Whether an example fails is all that matters to a mutant, not which one is the simplest.
+settings.register_profile("brief", settings.get_profile("ordinary"), max_examples=25, phases=[Phase.generate])
 drawn = settings(settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "ordinary")))
 
 FLOATS = list(plain_loops.FLOATS)
