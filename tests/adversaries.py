@@ -166,9 +166,9 @@ Where functions are granted more than few terms, in the gradients of softmax and
 are off by all that they are granted, and a difference that loses half a unit spoils its exponential: two cells as far
 apart as exponentials are normal numbers, and p = 16.
 
-Blank cells do not occur. Softmax pooling has no odd n: as many weights are added as products of them, and cells beyond
-the border are no cells. Of a whole plane there is one window, which gives one term to a cell: `global_avg_pool_grad`
-and `global_max_pool_grad, split`.
+Cells are blank where there is no such number of terms. Softmax pooling has no odd n: as many weights are added as
+products of them, and cells beyond the border are no cells. Of a whole plane there is one window, which gives one term
+to a cell: `global_avg_pool_grad` and `global_max_pool_grad, split`.
 
 No table stands for what rounds nothing, whose bound is 0 (or at most would be, as n = 1 in the tables of sums): values
 that are selected (`max_pool`, `min_pool`, `max_pool_with_indices`, `max_unpool`, `global_max_pool`,

@@ -86,11 +86,15 @@ def average(operator, dtype, accumulate, n):
     """Sums that stick, by divisors whose reciprocals round the same way."""
     u, own = roundoff(accumulate), dtype == accumulate
     x = (stuck(n, u) if own else between(n, roundoff(dtype))).astype(dtype)
+    free = operator not in FIXED_DIVISOR
+    divisors = _divisors_of(operator, n, u) if own and free else [n if n > 1 or not free else 3]
     if operator in DIVISOR_OF_CELLS:
         x = x[::4] if len(x) == OUTPUTS else x
-    free = operator not in FIXED_DIVISOR
+        if not own and n > 1:
+            # A plane of as many cells as terms would take long: four do, of a sum half-way between two numbers.
+            x, divisors = beside(n, roundoff(dtype)).astype(dtype), [4]
     best = 0.0
-    for divisor in _divisors_of(operator, n, u) if own and free else [n if n > 1 or not free else 3]:
+    for divisor in divisors:
         exact = AVERAGES[operator](x, divisor)
         for _, got in averages(x, divisor, accumulate, [left_to_right]):
             best = max(best, share(exact, got, accumulate))
