@@ -1314,3 +1314,17 @@ def test_padding_gives_the_same_in_small_blocks(mode, size, monkeypatch):
 
 def test_an_empty_plane_that_is_not_padded_stays_empty():
     assert reference.pad(np.zeros((1, 1, 0)), 0, mode="edge").shape == (1, 1, 0)
+
+
+def test_at_a_glance_the_whole_error_counts_where_it_is_nearly_as_large_as_the_number():
+    # Half of the least float32, and the lower end of what is known is a hair below it.
+    high, error = 1.5 * 2.0**-150, 0.5 * 2.0**-150 * (1 + 2.0**-42)
+    pair = Pair(np.array([[[high]]]), np.zeros((1, 1, 1)), np.array([[[error]]]))
+    value, _, _ = settle(pair, np.dtype(np.float32), lambda _: Fraction(high) - Fraction(error))
+    assert value == 0
+
+
+def test_a_gradient_that_is_rounded_is_not_called_exact():
+    grad, x = np.ones((1, 1, 2), np.float32), np.ones((1, 1, 4), np.float32)
+    assert not reference.OPERATORS["avg_pool_grad"](grad, x, 3, stride=1).exact
+    assert reference.OPERATORS["max_pool"](x, 2).exact
