@@ -19,6 +19,8 @@ from reference.bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP
 FUNCTION = FUNCTION_ULPS * ROUNDOFFS_PER_ULP
 CANDIDATES = 64
 FEW, MANY, LARGE = 16, 49, 100
+# Up to so many cells the sums of probabilities' gradients may stick or round up; beyond, either comes near.
+BOTH_WAYS = 300
 # How far apart two values of softmax are: a power of two whose exponential is a normal number.
 APART = {2.0**-11: 8.0, 2.0**-8: 64.0, 2.0**-24: 64.0, 2.0**-53: 512.0}
 # So high that the functions outweigh the rest, and a power of two, whose reciprocal is exact.
@@ -174,7 +176,7 @@ def probability_grad(operator, dtype, accumulate, n):
     if found := FOUND.get((NAMES[dtype], NAMES[accumulate], n)):
         inputs = [tuple(np.array([list(map(float.fromhex, part.split()))]).astype(dtype) for part in found)]
     else:
-        inputs = [_probabilities(n, dtype, accumulate, up) for up in (False, True)[: 2 if n <= LARGE else 1]]
+        inputs = [_probabilities(n, dtype, accumulate, up) for up in (False, True)[: 2 if n <= BOTH_WAYS else 1]]
     reached = max(_probability_share(operator, x, grad, accumulate) for x, grad in inputs)
     return Reached(reached, _probability_ceiling(n, dtype, accumulate))
 
