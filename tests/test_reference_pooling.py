@@ -244,6 +244,17 @@ def test_a_crop_after_an_axis_is_a_crop_of_the_input(name, window):
     assert np.array_equal(cropped, pool(x[:, :, :-2], (window, 1), stride=1))
 
 
+def test_as_many_cells_as_float64_can_count_are_counted():
+    window = (6361, 69431, 20394401)
+    padding = [(extent - 1, 0) for extent in window]
+    x = np.ones((1, 1, 1, 1, 1))
+    assert reference.avg_pool(x, window, padding=padding, count_include_pad=True) == 1 / (2**53 - 1)
+    window, padding = (2**18, 2**18, 2**17), [(2**18 - 1, 0), (2**18 - 1, 0), (2**17 - 1, 0)]
+    assert reference.avg_pool(x, window, padding=padding) == 1
+    with pytest.raises(ValueError, match="has 9007199254740992 cells: at most 9007199254740991 can be counted"):
+        reference.avg_pool(x, window, padding=padding, count_include_pad=True)
+
+
 def test_more_cells_than_float64_can_count_are_refused():
     padding = [(500_000, 500_000)] * 3
     with pytest.raises(ValueError, match=r"window \(999999, 999999, 999999\) has 999997000002999999 cells"):
