@@ -227,6 +227,25 @@ def test_sums_of_float32_beyond_float64_are_rounded_once(name, values, total, co
     assert not np.signbit(got).any()
 
 
+def test_products_lost_beside_a_larger_one_that_cancels_count():
+    # float64 drops what is below 2**-12 of the sum on the way, and 1 is left; the sum rounds up.
+    terms = np.array([2.0**40, 1, TIE, TIE / 4, -(2.0**40)], np.float32)
+    for order in (terms, terms[::-1], terms[[1, 0, 2, 3, 4]]):
+        got = reference.conv_transpose(np.ones((1, 1, 9), np.float32), order[None, None])
+        assert got[0, 0, 4] == 1 + 2 * TIE
+
+
+def test_many_products_too_small_to_move_a_sum_move_it_together():
+    # Each is a little less than half a unit of the last digit of 1; together they carry it across a tie.
+    n = 600
+    kernel = np.full(n + 2, 0.99 * 2.0**-53, np.float32)
+    kernel[:2] = 1, TIE - 2.0**-44
+    rational = sum(map(Fraction, kernel.tolist()))
+    assert 1 + Fraction(TIE) < rational < 1 + 2 * Fraction(TIE)
+    got = reference.conv_transpose(np.ones((1, 1, n + 2), np.float32), kernel[None, None])
+    assert got[0, 0, n + 1] == 1 + 2 * TIE
+
+
 @pytest.mark.parametrize("copies", [1, 3000])
 def test_norms_of_float32_half_way_between_two_numbers_go_to_even(copies):
     # 3² + 4² = 5², scaled so that the norm has 25 digits.

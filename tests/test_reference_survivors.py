@@ -1328,3 +1328,10 @@ def test_a_gradient_that_is_rounded_is_not_called_exact():
     grad, x = np.ones((1, 1, 2), np.float32), np.ones((1, 1, 4), np.float32)
     assert not reference.OPERATORS["avg_pool_grad"](grad, x, 3, stride=1).exact
     assert reference.OPERATORS["max_pool"](x, 2).exact
+
+
+def test_nothing_is_told_by_its_strides_and_a_single_zero_is_not_nothing():
+    assert is_nothing(nothing((1, 2, 3)))
+    assert not is_nothing(np.zeros(()))
+    assert not is_nothing(np.zeros((1, 2, 3)))
+    assert not is_nothing(np.broadcast_to(1.0, (2, 3)))
