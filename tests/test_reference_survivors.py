@@ -1335,3 +1335,25 @@ def test_nothing_is_told_by_its_strides_and_a_single_zero_is_not_nothing():
     assert not is_nothing(np.zeros(()))
     assert not is_nothing(np.zeros((1, 2, 3)))
     assert not is_nothing(np.broadcast_to(1.0, (2, 3)))
+
+
+def test_an_average_of_integers_just_below_zero_is_zero():
+    x = np.array([[[-1, 0, -1, -1, -3, 0]]], np.int8)
+    assert reference.avg_pool(x, 2).tolist() == [[[0, -1, -1]]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_negative_zeros_are_zero(dtype):
+    x, one = np.full((1, 1, 4), -0.0, dtype), np.ones((1, 1, 1), dtype)
+    for name, result in {
+        "avg_pool": reference.avg_pool(x, 2),
+        "conv": reference.conv(x, one),
+        "conv_transpose": reference.conv_transpose(x, one),
+        "avg_pool_grad": reference.OPERATORS["avg_pool_grad"](x, np.ones((1, 1, 8), dtype), 2).value,
+    }.items():
+        assert not np.signbit(result).any(), name
+
+
+def test_unchecked_softmax_pooling_is_the_average():
+    with unchecked():
+        assert reference.softmax_pool(np.full((1, 1, 4), 3.0), 2).tolist() == [[[3, 3]]]
