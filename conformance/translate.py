@@ -85,7 +85,8 @@ def lower(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> Lo
 
 def _own_call(step: Step, surface: Surface) -> Code:
     if not surface.takes(step.verb, step.dtype):
-        return Unsupported(f"{surface.name} does not take {step.dtype} for {step.verb}")
+        # What the framework may well take: the translation is missing, and says so.
+        return Unsupported(f"there is no translation of {step.verb} in {step.dtype} for {surface.name} yet")
     verb = surface.verbs.get(step.verb)
     return verb(step) if verb else Unsupported(f"{surface.name} has no {step.verb}")
 
