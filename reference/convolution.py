@@ -64,12 +64,12 @@ def conv(
 
     x: (n, c, *spatial); kernel: (out, c / groups, *window); bias: (out,); all of one dtype, floating or integer.
     Integers wrap. A product 0 · inf is NaN; padding takes no part in any product. Returns (n, out, *output).
-    Raises ValueError if shapes do not fit or the window exceeds the padded input, TypeError for dtypes.
+    Raises ValueError if shapes do not fit or the kernel exceeds the padded input, TypeError for dtypes.
     Source: ONNX Conv-22, https://onnx.ai/onnx/operators/onnx__Conv.html
     """
     x = image(x, ACCEPTED)
     kernel, biases, groups = checked(x, kernel, bias, groups)
-    windows = Windows.of(x.shape[2:], kernel.shape[2:], stride, padding, dilation)
+    windows = Windows.of(x.shape[2:], kernel.shape[2:], stride, padding, dilation, called="kernel")
     terms = windows.counts(False) * kernel.shape[1] + len(biases)
     if x.dtype in FLOATS:
         return _convolve([x, kernel, *biases], windows, groups, terms)

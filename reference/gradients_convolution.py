@@ -34,7 +34,7 @@ def conv_grad(
     """
     x = image(x, FLOATS)
     kernel, biases, groups = checked(x, kernel, bias, groups)
-    windows = Windows.of(x.shape[2:], kernel.shape[2:], stride, padding, dilation)
+    windows = Windows.of(x.shape[2:], kernel.shape[2:], stride, padding, dilation, called="kernel")
     grad = gradient(grad, x, (x.shape[0], kernel.shape[0], *windows.output))
     return (
         multiplied(grad, kernel, lambda g, weights: spread(g, weights, windows, groups)),

@@ -82,7 +82,7 @@ def windows_transposed(  # noqa: PLR0917  (the order of conv_transpose)
             raise ValueError(f"output_padding {output_padding!r} has no place beside padding {padding!r}")
         whole = [n * s for n, s in zip(spatial, stride, strict=True)]
         affordable(f"stride {stride}: output", whole)
-        return Windows.of(whole, window, stride, padding, dilation)
+        return Windows.of(whole, window, stride, padding, dilation, called="kernel")
     pads = explicit(padding, rank)
     whole = [(n - 1) * s + d * (w - 1) + 1 for n, s, d, w in zip(spatial, stride, dilation, window, strict=True)]
     for axis, (extent, ends, more) in enumerate(zip(whole, pads, further, strict=True)):

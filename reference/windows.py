@@ -108,17 +108,20 @@ class Windows(Walk):
         padding: Padding = 0,
         dilation: PerAxis = 1,
         rounding: str = "floor",
+        *,
+        called: str = "window",
     ) -> Windows:
         """Parse the parameters as users write them.
 
         size: spatial extents. stride: None means the window. padding: a scalar, a number or a pair (before, after)
         per axis, negative to crop, "valid" (none), "same_upper" or "same_lower" (ceil(size / stride) windows whatever
         the rounding; the odd cell goes after or before). rounding: "floor", "ceil" or "full".
+        called: the parameter that the window comes from, for errors.
         Raises ValueError or TypeError, naming parameter, value and limit.
         """
         size = tuple(integer("size", extent, 0) for extent in size)
         rank = len(size)
-        window = per_axis("window", window, rank, 1)
+        window = per_axis(called, window, rank, 1)
         stride = window if stride is None else per_axis("stride", stride, rank, 1)
         dilation = per_axis("dilation", dilation, rank, 1)
         rounding = choice("rounding", rounding, ROUNDINGS)
@@ -128,17 +131,17 @@ class Windows(Walk):
         else:
             pads = explicit(padding, rank)
         windows = cls(size, window, stride, pads, dilation, rounding)
-        windows._check()
+        windows._check(called)
         return windows
 
-    def _check(self) -> None:
+    def _check(self, called: str) -> None:
         for axis, (size, pads) in enumerate(zip(self.size, self.pads, strict=True)):
             if sum(min(end, 0) for end in pads) + size < 0:
                 raise ValueError(f"padding {pads} crops more than the input {size} on axis {axis}")
         for axis, (window, extent, padded) in enumerate(zip(self.window, self.extent, self.padded, strict=True)):
             dilated = "" if extent == window else f" (dilated to {extent})"
             if extent > padded:
-                raise ValueError(f"window {window}{dilated} exceeds the padded input {padded} on axis {axis}")
+                raise ValueError(f"{called} {window}{dilated} exceeds the padded input {padded} on axis {axis}")
         affordable(f"padding {self.pads}: output", self.output)
 
     @cached_property

@@ -22,7 +22,7 @@ wildly = drawn if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else setting
 
 # What a refusal may say instead of the parameter's name: two parameters, or a parameter and an array, do not fit.
 TOGETHER = [
-    r"window \d+( \(dilated to \d+\))? exceeds the padded input \d+ on axis \d",
+    r"(window|kernel) \d+( \(dilated to \d+\))? exceeds the padded input \d+ on axis \d",
     r"grad has shape \(.*\): the output has \(.*\)",
     r"bias has shape \(.*\): expected \(\d+,\), one per output channel",
     r"index -?\d+ must be at least -1 and less than the \d+ cells of a plane \(.*\)",
