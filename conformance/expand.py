@@ -10,14 +10,13 @@ from typing import Any
 
 from conformance.cases import Answers, Case, Following, Reading, Rejected, Value
 from conformance.generators import GENERATORS, distinct_range
-from conformance.operators import OPERATORS, Operator
+from conformance.operators import INPUTS, OPERATORS, Operator
 from conformance.steps import COMPOSITIONS, plan, shape_of
 from conformance.values import DTYPES, ArraySpec, holds
 from conformance.yaml_reader import KeyPath
 from reference import Windows
 
 MAX_ELEMENTS = 20_000_000
-INPUTS = ("grad", "x", "kernel", "bias", "indices", "samples", "draws")
 FOLLOWING = frozenset({"grad", "indices", "samples", "draws"})
 """Inputs whose shape follows from x and the parameters."""
 USUAL_DTYPES: Mapping[str, str] = {"indices": "int64"}

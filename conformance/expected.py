@@ -81,7 +81,8 @@ def reckon(operator: str, inputs: Mapping[str, Array], parameters: Mapping[str, 
     known = OPERATORS[operator]
     given = {name: value for name, value in parameters.items() if name != "output"}
     result = oracle.OPERATORS[operator](**inputs, **given)
-    return result[known.outputs.index(parameters["output"])] if isinstance(result, tuple) else result
+    exact: Exact = result[known.outputs.index(parameters["output"])] if isinstance(result, tuple) else result
+    return exact
 
 
 def _is_exact(exact: Exact) -> bool:

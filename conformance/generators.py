@@ -39,12 +39,12 @@ def literal(shape: Shape, _dtype: DType, numbers: tuple[int | Decimal, ...]) -> 
 
 
 def arange(shape: Shape, _dtype: DType, start: int = 0, step: int = 1) -> Array:
-    """Return start, start + step, …"""
+    """Return start, start + step and so on."""
     return np.arange(math.prod(shape), dtype=np.int64) * step + start
 
 
 def integers(shape: Shape, _dtype: DType, low: int = -9, high: int = 9, seed: int = 0, over: int = 1) -> Array:
-    """Return whole numbers from `low` to `high`, both included; divided by `over`, a power of two, where it is given."""
+    """Return whole numbers from `low` to `high`, both included, divided by `over`, a power of two."""
     positive: Array = (_raw(math.prod(shape), seed) >> np.uint64(33)).astype(np.int64)
     whole: Array = positive % (high - low + 1) + low
     return whole if over == 1 else whole / over
@@ -79,7 +79,8 @@ def mantissas(shape: Shape, dtype: DType, seed: int = 0, spread: int = 0) -> Arr
     biased = exponents % np.uint64(2 * spread + 1) + np.uint64(one - spread)
     width = 8 * dtype.itemsize
     whole = (fractions >> np.uint64(63)) << np.uint64(width - 1) | biased << np.uint64(bits) | mantissa
-    return whole.astype(f"u{dtype.itemsize}").view(dtype)
+    numbers: Array = whole.astype(f"u{dtype.itemsize}").view(dtype)
+    return numbers
 
 
 def wide(shape: Shape, dtype: DType, seed: int = 0) -> Array:
@@ -102,12 +103,13 @@ def extremes(shape: Shape, dtype: DType, seed: int = 0) -> Array:
     known = [info.min, info.min + 1, info.max - 1, info.max, 0, 1, *([-1] if info.min < 0 else [])]
     if dtype.kind == "b":
         known = [0, 1]
-    return np.array(known, dtype)[_raw(math.prod(shape), seed) % np.uint64(len(known))]
+    chosen: Array = np.array(known, dtype)[_raw(math.prod(shape), seed) % np.uint64(len(known))]
+    return chosen
 
 
-def marked(shape: Shape, dtype: DType, mark: str, low: int = -9, high: int = 9, seed: int = 0) -> Array:
+def marked(shape: Shape, dtype: DType, mark: str, **options: int) -> Array:
     """Return whole numbers with a mark in each item of the batch: in item b at the b-th cell of every plane."""
-    numbers = np.asarray(integers(shape, dtype, low, high, seed), np.float64).astype(dtype).reshape(*shape[:2], -1)
+    numbers = integers(shape, dtype, **options).astype(np.float64).astype(dtype).reshape(*shape[:2], -1)
     for item in range(shape[0] if numbers.size else 0):
         numbers[item, :, item % numbers.shape[2]] = marking(mark, dtype)
     return numbers.ravel()
@@ -116,7 +118,8 @@ def marked(shape: Shape, dtype: DType, mark: str, low: int = -9, high: int = 9, 
 def marking(mark: str, dtype: DType) -> Any:
     """Return the number that a mark stands for in a floating dtype."""
     if mark.endswith("subnormal"):
-        return dtype.type(float(ml_dtypes.finfo(dtype).smallest_subnormal) * (-3 if mark[0] == "-" else 3))
+        tiny = float(ml_dtypes.finfo(dtype).smallest_subnormal)  # type: ignore[no-untyped-call]
+        return dtype.type(tiny * (-3 if mark[0] == "-" else 3))
     return dtype.type(float(mark))
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 GRADIENT = "_grad"
+INPUTS = ("grad", "x", "kernel", "bias", "indices", "samples", "draws")
+"""All inputs that some operator has, in the order in which programs take them."""
 _WALK: Mapping[str, object] = {"window": None, "stride": None, "padding": 0, "dilation": 1, "rounding": "floor"}
 _CONV: Mapping[str, object] = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
 

@@ -100,21 +100,20 @@ class Step:
         return (self.shape[0], self.channels, *self._extents())
 
     def _extents(self) -> tuple[int, ...]:
-        if self.verb == "conv_transpose":
-            return self._transposed()
-        if self.verb in {"pad", "crop"}:
-            sizes = zip(self.shape[2:], self.padding, strict=True)
-            return tuple(size + before + after for size, (before, after) in sizes)
-        if self.verb == "subsample":
-            kept = zip(self.shape[2:], self.parameters["stride"], strict=True)
-            return tuple(-(-size // stride) for size, stride in kept)
         if "output_size" in self.parameters:
             return tuple(self.parameters["output_size"])
-        if self.verb.startswith("global_"):
-            return (1,) * self.rank
-        if self.verb == "stochastic_pool_probabilities":
-            return (*self.walk.output, *self.window)
+        rule = EXTENTS.get(self.verb)
+        if rule:
+            return rule(self)
         return self.walk.output if self.window else self.shape[2:]
+
+    def _padded(self) -> tuple[int, ...]:
+        sizes = zip(self.shape[2:], self.padding, strict=True)
+        return tuple(size + before + after for size, (before, after) in sizes)
+
+    def _subsampled(self) -> tuple[int, ...]:
+        kept = zip(self.shape[2:], self.parameters["stride"], strict=True)
+        return tuple(-(-size // stride) for size, stride in kept)
 
     def _transposed(self) -> tuple[int, ...]:
         names = ("stride", "dilation", "padding", "output_padding")
@@ -131,6 +130,20 @@ class Step:
     def after(self, before: Step) -> Step:
         """Return the step reading what another one returns."""
         return replace(self, shape=before.output)
+
+
+# Where it is neither a walk of windows nor the input's own extents.
+EXTENTS: Mapping[str, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
+    {
+        "conv_transpose": Step._transposed,
+        "pad": Step._padded,
+        "crop": Step._padded,
+        "subsample": Step._subsampled,
+        "global_max_pool": lambda step: (1,) * step.rank,
+        "global_avg_pool": lambda step: (1,) * step.rank,
+        "stochastic_pool_probabilities": lambda step: (*step.walk.output, *step.window),
+    }
+)
 
 
 def first_step(case: Case) -> Step:

@@ -12,8 +12,11 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import NDArray
 
-from conformance.generators import GENERATORS, NUMERIC, Array
+from conformance.generators import GENERATORS, NUMERIC
+
+Array = NDArray[Any]
 
 DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
     {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
