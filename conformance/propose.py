@@ -10,8 +10,8 @@ from operator import or_
 from typing import Any
 
 from conformance.cases import Case
+from conformance.generators import GENERATORS
 from conformance.selectors import ABSENT, Facts, Level, Where, known
-from conformance.values import GENERATORS
 
 SIZES = frozenset({"batch", "channels", "extent"})
 """How large x is: true of every case and hardly ever why it fails, so tried where nothing else is exact."""

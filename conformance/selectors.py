@@ -41,7 +41,7 @@ def level(value: Any) -> Level:
     if isinstance(value, (list, tuple)):
         return _round(tuple(value))
     if isinstance(value, (float, Decimal)):
-        return float(value) if math.isfinite(value) else _special(value)
+        return _special(value) or float(value)
     return value if isinstance(value, (bool, int, str)) or value is None else repr(value)
 
 
@@ -58,11 +58,14 @@ def _round(axes: tuple[Any, ...]) -> Level:
 
 
 def _special(number: float | Decimal) -> str:
+    """Return the word for a number that compares oddly, nothing for any other."""
+    if math.isfinite(number):
+        return "-0.0" if number == 0 and math.copysign(1, number) < 0 else ""
     return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
 
 
 def _values(case: Case) -> frozenset[str]:
-    """The generator of x, and the specials it holds: nan, inf, -inf, or whatever word its options give."""
+    """The generator of x, and the specials it holds: nan, inf, -inf, -0.0, or whatever word its options give."""
     x = case.inputs["x"]
     return frozenset([x.values, *_marks(x.options.values())])
 
@@ -73,7 +76,7 @@ def _marks(things: Iterable[Any]) -> Iterator[str]:
             yield thing
         elif isinstance(thing, (list, tuple, set, frozenset)):
             yield from _marks(thing)
-        elif isinstance(thing, (float, Decimal)) and not math.isfinite(thing):
+        elif isinstance(thing, (float, Decimal)) and _special(thing):
             yield _special(thing)
 
 

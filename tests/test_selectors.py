@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from fakes import load
 
-from conformance import selectors, values
+from conformance import selectors
 from conformance.cases import Case
 from conformance.selectors import ABSENT, FACTS, Facts, holds, level, text, wanted
 from conformance.values import ArraySpec
@@ -34,6 +34,8 @@ def facts(folder, text, **keywords):
         (((1, 0), (0, 1), (1, 0)), ((1, 0), (0, 1))),
         (float("nan"), "nan"),
         (-float("inf"), "-inf"),
+        (-0.0, "-0.0"),
+        (0.0, 0.0),
         (None, None),
         (True, True),
         ((), ()),
@@ -102,6 +104,7 @@ def test_what_a_case_has(tmp_path, case, operator, key, found):
         ("[[[1, 2]]]", {"literal"}),
         ("[[[1, .nan]]]", {"literal", "nan"}),
         ("[[[.inf, -.inf]]]", {"literal", "inf", "-inf"}),
+        ("[[[-0.0, 0.0]]]", {"literal", "-0.0"}),
     ],
 )
 def test_values_are_the_generator_and_the_specials(tmp_path, numbers, words):
@@ -126,12 +129,11 @@ def test_operators_and_parameters_never_seen_before_break_nothing(parameters):
     assert found["padded"] is (parameters.get("padding") == "same_upper")
 
 
-def test_a_generator_never_seen_before_tells_its_specials(monkeypatch):
-    monkeypatch.setattr(values, "GENERATORS", {"peaks": lambda size, **_: [-1.0] * size})
-    x = ArraySpec("peaks", (1, 2, 4), "float32", {"special": "nan", "with": ["inf", 2.5]})
-    found = Facts(Case("new/a", "new", {"x": x}, {}))
-    assert found["values"] == {"peaks", "nan", "inf"}
-    assert found["negative"] is True
+@pytest.mark.parametrize("mark", ["nan", "-inf", "-0.0", "subnormal"])
+def test_a_generator_tells_its_marks_by_the_words_of_its_options(tmp_path, mark):
+    found = facts(tmp_path, f"x: {{values: marked, mark: '{mark}', shape: [1, 1, 3]}}, window: 2")
+    assert found["values"] == {"marked", mark}
+    assert holds(found, {"values": wanted(mark)})
 
 
 @pytest.mark.parametrize(
