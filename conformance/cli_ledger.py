@@ -73,7 +73,7 @@ def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
     width = max((len(entry.id) for entry in entries), default=0)
     for entry in entries:
         count = sum(entry.picks(facts) for facts in known)
-        click.echo(f"{entry.id:<{width}}  {count:>5} case{' ' if count == 1 else 's'}  {', '.join(entry.surfaces)}")
+        click.echo(f"{entry.id:<{width}}  {_many(count, 'case'):>11}  {', '.join(entry.surfaces)}")
 
 
 @ledger_group.command()
@@ -245,9 +245,12 @@ def _reach(draft: Draft, failures: Failures, cases: Catalogue) -> list[str]:
     """Say how many cases the entry is about that the results do not hold."""
     entry = ledger.Entry(draft.id, tuple(draft.cases), ("*",), (), "", where=draft.where)
     others = [case.id for case in cases.cases if case.id not in failures.run and entry.picks(Facts(case))]
-    found = f"covers {len(failures.cases)} failing cases on {len(failures.surfaces)} surfaces"
-    more = f", and {len(others)} cases that were not judged there, such as {others[0]}" if others else ""
-    return [found + more]
+    covered = f"covers {_many(len(failures.cases), 'failing case')} on {_many(len(failures.surfaces), 'surface')}"
+    return [f"{covered}, and {_many(len(others), 'case')} not judged there, such as {others[0]}" if others else covered]
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _observed(results: Sequence[Result], cases: Catalogue) -> str:

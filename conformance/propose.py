@@ -65,7 +65,7 @@ def _conditions(
             spared, unrun = (
                 _bits(_options(facts, key).isdisjoint(chosen) for facts in some) for some in (passing, beyond)
             )
-            yield _Condition(key, tuple(value for _, value in values), spared, unrun)
+            yield _Condition(key, _ordered(value for _, value in values), spared, unrun)
 
 
 def _options(facts: Facts, key: str) -> frozenset[_Marked]:
@@ -93,6 +93,14 @@ def _covering(options: Sequence[frozenset[_Marked]]) -> Iterator[tuple[_Marked, 
         if found:
             yield from ((*forced, *choice) for choice in found)
             return
+
+
+def _ordered(values: Iterable[Level]) -> tuple[Level, ...]:
+    found = tuple(values)
+    try:
+        return tuple(sorted(found))
+    except TypeError:  # numbers beside words, or beside lists for the axes
+        return found
 
 
 def _bits(truths: Iterable[bool]) -> int:

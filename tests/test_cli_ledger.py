@@ -111,7 +111,10 @@ def test_failures_become_an_entry_that_says_what_they_have_in_common(ran, add):
     }
     assert list(versions) == ["numpy"]
     assert any(note.startswith("versions: around numpy ") for note in notes)
-    assert any("and 1 cases that were not judged there, such as max_pool/later" in note for note in notes)
+    assert any(
+        "covers 2 failing cases on 1 surface, and 1 case not judged there, such as max_pool/later" in note
+        for note in notes
+    )
 
 
 def test_a_written_entry_makes_the_run_green(ran, add, book, conformance):
