@@ -43,9 +43,9 @@ class Draft:
         return "".join(f"{indent}{'- ' if number == 0 else '  '}{line}\n" for number, line in enumerate(lines))
 
     def _lines(self) -> Iterator[str]:
-        yield f"id: {selectors.text(self.id)}"
+        yield f"id: {_scalar(self.id)}"
         if self.cases:
-            yield from ("cases:", *(f"  - {selectors.text(case)}" for case in self.cases))
+            yield from ("cases:", *(f"  - {_scalar(case)}" for case in self.cases))
         if self.where:
             yield from _mapping("where", {key: _values(values) for key, values in self.where.items()})
         yield f"surfaces: {selectors.text(tuple(self.surfaces))}"
@@ -53,9 +53,13 @@ class Draft:
         if self.versions:
             yield f"versions: {yaml.safe_dump(dict(self.versions), default_flow_style=True, width=math.inf).strip()}"
         if self.issue:
-            yield f"issue: {selectors.text(self.issue)}"
+            yield f"issue: {_scalar(self.issue)}"
         yield from _folded("observed", self.observed)
         yield from _folded("reason", self.reason)
+
+
+def _scalar(words: str) -> str:
+    return yaml.safe_dump(words, width=math.inf).removesuffix("...\n").strip()
 
 
 def _values(values: Sequence[selectors.Level]) -> str:
