@@ -16,6 +16,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import yaml
 
 from conformance.cases import Answers, Case, Rejected, Value
@@ -82,7 +83,8 @@ def _marks(things: Iterable[Any]) -> Iterator[str]:
 
 def _negative(case: Case) -> bool:
     x = case.inputs["x"]
-    return math.prod(x.shape) <= LOOKED_AT and bool((x.make() < 0).all())
+    with np.errstate(invalid="ignore"):  # bfloat16 warns of NaN, which is not below zero
+        return math.prod(x.shape) <= LOOKED_AT and bool((x.make() < 0).all())
 
 
 def _expect(case: Case) -> str:

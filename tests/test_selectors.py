@@ -176,6 +176,18 @@ def test_a_fact_is_looked_for_once(tmp_path, monkeypatch):
     assert len(calls) == 1
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_nan_is_not_below_zero(tmp_path, dtype):
+    text = f"x: {{values: marked, mark: nan, shape: [1, 1, 3], low: -9, high: -1, dtype: {dtype}}}, window: 2"
+    assert facts(tmp_path, text)["negative"] is False
+
+
+def test_every_fact_of_every_case_is_found(catalogue):
+    for case in catalogue.cases[::7]:
+        found = Facts(case)
+        assert [key for key in FACTS if found[key] is ABSENT and key != "window"] == []
+
+
 def test_keys_are_facts_and_the_parameters_of_all_operators():
     keys = selectors.known()
     assert keys[0] == "operator"
