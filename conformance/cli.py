@@ -14,6 +14,7 @@ from conformance import __version__, catalogue, check, describe, ledger, registr
 from conformance.adapter import Backend, Surface, Unsupported
 from conformance.cases import LEVELS, Case
 from conformance.catalogue import Catalogue
+from conformance.cli_ledger import ledger_group
 from conformance.cli_run import report, run
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import expected
@@ -198,6 +199,7 @@ def _version(name: str) -> str:
 
 cli.add_command(run)
 cli.add_command(report)
+cli.add_command(ledger_group)
 
 if __name__ == "__main__":
     main()

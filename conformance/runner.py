@@ -136,7 +136,7 @@ class Run:
             record = {"surface": program.surface, "how": program.how, "text": program.text}
             file.declare("program", program.digest, lambda: record)
         verdict, asked = self._judge(task, outcome, wanted)
-        entry = self.ledger.entry(task.case.id, task.surface.name, self.worker.environment["packages"])
+        entry = self.ledger.entry(task.case, task.surface.name, self.worker.environment["packages"])
         status = "unsupported" if verdict.message == NO_BOUND else _status(outcome, verdict, entry)
         if asked is not None and (task.case.id, task.surface.name) not in file.conventions:
             file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
