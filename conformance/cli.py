@@ -156,11 +156,14 @@ def check_command(paths: tuple[Path, ...]) -> None:
 
     Example: conformance check cases/pooling/max_pool.yaml
     """
-    cases = catalogue.load(paths)
-    own = {} if paths else {"ledger": ledger.load(), "lock": check.read_lock()}
-    found = list(check.problems(cases, **own))  # type: ignore[arg-type]
+    cases, faults = catalogue.examine(paths)
+    # A case that cannot be read would be missing from the lock, and to the ledger.
+    own = {} if paths or faults else {"ledger": ledger.load(), "lock": check.read_lock()}
+    found = catalogue.in_order([*faults, *check.problems(cases, **own)])  # type: ignore[arg-type]
     if found:
         raise ConformanceError("\n".join(found))
+    if not cases.cases:
+        raise ConformanceError(f"{', '.join(map(str, paths))}: no case in it")
     click.echo(f"{len(cases.cases)} cases are sound")
 
 

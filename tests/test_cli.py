@@ -299,6 +299,19 @@ def test_check_of_a_wrong_pinned_number_is_red(conformance, tmp_path):
     assert f"{path}:4: case max_pool/a: key 'expect': printed 14 at [0, 0, 1, 1]" in error[0]
 
 
+def test_check_lists_faults_of_words_of_geometry_and_of_numbers_together_by_line(conformance, tmp_path):
+    cases = (f"{PLAIN}, expect: [1]", f"id: b, {X}, window: 9, strid: 1", "id: c", f"id: d, {X}, window: 2")
+    status, _, error = conformance("check", family(tmp_path, *cases))
+    assert status == 2
+    assert [line.split(":")[2] for line in error] == ["4", "5", "5", "6"]
+
+
+def test_check_of_a_file_without_cases_is_red(conformance, tmp_path):
+    status, _, error = conformance("check", family(tmp_path))
+    assert (status, len(error)) == (2, 1)
+    assert "cases" in error[0] or "no case" in error[0]
+
+
 def test_reader_that_goes_away_early_is_no_accident():
     read, write = os.pipe()
     os.close(read)
