@@ -271,6 +271,24 @@ def test_show_tells_parameters_inputs_expectation_and_cost(conformance):
         assert part in out
 
 
+def test_show_ends_with_a_drawing_in_ascii_where_there_is_no_terminal(conformance):
+    _, out, _ = conformance("show", CASE)
+    assert "\nx[0, 0]" in out
+    assert "[ ] first window" in out
+    assert out.isascii()
+    assert conformance("show", CASE, "--no-drawing")[1] == out[: out.index("\nx[0, 0]")]
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_drawing_has_colours_on_a_terminal_that_has_them(conformance, monkeypatch, environment, coloured):
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", **environment}.items():
+        monkeypatch.setenv(name, value)
+    _, out, _ = conformance("show", "max_pool/book-stride-2-padding-1")
+    assert ("\x1b[" in out, "·" in out) == (coloured, coloured)
+
+
 def test_every_case_can_be_shown(catalogue):
     for case in catalogue.cases:
         assert case_text(case, expected(case)).startswith(case.id)
