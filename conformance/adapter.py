@@ -14,9 +14,10 @@ Importing an adapter never imports its framework.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from conformance.operators import GRADIENT
 from conformance.steps import Step
 
 FLOATS = frozenset({"float32", "float64"})
@@ -40,6 +41,13 @@ Code = str | tuple[str, ...] | Unsupported
 Verb = Callable[[Step], Code]
 
 
+Differentiation = Callable[[Sequence[str], Sequence[str], str], Sequence[str]]
+"""Takes the lines of an operator, the names of its inputs and the one that is asked for.
+
+Returns lines that end with the gradient of that input assigned to x; `grad` is the gradient of what the lines return.
+"""
+
+
 @dataclass(frozen=True)
 class Declaration:
     """The answer that a surface gives to a question, and the document that says so, with its sentence."""
@@ -60,6 +68,8 @@ class Surface:
     dtypes: what the surface takes, for all verbs under "" and for single verbs under their names.
     compositions: whether explicit padding and several calls may stand in for a missing one.
     level: the highest level that the surface is run on.
+    gradient: how lines that end with x assigned are differentiated; None where the framework cannot.
+    leaves: how the gradients of kernel and bias go out, where that is not as x does.
     """
 
     name: str
@@ -73,10 +83,12 @@ class Surface:
     declares: Mapping[str, Declaration] = field(default_factory=dict)
     compositions: bool = True
     level: str = "exhaustive"
+    gradient: Differentiation | None = None
+    leaves: Mapping[str, str] = field(default_factory=dict)
 
     def takes(self, verb: str, dtype: str) -> bool:
         """Whether the verb works on arrays of the dtype."""
-        return dtype in self.dtypes.get(verb, self.dtypes.get("", FLOATS))
+        return dtype in self.dtypes.get(verb, self.dtypes.get(verb.removesuffix(GRADIENT), self.dtypes.get("", FLOATS)))
 
     def enters(self, dtype: str) -> bool:
         """Whether the surface takes a dtype at all, whatever it is for."""

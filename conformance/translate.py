@@ -17,9 +17,11 @@ import numpy as np
 from conformance import code
 from conformance.adapter import Code, Program, Surface, Unsupported, Verb
 from conformance.cases import Case, Value
+from conformance.operators import OPERATORS
 from conformance.steps import Pairs, Step, average_as_convolution, negated_maximum, pad_step, plan, unpadded
 from conformance.values import DTYPES
 
+LIKE_X = frozenset({"scale", "grad", "indices"})
 HOW = ("native", "padded", "composed")
 Lowered = tuple[list[str], str]
 """The lines of a step, and how they do it."""
@@ -38,18 +40,32 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
         lines += part[0]
         ways.append(part[1])
     how = "composed" if len(steps) > 1 or case.via else ways[0]
-    return Program(surface.name, how, _text(case, surface, lines))
+    if not OPERATORS[case.operator].gradient:
+        return Program(surface.name, how, _text(case, surface, lines))
+    differentiated = _differentiated(case, surface, lines)
+    return differentiated if isinstance(differentiated, Unsupported) else Program(surface.name, how, differentiated)
 
 
-def _text(case: Case, surface: Surface, lines: Sequence[str]) -> str:
+def _differentiated(case: Case, surface: Surface, lines: Sequence[str]) -> str | Unsupported:
+    """Return the text for the gradient of what the lines do."""
+    if surface.gradient is None:
+        return Unsupported(f"{surface.name} computes no gradients")
+    if not surface.takes(case.operator, case.dtype):
+        return Unsupported(f"{surface.name} has no gradient of {OPERATORS[case.operator].forward} in {case.dtype}")
+    wanted = case.parameters.get("output", "x")
+    names = [name for name in case.inputs if name != "grad"]
+    return _text(case, surface, surface.gradient(lines, names, wanted), surface.leaves.get(wanted))
+
+
+def _text(case: Case, surface: Surface, lines: Sequence[str], leave: str | None = None) -> str:
     names = list(case.inputs)
     entering = [_enter(surface, name) for name in names]
-    body = [*filter(None, entering), *lines, f"return {surface.leave}"]
+    body = [*filter(None, entering), *lines, f"return {leave or surface.leave}"]
     return f"def run({', '.join(names)}):\n" + "".join(f"{code.INDENT}{line}\n" for line in body)
 
 
 def _enter(surface: Surface, name: str) -> str:
-    template = surface.enter.get(name, surface.enter.get("x", "{}") if name == "scale" else "{}")
+    template = surface.enter.get(name, surface.enter.get("x", "{}") if name in LIKE_X else "{}")
     expression = template.format(name)
     return "" if expression == name else f"{name} = {expression}"
 
