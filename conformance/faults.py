@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from conformance.expand import Faulty, expand
+from conformance.expand import FOLLOWING, Faulty, expand
 from conformance.operators import OPERATORS, Operator
 from conformance.yaml_reader import KeyPath
 
@@ -14,9 +14,9 @@ Known = tuple[KeyPath, bool]
 
 # Without these the rest of a case means what it meant.
 HARMLESS = {"about", "source", "level", "also", "inexact", "via", "then", "bias"}
-HARMLESS |= {"count_include_pad", "divisor", "groups", "mode", "value"}
+HARMLESS |= {"count_include_pad", "divisor", "groups", "mode", "value", "p", "ties", "output"}
 # One number for each axis: what is wrong with these may be due to the rank of another.
-SPREAD = {"window", "stride", "padding", "dilation"}
+SPREAD = {"window", "stride", "padding", "dilation", "output_size", "output_padding"}
 NOTHING = {"values": "arange", "shape": [1, 1, 1]}
 
 
@@ -60,7 +60,7 @@ def _faults(family: Mapping[str, Any], rest: Raw, place: str, *, sure: bool, dou
             expand(family, rest, place)
         except Faulty as fault:
             where = fault.where
-            stuck = not sure and (not where or where[0] in SPREAD)
+            stuck = not sure and (not where or where[0] in SPREAD or (len(where) == 1 and where[0] in FOLLOWING))
             if not stuck and not doubtful & {*where[:1]}:
                 yield fault
             rest, sure = _aside(rest, where), sure and bool(where) and _harmless(operator, rest, where)
@@ -70,8 +70,7 @@ def _faults(family: Mapping[str, Any], rest: Raw, place: str, *, sure: bool, dou
 
 def _needed(operator: Operator) -> set[str]:
     """Return the keys without which there is no case of the operator."""
-    parameters = {name for name in ("window", "pads") if operator.defaults.get(name, ...) is None}
-    return {*operator.inputs, *parameters} - set(operator.optional)
+    return {*operator.inputs, *operator.needed} - set(operator.optional)
 
 
 def _harmless(operator: Operator, rest: Raw, where: KeyPath) -> bool:

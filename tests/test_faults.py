@@ -77,6 +77,24 @@ def test_kernel_and_input_are_both_looked_at(tmp_path):
     ]
 
 
+def test_inputs_whose_shape_follows_from_the_rest_are_not_blamed_for_it(tmp_path):
+    text = f"{X}, grad: {{values: arange, sed: 3}}, window: 9, ties: lats, divisor: 2"
+    assert [line.split(":")[0] for line in faults(tmp_path, text, operator="max_pool_grad")] == [
+        "key 'divisor'",
+        "key 'grad.sed'",
+        "key 'ties'",
+        "window 9 exceeds the padded input 4 on axis 0",
+    ]
+
+
+def test_output_size_of_another_rank_hides_nothing_else(tmp_path):
+    text = f"{X}, output_size: [2, 2, 2], window: 2"
+    assert [line.split(":")[0] for line in faults(tmp_path, text, operator="adaptive_max_pool")] == [
+        "key 'output_size'",
+        "key 'window'",
+    ]
+
+
 def test_pads_that_are_missing_hide_nothing_else(tmp_path):
     assert faults(tmp_path, f"{X}, window: 2, then: [{{operator: pad}}]", operator="pad") == [
         "key 'then.0': pad cannot follow: only pooling can",
