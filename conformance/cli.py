@@ -1,4 +1,4 @@
-"""The command line: all commands but `run` and `report`, which stand in conformance.cli_run."""
+"""The command line: all commands but `run`, `report` and `catalogue`, which stand in modules of their own."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from conformance import __version__, catalogue, check, describe, ledger, registr
 from conformance.adapter import Backend, Surface, Unsupported
 from conformance.cases import LEVELS, Case
 from conformance.catalogue import Catalogue
+from conformance.cli_catalogue import catalogue as catalogue_command
 from conformance.cli_run import report, run
 from conformance.drawing import drawing
 from conformance.errors import ConformanceError, IncompleteRun
@@ -216,6 +217,7 @@ def _version(name: str) -> str:
     return "installed"
 
 
+cli.add_command(catalogue_command)
 cli.add_command(run)
 cli.add_command(report)
 
