@@ -102,6 +102,8 @@ def test_help_without_a_command_names_all(conformance):
         (["report", "nowhere.jsonl"], 2, "nowhere.jsonl: cannot be read"),
         (["report", "--format", "nope"], 2, "'nope' is not one of"),
         (["check", "nowhere"], 2, "nowhere: no such file or folder"),
+        (["catalogue", "--cases", "nowhere"], 2, "nowhere: no such file or folder"),
+        (["catalogue", "--others", "nowhere"], 2, "nowhere: not what benchmarks/others.py writes: "),
     ],
 )
 def test_wrong_usage_is_one_line_with_the_right_status(conformance, arguments, status, says):
@@ -292,6 +294,14 @@ def test_drawing_has_colours_on_a_terminal_that_has_them(conformance, monkeypatc
 def test_every_case_can_be_shown(catalogue):
     for case in catalogue.cases:
         assert case_text(case, expected(case)).startswith(case.id)
+
+
+def test_catalogue_prints_the_page_of_counts(conformance, tmp_path):
+    status, out, error = conformance("catalogue", "--cases", family(tmp_path, PLAIN))
+    assert (status, error) == (0, [])
+    assert out.startswith("# The catalogue in numbers\n")
+    assert "| `max_pool` | 1 |" in out
+    assert "Beside what others have" not in out
 
 
 def test_translate_prints_a_program_for_every_surface(conformance):

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from fakes import family
 
@@ -131,3 +133,48 @@ def test_file_that_is_no_catalogue_is_refused(tmp_path, text):
 def test_long_values_are_cut_short_in_messages(tmp_path):
     said = refusals(family(tmp_path, f"{SOUND}, level: {'x' * 5000}"))
     assert len(said[0]) < 200
+
+
+# Alternatives of a value. A description of theirs would take the place of that of the key, which says more.
+BLOCKS = {"number", "numbers", "perAxis", "pairs", "padsLevel"}
+SCHEMAS = [catalogue.home() / name for name in ("schema.json", "ledger.schema.json")]
+
+
+def parts(schema, path=""):
+    """Yield the path and the schema of every property and definition."""
+    if isinstance(schema, list):
+        for item in schema:
+            yield from parts(item, path)
+    elif isinstance(schema, dict):
+        for key in ("properties", "$defs"):
+            yield from ((f"{path}/{name}", part) for name, part in schema.get(key, {}).items())
+            for name, part in schema.get(key, {}).items():
+                yield from parts(part, f"{path}/{name}")
+        for key in ("items", "additionalProperties", "anyOf"):
+            yield from parts(schema.get(key), path)
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
+def test_editor_can_explain_every_key(path):
+    schema = json.loads(path.read_text("utf-8"))
+    found = list(parts(schema))
+    assert len(found) > 8
+    own = schema["$defs"]
+    for name, part in found:
+        described = {**own.get(part.get("$ref", "").rsplit("/", 1)[-1], {}), **part}
+        assert ("description" in described) != (name.removeprefix("/") in BLOCKS), name
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
+def test_descriptions_are_sentences(path):
+    for name, part in parts(json.loads(path.read_text("utf-8"))):
+        assert part.get("description", ".").endswith((".", "…")), name
+
+
+def test_every_file_of_the_catalogue_names_its_schema_to_editors():
+    files = dict.fromkeys(catalogue.home().glob("*/*.yaml"), "../schema.json")
+    files[catalogue.home() / "ledger.yaml"] = "ledger.schema.json"
+    assert len(files) > 5
+    for path, schema in files.items():
+        assert path.read_text("utf-8").startswith(f"# yaml-language-server: $schema={schema}\n"), path
+        assert (path.parent / schema).exists()
