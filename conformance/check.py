@@ -16,6 +16,7 @@ from conformance.errors import CatalogueError
 from conformance.expected import Expected, expected
 from conformance.ledger import Ledger
 from conformance.meanings import APART, too_near
+from conformance.ordinary import extraordinary
 from conformance.sweeps import Sweep
 from conformance.translate import translate
 
@@ -51,6 +52,8 @@ def problems(
         yield from _misprints(case, wanted)
         for words in too_near(case, wanted) if case.via == () and not case.then else ():
             yield f"{case.place}: case {case.id}: {words} it is within {APART} bounds of the right result everywhere"
+        for words in extraordinary(case, wanted):
+            yield f"{case.place}: case {case.id}: {words}"
         yield from _programs(case)
     surfaces = [surface for name in registry.names() for surface in registry.backend(name).surfaces]
     if ledger is not None:
@@ -80,6 +83,8 @@ def _uncovered(sweep: Sweep, names: Sequence[str]) -> Iterator[str]:
     if missing:
         many = f"{len(missing)} of {sweep.cover.count()} combinations"
         yield f"{sweep.place}: sweep {sweep.id}: {many} in no case, such as {missing[0]} (conformance freeze adds them)"
+    for name in sweep.without_twin(names):
+        yield f"{sweep.place}: sweep {sweep.id}: the geometry of {name} stands with full mantissas alone"
 
 
 def _misprints(case: Case, wanted: Expected) -> Iterator[str]:

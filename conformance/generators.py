@@ -21,10 +21,15 @@ Array = NDArray[Any]
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 
-# Bits of the mantissa, the exponent of 1 as it is stored, and how far `wide` exponents lie from it: so that sums of
-# 4,096 products (16-bit types: of 16) stay finite, and every partial sum that is not 0 is normal.
-FLOATS: Mapping[str, tuple[int, int, int]] = MappingProxyType(
-    {"float16": (10, 15, 1), "bfloat16": (7, 127, 12), "float32": (23, 127, 12), "float64": (52, 1023, 40)}
+# Bits of the mantissa, the exponent of 1 as it is stored, and the least and largest exponent of `wide`: sums of 4,096
+# products (16-bit types: of 64) stay finite, and whatever is left of one is normal.
+FLOATS: Mapping[str, tuple[int, int, int, int]] = MappingProxyType(
+    {
+        "float16": (10, 15, 0, 2),
+        "bfloat16": (7, 127, -12, 12),
+        "float32": (23, 127, -12, 12),
+        "float64": (52, 1023, -40, 40),
+    }
 )
 MARKS = ("nan", "inf", "-inf", "-0.0", "subnormal", "-subnormal")
 
@@ -71,12 +76,17 @@ def distinct_range(shape: Shape, low: int | None, high: int | None) -> tuple[int
 
 def mantissas(shape: Shape, dtype: DType, seed: int = 0, spread: int = 0) -> Array:
     """Return numbers of both signs whose mantissas are full, exponents from −spread to spread."""
-    bits, one, _ = FLOATS[dtype.name]
+    return _full(shape, dtype, seed, (-spread, spread))
+
+
+def _full(shape: Shape, dtype: DType, seed: int, exponents: tuple[int, int]) -> Array:
+    bits, one = FLOATS[dtype.name][:2]
     words = _raw(2 * math.prod(shape), seed)
-    fractions, exponents = words[::2], words[1::2] >> np.uint64(33)
+    fractions, lifts = words[::2], words[1::2] >> np.uint64(33)
     # The last bit is always set: no number is a rounder one in disguise.
     mantissa = (fractions >> np.uint64(5)) & np.uint64(2**bits - 1) | np.uint64(1)
-    biased = exponents % np.uint64(2 * spread + 1) + np.uint64(one - spread)
+    low, high = exponents
+    biased = lifts % np.uint64(high - low + 1) + np.uint64(one + low)
     width = 8 * dtype.itemsize
     whole = (fractions >> np.uint64(63)) << np.uint64(width - 1) | biased << np.uint64(bits) | mantissa
     numbers: Array = whole.astype(f"u{dtype.itemsize}").view(dtype)
@@ -85,7 +95,7 @@ def mantissas(shape: Shape, dtype: DType, seed: int = 0, spread: int = 0) -> Arr
 
 def wide(shape: Shape, dtype: DType, seed: int = 0) -> Array:
     """Return full mantissas with exponents as far apart as leaves every sum normal."""
-    return mantissas(shape, dtype, seed, FLOATS[dtype.name][2])
+    return _full(shape, dtype, seed, FLOATS[dtype.name][2:])
 
 
 def cancelling(shape: Shape, dtype: DType, seed: int = 0) -> Array:

@@ -19,7 +19,7 @@ import numpy as np
 
 from conformance.covering import Cover, Rows
 from conformance.factors import FACTORS, Level, along, spatial, words
-from conformance.generators import GENERATORS, MARKS
+from conformance.generators import GENERATORS, MARKS, NUMERIC
 from conformance.geometries import POSSIBLE, walks
 from conformance.operators import INPUTS, OPERATORS
 from conformance.values import DTYPES
@@ -41,6 +41,9 @@ GEOMETRY = (
 USUAL: Mapping[str, Level] = MappingProxyType(
     {"batch": 2, "channels": 3, "out": 2, "groups": 1, "values": "integers", "dtype": "float32"}
 )
+
+
+HALF = frozenset({"float16", "bfloat16"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +85,9 @@ class Sweep:
                 raise ValueError(f"key {name!r} is missing: what it holds")
         if "kernel" in known.inputs and "window" not in self.factors:
             raise ValueError("key 'factors.window' is missing: it is the extent of the kernel")
+        values = set(self.factors.get("values", ()))
+        if values & NUMERIC and "integers" not in values:
+            raise ValueError("key 'factors.values': full mantissas need integers beside them, in the same geometry")
         for what, names, limit in (
             ("rows", self.factors.keys(), MAX_PRODUCT),
             ("geometries", self.factors.keys() & set(GEOMETRY), MAX_GEOMETRIES),
@@ -109,6 +115,7 @@ class Sweep:
         names = list(frozen)
         if grow or not names:
             names += map(self.name, self.cover.complete(self.numbers(names)))
+            names += self.without_twin(names)
         if not names:
             raise ValueError("key 'factors': no combination of levels is possible")
         longest = max(names, key=len)
@@ -122,6 +129,28 @@ class Sweep:
         for subset, levels in self.cover.missing(self.numbers(names)):
             pairs = zip((factors[factor] for factor in subset), levels, strict=True)
             yield ", ".join(f"{name} {_plain(self.factors[name][level])}" for name, level in pairs)
+
+    def without_twin(self, names: Iterable[str]) -> list[str]:
+        """Return the names of rows that are missing: for full mantissas, the same geometry with whole numbers.
+
+        A large error bound can hide a lost element, but not where the numbers are whole. Those are in float32 where the
+        sweep has it, as 16 bits tell too few whole numbers apart.
+        """
+        present = list(names)
+        twins = (self._twin(row) for row in map(self._row, present))
+        return list(dict.fromkeys(name for name in twins if name and name not in set(present)))
+
+    def _twin(self, row: Sequence[int]) -> str | None:
+        if self._levels(row)["values"] not in NUMERIC:
+            return None
+        usual = {"values": "integers", "dtype": "float32"}
+        pairs = zip(self.factors.items(), row, strict=True)
+        return self.name(
+            [
+                levels.index(usual[name]) if name in usual and usual[name] in levels else number
+                for (name, levels), number in pairs
+            ]
+        )
 
     def numbers(self, names: Iterable[str]) -> Rows:
         """Return the rows of some names, (rows, factors)."""
@@ -160,8 +189,13 @@ class Sweep:
         return possible(level, size, rank)
 
     def _makes(self, row: Sequence[int]) -> bool:
-        """Whether the values are ones of the dtype: marks and full mantissas are floating."""
+        """Whether the values are ones of the dtype: marks and full mantissas are floating.
+
+        Beside full mantissas, whole numbers stand for the geometry, and 16 bits tell too few of them apart.
+        """
         level = self._levels(row)
+        if level["values"] == "integers" and level["dtype"] in HALF and NUMERIC & set(self.factors.get("values", ())):
+            return False
         kind = {"f": "f", "V": "f", "b": "b"}.get(DTYPES[level["dtype"]].kind, "w")
         return kind in ("f" if level["values"] in MARKS else GENERATORS[level["values"]].kinds)
 
