@@ -21,6 +21,7 @@ from reference import Windows
 
 # Operators whose output has one element for each window of a walk over x.
 WALKS = {"max_pool", "min_pool", "avg_pool", "lp_pool", "softmax_pool", "max_pool_with_indices", "conv"}
+WALKS |= {"stochastic_pool", "stochastic_pool_probabilities"}
 FEWEST_AXES, MOST_AXES = 3, 5  # (n, c, and one to three spatial axes)
 
 DOT, ASCII_DOT = "·", "."
