@@ -79,7 +79,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "max_pool_with_indices": WIDE,
     "min_pool": EVERYTHING - UNSIGNED,
     "avg_pool": FLOATING | {"int64"},
-    "global_max_pool": WIDE | {"bool"},
+    "global_max_pool": EVERYTHING - {"uint64"},
     "adaptive_max_pool": CARRIED,
     "max_unpool": CARRIED,
     "pad": EVERYTHING,
@@ -87,6 +87,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "conv_transpose": FLOATING | {"int64"},
     "relu": WIDE,
     "negate": WIDE,
+    "invert": INTEGERS | {"bool"},
     "cast": EVERYTHING,
 }
 INTEGER_AVERAGES = "https://github.com/pytorch/pytorch/issues/139115"
@@ -151,6 +152,7 @@ def _verbs(spell: Spelling, conv: Verb, transpose: Verb, pad: Verb, relu: str) -
         "conv_transpose": transpose,
         "pad": pad,
         "relu": lambda _step: relu,
+        "invert": lambda _step: "~x",
         "cast": lambda step: f"x.to(torch.{step.parameters['to']})",
     }
 
@@ -163,7 +165,7 @@ def _composed(spell: Spelling, transpose: Callable[..., Code], pad: Verb) -> Map
         "lp_pool": partial(pooling.other_lp_pool, spell, pad),
         "max_pool_with_indices": partial(pooling.padded_max_pool, spell, pad),
         "max_unpool": partial(carried, regions.EXACT, partial(regions.max_unpool, spell)),
-        "global_max_pool": regions.channel_maximum,
+        "global_max_pool": partial(regions.channel_maximum, spell),
         "adaptive_max_pool": partial(carried, regions.EXACT, partial(regions.adaptive_pool, spell)),
         "fractional_max_pool": partial(regions.row_fractional_max_pool, spell),
         "stochastic_pool_probabilities": partial(windows.probabilities, pad),
@@ -196,7 +198,8 @@ SURFACES = (
     _surface(
         "torch.book",
         {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},
-        dtypes={"": FLOATING},
+        dtypes={"": FLOATING, "max_pool": WIDE},
+        refuses={"avg_pool": no_kernel("the mean of a tensor", beside=FLOATING)},
         compositions=False,
         level="smoke",
     ),

@@ -171,7 +171,8 @@ def _lp(spell: Spelling, step: Step, inputs: str) -> Code:
 def other_lp_pool(spell: Spelling, pad: Verb, step: Step) -> Code:
     """Return the call on sizes where the power is not even; elsewhere the norm of each window."""
     answer = _lp(spell, step, "x.abs()")
-    if isinstance(answer, str):
+    # A last window that reaches past the input is the mean of its cells times the whole window: not their sum.
+    if isinstance(answer, str) and not any(step.walk.overhang):
         return answer
     lines = windows(pad, step)
     if isinstance(lines, Unsupported):

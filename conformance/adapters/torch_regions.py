@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from conformance.adapter import Code, Unsupported
-from conformance.adapters.torch_calls import INTEGERS, WIDER, Spelling, floating, sizes
+from conformance.adapters.torch_calls import INTEGERS, UNSIGNED, WIDER, Spelling, carried, floating, sizes
 from conformance.adapters.torch_windows import cell_axes
 from conformance.code import per_axis
 from conformance.steps import Step
 
 AXES = (2, 3)
+STRICT = "https://github.com/pytorch/pytorch/pull/5337"
 WHAT: Mapping[str, str] = {
     "max_unpool": "max unpooling",
     "global_max_pool": "adaptive max pooling",
@@ -44,8 +46,10 @@ def adaptive_pool(spell: Spelling, step: Step) -> Code:
     return floating(WHAT[step.verb], step, spell(step.verb.replace("global", "adaptive"), step, sizes(output)))
 
 
-def channel_maximum(step: Step) -> Code:
-    """Return the largest value of each channel, for dtypes without a kernel."""
+def channel_maximum(spell: Spelling, step: Step) -> Code:
+    """Return the largest value of each channel, for dtypes that adaptive pooling has no kernel for."""
+    if step.dtype in UNSIGNED:
+        return carried(EXACT, partial(adaptive_pool, spell), step)
     return f"x.amax({cell_axes(step, first=2)}, keepdim=True)"
 
 
@@ -54,8 +58,13 @@ def fractional_max_pool(spell: Spelling, step: Step) -> Code:
     if step.rank not in AXES:
         return Unsupported("fractional pooling has two or three axes")
     samples = "samples.flip(-1)" if step.rank == min(AXES) else "samples"
-    output = sizes(step.parameters["output_size"])
-    return spell(step.verb, step, per_axis(step.window), output_size=output, _random_samples=samples)
+    output = step.parameters["output_size"]
+    text = spell(step.verb, step, per_axis(step.window), output_size=sizes(output), _random_samples=samples)
+    fits = zip(step.shape[2:], step.window, output, strict=True)
+    if step.rank == max(AXES) and any(window + count > size for size, window, count in fits):
+        why = "in three dimensions window and output_size together may be at most the extent"
+        return Unsupported(why, STRICT, refused=text)
+    return text
 
 
 def row_fractional_max_pool(spell: Spelling, step: Step) -> Code:
