@@ -35,7 +35,11 @@ from conformance.code import INDENT, all_axes, call, pairs_of, per_axis
 from conformance.steps import Pairs, Step
 
 PACKAGES = ("tensorflow", "keras", "numpy")
+# Grouped layers are compiled anew at each call: what makes that slow is left out.
 THREADS = """\
+import os
+
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 import tensorflow as tf
 
 tf.config.threading.set_intra_op_parallelism_threads(1)

@@ -10,7 +10,7 @@ import numpy as np
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.tensorflow_pooling import max_pool, with_argmax
 from conformance.adapters.tensorflow_shared import FLOATING, ONEDNN, POOLED, SPATIAL, spatial_axes
-from conformance.code import all_axes, call, number, pairs_of, tuple_of, unless
+from conformance.code import all_axes, array_text, call, number, pairs_of, tuple_of, unless
 from conformance.stacking import Stacking
 from conformance.steps import Pairs, Step, pad_step, unpadded
 from conformance.values import DTYPES
@@ -29,7 +29,8 @@ def pad(step: Step) -> Code:
     pads = pairs_of(all_axes(step.padding, channels_last=True))
     if mode == CONSTANT:
         value = step.parameters["value"]
-        return call("tf.pad", "x", pads, constant_values=unless(0, bool(value) if step.dtype == "bool" else value))
+        text = "True" if step.dtype == "bool" else None
+        return call("tf.pad", "x", pads, constant_values=unless(0, value, text))
     if mode not in MIRRORS:
         return Unsupported(f"tf.pad has no mode {mode}")
     text = call("tf.pad", "x", pads, f'"{mode.upper()}"')
@@ -103,12 +104,15 @@ def _selected(step: Step, reduce: str, padding: float) -> Code:
 
 
 def stacked_average(step: Step) -> Code:
-    """The mean of the stacked cells, in the dtypes that three-dimensional pooling lacks."""
-    if step.rank != SPATIAL or step.dtype in ONEDNN:
+    """The sum of the stacked cells, divided, where pooling lacks the dtype: in space, and in gradients with holes."""
+    if step.dtype in ONEDNN or (step.rank != SPATIAL and not (step.dilated and step.gradient)):
         return Unsupported("pooling has kernels for the dtype")
-    if any(any(pair) for pair in _ends(step)) or step.parameters["divisor"] is not None:
-        return Unsupported("a mean of stacked cells divides by their number")
-    return f"tf.reduce_mean({STACKED.cells('x', step)}, axis=0)"
+    divisor = step.parameters["divisor"]
+    counts = step.walk.counts(step.parameters["count_include_pad"]) if divisor is None else np.array(divisor)
+    alike = (counts == counts.flat[0]).all()
+    by = str(counts.flat[0]) if alike else array_text(counts.astype(DTYPES[step.dtype])[None, ..., None])
+    lines, inner = _whole(step, 0)
+    return (*lines, f"x = tf.reduce_sum({STACKED.cells('x', inner)}, axis=0) / {by}")
 
 
 def lp_pool(step: Step) -> Code:
@@ -161,7 +165,7 @@ def _stacked_places(step: Step) -> Code:
         places = f"np.pad({places}, {pairs_of(all_axes(_ends(step), channels_last=True))}, constant_values={cells})"
     return (
         *lines,
-        f"places = {places}",
+        f"places = tf.constant({places})",
         f"windows = {STACKED.cells('x', inner)}",
         "largest = windows == tf.reduce_max(windows, axis=0)",
         f"x = tf.reduce_min(tf.where(largest, {STACKED.cells('places', inner)}, {cells}), axis=0)",
@@ -169,15 +173,14 @@ def _stacked_places(step: Step) -> Code:
 
 
 def max_unpool(step: Step) -> Code:
-    """Write each value at its place in a plane of zeros; −1 is no place."""
+    """Add each value at its place to a plane of zeros; −1 is no place."""
     n, c, *spatial = step.shape
     size = tuple(step.parameters["output_size"])
-    flat = (n, math.prod(spatial), c)
+    flat, planes = (n, math.prod(spatial), c), (n, math.prod(size), c)
     return (
         f"item, _, channel = np.indices({flat})",
         f"places = tf.stack([item, tf.reshape(tf.cast(indices, tf.int64), {flat}), channel], axis=-1)",
-        f"planes = tf.zeros({(n, math.prod(size), c)}, x.dtype)",
-        f'x = tf.tensor_scatter_nd_update(planes, places, tf.reshape(x, {flat}), bad_indices_policy="IGNORE")',
+        f'x = tf.scatter_nd(places, tf.reshape(x, {flat}), {planes}, bad_indices_policy="IGNORE")',
         f"x = tf.reshape(x, {(n, *size, c)})",
     )
 

@@ -24,16 +24,24 @@ from conformance.code import all_axes, call, pairs_of, per_axis, slices, tuple_o
 from conformance.steps import Step
 from reference import Windows
 
+GROUPS = "https://github.com/tensorflow/tensorflow/issues/50397"
+HOLES = "https://github.com/tensorflow/tensorflow/issues/28264"
 NO_BIAS = Unsupported("tf.nn convolutions have no bias")
 NO_GROUPS_3D = Unsupported("three-dimensional convolutions have no groups on the CPU")
 NO_GROUPS_TRANSPOSED = Unsupported(
-    "transposed convolutions have groups for float32 and bfloat16 only on the CPU",
-    "https://github.com/tensorflow/tensorflow/issues/47449",
+    "transposed convolutions have groups for float32 and bfloat16 only on the CPU, without explicit padding",
+    GROUPS,
+)
+NO_GROUP_GRADIENT = Unsupported(
+    "grouped convolutions have a gradient for float32 and bfloat16 only on the CPU, without explicit padding", GROUPS
 )
 NO_HOLES_3D = Unsupported("three-dimensional dilated convolutions exist for float32 and bfloat16 only on the CPU")
 NO_HOLES_TRANSPOSED = Unsupported(
-    "dilated transposed convolutions exist for float32 and bfloat16 only on the CPU",
-    "https://github.com/tensorflow/tensorflow/issues/28264",
+    "dilated transposed convolutions exist for float32 and bfloat16 only on the CPU, without explicit padding",
+    HOLES,
+)
+NO_HOLES_GRADIENT = Unsupported(
+    "dilated convolutions have a gradient for float32 and bfloat16 only on the CPU, without explicit padding", HOLES
 )
 NO_INTEGERS_3D = Unsupported("three-dimensional convolutions have no kernels for integers")
 LAYER_PADDING = Unsupported("the padding of layers is valid or same")
@@ -54,20 +62,38 @@ def _conv(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
         return Unsupported("explicit padding exists for two-dimensional convolutions only")
     if step.rank == SPATIAL and step.dtype not in FLOATING:
         return NO_INTEGERS_3D
-    if step.rank == SPATIAL and step.parameters["groups"] != 1:
-        return NO_GROUPS_3D
-    if step.rank == SPATIAL and step.dilated and step.dtype not in ONEDNN:
-        return _with_holes(step, x, kernel, padding)
+    lacking = _lacking_groups(step, padding) or _lacking_holes(step, padding)
+    if lacking in (NO_HOLES_3D, NO_HOLES_GRADIENT) and padding and step.stride == ones(step):
+        # This one cuts the input up where the kernels know no dilation.
+        return call("tf.nn.convolution", x, kernel, padding=f'"{padding}"', dilations=per_axis(step.dilation))
+    if lacking:
+        return lacking
     text = f'"{padding}"' if padding else explicit(step)
     dilations = _axes(step, step.dilation) if step.dilated else None
     return call(f"tf.nn.conv{step.rank}d", x, kernel, _axes(step, step.stride), text, dilations=dilations)
 
 
-def _with_holes(step: Step, x: str, kernel: str, padding: str | None) -> Code:
-    """`tf.nn.convolution` cuts the input up where the kernels know no dilation."""
-    if step.stride != ones(step) or padding is None:
+def _lacking_groups(step: Step, padding: str | None) -> Unsupported | None:
+    """Return why the call has no groups, None where it has or needs none."""
+    if step.parameters["groups"] == 1:
+        return None
+    if step.rank == SPATIAL:
+        return NO_GROUPS_3D
+    return None if not step.gradient or _by_onednn(step, padding) else NO_GROUP_GRADIENT
+
+
+def _lacking_holes(step: Step, padding: str | None) -> Unsupported | None:
+    """Return why the call has no dilation, None where it has or needs none."""
+    if not step.dilated or _by_onednn(step, padding):
+        return None
+    if step.rank == SPATIAL:
         return NO_HOLES_3D
-    return call("tf.nn.convolution", x, kernel, padding=f'"{padding}"', dilations=per_axis(step.dilation))
+    return NO_HOLES_GRADIENT if step.gradient else None
+
+
+def _by_onednn(step: Step, padding: str | None) -> bool:
+    """Whether oneDNN computes it, gradients included: it knows no explicit padding."""
+    return step.dtype in ONEDNN and padding is not None
 
 
 def native_conv(step: Step) -> Code:
@@ -119,9 +145,9 @@ def _transpose(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
     padding = next((name for name, word in PADDINGS.items() if _walks_back(step, word)), None)
     if step.rank == SPATIAL and step.parameters["groups"] != 1:
         return NO_GROUPS_3D
-    if step.dtype not in ONEDNN and step.parameters["groups"] != 1:
+    if step.parameters["groups"] != 1 and not _by_onednn(step, padding):
         return NO_GROUPS_TRANSPOSED
-    if step.dtype not in ONEDNN and step.dilated:
+    if step.dilated and not _by_onednn(step, padding):
         return NO_HOLES_TRANSPOSED
     if step.rank == SPATIAL and step.dtype not in FLOATING:
         return NO_INTEGERS_3D
