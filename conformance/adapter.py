@@ -32,7 +32,7 @@ class Unsupported:
 
     reason: str
     issue: str | None = None
-    refused: str | None = None
+    refused: str | tuple[str, ...] | None = None
 
 
 Code = str | tuple[str, ...] | Unsupported
@@ -48,12 +48,41 @@ Returns lines that end with the gradient of that input assigned to x; `grad` is 
 """
 
 
+UNDOCUMENTED = "undocumented"
+
+
+@dataclass(frozen=True)
+class Document:
+    """Where an answer is documented: the page, the version that it is about, the sentence as it stands there."""
+
+    url: str
+    version: str
+    sentence: str
+
+    def __str__(self) -> str:
+        """Return all three as one text, as results have it."""
+        return f'{self.url} ({self.version}): "{self.sentence}"'
+
+
 @dataclass(frozen=True)
 class Declaration:
-    """The answer that a surface gives to a question, and the document that says so, with its sentence."""
+    """The answer that a surface gives to a question: documented, or pinned by observation in one version.
+
+    source: the document as text, or "undocumented"; observed: the version in which an undocumented answer was seen;
+    issue: where it is discussed; note: what a reader should know besides.
+    """
 
     answer: str
-    source: str = "undocumented"
+    source: str = UNDOCUMENTED
+    observed: str | None = None
+    issue: str | None = None
+    note: str = ""
+    document: Document | None = None
+
+    @property
+    def documented(self) -> bool:
+        """Whether a document gives the answer."""
+        return self.source != UNDOCUMENTED
 
 
 @dataclass(frozen=True)
@@ -82,6 +111,7 @@ class Surface:
     dtypes: what the surface takes, for all verbs under "" and for single verbs under their names.
     refuses: why the framework takes no others, dtype by dtype, again for all verbs under "" and for single verbs.
     words: how bfloat16 passes, where the surface takes it.
+    declares: its answers to questions; they stand in conformance/declarations, not in the adapter.
     compositions: whether explicit padding and several calls may stand in for a missing one.
     level: the highest level that the surface is run on.
     gradient: how lines that end with x assigned are differentiated; None where the framework cannot.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+from dataclasses import replace
 from functools import lru_cache
 
 from conformance import adapters
 from conformance.adapter import Backend
+from conformance.declaring import declared
 from conformance.errors import ConformanceError
 
 BUILT_IN = "numpy"
@@ -30,7 +32,9 @@ def backend(name: str) -> Backend:
     if name not in names():
         raise ConformanceError(f"backend {name!r}: unknown, known are {', '.join(names())}")
     module = importlib.import_module(f"{adapters.__name__}.{name}")
-    return Backend(name, module.PACKAGES, module.SETUP, module.RESET, module.SURFACES, module.THREADS)
+    answers = declared(name, [surface.name for surface in module.SURFACES])
+    surfaces = tuple(replace(surface, declares=answers.get(surface.name, {})) for surface in module.SURFACES)
+    return Backend(name, module.PACKAGES, module.SETUP, module.RESET, surfaces, module.THREADS)
 
 
 def installed(name: str) -> bool:

@@ -47,9 +47,9 @@ def forget(path: Path) -> None:
 class ResultsFile:
     """A results file that is being written, complete once `finish` has been called.
 
-    done: (case, surface) of every result in it; cases, programs: what has been declared; conventions: (question,
-    surface) of every answer. `open` with `resume` continues a partial file, which must start with the same header but
-    for the time.
+    done: (case, surface) of every result in it; cases, programs: what has been declared; conventions: (case, surface)
+    of every answer. `open` with `resume` continues a partial file, which must start with the same header but for the
+    time.
     """
 
     path: Path
@@ -100,7 +100,7 @@ class ResultsFile:
             self.done.add((record["case"], record["surface"]))
             self.by_status[record["status"]] += 1
         elif kind == "convention":
-            self.conventions.add((record["question"], record["surface"]))
+            self.conventions.add((record["case"], record["surface"]))
         elif kind in {"case", "program"}:
             {"case": self.cases, "program": self.programs}[kind].add(record[kind])
         self.complete = self.complete or kind == "footer"

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from conformance import __version__
-from conformance.adapter import Backend, Declaration, Program, Surface, Unsupported
+from conformance.adapter import Backend, Program, Surface, Unsupported
 from conformance.allowance import held_to
+from conformance.answers import Answered, answered, declared_verdict
 from conformance.cases import LEVELS, Case
 from conformance.catalogue import Catalogue
 from conformance.client import CASE_LIMIT, Job, Worker, WorkerFailed
 from conformance.cost import cost
 from conformance.errors import IncompleteRun
 from conformance.expected import Expected, expected
-from conformance.judge import Outcome, Verdict, answered, judge
+from conformance.judge import Outcome, Verdict, judge
 from conformance.ledger import Entry, Ledger
 from conformance.results import ResultsFile, array_record, forget
 from conformance.translate import translate
@@ -77,6 +78,7 @@ class Run:
         self.surfaces = [s for s in backend.surfaces if not selection.surfaces or s.name in selection.surfaces]
         self.worker = Worker(backend, python, limit)
         self.expected = lru_cache(maxsize=64)(expected)
+        self.answers = Answered()
 
     def tasks(self) -> Iterator[Task]:
         """Yield every selected case on every surface of its level, case by case."""
@@ -149,11 +151,13 @@ class Run:
             if target is None and outcome.kind == "returned":
                 return Verdict(None, message=NO_BOUND), None
             return judge(outcome, target or wanted.target), None
-        declaration = task.surface.declares.get(task.case.id)
+        question = task.case.question or task.case.id
+        declaration = task.surface.declares.get(question)
         observed = answered(outcome, wanted)
-        verdict = Verdict(None) if observed is None else _declared(observed, declaration)
+        other = self.answers.other(task.surface.name, question, task.case.id, observed)
+        verdict = Verdict(None) if observed is None else declared_verdict(observed, declaration, other)
         asked = {
-            "question": task.case.id,
+            "question": question,
             "surface": task.surface.name,
             "declared": declaration.answer if declaration else None,
             "observed": observed or (outcome.kind if outcome.kind != "unsupported" else None),
@@ -183,17 +187,6 @@ class Run:
             },
             "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         }
-
-
-def _declared(observed: str, declaration: Declaration | None) -> Verdict:
-    """An answer agrees with the declaration; without one it must at least be one of the named answers."""
-    if declaration is None:
-        message = "the surface declares no answer"
-    elif observed != declaration.answer:
-        message = f"the surface declares {declaration.answer!r}"
-    else:
-        return Verdict("agree")
-    return Verdict("differ", "convention", message=f"answered {observed!r}, but {message}")
 
 
 def _status(outcome: Outcome, verdict: Verdict, entry: Entry | None) -> str:

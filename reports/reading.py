@@ -209,9 +209,9 @@ class _Builder:
         convention = Convention.parse(fields)
         self._hold_case(convention.case)
         self._hold_surface(convention.surface)
-        key = (convention.question, convention.surface)
+        key = (convention.case, convention.surface)
         if key in self.conventions:
-            raise RecordError(f"a second answer to {convention.question!r} on {convention.surface!r}")
+            raise RecordError(f"a second answer to {convention.case!r} on {convention.surface!r}")
         self.conventions[key] = convention
 
     def add_footer(self, fields: Fields) -> None:

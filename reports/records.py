@@ -14,7 +14,7 @@ STATUSES = ("fail", "crashed", "timed_out", "flaky", "stale", "known", "unsuppor
 OUTCOMES = ("returned", "rejected", "unsupported", "crashed", "timed_out")
 VERDICTS = ("agree", "differ")
 HOWS = ("native", "padded", "composed")
-KINDS = ("shape", "dtype", "value", "special", "pinned", "accepted", "rejected", "convention")
+KINDS = ("shape", "dtype", "value", "special", "pinned", "accepted", "rejected", "convention", "changed")
 
 
 @dataclass(frozen=True)

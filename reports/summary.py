@@ -35,6 +35,7 @@ ACTIONS = {
     "accepted": "accepts what must be rejected",
     "rejected": "rejects what must be accepted",
     "convention": "answers a question otherwise than it declares",
+    "changed": "answers a question otherwise than it was seen to",
     "crashed": "crashes the process",
     "timed_out": "does not come to an end",
 }
@@ -204,11 +205,12 @@ def _importance(group: Group, cases: dict[str, Case]) -> tuple[int, int]:
 
 
 def conventions(report: Report) -> dict[str, dict[str, Convention]]:
-    """Answers by question and surface, both sorted by name."""
+    """Answers by question and surface, both sorted by name; of several cases one that contradicts, or the first."""
     rows: dict[str, dict[str, Convention]] = {}
     everything = [convention for backend in report.backends for convention in backend.conventions]
-    for convention in sorted(everything, key=lambda convention: (convention.question, convention.surface)):
-        rows.setdefault(convention.question, {})[convention.surface] = convention
+    order = sorted(everything, key=lambda one: (one.question, one.surface, not one.contradicted))
+    for convention in order:
+        rows.setdefault(convention.question, {}).setdefault(convention.surface, convention)
     return rows
 
 

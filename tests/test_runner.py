@@ -5,7 +5,7 @@ import pytest
 from fakes import ALWAYS_WRONG, CRASHES, HANGS, RAISES, backend, declares, load, surface
 from packaging.specifiers import SpecifierSet
 
-from conformance.adapter import Surface, Unsupported
+from conformance.adapter import Declaration, Surface, Unsupported
 from conformance.errors import IncompleteRun
 from conformance.ledger import Entry, Ledger
 from conformance.runner import Run, Selection
@@ -126,6 +126,26 @@ def test_question_passes_where_declared_and_observed_are_the_same(tmp_path, obse
     if found["status"] == "fail":
         assert found["kind"] == "convention"
         assert observed in found["message"]
+
+
+def test_surface_that_answers_two_cases_of_a_question_differently_contradicts_itself(tmp_path):
+    again = QUESTION.replace("id: q, ", "id: r, question: q, ").replace("[1, 1, 4, 4]", "[1, 1, 6, 6]")
+    body = ANSWERS["window"] + " if x.shape[2] == 4 else x[:, :, 2:, 2:]"
+    speaking = surface("s", body, declares={"max_pool/q": Declaration("window", observed="1.0")})
+    report, records = run(tmp_path, speaking, cases=[QUESTION, again], section="questions")
+    first, second = results(records)
+    assert (first["status"], second["status"], second["kind"]) == ("pass", "fail", "convention")
+    assert "contradicts itself: it answered 'window' to max_pool/q" in second["message"]
+    assert [answer.question for answer in report.backends[0].conventions] == ["max_pool/q"] * 2
+    assert summary.conventions(report)["max_pool/q"]["s"].case == "max_pool/r"
+
+
+def test_answer_that_is_not_the_one_seen_before_has_changed(tmp_path):
+    speaking = surface("s", ANSWERS["one"], declares={"max_pool/q": Declaration("window", observed="1.0")})
+    _, records = run(tmp_path, speaking, cases=[QUESTION], section="questions")
+    (found,) = results(records)
+    assert (found["status"], found["kind"]) == ("fail", "changed")
+    assert "in version 1.0" in found["message"]
 
 
 def test_question_that_crashes_is_told_as_such(tmp_path):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
+from conformance.adapter import Code, Surface, Unsupported, Verb
 from conformance.adapters import mxnet_padding as padding
 from conformance.adapters import mxnet_pooling as pooling
 from conformance.adapters import mxnet_weights as weights
@@ -74,16 +74,6 @@ REFUSES = {
     **dict.fromkeys(("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad"), absent()),
     **dict.fromkeys(("conv", "conv_transpose"), unsummed()),
 }
-DECLARES = {
-    "max_pool/padding-equal-to-window": Declaration("rejected"),
-    "max_pool/window-larger-than-input": Declaration("rejected"),
-    "max_pool/window-larger-than-input-stride-1": Declaration("rejected"),
-    "max_pool/nan-in-window": Declaration("passed-over"),
-    "max_pool/window-of-minus-infinity": Declaration("lowest-finite"),
-}
-DOCUMENTS = "https://mxnet.apache.org/versions/1.9.1/api/python/docs/api"
-GLUON_STRIDE = f'{DOCUMENTS}/gluon/nn/index.html: "If None, it will default to pool_size."'
-NPX_STRIDE = f'{DOCUMENTS}/npx: "Stride: for pooling (y, x) or (d, y, x). Defaults to 1 for each dimension."'
 INPUTS = ("x", "kernel", "bias", "draws")
 ENTER = {**dict.fromkeys(INPUTS, "mnp.array({0}, dtype={0}.dtype)")}
 
@@ -135,7 +125,6 @@ SURFACES = (
             "relu": lambda _step: 'nn.Activation("relu")(x)',
         },
         composed={**COMPOSED, "conv_transpose": partial(weights.gluon_transpose, sliced=True)},
-        declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("window", GLUON_STRIDE)},
         gradient=weights.layer_gradient,
     ),
     _surface(
@@ -158,7 +147,6 @@ SURFACES = (
             "pad": padding.wrapped,
             "conv_transpose": partial(weights.npx_transpose, sliced=True),
         },
-        declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("one", NPX_STRIDE)},
         gradient=weights.gradient,
     ),
     Surface(

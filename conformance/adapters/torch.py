@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Declaration, Surface, Verb, Words
+from conformance.adapter import Code, Surface, Verb, Words
 from conformance.adapters import torch_padding as padding
 from conformance.adapters import torch_pooling as pooling
 from conformance.adapters import torch_regions as regions
@@ -122,18 +122,6 @@ WORDS = Words(
     "{}.to(torch.bfloat16)",
     'x.view(torch.uint16).numpy().view([("bfloat16", np.uint16)])',
 )
-HALF = "Implicit negative infinity padding to be added on both sides, must be >= 0 and <= kernel_size / 2."
-PAGES = "https://docs.pytorch.org/docs/2.13/generated/torch.nn"
-DECLARES = {
-    "max_pool/padding-equal-to-window": Declaration("rejected", f'{PAGES}.functional.max_pool2d.html: "{HALF}"'),
-    "max_pool/stride-when-none-is-given": Declaration(
-        "window", f'{PAGES}.MaxPool2d.html: "the stride of the window. Default value is kernel_size"'
-    ),
-    "max_pool/window-larger-than-input": Declaration("rejected"),
-    "max_pool/window-larger-than-input-stride-1": Declaration("rejected"),
-    "max_pool/nan-in-window": Declaration("propagates"),
-    "max_pool/window-of-minus-infinity": Declaration("minus-infinity"),
-}
 
 
 def _verbs(spell: Spelling, conv: Verb, transpose: Verb, pad: Verb, relu: str) -> Mapping[str, Verb]:
@@ -177,10 +165,9 @@ def _composed(spell: Spelling, transpose: Callable[..., Code], pad: Verb) -> Map
 
 
 _surface: Callable[..., Surface] = partial(Surface, enter=ENTER, leave="x.numpy()", words=WORDS)
-_complete: Callable[..., Surface] = partial(_surface, declares=DECLARES)
 
 SURFACES = (
-    _complete(
+    _surface(
         "torch.nn",
         _verbs(layer, weights.layer_conv, weights.layer_transpose, padding.layer_pad, "nn.ReLU()(x)"),
         composed=_composed(layer, weights.layer_transpose, padding.layer_pad),
@@ -188,7 +175,7 @@ SURFACES = (
         refuses=LAYER_REFUSES,
         gradient=weights.layer_gradient,
     ),
-    _complete(
+    _surface(
         "torch.nn.functional",
         _verbs(functional, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"),
         composed=_composed(functional, weights.functional_transpose, padding.functional_pad),

@@ -1,0 +1,82 @@
+"""What surfaces declare, as data beside the adapters."""
+
+import pytest
+
+from conformance import registry
+from conformance.declaring import declared
+from conformance.errors import CatalogueError
+
+DOCUMENT = '{url: "https://example.org/pool", version: "2.1", sentence: "The stride is the window."}'
+TEXT = f"""\
+a.nn:
+  max_pool/q:
+    answer: window
+    document: {DOCUMENT}
+    note: One sentence.
+  max_pool/r:
+    answer: first
+    observed: "2.1.0"
+    issue: https://example.org/1
+a.functional:
+  like: a.nn
+  max_pool/r:
+    answer: last
+    observed: "2.1.0"
+"""
+
+
+def read(folder, text):
+    (folder / "a.yaml").write_text(text, "utf-8")
+    return declared("a", ["a.nn", "a.functional"], folder)
+
+
+def refusal(folder, text):
+    with pytest.raises(CatalogueError) as caught:
+        read(folder, text)
+    return str(caught.value)
+
+
+def test_documented_answer_quotes_its_source(tmp_path):
+    answer = read(tmp_path, TEXT)["a.nn"]["max_pool/q"]
+    assert (answer.answer, answer.documented, answer.observed) == ("window", True, None)
+    assert answer.source == 'https://example.org/pool (2.1): "The stride is the window."'
+    assert (answer.document.version, answer.note) == ("2.1", "One sentence.")
+
+
+def test_undocumented_answer_is_pinned_to_a_version(tmp_path):
+    answer = read(tmp_path, TEXT)["a.nn"]["max_pool/r"]
+    assert (answer.documented, answer.source, answer.observed) == (False, "undocumented", "2.1.0")
+    assert answer.issue == "https://example.org/1"
+
+
+def test_surface_may_be_like_another_but_for_some_answers(tmp_path):
+    found = read(tmp_path, TEXT)
+    assert found["a.functional"]["max_pool/q"] == found["a.nn"]["max_pool/q"]
+    assert found["a.functional"]["max_pool/r"].answer == "last"
+
+
+def test_backend_without_a_file_declares_nothing(tmp_path):
+    assert declared("nothing", ["s"], tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("b.nn:\n  max_pool/q: {answer: one, observed: '1'}\n", "a.yaml:1: surface 'b.nn': unknown, known are a.fun"),
+        ("a.nn:\n  max_pool/q: {answer: one}\n", "key 'a.nn.max_pool/q'"),
+        (f"a.nn:\n  max_pool/q: {{answer: one, observed: '1', document: {DOCUMENT}}}\n", "key 'a.nn.max_pool/q'"),
+        ("a.nn:\n  max_pool/q: {answer: one, seen: '1'}\n", "unknown key"),
+        ("a.nn:\n  like: a.functional\n", "a.yaml:2: surface 'a.nn': key 'like': a.functional has no answers"),
+        ("a.nn:\n  like: a.functional\na.functional:\n  like: a.nn\n", "has no answers of its own"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, text, words):
+    assert words in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_answer_is_documented_or_pinned(name):
+    for surface in registry.backend(name).surfaces:
+        for question, answer in surface.declares.items():
+            assert answer.documented is (answer.observed is None), f"{surface.name}: {question}"
+            assert answer.documented is (answer.document is not None)
