@@ -16,6 +16,10 @@ Reading = tuple[tuple[int, ...], tuple[int | Decimal, ...] | None]
 Where only the shape was printed, it must hold to the letter; else extents of 1 do not count.
 """
 
+SAME = "same"
+"""The padding of a question that leaves it to the framework what its own word means."""
+DEFAULTS = "defaults"
+"""The parameter of a question whose call names nothing that the case does not name: no dtype, no orientation."""
 LEVELS = ("smoke", "standard", "exhaustive")
 
 
@@ -59,6 +63,7 @@ class Case:
     parameters: expanded, every one explicit, but for those that a question leaves out (`omitted`).
     via: the composition that every surface must write instead of the operator.
     then: operators that follow, each reading what the one before returned.
+    puts: the question of the operator that the case puts, where it is not called like the case itself.
     """
 
     id: str
@@ -69,6 +74,7 @@ class Case:
     via: tuple[str, ...] = ()
     then: tuple[Following, ...] = ()
     omitted: tuple[str, ...] = ()
+    puts: str = ""
     level: str = "smoke"
     about: str = ""
     source: str = ""
@@ -86,8 +92,10 @@ class Case:
 
     @property
     def question(self) -> str | None:
-        """The id of the question that the case puts, if it puts one."""
-        return self.id if isinstance(self.expect, Answers) else None
+        """The id of the question that the case puts, if it puts one; several cases may put the same."""
+        if not isinstance(self.expect, Answers):
+            return None
+        return f"{self.operator}/{self.puts}" if self.puts else self.id
 
     def canonical(self) -> str:
         """Return all that gives the case its meaning, as text that equal cases share."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from conformance import lock as lock_file
 from conformance import registry
 from conformance.adapter import Program, Surface
-from conformance.cases import Case, Value
+from conformance.cases import Answers, Case, Value
 from conformance.catalogue import Catalogue, home
 from conformance.errors import CatalogueError
 from conformance.expected import Expected, expected
@@ -56,6 +56,7 @@ def problems(
         for words in extraordinary(case, wanted):
             yield f"{case.place}: case {case.id}: {words}"
         yield from _programs(case)
+    yield from _questions(catalogue)
     surfaces = [surface for name in registry.names() for surface in registry.backend(name).surfaces]
     if ledger is not None:
         yield from ledger.idle(catalogue.cases, [surface.name for surface in surfaces])
@@ -65,8 +66,25 @@ def problems(
     if lock is not None:
         yield from _drift(found, lock)
     for surface in surfaces:
-        for question in surface.declares.keys() - catalogue.by_id.keys() if lock is not None else ():
-            yield f"surface {surface.name}: declares an answer to {question}, which is no question of the catalogue"
+        for question, declaration in surface.declares.items() if lock is not None else ():
+            asked = catalogue.by_id.get(question)
+            if asked is None or not isinstance(asked.expect, Answers):
+                yield f"surface {surface.name}: declares an answer to {question}, which is no question of the catalogue"
+            elif declaration.answer not in asked.expect.named:
+                known = ", ".join(asked.expect.named)
+                yield f"surface {surface.name}: declares {declaration.answer!r} to {question}, whose answers are {known}"
+
+
+def _questions(catalogue: Catalogue) -> Iterator[str]:
+    """A case that puts the question of another has the same names of answers."""
+    named = {case.id: case.expect.named.keys() for case in catalogue.cases if isinstance(case.expect, Answers)}
+    for case in catalogue.cases:
+        if not case.puts or case.question == case.id:
+            continue
+        if case.question not in named:
+            yield f"{case.place}: question {case.id}: key 'question': {case.question} is no question of the catalogue"
+        elif named[case.id] != named[case.question]:
+            yield f"{case.place}: question {case.id}: key 'answers': {case.question} has other ones"
 
 
 def _programs(case: Case) -> Iterator[str]:

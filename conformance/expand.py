@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from conformance.cases import Answers, Case, Following, Reading, Rejected, Value
+from conformance.cases import DEFAULTS, SAME, Answers, Case, Following, Reading, Rejected, Value
 from conformance.generators import GENERATORS, distinct_range
 from conformance.operators import INPUTS, OPERATORS, Operator
 from conformance.steps import COMPOSITIONS, plan, shape_of
@@ -21,7 +21,7 @@ FOLLOWING = frozenset({"grad", "indices", "samples", "draws"})
 """Inputs whose shape follows from x and the parameters."""
 USUAL_DTYPES: Mapping[str, str] = {"indices": "int64"}
 # What a case says beside inputs and parameters.
-WORDS = {"id", "about", "source", "level", "via", "then", "expect", "also", "inexact", "answers"}
+WORDS = {"id", "about", "source", "level", "via", "then", "expect", "also", "inexact", "answers", "question", DEFAULTS}
 
 
 class Faulty(ValueError):
@@ -53,6 +53,7 @@ def expand(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Cas
         via=_via(operator, raw),
         then=tuple(_following(item, position) for position, item in enumerate(raw.get("then", ()))),
         omitted=omitted,
+        puts=raw.get("question", ""),
         level=raw.get("level", "smoke"),
         about=raw.get("about", ""),
         source=raw.get("source", family["source"]),
@@ -241,6 +242,10 @@ def _parameters(
     if given.get("output", "x") not in (operator.outputs or ("x",)):
         raise Faulty(("output",), f"{operator.name} returns {', '.join(operator.outputs)}, not {given['output']}")
     given.update(_along_axes(operator, given, inputs, faulty=faulty))
+    if raw.get("padding") == SAME:
+        given["padding"] = SAME
+    if raw.get(DEFAULTS):
+        given[DEFAULTS] = True
     return {key: value for key, value in given.items() if key not in omitted}
 
 

@@ -94,7 +94,7 @@ def test_declared_questions_and_answers_exist(catalogue, backend, surface):
 
 @every_surface
 def test_question_that_can_be_put_has_a_declared_answer(catalogue, backend, surface):
-    asked = [case.id for case, _ in programs(catalogue, surface)[0] if case.question]
+    asked = [case.question for case, _ in programs(catalogue, surface)[0] if case.question]
     assert set(asked) <= surface.declares.keys(), backend.name
 
 

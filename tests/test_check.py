@@ -118,3 +118,14 @@ def test_lock_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(check, "lock_path", lambda: tmp_path / "no" / "lock.json")
     with pytest.raises(CatalogueError, match=r"lock\.json: No such file or directory$"):
         check.write_lock(load(tmp_path, f"id: a, {X}, window: 2"))
+
+
+def test_case_that_puts_the_question_of_another_has_its_answers(tmp_path):
+    asked = f"about: b, {X}, window: 2, answers: {{one: {{stride: 1}}, two: {{stride: 2}}}}"
+    other = asked.replace("two:", "three:")
+    cases = [f"id: a, {asked}", f"id: b, question: a, {asked}", f"id: c, question: a, {other}"]
+    found = [*check.problems(load(tmp_path, *cases, f"id: d, question: e, {asked}", section="questions"))]
+    assert [line.split(": ", 1)[1] for line in found] == [
+        "question max_pool/c: key 'answers': max_pool/a has other ones",
+        "question max_pool/d: key 'question': max_pool/e is no question of the catalogue",
+    ]
