@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb, Words
+from conformance.adapter import Code, Surface, Unsupported, Verb, Words
 from conformance.adapters.jax_convolution import (
     biased_conv,
     composed_transpose,
@@ -68,8 +68,13 @@ def _lax_pad(step: Step) -> Code:
 def _linen_pool(step: Step, **keywords: str | None) -> Code:
     if step.dilated:
         return Unsupported("flax pooling has no dilation")
+    return _written(step, **keywords)
+
+
+def _written(step: Step, **keywords: str | None) -> str:
     stride = tuple_of(step.stride) if step.stride is not None else None
-    padding = unless('"VALID"', padding_text(ends(step)), padding_text(ends(step)))
+    written = padding_text(ends(step), step)
+    padding = unless('"VALID"', written, written)
     return call(
         f"nn.{step.verb.removesuffix('_with_indices')}",
         "x",
@@ -82,11 +87,11 @@ def _linen_pool(step: Step, **keywords: str | None) -> Code:
 
 def _linen_average(step: Step) -> Code:
     parameters = step.parameters
-    include = parameters["count_include_pad"]
+    include = parameters.get("count_include_pad", True)
     if parameters["divisor"] is not None:
         return Unsupported("flax average pooling has no divisor")
     if not floating(step):
-        return Unsupported("flax averages of whole numbers are not whole")
+        return Unsupported("flax averages of whole numbers are not whole", refused=_written(step))
     if include and parameters["rounding"] != "floor" and any(step.walk.overhang):
         return Unsupported("cells past the padded input would count")
     plain = include or not any(any(pair) for pair in ends(step))
@@ -217,21 +222,6 @@ LAST = {
 }
 LEAVES = {"kernel": "np.moveaxis(np.asarray(x), (-1, -2), (0, 1))", "bias": "np.asarray(x)"}
 LEAVE = "np.moveaxis(np.asarray(x), -1, 1)"
-DECLARES = {
-    "max_pool/padding-equal-to-window": Declaration("accepted"),
-    "max_pool/window-larger-than-input": Declaration("empty"),
-    "max_pool/window-larger-than-input-stride-1": Declaration("empty"),
-    "max_pool/nan-in-window": Declaration("propagates"),
-    "max_pool/window-of-minus-infinity": Declaration("minus-infinity"),
-}
-LAX_STRIDE = (
-    "https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce_window.html: "
-    '"Default (None) indicates a unit stride in each window dimension."'
-)
-LINEN_STRIDE = (
-    "https://flax-linen.readthedocs.io/en/latest/api_reference/flax.linen/layers.html: "
-    '"a sequence of n integers, representing the inter-window strides (default: (1, ..., 1))."'
-)
 IN_FRONT, AT_THE_END = Pooling(Layout(channels_last=False)), Pooling(Layout(channels_last=True))
 
 SURFACES = (
@@ -258,7 +248,6 @@ SURFACES = (
         dtypes=DTYPES,
         words=WORDS,
         gradient=_gradient,
-        declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("one", LAX_STRIDE)},
     ),
     Surface(
         "flax.linen",
@@ -286,7 +275,6 @@ SURFACES = (
         words=WORDS,
         gradient=_gradient,
         leaves=LEAVES,
-        declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("one", LINEN_STRIDE)},
     ),
     Surface(
         "jax.book",

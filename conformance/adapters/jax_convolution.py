@@ -7,6 +7,7 @@ from dataclasses import replace
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.jax_windows import padding_text
 from conformance.code import call, number, tuple_of, unless
+from conformance.left import by_default, own_same
 from conformance.steps import Pairs, Step
 from conformance.values import DTYPES
 
@@ -32,7 +33,7 @@ def lax_conv(step: Step) -> Code:
     if step.bias:
         return NO_BIAS
     groups = unless(1, step.parameters["groups"])
-    arguments = (tuple_of(step.stride or ()), padding_text(step.padding))
+    arguments = (tuple_of(step.stride or ()), padding_text(step.padding, step))
     return call(
         "lax.conv_general_dilated", "x", "kernel", *arguments, rhs_dilation=_holes(step), feature_group_count=groups
     )
@@ -55,6 +56,13 @@ def _laid_out(step: Step) -> Pairs:
     return tuple((d * (w - 1) - before, d * (w - 1) - after) for w, d, (before, after) in axes)
 
 
+def _by_default(step: Step) -> Unsupported | None:
+    """Return why a question cannot be put to a call that is told no orientation of its kernel."""
+    if any(step.parameters["output_padding"]):
+        return Unsupported("transposed convolution has no output padding")
+    return None if own_same(step) or not step.padded else Unsupported("the padding is around the input with holes")
+
+
 def lax_transpose(step: Step) -> Code:
     """Return the call; only with consistent padding its numbers are those of the convolution."""
     if step.bias:
@@ -64,6 +72,15 @@ def lax_transpose(step: Step) -> Code:
     if step.rank > len(SPATIAL):
         return NO_NAMES
     names = SPATIAL[-step.rank :]
+    if by_default(step):
+        return _by_default(step) or call(
+            "lax.conv_transpose",
+            "x",
+            "kernel",
+            tuple_of(step.stride or ()),
+            padding_text(step.padding, step),
+            dimension_numbers=str((f"NC{names}", f"IO{names}", f"NC{names}")).replace("'", '"'),
+        )
     return call(
         "lax.conv_transpose",
         "x",
@@ -125,7 +142,7 @@ def _weights(step: Step) -> str:
 def linen_conv(step: Step) -> Code:
     """Return the layer, applied with the case's weights."""
     groups = unless(1, step.parameters["groups"])
-    layer = _layer("Conv", step.kernel[0], step, padding_text(step.padding), feature_group_count=groups)
+    layer = _layer("Conv", step.kernel[0], step, padding_text(step.padding, step), feature_group_count=groups)
     return _whole(step) or f'{layer}.apply({{"params": {_weights(step)}}}, x)'
 
 
@@ -133,6 +150,9 @@ def linen_transpose(step: Step) -> Code:
     """Return the layer; its padding goes around the input with its holes."""
     if step.parameters["groups"] != 1:
         return Unsupported("flax.linen.ConvTranspose has no groups")
+    if by_default(step):
+        layer = _layer("ConvTranspose", step.kernel[1], step, padding_text(step.padding, step))
+        return _by_default(step) or f'{layer}.apply({{"params": {_weights(step)}}}, x)'
     layer = _layer("ConvTranspose", step.kernel[1], step, str(_laid_out(step)), transpose_kernel="True")
     return _whole(step) or f'{layer}.apply({{"params": {_weights(step)}}}, x)'
 

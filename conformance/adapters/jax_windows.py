@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from conformance.code import INDENT, all_axes, array_text, call, number, pairs_of, slices, tuple_of
+from conformance.left import own_same
 from conformance.steps import Pairs, Step
 from conformance.values import DTYPES, Array
 
@@ -22,11 +23,19 @@ def floating(step: Step) -> bool:
 
 def ends(step: Step) -> Pairs:
     """Return the padding with what the last window reaches past it: XLA pads as far as it is told."""
-    return tuple((before, after + over) for (before, after), over in zip(step.padding, step.walk.overhang, strict=True))
+    if own_same(step):
+        return ((0, 0),) * step.rank
+    try:
+        overhang = step.walk.overhang
+    except ValueError:  # no window fits: only questions ask what is made of that
+        return step.padding
+    return tuple((before, after + over) for (before, after), over in zip(step.padding, overhang, strict=True))
 
 
-def padding_text(pairs: Pairs) -> str:
-    """Return the padding as XLA takes it, one pair an axis."""
+def padding_text(pairs: Pairs, step: Step | None = None) -> str:
+    """Return the padding as XLA takes it, one pair an axis; its own word where the step leaves it to that."""
+    if step is not None and own_same(step):
+        return '"SAME"'
     return pairs_of(pairs) if any(any(pair) for pair in pairs) else '"VALID"'
 
 
@@ -72,7 +81,7 @@ class Layout:
         holes = tuple_of(self.spread(step.dilation)) if step.dilated else None
         where: tuple[str, ...] = ()
         if step.stride is not None:
-            padding = padding_text(tuple(all_axes(ends(step), channels_last=self.channels_last)))
+            padding = padding_text(tuple(all_axes(ends(step), channels_last=self.channels_last)), step)
             where = (tuple_of(self.spread(step.stride)), padding)
         return call("lax.reduce_window", x, initial, operation, window, *where, window_dilation=holes)
 

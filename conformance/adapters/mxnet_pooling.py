@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.mxnet_calls import ASYMMETRIC, FLOATING
 from conformance.code import call, number, per_axis, tuple_of, unless
+from conformance.left import own_same
 from conformance.steps import Step
 
 NO_INTEGERS = "pooling takes floating point numbers only"
@@ -15,13 +16,18 @@ LAYERS |= {"global_avg_pool": "GlobalAvgPool"}
 
 def _refusal(step: Step) -> Unsupported | None:
     """Return what no pooling call of MXNet can say."""
+    if own_same(step):
+        return Unsupported("pooling has no padding by name")
     if step.dilated:
         return Unsupported("pooling has no dilation")
     if step.parameters.get("divisor") is not None:
         return Unsupported("average pooling has no divisor")
     if step.symmetric is None:
         return ASYMMETRIC
-    if step.parameters["rounding"] == "ceil" and step.walk.output != step.with_parameters(rounding="full").walk.output:
+    if (
+        step.parameters.get("rounding") == "ceil"
+        and step.walk.output != step.with_parameters(rounding="full").walk.output
+    ):
         return Unsupported("the last window always counts, even where it starts in the padding")
     return None
 
@@ -36,7 +42,11 @@ def _checked(step: Step, text: str) -> Code:
 
 def _include(step: Step) -> str | None:
     """Padding counts unless told not to, which matters to padded averages only."""
-    return "False" if step.verb == "avg_pool" and step.padded and not step.parameters["count_include_pad"] else None
+    return (
+        "False"
+        if step.verb == "avg_pool" and step.padded and not step.parameters.get("count_include_pad", True)
+        else None
+    )
 
 
 def npx_pool(step: Step, inputs: str = "x") -> Code:
@@ -53,7 +63,7 @@ def npx_pool(step: Step, inputs: str = "x") -> Code:
         pad=tuple_of(step.symmetric or ()) if step.padded else None,
         pool_type=unless("max", kind, f'"{kind}"'),
         p_value=number(step.parameters["p"]) if kind == "lp" else None,
-        pooling_convention=unless("floor", step.parameters["rounding"], '"full"'),
+        pooling_convention=unless("floor", step.parameters.get("rounding"), '"full"'),
         count_include_pad=_include(step),
     )
     return _checked(step, text)
@@ -91,7 +101,7 @@ def gluon_pool(step: Step) -> Code:
         per_axis(step.window),
         strides=per_axis(step.stride) if step.stride != step.window else None,
         padding=per_axis(step.symmetric) if step.padded else None,
-        ceil_mode=unless("floor", step.parameters["rounding"], "True"),
+        ceil_mode=unless("floor", step.parameters.get("rounding"), "True"),
         count_include_pad=_include(step),
     )
     return _checked(step, f"{text}(x)")

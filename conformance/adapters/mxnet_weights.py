@@ -9,9 +9,12 @@ from conformance.adapter import Code, Unsupported
 from conformance.adapters.mxnet_calls import ASYMMETRIC
 from conformance.adapters.mxnet_padding import differentiable
 from conformance.code import INDENT, call, per_axis, slices, tuple_of, unless
+from conformance.left import by_default, own_same
 from conformance.steps import Step
 
 # What makes a layer writes into its weights, which must not be recorded; nor need constants be.
+NO_NAMES = Unsupported("convolutions have no padding by name")
+POISONED = Unsupported("after a convolution of nothing the next one in the process fails")
 PREPARES = ("conv", "kernel = ", "scale = ")
 PARAMETERS = {"kernel": "conv.weight", "bias": "conv.bias"}
 
@@ -36,6 +39,10 @@ def _recorded(lines: Sequence[str]) -> Sequence[str]:
 
 def npx_conv(step: Step) -> Code:
     """Return the call, or why there is none."""
+    if own_same(step):
+        return NO_NAMES
+    if 0 in step.shape:
+        return POISONED
     if step.symmetric is None:
         return ASYMMETRIC
     return call(
@@ -55,6 +62,10 @@ def npx_conv(step: Step) -> Code:
 
 def gluon_conv(step: Step) -> Code:
     """Return the layer with the case's weights."""
+    if own_same(step):
+        return NO_NAMES
+    if 0 in step.shape:
+        return POISONED
     if step.symmetric is None:
         return ASYMMETRIC
     padding = per_axis(step.symmetric) if step.padded else None
@@ -116,7 +127,7 @@ def _transposed(step: Step, axes: Sequence[Ends], *, sliced: bool) -> Unsupporte
         return Unsupported("transposed convolution takes away from its output, and adds nothing before it")
     if any(axis.before or axis.after for axis in axes) and not sliced:
         return Unsupported("transposed convolution takes the same from both ends, but for what adj gives back")
-    if any(axis.adj >= stride for axis, stride in zip(axes, step.stride or (), strict=True)):
+    if any(axis.adj >= stride for axis, stride in zip(axes, step.stride or (), strict=True)) and not by_default(step):
         return Unsupported("adj must be smaller than the stride")
     return None
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
-from conformance.allowance import OWN, accumulation
+from conformance.adapter import Code, Surface, Unsupported, Verb
 from conformance.code import crop as crop_text
 from conformance.code import number, tuple_of
+from conformance.operators import OPERATORS
 from conformance.steps import Step
 from conformance.values import DTYPES as ALL_DTYPES
 
@@ -127,25 +127,21 @@ def _pad(step: Step) -> Code:
     return (*lines, "x = y")
 
 
+NO_DEFAULTS = Unsupported("plain loops have no defaults and check no parameters")
+
+
 def _sound(verb: Verb, step: Step) -> Code:
     """Loops check nothing, so what has no meaning is not asked of them."""
+    if OPERATORS[step.verb].defaults.keys() - step.parameters.keys():
+        return NO_DEFAULTS
     try:
         sound = step.stride is not None and all(step.walk.output)
     except ValueError:
         sound = False
     if step.kernel and step.shape[1] != step.kernel[1] * step.parameters["groups"]:
         sound = False
-    return verb(step) if sound else Unsupported("plain loops have no defaults and check no parameters")
+    return verb(step) if sound else NO_DEFAULTS
 
-
-TEXT = "its own text: a window holds the real cells only, and np.max propagates NaN"
-ADDS = "its own text: the sum has the dtype of x"
-DECLARES = {
-    "max_pool/padding-equal-to-window": Declaration("accepted", TEXT),
-    "max_pool/nan-in-window": Declaration("propagates", TEXT),
-    "max_pool/window-of-minus-infinity": Declaration("minus-infinity", TEXT),
-    **{accumulation(verb, "float16"): Declaration(OWN, ADDS) for verb in ("avg_pool", "softmax_pool", "conv")},
-}
 
 SURFACES = (
     Surface(
@@ -165,6 +161,5 @@ SURFACES = (
             "min_pool": FLOATING | WHOLE,
             "pad": FLOATING | WHOLE | {"bool"},
         },
-        declares=DECLARES,
     ),
 )

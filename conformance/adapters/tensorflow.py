@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Declaration, Surface, Unsupported, Words
+from conformance.adapter import Code, Surface, Unsupported, Words
 from conformance.adapters.tensorflow_composed import COMPOSED, STACKED, pad, stacked_max
 from conformance.adapters.tensorflow_convolution import (
     composed_conv,
@@ -32,6 +32,7 @@ from conformance.adapters.tensorflow_pooling import (
 )
 from conformance.adapters.tensorflow_shared import EVERY, FLOATING, INTEGERS, WHOLE_AVERAGES, refused
 from conformance.code import INDENT, all_axes, call, pairs_of, per_axis
+from conformance.left import by_default
 from conformance.steps import Pairs, Step
 
 PACKAGES = ("tensorflow", "keras", "numpy")
@@ -62,7 +63,9 @@ def _layer_pad(step: Step) -> Code:
     ends = [end for pair in step.padding for end in pair]
     if min(ends) < 0 < max(ends):
         return Unsupported("layers pad or crop, not both")
-    name, pads = ("ZeroPadding", step.padding) if min(ends) >= 0 else ("Cropping", _reversed(step.padding))
+    name, pads = (
+        ("ZeroPadding", step.padding) if min(ends) >= 0 or by_default(step) else ("Cropping", _reversed(step.padding))
+    )
     amounts = str(pads[0]) if step.rank == 1 else pairs_of(pads)
     return call(f"tf.keras.layers.{name}{step.rank}D", amounts, dtype="x.dtype") + "(x)"
 
@@ -124,17 +127,6 @@ def _layer_tape(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequ
     )
 
 
-DECLARES = {
-    "max_pool/window-larger-than-input": Declaration("rejected"),
-    "max_pool/window-larger-than-input-stride-1": Declaration("rejected"),
-    "max_pool/nan-in-window": Declaration("passed-over"),
-    "max_pool/window-of-minus-infinity": Declaration("lowest-finite"),
-}
-NN_PADDING = (
-    "https://www.tensorflow.org/api_docs/python/tf/nn/max_pool2d: "
-    '"the size of the paddings cannot be greater than the sliding window size."'
-)
-KERAS_STRIDE = 'https://keras.io/api/layers/pooling_layers/max_pooling2d: "If None, it will default to pool_size."'
 LAST = "tf.constant(np.moveaxis({}, 1, -1))"
 KERNEL_OUT = "np.moveaxis(x.numpy(), (-1, -2), (0, 1))"
 CONVOLVED = FLOATING | {"int32"}
@@ -185,7 +177,6 @@ SURFACES = (
         },
         composed={**COMPOSED, "conv": composed_conv, "conv_transpose": composed_transpose},
         gradient=_tape,
-        declares={**DECLARES, "max_pool/padding-equal-to-window": Declaration("accepted", NN_PADDING)},
     ),
     _surface(
         "tf.keras.layers",
@@ -204,7 +195,6 @@ SURFACES = (
         composed={**COMPOSED, "max_pool": _stacked_layers_lack, "conv_transpose": composed_layer_transpose},
         around={"pad": _layers_around},
         gradient=_layer_tape,
-        declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("window", KERAS_STRIDE)},
     ),
     _surface(
         "tf.book",

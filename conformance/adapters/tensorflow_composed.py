@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -24,13 +25,15 @@ MIRRORS = {"reflect": -1, "symmetric": 0}
 def pad(step: Step) -> Code:
     """Write `tf.pad`, which repeats nothing: it mirrors what is there."""
     mode = step.parameters.get("mode", CONSTANT)
-    if any(min(pair) < 0 for pair in step.padding):
-        return CANNOT_CROP
     pads = pairs_of(all_axes(step.padding, channels_last=True))
     if mode == CONSTANT:
         value = step.parameters["value"]
         text = "True" if step.dtype == "bool" else None
-        return call("tf.pad", "x", pads, constant_values=unless(0, value, text))
+        written = call("tf.pad", "x", pads, constant_values=unless(0, value, text))
+        crops = any(min(pair) < 0 for pair in step.padding)
+        return replace(CANNOT_CROP, refused=written) if crops else written
+    if any(min(pair) < 0 for pair in step.padding):
+        return CANNOT_CROP
     if mode not in MIRRORS:
         return Unsupported(f"tf.pad has no mode {mode}")
     text = call("tf.pad", "x", pads, f'"{mode.upper()}"')

@@ -21,6 +21,7 @@ from conformance.adapters.tensorflow_shared import (
     ones,
 )
 from conformance.code import all_axes, call, pairs_of, per_axis, slices, tuple_of, unless
+from conformance.left import by_default, own_same
 from conformance.steps import Step
 from reference import Windows
 
@@ -166,6 +167,12 @@ PADDINGS = {"VALID": "valid", "SAME": "same_upper"}
 
 def native_transpose(step: Step) -> Code:
     """Write a transposed convolution as one call; the shape of the output says how much it crops."""
+    if own_same(step):
+        sizes = (size * by for size, by in zip(step.shape[2:], step.stride or (), strict=True))
+        output = tuple_of([step.shape[0], *sizes, step.channels])
+        return call(f"tf.nn.conv{step.rank}d_transpose", "x", "kernel", output, per_axis(step.stride), '"SAME"')
+    if by_default(step) and any(step.parameters["output_padding"]):
+        return Unsupported("transposed convolution is told the shape of its output")
     return NO_BIAS if step.bias else _transpose(step)
 
 
@@ -266,13 +273,15 @@ def _layer_transposed(step: Step) -> str | Unsupported:
 
 def _layer_cropping(step: Step) -> dict[str, str | None] | Unsupported:
     """Return the arguments that say how much a layer crops: nothing, or as much as leaves input times stride."""
+    if own_same(step):
+        return {"padding": '"same"'}
     stride, further = step.stride or ones(step), tuple(step.parameters["output_padding"])
     multiplied = tuple(size * by for size, by in zip(step.shape[2:], stride, strict=True))
     if step.padded and step.output[2:] == multiplied and _walks_back(step, "same_upper"):
         return {"padding": '"same"'}
     if step.padded:
         return Unsupported("layers of transposed convolutions crop by valid or same")
-    if any(more >= by for more, by in zip(further, stride, strict=True)):
+    if any(more >= by for more, by in zip(further, stride, strict=True)) and not by_default(step):
         return Unsupported("output_padding of layers is less than the stride")
     # Without output_padding a stride that is larger than the kernel is filled up.
     filled = any(by > size for by, size in zip(stride, _with_zeros_between(step).window, strict=True))

@@ -18,6 +18,7 @@ from conformance.adapters.tensorflow_shared import (
     ones,
 )
 from conformance.code import call, per_axis, tuple_of, unless
+from conformance.left import by_default
 from conformance.steps import Step
 
 NOT_POOLED = Unsupported("max pooling has no kernels for uint32, uint64 and bool")
@@ -30,12 +31,12 @@ def _unpoolable(step: Step) -> Unsupported | None:
         return NOT_POOLED
     if step.rank == SPATIAL and step.dtype not in ONEDNN:
         return FLOAT_ONLY
-    return ROUNDS_DOWN if step.parameters["rounding"] != "floor" else None
+    return ROUNDS_DOWN if step.parameters.get("rounding", "floor") != "floor" else None
 
 
 def _counts_padding(step: Step) -> bool:
     """Whether an average divides by more than its real cells, which SAME and VALID never do."""
-    return step.parameters["divisor"] is not None or (step.padded and step.parameters["count_include_pad"])
+    return step.parameters["divisor"] is not None or (step.padded and step.parameters.get("count_include_pad", False))
 
 
 def _dilated_pool(kind: str, step: Step) -> Code:
@@ -79,6 +80,8 @@ def avg_pool(step: Step) -> Code:
     refusal, padding = _unpoolable(step), named(step)
     if refusal or padding is None or _counts_padding(step):
         return refusal or Unsupported("average pooling never counts padding, and has VALID and SAME only")
+    if step.stride is None:
+        return Unsupported("the call needs strides")
     if not step.dilated:
         return call(f"tf.nn.avg_pool{step.rank}d", "x", per_axis(step.window), per_axis(step.stride), f'"{padding}"')
     if padding == "SAME":
@@ -87,7 +90,12 @@ def avg_pool(step: Step) -> Code:
 
 
 def _layer(name: str, step: Step, *arguments: str | None, **keywords: str | None) -> str:
-    return call(f"tf.keras.layers.{name}{step.rank}D", *arguments, **keywords, dtype="x.dtype") + "(x)"
+    return (
+        call(
+            f"tf.keras.layers.{name}{step.rank}D", *arguments, **keywords, dtype=None if by_default(step) else "x.dtype"
+        )
+        + "(x)"
+    )
 
 
 def layer_pool(name: str, step: Step) -> Code:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from conformance.adapter import Unsupported
 from conformance.code import all_axes
+from conformance.left import own_same
 from conformance.steps import Step
 from reference import Windows
 
@@ -40,6 +41,8 @@ def is_same(step: Step) -> bool:
 
 def named(step: Step) -> str | None:
     """Return VALID or SAME, None where the padding is neither."""
+    if own_same(step):
+        return "SAME"
     return "VALID" if not step.padded else "SAME" if is_same(step) else None
 
 

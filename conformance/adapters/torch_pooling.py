@@ -10,6 +10,7 @@ from conformance.adapter import Code, Unsupported, Verb
 from conformance.adapters.torch_calls import FLOATING, HALVES, INTEGERS, WIDER, Spelling, carried
 from conformance.adapters.torch_windows import cell_axes, windows
 from conformance.code import number, per_axis, unless
+from conformance.left import own_same
 from conformance.steps import Step
 from conformance.values import DTYPES
 
@@ -22,7 +23,9 @@ PLANES = 3
 
 def _pool(spell: Spelling, step: Step, **keywords: str | None) -> str | Unsupported:
     """Return the call, or why the padding cannot be said: it is symmetric, and at most half a window."""
-    rounding = step.parameters["rounding"]
+    if own_same(step):
+        return Unsupported("pooling has no padding by name")
+    rounding = step.parameters.get("rounding", "floor")
     if rounding == "full":
         return Unsupported("ceil_mode drops a last window that would start in the padding")
     if step.symmetric is None:
@@ -131,7 +134,7 @@ def avg_pool(spell: Spelling, step: Step) -> Code:
     if divisor is not None and step.rank == 1:
         return Unsupported("one-dimensional average pooling has no divisor")
     # Without padding both rules count the same cells; the default, which counts padding, then need not be named.
-    include = None if not step.padded or step.parameters["count_include_pad"] else "False"
+    include = None if not step.padded or step.parameters.get("count_include_pad", True) else "False"
     answer = _pool(spell, step, count_include_pad=include, divisor_override=unless(None, divisor))
     return _with_halves(step, "average", answer)
 
@@ -146,9 +149,11 @@ def _with_halves(step: Step, name: str, answer: str | Unsupported) -> Code:
 def lp_pool(spell: Spelling, step: Step) -> Code:
     """Return the call, which takes x to the power as it is, with its sign."""
     p = step.parameters["p"]
-    if p % 2:
-        return Unsupported("a power that is not even keeps the sign of its number, or is none", SIGNED_POWERS)
-    return _lp(spell, step, "x")
+    answer = _lp(spell, step, "x")
+    if p % 2 and isinstance(answer, str):
+        why = "a power that is not even keeps the sign of its number, or is none"
+        return Unsupported(why, SIGNED_POWERS, refused=answer)
+    return answer
 
 
 def _lp(spell: Spelling, step: Step, inputs: str) -> Code:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.torch_calls import INTEGERS
 from conformance.code import call, per_axis, slices, unless
+from conformance.left import by_default, own_same
 from conformance.steps import Step
 
 Keywords = dict[str, str | None]
@@ -31,11 +32,21 @@ def layer_gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> S
     return (*trained, f"(x,) = torch.autograd.grad(x, {PARAMETERS[wanted]}, grad)")
 
 
+def _padding(step: Step) -> str | None:
+    if own_same(step):
+        return '"same"'
+    return per_axis(step.symmetric) if step.padded else None
+
+
+def _asymmetric(step: Step) -> bool:
+    return not own_same(step) and step.symmetric is None
+
+
 def _keywords(step: Step) -> Keywords:
-    ones, zeros = (1,) * step.rank, (0,) * step.rank
+    ones = (1,) * step.rank
     return {
         "stride": per_axis(step.stride) if step.stride != ones else None,
-        "padding": per_axis(step.symmetric) if step.symmetric != zeros else None,
+        "padding": _padding(step),
         "dilation": per_axis(step.dilation) if step.dilated else None,
         "groups": unless(1, step.parameters["groups"]),
     }
@@ -43,7 +54,7 @@ def _keywords(step: Step) -> Keywords:
 
 def functional_conv(step: Step) -> Code:
     """Return the call, or why there is none."""
-    if step.symmetric is None:
+    if _asymmetric(step):
         return ASYMMETRIC
     if step.dilated and step.dtype in INTEGERS - {"int64"}:
         return HOLES
@@ -52,7 +63,7 @@ def functional_conv(step: Step) -> Code:
 
 def layer_conv(step: Step) -> Code:
     """Return the layer with the case's weights."""
-    return ASYMMETRIC if step.symmetric is None else _layer("Conv", step, _keywords(step))
+    return ASYMMETRIC if _asymmetric(step) else _layer("Conv", step, _keywords(step))
 
 
 def _functional(name: str, step: Step, keywords: Keywords) -> str:
@@ -92,6 +103,8 @@ class Ends:
 
 def _transposed(step: Step, *, sliced: bool) -> tuple[Keywords, str] | Unsupported:
     """Return the keywords of the call, and the slice that its result needs; without a slice or with one."""
+    if own_same(step):
+        return Unsupported("transposed convolution has no padding by name")
     if any(min(pair) < 0 for pair in step.padding):
         return Unsupported("transposed convolution takes away from its output, and adds nothing before it")
     limits = [max(pair) for pair in zip(step.stride or (), step.dilation, strict=True)]
@@ -100,7 +113,7 @@ def _transposed(step: Step, *, sliced: bool) -> tuple[Keywords, str] | Unsupport
     rest = any(axis.before or axis.after for axis in axes)
     if rest and not sliced:
         return Unsupported("transposed convolution takes the same from both ends, but for output_padding")
-    if any(axis.further >= limit for axis, limit in zip(axes, limits, strict=True)):
+    if any(axis.further >= limit for axis, limit in zip(axes, limits, strict=True)) and not by_default(step):
         return Unsupported("output_padding must be smaller than either stride or dilation")
     padding, further = (tuple(getattr(axis, name) for axis in axes) for name in ("padding", "further"))
     keywords = _keywords(step) | {"padding": per_axis(padding) if any(padding) else None}
