@@ -72,7 +72,8 @@ def problems(
                 yield f"surface {surface.name}: declares an answer to {question}, which is no question of the catalogue"
             elif declaration.answer not in asked.expect.named:
                 known = ", ".join(asked.expect.named)
-                yield f"surface {surface.name}: declares {declaration.answer!r} to {question}, whose answers are {known}"
+                said = f"surface {surface.name}: declares {declaration.answer!r} to {question}"
+                yield f"{said}, whose answers are {known}"
 
 
 def _questions(catalogue: Catalogue) -> Iterator[str]:

@@ -16,6 +16,7 @@ from conformance.adapter import Backend, Surface, Unsupported
 from conformance.cases import LEVELS, Case
 from conformance.catalogue import Catalogue
 from conformance.cli_catalogue import catalogue as catalogue_command
+from conformance.cli_conventions import conventions
 from conformance.cli_ledger import ledger_group
 from conformance.cli_run import report, run
 from conformance.drawing import drawing
@@ -219,6 +220,7 @@ def _version(name: str) -> str:
 
 
 cli.add_command(catalogue_command)
+cli.add_command(conventions)
 cli.add_command(run)
 cli.add_command(report)
 cli.add_command(ledger_group)

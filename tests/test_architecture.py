@@ -12,7 +12,7 @@ PACKAGES = ("conformance", "reference", "reports")
 FRAMEWORKS = ("torch", "tensorflow", "keras", "jax", "flax", "mxnet")
 FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 CORE = sorted((ROOT / "conformance").glob("*.py"))
-ENTRANCES = {"cli.py", "cli_catalogue.py", "cli_ledger.py", "cli_run.py"}
+ENTRANCES = {"cli.py", "cli_catalogue.py", "cli_conventions.py", "cli_ledger.py", "cli_run.py"}
 
 
 def label(path):
