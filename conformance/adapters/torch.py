@@ -163,7 +163,7 @@ def _composed(spell: Spelling, transpose: Callable[..., Code], pad: Verb) -> Map
         "max_pool": partial(pooling.other_max_pool, spell),
         "min_pool": partial(pooling.least_pool, spell),
         "softmax_pool": partial(in_float32, STACKED.softmax_pool),
-        "lp_pool": partial(pooling.other_lp_pool, spell, pad),
+        "lp_pool": partial(in_float32, partial(pooling.other_lp_pool, spell, pad)),
         "max_pool_with_indices": partial(pooling.padded_max_pool, spell, pad),
         "max_unpool": partial(carried, regions.EXACT, partial(regions.max_unpool, spell)),
         "global_max_pool": partial(regions.channel_maximum, spell),
