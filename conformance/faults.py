@@ -35,6 +35,8 @@ def every_fault(family: Mapping[str, Any], raw: Any, place: str, known: Iterable
             doubtful |= {str(where[0])} & set(operator.inputs)
             # The key that is one too many may be the one that is missing.
             sure = sure and not (_needed(operator) - rest.keys())
+        elif not where:
+            sure = sure and "x" in rest  # or else it is the id that is missing
         else:
             sure = sure and _harmless(operator, rest, where)
             rest = _aside(rest, where)

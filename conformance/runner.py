@@ -144,7 +144,8 @@ class Run:
 
     def _judge(self, task: Task, outcome: Outcome, wanted: Expected) -> tuple[Verdict, dict[str, Any] | None]:
         if wanted.target is not None:
-            target = held_to(wanted.target, task.case, task.surface)
+            how = task.program.how if isinstance(task.program, Program) else "native"
+            target = held_to(wanted.target, task.case, task.surface, how)
             if target is None and outcome.kind == "returned":
                 return Verdict(None, message=NO_BOUND), None
             return judge(outcome, target or wanted.target), None

@@ -44,6 +44,14 @@ def test_a_surface_that_declares_nothing_is_held_to_float32():
     assert held_to(target, case, Surface("some", {})) is target
 
 
+def test_a_composition_rounds_what_one_call_hands_to_the_next():
+    case = average(9)
+    target = expected(case).target
+    held = held_to(target, case, Surface("some", {}), "composed")
+    assert held.bound.max() > 5 * target.bound.max()
+    assert held_to(target, case, Surface("some", {}), "padded") is target
+
+
 def test_a_selection_has_no_bound_whatever_the_surface_adds_in():
     x = ArraySpec("arange", (1, 1, 4), "float16")
     parameters = {"window": (4,), "stride": (4,), "padding": ((0, 0),), "dilation": (1,), "rounding": "floor"}

@@ -1,7 +1,12 @@
 """Several faults of one case, each told, and none that is only due to another."""
 
+import json
+import re
+
 import pytest
 from fakes import family, load
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conformance import catalogue
 from conformance.errors import CatalogueError
@@ -116,6 +121,57 @@ def test_case_that_is_no_mapping_is_one_fault(tmp_path):
     path.write_text("operator: max_pool\nsource: s\ncases: [3, {a: 1}]\n", "utf-8")
     _, told = catalogue.examine([path])
     assert told[0] == f"{path}:3: case number 1: 3 is not a case"
+
+
+def test_case_without_an_id_is_looked_at_all_the_same(tmp_path):
+    _, told = catalogue.examine([family(tmp_path, f"{X}, window: 9, via: [conv]")])
+    assert [line.split(": ", 2)[2] for line in told] == [
+        "key 'via': max_pool can be composed from [pad, max_pool] or [conv, relu], not from [conv]",
+        "needs the key 'id'",
+        "window 9 exceeds the padded input 4 on axis 0",
+    ]
+
+
+JUNK = [
+    None,
+    -1,
+    0,
+    3,
+    10**7,
+    1.5,
+    "x",
+    "arange",
+    True,
+    [],
+    [2],
+    [1, [2]],
+    [[1, 1]],
+    {},
+    {"values": 3},
+    {"rejected": "A"},
+]
+KEYS = "id x kernel grad window stride padding dilation rounding mode pads via then expect also inexact level about zzz"
+SOUND = {"id": "a", "x": {"values": "arange", "shape": [1, 2, 5, 5]}, "window": [2, 2], "stride": 1, "padding": 0}
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([*KEYS.split(), "x.values", "x.shape", "x.zzz"]), st.sampled_from(JUNK), max_size=4
+    ),
+    st.sets(st.sampled_from(sorted(SOUND)), max_size=2),
+    st.sampled_from(["max_pool", "conv", "pad", "max_pool_grad"]),
+)
+def test_whatever_a_case_says_its_faults_are_told_line_by_line(tmp_path_factory, changes, dropped, operator):
+    raw = {key: value for key, value in SOUND.items() if key not in dropped}
+    for key, value in changes.items():
+        outer, _, inner = key.partition(".")
+        raw[outer] = {**SOUND["x"], inner: value} if inner else value
+    path = tmp_path_factory.mktemp("case") / "file.yaml"
+    path.write_text(json.dumps({"operator": operator, "source": "s", "cases": [raw]}), "utf-8")
+    found, told = catalogue.examine([path])
+    assert len(found.cases) + bool(told) == 1
+    assert all(re.match(rf"{path}:1: case [a-z0-9 ]+: ", line) for line in told)
+    assert len(set(told)) == len(told)
 
 
 def test_sound_case_has_no_faults(tmp_path):

@@ -145,7 +145,7 @@ def test_equal_texts_have_equal_digests_whatever_the_case(tmp_path):
 def judged(case, program, surface):
     wanted = expected(case)
     got = carry_out(program.text, *(array.copy() for array in wanted.inputs.values()))
-    return judge(Outcome("returned", (got,)), held_to(wanted.target, case, surface)).verdict
+    return judge(Outcome("returned", (got,)), held_to(wanted.target, case, surface, program.how)).verdict
 
 
 def test_every_program_of_the_built_in_backend_agrees_with_the_reference_but_for_the_recipe(catalogue):
