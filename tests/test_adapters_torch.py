@@ -291,6 +291,20 @@ def test_least_integers_are_the_complement_of_the_largest_complements(tmp_path):
     ]
 
 
+def test_least_integers_with_more_padding_on_one_side_have_it_written_in_as_the_greatest(tmp_path):
+    text = "x: {values: integers, shape: [1, 1, 3, 3], dtype: int8}, window: 2, padding: [[1, 0], [1, 0]]"
+    body, how = lines(tmp_path, "min_pool", text)
+    assert how == "composed"
+    assert body == ["x = ~x", "x = F.pad(x, (1, 0, 1, 0), value=-128)", "x = F.max_pool2d(x, 2)", "x = ~x"]
+
+
+def test_averages_of_16_bits_in_three_dimensions_are_made_in_float32(tmp_path):
+    text = "x: {values: integers, shape: [1, 1, 4, 4, 4], dtype: float16}, window: 2, padding"
+    body, how = lines(tmp_path, "avg_pool", f"{text}: 0")
+    assert (body, how) == (["x = x.to(torch.float32)", "x = F.avg_pool3d(x, 2)", "x = x.to(torch.float16)"], "composed")
+    assert lines(tmp_path, "avg_pool", f"{text}: [[1, 0], [0, 0], [0, 0]], count_include_pad: true")[0][1:] == body
+
+
 def test_bfloat16_goes_through_words(tmp_path):
     program = translate(one(tmp_path, "id: a, x: {values: [[[1, 2]]], dtype: bfloat16}, window: 2"), F)
     assert program.text.splitlines()[1:] == [
