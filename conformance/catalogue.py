@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +15,11 @@ from conformance import lock
 from conformance.cases import LEVELS, Case
 from conformance.errors import CatalogueError
 from conformance.expand import Faulty, expand
-from conformance.schema import problems, subject
+from conformance.faults import every_fault
+from conformance.operators import OPERATORS
+from conformance.schema import Fault, faults, subject
 from conformance.sweeps import Sweep
-from conformance.yaml_reader import Document, read
+from conformance.yaml_reader import Document, KeyPath, read_on
 
 HERE = Path(__file__).parent
 
@@ -64,24 +68,27 @@ def load(paths: Sequence[Path] = (), *, grow: bool = False) -> Catalogue:
     that these leave uncovered get further rows. Raises CatalogueError with one line for each fault, each naming file,
     line, case and key.
     """
+    found, told = examine(paths, grow=grow)
+    if told:
+        raise CatalogueError("\n".join(told))
+    if not found.cases:
+        raise CatalogueError(f"{', '.join(map(str, paths))}: no case in it")
+    return found
+
+
+def examine(paths: Sequence[Path] = (), *, grow: bool = False) -> tuple[Catalogue, list[str]]:
+    """Return what is sound of the given files and folders, and one line for each fault; see `load`."""
     cases: dict[str, Case] = {}
     sweeps: dict[Sweep, Sequence[str]] = {}
-    faults: list[str] = []
+    told: list[str] = []
     for path in _files(paths or [home()]):
-        document = _document(path, faults)
-        found = _read_cases(document, faults) if document else []
-        if document and document.data.get("sweeps"):
-            found += _read_sweeps(document, sweeps, faults, grow=grow)
+        found = _read(path, sweeps, told, grow=grow)
         for case in found:
             if case.id in cases:
-                faults.append(f"{case.place}: case {case.id} stands already at {cases[case.id].place}")
+                told.append(f"{case.place}: case {case.id} stands already at {cases[case.id].place}")
             cases.setdefault(case.id, case)
-    faults += _strangers(cases.values(), sweeps)
-    if faults:
-        raise CatalogueError("\n".join(faults))
-    if not cases:
-        raise CatalogueError(f"{', '.join(map(str, paths))}: no case in it")
-    return Catalogue(tuple(cases.values()), sweeps)
+    told += _strangers(cases.values(), sweeps)
+    return Catalogue(tuple(cases.values()), sweeps), in_order(told)
 
 
 def _strangers(cases: Iterable[Case], sweeps: Mapping[Sweep, Sequence[str]]) -> Iterator[str]:
@@ -110,38 +117,62 @@ def _files_of(path: Path) -> list[Path]:
     return found
 
 
-def _document(path: Path, faults: list[str]) -> Document | None:
+def _read(path: Path, sweeps: dict[Sweep, Sequence[str]], told: list[str], *, grow: bool) -> list[Case]:
+    """Return the sound cases of a file; what is wrong with others does not hide what is wrong with them."""
     try:
-        document = read(path)
+        document = read_on(path)
     except CatalogueError as error:
-        faults.append(str(error))
-        return None
-    found = problems(document, home() / "schema.json")
-    faults += found
-    return None if found else document
+        told.append(str(error))
+        return []
+    known = faults(document, home() / "schema.json")
+    told += [f"{path}:{fault.line}: {fault.sentence}" for fault in known]
+    if not isinstance(document.data, dict) or document.data.get("operator") not in OPERATORS:
+        return []
+    of_items: dict[KeyPath, list[Fault]] = {}
+    for fault in known:
+        of_items.setdefault(fault.where[:2], []).append(fault)
+    items = [(kind, index) for kind in ("cases", "questions") for index in _positions(document, kind)]
+    cases = [_read_case(document, where, of_items.get(where, ()), told) for where in items]
+    sound = [index for index in _positions(document, "sweeps") if ("sweeps", index) not in of_items]
+    return [case for case in cases if case] + _read_sweeps(document, sound, sweeps, told, grow=grow)
 
 
-def _read_cases(document: Document, faults: list[str]) -> list[Case]:
-    cases = []
-    for kind in ("cases", "questions"):
-        for index, raw in enumerate(document.data.get(kind, ())):
-            where = (kind, index)
-            try:
-                cases.append(expand(document.data, raw, document.place(where)))
-            except Faulty as fault:
-                place = document.place((*where, *fault.where))
-                faults.append(f"{place}: {subject(document, where)}{fault}")
-    return cases
+def _positions(document: Document, kind: str) -> range:
+    items = document.data.get(kind)
+    return range(len(items) if isinstance(items, list) else 0)
+
+
+def _read_case(document: Document, where: tuple[str, int], known: Sequence[Fault], told: list[str]) -> Case | None:
+    family, place = {"source": "", **document.data}, document.place(where)
+    raw = family[where[0]][where[1]]
+    if not known:
+        with suppress(Faulty):
+            return expand(family, raw, place)
+    for fault in every_fault(family, raw, place, [(fault.where[2:], fault.removable) for fault in known]):
+        told.append(f"{document.place((*where, *fault.where))}: {subject(document, where)}{fault}")
+    return None
+
+
+def in_order(faults: Iterable[str]) -> list[str]:
+    """Return lines of faults, those of one file by their line, files as they come."""
+    files: dict[str, int] = {}
+
+    def place(text: str) -> tuple[int, int, str]:
+        found = re.match(r"(.*?):(\d+): ", text)
+        file, line = found.groups() if found else ("", "0")
+        return files.setdefault(file, len(files)), int(line), text
+
+    return sorted(faults, key=place)
 
 
 def _read_sweeps(
-    document: Document, sweeps: dict[Sweep, Sequence[str]], faults: list[str], *, grow: bool
+    document: Document, sound: Iterable[int], sweeps: dict[Sweep, Sequence[str]], told: list[str], *, grow: bool
 ) -> list[Case]:
-    """Return the cases of the sweeps of a file, and enter the sweeps with the names of their rows."""
+    """Return the cases of some sweeps of a file, and enter the sweeps with the names of their rows."""
     path, cases = document.path.resolve().parent.parent / lock.NAME, []
     released = lock.read(path) if path.exists() else {}
-    for index, raw in enumerate(document.data["sweeps"]):
-        where = ("sweeps", index)
+    for index in sound:
+        where, raw = ("sweeps", index), document.data["sweeps"][index]
         operator, place = document.data["operator"], document.place(where)
         prefix = f"{operator}/{raw['id']}/"
         try:
@@ -150,7 +181,7 @@ def _read_sweeps(
             sweep = Sweep.of(operator, raw, place)
             kept = [name.removeprefix(prefix) for name in released if name.startswith(prefix)]
             sweeps[sweep] = names = sweep.rows(kept, grow=grow)
-            cases += [expand(document.data, sweep.case(name), place) for name in names]
+            cases += [expand({"source": "", **document.data}, sweep.case(name), place) for name in names]
         except ValueError as fault:
-            faults.append(f"{place}: {subject(document, where)}{fault}")
+            told.append(f"{place}: {subject(document, where)}{fault}")
     return cases

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance import lock as lock_file
 from conformance import registry
-from conformance.adapter import Program
+from conformance.adapter import Program, Surface
 from conformance.cases import Case, Value
 from conformance.catalogue import Catalogue, home
 from conformance.errors import CatalogueError
@@ -17,6 +17,7 @@ from conformance.expected import Expected, expected
 from conformance.ledger import Ledger
 from conformance.meanings import APART, too_near
 from conformance.ordinary import extraordinary
+from conformance.selectors import Facts
 from conformance.sweeps import Sweep
 from conformance.translate import translate
 
@@ -37,7 +38,7 @@ def problems(
     """Yield one line for everything that is wrong; nothing if all is well.
 
     Every case is asked of the reference and translated for every surface. With a ledger: every entry matches
-    something. With a lock: no case was renamed, dropped or silently changed.
+    something that runs. With a lock: no case was renamed, dropped or silently changed.
     """
     found: dict[str, str] = {}
     for case in catalogue.cases:
@@ -58,6 +59,7 @@ def problems(
     surfaces = [surface for name in registry.names() for surface in registry.backend(name).surfaces]
     if ledger is not None:
         yield from ledger.idle(catalogue.cases, [surface.name for surface in surfaces])
+        yield from _mute(ledger, catalogue.cases, surfaces)
     for sweep, names in catalogue.sweeps.items():
         yield from _uncovered(sweep, names)
     if lock is not None:
@@ -76,6 +78,16 @@ def _programs(case: Case) -> Iterator[str]:
                     ast.parse(program.text)
                 except SyntaxError as error:
                     yield f"{case.place}: case {case.id}: the program for {surface.name} is not Python: {error}"
+
+
+def _mute(ledger: Ledger, cases: Sequence[Case], surfaces: Sequence[Surface]) -> Iterator[str]:
+    """Yield a line for each entry that matches cases and surfaces, but no case has a program on any of them."""
+    known = [Facts(case) for case in cases]
+    for entry in ledger.entries:
+        picked = [facts.case for facts in known if entry.picks(facts)]
+        pairs = [(case, surface) for surface in surfaces if entry.on(surface.name) for case in picked]
+        if pairs and not any(isinstance(translate(case, surface), Program) for case, surface in pairs):
+            yield f"{entry.place}: entry {entry.id}: no case that it matches has a program on any of its surfaces"
 
 
 def _uncovered(sweep: Sweep, names: Sequence[str]) -> Iterator[str]:

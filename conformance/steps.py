@@ -26,9 +26,10 @@ Pairs = tuple[tuple[int, int], ...]
 class Step:
     """One call: what it does, on which shape and dtype, with which parameters.
 
-    verb: an operator of the catalogue, or one of `relu`, `negate`, `scale`;
+    verb: an operator of the catalogue, never a gradient, or one of `relu`, `negate`, `scale`;
     shape: (n, c, *spatial) of what it reads; kernel: shape (out, in/groups, *window) of its weights, `()` without;
-    constants: arrays that the step brings along, `kernel` or `scale`, channels first.
+    constants: arrays that the step brings along, `kernel` or `scale`, channels first;
+    gradient: whether the case asks for the gradient of what the step does, which some calls have not.
     """
 
     verb: str
@@ -38,6 +39,7 @@ class Step:
     kernel: tuple[int, ...] = ()
     bias: bool = False
     constants: Mapping[str, Array] = field(default_factory=dict)
+    gradient: bool = False
 
     @property
     def rank(self) -> int:
@@ -154,7 +156,8 @@ def first_step(case: Case) -> Step:
     if operator.gradient:
         known = OPERATORS[operator.forward].defaults.keys()
         parameters = {name: value for name, value in parameters.items() if name in known and name != "output"}
-    return Step(operator.forward, case.shape, case.dtype, parameters, kernel, "bias" in case.inputs)
+    bias, gradient = "bias" in case.inputs, operator.gradient
+    return Step(operator.forward, case.shape, case.dtype, parameters, kernel, bias, gradient=gradient)
 
 
 def shape_of(name: str, case: Case) -> tuple[int, ...]:

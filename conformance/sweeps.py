@@ -22,7 +22,7 @@ from conformance.factors import FACTORS, Level, along, spatial, words
 from conformance.generators import GENERATORS, MARKS, NUMERIC
 from conformance.geometries import POSSIBLE, walks
 from conformance.operators import INPUTS, OPERATORS
-from conformance.values import DTYPES
+from conformance.values import DTYPES, HALF
 
 # How many factors are crossed; None: all of them.
 STRENGTHS: Mapping[str, int | None] = MappingProxyType({"pairs": 2, "triples": 3, "all": None})
@@ -41,9 +41,6 @@ GEOMETRY = (
 USUAL: Mapping[str, Level] = MappingProxyType(
     {"batch": 2, "channels": 3, "out": 2, "groups": 1, "values": "integers", "dtype": "float32"}
 )
-
-
-HALF = frozenset({"float16", "bfloat16"})
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,9 @@ DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
     | {f"{sign}int{bits}": np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 
+HALF = frozenset({"float16", "bfloat16"})
+"""The floating types of 16 bits."""
+
 
 @dataclass(frozen=True)
 class ArraySpec:

@@ -87,6 +87,14 @@ def test_idle_entry_of_the_ledger_is_a_problem(tmp_path):
     assert found == ["ledger.yaml:2: entry old: matches no case of the catalogue"]
 
 
+@pytest.mark.parametrize(("surface", "mute"), [("jax.book", True), ("*", False)])
+def test_entry_whose_cases_have_no_program_on_its_surfaces_is_a_problem(tmp_path, surface, mute):
+    entry = ledger.Entry("old", (), (surface,), ("value",), "why", where={"dilated": (True,)}, place="ledger.yaml:2")
+    cases = load(tmp_path, f"id: a, {X}, window: 2, dilation: 2")
+    said = ["ledger.yaml:2: entry old: no case that it matches has a program on any of its surfaces"]
+    assert list(check.problems(cases, ledger.Ledger((entry,)))) == (said if mute else [])
+
+
 def test_freezing_says_what_changed(tmp_path, monkeypatch):
     monkeypatch.setattr(check, "lock_path", lambda: tmp_path / "lock.json")
     one, two = f"id: a, {X}, window: 2", f"id: b, {X}, window: 3"
