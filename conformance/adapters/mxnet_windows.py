@@ -13,11 +13,16 @@ from conformance.adapter import Code, Unsupported
 from conformance.adapters.mxnet_calls import FLOATING, spatial
 from conformance.adapters.mxnet_padding import surrounded
 from conformance.code import call, number, pairs_of, tuple_of
-from conformance.steps import Step
+from conformance.steps import Step, pad_step
 from conformance.values import DTYPES
 
 Pairs = tuple[tuple[int, int], ...]
 VIEW = "np.lib.stride_tricks.sliding_window_view"
+
+
+def padded(step: Step) -> Step:
+    """Return the explicit padding with which a step needs none of its own."""
+    return pad_step(step, _ends(step), 0)
 
 
 def _ends(step: Step) -> Pairs:
@@ -53,8 +58,8 @@ def _windows(step: Step, operand: str, planes: tuple[int, ...] | None = None) ->
 
 def _gathered(step: Step, value: float | None = None) -> tuple[str, ...]:
     """Return lines that end with `windows`; the value is what padding holds."""
-    padded = "x" if value is None else surrounded(step, _ends(step), value)
-    first = (f"x = {padded}",) if padded != "x" else ()
+    around = "x" if value is None else surrounded(step, _ends(step), value)
+    first = (f"x = {around}",) if around != "x" else ()
     return (*first, *_cells(step), f"windows = {_windows(step, 'x')}")
 
 
@@ -115,10 +120,10 @@ def indexed_max_pool(step: Step) -> Code:
     extents, pads = step.shape[2:], _ends(step)
     places = call("mnp.arange", "1", number(math.prod(extents) + 1), dtype='"int64"')
     places += f".reshape{tuple_of((1, 1, *extents))}"
-    padded = f"mnp.pad({places}, {pairs_of(((0, 0), (0, 0), *pads))})" if any(map(any, pads)) else places
+    around = f"mnp.pad({places}, {pairs_of(((0, 0), (0, 0), *pads))})" if any(map(any, pads)) else places
     return (
         *values,
-        f"places = {padded} - 1",
+        f"places = {around} - 1",
         f"places = mnp.broadcast_to({_windows(step, 'places', (1, 1))}, windows.shape)",
         f"x = npx.pick(places, windows.argmax(-1), axis=-1){_back(step)}",
     )
