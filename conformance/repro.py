@@ -27,7 +27,8 @@ def script(case: Case, wanted: Expected, backend: Backend, program: Program) -> 
     doc = f'"""{case.id} on {program.surface}.\n\n{about}\n"""'
     inputs = "\n".join(f"{name} = {_literal(array)}" for name, array in wanted.inputs.items())
     call = f"run({', '.join(wanted.inputs)})"
-    return f"{doc}\n\nimport sys\n\n{_setup(backend)}\n\n{program.text}\n\n{inputs}\n\n{_judgement(_held(case, wanted, backend, program), call)}"
+    judgement = _judgement(_held(case, wanted, backend, program), call)
+    return f"{doc}\n\nimport sys\n\n{_setup(backend)}\n\n{program.text}\n\n{inputs}\n\n{judgement}"
 
 
 def _held(case: Case, wanted: Expected, backend: Backend, program: Program) -> Expected:

@@ -3,7 +3,7 @@ import subprocess
 import sys
 
 import pytest
-from fakes import backend, one, program
+from fakes import one, program
 
 from conformance import registry
 from conformance.expected import expected
