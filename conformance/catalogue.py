@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from conformance import lock
 from conformance.cases import LEVELS, Case
@@ -28,10 +30,15 @@ def home() -> Path:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All cases, in the order of their files, and the sweeps that some come from, with the names of their rows."""
+    """All cases, in the order of their files, and the sweeps that some come from, with the names of their rows.
+
+    unloaded: sweeps of level exhaustive whose rows nobody asked for. version: that of the lock, "" without one.
+    """
 
     cases: tuple[Case, ...]
     sweeps: Mapping[Sweep, Sequence[str]] = field(default_factory=dict)
+    unloaded: tuple[Sweep, ...] = ()
+    version: str = ""
 
     @cached_property
     def by_id(self) -> dict[str, Case]:
@@ -40,8 +47,16 @@ class Catalogue:
 
     @cached_property
     def digest(self) -> str:
-        """128 bits over the meaning of every case, whatever their order."""
-        texts = sorted(case.canonical() for case in self.cases)
+        """128 bits over the meaning of every case, whatever their order.
+
+        An exhaustive sweep counts as what it says of its rows, so that it does not matter whether these were loaded.
+        """
+        wide = [*filter(exhaustive, self.sweeps), *self.unloaded]
+        rows = tuple(map(prefix, wide))
+        texts = sorted(
+            [_meaning(sweep) for sweep in wide]
+            + [case.canonical() for case in self.cases if not (rows and case.id.startswith(rows))]
+        )
         return hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
 
     def select(self, level: str = "exhaustive", operators: Iterable[str] = (), globs: Iterable[str] = ()) -> list[Case]:
@@ -57,31 +72,59 @@ class Catalogue:
         ]
 
 
-def load(paths: Sequence[Path] = (), *, grow: bool = False) -> Catalogue:
+def prefix(sweep: Sweep) -> str:
+    """Return what the ids of a sweep's rows begin with."""
+    return f"{sweep.operator}/{sweep.id}/"
+
+
+def sweep_name(sweep: Sweep) -> str:
+    """Return what an exhaustive sweep is called in the lock."""
+    return f"{sweep.operator}/{sweep.id}{lock.ROWS}"
+
+
+def exhaustive(sweep: Sweep) -> bool:
+    """Whether the rows of a sweep are too many to be read or frozen one by one."""
+    return bool(sweep.common.get("level") == LEVELS[-1])
+
+
+def _meaning(sweep: Sweep) -> str:
+    return json.dumps([sweep.operator, sweep.id, sweep.factors, sweep.strength, sweep.common], default=str)
+
+
+def load(
+    paths: Sequence[Path] = (), *, grow: bool = False, level: str = "standard", globs: Sequence[str] = ()
+) -> Catalogue:
     """Read the given files and folders, or the suite's own catalogue.
 
-    The rows of a sweep are those that the lock above its file holds; where it holds none, or to grow, the combinations
-    that these leave uncovered get further rows. Raises CatalogueError with one line for each fault, each naming file,
-    line, case and key.
+    Rows of sweeps of level exhaustive are read at that level only, and then those whose ids match any of the globs
+    given; they are all that the factors make of them, and the lock names none. The rows of any other sweep are those
+    that the lock above its file holds; where it holds none, or to grow, the combinations that these leave uncovered
+    get further rows. Raises CatalogueError with one line for each fault, each naming file, line, case and key.
     """
     cases: dict[str, Case] = {}
-    sweeps: dict[Sweep, Sequence[str]] = {}
     faults: list[str] = []
+    reader = _SweepReader(faults, grow, level, globs)
     for path in _files(paths or [home()]):
         document = _document(path, faults)
         found = _read_cases(document, faults) if document else []
         if document and document.data.get("sweeps"):
-            found += _read_sweeps(document, sweeps, faults, grow=grow)
+            found += reader.read(document)
         for case in found:
             if case.id in cases:
                 faults.append(f"{case.place}: case {case.id} stands already at {cases[case.id].place}")
             cases.setdefault(case.id, case)
-    faults += _strangers(cases.values(), sweeps)
+    faults += _strangers(cases.values(), {**dict.fromkeys(reader.unloaded, ()), **reader.sweeps})
     if faults:
         raise CatalogueError("\n".join(faults))
     if not cases:
         raise CatalogueError(f"{', '.join(map(str, paths))}: no case in it")
-    return Catalogue(tuple(cases.values()), sweeps)
+    return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), "" if paths else _version())
+
+
+def _version() -> str:
+    """Return the version of the suite's own catalogue."""
+    path = home() / lock.NAME
+    return lock.read(path).label if path.exists() else ""
 
 
 def _strangers(cases: Iterable[Case], sweeps: Mapping[Sweep, Sequence[str]]) -> Iterator[str]:
@@ -134,23 +177,52 @@ def _read_cases(document: Document, faults: list[str]) -> list[Case]:
     return cases
 
 
-def _read_sweeps(
-    document: Document, sweeps: dict[Sweep, Sequence[str]], faults: list[str], *, grow: bool
-) -> list[Case]:
-    """Return the cases of the sweeps of a file, and enter the sweeps with the names of their rows."""
-    path, cases = document.path.resolve().parent.parent / lock.NAME, []
-    released = lock.read(path) if path.exists() else {}
-    for index, raw in enumerate(document.data["sweeps"]):
-        where = ("sweeps", index)
-        operator, place = document.data["operator"], document.place(where)
-        prefix = f"{operator}/{raw['id']}/"
-        try:
-            if any(prefix == f"{other.operator}/{other.id}/" for other in sweeps):
+@dataclass
+class _SweepReader:
+    """Reads the sweeps of one file after another: into cases, or to be left unloaded."""
+
+    faults: list[str]
+    grow: bool
+    level: str
+    globs: Sequence[str]
+    sweeps: dict[Sweep, Sequence[str]] = field(default_factory=dict)
+    unloaded: list[Sweep] = field(default_factory=list)
+
+    def read(self, document: Document) -> list[Case]:
+        """Return the cases of the sweeps of a file, and enter the sweeps with the names of their rows."""
+        path, cases = document.path.resolve().parent.parent / lock.NAME, []
+        released = lock.read(path).records if path.exists() else {}
+        for index, raw in enumerate(document.data["sweeps"]):
+            where = ("sweeps", index)
+            place = document.place(where)
+            try:
+                sweep = self._sweep(document.data["operator"], raw, place)
+                if exhaustive(sweep) and self.level != LEVELS[-1]:
+                    self.unloaded.append(sweep)
+                    continue
+                names = self._rows(sweep, released)
+                self.sweeps[sweep] = names
+                wanted = [name for name in names if self._wants(sweep, name)]
+                cases += [expand(document.data, sweep.case(name), place) for name in wanted]
+            except ValueError as fault:
+                self.faults.append(f"{place}: {subject(document, where)}{fault}")
+        return cases
+
+    def _sweep(self, operator: str, raw: Mapping[str, Any], place: str) -> Sweep:
+        for other in (*self.sweeps, *self.unloaded):
+            if prefix(other) == f"{operator}/{raw['id']}/":
                 raise ValueError("key 'id': another sweep of the operator is called so")
-            sweep = Sweep.of(operator, raw, place)
-            kept = [name.removeprefix(prefix) for name in released if name.startswith(prefix)]
-            sweeps[sweep] = names = sweep.rows(kept, grow=grow)
-            cases += [expand(document.data, sweep.case(name), place) for name in names]
-        except ValueError as fault:
-            faults.append(f"{place}: {subject(document, where)}{fault}")
-    return cases
+        return Sweep.of(operator, raw, place)
+
+    def _rows(self, sweep: Sweep, released: lock.Records) -> list[str]:
+        """Return the names of the rows; an exhaustive sweep has no frozen ones, its factors make them."""
+        if exhaustive(sweep):
+            return sweep.rows()
+        start = prefix(sweep)
+        kept = [name.removeprefix(start) for name in released if name.startswith(start) and start + "*" != name]
+        return sweep.rows(kept, grow=self.grow)
+
+    def _wants(self, sweep: Sweep, name: str) -> bool:
+        if not (exhaustive(sweep) and self.globs):
+            return True
+        return any(fnmatch.fnmatchcase(prefix(sweep) + name, glob) for glob in self.globs)

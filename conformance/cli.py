@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from conformance import __version__, catalogue, check, describe, ledger, registry
+from conformance import __version__, catalogue, describe, registry
 from conformance.adapter import Backend, Surface, Unsupported
 from conformance.cases import LEVELS, Case
-from conformance.catalogue import Catalogue
+from conformance.cli_check import check, freeze
 from conformance.cli_run import report, run
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import expected
@@ -147,36 +147,6 @@ def repro(paths: tuple[Path, ...], case: str, name: str) -> None:
     click.echo(script(found, expected(found), backend, program), nl=False)
 
 
-@cli.command("check")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-def check_command(paths: tuple[Path, ...]) -> None:
-    """Check the catalogue, or the given case files: every case, every pinned number, the cover of every sweep.
-
-    Without files also the ledger and the frozen digests.
-
-    Example: conformance check cases/pooling/max_pool.yaml
-    """
-    cases = catalogue.load(paths)
-    own = {} if paths else {"ledger": ledger.load(), "lock": check.read_lock()}
-    found = list(check.problems(cases, **own))  # type: ignore[arg-type]
-    if found:
-        raise ConformanceError("\n".join(found))
-    click.echo(f"{len(cases.cases)} cases are sound")
-
-
-@cli.command()
-def freeze() -> None:
-    """Write the digests of all cases to the lock, and say what changed. Ids and answers are for ever: look twice.
-
-    Sweeps whose factors have grown get the rows that they need; those that are frozen stay.
-
-    Example: conformance freeze && git diff cases/lock.json
-    """
-    cases: Catalogue = catalogue.load(grow=True)
-    added, removed, changed = check.write_lock(cases)
-    click.echo(f"{len(cases.cases)} cases frozen: {added} added, {removed} removed, {changed} changed")
-
-
 @cli.command()
 def backends() -> None:
     """List the backends, what this interpreter has of them, and their surfaces.
@@ -197,6 +167,8 @@ def _version(name: str) -> str:
 
 
 cli.add_command(run)
+cli.add_command(check)
+cli.add_command(freeze)
 cli.add_command(report)
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def elsewhere(tmp_path, monkeypatch, catalogue):
     """Every command runs in a folder of its own, where it may write, and the suite's catalogue is read once."""
     monkeypatch.chdir(tmp_path)
     read = catalogues.load
-    monkeypatch.setattr(catalogues, "load", lambda paths=(): read(paths) if paths else catalogue)
+    monkeypatch.setattr(catalogues, "load", lambda paths=(), **_: read(paths) if paths else catalogue)
 
 
 @pytest.fixture
