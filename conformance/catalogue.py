@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from conformance import lock
+from conformance import exported, lock
 from conformance.cases import LEVELS, Case
 from conformance.errors import CatalogueError
 from conformance.expand import Faulty, expand
@@ -94,7 +94,7 @@ def _meaning(sweep: Sweep) -> str:
 def load(
     paths: Sequence[Path] = (), *, grow: bool = False, level: str = "standard", globs: Sequence[str] = ()
 ) -> Catalogue:
-    """Read the given files and folders, or the suite's own catalogue.
+    """Read the given files, folders and exported catalogues, or the suite's own catalogue.
 
     Rows of sweeps of level exhaustive are read at that level only, and then those whose ids match any of the globs
     given; they are all that the factors make of them, and the lock names none. The rows of any other sweep are those
@@ -104,21 +104,30 @@ def load(
     cases: dict[str, Case] = {}
     faults: list[str] = []
     reader = _SweepReader(faults, grow, level, globs)
-    for path in _files(paths or [home()]):
+    exports = {path: exported.read(path) for path in paths if exported.is_export(path)}
+    for path in _files([path for path in paths or [home()] if path not in exports]):
         document = _document(path, faults)
         found = _read_cases(document, faults) if document else []
         if document and document.data.get("sweeps"):
             found += reader.read(document)
-        for case in found:
-            if case.id in cases:
-                faults.append(f"{case.place}: case {case.id} stands already at {cases[case.id].place}")
-            cases.setdefault(case.id, case)
+        _enter(found, cases, faults)
+    for export in exports.values():
+        _enter(export.cases, cases, faults)
     faults += _strangers(cases.values(), {**dict.fromkeys(reader.unloaded, ()), **reader.sweeps})
     if faults:
         raise CatalogueError("\n".join(faults))
     if not cases:
         raise CatalogueError(f"{', '.join(map(str, paths))}: no case in it")
-    return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), "" if paths else _version())
+    versions = [export.version for export in exports.values()] if paths else [_version()]
+    version = versions[0] if len(versions) == 1 and len(paths) < 2 else ""  # noqa: PLR2004 - of one catalogue alone
+    return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), version)
+
+
+def _enter(found: Iterable[Case], cases: dict[str, Case], faults: list[str]) -> None:
+    for case in found:
+        if case.id in cases:
+            faults.append(f"{case.place}: case {case.id} stands already at {cases[case.id].place}")
+        cases.setdefault(case.id, case)
 
 
 def _version() -> str:

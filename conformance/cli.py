@@ -14,6 +14,8 @@ from conformance import __version__, catalogue, describe, registry
 from conformance.adapter import Backend, Surface, Unsupported
 from conformance.cases import LEVELS, Case
 from conformance.cli_check import check, freeze
+from conformance.cli_export import export_command
+from conformance.cli_options import CASES_OPTION
 from conformance.cli_run import report, run
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import expected
@@ -22,14 +24,6 @@ from conformance.repro import script
 from conformance.translate import translate
 
 INTERRUPTED = 130
-CATALOGUE_OPTION = click.option(
-    "--cases",
-    "paths",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="A case file or a folder of them, instead of the suite's own catalogue. May be given several times.",
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -85,7 +79,7 @@ def _surface(name: str) -> tuple[Backend, Surface]:
 
 
 @cli.command("list")
-@CATALOGUE_OPTION
+@CASES_OPTION
 @click.option(
     "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
 )
@@ -106,7 +100,7 @@ def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tup
 
 
 @cli.command()
-@CATALOGUE_OPTION
+@CASES_OPTION
 @click.argument("case")
 def show(paths: tuple[Path, ...], case: str) -> None:
     """Show a case: parameters, inputs, what must come out, what it costs.
@@ -118,7 +112,7 @@ def show(paths: tuple[Path, ...], case: str) -> None:
 
 
 @cli.command("translate")
-@CATALOGUE_OPTION
+@CASES_OPTION
 @click.argument("case")
 @click.option("--surface", "names", multiple=True, metavar="S", help="Only this surface. May be given several times.")
 def translate_command(paths: tuple[Path, ...], case: str, names: tuple[str, ...]) -> None:
@@ -132,7 +126,7 @@ def translate_command(paths: tuple[Path, ...], case: str, names: tuple[str, ...]
 
 
 @cli.command()
-@CATALOGUE_OPTION
+@CASES_OPTION
 @click.argument("case")
 @click.option("--surface", "name", required=True, metavar="S", help="The surface to run the case on.")
 def repro(paths: tuple[Path, ...], case: str, name: str) -> None:
@@ -169,6 +163,7 @@ def _version(name: str) -> str:
 cli.add_command(run)
 cli.add_command(check)
 cli.add_command(freeze)
+cli.add_command(export_command)
 cli.add_command(report)
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from conformance.cache import Cache
 from conformance.check import SHOWN, Examiner, problems, read_lock
 from conformance.cli_options import CACHE_OPTION, EXHAUSTIVE_OPTION, JOBS_OPTION, PATHS_ARGUMENT, progress
 from conformance.errors import ConformanceError
+from conformance.exported import damaged, is_export
 from conformance.freeze import changelog_path
 from conformance.freeze import freeze as freeze_all
 
@@ -22,13 +23,16 @@ from conformance.freeze import freeze as freeze_all
 @CACHE_OPTION
 @JOBS_OPTION
 def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) -> None:
-    """Check the catalogue, or the given case files: every case, every pinned number, the cover of every sweep.
+    """Check the catalogue: every case, every pinned number, the cover of every sweep; or that of case files or exports.
 
-    Without files also the ledger and the frozen digests: whatever drifted is named, with what of it drifted.
+    Without paths also the ledger and the frozen digests: whatever drifted is named, with what of it drifted.
 
     Example: conformance check cases/pooling/max_pool.yaml
     """
     cases = catalogue.load(paths, level=level)
+    broken = [line for path in paths if is_export(path) for line in damaged(path)]
+    if broken:
+        raise ConformanceError("\n".join(broken))
     own = {} if paths else {"ledger": ledger.load(), "lock": read_lock()}
     with progress("check") as step:
         examiner = Examiner(Cache.here() if cache else None, jobs, step)

@@ -12,6 +12,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from conformance.cases import LEVELS
 
+CASES_OPTION = click.option(
+    "--cases",
+    "paths",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A case file, a folder of them or an exported catalogue, instead of the suite's own. Several may be given.",
+)
 JOBS_OPTION = click.option(
     "--jobs",
     type=click.IntRange(min=1),

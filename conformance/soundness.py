@@ -14,6 +14,8 @@ from conformance.adapter import Program
 from conformance.cases import Answers, Case, Rejected, Value
 from conformance.errors import CatalogueError
 from conformance.expected import Expected, expected
+from conformance.exported import ExportedCase
+from conformance.exported import faults as exported_faults
 from conformance.lock import Frozen
 from conformance.meanings import APART, too_near
 from conformance.operators import OPERATORS
@@ -48,10 +50,10 @@ def examine(task: Case | Rows) -> Finding:
         return Finding(None, tuple(_uncovered(task)))
     try:
         wanted = expected(task)
+        faults = tuple(_faults(task, wanted))
     except CatalogueError as error:
         return Finding(None, (str(error),))
-    subject = f"{task.place}: case {task.id}:"
-    return Finding(record(task, wanted), tuple(f"{subject} {fault}" for fault in _faults(task, wanted)))
+    return Finding(record(task, wanted), tuple(f"{task.place}: case {task.id}: {fault}" for fault in faults))
 
 
 def record(case: Case, wanted: Expected) -> Frozen:
@@ -94,6 +96,8 @@ def _faults(case: Case, wanted: Expected) -> Iterator[str]:
     yield from _misprints(case, wanted)
     for words in too_near(case, wanted) if case.via == () and not case.then else ():
         yield f"{words} it is within {APART} bounds of the right result everywhere"
+    if isinstance(case, ExportedCase):
+        yield from exported_faults(case, wanted)
     yield from _programs(case)
 
 
