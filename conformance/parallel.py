@@ -5,9 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from conformance.errors import ConformanceError
@@ -37,7 +39,7 @@ def each(function: Callable[[Thing], Answer], things: Sequence[Thing], jobs: int
         yield from map(function, things)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, initializer=_ignore_interrupts)
+    pool = ProcessPoolExecutor(jobs, context, initializer=_follow)
     try:
         yield from pool.map(function, things, chunksize=CHUNK)
     except BrokenProcessPool:
@@ -46,6 +48,13 @@ def each(function: Callable[[Thing], Answer], things: Sequence[Thing], jobs: int
         pool.shutdown(cancel_futures=True)
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that started this one."""
+def _follow() -> None:
+    """Leave Ctrl-C to the process that started this one, and go when that one goes, however it went."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_outlive, args=(multiprocessing.parent_process(),), daemon=True).start()
+
+
+def _outlive(parent: BaseProcess | None) -> None:
+    if parent is not None:
+        parent.join()
+        os._exit(1)
