@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,7 +33,8 @@ def home() -> Path:
 class Catalogue:
     """All cases, in the order of their files, and the sweeps that some come from, with the names of their rows.
 
-    unloaded: sweeps of level exhaustive whose rows nobody asked for. version: that of the lock, "" without one.
+    unloaded: sweeps of level exhaustive whose rows nobody asked for. version: that of the suite's own catalogue or of
+    the one that was exported, "" for any other.
     """
 
     cases: tuple[Case, ...]
@@ -92,18 +94,24 @@ def _meaning(sweep: Sweep) -> str:
 
 
 def load(
-    paths: Sequence[Path] = (), *, grow: bool = False, level: str = "standard", globs: Sequence[str] = ()
+    paths: Sequence[Path] = (),
+    *,
+    grow: bool = False,
+    level: str = "standard",
+    operators: Sequence[str] = (),
+    globs: Sequence[str] = (),
 ) -> Catalogue:
     """Read the given files, folders and exported catalogues, or the suite's own catalogue.
 
-    Rows of sweeps of level exhaustive are read at that level only, and then those whose ids match any of the globs
-    given; they are all that the factors make of them, and the lock names none. The rows of any other sweep are those
-    that the lock above its file holds; where it holds none, or to grow, the combinations that these leave uncovered
-    get further rows. Raises CatalogueError with one line for each fault, each naming file, line, case and key.
+    Rows of sweeps of level exhaustive are read at that level only, and then those of the operators and of the globs
+    given, as far as any are; they are all that the factors make of them, and the lock names none. The rows of any
+    other sweep are those that the lock above its file holds; where it holds none, or to grow, the combinations that
+    these leave uncovered get further rows. Raises CatalogueError with one line for each fault, each naming file, line,
+    case and key.
     """
     cases: dict[str, Case] = {}
     faults: list[str] = []
-    reader = _SweepReader(faults, grow, level, globs)
+    reader = _SweepReader(faults, grow, level, operators, globs)
     exports = {path: exported.read(path) for path in paths if exported.is_export(path)}
     for path in _files([path for path in paths or [home()] if path not in exports]):
         document = _document(path, faults)
@@ -118,9 +126,9 @@ def load(
         raise CatalogueError("\n".join(faults))
     if not cases:
         raise CatalogueError(f"{', '.join(map(str, paths))}: no case in it")
-    versions = [export.version for export in exports.values()] if paths else [_version()]
-    version = versions[0] if len(versions) == 1 and len(paths) < 2 else ""  # noqa: PLR2004 - of one catalogue alone
-    return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), version)
+    versions = [export.version for export in exports.values()] if paths else [version()]
+    single = len(versions) == 1 and len(paths) <= 1
+    return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), versions[0] if single else "")
 
 
 def _enter(found: Iterable[Case], cases: dict[str, Case], faults: list[str]) -> None:
@@ -130,8 +138,8 @@ def _enter(found: Iterable[Case], cases: dict[str, Case], faults: list[str]) -> 
         cases.setdefault(case.id, case)
 
 
-def _version() -> str:
-    """Return the version of the suite's own catalogue."""
+def version() -> str:
+    """Return the version of the suite's own catalogue, "" if it has no lock."""
     path = home() / lock.NAME
     return lock.read(path).label if path.exists() else ""
 
@@ -193,6 +201,7 @@ class _SweepReader:
     faults: list[str]
     grow: bool
     level: str
+    operators: Sequence[str]
     globs: Sequence[str]
     sweeps: dict[Sweep, Sequence[str]] = field(default_factory=dict)
     unloaded: list[Sweep] = field(default_factory=list)
@@ -206,7 +215,7 @@ class _SweepReader:
             place = document.place(where)
             try:
                 sweep = self._sweep(document.data["operator"], raw, place)
-                if exhaustive(sweep) and self.level != LEVELS[-1]:
+                if exhaustive(sweep) and not self._wants_any(sweep):
                     self.unloaded.append(sweep)
                     continue
                 names = self._rows(sweep, released)
@@ -226,12 +235,39 @@ class _SweepReader:
     def _rows(self, sweep: Sweep, released: lock.Records) -> list[str]:
         """Return the names of the rows; an exhaustive sweep has no frozen ones, its factors make them."""
         if exhaustive(sweep):
-            return sweep.rows()
+            named = self.globs and not any(WILD.search(glob) for glob in self.globs)
+            return [name for name in self._ends(sweep) if _is_row(sweep, name)] if named else sweep.rows()
         start = prefix(sweep)
         kept = [name.removeprefix(start) for name in released if name.startswith(start) and start + "*" != name]
         return sweep.rows(kept, grow=self.grow)
+
+    def _wants_any(self, sweep: Sweep) -> bool:
+        """Whether a row of an exhaustive sweep may be wanted, as far as the start of its id tells."""
+        start = prefix(sweep)
+        fixed = [WILD.split(glob)[0] for glob in self.globs]
+        return (
+            self.level == LEVELS[-1]
+            and (not self.operators or sweep.operator in self.operators)
+            and (not fixed or any(start.startswith(part) or part.startswith(start) for part in fixed))
+        )
+
+    def _ends(self, sweep: Sweep) -> list[str]:
+        """Return what names the globs have for rows of a sweep, where there is nothing wild in them."""
+        return [glob.removeprefix(prefix(sweep)) for glob in self.globs if glob.startswith(prefix(sweep))]
 
     def _wants(self, sweep: Sweep, name: str) -> bool:
         if not (exhaustive(sweep) and self.globs):
             return True
         return any(fnmatch.fnmatchcase(prefix(sweep) + name, glob) for glob in self.globs)
+
+
+WILD = re.compile(r"[*?\[]")
+
+
+def _is_row(sweep: Sweep, name: str) -> bool:
+    """Whether a sweep has a row of this name, found without making all of them."""
+    try:
+        (row,) = sweep.numbers([name])
+    except ValueError:
+        return False
+    return bool(sweep.name(row) == name and (sweep.cover.valid == row).all(axis=1).any())

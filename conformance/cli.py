@@ -26,8 +26,22 @@ from conformance.translate import translate
 INTERRUPTED = 130
 
 
+def _tell_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Say which suite and which catalogue this is, and leave."""
+    if wanted and not context.resilient_parsing:
+        click.echo(f"conformance, version {__version__}, catalogue {catalogue.version() or 'without a lock'}")
+        context.exit()
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="conformance")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_tell_version,
+    help="Say the version of the suite and that of its catalogue, and leave.",
+)
 def cli() -> None:
     """Do the neural-network frameworks agree on their window operators? Run the cases, judge, and show who differs.
 
@@ -65,10 +79,12 @@ def _one_line(error: click.ClickException) -> str:
 
 
 def _case(paths: Sequence[Path], name: str) -> Case:
-    known = catalogue.load(paths).by_id
-    if name not in known:
-        raise ConformanceError(f"case {name!r}: not in the catalogue (conformance list shows all)")
-    return known[name]
+    found = catalogue.load(paths)
+    if name not in found.by_id and found.unloaded:
+        found = catalogue.load(paths, level=LEVELS[-1], globs=[name])
+    if name not in found.by_id:
+        raise ConformanceError(f"case {name!r}: not in the catalogue (conformance list --level exhaustive shows all)")
+    return found.by_id[name]
 
 
 def _surface(name: str) -> tuple[Backend, Surface]:
@@ -84,19 +100,26 @@ def _surface(name: str) -> tuple[Backend, Surface]:
     "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
 )
 @click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
-@click.option("--level", type=click.Choice(LEVELS), default="exhaustive", help="Only cases up to this level.")
+@click.option(
+    "--level", type=click.Choice(LEVELS), default="standard", show_default=True, help="Only cases up to this level."
+)
 def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tuple[str, ...], level: str) -> None:
     """List the ids of cases, one a line; on a terminal with what they are about.
 
+    On a terminal also how many there are, and the version of the catalogue.
+
     Example: conformance list --operator max_pool --case '*book*'
     """
-    selected = catalogue.load(paths).select(level, operators, globs)
+    cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
+    selected = cases.select(level, operators, globs)
     if not selected:
         raise IncompleteRun("no case is selected")
     width = max(len(case.id) for case in selected)
     for case in selected:
         about = f"  {case.about[:80]}" if sys.stdout.isatty() and case.about else ""
         click.echo(f"{case.id:<{width if about else 0}}{about}")
+    if sys.stdout.isatty():
+        click.echo(f"{len(selected)} cases{f', catalogue {cases.version}' if cases.version else ''}")
 
 
 @cli.command()

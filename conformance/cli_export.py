@@ -30,7 +30,7 @@ def export_command(
 
     Example: conformance export build/catalogue --level standard
     """
-    whole = catalogue.load(paths, level=level, globs=globs)
+    whole = catalogue.load(paths, level=level, operators=operators, globs=globs)
     cases = whole.select(level, operators, globs)
     if not cases:
         raise IncompleteRun("no case is selected")

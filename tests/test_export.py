@@ -71,6 +71,13 @@ def test_exported_catalogue_is_as_its_own_schema_says(smoke):
         assert not validator.is_valid({**whole, "cases": cases})
 
 
+def test_export_has_the_version_of_its_catalogue(catalogue, smoke):
+    assert catalogues.load([smoke]).version == catalogue.version == catalogues.version()
+    assert document(smoke)["catalogue"] == {
+        "version": catalogue.version, "digest": catalogue.digest, "cases": len(catalogue.select("smoke"))
+    }  # fmt: skip
+
+
 def test_every_case_comes_back_as_it_was(catalogue, smoke):
     own, back = catalogue.select("smoke"), catalogues.load([smoke]).cases
     assert [case.id for case in own] == [case.id for case in back]
