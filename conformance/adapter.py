@@ -14,9 +14,10 @@ Importing an adapter never imports its framework.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from conformance.operators import GRADIENT
 from conformance.steps import Step
 
 FLOATS = frozenset({"float32", "float64"})
@@ -40,12 +41,33 @@ Code = str | tuple[str, ...] | Unsupported
 Verb = Callable[[Step], Code]
 
 
+Differentiation = Callable[[Sequence[str], Sequence[str], str], Sequence[str]]
+"""Takes the lines of an operator, the names of its inputs and the one that is asked for.
+
+Returns lines that end with the gradient of that input assigned to x; `grad` is the gradient of what the lines return.
+"""
+
+
 @dataclass(frozen=True)
 class Declaration:
     """The answer that a surface gives to a question, and the document that says so, with its sentence."""
 
     answer: str
     source: str = "undocumented"
+
+
+@dataclass(frozen=True)
+class Words:
+    """How bfloat16 passes, which NumPy lacks: as 16-bit words.
+
+    enter: what makes numbers of words that have come in, `{}`; cast: what makes them of float32 numbers, for what a
+    program writes out itself; leave: how x goes out, as words in a field that is named `bfloat16`, or "" where the
+    surface's own way gives an array that calls itself bfloat16, as ml_dtypes' do.
+    """
+
+    enter: str
+    cast: str
+    leave: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,8 +80,12 @@ class Surface:
     enter: how x, kernel and bias come in from channels-first NumPy, `{}` standing for the name; leave: how x goes out.
     channels_last: whether data and kernels are laid out (n, *spatial, c) and (*window, in/groups, out).
     dtypes: what the surface takes, for all verbs under "" and for single verbs under their names.
+    refuses: why the framework takes no others, dtype by dtype, again for all verbs under "" and for single verbs.
+    words: how bfloat16 passes, where the surface takes it.
     compositions: whether explicit padding and several calls may stand in for a missing one.
     level: the highest level that the surface is run on.
+    gradient: how lines that end with x assigned are differentiated; None where the framework cannot.
+    leaves: how the gradients of kernel and bias go out, where that is not as x does.
     """
 
     name: str
@@ -70,13 +96,22 @@ class Surface:
     leave: str = "x"
     channels_last: bool = False
     dtypes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    refuses: Mapping[str, Mapping[str, Unsupported]] = field(default_factory=dict)
+    words: Words | None = None
     declares: Mapping[str, Declaration] = field(default_factory=dict)
     compositions: bool = True
     level: str = "exhaustive"
+    gradient: Differentiation | None = None
+    leaves: Mapping[str, str] = field(default_factory=dict)
 
     def takes(self, verb: str, dtype: str) -> bool:
         """Whether the verb works on arrays of the dtype."""
-        return dtype in self.dtypes.get(verb, self.dtypes.get("", FLOATS))
+        return dtype in self.dtypes.get(verb, self.dtypes.get(verb.removesuffix(GRADIENT), self.dtypes.get("", FLOATS)))
+
+    def refusal(self, verb: str, dtype: str) -> Unsupported | None:
+        """Return why the framework has no such verb for arrays of the dtype, None where the surface does not know."""
+        tables = (self.refuses.get(name, {}) for name in (verb, verb.removesuffix(GRADIENT), ""))
+        return next((table[dtype] for table in tables if dtype in table), None)
 
     def enters(self, dtype: str) -> bool:
         """Whether the surface takes a dtype at all, whatever it is for."""

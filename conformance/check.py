@@ -9,14 +9,18 @@ from pathlib import Path
 
 from conformance import lock as lock_file
 from conformance import registry
+from conformance.adapter import Program, Surface
 from conformance.cache import Cache
 from conformance.cases import Case
-from conformance.catalogue import Catalogue, exhaustive, home, prefix, sweep_name
+from conformance.catalogue import Catalogue, home
 from conformance.expected import expected
 from conformance.ledger import Ledger
 from conformance.lock import ROWS, Difference, Frozen, FrozenSweep, Lock, Record, Records, difference
 from conformance.parallel import each
+from conformance.rows import exhaustive, prefix, sweep_name
+from conformance.selectors import Facts
 from conformance.soundness import Finding, Rows, examine
+from conformance.translate import translate
 
 SHOWN = 20
 """Names that are shown of each kind of drift; the others are counted."""
@@ -74,7 +78,7 @@ def problems(
     """Yield one line for everything that is wrong; nothing if all is well.
 
     Every case is asked of the reference and translated for every surface. With a ledger: every entry matches
-    something. With a lock: no case was renamed, dropped or silently changed.
+    something that runs. With a lock: no case was renamed, dropped or silently changed.
     """
     surfaces = [surface for name in registry.names() for surface in registry.backend(name).surfaces]
     found: dict[str, Frozen] = {}
@@ -84,6 +88,7 @@ def problems(
             found[name] = finding.record
     if ledger is not None:
         yield from ledger.idle(catalogue.cases, [surface.name for surface in surfaces])
+        yield from _mute(ledger, catalogue.cases, surfaces)
     if lock is not None:
         now = records(catalogue, found)
         yield from _drift(difference(comparable(lock.records, catalogue), now), _faulty(catalogue, now))
@@ -92,6 +97,16 @@ def problems(
     for surface in surfaces:
         for question in surface.declares.keys() - catalogue.by_id.keys() if lock is not None else ():
             yield f"surface {surface.name}: declares an answer to {question}, which is no question of the catalogue"
+
+
+def _mute(ledger: Ledger, cases: Sequence[Case], surfaces: Sequence[Surface]) -> Iterator[str]:
+    """Yield a line for each entry that matches cases and surfaces, but no case has a program on any of them."""
+    known = [Facts(case) for case in cases]
+    for entry in ledger.entries:
+        picked = [facts.case for facts in known if entry.picks(facts)]
+        pairs = [(case, surface) for surface in surfaces if entry.on(surface.name) for case in picked]
+        if pairs and not any(isinstance(translate(case, surface), Program) for case, surface in pairs):
+            yield f"{entry.place}: entry {entry.id}: no case that it matches has a program on any of its surfaces"
 
 
 def findings(catalogue: Catalogue, examiner: Examiner) -> Iterator[tuple[str, Finding]]:

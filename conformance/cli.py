@@ -1,4 +1,4 @@
-"""The command line: all commands but `run` and `report`, which stand in conformance.cli_run."""
+"""The command line: all commands but `run`, `report` and `catalogue`, which stand in modules of their own."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from conformance import __version__, catalogue, describe, registry
 from conformance.adapter import Backend, Surface, Unsupported
 from conformance.cases import LEVELS, Case
+from conformance.cli_catalogue import catalogue as catalogue_command
 from conformance.cli_check import check, freeze
 from conformance.cli_export import export_command
+from conformance.cli_ledger import ledger_group
 from conformance.cli_options import CASES_OPTION
 from conformance.cli_run import report, run
+from conformance.drawing import drawing
 from conformance.errors import ConformanceError, IncompleteRun
-from conformance.expected import expected
+from conformance.expected import Expected, expected
 from conformance.operators import OPERATORS
 from conformance.repro import script
 from conformance.translate import translate
@@ -125,13 +129,28 @@ def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tup
 @cli.command()
 @CASES_OPTION
 @click.argument("case")
-def show(paths: tuple[Path, ...], case: str) -> None:
-    """Show a case: parameters, inputs, what must come out, what it costs.
+@click.option("--drawing/--no-drawing", "drawn", default=True, help="Draw the input with its windows, and the output.")
+def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
+    """Show a case: parameters, inputs, what must come out, what it costs, and a drawing of it.
 
     Example: conformance show max_pool/book-stride-2-padding-1
     """
     found = _case(paths, case)
-    click.echo(describe.case_text(found, expected(found)))
+    wanted = expected(found)
+    click.echo(describe.case_text(found, wanted))
+    if drawn:
+        _draw(found, wanted)
+
+
+def _draw(case: Case, wanted: Expected) -> None:
+    """Print the drawing of a case: in colour on a terminal, in ASCII anywhere else."""
+    console = Console(highlight=False)
+    plain = not console.is_terminal or console.is_dumb_terminal or console.no_color
+    for line in drawing(case, wanted, console.width, ascii_only=plain or not console.encoding.startswith("utf")):
+        if plain:
+            click.echo(line.plain)
+        else:
+            console.print(line, no_wrap=True, crop=False, overflow="ignore")
 
 
 @cli.command("translate")
@@ -183,11 +202,13 @@ def _version(name: str) -> str:
     return "installed"
 
 
+cli.add_command(catalogue_command)
 cli.add_command(run)
+cli.add_command(report)
 cli.add_command(check)
 cli.add_command(freeze)
 cli.add_command(export_command)
-cli.add_command(report)
+cli.add_command(ledger_group)
 
 if __name__ == "__main__":
     main()

@@ -29,16 +29,19 @@ def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) ->
 
     Example: conformance check cases/pooling/max_pool.yaml
     """
-    cases = catalogue.load(paths, level=level)
+    cases, faults = catalogue.examine(paths, level=level)
     broken = [line for path in paths if is_export(path) for line in damaged(path)]
     if broken:
         raise ConformanceError("\n".join(broken))
-    own = {} if paths else {"ledger": ledger.load(), "lock": read_lock()}
+    # A case that cannot be read would be missing from the lock, and to the ledger.
+    own = {} if paths or faults else {"ledger": ledger.load(), "lock": read_lock()}
     with progress("check") as step:
         examiner = Examiner(Cache.here() if cache else None, jobs, step)
-        found = list(problems(cases, **own, examiner=examiner))  # type: ignore[arg-type]
+        found = catalogue.in_order([*faults, *problems(cases, **own, examiner=examiner)])  # type: ignore[arg-type]
     if found:
         raise ConformanceError("\n".join(found))
+    if not cases.cases:
+        raise ConformanceError(f"{', '.join(map(str, paths))}: no case in it")
     click.echo(f"{len(cases.cases)} cases are sound")
 
 

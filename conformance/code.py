@@ -120,3 +120,22 @@ def needed_setup(setup: str, text: str) -> list[str]:
             bound = {(alias.asname or alias.name).split(".")[0] for alias in node.names}
             imports += [ast.unparse(node)] if bound & used else []
     return [*imports, *([""] if modes else []), *modes]
+
+
+def padded_cells(mode: str, size: int, before: int, after: int) -> list[int]:
+    """Return the cell of an axis that stands at each place of the padded axis; negative pads crop first.
+
+    mode: edge, reflect, symmetric or wrap, any number of times round. Some cell must be left.
+    """
+    first, left = max(-before, 0), size + min(before, 0) + min(after, 0)
+    return [first + _repeated(mode, place, left) for place in range(-max(before, 0), left + max(after, 0))]
+
+
+def _repeated(mode: str, place: int, size: int) -> int:
+    if mode == "edge":
+        return min(max(place, 0), size - 1)
+    if mode == "wrap":
+        return place % size
+    there_and_back = 2 * size if mode == "symmetric" else max(2 * size - 2, 1)
+    folded = place % there_and_back
+    return min(folded, there_and_back - folded - (mode == "symmetric"))

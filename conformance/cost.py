@@ -36,8 +36,8 @@ class Cost:
 
 
 def cost(case: Case) -> Cost | None:
-    """Return the cost of a case's own operator, None where it has none: a parameter is left out, or faulty."""
-    if case.omitted:
+    """Return the cost of a case's own operator, None where nobody counts it, or a parameter is left out or faulty."""
+    if case.omitted or case.operator not in COUNTED:
         return None
     try:
         step = plan(replace(case, via=(), then=()))[0]
@@ -87,3 +87,5 @@ WORK: Mapping[str, Callable[[Array], Mapping[str, Array]]] = MappingProxyType(
         "softmax_pool": _softmax,
     }
 )
+COUNTED = frozenset({*WORK, "conv", "pad"})
+"""The operators whose work is counted; a gradient's depends on how it is done."""

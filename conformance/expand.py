@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from conformance.cases import Answers, Case, Following, Reading, Rejected, Value
-from conformance.operators import OPERATORS, Operator
-from conformance.steps import COMPOSITIONS, plan
-from conformance.values import ArraySpec, holds
+from conformance.generators import GENERATORS, distinct_range
+from conformance.operators import INPUTS, OPERATORS, Operator
+from conformance.steps import COMPOSITIONS, plan, shape_of
+from conformance.values import DTYPES, ArraySpec, holds
 from conformance.yaml_reader import KeyPath
 from reference import Windows
 
 MAX_ELEMENTS = 20_000_000
-GENERATOR_OPTIONS: Mapping[str, set[str]] = {"arange": {"start", "step"}, "integers": {"low", "high", "seed"}}
+FOLLOWING = frozenset({"grad", "indices", "samples", "draws"})
+"""Inputs whose shape follows from x and the parameters."""
+USUAL_DTYPES: Mapping[str, str] = {"indices": "int64"}
+# What a case says beside inputs and parameters.
+WORDS = {"id", "about", "source", "level", "via", "then", "expect", "also", "inexact", "answers"}
 
 
 class Faulty(ValueError):
@@ -29,15 +35,20 @@ class Faulty(ValueError):
 def expand(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Case:
     """Return the case. Raises Faulty."""
     operator = OPERATORS[family["operator"]]
-    inputs = {name: _array(raw[name], name) for name in ("x", "kernel", "bias") if name in raw}
-    _check_inputs(operator, inputs)
+    given = {
+        name: _array(raw[name], name, raw["x"])
+        for name in INPUTS
+        if name in raw and (name not in FOLLOWING or _has_shape(raw[name]))
+    }
+    _check_inputs(operator, given, raw)
     expect = _expectation(raw)
     omitted = _omitted(expect, raw)
+    parameters = _parameters(operator, raw, given, omitted, faulty=not isinstance(expect, Value))
     case = Case(
         id=f"{operator.name}/{raw['id']}",
         operator=operator.name,
-        inputs=inputs,
-        parameters=_parameters(operator, raw, inputs, omitted, faulty=not isinstance(expect, Value)),
+        inputs=given,
+        parameters=parameters,
         expect=expect,
         via=_via(operator, raw),
         then=tuple(_following(item, position) for position, item in enumerate(raw.get("then", ()))),
@@ -47,9 +58,27 @@ def expand(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Cas
         source=raw.get("source", family["source"]),
         place=place,
     )
+    case = replace(case, inputs=_all_inputs(operator, raw, case))
     if isinstance(expect, Value):
         _check_steps(case)
     return case
+
+
+def _has_shape(raw: Mapping[str, Any]) -> bool:
+    return "shape" in raw or not isinstance(raw["values"], str)
+
+
+def _all_inputs(operator: Operator, raw: Mapping[str, Any], case: Case) -> dict[str, ArraySpec]:
+    """Return every input in the operator's order; a shape that is left out follows from x and the parameters."""
+    inputs = dict(case.inputs)
+    for name in operator.inputs:
+        if name in raw and name not in inputs:
+            try:
+                shape = shape_of(name, case)
+            except (ValueError, KeyError):
+                raise Faulty((name,), "needs a shape: none follows from the case") from None
+            inputs[name] = _array({**raw[name], "shape": list(shape)}, name, raw["x"])
+    return {name: inputs[name] for name in operator.inputs if name in inputs}
 
 
 def _check_steps(case: Case) -> None:
@@ -60,11 +89,11 @@ def _check_steps(case: Case) -> None:
         raise Faulty(("then",) if case.then else ("via",), str(error)) from None
 
 
-def _array(raw: Mapping[str, Any], name: str) -> ArraySpec:
-    values, dtype = raw["values"], raw.get("dtype", "float32")
+def _array(raw: Mapping[str, Any], name: str, x: Mapping[str, Any]) -> ArraySpec:
+    values, dtype = raw["values"], raw.get("dtype", _usual_dtype(name, x))
     generator = values if isinstance(values, str) else "literal"
     options = {key: raw[key] for key in raw if key not in {"values", "shape", "dtype"}}
-    for key in options.keys() - GENERATOR_OPTIONS.get(generator, set()):
+    for key in options.keys() - GENERATORS[generator].options:
         raise Faulty((name, key), f"does not go with values: {generator}")
     if generator == "literal":
         shape, numbers = flatten(values, (name, "values"))
@@ -76,25 +105,43 @@ def _array(raw: Mapping[str, Any], name: str) -> ArraySpec:
             )
     elif "shape" not in raw:
         raise Faulty((name,), f"values: {generator} needs a shape")
-    elif options.get("low", -9) > options.get("high", 9):
-        raise Faulty((name, "low"), f"{options.get('low', -9)} is above high, {options.get('high', 9)}")
     else:
         shape = tuple(raw["shape"])
     if math.prod(shape) > MAX_ELEMENTS:
         raise Faulty((name, "shape"), f"{list(shape)} holds more than the limit of {MAX_ELEMENTS} elements")
-    _check_range(generator, math.prod(shape), dtype, options, name)
+    _check_options(generator, shape, dtype, options, name)
     return ArraySpec(generator, shape, dtype, options)
 
 
-def _check_range(generator: str, size: int, dtype: str, options: Mapping[str, Any], name: str) -> None:
-    """Every number is one that the dtype holds, decimals rounded."""
+def _usual_dtype(name: str, x: Mapping[str, Any]) -> str:
+    """Return the dtype of an input that names none: gradients have that of x, indices are int64."""
+    usual: str = x.get("dtype", "float32") if name in FOLLOWING - {"indices"} else USUAL_DTYPES.get(name, "float32")
+    return usual
+
+
+def _check_options(generator: str, shape: tuple[int, ...], dtype: str, options: Mapping[str, Any], name: str) -> None:
+    """The generator makes the dtype, out of numbers that the dtype holds, decimals rounded."""
+    kind = {"f": "f", "V": "f", "b": "b"}.get(DTYPES[dtype].kind, "w")
+    if kind not in GENERATORS[generator].kinds:
+        raise Faulty((name, "dtype"), f"values: {generator} makes no {dtype}")
+    if options.get("over", 1) != 1 and kind != "f":
+        raise Faulty((name, "over"), f"divides floating numbers, not {dtype}")
     if generator == "literal":
         numbers = options["numbers"]
     elif generator == "arange":
         start, step = options.get("start", 0), options.get("step", 1)
-        numbers = (start, start + step * max(size - 1, 0))
-    else:
+        numbers = (start, start + step * max(math.prod(shape) - 1, 0))
+    elif generator == "distinct":
+        try:
+            numbers = distinct_range(shape, options.get("low"), options.get("high"))
+        except ValueError as error:
+            raise Faulty((name, "values"), str(error)) from None
+    elif "low" in GENERATORS[generator].options:
         numbers = (options.get("low", -9), options.get("high", 9))
+        if numbers[0] > numbers[1]:
+            raise Faulty((name, "low"), f"{numbers[0]} is above high, {numbers[1]}")
+    else:
+        numbers = ()
     for number in numbers:
         if not holds(dtype, number):
             raise Faulty((name, "values"), f"{str(number)[:40]} is not a number that {dtype} holds")
@@ -111,10 +158,11 @@ def flatten(nested: Any, where: KeyPath = ()) -> tuple[tuple[int, ...], tuple[in
     return (len(parts), *(parts[0][0] if parts else ())), numbers
 
 
-def _check_inputs(operator: Operator, inputs: Mapping[str, ArraySpec]) -> None:
-    for name in inputs.keys() - set(operator.inputs):
-        raise Faulty((name,), f"{operator.name} has no such input")
-    for name in set(operator.inputs) - inputs.keys() - set(operator.optional):
+def _check_inputs(operator: Operator, inputs: Mapping[str, ArraySpec], raw: Mapping[str, Any]) -> None:
+    for name in INPUTS:
+        if name in raw and name not in operator.inputs:
+            raise Faulty((name,), f"{operator.name} has no such input")
+    for name in set(operator.inputs) - raw.keys() - set(operator.optional):
         raise Faulty((), f"{operator.name} needs the key {name!r}")
     if len(inputs["x"].shape) < 3:  # noqa: PLR2004 - (n, c, and one spatial axis)
         raise Faulty(
@@ -142,7 +190,7 @@ def _expectation(raw: Mapping[str, Any]) -> Value | Rejected | Answers:
 def _answer(name: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | ArraySpec | Rejected:
     if "rejected" in raw:
         return Rejected(raw["rejected"])
-    return _array(raw, name) if "values" in raw else raw
+    return _array(raw, name, raw) if "values" in raw else raw
 
 
 def _omitted(expect: Value | Rejected | Answers, raw: Mapping[str, Any]) -> tuple[str, ...]:
@@ -183,22 +231,33 @@ def _parameters(
 ) -> dict[str, Any]:
     """Return every parameter of the operator; for a case that must be rejected, as it stands."""
     known = set(operator.defaults)
-    for key in (
-        raw.keys() - known - {"id", "about", "source", "level", "via", "then", "expect", "also", "inexact", "answers"}
-    ):
-        if key not in inputs:
-            raise Faulty((key,), f"{operator.name} has no such parameter, it has {', '.join(sorted(known))}")
+    for key in raw.keys() - known - WORDS - set(INPUTS):
+        has = f", it has {', '.join(sorted(known))}" if known else ""
+        raise Faulty((key,), f"{operator.name} has no such parameter{has}")
     given: dict[str, Any] = {**operator.defaults, **{key: plain(raw[key]) for key in known & raw.keys()}}
-    for key, value in given.items():
-        if value is None and key in {"window", "pads"}:
+    for key in operator.needed:
+        if given[key] is None:
             raise Faulty((), f"{operator.name} needs the key {key!r}")
-    if "dilation" in given:
-        given.update(_walk(given, inputs, faulty=faulty))
+    if given.get("output", "x") not in (operator.outputs or ("x",)):
+        raise Faulty(("output",), f"{operator.name} returns {', '.join(operator.outputs)}, not {given['output']}")
+    given.update(_along_axes(operator, given, inputs, faulty=faulty))
     return {key: value for key, value in given.items() if key not in omitted}
 
 
+def _along_axes(
+    operator: Operator, given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, faulty: bool
+) -> dict[str, Any]:
+    """Return the parameters that have a value for every spatial axis, as the reference understands them."""
+    if operator.forward == "conv_transpose":
+        return _transposed(given, inputs, faulty=faulty)
+    if "dilation" in given:
+        return _walk(given, inputs, faulty=faulty)
+    rank = len(inputs["x"].shape) - 2
+    return {key: _every_axis(key, given[key], rank) for key in ("window", "output_size") if key in given}
+
+
 def _walk(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, faulty: bool) -> dict[str, Any]:
-    """Return window, stride, padding and dilation with a value for every axis, as the reference understands them."""
+    """Return window, stride, padding and dilation of a walk over the input."""
     size = inputs["x"].shape[2:]
     window = given.get("window", inputs["kernel"].shape[2:] if "kernel" in inputs else None)
     try:
@@ -216,21 +275,38 @@ def _walk(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, faulty: 
     return {key: value for key, value in walked.items() if key in given}
 
 
+def _transposed(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, faulty: bool) -> dict[str, Any]:
+    """Return the same for a transposed convolution, whose padding crops the output; `same` is input times stride."""
+    size, window = inputs["x"].shape[2:], inputs["kernel"].shape[2:]
+    spread = _spread(
+        {**given, "padding": 0 if isinstance(given["padding"], str) else given["padding"]}, window, len(size)
+    )
+    further = _every_axis("output_padding", given["output_padding"], len(size))
+    walked = {key: spread[key] for key in ("stride", "padding", "dilation")} | {"output_padding": further}
+    if given["padding"] in {"same_upper", "same_lower"} and not faulty:
+        whole = [extent * step for extent, step in zip(size, walked["stride"], strict=True)]
+        pads = Windows.of(whole, window, walked["stride"], given["padding"], walked["dilation"]).pads
+        cells = zip(size, walked["stride"], walked["dilation"], window, pads, strict=True)
+        natural = [(n - 1) * s + d * (w - 1) + 1 - sum(ends) for n, s, d, w, ends in cells]
+        walked |= {"padding": pads, "output_padding": tuple(w - n for w, n in zip(whole, natural, strict=True))}
+    return walked
+
+
+def _every_axis(name: str, value: Any, rank: int) -> tuple[Any, ...]:
+    spread = value if isinstance(value, tuple) else (value,) * rank
+    if len(spread) != rank:
+        raise Faulty((name,), f"{list(spread)} has {len(spread)} entries: expected {rank}, one per spatial axis")
+    return spread
+
+
 def _spread(given: Mapping[str, Any], window: Any, rank: int) -> dict[str, Any]:
     """Return the parameters of a faulty case as they stand, a scalar standing for every axis."""
-
-    def every_axis(name: str, value: Any) -> tuple[Any, ...]:
-        spread = value if isinstance(value, tuple) else (value,) * rank
-        if len(spread) != rank:
-            raise Faulty((name,), f"{list(spread)} has {len(spread)} entries: expected {rank}, one per spatial axis")
-        return spread
-
-    padding = every_axis("padding", 0 if isinstance(given["padding"], str) else given["padding"])
+    padding = _every_axis("padding", 0 if isinstance(given["padding"], str) else given["padding"], rank)
     return {
-        "window": every_axis("window", window),
-        "stride": every_axis("stride", window if given["stride"] is None else given["stride"]),
+        "window": _every_axis("window", window, rank),
+        "stride": _every_axis("stride", window if given["stride"] is None else given["stride"], rank),
         "padding": tuple(pair if isinstance(pair, tuple) else (pair, pair) for pair in padding),
-        "dilation": every_axis("dilation", given["dilation"]),
+        "dilation": _every_axis("dilation", given["dilation"], rank),
     }
 
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+import reference as oracle
 from conformance.cases import Answers, Case, Reading, Rejected
 from conformance.errors import CatalogueError
+from conformance.operators import OPERATORS
 from conformance.predicates import PREDICATES
 from conformance.steps import plan
 from conformance.values import Array, ArraySpec, array_digest
-from reference import OPERATORS, Exact, NoBound
+from reference import Exact, NoBound
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,23 @@ def expected(case: Case) -> Expected:
 def _target(case: Case, inputs: Mapping[str, Array]) -> Target:
     if isinstance(case.expect, Rejected):
         return _refusal(case, inputs, case.expect.predicate)
-    exact = OPERATORS[case.operator](*inputs.values(), **case.parameters)
+    exact = reckon(case.operator, inputs, case.parameters)
     for step in plan(case)[-len(case.then) :] if case.then else ():
         if not _is_exact(exact):
             raise ValueError(f"{step.verb} follows a result that is rounded; only exact ones may be read on")
-        exact = OPERATORS[step.verb](exact.value, **step.parameters)
+        exact = reckon(step.verb, {"x": exact.value}, step.parameters)
     target = _with_bound(exact, case.expect.readings if not isinstance(case.expect, Answers) else ())
     faults = (misread(reading, exact.value, target.bound) for reading in target.readings)
     return replace(target, misread=next(filter(None, faults), ""))
+
+
+def reckon(operator: str, inputs: Mapping[str, Array], parameters: Mapping[str, Any]) -> Exact:
+    """Ask the reference; of several results return the one that the parameter `output` names."""
+    known = OPERATORS[operator]
+    given = {name: value for name, value in parameters.items() if name != "output"}
+    result = oracle.OPERATORS[operator](**inputs, **given)
+    exact: Exact = result[known.outputs.index(parameters["output"])] if isinstance(result, tuple) else result
+    return exact
 
 
 def _is_exact(exact: Exact) -> bool:
@@ -90,7 +101,7 @@ def _with_bound(exact: Exact, readings: tuple[Reading, ...] = ()) -> Target:
 def _refusal(case: Case, inputs: Mapping[str, Array], predicate: str) -> Target:
     _has_fault(case, predicate, "expect")
     try:
-        OPERATORS[case.operator](*inputs.values(), **case.parameters)
+        reckon(case.operator, inputs, case.parameters)
     except ValueError:
         return Target(rejected=predicate)
     raise ValueError(f"key 'expect.rejected': the reference accepts the case in spite of {predicate}")
@@ -117,7 +128,7 @@ def _answer(case: Case, inputs: Mapping[str, Array], answer: Mapping[str, Any] |
         zeros = np.zeros(value.shape)
         exact = Exact(value, None, None, zeros.astype(np.int64), zeros, 0.0, exact=True)
     else:
-        exact = OPERATORS[case.operator](*inputs.values(), **{**case.parameters, **answer})
+        exact = reckon(case.operator, inputs, {**case.parameters, **answer})
     return _with_bound(exact)
 
 

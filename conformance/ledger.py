@@ -1,20 +1,25 @@
-"""The ledger: known deviations, each with a reason, held both ways."""
+"""The ledger: known deviations, each with a reason, held both ways. How to write one is docs/ledger.md."""
 
 from __future__ import annotations
 
 import fnmatch
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from conformance import selectors
 from conformance.cases import Case
 from conformance.catalogue import home
 from conformance.errors import CatalogueError
 from conformance.schema import problems
+from conformance.selectors import Facts, Where
 from conformance.yaml_reader import Document, read
 
 
@@ -22,8 +27,9 @@ from conformance.yaml_reader import Document, read
 class Entry:
     """One known deviation: which cases on which surfaces, in which versions, how, and why.
 
+    cases: globs of ids, empty for all; where: what the cases are, see conformance.selectors, empty for anything;
     kinds: how it shows: kinds of a difference, `crashed`, `timed_out` or `flaky`; versions: a specifier for each
-    package that matters, an empty mapping for all versions.
+    package that matters, an empty mapping for all versions; observed: what the backend gives instead.
     """
 
     id: str
@@ -33,15 +39,40 @@ class Entry:
     reason: str
     issue: str | None = None
     versions: Mapping[str, SpecifierSet] = field(default_factory=dict)
+    where: Where = field(default_factory=dict)
+    observed: str = ""
     place: str = ""
 
-    def covers(self, case: str, surface: str, packages: Mapping[str, str]) -> bool:
-        """Whether the entry speaks of a case on a surface in these versions."""
-        return (
-            any(fnmatch.fnmatchcase(case, glob) for glob in self.cases)
-            and any(fnmatch.fnmatchcase(surface, glob) for glob in self.surfaces)
-            and all(_within(packages.get(name), specifier) for name, specifier in self.versions.items())
-        )
+    @cached_property
+    def _ids(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(fnmatch.translate, self.cases)))
+
+    def picks(self, facts: Facts) -> bool:
+        """Whether the entry is about a case, whatever the surface and the versions."""
+        return (not self.cases or bool(self._ids.match(facts.case.id))) and selectors.holds(facts, self.where)
+
+    def on(self, surface: str) -> bool:
+        """Whether the entry is about a surface."""
+        return any(fnmatch.fnmatchcase(surface, glob) for glob in self.surfaces)
+
+    def within(self, packages: Mapping[str, str]) -> bool:
+        """Whether the entry holds for these versions."""
+        return all(_within(packages.get(name), specifier) for name, specifier in self.versions.items())
+
+    def idle(self, known: Sequence[Facts], surfaces: Sequence[str]) -> Iterator[str]:
+        """Yield what is wrong with the entry, or with each part of it, that matches nothing."""
+        picked = [facts for facts in known if self.picks(facts)]
+        if not picked:
+            yield "matches no case of the catalogue"
+        for glob in self.cases if picked else ():
+            if not fnmatch.filter((facts.case.id for facts in picked), glob):
+                yield f"key 'cases': {glob} matches no case of the catalogue"
+        for key, value in ((key, value) for key, values in self.where.items() for value in values if picked):
+            if not any(selectors.holds(facts, {key: (value,)}) for facts in picked):
+                yield f"key 'where.{key}': {selectors.text(value)} matches no case of the catalogue"
+        for glob in self.surfaces:
+            if not fnmatch.filter(surfaces, glob):
+                yield f"key 'surfaces': {glob} matches no surface"
 
 
 def _within(version: str | None, specifier: SpecifierSet) -> bool:
@@ -56,31 +87,38 @@ class Ledger:
     """All entries; the first one that covers a case speaks for it."""
 
     entries: tuple[Entry, ...] = ()
+    _picking: dict[Case, tuple[Entry, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def digest(self) -> str:
-        """128 bits over all that decides a status."""
-        text = [[*vars(entry).values()][:-1] for entry in self.entries]
+        """128 bits over all that decides a status, or that a result quotes."""
+        parts = ("id", "cases", "surfaces", "kinds", "reason", "issue", "versions", "where", "observed")
+        text = [[getattr(entry, part) for part in parts] for entry in self.entries]
         return hashlib.blake2b(repr(text).encode(), digest_size=16).hexdigest()
 
-    def entry(self, case: str, surface: str, packages: Mapping[str, str]) -> Entry | None:
+    def entry(self, case: Case, surface: str, packages: Mapping[str, str]) -> Entry | None:
         """Return the entry that speaks of a case on a surface, if one does."""
-        return next((entry for entry in self.entries if entry.covers(case, surface, packages)), None)
+        if case not in self._picking:  # a case comes once for each surface, but is looked at once
+            facts = Facts(case)
+            self._picking[case] = tuple(entry for entry in self.entries if entry.picks(facts))
+        speaking = (entry for entry in self._picking[case] if entry.on(surface) and entry.within(packages))
+        return next(speaking, None)
 
     def idle(self, cases: Iterable[Case], surfaces: Iterable[str]) -> list[str]:
-        """Return a line for each entry that matches no case or no surface at all."""
-        ids, names = [case.id for case in cases], list(surfaces)
-        return [
-            f"{entry.place}: entry {entry.id}: matches no {what} of the catalogue"
-            for entry in self.entries
-            for what, globs, known in (("case", entry.cases, ids), ("surface", entry.surfaces, names))
-            if not all(fnmatch.filter(known, glob) for glob in globs)
-        ]
+        """Return a line for each part of an entry that matches no case or no surface at all."""
+        known, names = [Facts(case) for case in cases], list(surfaces)
+        faults = ((entry, fault) for entry in self.entries for fault in entry.idle(known, names))
+        return [f"{entry.place}: entry {entry.id}: {fault}" for entry, fault in faults]
 
 
-def load(path: Path | None = None) -> Ledger:
+def path() -> Path:
+    """Return the file that holds the suite's own ledger."""
+    return home() / "ledger.yaml"
+
+
+def load(source: Path | None = None) -> Ledger:
     """Read the ledger. Raises CatalogueError with one line for each fault."""
-    document = read(path or home() / "ledger.yaml")
+    document = read(source or path())
     faults = problems(document, home() / "ledger.schema.json")
     if faults:
         raise CatalogueError("\n".join(faults))
@@ -97,5 +135,34 @@ def _entry(document: Document, index: int) -> Entry:
         versions = {name: SpecifierSet(text) for name, text in raw.get("versions", {}).items()}
     except InvalidSpecifier as error:
         raise CatalogueError(f"{place}: entry {raw['id']}: key 'versions': {error}") from None
-    lists = {key: tuple(raw[key]) for key in ("cases", "surfaces", "kinds")}
-    return Entry(raw["id"], **lists, reason=raw["reason"], issue=raw.get("issue"), versions=versions, place=place)
+    return Entry(
+        raw["id"],
+        **{key: tuple(raw.get(key, ())) for key in ("cases", "surfaces", "kinds")},
+        reason=raw["reason"],
+        issue=raw.get("issue"),
+        versions=versions,
+        where=_where(document, index),
+        observed=_said(raw.get("observed", "")),
+        place=place,
+    )
+
+
+def _said(observed: Any) -> str:
+    """Return a sentence as it is, and a literal as a YAML file has it."""
+    return observed if isinstance(observed, str) else selectors.text(_plain(observed))
+
+
+def _plain(literal: Any) -> Any:
+    return tuple(map(_plain, literal)) if isinstance(literal, list) else selectors.level(literal)
+
+
+def _where(document: Document, index: int) -> Where:
+    raw, faults = document.data["entries"][index], []
+    for key in raw.get("where", {}):
+        wrong = selectors.unknown(key)
+        if wrong:
+            place = document.place(("entries", index, "where", key))
+            faults.append(f"{place}: entry {raw['id']}: key 'where.{key}': {wrong}")
+    if faults:
+        raise CatalogueError("\n".join(faults))
+    return {key: selectors.wanted(value) for key, value in raw.get("where", {}).items()}

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from conformance.cases import Case, Value
-from conformance.expected import Expected
-from reference import OPERATORS
+from conformance.expected import Expected, reckon
 
 APART = 1000
 
@@ -45,11 +44,12 @@ def too_near(case: Case, wanted: Expected) -> Iterator[str]:
     target = wanted.target
     if not isinstance(case.expect, Value) or target is None or target.exact is None or target.bound is None:
         return
-    if not target.bound.any():
+    # Full mantissas are there for the rounding; the same geometry stands in the catalogue with whole numbers.
+    if not target.bound.any() or any(spec.numeric for spec in case.inputs.values()):
         return
     for words, parameters in other_readings(case):
         try:
-            other = OPERATORS[case.operator](*wanted.inputs.values(), **parameters)
+            other = reckon(case.operator, wanted.inputs, parameters)
         except ValueError:
             continue  # It is no geometry: a backend that reads it so cannot answer.
         right = target.exact.value

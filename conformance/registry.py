@@ -16,8 +16,12 @@ BUILT_IN = "numpy"
 
 @lru_cache
 def names() -> tuple[str, ...]:
-    """Return the names of all backends, in alphabetical order."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(adapters.__path__)))
+    """Return the names of all backends, in alphabetical order.
+
+    A module `<backend>_<part>` is a part of one, and none itself.
+    """
+    found = (module.name for module in pkgutil.iter_modules(adapters.__path__))
+    return tuple(sorted(name for name in found if "_" not in name))
 
 
 @lru_cache

@@ -16,6 +16,7 @@ import numpy as np
 
 from conformance import __version__
 from conformance.adapter import Backend, Declaration, Program, Surface, Unsupported
+from conformance.allowance import held_to
 from conformance.cases import LEVELS, Case
 from conformance.catalogue import Catalogue
 from conformance.client import CASE_LIMIT, Job, Worker, WorkerFailed
@@ -29,6 +30,7 @@ from conformance.translate import translate
 from conformance.values import array_digest
 
 RED = frozenset({"fail", "stale", "crashed", "timed_out", "flaky"})
+NO_BOUND = "no bound: so many roundings to 16 bits may leave anything"
 Progress = Callable[[int, int], None]
 
 
@@ -134,15 +136,19 @@ class Run:
             record = {"surface": program.surface, "how": program.how, "text": program.text}
             file.declare("program", program.digest, lambda: record)
         verdict, asked = self._judge(task, outcome, wanted)
-        entry = self.ledger.entry(task.case.id, task.surface.name, self.worker.environment["packages"])
-        status = _status(outcome, verdict, entry)
+        entry = self.ledger.entry(task.case, task.surface.name, self.worker.environment["packages"])
+        status = "unsupported" if verdict.message == NO_BOUND else _status(outcome, verdict, entry)
         if asked is not None and (task.case.id, task.surface.name) not in file.conventions:
             file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
         file.write({"record": "result", **_result(task, outcome, verdict, wanted, status=status, entry=entry)})
 
     def _judge(self, task: Task, outcome: Outcome, wanted: Expected) -> tuple[Verdict, dict[str, Any] | None]:
         if wanted.target is not None:
-            return judge(outcome, wanted.target), None
+            how = task.program.how if isinstance(task.program, Program) else "native"
+            target = held_to(wanted.target, task.case, task.surface, how)
+            if target is None and outcome.kind == "returned":
+                return Verdict(None, message=NO_BOUND), None
+            return judge(outcome, target or wanted.target), None
         declaration = task.surface.declares.get(task.case.id)
         observed = answered(outcome, wanted)
         verdict = Verdict(None) if observed is None else _declared(observed, declaration)
@@ -232,6 +238,8 @@ def _result(
         record["message"] = message
     if isinstance(task.program, Unsupported):
         record |= {"reason": task.program.reason, "issue": task.program.issue}
+    elif verdict.message == NO_BOUND:
+        record |= {"reason": NO_BOUND, "issue": None}
     elif entry and status in {"known", "stale"}:
         record |= {"reason": entry.reason, "issue": entry.issue}
     return record

@@ -18,6 +18,7 @@ from conformance.exported import faults as exported_faults
 from conformance.lock import Frozen
 from conformance.meanings import APART, too_near
 from conformance.operators import OPERATORS
+from conformance.ordinary import extraordinary
 from conformance.sweeps import Sweep
 from conformance.translate import translate
 from conformance.values import ArraySpec, array_digest
@@ -95,6 +96,7 @@ def _faults(case: Case, wanted: Expected) -> Iterator[str]:
     yield from _misprints(case, wanted)
     for words in too_near(case, wanted) if case.via == () and not case.then else ():
         yield f"{words} it is within {APART} bounds of the right result everywhere"
+    yield from extraordinary(case, wanted)
     if isinstance(case, ExportedCase):
         yield from exported_faults(case, wanted)
     yield from _programs(case)
@@ -142,3 +144,5 @@ def _uncovered(rows: Rows) -> Iterator[str]:
     if missing:
         many = f"{len(missing)} of {sweep.cover.count()} combinations"
         yield f"{sweep.place}: sweep {sweep.id}: {many} in no case, such as {missing[0]} (conformance freeze adds them)"
+    for name in sweep.without_twin(rows.names):
+        yield f"{sweep.place}: sweep {sweep.id}: the geometry of {name} stands with full mantissas alone"

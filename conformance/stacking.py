@@ -33,7 +33,7 @@ class Stacking:
         """Write windows with holes; explicit padding comes first, and comes from elsewhere."""
         if step.padded or step.parameters["rounding"] != "floor":
             return Unsupported("stacked windows have no padding of their own")
-        return self.largest.format(self._cells("x", step))
+        return self.largest.format(self.cells("x", step))
 
     def softmax_pool(self, step: Step) -> tuple[str, ...]:
         """Write the cells of each window weighted by their softmax.
@@ -44,17 +44,17 @@ class Stacking:
         ends = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
         if not any(any(pair) for pair in ends):
             weighted = f"windows * {self.softmax.format('windows')}"
-            return (f"windows = {self._cells('x', step)}", f"x = {self.total.format(weighted)}")
+            return (f"windows = {self.cells('x', step)}", f"x = {self.total.format(weighted)}")
         padding = Step("pad", step.shape, step.dtype, {"mode": "constant", "pads": ends})
         low = self.pad(padding.with_parameters(value=-math.inf))
         zero = self.pad(padding.with_parameters(value=0))
         return (
             f"weights, values = {low}, {zero}",
-            f"weights = {self.softmax.format(self._cells('weights', step))}",
-            f"x = {self.total.format(self._cells('values', step) + ' * weights')}",
+            f"weights = {self.softmax.format(self.cells('weights', step))}",
+            f"x = {self.total.format(self.cells('values', step) + ' * weights')}",
         )
 
-    def _cells(self, name: str, step: Step) -> str:
+    def cells(self, name: str, step: Step) -> str:
         """Return the stack of all cells of the windows over an array that needs no more padding."""
         walk, letters = step.walk, "ijklmn"
         bounds = [

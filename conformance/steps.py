@@ -26,9 +26,10 @@ Pairs = tuple[tuple[int, int], ...]
 class Step:
     """One call: what it does, on which shape and dtype, with which parameters.
 
-    verb: an operator of the catalogue, or one of `relu`, `negate`, `scale`;
+    verb: an operator of the catalogue, never a gradient, or one of `relu`, `negate`, `scale`;
     shape: (n, c, *spatial) of what it reads; kernel: shape (out, in/groups, *window) of its weights, `()` without;
-    constants: arrays that the step brings along, `kernel` or `scale`, channels first.
+    constants: arrays that the step brings along, `kernel` or `scale`, channels first;
+    gradient: whether the case asks for the gradient of what the step does, which some calls have not.
     """
 
     verb: str
@@ -38,6 +39,7 @@ class Step:
     kernel: tuple[int, ...] = ()
     bias: bool = False
     constants: Mapping[str, Array] = field(default_factory=dict)
+    gradient: bool = False
 
     @property
     def rank(self) -> int:
@@ -88,17 +90,40 @@ class Step:
         return Windows.of(self.shape[2:], self.window, self.stride, self.padding, self.dilation, rounding)
 
     @property
+    def channels(self) -> int:
+        """Number of channels of what the step returns."""
+        if not self.kernel:
+            return self.shape[1]
+        return self.kernel[1] * int(self.parameters["groups"]) if self.verb == "conv_transpose" else self.kernel[0]
+
+    @property
     def output(self) -> tuple[int, ...]:
         """The shape of what the step returns."""
-        if self.verb in {"pad", "crop"}:
-            sizes = zip(self.shape[2:], self.padding, strict=True)
-            return (*self.shape[:2], *(size + before + after for size, (before, after) in sizes))
-        if self.verb == "subsample":
-            kept = zip(self.shape[2:], self.parameters["stride"], strict=True)
-            return (*self.shape[:2], *(-(-size // stride) for size, stride in kept))
-        if self.window:
-            return (self.shape[0], self.kernel[0] if self.kernel else self.shape[1], *self.walk.output)
-        return self.shape
+        return (self.shape[0], self.channels, *self._extents())
+
+    def _extents(self) -> tuple[int, ...]:
+        if "output_size" in self.parameters:
+            return tuple(self.parameters["output_size"])
+        rule = EXTENTS.get(self.verb)
+        if rule:
+            return rule(self)
+        return self.walk.output if self.window else self.shape[2:]
+
+    def _padded(self) -> tuple[int, ...]:
+        sizes = zip(self.shape[2:], self.padding, strict=True)
+        return tuple(size + before + after for size, (before, after) in sizes)
+
+    def _subsampled(self) -> tuple[int, ...]:
+        kept = zip(self.shape[2:], self.parameters["stride"], strict=True)
+        return tuple(-(-size // stride) for size, stride in kept)
+
+    def _transposed(self) -> tuple[int, ...]:
+        names = ("stride", "dilation", "padding", "output_padding")
+        axes = zip(self.shape[2:], self.window, *(self.parameters[name] for name in names), strict=True)
+        return tuple(
+            (size - 1) * stride + dilation * (window - 1) + 1 - sum(pads) + further
+            for size, window, stride, dilation, pads, further in axes
+        )
 
     def with_parameters(self, **changed: Any) -> Step:
         """Return the step with some parameters changed."""
@@ -109,10 +134,44 @@ class Step:
         return replace(self, shape=before.output)
 
 
+# Where it is neither a walk of windows nor the input's own extents.
+EXTENTS: Mapping[str, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
+    {
+        "conv_transpose": Step._transposed,
+        "pad": Step._padded,
+        "crop": Step._padded,
+        "subsample": Step._subsampled,
+        "global_max_pool": lambda step: (1,) * step.rank,
+        "global_avg_pool": lambda step: (1,) * step.rank,
+        "stochastic_pool_probabilities": lambda step: (*step.walk.output, *step.window),
+    }
+)
+
+
+def first_step(case: Case) -> Step:
+    """Return the case's own operator as a step; of a gradient, the operator that it is the gradient of."""
+    kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
+    operator = OPERATORS[case.operator]
+    parameters = case.parameters
+    if operator.gradient:
+        known = OPERATORS[operator.forward].defaults.keys()
+        parameters = {name: value for name, value in parameters.items() if name in known and name != "output"}
+    bias, gradient = "bias" in case.inputs, operator.gradient
+    return Step(operator.forward, case.shape, case.dtype, parameters, kernel, bias, gradient=gradient)
+
+
+def shape_of(name: str, case: Case) -> tuple[int, ...]:
+    """Return the shape of an input that follows from x and the parameters. Raises ValueError where none does."""
+    if name == "indices":
+        return case.shape
+    if name == "samples":
+        return (*case.shape[:2], len(case.shape) - 2)
+    return first_step(case).output
+
+
 def plan(case: Case) -> tuple[Step, ...]:
     """Return the steps of a case. Raises ValueError where its parameters have no meaning."""
-    kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
-    first = Step(case.operator, case.shape, case.dtype, case.parameters, kernel, "bias" in case.inputs)
+    first = first_step(case)
     steps = COMPOSITIONS[case.operator, case.via](first) if case.via else (first,)
     for following in case.then:
         steps += (_following(following.operator, following.parameters, steps[-1]),)

@@ -9,21 +9,20 @@ from __future__ import annotations
 import itertools
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from conformance.covering import Cover, Rows
-from conformance.operators import OPERATORS
-from conformance.values import DTYPES
-from reference import Windows
-
-Level = Any
-Writer = Callable[[Level, int], str]
+from conformance.factors import FACTORS, Level, along, spatial, words
+from conformance.generators import GENERATORS, MARKS, NUMERIC
+from conformance.geometries import POSSIBLE, walks
+from conformance.operators import INPUTS, OPERATORS
+from conformance.values import DTYPES, HALF
 
 # How many factors are crossed; None: all of them.
 STRENGTHS: Mapping[str, int | None] = MappingProxyType({"pairs": 2, "triples": 3, "all": None})
@@ -32,68 +31,16 @@ MAX_GEOMETRIES = 20_000
 MAX_ID = 100
 
 
-def _axes(letter: str) -> Writer:
-    """Return a writer of one number for each axis, or for all if they are alike: w3, w3x2."""
-    return lambda level, rank: letter + _joined([_number(part) for part in along(level, rank)])
-
-
-def _ends(level: Level, rank: int) -> str:
-    """Write numbers before and after each axis: p1, p1.0, p1.0x0.2, same.upper."""
-    if isinstance(level, str):
-        return level.replace("_", ".")
-    pairs = (pair[:1] if pair[0] == pair[1] else pair for pair in _pairs(level, rank))
-    return "p" + _joined([".".join(map(_number, pair)) for pair in pairs])
-
-
-def _joined(parts: list[str]) -> str:
-    return parts[0] if len(set(parts)) == 1 else "x".join(parts)
-
-
-def _number(value: float) -> str:
-    return str(value).replace("-", "m")
-
-
-def _one(letter: str) -> Writer:
-    return lambda level, _: letter + _number(level)
-
-
-def _either(yes: str, no: str) -> Writer:
-    return lambda level, _: yes if level else no
-
-
-def _word(level: Level, _: int) -> str:
-    return str(level)
-
-
-# Factors in the order of an id: how each writes a level at a rank, and the level that it leaves out.
-FACTORS: Mapping[str, tuple[Writer, Level]] = MappingProxyType(
-    {
-        "rank": (lambda level, _: f"{level}d", ...),
-        "batch": (_one("n"), ...),
-        "channels": (_one("c"), ...),
-        "out": (_one("o"), ...),
-        "extent": (_axes("i"), ...),
-        "window": (_axes("w"), ...),
-        "pads": (_ends, ...),
-        "stride": (_axes("s"), ...),
-        "padding": (_ends, 0),
-        "dilation": (_axes("d"), 1),
-        "rounding": (_word, "floor"),
-        "count_include_pad": (_either("include", "exclude"), False),
-        "divisor": (lambda level, _: f"by{level}" if level else "by.count", None),
-        "groups": (_one("g"), 1),
-        "bias": (_either("bias", "no.bias"), False),
-        "mode": (_word, "constant"),
-        "value": (_one("v"), 0),
-        "dtype": (_word, "float32"),
-    }
-)
-
 # Factors on which it depends whether a row is possible.
-GEOMETRY = ("rank", "extent", "window", "stride", "padding", "dilation", "rounding", "pads")
+GEOMETRY = (
+    "rank", "extent", "window", "stride", "padding", "dilation", "rounding", "pads", "mode", "output_size",
+    "output_padding",
+)  # fmt: skip
 
 # What a factor is where the sweep does not name it.
-USUAL: Mapping[str, Level] = MappingProxyType({"batch": 2, "channels": 3, "out": 2, "groups": 1, "dtype": "float32"})
+USUAL: Mapping[str, Level] = MappingProxyType(
+    {"batch": 2, "channels": 3, "out": 2, "groups": 1, "values": "integers", "dtype": "float32"}
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,23 +67,31 @@ class Sweep:
 
     def _check(self) -> None:
         known = OPERATORS[self.operator]
-        has = {"rank", "batch", "channels", "extent", "dtype", *known.defaults, *known.optional}
+        has = {"rank", "batch", "channels", "extent", "values", "dtype", *known.defaults, *known.optional}
         has |= {"window", "out"} if "kernel" in known.inputs else set()
         for name in self.factors.keys() - has:
             raise ValueError(f"key 'factors.{name}': {self.operator} has no such factor")
         if "/" in self.id:
             raise ValueError("key 'id': the id of a sweep has no slash: those of its cases have")
-        if ("bias" in self.factors) != ("bias" in self.common):
-            raise ValueError("keys 'bias' and 'factors.bias' go together: what a bias holds, and whether there is one")
+        if "bias" in self.factors and "bias" not in self.common:
+            raise ValueError("key 'bias' is missing: what a bias holds, where there is one")
+        for name in self.common.keys() & set(INPUTS) - set(known.inputs):
+            raise ValueError(f"key {name!r}: {self.operator} has no such input")
+        for name in known.inputs:
+            if name not in self.common and name not in known.optional:
+                raise ValueError(f"key {name!r} is missing: what it holds")
         if "kernel" in known.inputs and "window" not in self.factors:
             raise ValueError("key 'factors.window' is missing: it is the extent of the kernel")
-        for words, names, limit in (
+        values = set(self.factors.get("values", ()))
+        if values & NUMERIC and "integers" not in values:
+            raise ValueError("key 'factors.values': full mantissas need integers beside them, in the same geometry")
+        for what, names, limit in (
             ("rows", self.factors.keys(), MAX_PRODUCT),
             ("geometries", self.factors.keys() & set(GEOMETRY), MAX_GEOMETRIES),
         ):
             product = math.prod(len(self.factors[name]) for name in names)
             if product > limit:
-                raise ValueError(f"key 'factors': {product} {words} in all are more than the limit of {limit}")
+                raise ValueError(f"key 'factors': {product} {what} in all are more than the limit of {limit}")
 
     @cached_property
     def cover(self) -> Cover:
@@ -146,7 +101,7 @@ class Sweep:
         shapes = itertools.product(*(n if fixed else (0,) for n, fixed in zip(numbers, geometry, strict=True)))
         others = itertools.product(*((0,) if fixed else n for n, fixed in zip(numbers, geometry, strict=True)))
         possible = np.array([row for row in shapes if self._possible(row)], np.int64).reshape(-1, len(numbers))
-        rest = np.array(list(others), np.int64)
+        rest = np.array([row for row in others if self._makes(row)], np.int64).reshape(-1, len(numbers))
         return Cover((possible[:, None] + rest).reshape(-1, len(numbers)), self.strength)
 
     def rows(self, frozen: Iterable[str] = (), *, grow: bool = True) -> list[str]:
@@ -157,6 +112,7 @@ class Sweep:
         names = list(frozen)
         if grow or not names:
             names += map(self.name, self.cover.complete(self.numbers(names)))
+            names += self.without_twin(names)
         if not names:
             raise ValueError("key 'factors': no combination of levels is possible")
         longest = max(names, key=len)
@@ -171,6 +127,28 @@ class Sweep:
             pairs = zip((factors[factor] for factor in subset), levels, strict=True)
             yield ", ".join(f"{name} {_plain(self.factors[name][level])}" for name, level in pairs)
 
+    def without_twin(self, names: Iterable[str]) -> list[str]:
+        """Return the names of rows that are missing: for full mantissas, the same geometry with whole numbers.
+
+        A large error bound can hide a lost element, but not where the numbers are whole. Those are in float32 where the
+        sweep has it, as 16 bits tell too few whole numbers apart.
+        """
+        present = list(names)
+        twins = (self._twin(row) for row in map(self._row, present))
+        return list(dict.fromkeys(name for name in twins if name and name not in set(present)))
+
+    def _twin(self, row: Sequence[int]) -> str | None:
+        if self._levels(row)["values"] not in NUMERIC:
+            return None
+        usual = {"values": "integers", "dtype": "float32"}
+        pairs = zip(self.factors.items(), row, strict=True)
+        return self.name(
+            [
+                levels.index(usual[name]) if name in usual and usual[name] in levels else number
+                for (name, levels), number in pairs
+            ]
+        )
+
     def numbers(self, names: Iterable[str]) -> Rows:
         """Return the rows of some names, (rows, factors)."""
         return np.array([self._row(name) for name in names], np.int64).reshape(-1, len(self.factors))
@@ -178,20 +156,20 @@ class Sweep:
     def name(self, row: Sequence[int]) -> str:
         """Return what a row is called: its levels in the order of FACTORS, but for those that are left out."""
         rank = self._levels(row)["rank"]
-        words = (self._words(factor, rank)[number] for factor, number in zip(self.factors, row, strict=True))
-        return "-".join(filter(None, words))
+        written = (self._words(factor, rank)[number] for factor, number in zip(self.factors, row, strict=True))
+        return "-".join(filter(None, written))
 
     def _words(self, factor: str, rank: int) -> tuple[str, ...]:
-        return _words(factor, self.factors[factor], rank)
+        return words(factor, self.factors[factor], rank)
 
     def _row(self, name: str) -> tuple[int, ...]:
         parts, row = name.split("-"), []
         ranks = [level for level in self.factors["rank"] if f"{level}d" == parts[0]]
         rank = ranks[0] if ranks else 0
         for factor in self.factors:
-            words = self._words(factor, rank) if rank else []
-            word = parts.pop(0) if parts and parts[0] in words else ""
-            row += [words.index(word)] if word in words else []
+            known = self._words(factor, rank) if rank else []
+            word = parts.pop(0) if parts and parts[0] in known else ""
+            row += [known.index(word)] if word in known else []
         if parts or len(row) < len(self.factors):
             raise ValueError(f"the frozen case {name} is none of this sweep any more: its levels must stay")
         return tuple(row)
@@ -201,21 +179,22 @@ class Sweep:
         level = self._levels(row)
         rank, size = level["rank"], along(level["extent"], level["rank"])
         for factor, number in zip(self.factors, row, strict=True):
-            words = self._words(factor, rank)
-            if words.index(words[number]) < number:
+            known = self._words(factor, rank)
+            if known.index(known[number]) < number:
                 return False
-        if "pads" in level:
-            ends = _pairs(level["pads"], rank)
-            return all(extent + sum(min(end, 0) for end in pair) > 0 for extent, pair in zip(size, ends, strict=True))
-        padding, rounding = level.get("padding", 0), level.get("rounding", "floor")
-        if isinstance(padding, str) and rounding != "floor":
+        possible = POSSIBLE.get(OPERATORS[self.operator].forward, walks)
+        return possible(level, size, rank)
+
+    def _makes(self, row: Sequence[int]) -> bool:
+        """Whether the values are ones of the dtype: marks and full mantissas are floating.
+
+        Beside full mantissas, whole numbers stand for the geometry, and 16 bits tell too few of them apart.
+        """
+        level = self._levels(row)
+        if level["values"] == "integers" and level["dtype"] in HALF and NUMERIC & set(self.factors.get("values", ())):
             return False
-        walked = padding if isinstance(padding, str) else _pairs(padding, rank)
-        window, stride, dilation = (along(level.get(name, 1), rank) for name in ("window", "stride", "dilation"))
-        try:
-            return bool(Windows.of(size, window, stride, walked, dilation, rounding).counts(False).all())
-        except ValueError:
-            return False
+        kind = {"f": "f", "V": "f", "b": "b"}.get(DTYPES[level["dtype"]].kind, "w")
+        return kind in ("f" if level["values"] in MARKS else GENERATORS[level["values"]].kinds)
 
     def _levels(self, row: Sequence[int]) -> dict[str, Level]:
         chosen = zip(self.factors.items(), row, strict=True)
@@ -224,57 +203,66 @@ class Sweep:
     def case(self, name: str) -> dict[str, Any]:
         """Return a row as a catalogue file would have it as a case."""
         level = self._levels(self._row(name))
-        rank, groups, dtype = level["rank"], level["groups"], level["dtype"]
-        size, whole = along(level["extent"], rank), f"{self.id}/{name}"
+        rank, whole = level["rank"], f"{self.id}/{name}"
         raw: dict[str, Any] = {**self.common, "id": whole}
-        raw["x"] = self._array("x", [level["batch"], level["channels"] * groups, *size], dtype, whole)
-        if "kernel" in self.common:
-            shape = [level["out"] * groups, level["channels"], *along(level["window"], rank)]
-            raw["kernel"] = self._array("kernel", shape, dtype, whole)
-        if level.get("bias"):
-            raw["bias"] = self._array("bias", [level["out"] * groups], dtype, whole)
-        else:
+        shapes = self._shapes(level)
+        for key in OPERATORS[self.operator].inputs:
+            raw[key] = self._array(key, shapes.get(key), level, whole)
+        if not level.get("bias", "bias" in self.common):
             raw.pop("bias", None)
         parameters = OPERATORS[self.operator].defaults.keys() & self.factors.keys()
-        raw |= {key: _spatial(key, level[key], rank) for key in parameters if level[key] is not None}
+        raw |= {key: spatial(key, level[key], rank) for key in parameters if level[key] is not None}
         return raw
 
-    def _array(self, name: str, shape: list[int], dtype: str, whole: str) -> dict[str, Any]:
-        """Return one input: its generator from what all rows share, its seed from the row's own id."""
-        low, high = self.common[name].get("low", -9), self.common[name].get("high", 9)
-        kind = DTYPES[dtype].kind
-        low, high = max(low, 0) if kind in "ub" else low, min(high, 1) if kind == "b" else high
+    def _shapes(self, level: Mapping[str, Level]) -> dict[str, list[int]]:
+        """Return the shapes of x, kernel and bias; those of the other inputs follow from the case."""
+        rank, groups = level["rank"], level["groups"]
+        inner, outer = level["channels"], level["out"]
+        window = along(level.get("window", 1), rank)
+        transposed = OPERATORS[self.operator].forward == "conv_transpose"
+        return {
+            "x": [level["batch"], inner * groups, *along(level["extent"], rank)],
+            "kernel": [inner * groups, outer, *window] if transposed else [outer * groups, inner, *window],
+            "bias": [outer * groups],
+        }
+
+    def _array(self, name: str, shape: list[int] | None, level: Mapping[str, Level], whole: str) -> dict[str, Any]:
+        """Return one input: its generator from what all rows share or from the row, its seed from the row's own id."""
+        if name not in self.common:
+            return {}
         seed = zlib.crc32(f"{self.operator}/{whole}/{name}".encode())
-        return {**self.common[name], "low": low, "high": high, "seed": seed, "shape": shape, "dtype": dtype}
+        dtype = _dtype(name, level["dtype"])
+        raw = {**_generator(self.common[name], name, level), "seed": seed, "dtype": dtype}
+        options = GENERATORS[raw["values"]].options
+        if name == "indices":
+            raw |= {"low": 0, "high": math.prod(along(level["output_size"], level["rank"])) - 1}
+        elif raw["values"] != "distinct" and "low" in options:
+            low, high = raw.get("low", -9), raw.get("high", 9)
+            kind = DTYPES[dtype].kind
+            raw |= {"low": max(low, 0) if kind in "ub" else low, "high": min(high, 1) if kind == "b" else high}
+        elif raw["values"] == "distinct" and DTYPES[dtype].kind == "u":
+            raw["low"] = 0
+        raw = {key: value for key, value in raw.items() if key in options or key in {"values", "dtype"}}
+        return raw if shape is None else {**raw, "shape": shape}
 
 
-@cache
-def _words(factor: str, levels: tuple[Level, ...], rank: int) -> tuple[str, ...]:
-    """Return what the levels of a factor are called at a rank; nothing for the one that is left out."""
-    write, silent = FACTORS[factor]
-    usual = None if silent is ... else write(silent, rank)
-    words = (write(level, rank) for level in levels)
-    return tuple("" if word == usual else word for word in words)
+def _generator(common: Mapping[str, Any], name: str, level: Mapping[str, Level]) -> dict[str, Any]:
+    """Return what an input is made with: marks and distinct numbers are in x alone, other values in all inputs."""
+    values = level["values"]
+    if values == "integers" or name in {"indices", "samples", "draws"} or (name != "x" and _in_x_alone(values)):
+        return dict(common)
+    return {**common, "values": "marked", "mark": values} if values in MARKS else {**common, "values": values}
 
 
-def along(level: Level, rank: int) -> tuple[int, ...]:
-    """Return a level on each of so many axes, going round a list."""
-    levels = level if isinstance(level, tuple) else (level,)
-    return tuple(levels[axis % len(levels)] for axis in range(rank))
+def _in_x_alone(values: str) -> bool:
+    return values in MARKS or values == "distinct"
 
 
-def _pairs(level: Level, rank: int) -> tuple[tuple[int, int], ...]:
-    if isinstance(level, int):
-        level = (level, level)
-    # One pair is for every axis, not one number for each.
-    pairs = (level,) if isinstance(level[0], int) else level
-    return tuple(pairs[axis % len(pairs)] for axis in range(rank))
-
-
-def _spatial(key: str, level: Level, rank: int) -> Any:
-    if key in {"padding", "pads"} and not isinstance(level, str):
-        return [list(pair) for pair in _pairs(level, rank)]
-    return list(along(level, rank)) if key in {"window", "stride", "dilation"} else level
+def _dtype(name: str, dtype: str) -> str:
+    """Return the dtype of an input beside those of x: random numbers are floating, indices whole."""
+    if name == "indices":
+        return "int64"
+    return "float32" if name in {"samples", "draws"} and DTYPES[dtype].kind not in "fV" else dtype
 
 
 def _frozen(level: Any) -> Level:

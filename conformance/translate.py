@@ -8,7 +8,7 @@ nothing: what we would add is not what they ask about.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -17,9 +17,12 @@ import numpy as np
 from conformance import code
 from conformance.adapter import Code, Program, Surface, Unsupported, Verb
 from conformance.cases import Case, Value
+from conformance.operators import OPERATORS
 from conformance.steps import Pairs, Step, average_as_convolution, negated_maximum, pad_step, plan, unpadded
-from conformance.values import DTYPES
+from conformance.values import DTYPES, Array
 
+LIKE_X = frozenset({"scale", "grad", "indices"})
+WORDS = "bfloat16"
 HOW = ("native", "padded", "composed")
 Lowered = tuple[list[str], str]
 """The lines of a step, and how they do it."""
@@ -38,20 +41,41 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
         lines += part[0]
         ways.append(part[1])
     how = "composed" if len(steps) > 1 or case.via else ways[0]
-    return Program(surface.name, how, _text(case, surface, lines))
+    if not OPERATORS[case.operator].gradient:
+        return Program(surface.name, how, _text(case, surface, lines))
+    differentiated = _differentiated(case, surface, lines)
+    return differentiated if isinstance(differentiated, Unsupported) else Program(surface.name, how, differentiated)
 
 
-def _text(case: Case, surface: Surface, lines: Sequence[str]) -> str:
-    names = list(case.inputs)
-    entering = [_enter(surface, name) for name in names]
-    body = [*filter(None, entering), *lines, f"return {surface.leave}"]
-    return f"def run({', '.join(names)}):\n" + "".join(f"{code.INDENT}{line}\n" for line in body)
+def _differentiated(case: Case, surface: Surface, lines: Sequence[str]) -> str | Unsupported:
+    """Return the text for the gradient of what the lines do."""
+    if surface.gradient is None:
+        return Unsupported(f"{surface.name} computes no gradients")
+    if not surface.takes(case.operator, case.dtype):
+        return _dtype(case.operator, case.dtype, surface)
+    wanted = case.parameters.get("output", "x")
+    names = [name for name in case.inputs if name != "grad"]
+    return _text(case, surface, surface.gradient(lines, names, wanted), surface.leaves.get(wanted))
 
 
-def _enter(surface: Surface, name: str) -> str:
-    template = surface.enter.get(name, surface.enter.get("x", "{}") if name == "scale" else "{}")
-    expression = template.format(name)
+def _text(case: Case, surface: Surface, lines: Sequence[str], leave: str | None = None) -> str:
+    entering = [_enter(surface, name, spec.dtype) for name, spec in case.inputs.items()]
+    words = surface.words if case.dtype == WORDS and case.parameters.get("output") != "indices" else None
+    leave = (words and words.leave) or leave or surface.leave
+    body = [*filter(None, entering), *lines, f"return {leave}"]
+    return f"def run({', '.join(case.inputs)}):\n" + "".join(f"{code.INDENT}{line}\n" for line in body)
+
+
+def _enter(surface: Surface, name: str, dtype: str) -> str:
+    expression = _entered(surface, name)
+    if surface.words and dtype == WORDS:
+        expression = surface.words.enter.format(expression)
     return "" if expression == name else f"{name} = {expression}"
+
+
+def _entered(surface: Surface, name: str) -> str:
+    template = surface.enter.get(name, surface.enter.get("x", "{}") if name in LIKE_X else "{}")
+    return template.format(name)
 
 
 def lower(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> Lowered | Unsupported:
@@ -84,11 +108,19 @@ def lower(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> Lo
 
 
 def _own_call(step: Step, surface: Surface) -> Code:
-    if not surface.takes(step.verb, step.dtype):
-        # What the framework may well take: the translation is missing, and says so.
-        return Unsupported(f"there is no translation of {step.verb} in {step.dtype} for {surface.name} yet")
     verb = surface.verbs.get(step.verb)
-    return verb(step) if verb else Unsupported(f"{surface.name} has no {step.verb}")
+    if verb is None:
+        return Unsupported(f"{surface.name} has no {step.verb}")
+    if surface.takes(step.verb, step.dtype):
+        return verb(step)
+    call = verb(step) if surface.refusal(step.verb, step.dtype) else None
+    return replace(_dtype(step.verb, step.dtype, surface), refused=call if isinstance(call, str) else None)
+
+
+def _dtype(verb: str, dtype: str, surface: Surface) -> Unsupported:
+    """Return why a verb has no words for a dtype: the framework's reason, or that nobody has looked."""
+    missing = Unsupported(f"there is no translation of {verb} in {dtype} for {surface.name} yet")
+    return surface.refusal(verb, dtype) or missing
 
 
 def _composed(step: Step, surface: Surface) -> Lowered | Unsupported | None:
@@ -133,9 +165,18 @@ def _generic(surface: Surface) -> Mapping[str, Verb]:
 
 
 def _lines(step: Step, surface: Surface, answer: str | tuple[str, ...]) -> list[str]:
-    made = [(f"{name} = {code.array_text(array)}", _enter(surface, name)) for name, array in step.constants.items()]
-    constants = [line for lines in made for line in lines if line]
+    constants = [line for name, array in step.constants.items() for line in _constant(surface, name, array)]
     return [*constants, *((f"x = {answer}",) if isinstance(answer, str) else answer)]
+
+
+def _constant(surface: Surface, name: str, array: Array) -> Iterator[str]:
+    """Yield the lines that write an array out; NumPy has no bfloat16, so its numbers are written in float32."""
+    narrow = surface.words is not None and array.dtype.name == WORDS
+    yield f"{name} = {code.array_text(array.astype(np.float32) if narrow else array)}"
+    entered = _entered(surface, name)
+    cast = surface.words.cast.format(entered) if surface.words and narrow else entered
+    if cast != name:
+        yield f"{name} = {cast}"
 
 
 Rewriting = Callable[[Step], tuple[Step, ...]]

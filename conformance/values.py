@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
@@ -14,6 +14,8 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from conformance.generators import GENERATORS, NUMERIC
+
 Array = NDArray[Any]
 
 DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
@@ -22,13 +24,16 @@ DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
     | {f"{sign}int{bits}": np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 
+HALF = frozenset({"float16", "bfloat16"})
+"""The floating types of 16 bits."""
+
 
 @dataclass(frozen=True)
 class ArraySpec:
     """How one input is made.
 
     values: "literal" with numbers in `options["numbers"]`, or the name of a generator;
-    shape: (n, c, *spatial) for x, (out, in/groups, *window) for a kernel, (out,) for a bias.
+    shape: (n, c, *spatial) for x, (out, in/groups, *window) for a kernel, (out,) for a bias, the output's for grad.
     """
 
     values: str
@@ -38,28 +43,17 @@ class ArraySpec:
 
     def make(self) -> Array:
         """Return the array; the same bits under every NumPy."""
-        flat = GENERATORS[self.values](math.prod(self.shape), **self.options)
-        wide = np.asarray(flat, np.float64 if DTYPES[self.dtype].kind in "fV" else None)
-        array: Array = wide.astype(DTYPES[self.dtype]).reshape(self.shape)
+        dtype = DTYPES[self.dtype]
+        made = GENERATORS[self.values].make(self.shape, dtype, **self.options)
+        if not (isinstance(made, np.ndarray) and made.dtype == dtype):
+            made = np.asarray(made, np.float64 if dtype.kind in "fV" else None).astype(dtype)
+        array: Array = made.reshape(self.shape)
         return array
 
-
-def _literal(size: int, numbers: tuple[int | Decimal, ...]) -> Any:
-    return [number if isinstance(number, int) else float(number) for number in numbers] if size else []
-
-
-def _arange(size: int, start: int = 0, step: int = 1) -> Array:
-    return np.arange(size, dtype=np.int64) * step + start
-
-
-def _integers(size: int, low: int = -9, high: int = 9, seed: int = 0) -> Array:
-    """Whole numbers from `low` to `high`, both included, from the raw bits of PCG64.
-
-    NumPy guarantees the stream of a BitGenerator, but not what Generator makes of it.
-    """
-    raw: Array = np.asarray(np.random.PCG64(seed).random_raw(size) if size else (), np.uint64)
-    positive: Array = (raw >> np.uint64(33)).astype(np.int64)
-    return positive % (high - low + 1) + low
+    @property
+    def numeric(self) -> bool:
+        """Whether the numbers fill the mantissa."""
+        return self.values in NUMERIC
 
 
 def holds(dtype: str, number: int | Decimal) -> bool:
@@ -71,11 +65,6 @@ def holds(dtype: str, number: int | Decimal) -> bool:
         return bool(np.isfinite(rounded)) or not Decimal(number).is_finite()
     info = np.iinfo("uint8" if kind.kind == "b" else kind)
     return isinstance(number, int) and info.min <= number <= (1 if kind.kind == "b" else info.max)
-
-
-GENERATORS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {"literal": _literal, "arange": _arange, "integers": _integers}
-)
 
 
 def canonical_bytes(array: Array) -> bytes:

@@ -5,7 +5,8 @@ One file that needs Python 3.8, the standard library and NumPy, nothing of the p
 Frames go both ways over a private pipe: what was standard input and output when the worker started. Before anything
 else runs, standard output is pointed at standard error, so whatever a framework prints never enters the protocol.
 A frame is the length of its header and of its body (8 bytes each, big-endian), the header in JSON, and the raw bytes
-of its arrays, which the header lists as [{"dtype", "shape"}]; bfloat16 travels as 16-bit words.
+of its arrays, which the header lists as [{"dtype", "shape"}]. bfloat16 travels as 16-bit words: a program gets uint16,
+and returns an array that calls itself bfloat16, or words in a field that is named so.
 
 setup    {"threads", "setup", "reset", "packages"}
                                            -> {"ready": true, "python", "packages"} or {"ready": false, "message"}
@@ -44,6 +45,7 @@ LONGEST_MESSAGE = 2000
 DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
+WORDS = np.dtype([("bfloat16", np.uint16)])
 FAULTS_OF_THE_PROGRAM = (NameError, SyntaxError, ImportError, AttributeError)
 FAULTS_OF_THE_MACHINE = (MemoryError, RecursionError)
 
@@ -78,18 +80,23 @@ def read_frame(stream: BinaryIO) -> tuple[Header, list[Any]] | None:
 
 def write_frame(stream: BinaryIO, header: Header, arrays: Arrays = ()) -> None:
     """Send a header and arrays."""
-    header["arrays"] = [{"dtype": array.dtype.name, "shape": array.shape} for array in arrays]
+    header["arrays"] = [{"dtype": name_of(array), "shape": array.shape} for array in arrays]
     body = b"".join(array.astype(array.dtype.newbyteorder("="), copy=False).tobytes() for array in arrays)
     text = json.dumps(header).encode()
     stream.write(LENGTHS.pack(len(text), len(body)) + text + body)
     stream.flush()
 
 
+def name_of(array: Any) -> str:
+    """Return the name of an array's dtype."""
+    return "bfloat16" if array.dtype == WORDS else str(array.dtype.name)
+
+
 def not_numbers(item: Any) -> str | None:
     """Return what a program returned, None if it is an array of a dtype that the suite knows."""
     if not isinstance(item, np.ndarray):
         return type(item).__name__
-    return None if item.dtype.name in DTYPES else f"an array of {item.dtype.name}"
+    return None if name_of(item) in DTYPES else f"an array of {name_of(item)}"
 
 
 def describe(error: BaseException) -> str:

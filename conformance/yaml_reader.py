@@ -24,11 +24,15 @@ MAX_DIGITS = 400
 
 @dataclass
 class Document:
-    """The data of one file, and the line of each of its parts by its path of keys and positions."""
+    """The data of one file, and the line of each of its parts by its path of keys and positions.
+
+    faults: for each part that could not be read, and stands as None, what is wrong with it.
+    """
 
     path: Path
     data: Any = None
     lines: dict[KeyPath, int] = field(default_factory=dict)
+    faults: dict[KeyPath, str] = field(default_factory=dict)
 
     def line(self, where: KeyPath) -> int:
         """Return the line of the part, or of the nearest part around it."""
@@ -40,9 +44,21 @@ class Document:
         """Return `file:line` of the part."""
         return f"{self.path}:{self.line(where)}"
 
+    def unread(self, where: KeyPath) -> bool:
+        """Whether the part, something in it or something around it could not be read."""
+        return any(part[: len(where)] == where[: len(part)] for part in self.faults)
+
 
 def read(path: Path) -> Document:
-    """Read one file. Raises CatalogueError naming file and line."""
+    """Read one file. Raises CatalogueError with a line for each fault, naming file and line."""
+    document = read_on(path)
+    if document.faults:
+        raise CatalogueError("\n".join(f"{document.place(where)}: {text}" for where, text in document.faults.items()))
+    return document
+
+
+def read_on(path: Path) -> Document:
+    """Read one file past what can be left out; the document names it. Raises CatalogueError for what cannot."""
     document = Document(path)
     try:
         text = _text(path)
@@ -91,28 +107,32 @@ def _yaml_message(path: Path, error: yaml.YAMLError) -> str:
 def _plain(document: Document, node: yaml.Node, where: KeyPath) -> Any:
     if node.start_mark:
         document.lines[where] = node.start_mark.line + 1
-    if isinstance(node, yaml.CollectionNode) and node.tag not in COLLECTIONS:
-        raise CatalogueError(f"{document.place(where)}: values of type {node.tag} are not allowed")
+    if node.tag not in (COLLECTIONS if isinstance(node, yaml.CollectionNode) else SCALARS):
+        return _refused(document, where, f"values of type {node.tag} are not allowed")
     if isinstance(node, yaml.MappingNode):
         return dict(_items(document, node, where))
     if isinstance(node, yaml.SequenceNode):
         return [_plain(document, child, (*where, index)) for index, child in enumerate(node.value)]
     try:
         return SCALARS[node.tag](node.value)
-    except KeyError:
-        raise CatalogueError(f"{document.place(where)}: values of type {node.tag} are not allowed") from None
     except (ValueError, ArithmeticError):
-        raise CatalogueError(f"{document.place(where)}: {node.value[:40]!r} is not a number that can be read") from None
+        return _refused(document, where, f"{node.value[:40]!r} is not a number that can be read")
+
+
+def _refused(document: Document, where: KeyPath, text: str) -> None:
+    document.faults[where] = text
 
 
 def _items(document: Document, node: yaml.MappingNode, where: KeyPath) -> Iterator[tuple[str, Any]]:
     seen = set()
     for key_node, value_node in node.value:
         key, line = key_node.value, key_node.start_mark.line + 1
-        if not isinstance(key, str):
-            raise CatalogueError(f"{document.path}:{line}: a key must be a word")
-        if key in seen:
-            raise CatalogueError(f"{document.path}:{line}: key {key!r} stands twice")
+        # A key that is refused has a path that no other has, and its own line.
+        refused = (*where, f"line {line}, column {key_node.start_mark.column + 1}")
+        if not isinstance(key, str) or key in seen:
+            document.lines[refused] = line
+            _refused(document, refused, f"key {key!r} stands twice" if isinstance(key, str) else "a key must be a word")
+            continue
         seen.add(key)
         place = (*where, key)
         value = _plain(document, value_node, place)

@@ -5,6 +5,7 @@ from conformance import catalogue as catalogues
 from conformance.errors import CatalogueError
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
+SOUND = f"id: a, {X}, window: 2"
 
 
 def refusals(*paths):
@@ -28,7 +29,7 @@ def test_faults_of_all_files_are_told_at_once(tmp_path):
     one = family(tmp_path, "id: a", name="one.yaml")
     two = tmp_path / "two.yaml"
     two.write_text("a: [", "utf-8")
-    assert [line.split(":")[0] for line in refusals(one, two, one)] == [str(one), str(two), str(one)]
+    assert [line.split(":")[0] for line in refusals(one, two, one)] == [str(one), str(one), str(two)]
 
 
 def test_folder_is_read_one_level_down(tmp_path):
@@ -106,3 +107,28 @@ def test_empty_folder_beside_a_good_file_is_named(tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
     assert refusals(path, empty) == [f"{empty}: no case file in it (they are called <family>/<operator>.yaml)"]
+
+
+def test_fault_of_one_case_hides_no_fault_of_another_in_the_file(tmp_path):
+    path = family(tmp_path, SOUND.replace("window: 2", "windw: 2"), SOUND.replace("id: a", "id: b, via: [conv]"), SOUND)
+    assert [line.split(":")[1] for line in refusals(path)] == ["4", "5"]
+
+
+def test_sound_cases_of_a_file_with_faults_are_still_there_to_examine(tmp_path):
+    found, faults = catalogues.examine([family(tmp_path, SOUND, SOUND.replace("id: a", "id: b, stride: x"))])
+    assert [case.id for case in found.cases] == ["max_pool/a"]
+    assert len(faults) == 1
+
+
+def test_file_without_an_operator_names_that_and_no_case(tmp_path):
+    path = tmp_path / "file.yaml"
+    path.write_text(f"operator: max_pol\nsource: s\ncases: [{{{SOUND}, via: [conv]}}]\n", "utf-8")
+    (said,) = refusals(path)
+    assert said.startswith(f"{path}:1: key 'operator': 'max_pol' is not an operator")
+    assert said.endswith(", did you mean 'max_pool'?")
+
+
+def test_file_without_a_source_is_read_on(tmp_path):
+    path = tmp_path / "file.yaml"
+    path.write_text(f"operator: max_pool\ncases:\n  - {{{SOUND}, via: [conv]}}\n", "utf-8")
+    assert [line.split(":")[1] for line in refusals(path)] == ["1", "3"]

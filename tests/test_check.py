@@ -172,3 +172,11 @@ def test_program_that_is_not_python_is_a_problem(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "backend", lambda _name: wrong)
     (line,) = problems(tmp_path, f"id: a, {X}, window: 2")
     assert line.startswith(f"{tmp_path / 'file.yaml'}:4: case max_pool/a: the program for s is not Python: ")
+
+
+@pytest.mark.parametrize(("surface", "mute"), [("jax.book", True), ("*", False)])
+def test_entry_whose_cases_have_no_program_on_its_surfaces_is_a_problem(tmp_path, surface, mute):
+    entry = ledger.Entry("old", (), (surface,), ("value",), "why", where={"dilated": (True,)}, place="ledger.yaml:2")
+    cases = load(tmp_path, f"id: a, {X}, window: 2, dilation: 2")
+    said = ["ledger.yaml:2: entry old: no case that it matches has a program on any of its surfaces"]
+    assert list(check.problems(cases, ledger.Ledger((entry,)))) == (said if mute else [])

@@ -102,6 +102,8 @@ def test_help_without_a_command_names_all(conformance):
         (["report", "nowhere.jsonl"], 2, "nowhere.jsonl: cannot be read"),
         (["report", "--format", "nope"], 2, "'nope' is not one of"),
         (["check", "nowhere"], 2, "nowhere: no such file or folder"),
+        (["catalogue", "--cases", "nowhere"], 2, "nowhere: no such file or folder"),
+        (["catalogue", "--others", "nowhere"], 2, "nowhere: not what benchmarks/others.py writes: "),
     ],
 )
 def test_wrong_usage_is_one_line_with_the_right_status(conformance, arguments, status, says):
@@ -277,9 +279,35 @@ def test_show_tells_parameters_inputs_expectation_and_cost(conformance):
         assert part in out
 
 
+def test_show_ends_with_a_drawing_in_ascii_where_there_is_no_terminal(conformance):
+    _, out, _ = conformance("show", CASE)
+    assert "\nx[0, 0]" in out
+    assert "[ ] first window" in out
+    assert out.isascii()
+    assert conformance("show", CASE, "--no-drawing")[1] == out[: out.index("\nx[0, 0]")]
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_drawing_has_colours_on_a_terminal_that_has_them(conformance, monkeypatch, environment, coloured):
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", **environment}.items():
+        monkeypatch.setenv(name, value)
+    _, out, _ = conformance("show", "max_pool/book-stride-2-padding-1")
+    assert ("\x1b[" in out, "·" in out) == (coloured, coloured)
+
+
 def test_every_case_can_be_shown(catalogue):
     for case in catalogue.cases:
         assert case_text(case, expected(case)).startswith(case.id)
+
+
+def test_catalogue_prints_the_page_of_counts(conformance, tmp_path):
+    status, out, error = conformance("catalogue", "--cases", family(tmp_path, PLAIN))
+    assert (status, error) == (0, [])
+    assert out.startswith("# The catalogue in numbers\n")
+    assert "| `max_pool` | 1 |" in out
+    assert "Beside what others have" not in out
 
 
 def test_translate_prints_a_program_for_every_surface(conformance):
@@ -303,6 +331,19 @@ def test_check_of_a_wrong_pinned_number_is_red(conformance, tmp_path):
     status, _, error = conformance("check", path)
     assert (status, len(error)) == (2, 1)
     assert f"{path}:4: case max_pool/a: key 'expect': printed 14 at [0, 0, 1, 1]" in error[0]
+
+
+def test_check_lists_faults_of_words_of_geometry_and_of_numbers_together_by_line(conformance, tmp_path):
+    cases = (f"{PLAIN}, expect: [1]", f"id: b, {X}, window: 9, strid: 1", "id: c", f"id: d, {X}, window: 2")
+    status, _, error = conformance("check", family(tmp_path, *cases))
+    assert status == 2
+    assert [line.split(":")[2] for line in error] == ["4", "5", "5", "6"]
+
+
+def test_check_of_a_file_without_cases_is_red(conformance, tmp_path):
+    status, _, error = conformance("check", family(tmp_path))
+    assert (status, len(error)) == (2, 1)
+    assert "cases" in error[0] or "no case" in error[0]
 
 
 def test_reader_that_goes_away_early_is_no_accident():

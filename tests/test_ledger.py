@@ -1,16 +1,30 @@
+import time
+
 import pytest
+from fakes import load
 from packaging.specifiers import SpecifierSet
 
 from conformance import ledger
 from conformance.errors import CatalogueError
 
-ENTRY = "{id: e, cases: [max_pool/a*], surfaces: [s.*], kinds: [value], reason: it is known upstream}"
+ENTRY = "{id: e, cases: [max_pool/a*], surfaces: [s.*], kinds: [value], observed: 0, reason: it is known upstream}"
+WHERE = ENTRY.replace("cases: [max_pool/a*]", "where: {operator: max_pool, padded: true}")
+X = "x: {values: arange, shape: [1, 1, 5, 5]}"
+PADDED = f"{X}, window: 2, padding: 1"
 
 
 def loaded(tmp_path, *entries):
     path = tmp_path / "ledger.yaml"
     path.write_text("entries:\n" + "".join(f"  - {entry}\n" for entry in entries), "utf-8")
     return ledger.load(path)
+
+
+def entry_for(tmp_path, entry, case, surface="s.nn", packages=None):
+    """Return the entry that speaks of a case of this id."""
+    folder = tmp_path / "cases"
+    folder.mkdir(exist_ok=True)
+    (found,) = load(folder, f"id: {case}, {PADDED}").cases
+    return loaded(tmp_path, *([entry] if isinstance(entry, str) else entry)).entry(found, surface, packages or {})
 
 
 def refusals(tmp_path, *entries):
@@ -23,10 +37,28 @@ def refusals(tmp_path, *entries):
 
 @pytest.mark.parametrize(
     ("case", "surface", "covered"),
-    [("max_pool/ab", "s.nn", True), ("max_pool/b", "s.nn", False), ("max_pool/ab", "other", False)],
+    [("ab", "s.nn", True), ("b", "s.nn", False), ("ab", "other", False)],
 )
 def test_entry_speaks_of_the_cases_and_surfaces_that_match(tmp_path, case, surface, covered):
-    assert (loaded(tmp_path, ENTRY).entry(case, surface, {}) is not None) is covered
+    assert (entry_for(tmp_path, ENTRY, case, surface) is not None) is covered
+
+
+@pytest.mark.parametrize(
+    ("where", "cases", "covered"),
+    [
+        ("{padded: true}", "", True),
+        ("{padded: false}", "", False),
+        ("{padding: 1, window: [2, 3]}", "", True),
+        ("{padding: [[1, 0]]}", "", False),
+        ("{dtype: float*, rounding: floor}", "", True),
+        ("{padded: true}", "cases: [max_pool/a*], ", True),
+        ("{padded: true}", "cases: [max_pool/b*], ", False),
+        ("{padded: false}", "cases: [max_pool/a*], ", False),
+    ],
+)
+def test_entry_speaks_of_what_its_selector_and_its_ids_both_hold_for(tmp_path, where, cases, covered):
+    entry = ENTRY.replace("cases: [max_pool/a*]", f"{cases}where: {where}")
+    assert (entry_for(tmp_path, entry, "a") is not None) is covered
 
 
 @pytest.mark.parametrize(
@@ -35,18 +67,18 @@ def test_entry_speaks_of_the_cases_and_surfaces_that_match(tmp_path, case, surfa
 )
 def test_entry_holds_for_its_versions_only(tmp_path, version, covered):
     text = ENTRY.replace("kinds", 'versions: {framework: "<=1.9.1"}, kinds')
-    entry = loaded(tmp_path, text).entry("max_pool/a", "s.nn", {"framework": version})
+    entry = entry_for(tmp_path, text, "a", packages={"framework": version})
     assert (entry is not None) is covered
 
 
 def test_entry_for_versions_of_a_package_that_is_not_there_is_silent(tmp_path):
     text = ENTRY.replace("kinds", 'versions: {framework: "<2"}, kinds')
-    assert loaded(tmp_path, text).entry("max_pool/a", "s.nn", {"other": "1"}) is None
+    assert entry_for(tmp_path, text, "a", packages={"other": "1"}) is None
 
 
 def test_first_entry_that_covers_a_case_speaks(tmp_path):
-    book = loaded(tmp_path, ENTRY, ENTRY.replace("id: e", "id: f"))
-    assert book.entry("max_pool/a", "s.nn", {}).id == "e"
+    assert entry_for(tmp_path, [WHERE, ENTRY.replace("id: e", "id: f")], "a").id == "e"
+    assert entry_for(tmp_path, [WHERE.replace("true", "false"), ENTRY.replace("id: e", "id: f")], "a").id == "f"
 
 
 def test_specifier_that_is_none_is_one_line(tmp_path):
@@ -62,12 +94,38 @@ def test_specifier_that_is_none_is_one_line(tmp_path):
         ("[value]", "[wrong]", "kinds"),
         ("[max_pool/a*]", "max_pool/a*", "cases"),
         ("[s.*]", "[]", "surfaces"),
+        ("cases: [max_pool/a*], ", "", "is not an entry with the key 'cases', 'where' or both"),
+        ("cases: [max_pool/a*]", "where: {}", "where"),
+        ("cases: [max_pool/a*]", "where: {rank: []}", "where.rank"),
+        ("cases: [max_pool/a*]", "where: {rank: {a: 1}}", "where.rank"),
+        ("observed: 0, ", "", "needs the key 'observed'"),
+        ("kinds: [value], observed: 0, ", "kinds: [crashed, special], ", "needs the key 'observed'"),
+        ("observed: 0", "observed: ''", "observed"),
     ],
 )
 def test_malformed_entry_is_named_with_its_line(tmp_path, old, new, says):
     found = refusals(tmp_path, ENTRY.replace(old, new))
     assert all(line.startswith("2: entry e: ") for line in found)
     assert any(says in line for line in found)
+
+
+def test_what_was_observed_may_be_left_out_where_there_is_no_number(tmp_path):
+    assert loaded(tmp_path, ENTRY.replace("[value], observed: 0", "[crashed]")).entries[0].observed == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("zeros", "zeros"), ("0", "0"), ("[[0, 1.5]]", "[[0, 1.5]]"), ("[[1, 1], [0, 0]]", "[[1, 1], [0, 0]]")],
+)
+def test_what_was_observed_is_a_sentence_or_a_literal(tmp_path, text, read):
+    assert loaded(tmp_path, ENTRY.replace("observed: 0", f"observed: {text}")).entries[0].observed == read
+
+
+def test_unknown_key_of_a_selector_is_one_line_with_what_is_known(tmp_path):
+    text = WHERE.replace("padded", "pdded")
+    (line,) = refusals(tmp_path, text)
+    assert line.startswith("2: entry e: key 'where.pdded': unknown key, did you mean 'padded'?, known are operator, ")
+    assert len(refusals(tmp_path, text.replace("operator:", "operators:"))) == 2
 
 
 def test_entry_that_matches_nothing_is_told(tmp_path, catalogue):
@@ -80,6 +138,20 @@ def test_entry_that_matches_nothing_is_told(tmp_path, catalogue):
 def test_each_glob_of_an_entry_must_match(tmp_path, catalogue):
     text = ENTRY.replace("[max_pool/a*]", "[max_pool/*, gone/*]")
     assert len(loaded(tmp_path, text).idle(catalogue.cases, ["s.nn"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ("{operator: max_pool, groups: 1}", "matches no case of the catalogue"),
+        ("{operator: [max_pool, maxpool]}", "key 'where.operator': maxpool matches no case of the catalogue"),
+        ("{operator: max_pool, window: [2, [77, 1]]}", "key 'where.window': [77, 1] matches no case of the catalogue"),
+        ("{operator: max_pool, padded: [true, 1]}", "key 'where.padded': 1 matches no case of the catalogue"),
+    ],
+)
+def test_each_value_of_a_selector_must_match(tmp_path, catalogue, where, says):
+    text = WHERE.replace("{operator: max_pool, padded: true}", where)
+    assert loaded(tmp_path, text).idle(catalogue.cases, ["s.nn"]) == [f"{tmp_path / 'ledger.yaml'}:2: entry e: {says}"]
 
 
 def test_entry_that_matches_is_not_idle(tmp_path, catalogue):
@@ -102,4 +174,22 @@ def test_digest_changes_with_what_an_entry_says_and_not_with_where_it_stands(tmp
     for folder in (here, there):
         folder.mkdir()
     assert loaded(here, ENTRY).digest == loaded(there, ENTRY).digest
-    assert loaded(here, ENTRY).digest != loaded(there, ENTRY.replace("[value]", "[dtype]")).digest
+    first = loaded(here, WHERE)
+    for old, new in (
+        ("[value]", "[dtype]"),
+        ("true", "false"),
+        ("observed: 0", "observed: 1"),
+        ("upstream", "elsewhere"),
+    ):
+        assert first.digest != loaded(there, WHERE.replace(old, new)).digest
+
+
+def test_many_entries_cost_little_for_each_case(tmp_path, catalogue):
+    """10,000 cases and 50 entries are looked through in a few seconds at most, on the slowest machine."""
+    texts = (WHERE if number % 2 else ENTRY.replace("max_pool/a*", f"conv/x{number}*") for number in range(50))
+    book = loaded(tmp_path, *(text.replace("id: e", f"id: e{number}") for number, text in enumerate(texts)))
+    start = time.process_time()
+    for case in catalogue.cases[:500]:
+        for surface in ("s.nn", "s.lax", "t.nn"):
+            book.entry(case, surface, {})
+    assert time.process_time() - start < 500 * 1e-3

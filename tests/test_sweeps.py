@@ -148,7 +148,7 @@ def test_rows_of_a_sweep_are_cases_with_its_level(tmp_path):
         (text(cover="some"), "cover"),
         (text("rank: [1], extent: [5], colour: [2]"), "colour"),
         (text().replace("id: geometry", "id: geometry/more"), "key 'id': the id of a sweep has no slash"),
-        (text(bias="{values: integers}"), "go together"),
+        (text(bias="{values: integers}"), "key 'bias': max_pool has no such input"),
         (text().replace("id: geometry", f"id: {'a' * 99}"), "is longer than 100 characters"),
     ],
 )
@@ -168,7 +168,7 @@ def test_a_product_beyond_the_limit_is_refused():
 
 def test_a_bias_needs_its_values():
     factors = {"rank": [2], "extent": [4], "window": [2], "bias": [False, True]}
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="key 'bias' is missing"):
         sweep(factors, operator="conv", kernel={"values": "integers"})
 
 

@@ -5,7 +5,8 @@ import pytest
 from fakes import one, surface
 
 from conformance import registry
-from conformance.adapter import Program, Surface, Unsupported
+from conformance.adapter import Program, Surface, Unsupported, Words
+from conformance.allowance import held_to
 from conformance.cases import Value
 from conformance.expected import expected
 from conformance.judge import Outcome, judge
@@ -81,6 +82,28 @@ def test_dtype_that_a_surface_does_not_take_is_unsupported_with_a_reason(tmp_pat
     assert translate(case, sketch()) == Unsupported("there is no translation of max_pool in int8 for sketch yet")
 
 
+NO_KERNEL = Unsupported("not implemented for int8", issue="https://example.org/2")
+REFUSING = {"max_pool": {"int8": NO_KERNEL}}
+INT8 = "id: a, x: {values: arange, shape: [1, 1, 4], dtype: int8}, window: 2"
+
+
+@pytest.mark.parametrize("verb", ["max_pool", ""])
+def test_dtype_that_the_framework_refuses_has_the_framework_s_reason(tmp_path, verb):
+    refusal = translate(one(tmp_path, INT8), sketch(refuses={verb: REFUSING["max_pool"]}))
+    assert (refusal.reason, refusal.issue) == (NO_KERNEL.reason, NO_KERNEL.issue)
+
+
+def test_dtype_that_one_verb_refuses_is_no_matter_of_another(tmp_path):
+    taking = {"max_pool": frozenset({"int8"})}
+    assert translate(one(tmp_path, INT8), sketch(refuses={"pad": REFUSING["max_pool"]}, dtypes=taking)).how == "native"
+
+
+def test_question_about_a_dtype_is_put_to_the_call_that_the_framework_is_known_to_refuse(tmp_path):
+    text = f"{INT8}, about: b, answers: {{one: {{}}, two: {{rejected: Refused}}}}"
+    program = translate(one(tmp_path, text, section="questions"), sketch(refuses=REFUSING))
+    assert "pool(x, (2,), (2,))" in program.text
+
+
 @pytest.mark.parametrize("section", ["questions", "cases"])
 def test_question_and_fault_get_the_own_call_or_nothing(tmp_path, section):
     further = {
@@ -119,19 +142,20 @@ def test_equal_texts_have_equal_digests_whatever_the_case(tmp_path):
     assert one_text.digest != translate(one(tmp_path, PADDED), sketch()).digest
 
 
-def judged(case, program):
+def judged(case, program, surface):
     wanted = expected(case)
     got = carry_out(program.text, *(array.copy() for array in wanted.inputs.values()))
-    return judge(Outcome("returned", (got,)), wanted.target).verdict
+    return judge(Outcome("returned", (got,)), held_to(wanted.target, case, surface, program.how)).verdict
 
 
 def test_every_program_of_the_built_in_backend_agrees_with_the_reference_but_for_the_recipe(catalogue):
     loops = registry.backend("numpy").surfaces[0]
-    for case in catalogue.cases:
+    swept = [case for case in catalogue.cases if case.level != "smoke"]
+    for case in [*catalogue.select("smoke"), *swept[::17]]:
         program = translate(case, loops)
         if isinstance(case.expect, Value) and isinstance(program, Program):
             recipe = case.via == ("pad", "max_pool") and case.id.endswith("negative")
-            assert judged(case, program) == ("differ" if recipe else "agree"), case.id
+            assert judged(case, program, loops) == ("differ" if recipe else "agree"), case.id
 
 
 def test_no_word_of_a_case_gets_into_a_program(tmp_path):
@@ -153,4 +177,50 @@ def test_program_is_python_that_defines_run_with_the_inputs_of_the_case(tmp_path
 
 def test_fake_surface_of_these_tests_is_right(tmp_path):
     case = one(tmp_path, f"id: a, {X}, window: [2, 3], stride: [1, 2]")
-    assert judged(case, translate(case, surface("right"))) == "agree"
+    assert judged(case, translate(case, surface("right")), surface("right")) == "agree"
+
+
+BFLOAT16 = Words("numbers({})", "narrow({})", "words(x)")
+HALVES = "x: {values: arange, shape: [1, 1, 4], dtype: bfloat16}"
+
+
+def bfloat16(words=BFLOAT16, **verbs):
+    taken = {"": frozenset({"bfloat16"})}
+    return Surface(
+        "b", {"max_pool": pooling, "pad": padding, **verbs}, enter={"x": "enter({})"}, dtypes=taken, words=words
+    )
+
+
+def test_bfloat16_comes_in_and_goes_out_as_words(tmp_path):
+    program = translate(one(tmp_path, f"id: a, {HALVES}, window: 2"), bfloat16())
+    assert program.text.splitlines()[1::2] == ["    x = numbers(enter(x))", "    return words(x)"]
+
+
+def test_words_of_a_dtype_that_the_framework_s_arrays_know_leave_as_they_are(tmp_path):
+    program = translate(one(tmp_path, f"id: a, {HALVES}, window: 2"), bfloat16(Words("numbers({})", "narrow({})")))
+    assert program.text.splitlines()[-1] == "    return x"
+
+
+@pytest.mark.parametrize(("output", "leave"), [("values", "words(x)"), ("indices", "x")])
+def test_indices_of_bfloat16_are_no_bfloat16(tmp_path, output, leave):
+    case = one(tmp_path, f"id: a, {HALVES}, window: 2, output: {output}", operator="max_pool_with_indices")
+    program = translate(case, bfloat16(max_pool_with_indices=lambda _step: "both(x)"))
+    assert program.text.splitlines()[-1] == f"    return {leave}"
+
+
+def test_bfloat16_that_a_program_writes_out_is_float32_narrowed(tmp_path):
+    average = {"avg_pool": lambda step: Unsupported("has a divisor") if step.parameters["divisor"] else "mean(x)"}
+    case = one(tmp_path, f"id: a, {HALVES}, window: 2, divisor: 3", operator="avg_pool")
+    lines = translate(case, bfloat16(scale=lambda _step: "x * scale", **average)).text.splitlines()
+    assert lines[3:5] == ["    scale = np.full((1, 1, 2), 0.66796875, np.float32)", "    scale = narrow(enter(scale))"]
+
+
+def test_inputs_of_another_dtype_beside_bfloat16_come_in_as_they_are(tmp_path):
+    indices = "indices: {values: [[[0, 3]]]}"
+    case = one(
+        tmp_path,
+        f"id: a, x: {{values: [[[1, 2]]], dtype: bfloat16}}, {indices}, output_size: 4",
+        operator="max_unpool",
+    )
+    program = translate(case, bfloat16(max_unpool=lambda _step: "unpool(x, indices)"))
+    assert program.text.splitlines()[1:3] == ["    x = numbers(enter(x))", "    indices = enter(indices)"]

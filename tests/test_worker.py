@@ -230,6 +230,19 @@ def test_bfloat16_travels_in_as_words_of_16_bits(shared):
     assert np.array_equal(found.view(ml_dtypes.bfloat16), array)
 
 
+@pytest.mark.parametrize("leave", ["x.view([('bfloat16', np.uint16)])", "x.view(ml_dtypes.bfloat16)"])
+def test_bfloat16_travels_out_as_words_that_are_named_so(shared, leave):
+    array = np.array([[[1, 2.5]]], ml_dtypes.bfloat16)
+    found = ran(shared, f"import ml_dtypes\nx = {leave}", array).arrays[0]
+    assert found.dtype == ml_dtypes.bfloat16
+    assert np.array_equal(found, array)
+
+
+def test_array_with_several_fields_is_no_array_of_numbers(shared):
+    found = ran(shared, "x = np.zeros(1, [('bfloat16', np.uint16), ('b', np.uint16)])")
+    assert found.message == "returned an array of void32, not an array of numbers"
+
+
 def test_several_inputs_keep_their_order(shared):
     text = program("pass").text.replace("run(x)", "run(a, x, b)").replace("return x", "return np.stack([a, x, b])")
     job = Job(type(program("pass"))("s", "native", text), (X, X + 1, X + 2))

@@ -1,18 +1,31 @@
 """JAX and Flax: `jax.lax` channels first, `flax.linen` channels last with kernels (*window, in/groups, out).
 
 What it changes: averages of `jax.lax` are window sums divided by counts; the output-size rules `ceil` and `full` are
-padding; 64-bit mode is on, or float64 would silently become float32.
+padding; 64-bit mode is on, or float64 would silently become float32. Gradients, and what takes several calls, are
+compiled as one function: results are the same, and JAX compiles once in place of once a call.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Declaration, Surface, Unsupported
-from conformance.code import all_axes, array_text, call, number, pairs_of, tuple_of, unless
+from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb, Words
+from conformance.adapters.jax_convolution import (
+    biased_conv,
+    composed_transpose,
+    lax_conv,
+    lax_transpose,
+    linen_conv,
+    linen_groups,
+    linen_transpose,
+)
+from conformance.adapters.jax_pooling import Pooling, least, no_fractions
+from conformance.adapters.jax_windows import Layout, ends, floating, jitted, padding_text
+from conformance.code import INDENT, all_axes, call, number, pairs_of, tuple_of, unless
 from conformance.stacking import Stacking
-from conformance.steps import Pairs, Step
+from conformance.steps import Step
 from conformance.values import DTYPES as ALL_DTYPES
 
 PACKAGES = ("jax", "jaxlib", "flax", "numpy")
@@ -21,6 +34,11 @@ import os
 
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 os.environ["JAX_PLATFORMS"] = "cpu"
+# Compiled programs are kept for the next run: in $JAX_COMPILATION_CACHE_DIR, or in the user's own cache.
+folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nn-conformance", "jax")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", folder)
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 """
 SETUP = """\
 import jax
@@ -33,66 +51,16 @@ jax.config.update("jax_enable_x64", True)
 """
 RESET = """\
 jax.config.update("jax_enable_x64", True)
+# Every compiled program takes a megabyte and a half.
+ran = globals().get("ran", 0) + 1
+if ran % 200 == 0:
+    jax.clear_caches()
 """
 
 
-def _ends(step: Step) -> Pairs:
-    """Return the padding with what the last window reaches past it: XLA pads as far as it is told."""
-    if step.parameters["rounding"] == "floor":
-        return step.padding
-    return tuple((before, after + over) for (before, after), over in zip(step.padding, step.walk.overhang, strict=True))
-
-
-def _padding(pairs: Pairs) -> str:
-    return pairs_of(pairs) if any(any(pair) for pair in pairs) else '"VALID"'
-
-
-def _reduce_window(step: Step, pairs: Pairs, initial: str, operation: str) -> str:
-    """Return the window reduction over the spatial axes of channels-first data."""
-    holes = tuple_of([1, 1, *step.dilation]) if step.dilated else None
-    window = tuple_of([1, 1, *step.window])
-    if step.stride is None:
-        return call("lax.reduce_window", "x", initial, operation, window, window_dilation=holes)
-    stride = tuple_of([1, 1, *step.stride])
-    padding = _padding(tuple(all_axes(pairs, channels_last=False)))
-    return call("lax.reduce_window", "x", initial, operation, window, stride, padding, window_dilation=holes)
-
-
-def _extreme(step: Step) -> Code:
-    """The initial value takes part in every window, so it is the one that never wins."""
-    largest = step.verb == "max_pool"
-    if ALL_DTYPES[step.dtype].kind in "fV":
-        initial = "-jnp.inf" if largest else "jnp.inf"
-    else:
-        initial = f"jnp.{step.dtype}(jnp.iinfo(x.dtype).{'min' if largest else 'max'})"
-    return _reduce_window(step, _ends(step), initial, "lax.max" if largest else "lax.min")
-
-
-def _average(step: Step) -> Code:
-    """Sum, then divide by the cells that count: a number, or one for each output where the border differs."""
-    total = _reduce_window(step, _ends(step), "0.0", "lax.add")
-    divisor, counts = step.parameters["divisor"], step.walk.counts(step.parameters["count_include_pad"])
-    if divisor is not None or (counts == counts.flat[0]).all():
-        return f"{total} / {number(divisor if divisor is not None else counts.flat[0])}"
-    scale = array_text(counts[None, None].astype(ALL_DTYPES[step.dtype]))
-    return (f"cells = {scale}", f"x = {total} / cells")
-
-
-def _lax_conv(step: Step) -> Code:
-    if step.bias:
-        return Unsupported("lax convolutions have no bias")
-    holes = tuple_of(step.dilation) if step.dilated else None
-    groups = unless(1, step.parameters["groups"])
-    arguments = (tuple_of(step.stride or ()), _padding(step.padding))
-    return call("lax.conv_general_dilated", "x", "kernel", *arguments, rhs_dilation=holes, feature_group_count=groups)
-
-
-def _biased_conv(step: Step) -> Code:
-    call_text = _lax_conv(Step(step.verb, step.shape, step.dtype, step.parameters, step.kernel))
-    return f"{call_text} + bias.reshape(1, -1{', 1' * step.rank})"
-
-
 def _lax_pad(step: Step) -> Code:
+    if step.parameters["mode"] != "constant":
+        return Unsupported("lax.pad knows one value only")
     edges = [(before, after, 0) for before, after in all_axes(step.padding, channels_last=False)]
     return f"lax.pad(x, jnp.array({number(step.parameters['value'])}, x.dtype), {tuple(edges)})"
 
@@ -101,8 +69,15 @@ def _linen_pool(step: Step, **keywords: str | None) -> Code:
     if step.dilated:
         return Unsupported("flax pooling has no dilation")
     stride = tuple_of(step.stride) if step.stride is not None else None
-    padding = unless('"VALID"', _padding(_ends(step)), _padding(_ends(step)))
-    return call(f"nn.{step.verb}", "x", tuple_of(step.window), strides=stride, padding=padding, **keywords)
+    padding = unless('"VALID"', padding_text(ends(step)), padding_text(ends(step)))
+    return call(
+        f"nn.{step.verb.removesuffix('_with_indices')}",
+        "x",
+        tuple_of(step.window),
+        strides=stride,
+        padding=padding,
+        **keywords,
+    )
 
 
 def _linen_average(step: Step) -> Code:
@@ -110,25 +85,26 @@ def _linen_average(step: Step) -> Code:
     include = parameters["count_include_pad"]
     if parameters["divisor"] is not None:
         return Unsupported("flax average pooling has no divisor")
+    if not floating(step):
+        return Unsupported("flax averages of whole numbers are not whole")
     if include and parameters["rounding"] != "floor" and any(step.walk.overhang):
         return Unsupported("cells past the padded input would count")
-    plain = include or not any(any(pair) for pair in _ends(step))
+    plain = include or not any(any(pair) for pair in ends(step))
     return _linen_pool(step, count_include_pad=None if plain else "False")
 
 
-def _linen_conv(step: Step) -> Code:
-    layer = call(
-        "nn.Conv",
-        str(step.kernel[0]),
-        tuple_of(step.window),
-        strides=tuple_of(step.stride or ()),
-        padding=_padding(step.padding),
-        kernel_dilation=tuple_of(step.dilation) if step.dilated else None,
-        feature_group_count=unless(1, step.parameters["groups"]),
-        use_bias=None if step.bias else "False",
-    )
-    weights = '{"kernel": kernel, "bias": bias}' if step.bias else '{"kernel": kernel}'
-    return f'{layer}.apply({{"params": {weights}}}, x)'
+def _linen_least(step: Step) -> Code:
+    """`min_pool` is not exported, but `pool`, of which it is made, is."""
+    if step.dilated:
+        return Unsupported("flax pooling has no dilation")
+    window, stride = tuple_of(step.window), tuple_of(step.stride or (1,) * step.rank)
+    return f"nn.pool(x, {least(step, largest=False)}, lax.min, {window}, {stride}, {padding_text(ends(step))})"
+
+
+def _linen_values(step: Step) -> Code:
+    if step.parameters.get("output") == "indices":
+        return Unsupported("flax pooling gives no indices")
+    return _linen_pool(step)
 
 
 def _no_padding(_step: Step) -> Code:
@@ -138,7 +114,9 @@ def _no_padding(_step: Step) -> Code:
 def _jnp_pad(step: Step, *, channels_last: bool) -> Code:
     if any(min(pair) < 0 for pair in step.padding):
         return Unsupported("jnp.pad cannot crop")
-    pairs = pairs_of(all_axes(step.padding, channels_last=channels_last))
+    pairs, mode = pairs_of(all_axes(step.padding, channels_last=channels_last)), step.parameters["mode"]
+    if mode != "constant":
+        return call("jnp.pad", "x", pairs, mode=f'"{mode}"')
     return call("jnp.pad", "x", pairs, constant_values=unless(0, step.parameters["value"]))
 
 
@@ -161,20 +139,84 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
+def _gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+    """Pull the gradient back through the lines, compiled as one function."""
+    inputs = ", ".join(names)
+    return (
+        "@jax.jit",
+        f"def gradient(grad, {inputs}):",
+        f"{INDENT}def forward({inputs}):",
+        *(INDENT * 2 + line for line in lines),
+        f"{INDENT * 2}return x",
+        f"{INDENT}_, pull = jax.vjp(forward, {inputs})",
+        f"{INDENT}return pull(grad)[{list(names).index(wanted)}]",
+        f"x = gradient(grad, {inputs})",
+    )
+
+
+def _softmax(stacking: Stacking, step: Step) -> Code:
+    return jitted(*stacking.softmax_pool(step))
+
+
 def _stacking(*, channels_last: bool) -> Stacking:
     pad = partial(_jnp_pad, channels_last=channels_last)
     return Stacking(pad, stack="jnp.stack", softmax="jax.nn.softmax({}, axis=0)", channels_last=channels_last)
 
 
+def _composed(pooling: Pooling) -> Mapping[str, Verb]:
+    """Return what both surfaces write for want of a call."""
+    return {
+        "avg_pool": pooling.average,
+        "lp_pool": pooling.norm,
+        "softmax_pool": partial(_softmax, _stacking(channels_last=pooling.layout.channels_last)),
+        "max_pool_with_indices": pooling.with_indices,
+        "max_unpool": pooling.unpool,
+        "adaptive_max_pool": pooling.adaptive,
+        "adaptive_avg_pool": pooling.adaptive,
+        "stochastic_pool_probabilities": pooling.probabilities,
+        "stochastic_pool": pooling.drawn,
+    }
+
+
+def _largest(pooling: Pooling, step: Step) -> Code:
+    """Windows with holes by `lax.reduce_window`, or by a stack of their cells."""
+    answer = pooling.extreme(step)
+    return pooling.stacked_extreme(step) if isinstance(answer, Unsupported) else answer
+
+
+def _always(pooling: Pooling) -> Mapping[str, Verb]:
+    """Return what is one reduction on both surfaces, and what neither can."""
+    return {
+        "global_max_pool": pooling.whole,
+        "global_avg_pool": pooling.whole,
+        "fractional_max_pool": no_fractions,
+        "relu": lambda _step: "jax.nn.relu(x)",
+    }
+
+
 WHOLE = frozenset(name for name, dtype in ALL_DTYPES.items() if dtype.kind in "iu")
-FLOATING = frozenset({"float16", "float32", "float64"})
-DTYPES = {"max_pool": FLOATING | WHOLE, "min_pool": FLOATING | WHOLE, "pad": FLOATING | WHOLE}
-FIRST = dict.fromkeys(("x", "kernel", "bias"), "jnp.asarray({})")
+FLOATING = frozenset({"bfloat16", "float16", "float32", "float64"})
+SELECTING = (
+    "max_pool",
+    "min_pool",
+    "max_pool_with_indices",
+    "max_unpool",
+    "global_max_pool",
+    "adaptive_max_pool",
+    "pad",
+)
+DTYPES = {"": FLOATING | WHOLE} | dict.fromkeys(SELECTING, FLOATING | WHOLE | {"bool"})
+WORDS = Words("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
+FIRST = dict.fromkeys(("x", "kernel", "bias", "draws"), "jnp.asarray({})")
+AROUND = "jnp.asarray(np.moveaxis({}, 1, -1))"
 LAST = {
-    "x": "jnp.asarray(np.moveaxis({}, 1, -1))",
+    "x": AROUND,
+    "draws": AROUND,
     "kernel": "jnp.asarray(np.moveaxis({}, (0, 1), (-1, -2)))",
     "bias": "jnp.asarray({})",
 }
+LEAVES = {"kernel": "np.moveaxis(np.asarray(x), (-1, -2), (0, 1))", "bias": "np.asarray(x)"}
+LEAVE = "np.moveaxis(np.asarray(x), -1, 1)"
 DECLARES = {
     "max_pool/padding-equal-to-window": Declaration("accepted"),
     "max_pool/window-larger-than-input": Declaration("empty"),
@@ -190,35 +232,67 @@ LINEN_STRIDE = (
     "https://flax-linen.readthedocs.io/en/latest/api_reference/flax.linen/layers.html: "
     '"a sequence of n integers, representing the inter-window strides (default: (1, ..., 1))."'
 )
-STACKED, STACKED_LAST = _stacking(channels_last=False), _stacking(channels_last=True)
-RELU = {"relu": lambda _step: "jax.nn.relu(x)"}
+IN_FRONT, AT_THE_END = Pooling(Layout(channels_last=False)), Pooling(Layout(channels_last=True))
 
 SURFACES = (
     Surface(
         "jax.lax",
-        {"max_pool": _extreme, "min_pool": _extreme, "conv": _lax_conv, "pad": _lax_pad, **RELU},
-        composed={"avg_pool": _average, "conv": _biased_conv, "softmax_pool": STACKED.softmax_pool},
+        {
+            "max_pool": IN_FRONT.extreme,
+            "min_pool": IN_FRONT.extreme,
+            "conv": lax_conv,
+            "conv_transpose": lax_transpose,
+            "pad": _lax_pad,
+            **_always(IN_FRONT),
+        },
+        composed={
+            **_composed(IN_FRONT),
+            "max_pool": IN_FRONT.stacked_extreme,
+            "min_pool": IN_FRONT.stacked_extreme,
+            "conv": biased_conv,
+            "conv_transpose": composed_transpose,
+            "pad": partial(_jnp_pad, channels_last=False),
+        },
         enter=FIRST,
         leave="np.asarray(x)",
         dtypes=DTYPES,
+        words=WORDS,
+        gradient=_gradient,
         declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("one", LAX_STRIDE)},
     ),
     Surface(
         "flax.linen",
-        {"max_pool": _linen_pool, "avg_pool": _linen_average, "conv": _linen_conv, "pad": _no_padding, **RELU},
-        composed={"max_pool": STACKED_LAST.max_pool, "softmax_pool": STACKED_LAST.softmax_pool},
+        {
+            "max_pool": _linen_pool,
+            "max_pool_with_indices": _linen_values,
+            "min_pool": _linen_least,
+            "avg_pool": _linen_average,
+            "conv": linen_conv,
+            "conv_transpose": linen_transpose,
+            "pad": _no_padding,
+            **_always(AT_THE_END),
+        },
+        composed={
+            **_composed(AT_THE_END),
+            "max_pool": partial(_largest, AT_THE_END),
+            "min_pool": partial(_largest, AT_THE_END),
+            "conv_transpose": linen_groups,
+        },
         around={"pad": partial(_jnp_pad, channels_last=True)},
         enter=LAST,
-        leave="np.asarray(jnp.moveaxis(x, -1, 1))",
+        leave=LEAVE,
         channels_last=True,
         dtypes=DTYPES,
+        words=WORDS,
+        gradient=_gradient,
+        leaves=LEAVES,
         declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("one", LINEN_STRIDE)},
     ),
     Surface(
         "jax.book",
         {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},
         enter=LAST,
-        leave="np.asarray(jnp.moveaxis(x, -1, 1))",
+        leave=LEAVE,
         channels_last=True,
         compositions=False,
         level="smoke",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import partial
 
 from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
+from conformance.allowance import OWN, accumulation
+from conformance.code import crop as crop_text
 from conformance.code import number, tuple_of
 from conformance.steps import Step
 from conformance.values import DTYPES as ALL_DTYPES
@@ -92,16 +94,37 @@ def _conv(step: Step) -> Code:
     )
 
 
+# Which cell a mode takes for position a of n cells.
+TAKEN = {
+    "edge": "min(max(a, 0), n - 1)",
+    "reflect": "n - 1 - abs(n - 1 - a % max(2 * n - 2, 1))",
+    "symmetric": "min(a % (2 * n), 2 * n - 1 - a % (2 * n))",
+    "wrap": "a % n",
+}
+
+
 def _pad(step: Step) -> Code:
-    before = tuple_of([pair[0] for pair in step.padding])
-    return (
-        f"y = np.full({tuple_of(step.output)}, {number(step.parameters['value'])}, x.dtype)",
+    mode = step.parameters["mode"]
+    before = tuple_of([max(pair[0], 0) for pair in step.padding])
+    crop = [f"x = {crop_text(step, channels_last=False)}"] if any(min(pair) < 0 for pair in step.padding) else []
+    filled = f"np.full({tuple_of(step.output)}, {number(step.parameters['value'])}, x.dtype)"
+    lines = [
+        *crop,
+        f"y = {filled if mode == 'constant' else f'np.empty({tuple_of(step.output)}, x.dtype)'}",
         "for n, c, *position in np.ndindex(y.shape):",
         f"    at = [p - b for p, b in zip(position, {before})]",
-        "    if all(0 <= a < n for a, n in zip(at, x.shape[2:])):",
-        "        y[(n, c, *position)] = x[(n, c, *at)]",
-        "x = y",
-    )
+    ]
+    if mode == "constant":
+        lines += [
+            "    if all(0 <= a < n for a, n in zip(at, x.shape[2:])):",
+            "        y[(n, c, *position)] = x[(n, c, *at)]",
+        ]
+    else:
+        lines += [
+            f"    at = [{TAKEN[mode]} for a, n in zip(at, x.shape[2:])]",
+            "    y[(n, c, *position)] = x[(n, c, *at)]",
+        ]
+    return (*lines, "x = y")
 
 
 def _sound(verb: Verb, step: Step) -> Code:
@@ -116,10 +139,12 @@ def _sound(verb: Verb, step: Step) -> Code:
 
 
 TEXT = "its own text: a window holds the real cells only, and np.max propagates NaN"
+ADDS = "its own text: the sum has the dtype of x"
 DECLARES = {
     "max_pool/padding-equal-to-window": Declaration("accepted", TEXT),
     "max_pool/nan-in-window": Declaration("propagates", TEXT),
     "max_pool/window-of-minus-infinity": Declaration("minus-infinity", TEXT),
+    **{accumulation(verb, "float16"): Declaration(OWN, ADDS) for verb in ("avg_pool", "softmax_pool", "conv")},
 }
 
 SURFACES = (

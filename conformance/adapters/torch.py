@@ -1,7 +1,8 @@
 """PyTorch: channels first, like the suite.
 
 What it changes: asymmetric padding, padding of more than half a window and the output-size rule `full` go through
-explicit padding; averages with holes are convolutions; layers with weights get the case's.
+explicit padding; averages with holes are convolutions; layers with weights get the case's; norms to a power that is not
+even are those of absolute values; symmetric padding, and padding beyond the extent, name the cells by their indices.
 """
 
 from __future__ import annotations
@@ -10,8 +11,24 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Declaration, Surface, Unsupported, Verb
-from conformance.code import call, number, per_axis, tuple_of, unless
+from conformance.adapter import Code, Declaration, Surface, Verb, Words
+from conformance.adapters import torch_padding as padding
+from conformance.adapters import torch_pooling as pooling
+from conformance.adapters import torch_regions as regions
+from conformance.adapters import torch_weights as weights
+from conformance.adapters import torch_windows as windows
+from conformance.adapters.torch_calls import (
+    EVERYTHING,
+    FLOATING,
+    INTEGERS,
+    UNSIGNED,
+    Spelling,
+    carried,
+    functional,
+    layer,
+    no_kernel,
+)
+from conformance.code import tuple_of
 from conformance.stacking import Stacking
 from conformance.steps import Step
 
@@ -31,108 +48,12 @@ RESET = """\
 torch.set_default_dtype(torch.float32)
 torch.manual_seed(0)
 """
-FLOATING = frozenset({"float32", "float64"})
-NO_INTEGERS = "https://github.com/pytorch/pytorch/issues/33086"
-HALF_WINDOW = "https://github.com/pytorch/pytorch/issues/154262"
-LAYERS = {"max_pool": "MaxPool", "avg_pool": "AvgPool"}
-Spelling = Callable[..., str]
-
-
-def _functional(verb: str, step: Step, *arguments: str | None, **keywords: str | None) -> str:
-    return call(f"F.{verb}{step.rank}d", "x", *arguments, **keywords)
-
-
-def _layer(verb: str, step: Step, *arguments: str | None, **keywords: str | None) -> str:
-    return call(f"nn.{LAYERS[verb]}{step.rank}d", *arguments, **keywords) + "(x)"
-
-
-def _pool(spell: Spelling, step: Step, **keywords: str | None) -> Code:
-    """Return the call, or why the padding cannot be said: it is symmetric, and at most half a window."""
-    rounding = step.parameters["rounding"]
-    if rounding == "full":
-        return Unsupported("ceil_mode drops a last window that would start in the padding")
-    if step.symmetric is None:
-        return Unsupported("the padding before and after an axis is one number")
-    text = spell(
-        step.verb,
-        step,
-        per_axis(step.window),
-        stride=per_axis(step.stride) if step.stride != step.window else None,
-        padding=per_axis(step.symmetric) if step.padded else None,
-        ceil_mode=unless("floor", rounding, "True"),
-        **keywords,
-    )
-    if any(pad > extent // 2 for pad, extent in zip(step.symmetric, step.window, strict=True)):
-        return Unsupported("padding may be at most half of the window, holes not counted", HALF_WINDOW, refused=text)
-    return text
-
-
-def _max_pool(spell: Spelling, step: Step) -> Code:
-    if step.rank == 1 and step.dtype not in FLOATING:
-        return Unsupported("one-dimensional max pooling has no kernel for integers on the CPU", NO_INTEGERS)
-    return _pool(spell, step, dilation=per_axis(step.dilation) if step.dilated else None)
-
-
-def _avg_pool(spell: Spelling, step: Step) -> Code:
-    divisor = step.parameters["divisor"]
-    if step.dilated:
-        return Unsupported("average pooling has no dilation")
-    if divisor is not None and step.rank == 1:
-        return Unsupported("one-dimensional average pooling has no divisor")
-    # Without padding both rules count the same cells; the default, which counts padding, then need not be named.
-    include = None if not step.padded or step.parameters["count_include_pad"] else "False"
-    return _pool(spell, step, count_include_pad=include, divisor_override=unless(None, divisor))
-
-
-def _conv_keywords(step: Step) -> dict[str, str | None]:
-    ones, zeros = (1,) * step.rank, (0,) * step.rank
-    return {
-        "stride": per_axis(step.stride) if step.stride != ones else None,
-        "padding": per_axis(step.symmetric) if step.symmetric != zeros else None,
-        "dilation": per_axis(step.dilation) if step.dilated else None,
-        "groups": unless(1, step.parameters["groups"]),
-    }
-
-
-ASYMMETRIC = Unsupported("the padding before and after an axis is one number")
-
-
-def _functional_conv(step: Step) -> Code:
-    if step.symmetric is None:
-        return ASYMMETRIC
-    return call(f"F.conv{step.rank}d", "x", "kernel", "bias" if step.bias else None, **_conv_keywords(step))
-
-
-def _layer_conv(step: Step) -> Code:
-    if step.symmetric is None:
-        return ASYMMETRIC
-    channels = (str(step.shape[1]), str(step.kernel[0]), per_axis(step.window))
-    extra = {"bias": None if step.bias else "False", "dtype": "x.dtype"}
-    lines = [f"conv = {call(f'nn.Conv{step.rank}d', *channels, **_conv_keywords(step), **extra)}"]
-    lines += ["conv.weight = nn.Parameter(kernel, requires_grad=False)"]
-    lines += ["conv.bias = nn.Parameter(bias, requires_grad=False)"] * step.bias
-    return (*lines, "x = conv(x)")
-
-
-def _ends(step: Step) -> str:
-    """Return the pads as PyTorch counts them: the last axis first."""
-    return tuple_of([end for pair in reversed(step.padding) for end in pair])
-
-
-def _functional_pad(step: Step) -> Code:
-    return call("F.pad", "x", _ends(step), value=unless(0, step.parameters["value"]))
-
-
-def _layer_pad(step: Step) -> Code:
-    if step.rank > 3:  # noqa: PLR2004 - the layers end with three axes
-        return Unsupported("padding layers have one to three axes")
-    return call(f"nn.ConstantPad{step.rank}d", _ends(step), number(step.parameters["value"])) + "(x)"
 
 
 def _book_pool(reduce: str, step: Step) -> Code:
     """Return the book's own loop over the positions of a plane, or the padded layer that its tab shows."""
     if book.shows_padding(step, READERS):
-        return _max_pool(_layer, step)
+        return pooling.max_pool(layer, step)
     refusal = book.beyond_the_loops(step)
     if refusal:
         return refusal
@@ -149,10 +70,57 @@ def _book_pool(reduce: str, step: Step) -> Code:
 
 # One reader of the PyTorch tab pads both axes.
 READERS = (((2, 3), (2, 3), ((1, 1), (1, 1))),)
-STACKED = Stacking(_functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
-INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8"})
-DTYPES = {"max_pool": INTEGERS | FLOATING, "pad": INTEGERS | FLOATING}
-ENTER = dict.fromkeys(("x", "kernel", "bias"), "torch.from_numpy({})")
+STACKED = Stacking(padding.functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
+WIDE = FLOATING | INTEGERS
+CARRIED = EVERYTHING - {"int64", "uint64"}
+DTYPES: Mapping[str, frozenset[str]] = {
+    "": FLOATING,
+    "max_pool": EVERYTHING - {"uint64"},
+    "max_pool_with_indices": WIDE,
+    "min_pool": EVERYTHING - UNSIGNED,
+    "avg_pool": FLOATING | {"int64"},
+    "global_max_pool": EVERYTHING - {"uint64"},
+    "adaptive_max_pool": CARRIED,
+    "max_unpool": CARRIED,
+    "pad": EVERYTHING,
+    "conv": WIDE,
+    "conv_transpose": FLOATING | {"int64"},
+    "relu": WIDE,
+    "negate": WIDE,
+    "invert": INTEGERS | {"bool"},
+    "cast": EVERYTHING,
+}
+INTEGER_AVERAGES = "https://github.com/pytorch/pytorch/issues/139115"
+REFUSES = {
+    "max_pool": no_kernel("max pooling", beside=DTYPES["max_pool"], issue=pooling.NO_INTEGERS),
+    "max_pool_with_indices": no_kernel("max pooling", beside=WIDE, issue=pooling.NO_INTEGERS),
+    "min_pool": no_kernel("max pooling", beside=DTYPES["min_pool"], issue=pooling.NO_INTEGERS),
+    "avg_pool": no_kernel("average pooling", beside=DTYPES["avg_pool"], issue=INTEGER_AVERAGES),
+    "lp_pool": no_kernel("Lp pooling", beside=FLOATING),
+    "softmax_pool": no_kernel("softmax", beside=FLOATING),
+    "global_max_pool": no_kernel("adaptive max pooling", beside=DTYPES["global_max_pool"]),
+    "adaptive_max_pool": no_kernel("adaptive max pooling", beside=CARRIED),
+    "global_avg_pool": no_kernel("adaptive average pooling", beside=FLOATING),
+    "adaptive_avg_pool": no_kernel("adaptive average pooling", beside=FLOATING),
+    "fractional_max_pool": no_kernel("fractional max pooling", beside=FLOATING),
+    "max_unpool": no_kernel("max unpooling", beside=CARRIED),
+    "conv": no_kernel("convolution", beside=WIDE),
+    "conv_transpose": no_kernel("transposed convolution", beside=DTYPES["conv_transpose"]),
+}
+RANDOM = dict.fromkeys(INTEGERS, weights.RANDOM)
+LAYER_DTYPES = {**DTYPES, "conv": FLOATING, "conv_transpose": FLOATING}
+LAYER_REFUSES = {
+    **REFUSES,
+    "conv": {**REFUSES["conv"], **RANDOM},
+    "conv_transpose": {**REFUSES["conv_transpose"], **RANDOM},
+}
+INPUTS = ("x", "kernel", "bias", "samples", "draws")
+ENTER = dict.fromkeys(INPUTS, "torch.from_numpy({})")
+WORDS = Words(
+    "{}.view(torch.bfloat16)",
+    "{}.to(torch.bfloat16)",
+    'x.view(torch.uint16).numpy().view([("bfloat16", np.uint16)])',
+)
 HALF = "Implicit negative infinity padding to be added on both sides, must be >= 0 and <= kernel_size / 2."
 PAGES = "https://docs.pytorch.org/docs/2.13/generated/torch.nn"
 DECLARES = {
@@ -167,27 +135,71 @@ DECLARES = {
 }
 
 
-def _verbs(spell: Spelling, conv: Verb, pad: Verb, relu: str) -> Mapping[str, Verb]:
+def _verbs(spell: Spelling, conv: Verb, transpose: Verb, pad: Verb, relu: str) -> Mapping[str, Verb]:
+    adaptive = partial(regions.adaptive_pool, spell)
     return {
-        "max_pool": partial(_max_pool, spell),
-        "avg_pool": partial(_avg_pool, spell),
+        "max_pool": partial(pooling.max_pool, spell),
+        "avg_pool": partial(pooling.avg_pool, spell),
+        "lp_pool": partial(pooling.lp_pool, spell),
+        "max_pool_with_indices": partial(pooling.indexed_max_pool, spell),
+        "max_unpool": partial(regions.max_unpool, spell),
+        "global_max_pool": adaptive,
+        "global_avg_pool": adaptive,
+        "adaptive_max_pool": adaptive,
+        "adaptive_avg_pool": adaptive,
+        "fractional_max_pool": partial(regions.fractional_max_pool, spell),
         "conv": conv,
+        "conv_transpose": transpose,
         "pad": pad,
         "relu": lambda _step: relu,
+        "invert": lambda _step: "~x",
+        "cast": lambda step: f"x.to(torch.{step.parameters['to']})",
     }
 
 
-_surface: Callable[..., Surface] = partial(Surface, enter=ENTER, leave="x.numpy()")
-_complete: Callable[..., Surface] = partial(
-    _surface, composed={"softmax_pool": STACKED.softmax_pool}, dtypes=DTYPES, declares=DECLARES
-)
+def _composed(spell: Spelling, transpose: Callable[..., Code], pad: Verb) -> Mapping[str, Verb]:
+    return {
+        "max_pool": partial(pooling.other_max_pool, spell),
+        "min_pool": partial(pooling.least_pool, spell),
+        "softmax_pool": STACKED.softmax_pool,
+        "lp_pool": partial(pooling.other_lp_pool, spell, pad),
+        "max_pool_with_indices": partial(pooling.padded_max_pool, spell, pad),
+        "max_unpool": partial(carried, regions.EXACT, partial(regions.max_unpool, spell)),
+        "global_max_pool": partial(regions.channel_maximum, spell),
+        "adaptive_max_pool": partial(carried, regions.EXACT, partial(regions.adaptive_pool, spell)),
+        "fractional_max_pool": partial(regions.row_fractional_max_pool, spell),
+        "stochastic_pool_probabilities": partial(windows.probabilities, pad),
+        "stochastic_pool": partial(windows.stochastic_pool, pad),
+        "pad": padding.indexed_pad,
+        "conv_transpose": partial(transpose, sliced=True),
+    }
+
+
+_surface: Callable[..., Surface] = partial(Surface, enter=ENTER, leave="x.numpy()", words=WORDS)
+_complete: Callable[..., Surface] = partial(_surface, declares=DECLARES)
 
 SURFACES = (
-    _complete("torch.nn", _verbs(_layer, _layer_conv, _layer_pad, "nn.ReLU()(x)")),
-    _complete("torch.nn.functional", _verbs(_functional, _functional_conv, _functional_pad, "F.relu(x)")),
+    _complete(
+        "torch.nn",
+        _verbs(layer, weights.layer_conv, weights.layer_transpose, padding.layer_pad, "nn.ReLU()(x)"),
+        composed=_composed(layer, weights.layer_transpose, padding.layer_pad),
+        dtypes=LAYER_DTYPES,
+        refuses=LAYER_REFUSES,
+        gradient=weights.layer_gradient,
+    ),
+    _complete(
+        "torch.nn.functional",
+        _verbs(functional, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"),
+        composed=_composed(functional, weights.functional_transpose, padding.functional_pad),
+        dtypes=DTYPES,
+        refuses=REFUSES,
+        gradient=weights.gradient,
+    ),
     _surface(
         "torch.book",
         {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},
+        dtypes={"": FLOATING, "max_pool": WIDE},
+        refuses={"avg_pool": no_kernel("the mean of a tensor", beside=FLOATING)},
         compositions=False,
         level="smoke",
     ),

@@ -1,0 +1,119 @@
+"""Windows in JAX, in either layout: window reductions, stacks of cells, and functions compiled as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conformance.code import INDENT, all_axes, array_text, call, number, pairs_of, slices, tuple_of
+from conformance.steps import Pairs, Step
+from conformance.values import DTYPES, Array
+
+LETTERS = "ijklmn"
+
+
+def floating(step: Step) -> bool:
+    """Whether the step reads floating values."""
+    return DTYPES[step.dtype].kind in "fV"
+
+
+def ends(step: Step) -> Pairs:
+    """Return the padding with what the last window reaches past it: XLA pads as far as it is told."""
+    return tuple((before, after + over) for (before, after), over in zip(step.padding, step.walk.overhang, strict=True))
+
+
+def padding_text(pairs: Pairs) -> str:
+    """Return the padding as XLA takes it, one pair an axis."""
+    return pairs_of(pairs) if any(any(pair) for pair in pairs) else '"VALID"'
+
+
+def jitted(*lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
+    """Return the lines as one compiled function: JAX compiles operator by operator otherwise, which takes longer."""
+    inputs = ", ".join(names)
+    return (
+        "@jax.jit",
+        f"def pool({inputs}):",
+        *(INDENT + line for line in lines),
+        f"{INDENT}return x",
+        f"x = pool({inputs})",
+    )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the spatial axes of an array stand: after the channels, or before them."""
+
+    channels_last: bool
+
+    def spread(self, values: Sequence[Any], outer: Any = 1) -> tuple[Any, ...]:
+        """Return one value an axis of the array, `outer` for batch and channels."""
+        return (outer, *values, outer) if self.channels_last else (outer, outer, *values)
+
+    def axes(self, step: Step) -> str:
+        """Return the spatial axes."""
+        first = 1 if self.channels_last else 2
+        return tuple_of(range(first, first + step.rank))
+
+    def shape(self, step: Step, extents: Sequence[int]) -> str:
+        """Return the shape of an array with other spatial extents."""
+        n, channels = step.shape[:2]
+        return tuple_of((n, *extents, channels) if self.channels_last else (n, channels, *extents))
+
+    def plane(self, array: Array) -> Array:
+        """Return an array of one plane so that it goes with all of them."""
+        return array[None, ..., None] if self.channels_last else array[None, None]
+
+    def reduce(self, step: Step, initial: str, operation: str, x: str = "x") -> str:
+        """Return the window reduction over the spatial axes, `initial` taking part in every window."""
+        window = tuple_of(self.spread(step.window))
+        holes = tuple_of(self.spread(step.dilation)) if step.dilated else None
+        where: tuple[str, ...] = ()
+        if step.stride is not None:
+            padding = padding_text(tuple(all_axes(ends(step), channels_last=self.channels_last)))
+            where = (tuple_of(self.spread(step.stride)), padding)
+        return call("lax.reduce_window", x, initial, operation, window, *where, window_dilation=holes)
+
+    def counts(self, step: Step) -> Array:
+        """Return what sums are divided by: one number, or one for each output where the border differs."""
+        divisor, counts = step.parameters["divisor"], step.walk.counts(step.parameters["count_include_pad"])
+        if divisor is not None:
+            return np.array(divisor)
+        return np.array(counts.flat[0]) if (counts == counts.flat[0]).all() else self.plane(counts)
+
+    def cells(self, step: Step, padding: float) -> tuple[str, str]:
+        """Return the lines that stack the cells of every window on a new first axis."""
+        walk = step.walk
+        edges = [(before, after, 0) for before, after in all_axes(ends(step), channels_last=self.channels_last)]
+        padded = f"padded = lax.pad(x, jnp.array({number(padding)}, x.dtype), {tuple(edges)})"
+        bounds = [
+            f"{letter}:{letter} + {(count - 1) * stride + 1}:{stride}"
+            for letter, count, stride in zip(LETTERS, walk.output, walk.stride, strict=False)
+        ]
+        loops = [
+            f"for {letter} in range(0, {window * dilation}, {dilation})"
+            for letter, window, dilation in zip(LETTERS, walk.window, walk.dilation, strict=False)
+        ]
+        stack = f"windows = jnp.stack([padded{slices(bounds, channels_last=self.channels_last)} {' '.join(loops)}])"
+        return padded, stack
+
+
+def divided(step: Step, total: str, counts: Array) -> tuple[str, ...]:
+    """Return the lines that divide a sum: integers round toward zero, and 0 stays 0 where no cell counts."""
+    if not floating(step):
+        cells = np.maximum(counts, 1).astype(DTYPES[step.dtype])
+        written = number(cells.item()) if cells.ndim == 0 else array_text(cells)
+        return (f"total = {total}", f"x = lax.div(total, jnp.full_like(total, {written}))")
+    if counts.ndim == 0:
+        return (f"x = {total} / {number(counts.item())}",)
+    if step.dtype == "bfloat16":  # NumPy has none
+        return (f"cells = {array_text(counts.astype(np.float32))}", f"x = {total} / jnp.asarray(cells, x.dtype)")
+    return (f"cells = {array_text(counts.astype(DTYPES[step.dtype]))}", f"x = {total} / cells")
+
+
+def divides(step: Step, counts: Array) -> bool:
+    """Whether the dtype holds what sums are divided by."""
+    largest = float(np.max(counts))
+    return floating(step) or (largest.is_integer() and largest <= np.iinfo(DTYPES[step.dtype]).max)

@@ -1,0 +1,250 @@
+"""What users of TensorFlow write with a few calls where there is no call of its own."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from conformance.adapter import Code, Unsupported
+from conformance.adapters.tensorflow_pooling import max_pool, with_argmax
+from conformance.adapters.tensorflow_shared import FLOATING, ONEDNN, POOLED, SPATIAL, spatial_axes
+from conformance.code import all_axes, array_text, call, number, pairs_of, tuple_of, unless
+from conformance.stacking import Stacking
+from conformance.steps import Pairs, Step, pad_step, unpadded
+from conformance.values import DTYPES
+
+CONSTANT = "constant"
+CANNOT_CROP = Unsupported("tf.pad cannot crop")
+# How many cells beside the input a mode has to give.
+MIRRORS = {"reflect": -1, "symmetric": 0}
+
+
+def pad(step: Step) -> Code:
+    """Write `tf.pad`, which repeats nothing: it mirrors what is there."""
+    mode = step.parameters.get("mode", CONSTANT)
+    if any(min(pair) < 0 for pair in step.padding):
+        return CANNOT_CROP
+    pads = pairs_of(all_axes(step.padding, channels_last=True))
+    if mode == CONSTANT:
+        value = step.parameters["value"]
+        text = "True" if step.dtype == "bool" else None
+        return call("tf.pad", "x", pads, constant_values=unless(0, value, text))
+    if mode not in MIRRORS:
+        return Unsupported(f"tf.pad has no mode {mode}")
+    text = call("tf.pad", "x", pads, f'"{mode.upper()}"')
+    if any(max(pair) > size + MIRRORS[mode] for size, pair in zip(step.shape[2:], step.padding, strict=True)):
+        return Unsupported(f"tf.pad mirrors no more cells than there are in mode {mode}", refused=text)
+    return text
+
+
+def gathered_pad(step: Step) -> Code:
+    """Take the cells of each axis in the order that NumPy pads their numbers in."""
+    mode = step.parameters.get("mode", CONSTANT)
+    if mode == CONSTANT or any(min(pair) < 0 for pair in step.padding):
+        return CANNOT_CROP
+    return tuple(
+        f'x = tf.gather(x, np.pad(np.arange({size}), {tuple_of(pair)}, "{mode}"), axis={axis})'
+        for axis, (size, pair) in enumerate(zip(step.shape[2:], step.padding, strict=True), 1)
+        if any(pair)
+    )
+
+
+STACKED = Stacking(
+    pad,
+    stack="tf.stack",
+    softmax="tf.nn.softmax({}, axis=0)",
+    total="tf.reduce_sum({}, axis=0)",
+    largest="tf.reduce_max({}, axis=0)",
+    channels_last=True,
+)
+
+
+def _ends(step: Step) -> Pairs:
+    walk = step.walk
+    return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
+
+
+def _whole(step: Step, value: float) -> tuple[tuple[str, ...], Step]:
+    """Return the lines that write the padding, and the step that reads what they make."""
+    ends = _ends(step)
+    if not any(any(pair) for pair in ends):
+        return (), step
+    padding = pad_step(step, ends, value)
+    return (f"x = {pad(padding)}",), unpadded(step, padding)
+
+
+def _least(dtype: str, sign: int = -1) -> float:
+    """Return what never wins a maximum; with sign 1, a minimum."""
+    kind = DTYPES[dtype]
+    if kind.kind in "fV":
+        return sign * math.inf
+    limits = (0, 1) if kind.kind == "b" else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
+    return limits[sign > 0]
+
+
+def stacked_max(step: Step) -> Code:
+    """The largest of the stacked cells, in the dtypes that pooling lacks."""
+    if step.dtype in POOLED and (step.rank != SPATIAL or step.dtype in ONEDNN):
+        return Unsupported("pooling has kernels for the dtype")
+    return _selected(step, "any" if step.dtype == "bool" else "max", _least(step.dtype))
+
+
+def stacked_min(step: Step) -> Code:
+    """The smallest of the stacked cells, in the dtypes whose least value has no negative."""
+    if step.dtype in FLOATING:
+        return Unsupported("there is no minimum pooling")
+    return _selected(step, "all" if step.dtype == "bool" else "min", _least(step.dtype, 1))
+
+
+def _selected(step: Step, reduce: str, padding: float) -> Code:
+    lines, step = _whole(step, padding)
+    return (*lines, f"x = tf.reduce_{reduce}({STACKED.cells('x', step)}, axis=0)")
+
+
+def stacked_average(step: Step) -> Code:
+    """The sum of the stacked cells, divided, where pooling lacks the dtype: in space, and in gradients with holes."""
+    if step.dtype in ONEDNN or (step.rank != SPATIAL and not (step.dilated and step.gradient)):
+        return Unsupported("pooling has kernels for the dtype")
+    divisor = step.parameters["divisor"]
+    counts = step.walk.counts(step.parameters["count_include_pad"]) if divisor is None else np.array(divisor)
+    alike = (counts == counts.flat[0]).all()
+    by = str(counts.flat[0]) if alike else array_text(counts.astype(DTYPES[step.dtype])[None, ..., None])
+    lines, inner = _whole(step, 0)
+    return (*lines, f"x = tf.reduce_sum({STACKED.cells('x', inner)}, axis=0) / {by}")
+
+
+def lp_pool(step: Step) -> Code:
+    """The norm of the stacked cells; zeros around them add nothing."""
+    lines, step = _whole(step, 0)
+    return (*lines, f"x = tf.norm({STACKED.cells('x', step)}, ord={number(step.parameters['p'])}, axis=0)")
+
+
+def softmax_pool(step: Step) -> Code:
+    """The stacked cells weighted by their softmax, which takes no more than five axes."""
+    if step.rank != SPATIAL or step.dtype not in ONEDNN:
+        return STACKED.softmax_pool(step)
+    weights = "tf.nn.softmax(tf.reshape({0}, (len({0}), -1)), axis=0)"
+    if not any(any(pair) for pair in _ends(step)):
+        weighted = f"windows * tf.reshape({weights.format('windows')}, windows.shape)"
+        return (f"windows = {STACKED.cells('x', step)}", f"x = tf.reduce_sum({weighted}, axis=0)")
+    (low,), inner = _whole(step, -math.inf)
+    (zero,), _ = _whole(step, 0)
+    return (
+        f"weights, values = {low[4:]}, {zero[4:]}",
+        f"weights = {STACKED.cells('weights', inner)}",
+        f"weights = tf.reshape({weights.format('weights')}, weights.shape)",
+        f"x = tf.reduce_sum({STACKED.cells('values', inner)} * weights, axis=0)",
+    )
+
+
+def max_pool_with_indices(step: Step) -> Code:
+    """The values by pooling; an index without its channel, or the first of the stacked places that hold the largest."""
+    if step.parameters.get("output") != "indices":
+        text = max_pool(step)
+        return stacked_max_anywhere(step) if isinstance(text, Unsupported) else text
+    text = with_argmax(step)
+    if isinstance(text, Unsupported) and text.refused:
+        return f"{text.refused} // {step.shape[1]}"
+    return _stacked_places(step)
+
+
+def stacked_max_anywhere(step: Step) -> Code:
+    """The largest of the stacked cells."""
+    return _selected(step, "any" if step.dtype == "bool" else "max", _least(step.dtype))
+
+
+def _stacked_places(step: Step) -> Code:
+    if step.dtype == "bool":
+        return Unsupported("tf.reduce_max takes numbers only")
+    spatial, cells = step.shape[2:], math.prod(step.shape[2:])
+    lines, inner = _whole(step, _least(step.dtype))
+    places = f"np.arange({cells}).reshape({(1, *spatial, 1)})"
+    if lines:
+        places = f"np.pad({places}, {pairs_of(all_axes(_ends(step), channels_last=True))}, constant_values={cells})"
+    return (
+        *lines,
+        f"places = tf.constant({places})",
+        f"windows = {STACKED.cells('x', inner)}",
+        "largest = windows == tf.reduce_max(windows, axis=0)",
+        f"x = tf.reduce_min(tf.where(largest, {STACKED.cells('places', inner)}, {cells}), axis=0)",
+    )
+
+
+def max_unpool(step: Step) -> Code:
+    """Add each value at its place to a plane of zeros; −1 is no place."""
+    n, c, *spatial = step.shape
+    size = tuple(step.parameters["output_size"])
+    flat, planes = (n, math.prod(spatial), c), (n, math.prod(size), c)
+    return (
+        f"item, _, channel = np.indices({flat})",
+        f"places = tf.stack([item, tf.reshape(tf.cast(indices, tf.int64), {flat}), channel], axis=-1)",
+        f'x = tf.scatter_nd(places, tf.reshape(x, {flat}), {planes}, bad_indices_policy="IGNORE")',
+        f"x = tf.reshape(x, {(n, *size, c)})",
+    )
+
+
+def global_pool(reduce: str, step: Step) -> Code:
+    """Reduce all spatial axes."""
+    if reduce == "max" and step.dtype == "bool":
+        reduce = "any"
+    return f"tf.reduce_{reduce}(x, axis={spatial_axes(step)}, keepdims=True)"
+
+
+def adaptive_pool(reduce: str, step: Step) -> Code:
+    """Reduce bin by bin, axis by axis."""
+    if reduce == "max" and step.dtype == "bool":
+        reduce = "any"
+    lines = []
+    for axis, (size, bins) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
+        ends = tuple((place * size // bins, -(-(place + 1) * size // bins)) for place in range(bins))
+        part = f"x[{':, ' * axis}start:stop]"
+        reduced = f"tf.stack([tf.reduce_{reduce}({part}, {axis}) for start, stop in {ends}], {axis})"
+        lines += [f"x = {reduced}"] if bins != size else []
+    return tuple(lines) or "x"
+
+
+def probabilities(step: Step) -> Code:
+    """The share of each stacked cell, laid out beside each other behind the output's axes."""
+    lines, inner = _whole(step, 0)
+    rank, walk = step.rank, step.walk
+    shape = (*walk.window, step.shape[0], *walk.output, step.shape[1])
+    order = (rank, *range(rank + 1, 2 * rank + 1), *range(rank), 2 * rank + 1)
+    return (
+        *lines,
+        f"windows = {STACKED.cells('x', inner)}",
+        "x = tf.math.divide_no_nan(windows, tf.reduce_sum(windows, axis=0))",
+        f"x = tf.transpose(tf.reshape(x, {shape}), {order})",
+    )
+
+
+def stochastic_pool(step: Step) -> Code:
+    """The first of the stacked cells at which the running sum exceeds the draw's share."""
+    lines, inner = _whole(step, 0)
+    return (
+        *lines,
+        f"windows = {STACKED.cells('x', inner)}",
+        "limit = draws * tf.reduce_sum(windows, axis=0)",
+        "drawn = (tf.cumsum(windows) > limit) & (tf.cumsum(windows, exclusive=True) <= limit)",
+        "x = tf.reduce_sum(tf.where(drawn, windows, 0), axis=0)",
+    )
+
+
+COMPOSED = {
+    "max_pool": stacked_max,
+    "min_pool": stacked_min,
+    "avg_pool": stacked_average,
+    "lp_pool": lp_pool,
+    "softmax_pool": softmax_pool,
+    "max_pool_with_indices": max_pool_with_indices,
+    "max_unpool": max_unpool,
+    "global_max_pool": partial(global_pool, "max"),
+    "global_avg_pool": partial(global_pool, "mean"),
+    "adaptive_max_pool": partial(adaptive_pool, "max"),
+    "adaptive_avg_pool": partial(adaptive_pool, "mean"),
+    "stochastic_pool_probabilities": probabilities,
+    "stochastic_pool": stochastic_pool,
+    "pad": gathered_pad,
+}
+"""What both surfaces compose alike."""

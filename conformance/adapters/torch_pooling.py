@@ -1,0 +1,181 @@
+"""PyTorch: pooling, one function for both surfaces, which `spell` tells apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+
+from conformance.adapter import Code, Unsupported, Verb
+from conformance.adapters.torch_calls import FLOATING, HALVES, INTEGERS, WIDER, Spelling, carried
+from conformance.adapters.torch_windows import cell_axes, windows
+from conformance.code import number, per_axis, unless
+from conformance.steps import Step
+from conformance.values import DTYPES
+
+NO_INTEGERS = "https://github.com/pytorch/pytorch/issues/33086"
+HALF_WINDOW = "https://github.com/pytorch/pytorch/issues/154262"
+SIGNED_POWERS = "https://github.com/pytorch/pytorch/issues/184037"
+NO_HALVES = "https://github.com/pytorch/pytorch/issues/83321"
+PLANES = 3
+
+
+def _pool(spell: Spelling, step: Step, **keywords: str | None) -> str | Unsupported:
+    """Return the call, or why the padding cannot be said: it is symmetric, and at most half a window."""
+    rounding = step.parameters["rounding"]
+    if rounding == "full":
+        return Unsupported("ceil_mode drops a last window that would start in the padding")
+    if step.symmetric is None:
+        return Unsupported("the padding before and after an axis is one number")
+    text = spell(
+        step.verb,
+        step,
+        per_axis(step.window),
+        stride=per_axis(step.stride) if step.stride != step.window else None,
+        padding=per_axis(step.symmetric) if step.padded else None,
+        ceil_mode=unless("floor", rounding, "True"),
+        **keywords,
+    )
+    if any(pad > extent // 2 for pad, extent in zip(step.symmetric, step.window, strict=True)):
+        return Unsupported("padding may be at most half of the window, holes not counted", HALF_WINDOW, refused=text)
+    return text
+
+
+def max_pool(spell: Spelling, step: Step) -> Code:
+    """Return the call, or why there is none."""
+    answer = _pool(spell, step, dilation=per_axis(step.dilation) if step.dilated else None)
+    if isinstance(answer, Unsupported) or step.dtype in FLOATING:
+        return answer
+    if step.dtype not in INTEGERS:
+        return Unsupported(f"max pooling has no kernel for {step.dtype} on the CPU", NO_INTEGERS, refused=answer)
+    if step.rank == 1:
+        why = "one-dimensional max pooling has no kernel for integers on the CPU"
+        return Unsupported(why, NO_INTEGERS, refused=answer)
+    return answer
+
+
+def other_max_pool(spell: Spelling, step: Step) -> Code:
+    """Return what users write for dtypes without a kernel: a wider dtype; the call that returns indices too."""
+    if step.dtype in WIDER:
+        return carried(WIDER, partial(other_max_pool, spell), step)
+    return _both(spell, step, "[0]") if step.rank == 1 and step.dtype in INTEGERS else max_pool(spell, step)
+
+
+def least_pool(spell: Spelling, step: Step) -> Code:
+    """Return the least integers: the complement turns their order round, and has no number without a partner."""
+    if step.dtype in FLOATING:
+        return Unsupported("PyTorch has no minimum pooling")
+    pool = replace(step, verb="max_pool")
+    answer = other_max_pool(spell, pool)
+    if isinstance(answer, Unsupported):
+        return answer
+    lines = (f"x = {answer}",) if isinstance(answer, str) else answer
+    return ("x = ~x", *lines, "x = ~x")
+
+
+def indexed_max_pool(spell: Spelling, step: Step) -> Code:
+    """Return the values or the indices of one call."""
+    return _both(spell, step, _which(step))
+
+
+def _which(step: Step) -> str:
+    return "[1]" if step.parameters.get("output") == "indices" else "[0]"
+
+
+def _both(spell: Spelling, step: Step, which: str) -> Code:
+    holes = per_axis(step.dilation) if step.dilated else None
+    answer = _pool(spell, replace(step, verb="max_pool"), dilation=holes, return_indices="True")
+    return answer if isinstance(answer, Unsupported) else f"{answer}{which}"
+
+
+def padded_max_pool(spell: Spelling, pad: Verb, step: Step) -> Code:
+    """Return the same on an input with explicit padding: its indices count in the padded plane, and are put right.
+
+    Where -inf is the largest value of a window, the padding may come first.
+    """
+    walk = step.walk
+    if not walk.counts(False).all():
+        return Unsupported("a window of padding only has no index")
+    kind = DTYPES[step.dtype].kind
+    if kind in "iub":
+        return Unsupported("explicit padding with the least integer may come first")
+    pads = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
+    padding = Step("pad", step.shape, step.dtype, {"pads": pads, "mode": "constant", "value": -math.inf})
+    whole = step.with_parameters(padding=((0, 0),) * step.rank, rounding="floor").after(padding)
+    answer, padded = _both(spell, whole, _which(step)), pad(padding)
+    if isinstance(answer, Unsupported) or isinstance(padded, Unsupported):
+        return answer
+    lines = (f"x = {padded}", f"x = {answer}")
+    if _which(step) == "[0]":
+        return lines
+    return (*lines, f"x = {_moved(padding.output[2:], step.shape[2:], [before for before, _ in pads])}")
+
+
+def _moved(padded: tuple[int, ...], plain: tuple[int, ...], before: list[int]) -> str:
+    """Return the index in a plane as text, from `x`, the one in the padded plane."""
+    parts = []
+    for axis, first in enumerate(before):
+        below, cells = math.prod(padded[axis + 1 :]), math.prod(plain[axis + 1 :])
+        place = f"x // {below}" if below != 1 else "x"
+        place += f" % {padded[axis]}" if axis else ""
+        place = f"{place} - {first}" if first else place
+        parts.append(f"({place}) * {cells}" if cells != 1 else place)
+    return " + ".join(parts)
+
+
+def avg_pool(spell: Spelling, step: Step) -> Code:
+    """Return the call, or why there is none."""
+    divisor = step.parameters["divisor"]
+    if step.dilated:
+        return Unsupported("average pooling has no dilation")
+    if divisor is not None and step.rank == 1:
+        return Unsupported("one-dimensional average pooling has no divisor")
+    # Without padding both rules count the same cells; the default, which counts padding, then need not be named.
+    include = None if not step.padded or step.parameters["count_include_pad"] else "False"
+    answer = _pool(spell, step, count_include_pad=include, divisor_override=unless(None, divisor))
+    return _with_halves(step, "average", answer)
+
+
+def _with_halves(step: Step, name: str, answer: str | Unsupported) -> Code:
+    if isinstance(answer, str) and step.rank == PLANES and step.dtype in HALVES:
+        why = f"three-dimensional {name} pooling has no kernel for {step.dtype} on the CPU"
+        return Unsupported(why, NO_HALVES, refused=answer)
+    return answer
+
+
+def lp_pool(spell: Spelling, step: Step) -> Code:
+    """Return the call, which takes x to the power as it is, with its sign."""
+    p = step.parameters["p"]
+    if p % 2:
+        return Unsupported("a power that is not even keeps the sign of its number, or is none", SIGNED_POWERS)
+    return _lp(spell, step, "x")
+
+
+def _lp(spell: Spelling, step: Step, inputs: str) -> Code:
+    if step.dilated or step.padded:
+        return Unsupported(f"Lp pooling has no {'dilation' if step.dilated else 'padding'}")
+    if step.parameters["rounding"] == "full":
+        return Unsupported("ceil_mode drops a last window that would start past the input")
+    text = spell(
+        step.verb,
+        step,
+        number(step.parameters["p"]),
+        per_axis(step.window),
+        inputs=inputs,
+        stride=per_axis(step.stride) if step.stride != step.window else None,
+        ceil_mode=unless("floor", step.parameters["rounding"], "True"),
+    )
+    return _with_halves(step, "Lp", text)
+
+
+def other_lp_pool(spell: Spelling, pad: Verb, step: Step) -> Code:
+    """Return the call on sizes where the power is not even; elsewhere the norm of each window."""
+    answer = _lp(spell, step, "x.abs()")
+    # A last window that reaches past the input is the mean of its cells times the whole window: not their sum.
+    if isinstance(answer, str) and not any(step.walk.overhang):
+        return answer
+    lines = windows(pad, step)
+    if isinstance(lines, Unsupported):
+        return lines
+    norm = f"torch.linalg.vector_norm(windows, {number(step.parameters['p'])}, dim={cell_axes(step)})"
+    return (*lines, f"x = {norm}")

@@ -1,0 +1,54 @@
+"""PyTorch: what is composed from the cells of every window, which `unfold` shows without a copy."""
+
+from __future__ import annotations
+
+from conformance.adapter import Code, Unsupported, Verb
+from conformance.code import tuple_of
+from conformance.steps import Step
+
+
+def windows(pad: Verb, step: Step) -> tuple[str, ...] | Unsupported:
+    """Return lines that end with `windows`, the cells of every window, zeros for padding.
+
+    It is laid out (n, c, *output, *window).
+    """
+    walk = step.walk
+    pads = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
+    extents = [(window - 1) * holes + 1 for window, holes in zip(walk.window, walk.dilation, strict=True)]
+    padding = Step("pad", step.shape, step.dtype, {"pads": pads, "mode": "constant", "value": 0})
+    reached = zip(padding.output[2:], extents, walk.stride, walk.output, strict=True)
+    if any((size - extent) // stride + 1 != count for size, extent, stride, count in reached):
+        return Unsupported("the last windows would start in the padding")
+    unfolded = zip(range(2, 2 + step.rank), extents, walk.stride, strict=True)
+    text = "x" + "".join(f".unfold({axis}, {extent}, {stride})" for axis, extent, stride in unfolded)
+    holes = ", ".join(f"::{holes}" for holes in walk.dilation)
+    padded = pad(padding) if any(any(pair) for pair in pads) else None
+    if isinstance(padded, Unsupported):
+        return padded
+    return (*([f"x = {padded}"] if padded else []), f"windows = {text}" + (f"[..., {holes}]" if step.dilated else ""))
+
+
+def cell_axes(step: Step, first: int | None = None) -> str:
+    """Return the axes of the cells of a window, or of a plane where `first` is given."""
+    start = -step.rank if first is None else first
+    return tuple_of(range(start, start + step.rank))
+
+
+def probabilities(pad: Verb, step: Step) -> Code:
+    """Return each cell's share of its window; a sum of 0 divides as infinity, so that every share and gradient is 0."""
+    lines = windows(pad, step)
+    if isinstance(lines, Unsupported):
+        return lines
+    total = f"total = windows.sum({cell_axes(step)}, keepdim=True)"
+    return (*lines, total, "x = windows / torch.where(total == 0, torch.inf, total)")
+
+
+def stochastic_pool(pad: Verb, step: Step) -> Code:
+    """Return the first cell at which the running sum exceeds the draw's share, nothing where none does."""
+    lines = windows(pad, step)
+    if isinstance(lines, Unsupported):
+        return lines
+    flat = [f"windows = windows.flatten(-{step.rank})"] if step.rank > 1 else []
+    drawn = "drawn = windows.cumsum(-1) > draws.unsqueeze(-1) * windows.sum(-1, keepdim=True)"
+    first = "first = drawn.to(torch.uint8).argmax(-1, keepdim=True)"
+    return (*lines, *flat, drawn, first, "x = windows.gather(-1, first).squeeze(-1) * drawn.any(-1)")

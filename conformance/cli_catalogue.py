@@ -1,0 +1,34 @@
+"""`conformance catalogue`: the catalogue in numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from conformance import catalogue as catalogues
+from conformance import counts
+
+
+@click.command("catalogue")
+@click.option(
+    "--cases",
+    "paths",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A case file or a folder of them, instead of the suite's own catalogue. May be given several times.",
+)
+@click.option(
+    "--others",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What benchmarks/others.py has counted in other suites, to stand beside.",
+)
+def catalogue(paths: tuple[Path, ...], others: Path | None) -> None:
+    """Count the cases by operator, level, kind, rank and dtype, and what each sweep covers, as a Markdown page.
+
+    Example: conformance catalogue --others benchmarks/others.json > docs/catalogue.md
+    """
+    beside = counts.read_others(others) if others else None
+    click.echo(counts.page(catalogues.load(paths), beside), nl=False)

@@ -1,0 +1,236 @@
+"""Selectors: cases picked by what they are, in the words that a person uses: `operator: max_pool, values: nan`.
+
+A selector maps keys to values. A key is one of FACTS, or any parameter of any operator. A case is picked if, for every
+key, what the case has is one of the values; a case that lacks a parameter is not picked by it. Values are written as
+in sweeps: a parameter alike on all axes is one number, one that goes round the axes is a list, padding that is alike
+on all axes is one (before, after) pair. A word may be a glob.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import yaml
+
+from conformance.cases import Answers, Case, Rejected, Value
+from conformance.operators import OPERATORS
+from reference import Windows
+
+Level = Any
+"""A value in its shortest form: a number, a word, yes or no, None, or a tuple of these."""
+Where = Mapping[str, tuple[Level, ...]]
+"""A selector: for each key the values of which a case must have one."""
+GLOB = frozenset("*?[")
+LOOKED_AT = 65_536
+"""Elements of an x whose numbers are looked at; a larger one has no fact that depends on them."""
+ABSENT = object()
+"""What a case has of a parameter that its operator does not know, or that its question leaves out."""
+
+
+def level(value: Any) -> Level:
+    """Return a parameter in its shortest form, which equal parameters share at every rank: (3, 3) is 3.
+
+    Lists are tuples; what comes round again is left out: (3, 2, 3) is (3, 2), ((1, 0), (1, 0)) is (1, 0).
+    """
+    if isinstance(value, (list, tuple)):
+        return _round(tuple(value))
+    if isinstance(value, (float, Decimal)):
+        return _special(value) or float(value)
+    return value if isinstance(value, (bool, int, str)) or value is None else repr(value)
+
+
+def _round(axes: tuple[Any, ...]) -> Level:
+    if any(isinstance(axis, (list, tuple)) for axis in axes):  # pairs stay pairs, or one axis would pass for one end
+        axes = tuple(tuple(axis) if isinstance(axis, (list, tuple)) else (axis, axis) for axis in axes)
+    else:
+        axes = tuple(level(axis) for axis in axes)
+    for period in range(1, len(axes)):
+        if all(axis == axes[number % period] for number, axis in enumerate(axes)):
+            axes = axes[:period]
+            break
+    return level(axes[0]) if len(axes) == 1 else axes
+
+
+def _special(number: float | Decimal) -> str:
+    """Return the word for a number that compares oddly, nothing for any other."""
+    if math.isfinite(number):
+        return "-0.0" if number == 0 and math.copysign(1, number) < 0 else ""
+    return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
+
+
+def _values(case: Case) -> frozenset[str]:
+    """The generator of x, and the specials it holds: nan, inf, -inf, -0.0, or whatever word its options give."""
+    x = case.inputs["x"]
+    return frozenset([x.values, *_marks(x.options.values())])
+
+
+def _marks(things: Iterable[Any]) -> Iterator[str]:
+    for thing in things:
+        if isinstance(thing, str):
+            yield thing
+        elif isinstance(thing, (list, tuple, set, frozenset)):
+            yield from _marks(thing)
+        elif isinstance(thing, (float, Decimal)) and _special(thing):
+            yield _special(thing)
+
+
+def _negative(case: Case) -> bool:
+    x = case.inputs["x"]
+    with np.errstate(invalid="ignore"):  # bfloat16 warns of NaN, which is not below zero
+        return math.prod(x.shape) <= LOOKED_AT and bool((x.make() < 0).all())
+
+
+def _expect(case: Case) -> str:
+    kinds = {Value: "value", Rejected: "rejected", Answers: "question"}
+    return kinds[type(case.expect)]
+
+
+def _window(case: Case) -> Level:
+    if "window" in case.parameters:
+        return level(case.parameters["window"])
+    return level(case.inputs["kernel"].shape[2:]) if "kernel" in case.inputs else ABSENT
+
+
+def _axes(case: Case, name: str) -> tuple[int, ...]:
+    """Return a parameter on each axis; nothing where there is none."""
+    value = case.parameters.get(name)
+    if name == "window" and value is None and "kernel" in case.inputs:
+        value = case.inputs["kernel"].shape[2:]
+    return tuple(value) if isinstance(value, tuple) else () if value is None else (value,) * len(case.shape[2:])
+
+
+def _ends(case: Case) -> Iterator[tuple[Any, Any]]:
+    """Yield what is added before and after each axis, by a window operator or by `pad`."""
+    given = case.parameters.get("padding", case.parameters.get("pads", ()))
+    for end in () if given == "valid" else given if isinstance(given, tuple) else (given,):
+        yield end if isinstance(end, tuple) else (end, end)
+
+
+def _partial(case: Case) -> bool:
+    """Whether a window may reach past x: into padding, or over the end where the output size is rounded up."""
+    if FACTS["padded"](case):
+        return True
+    window, stride, dilation = (_axes(case, name) for name in ("window", "stride", "dilation"))
+    if not (window and stride and dilation):
+        return False
+    try:
+        walk = Windows.of(case.shape[2:], window, stride, 0, dilation, case.parameters.get("rounding", "floor"))
+    except (ValueError, TypeError):  # a faulty case, or a rounding that is not the reference's
+        return False
+    return any(walk.overhang)
+
+
+FACTS: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
+    {
+        "operator": lambda case: case.operator,
+        "dtype": lambda case: case.dtype,
+        "rank": lambda case: len(case.shape) - 2,
+        "values": _values,
+        "negative": _negative,
+        "window": _window,
+        "padded": lambda case: any(isinstance(end, str) or end > 0 for pair in _ends(case) for end in pair),
+        "cropped": lambda case: any(not isinstance(end, str) and end < 0 for pair in _ends(case) for end in pair),
+        "asymmetric": lambda case: any(before != after for before, after in _ends(case)),
+        "partial": _partial,
+        "dilated": lambda case: any(step != 1 for step in _axes(case, "dilation")),
+        "overlapping": lambda case: any(
+            step < size for step, size in zip(_axes(case, "stride"), _axes(case, "window"), strict=False)
+        ),
+        "bias": lambda case: "bias" in case.inputs,
+        "composed": lambda case: bool(case.via or case.then),
+        "via": lambda case: frozenset(case.via),
+        "then": lambda case: frozenset(following.operator for following in case.then),
+        "expect": _expect,
+        "batch": lambda case: case.shape[0],
+        "channels": lambda case: case.shape[1],
+        "extent": lambda case: level(case.shape[2:]),
+        "level": lambda case: case.level,
+    }
+)
+"""What can be said of every case besides its parameters; a set holds several words, each of which is true of it.
+
+Those that are yes or no are derived, once and here:
+negative      every number of x is below zero
+padded        something is added around x, by `pads` too
+cropped       something is taken away, by `pads` below zero
+asymmetric    the padding before and after an axis differ
+partial       a window may reach past x, into padding or over the end
+dilated       the window has holes
+overlapping   the stride is less than the window on an axis
+bias          there is one
+composed      `via`, or operators that follow
+"""
+
+
+def known() -> list[str]:
+    """Return every key that a selector may have: facts, then parameters of operators."""
+    parameters = {name for operator in OPERATORS.values() for name in operator.defaults}
+    return [*FACTS, *sorted(parameters - FACTS.keys())]
+
+
+class Facts(dict[str, Any]):
+    """What a case has for each key, found when it is first asked for: a level, a set of words, or ABSENT."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__()
+        self.case = case
+
+    def __missing__(self, key: str) -> Any:
+        if key in FACTS:
+            found = FACTS[key](self.case)
+        else:
+            found = level(self.case.parameters[key]) if key in self.case.parameters else ABSENT
+        self[key] = found
+        return found
+
+
+def wanted(raw: Any) -> tuple[Level, ...]:
+    """Return the values of a key as a YAML file has them: one, or a list of them."""
+    return tuple(map(level, raw)) if isinstance(raw, (list, tuple)) else (level(raw),)
+
+
+def text(value: Level) -> str:
+    """Return a level as a YAML file has it."""
+    return yaml.safe_dump([_listed(value)], default_flow_style=True, width=math.inf).strip()[1:-1]
+
+
+def _listed(value: Level) -> Any:
+    return [_listed(part) for part in value] if isinstance(value, tuple) else value
+
+
+def unknown(key: str) -> str | None:
+    """Return what is wrong with a key that no case can have, None for one that is known."""
+    keys = known()
+    if key in keys:
+        return None
+    near = difflib.get_close_matches(key, keys, 1)
+    return f"unknown key{f', did you mean {near[0]!r}?' if near else ''}, known are {', '.join(keys)}"
+
+
+def holds(facts: Facts, where: Where) -> bool:
+    """Whether a case has, for every key, one of the values."""
+    return all(_any(facts[key], values) for key, values in where.items())
+
+
+def _any(found: Any, values: tuple[Level, ...]) -> bool:
+    for value in values:
+        if isinstance(found, frozenset):
+            if any(_is(word, value) for word in found):
+                return True
+        elif _is(found, value):
+            return True
+    return False
+
+
+def _is(found: Any, value: Level) -> bool:
+    if isinstance(found, str) and isinstance(value, str):
+        return found == value or (not GLOB.isdisjoint(value) and fnmatch.fnmatchcase(found, value))
+    # True is 1 in Python, but a divisor of 1 is not a yes.
+    return isinstance(found, bool) == isinstance(value, bool) and bool(found == value)
