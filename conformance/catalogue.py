@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from conformance import exported, lock
 from conformance.cases import LEVELS, Case
@@ -19,6 +17,7 @@ from conformance.errors import CatalogueError
 from conformance.expand import Faulty, expand
 from conformance.faults import every_fault
 from conformance.operators import OPERATORS
+from conformance.rows import SweepReader, exhaustive, meaning, prefix
 from conformance.schema import Fault, faults, subject
 from conformance.sweeps import Sweep
 from conformance.yaml_reader import Document, KeyPath, read_on
@@ -59,7 +58,7 @@ class Catalogue:
         wide = [*filter(exhaustive, self.sweeps), *self.unloaded]
         rows = tuple(map(prefix, wide))
         texts = sorted(
-            [_meaning(sweep) for sweep in wide]
+            [meaning(sweep) for sweep in wide]
             + [case.canonical() for case in self.cases if not (rows and case.id.startswith(rows))]
         )
         return hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
@@ -75,25 +74,6 @@ class Catalogue:
             and (not operators or case.operator in operators)
             and (not globs or any(fnmatch.fnmatchcase(case.id, glob) for glob in globs))
         ]
-
-
-def prefix(sweep: Sweep) -> str:
-    """Return what the ids of a sweep's rows begin with."""
-    return f"{sweep.operator}/{sweep.id}/"
-
-
-def sweep_name(sweep: Sweep) -> str:
-    """Return what an exhaustive sweep is called in the lock."""
-    return f"{sweep.operator}/{sweep.id}{lock.ROWS}"
-
-
-def exhaustive(sweep: Sweep) -> bool:
-    """Whether the rows of a sweep are too many to be read or frozen one by one."""
-    return bool(sweep.common.get("level") == LEVELS[-1])
-
-
-def _meaning(sweep: Sweep) -> str:
-    return json.dumps([sweep.operator, sweep.id, sweep.factors, sweep.strength, sweep.common], default=str)
 
 
 def load(
@@ -131,7 +111,7 @@ def examine(
     """Return what is sound of the given files, folders and exports, and one line for each fault; see `load`."""
     cases: dict[str, Case] = {}
     told: list[str] = []
-    reader = _SweepReader(told, grow, level, operators, globs)
+    reader = SweepReader(told, grow, level, operators, globs)
     exports = [path for path in paths if exported.is_export(path)]
     for path in _files([path for path in paths or [home()] if path not in exports]):
         _enter(_read(path, reader, told), cases, told)
@@ -188,7 +168,7 @@ def _files_of(path: Path) -> list[Path]:
     return found
 
 
-def _read(path: Path, reader: _SweepReader, told: list[str]) -> list[Case]:
+def _read(path: Path, reader: SweepReader, told: list[str]) -> list[Case]:
     """Return the sound cases of a file; what is wrong with others does not hide what is wrong with them."""
     try:
         document = read_on(path)
@@ -205,7 +185,7 @@ def _read(path: Path, reader: _SweepReader, told: list[str]) -> list[Case]:
     items = [(kind, index) for kind in ("cases", "questions") for index in _positions(document, kind)]
     cases = [_read_case(document, where, of_items.get(where, ()), told) for where in items]
     sound = [index for index in _positions(document, "sweeps") if ("sweeps", index) not in of_items]
-    return [case for case in cases if case] + (reader.read(document, sound) if sound else [])
+    return [case for case in cases if case] + reader.read(document, sound)
 
 
 def _positions(document: Document, kind: str) -> range:
@@ -225,93 +205,12 @@ def _read_case(document: Document, where: tuple[str, int], known: Sequence[Fault
 
 
 def in_order(faults: Iterable[str]) -> list[str]:
-    """Return lines of faults, those of one file by their line, files as they come."""
+    """Return lines of faults, those of one file by their line, files as they come; those of none stay as they are."""
     files: dict[str, int] = {}
 
     def place(text: str) -> tuple[int, int, str]:
         found = re.match(r"(.*?):(\d+): ", text)
-        if not found:  # of no file, as what drifted: those stay in their own order
-            return files.setdefault("", len(files)), 0, ""
-        file, line = found.groups()
-        return files.setdefault(file, len(files)), int(line), text
+        file, line = found.groups() if found else ("", "0")
+        return files.setdefault(file, len(files)), int(line), text if found else ""
 
     return sorted(faults, key=place)
-
-
-@dataclass
-class _SweepReader:
-    """Reads the sweeps of one file after another: into cases, or to be left unloaded."""
-
-    told: list[str]
-    grow: bool
-    level: str
-    operators: Sequence[str]
-    globs: Sequence[str]
-    sweeps: dict[Sweep, Sequence[str]] = field(default_factory=dict)
-    unloaded: list[Sweep] = field(default_factory=list)
-
-    def read(self, document: Document, sound: Iterable[int]) -> list[Case]:
-        """Return the cases of some sweeps of a file, and enter these with the names of their rows."""
-        path, cases = document.path.resolve().parent.parent / lock.NAME, []
-        released = lock.read(path).records if path.exists() else {}
-        for index in sound:
-            where, raw = ("sweeps", index), document.data["sweeps"][index]
-            place = document.place(where)
-            try:
-                sweep = self._sweep(document.data["operator"], raw, place)
-                if exhaustive(sweep) and not self._wants_any(sweep):
-                    self.unloaded.append(sweep)
-                    continue
-                names = self._rows(sweep, released)
-                self.sweeps[sweep] = names
-                wanted = [name for name in names if self._wants(sweep, name)]
-                cases += [expand({"source": "", **document.data}, sweep.case(name), place) for name in wanted]
-            except ValueError as fault:
-                self.told.append(f"{place}: {subject(document, where)}{fault}")
-        return cases
-
-    def _sweep(self, operator: str, raw: Mapping[str, Any], place: str) -> Sweep:
-        for other in (*self.sweeps, *self.unloaded):
-            if prefix(other) == f"{operator}/{raw['id']}/":
-                raise ValueError("key 'id': another sweep of the operator is called so")
-        return Sweep.of(operator, raw, place)
-
-    def _rows(self, sweep: Sweep, released: lock.Records) -> list[str]:
-        """Return the names of the rows; an exhaustive sweep has no frozen ones, its factors make them."""
-        if exhaustive(sweep):
-            named = self.globs and not any(WILD.search(glob) for glob in self.globs)
-            return [name for name in self._ends(sweep) if _is_row(sweep, name)] if named else sweep.rows()
-        start = prefix(sweep)
-        kept = [name.removeprefix(start) for name in released if name.startswith(start) and start + "*" != name]
-        return sweep.rows(kept, grow=self.grow)
-
-    def _wants_any(self, sweep: Sweep) -> bool:
-        """Whether a row of an exhaustive sweep may be wanted, as far as the start of its id tells."""
-        start = prefix(sweep)
-        fixed = [WILD.split(glob)[0] for glob in self.globs]
-        return (
-            self.level == LEVELS[-1]
-            and (not self.operators or sweep.operator in self.operators)
-            and (not fixed or any(start.startswith(part) or part.startswith(start) for part in fixed))
-        )
-
-    def _ends(self, sweep: Sweep) -> list[str]:
-        """Return what names the globs have for rows of a sweep, where there is nothing wild in them."""
-        return [glob.removeprefix(prefix(sweep)) for glob in self.globs if glob.startswith(prefix(sweep))]
-
-    def _wants(self, sweep: Sweep, name: str) -> bool:
-        if not (exhaustive(sweep) and self.globs):
-            return True
-        return any(fnmatch.fnmatchcase(prefix(sweep) + name, glob) for glob in self.globs)
-
-
-WILD = re.compile(r"[*?\[]")
-
-
-def _is_row(sweep: Sweep, name: str) -> bool:
-    """Whether a sweep has a row of this name, found without making all of them."""
-    try:
-        (row,) = sweep.numbers([name])
-    except ValueError:
-        return False
-    return bool(sweep.name(row) == name and (sweep.cover.valid == row).all(axis=1).any())

@@ -12,11 +12,12 @@ from conformance import registry
 from conformance.adapter import Program, Surface
 from conformance.cache import Cache
 from conformance.cases import Case
-from conformance.catalogue import Catalogue, exhaustive, home, prefix, sweep_name
+from conformance.catalogue import Catalogue, home
 from conformance.expected import expected
 from conformance.ledger import Ledger
 from conformance.lock import ROWS, Difference, Frozen, FrozenSweep, Lock, Record, Records, difference
 from conformance.parallel import each
+from conformance.rows import exhaustive, prefix, sweep_name
 from conformance.selectors import Facts
 from conformance.soundness import Finding, Rows, examine
 from conformance.translate import translate
@@ -98,16 +99,6 @@ def problems(
             yield f"surface {surface.name}: declares an answer to {question}, which is no question of the catalogue"
 
 
-def findings(catalogue: Catalogue, examiner: Examiner) -> Iterator[tuple[str, Finding]]:
-    """Yield every case's id with its finding, then those of the covers of sweeps, nameless."""
-    rows = [Rows(sweep, tuple(names)) for sweep, names in catalogue.sweeps.items()]
-    # The covers come first in time, as each takes as long as many cases.
-    found = examiner([*rows, *catalogue.cases])
-    covers = [next(found) for _ in rows]
-    yield from zip([case.id for case in catalogue.cases], found, strict=True)
-    yield from (("", cover) for cover in covers)
-
-
 def _mute(ledger: Ledger, cases: Sequence[Case], surfaces: Sequence[Surface]) -> Iterator[str]:
     """Yield a line for each entry that matches cases and surfaces, but no case has a program on any of them."""
     known = [Facts(case) for case in cases]
@@ -116,6 +107,16 @@ def _mute(ledger: Ledger, cases: Sequence[Case], surfaces: Sequence[Surface]) ->
         pairs = [(case, surface) for surface in surfaces if entry.on(surface.name) for case in picked]
         if pairs and not any(isinstance(translate(case, surface), Program) for case, surface in pairs):
             yield f"{entry.place}: entry {entry.id}: no case that it matches has a program on any of its surfaces"
+
+
+def findings(catalogue: Catalogue, examiner: Examiner) -> Iterator[tuple[str, Finding]]:
+    """Yield every case's id with its finding, then those of the covers of sweeps, nameless."""
+    rows = [Rows(sweep, tuple(names)) for sweep, names in catalogue.sweeps.items()]
+    # The covers come first in time, as each takes as long as many cases.
+    found = examiner([*rows, *catalogue.cases])
+    covers = [next(found) for _ in rows]
+    yield from zip([case.id for case in catalogue.cases], found, strict=True)
+    yield from (("", cover) for cover in covers)
 
 
 def records(catalogue: Catalogue, found: Mapping[str, Frozen]) -> dict[str, Record]:

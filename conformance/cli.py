@@ -204,10 +204,10 @@ def _version(name: str) -> str:
 
 cli.add_command(catalogue_command)
 cli.add_command(run)
+cli.add_command(report)
 cli.add_command(check)
 cli.add_command(freeze)
 cli.add_command(export_command)
-cli.add_command(report)
 cli.add_command(ledger_group)
 
 if __name__ == "__main__":

@@ -17,8 +17,9 @@ from conformance.errors import ConformanceError
 Thing = TypeVar("Thing")
 Answer = TypeVar("Answer")
 
-CHUNK = 16
-WORTH = 64
+CHUNK = 4
+"""Things that a process takes at a time: few, as some take as long as a thousand others."""
+WORTH = 200
 """Fewer things than these are not worth the start of processes, which takes half a second."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -134,7 +133,8 @@ def _programs(case: Case) -> Iterator[str]:
             program = translate(case, surface)
             if isinstance(program, Program):
                 try:
-                    ast.parse(program.text)
+                    # To bytecode, which takes half as long as to a tree of Python's own objects.
+                    compile(program.text, program.surface, "exec", dont_inherit=True)
                 except SyntaxError as error:
                     yield f"the program for {surface.name} is not Python: {error}"
 

@@ -1,10 +1,11 @@
 import json
 from dataclasses import replace
 
+import fakes
 import pytest
 from fakes import load
 
-from conformance import check, ledger, lock
+from conformance import check, ledger, lock, registry
 from conformance.cache import Cache
 from conformance.soundness import examine
 
@@ -133,11 +134,11 @@ def test_faulty_case_is_told_once_and_not_as_gone(tmp_path):
 
 
 def test_processes_find_what_one_finds(tmp_path):
-    texts = [f"id: c{number}, {X}, window: 2, expect: [[[[5, 7], [13, {15 - number % 2}]]]]" for number in range(70)]
+    texts = [f"id: c{number}, {X}, window: 2, expect: [[[[5, 7], [13, {15 - number % 2}]]]]" for number in range(220)]
     catalogue = load(tmp_path, *texts)
     alone, together = (list(check.problems(catalogue, examiner=check.Examiner(jobs=jobs))) for jobs in (1, 2))
     assert alone == together
-    assert len(alone) == 35
+    assert len(alone) == 110
 
 
 def test_what_was_sound_is_not_examined_again_and_a_fault_always_is(tmp_path, monkeypatch):
@@ -163,6 +164,14 @@ def test_idle_entry_of_the_ledger_is_a_problem(tmp_path):
     entry = ledger.Entry("old", ("gone/*",), ("torch.*",), ("value",), "why", place="ledger.yaml:2")
     found = list(check.problems(load(tmp_path, f"id: a, {X}, window: 2"), ledger.Ledger((entry,))))
     assert found == ["ledger.yaml:2: entry old: matches no case of the catalogue"]
+
+
+def test_program_that_is_not_python_is_a_problem(tmp_path, monkeypatch):
+    wrong = fakes.backend(fakes.surface("s", "x = ("), name="numpy")
+    monkeypatch.setattr(registry, "names", lambda: ("numpy",))
+    monkeypatch.setattr(registry, "backend", lambda _name: wrong)
+    (line,) = problems(tmp_path, f"id: a, {X}, window: 2")
+    assert line.startswith(f"{tmp_path / 'file.yaml'}:4: case max_pool/a: the program for s is not Python: ")
 
 
 @pytest.mark.parametrize(("surface", "mute"), [("jax.book", True), ("*", False)])

@@ -267,6 +267,12 @@ def test_list_is_one_id_a_line(conformance, catalogue):
     assert out.splitlines() == [case.id for case in catalogue.cases]
 
 
+def test_list_on_a_terminal_ends_with_the_version_of_the_catalogue(conformance, catalogue, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    _, out, _ = conformance("list", "--operator", "min_pool", "--level", "smoke")
+    assert out.splitlines()[-1] == f"{len(out.splitlines()) - 1} cases, catalogue {catalogue.version}"
+
+
 def test_show_tells_parameters_inputs_expectation_and_cost(conformance):
     _, out, _ = conformance("show", CASE)
     for part in ("window", "stride", "float32 [1, 1, 3, 3]", "expected", "comparisons", "d2l"):
