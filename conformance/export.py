@@ -24,6 +24,7 @@ from conformance.expand import plain
 from conformance.expected import Expected, Target, expected
 from conformance.exported import ARRAYS, CATALOGUE, FORMAT, MANIFEST, MARK, SCHEMA, is_exact
 from conformance.results import encoded
+from conformance.selectors import marks
 from conformance.values import Array
 
 ARRAY_FILE = re.compile(r"[0-9a-f]{32}\.npy")
@@ -144,7 +145,8 @@ def _case(export: _Export, case: Case, wanted: Expected) -> dict[str, Any]:
         "about": case.about,
         "source": case.source,
         "inputs": {
-            name: {**export.array(array), "made": case.inputs[name].values} for name, array in wanted.inputs.items()
+            name: {**export.array(array), "made": case.inputs[name].values, "marks": sorted(marks(case.inputs[name]))}
+            for name, array in wanted.inputs.items()
         },
         "parameters": encoded(case.parameters),
         "omitted": list(case.omitted),

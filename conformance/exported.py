@@ -36,13 +36,14 @@ CLOSE = 1e-6
 
 @dataclass(frozen=True)
 class ExportedArray(ArraySpec):
-    """An array in a file. `values` names the generator that once made it; the options hold the file's SHA-256."""
+    """An array in a file. `values` names the generator that once made it; the options hold the special values in it."""
 
     path: Path = Path()
+    sha256: str = ""
 
     def make(self) -> Array:
         """Return the array. Raises CatalogueError if the file is not what it was, or holds something else."""
-        return _decoded(verified(self.path, self.options["sha256"]), self)
+        return _decoded(verified(self.path, self.sha256), self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +114,9 @@ def _read_case(raw: Any, folder: Path, files: Mapping[str, Any]) -> ExportedCase
         raise CatalogueError(f"{folder / CATALOGUE}: case {name}: not as its schema has it: {fault}") from None
 
 
-def _inputs(cases: Iterable[ExportedCase]) -> Iterable[ArraySpec]:
+def _inputs(cases: Iterable[ExportedCase]) -> Iterable[ExportedArray]:
     """Return each input once, however many cases read it."""
-    return {spec.options["sha256"]: spec for case in cases for spec in case.inputs.values()}.values()
+    return {spec.sha256: spec for case in cases for spec in case.inputs.values()}.values()
 
 
 def damaged(folder: Path) -> Iterator[str]:
@@ -173,8 +174,8 @@ def array_spec(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -
     if not NAME.fullmatch(raw["file"]) or raw["file"] not in files:
         raise ValueError(f"{raw['file']!r} is no file of the export")
     DTYPES[raw["dtype"]]
-    digest = {"sha256": files[raw["file"]]}
-    return ExportedArray(raw.get("made", "file"), tuple(raw["shape"]), raw["dtype"], digest, folder / raw["file"])
+    path, digest, options = folder / raw["file"], files[raw["file"]], {"marks": tuple(raw.get("marks", ()))}
+    return ExportedArray(raw.get("made", "file"), tuple(raw["shape"]), raw["dtype"], options, path, digest)
 
 
 def parameters(raw: Mapping[str, Any]) -> dict[str, Any]:
