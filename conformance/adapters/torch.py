@@ -25,6 +25,7 @@ from conformance.adapters.torch_calls import (
     Spelling,
     carried,
     functional,
+    in_float32,
     layer,
     no_kernel,
 )
@@ -161,15 +162,15 @@ def _composed(spell: Spelling, transpose: Callable[..., Code], pad: Verb) -> Map
     return {
         "max_pool": partial(pooling.other_max_pool, spell),
         "min_pool": partial(pooling.least_pool, spell),
-        "softmax_pool": STACKED.softmax_pool,
+        "softmax_pool": partial(in_float32, STACKED.softmax_pool),
         "lp_pool": partial(pooling.other_lp_pool, spell, pad),
         "max_pool_with_indices": partial(pooling.padded_max_pool, spell, pad),
         "max_unpool": partial(carried, regions.EXACT, partial(regions.max_unpool, spell)),
         "global_max_pool": partial(regions.channel_maximum, spell),
         "adaptive_max_pool": partial(carried, regions.EXACT, partial(regions.adaptive_pool, spell)),
         "fractional_max_pool": partial(regions.row_fractional_max_pool, spell),
-        "stochastic_pool_probabilities": partial(windows.probabilities, pad),
-        "stochastic_pool": partial(windows.stochastic_pool, pad),
+        "stochastic_pool_probabilities": partial(in_float32, partial(windows.probabilities, pad)),
+        "stochastic_pool": partial(in_float32, partial(windows.stochastic_pool, pad)),
         "pad": padding.indexed_pad,
         "conv_transpose": partial(transpose, sliced=True),
     }

@@ -74,6 +74,14 @@ def carried(wider: Mapping[str, str], verb: Verb, step: Step) -> Code:
     return (f"x = x.to(torch.{wider[step.dtype]})", f"x = {answer}", f"x = x.to(torch.{step.dtype})")
 
 
+def in_float32(verb: Verb, step: Step) -> Code:
+    """Return several calls on 16-bit numbers in float32 and back: each would round its result, and errors add up."""
+    answer = verb(replace(step, dtype="float32") if step.dtype in HALVES else step)
+    if step.dtype not in HALVES or isinstance(answer, (str, Unsupported)):
+        return answer
+    return ("x = x.to(torch.float32)", *answer, f"x = x.to(torch.{step.dtype})")
+
+
 def no_kernel(what: str, *, beside: frozenset[str], issue: str | None = None) -> Mapping[str, Unsupported]:
     """Return the refusal of every dtype beside some, as `Surface.refuses` wants it."""
     others = DTYPES.keys() - beside
