@@ -119,7 +119,7 @@ def _part(word: str, names: list[str], known: Records, why: Mapping[str, str] | 
     if len(names) <= FEW:
         told = [f"`{name}` ({why[name]})" if why else f"`{name}`" for name in names]
     else:
-        told = [_group(group, list(members)) for group, members in groupby(names, _family)]
+        told = [_group(group, list(members)) for group, members in groupby(sorted(names, key=_family), _family)]
     return f"{count:,} {word} ({'; '.join(told)})" if len(told) <= 2 * FEW else f"{count:,} {word}"
 
 

@@ -18,7 +18,9 @@ def problems(folder, *cases, **keywords):
 
 
 def test_suite_as_it_stands_is_sound(catalogue):
-    assert list(check.problems(catalogue, ledger.load(), check.read_lock())) == []
+    # What `conformance check` has found of this very source a moment ago need not be found again.
+    examiner = check.Examiner(Cache.here())
+    assert list(check.problems(catalogue, ledger.load(), check.read_lock(), examiner=examiner)) == []
 
 
 def test_sound_catalogue_has_no_problems(tmp_path):
@@ -130,7 +132,7 @@ def test_drift_of_many_cases_is_named_for_the_first_and_counted_for_the_others(t
 def test_faulty_case_is_told_once_and_not_as_gone(tmp_path):
     before = frozen(tmp_path, f"id: a, {X}, window: 2")
     found = drift(tmp_path, before, f"id: a, {X}, window: 2, expect: {{rejected: StrideIsZero}}")
-    assert len([line for line in found if "max_pool/a" in line]) == 1
+    assert len([line for line in found if "case max_pool/a" in line]) == 1
 
 
 def test_processes_find_what_one_finds(tmp_path):

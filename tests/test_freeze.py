@@ -104,6 +104,12 @@ def test_release_counts_what_is_too_much_to_name(frozen, tmp_path):
     assert "- max_pool: 25 added (25 single)." in (tmp_path / "CHANGELOG.md").read_text("utf-8")
 
 
+def test_single_cases_on_both_sides_of_a_sweep_are_counted_together():
+    names = ["op/a", *(f"op/b/{number}" for number in range(10)), "op/c"]
+    now = lock.Lock({name: lock.Frozen("0" * 32) for name in names})
+    assert "- op: 12 added (2 single; 10 of `op/b`)." in freeze.changelog_section(now, "1.0.0", "today")
+
+
 @pytest.mark.parametrize(
     ("release", "cases", "says"),
     [
