@@ -10,13 +10,14 @@ from pathlib import Path
 from conformance import lock as lock_file
 from conformance import registry
 from conformance.adapter import Program, Surface
-from conformance.cases import Case, Value
+from conformance.cases import Case, Rejected, Value
 from conformance.catalogue import Catalogue, home
 from conformance.errors import CatalogueError
 from conformance.expected import Expected, expected
 from conformance.ledger import Ledger
 from conformance.meanings import APART, too_near
 from conformance.ordinary import extraordinary
+from conformance.predicates import faults_of
 from conformance.selectors import Facts
 from conformance.sweeps import Sweep
 from conformance.translate import translate
@@ -55,6 +56,7 @@ def problems(
             yield f"{case.place}: case {case.id}: {words} it is within {APART} bounds of the right result everywhere"
         for words in extraordinary(case, wanted):
             yield f"{case.place}: case {case.id}: {words}"
+        yield from _isolated(case)
         yield from _programs(case)
     surfaces = [surface for name in registry.names() for surface in registry.backend(name).surfaces]
     if ledger is not None:
@@ -67,6 +69,23 @@ def problems(
     for surface in surfaces:
         for question in surface.declares.keys() - catalogue.by_id.keys() if lock is not None else ():
             yield f"surface {surface.name}: declares an answer to {question}, which is no question of the catalogue"
+
+
+def _isolated(case: Case) -> Iterator[str]:
+    """A case that must be rejected has one fault, and is valid without it."""
+    if not isinstance(case.expect, Rejected):
+        return
+    begin, faults = f"{case.place}: case {case.id}: ", faults_of(case)
+    if faults != [case.expect.predicate]:
+        yield f"{begin}it has the faults {' and '.join(faults)}: isolate one"
+    if case.sound is None:
+        yield f"{begin}key 'expect.rejected': no valid case stands beside it, write it under 'rejects'"
+        return
+    yield from (f"{begin}the valid case beside it has the fault {fault}" for fault in faults_of(case.sound))
+    try:
+        expected(case.sound)
+    except CatalogueError as error:
+        yield f"{begin}the valid case beside it is none: {str(error).removeprefix(begin)}"
 
 
 def _programs(case: Case) -> Iterator[str]:
