@@ -8,35 +8,64 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from conformance.cases import Case, Value
 from conformance.expected import Expected, reckon
+from conformance.values import Array
 
 APART = 1000
 
 
-def other_readings(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (in words, parameters) for each other way to read the case that someone might take for right."""
+@dataclass(frozen=True)
+class Reading:
+    """Another way to read a case that someone might take for right: parameters, and whether the kernel is turned."""
+
+    words: str
+    parameters: Mapping[str, Any]
+    turned: bool = False
+
+
+def other_readings(case: Case) -> Iterator[Reading]:
+    """Yield every other reading of a case."""
     parameters = case.parameters
-    swapped = tuple((after, before) for before, after in parameters.get("padding", ()))
-    if swapped != parameters.get("padding", ()):
-        yield "with padding before and after swapped", {**parameters, "padding": swapped}
-    for name in ("window", "stride", "dilation"):
-        turned = tuple(reversed(parameters.get(name, ())))
-        if turned != parameters.get(name, ()):
-            yield f"with {name} in the other order of axes", {**parameters, name: turned}
+    for words, changed in _changes(case):
+        if any(parameters[name] != value for name, value in changed.items()):
+            yield Reading(words, {**parameters, **changed})
+    if "kernel" in case.inputs and parameters.get("output") != "bias":
+        yield Reading("with the kernel turned round", parameters, turned=True)
+
+
+def _changes(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    parameters = case.parameters
+    if "padding" in parameters:
+        swapped = tuple((after, before) for before, after in parameters["padding"])
+        yield "with padding before and after swapped", {"padding": swapped}
+    for name in ("window", "stride", "dilation", "output_size", "output_padding"):
+        if name in parameters:
+            yield f"with {name} in the other order of axes", {name: tuple(reversed(parameters[name]))}
+    if "dilation" in parameters:
+        ones = (1,) * len(parameters["dilation"])
+        yield "without the holes in its windows", {"dilation": ones}
+        yield "with holes one cell wider", {"dilation": tuple(step + 1 for step in parameters["dilation"])}
+    if "p" in parameters:
+        yield "with the next power", {"p": parameters["p"] + 1}
     if "divisor" in parameters:
-        cells = math.prod(parameters["window"])
-        for words, divisor, include in (
-            ("divided by the real cells", None, False),
-            ("divided by the cells of the padded input", None, True),
-            ("divided by the cells of the window", cells, False),
-            ("not divided", 1, False),
-        ):
-            yield words, {**parameters, "divisor": divisor, "count_include_pad": include}
+        yield from _divisors(parameters)
+
+
+def _divisors(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    cells = math.prod(parameters["window"])
+    for words, divisor, include in (
+        ("divided by the real cells", None, False),
+        ("divided by the cells of the padded input", None, True),
+        ("divided by the cells of the window", cells, False),
+        ("not divided", 1, False),
+    ):
+        yield words, {"divisor": divisor, "count_include_pad": include}
 
 
 def too_near(case: Case, wanted: Expected) -> Iterator[str]:
@@ -47,13 +76,20 @@ def too_near(case: Case, wanted: Expected) -> Iterator[str]:
     # Full mantissas are there for the rounding; the same geometry stands in the catalogue with whole numbers.
     if not target.bound.any() or any(spec.numeric for spec in case.inputs.values()):
         return
-    for words, parameters in other_readings(case):
+    for reading in other_readings(case):
         try:
-            other = reckon(case.operator, wanted.inputs, parameters)
+            other = reckon(case.operator, _inputs(wanted, reading), reading.parameters)
         except ValueError:
             continue  # It is no geometry: a backend that reads it so cannot answer.
         right = target.exact.value
         if other.value.shape != right.shape or np.array_equal(other.value, right, equal_nan=True):
             continue
         if not (target.exact.distance(other.value) >= APART * target.bound).any():
-            yield words
+            yield reading.words
+
+
+def _inputs(wanted: Expected, reading: Reading) -> Mapping[str, Array]:
+    if not reading.turned:
+        return wanted.inputs
+    kernel = wanted.inputs["kernel"]
+    return {**wanted.inputs, "kernel": np.flip(kernel, tuple(range(2, kernel.ndim)))}

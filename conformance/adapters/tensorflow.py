@@ -12,7 +12,7 @@ from functools import partial
 
 from conformance import book
 from conformance.adapter import Code, Declaration, Surface, Unsupported, Words
-from conformance.adapters.tensorflow_composed import COMPOSED, STACKED, pad, stacked_max
+from conformance.adapters.tensorflow_composed import COMPOSED, STACKED, layers_average, pad, stacked_max
 from conformance.adapters.tensorflow_convolution import (
     composed_conv,
     composed_layer_transpose,
@@ -201,7 +201,12 @@ SURFACES = (
             "pad": _layer_pad,
             "relu": lambda _step: "tf.keras.layers.ReLU(dtype=x.dtype)(x)",
         },
-        composed={**COMPOSED, "max_pool": _stacked_layers_lack, "conv_transpose": composed_layer_transpose},
+        composed={
+            **COMPOSED,
+            "max_pool": _stacked_layers_lack,
+            "avg_pool": layers_average,
+            "conv_transpose": composed_layer_transpose,
+        },
         around={"pad": _layers_around},
         gradient=_layer_tape,
         declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("window", KERAS_STRIDE)},
