@@ -93,7 +93,17 @@ class Case:
 
     def canonical(self) -> str:
         """Return all that gives the case its meaning, as text that equal cases share."""
-        meaning = [self.id, self.operator, self.inputs, self.parameters, self.expect, self.via, self.then, self.omitted]
+        meaning: list[Any] = [
+            self.id,
+            self.operator,
+            self.inputs,
+            self.parameters,
+            self.expect,
+            self.via,
+            self.then,
+            self.omitted,
+        ]
+        meaning += [self.sound.canonical()] if self.sound else []
         return json.dumps(meaning, default=_plain, sort_keys=True)
 
 
