@@ -34,7 +34,7 @@ backend returns something (`fail`, of the kind `accepted`), its process dies (`c
 (`timed_out`).
 
 A fault is demanded only where no document gives it a meaning. Where some do, it is a question with `rejected` among its
-answers: a window larger than the padded input is an empty result in JAX, a mistake elsewhere. What accepts a fault, or
+answers: a window larger than the padded input is a mistake to some, an empty result to others. What accepts a fault, or
 dies of it, stands in [findings.md](findings.md).
 
 An operator stands in the third column if it or its gradient has a case, in the fourth if a question asks about the
