@@ -17,6 +17,7 @@ from conformance.errors import CatalogueError
 from conformance.expand import Faulty, expand
 from conformance.faults import every_fault
 from conformance.operators import OPERATORS
+from conformance.rejects import rejects
 from conformance.rows import SweepReader, exhaustive, meaning, prefix
 from conformance.schema import Fault, faults, subject
 from conformance.sweeps import Sweep
@@ -184,8 +185,26 @@ def _read(path: Path, reader: SweepReader, told: list[str]) -> list[Case]:
         of_items.setdefault(fault.where[:2], []).append(fault)
     items = [(kind, index) for kind in ("cases", "questions") for index in _positions(document, kind)]
     cases = [_read_case(document, where, of_items.get(where, ()), told) for where in items]
-    sound = [index for index in _positions(document, "sweeps") if ("sweeps", index) not in of_items]
-    return [case for case in cases if case] + reader.read(document, sound)
+    cases += _read_rejects(document, _sound(document, "rejects", of_items), told)
+    return [case for case in cases if case] + reader.read(document, _sound(document, "sweeps", of_items))
+
+
+def _sound(document: Document, kind: str, of_items: Mapping[KeyPath, object]) -> list[int]:
+    """Return the positions of the items of a list against which the schema has nothing."""
+    return [index for index in _positions(document, kind) if (kind, index) not in of_items]
+
+
+def _read_rejects(document: Document, sound: Iterable[int], told: list[str]) -> list[Case]:
+    """Return the cases that must be rejected, made from valid ones."""
+    cases: list[Case] = []
+    for index in sound:
+        where, raw = ("rejects", index), document.data["rejects"][index]
+        places = {n: document.place((*where, "faults", n)) for n in range(len(raw["faults"]))}
+        try:
+            cases += rejects({"source": "", **document.data}, raw, places)
+        except Faulty as fault:
+            told.append(f"{document.place((*where, *fault.where))}: {subject(document, where)}{fault}")
+    return cases
 
 
 def _positions(document: Document, kind: str) -> range:

@@ -19,6 +19,7 @@ from conformance.lock import Frozen
 from conformance.meanings import APART, too_near
 from conformance.operators import OPERATORS
 from conformance.ordinary import extraordinary
+from conformance.predicates import faults_of
 from conformance.sweeps import Sweep
 from conformance.translate import translate
 from conformance.values import ArraySpec, array_digest
@@ -100,7 +101,25 @@ def _faults(case: Case, wanted: Expected) -> Iterator[str]:
     yield from extraordinary(case, wanted)
     if isinstance(case, ExportedCase):
         yield from exported_faults(case, wanted)
+    if isinstance(case.expect, Rejected):
+        yield from _isolated(case, case.expect.predicate)
     yield from _programs(case)
+
+
+def _isolated(case: Case, fault: str) -> Iterator[str]:
+    """A case that must be rejected has one fault, and is valid without it; an export holds no valid case."""
+    faults, beside = faults_of(case), "the valid case beside it"
+    if faults != [fault]:
+        yield f"it has the faults {' and '.join(faults)}: isolate one"
+    if case.sound is None:
+        if not isinstance(case, ExportedCase):
+            yield "key 'expect.rejected': no valid case stands beside it, write it under 'rejects'"
+        return
+    yield from (f"{beside} has the fault {name}" for name in faults_of(case.sound))
+    try:
+        expected(case.sound)
+    except CatalogueError as error:
+        yield f"{beside} is none: {str(error).removeprefix(f'{case.sound.place}: case {case.sound.id}: ')}"
 
 
 def _misprints(case: Case, wanted: Expected) -> Iterator[str]:

@@ -12,6 +12,7 @@ from conformance.values import DTYPES
 
 SPATIAL = "DHW"
 NO_BIAS = Unsupported("lax convolutions have no bias")
+NO_FURTHER = Unsupported("padding alone says how far the output goes")
 NO_NAMES = Unsupported("axes beyond three have no names here")
 
 
@@ -60,6 +61,8 @@ def lax_transpose(step: Step) -> Code:
         return NO_BIAS
     if step.parameters["groups"] != 1:
         return Unsupported("lax.conv_transpose has no groups")
+    if min(step.parameters["output_padding"]) < 0:
+        return NO_FURTHER
     if step.rank > len(SPATIAL):
         return NO_NAMES
     names = SPATIAL[-step.rank :]
@@ -132,6 +135,8 @@ def linen_transpose(step: Step) -> Code:
     """Return the layer; its padding goes around the input with its holes."""
     if step.parameters["groups"] != 1:
         return Unsupported("flax.linen.ConvTranspose has no groups")
+    if min(step.parameters["output_padding"]) < 0:
+        return NO_FURTHER
     layer = _layer("ConvTranspose", step.kernel[1], step, str(_laid_out(step)), transpose_kernel="True")
     return _whole(step) or f'{layer}.apply({{"params": {_weights(step)}}}, x)'
 

