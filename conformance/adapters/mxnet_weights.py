@@ -13,6 +13,9 @@ from conformance.steps import Step
 
 # What makes a layer writes into its weights, which must not be recorded; nor need constants be.
 PREPARES = ("conv", "kernel = ", "scale = ")
+VOLUMES = 3
+NO_HOLES = Unsupported('"Dilate is not supported in 3d deconvolution"')
+ONE_OR_TWO = Unsupported('"Only 1D or 2D Deconvolution is natively supported", that is, in float64')
 PARAMETERS = {"kernel": "conv.weight", "bias": "conv.bias"}
 
 
@@ -118,6 +121,8 @@ def _transposed(step: Step, axes: Sequence[Ends], *, sliced: bool) -> Unsupporte
         return Unsupported("transposed convolution takes the same from both ends, but for what adj gives back")
     if any(axis.adj >= stride for axis, stride in zip(axes, step.stride or (), strict=True)):
         return Unsupported("adj must be smaller than the stride")
+    if step.rank == VOLUMES and (step.dilated or step.dtype == "float64"):
+        return NO_HOLES if step.dilated else ONE_OR_TWO
     return None
 
 

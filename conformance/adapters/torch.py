@@ -21,7 +21,6 @@ from conformance.adapters.torch_calls import (
     EVERYTHING,
     FLOATING,
     INTEGERS,
-    UNSIGNED,
     Spelling,
     carried,
     functional,
@@ -78,7 +77,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
     "max_pool": EVERYTHING - {"uint64"},
     "max_pool_with_indices": WIDE,
-    "min_pool": EVERYTHING - UNSIGNED,
+    "min_pool": EVERYTHING - {"uint64"},
     "avg_pool": FLOATING | {"int64"},
     "global_max_pool": EVERYTHING - {"uint64"},
     "adaptive_max_pool": CARRIED,
@@ -88,8 +87,6 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "conv_transpose": FLOATING | {"int64"},
     "relu": WIDE,
     "negate": WIDE,
-    "invert": INTEGERS | {"bool"},
-    "cast": EVERYTHING,
 }
 INTEGER_AVERAGES = "https://github.com/pytorch/pytorch/issues/139115"
 REFUSES = {
@@ -153,17 +150,16 @@ def _verbs(spell: Spelling, conv: Verb, transpose: Verb, pad: Verb, relu: str) -
         "conv_transpose": transpose,
         "pad": pad,
         "relu": lambda _step: relu,
-        "invert": lambda _step: "~x",
-        "cast": lambda step: f"x.to(torch.{step.parameters['to']})",
     }
 
 
 def _composed(spell: Spelling, transpose: Callable[..., Code], pad: Verb) -> Mapping[str, Verb]:
     return {
         "max_pool": partial(pooling.other_max_pool, spell),
-        "min_pool": partial(pooling.least_pool, spell),
+        "avg_pool": partial(pooling.other_avg_pool, spell),
+        "min_pool": partial(pooling.least_pool, spell, pad),
         "softmax_pool": partial(in_float32, STACKED.softmax_pool),
-        "lp_pool": partial(pooling.other_lp_pool, spell, pad),
+        "lp_pool": partial(in_float32, partial(pooling.other_lp_pool, spell, pad)),
         "max_pool_with_indices": partial(pooling.padded_max_pool, spell, pad),
         "max_unpool": partial(carried, regions.EXACT, partial(regions.max_unpool, spell)),
         "global_max_pool": partial(regions.channel_maximum, spell),
