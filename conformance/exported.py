@@ -116,7 +116,8 @@ def _read_case(raw: Any, folder: Path, files: Mapping[str, Any]) -> ExportedCase
 
 def _inputs(cases: Iterable[ExportedCase]) -> Iterable[ExportedArray]:
     """Return each input once, however many cases read it."""
-    return {spec.sha256: spec for case in cases for spec in case.inputs.values()}.values()
+    specs = (spec for case in cases for spec in case.inputs.values())
+    return {spec.sha256: spec for spec in specs if isinstance(spec, ExportedArray)}.values()
 
 
 def damaged(folder: Path) -> Iterator[str]:

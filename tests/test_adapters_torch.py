@@ -305,6 +305,24 @@ def test_averages_of_16_bits_in_three_dimensions_are_made_in_float32(tmp_path):
     assert lines(tmp_path, "avg_pool", f"{text}: [[1, 0], [0, 0], [0, 0]], count_include_pad: true")[0][1:] == body
 
 
+@pytest.mark.parametrize(("dtype", "how"), [("int64", "native"), ("int8", "composed")])
+def test_averages_of_integers_are_divided_toward_zero(tmp_path, dtype, how):
+    body, way = lines(tmp_path, "avg_pool", f"x: {{values: [[[1, 2, 4]]], dtype: {dtype}}}, window: 2, stride: 1")
+    assert way == how
+    if how == "composed":
+        quotient = 'x = torch.div(windows.sum((-1,), dtype=x.dtype), 2, rounding_mode="trunc")'
+        assert body == ["windows = x.unfold(2, 2, 1)", quotient]
+
+
+def test_averages_of_integers_at_the_border_divide_by_their_cells(tmp_path):
+    text = "id: a, x: {values: [[[1, 2]]], dtype: int16}, window: 2, stride: 1, padding: 1"
+    program = translate(one(tmp_path, text, operator="avg_pool"), F)
+    assert program.text.splitlines()[-3:-1] == [
+        "    cells = torch.from_numpy(np.array([[1], [2], [1]], np.int16).reshape(3,))",
+        '    x = torch.div(windows.sum((-1,), dtype=x.dtype), cells, rounding_mode="trunc")',
+    ]
+
+
 def test_bfloat16_goes_through_words(tmp_path):
     program = translate(one(tmp_path, "id: a, x: {values: [[[1, 2]]], dtype: bfloat16}, window: 2"), F)
     assert program.text.splitlines()[1:] == [

@@ -11,7 +11,7 @@ import pytest
 from fakes import family, load
 
 from conformance import catalogue as catalogues
-from conformance import check, cli, export, exported, ledger, registry
+from conformance import check, cli, export, exported, ledger, registry, selectors
 from conformance.errors import CatalogueError, ConformanceError
 from conformance.expected import expected
 from conformance.runner import Run, Selection
@@ -90,6 +90,27 @@ def test_every_case_comes_back_as_it_was(catalogue, smoke):
         assert list(one.inputs) == list(other.inputs)
         assert getattr(one.expect, "readings", 0) == getattr(other.expect, "readings", 0)
         assert expected(one).digest == expected(other).digest
+
+
+def test_a_case_of_every_operator_and_special_value_comes_back(catalogue, tmp_path):
+    of_each = {
+        (case.operator, case.parameters.get("output"), word): case
+        for case in catalogue.cases
+        for word in selectors.FACTS["values"](case)
+    }
+    known = {case.id: case for case in of_each.values()}
+    export.write(catalogue, list(known.values()), tmp_path / "out")
+    back = catalogues.load([tmp_path / "out"])
+    assert {case.operator for case in back.cases} == {case.operator for case in catalogue.cases}
+    for one in known.values():
+        other = back.by_id[one.id]
+        assert list(other.inputs) == list(one.inputs)
+        facts = (selectors.Facts(one), selectors.Facts(other))
+        assert all(facts[0][key] == facts[1][key] for key in selectors.known()), one.id
+        assert (other.parameters, expected(other).digest) == (one.parameters, expected(one).digest)
+    schema = json.loads((tmp_path / "out" / "schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(document(tmp_path / "out"))
+    assert list(check.problems(back)) == []
 
 
 def test_reader_without_the_suite_finds_inputs_outputs_and_bounds(tmp_path):

@@ -10,13 +10,14 @@ import numpy as np
 
 from conformance.adapter import Code, Unsupported, Verb
 from conformance.adapters.torch_calls import FLOATING, HALVES, INTEGERS, WIDER, Spelling, as_lines, carried
-from conformance.adapters.torch_windows import cell_axes, windows
+from conformance.adapters.torch_windows import cell_axes, integer_average, windows
 from conformance.code import number, per_axis, unless
 from conformance.steps import Step
 
 NO_INTEGERS = "https://github.com/pytorch/pytorch/issues/33086"
 HALF_WINDOW = "https://github.com/pytorch/pytorch/issues/154262"
 SIGNED_POWERS = "https://github.com/pytorch/pytorch/issues/184037"
+INTEGER_AVERAGES = "https://github.com/pytorch/pytorch/issues/139115"
 NO_HALVES = "https://github.com/pytorch/pytorch/issues/83321"
 PLANES = 3
 
@@ -145,12 +146,17 @@ def avg_pool(spell: Spelling, step: Step) -> Code:
     # Without padding both rules count the same cells; the default, which counts padding, then need not be named.
     include = None if not step.padded or step.parameters["count_include_pad"] else "False"
     answer = _pool(spell, step, count_include_pad=include, divisor_override=unless(None, divisor))
+    if isinstance(answer, str) and step.dtype not in FLOATING | {"int64"}:
+        why = f"average pooling has no kernel for {step.dtype} on the CPU"
+        return Unsupported(why, INTEGER_AVERAGES, refused=answer)
     return _with_halves(step, "average", answer)
 
 
-def other_avg_pool(spell: Spelling, step: Step) -> Code:
-    """Return averages of 16-bit numbers, for which three dimensions have no kernel, in float32."""
+def other_avg_pool(spell: Spelling, pad: Verb, step: Step) -> Code:
+    """Return averages of integers, and in float32 those of 16-bit numbers, which have no kernel in three dimensions."""
     verb = partial(avg_pool, spell)
+    if step.dtype in INTEGERS:
+        return integer_average(pad, step)
     return carried(dict.fromkeys(HALVES, "float32"), verb, step) if step.dtype in HALVES else verb(step)
 
 
