@@ -38,9 +38,6 @@ from conformance.steps import Pairs, Step
 PACKAGES = ("tensorflow", "keras", "numpy")
 # Grouped layers are compiled anew at each call: what makes that slow is left out.
 THREADS = """\
-import os
-
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 import tensorflow as tf
 
 tf.config.threading.set_intra_op_parallelism_threads(1)
