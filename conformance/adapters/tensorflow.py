@@ -31,6 +31,7 @@ from conformance.adapters.tensorflow_pooling import (
     with_argmax,
 )
 from conformance.adapters.tensorflow_shared import EVERY, FLOATING, INTEGERS, WHOLE_AVERAGES, refused
+from conformance.allowance import OWN, accumulation
 from conformance.code import INDENT, all_axes, call, pairs_of, per_axis
 from conformance.steps import Pairs, Step
 
@@ -130,6 +131,14 @@ DECLARES = {
     "max_pool/nan-in-window": Declaration("passed-over"),
     "max_pool/window-of-minus-infinity": Declaration("lowest-finite"),
 }
+# Eigen's averages add in float16; oneDNN's in bfloat16 add in float32.
+DECLARES |= {accumulation(verb, "float16"): Declaration(OWN) for verb in ("avg_pool", "avg_pool_grad")}
+# A layer rounds the convolution before it adds the bias, and the average along each axis.
+LAYERS_ROUND = {
+    accumulation(verb, dtype): Declaration(OWN)
+    for verb in ("conv", "conv_transpose", "adaptive_avg_pool")
+    for dtype in ("float16", "bfloat16")
+}
 NN_PADDING = (
     "https://www.tensorflow.org/api_docs/python/tf/nn/max_pool2d: "
     '"the size of the paddings cannot be greater than the sliding window size."'
@@ -209,7 +218,11 @@ SURFACES = (
         },
         around={"pad": _layers_around},
         gradient=_layer_tape,
-        declares={**DECLARES, "max_pool/stride-when-none-is-given": Declaration("window", KERAS_STRIDE)},
+        declares={
+            **DECLARES,
+            **LAYERS_ROUND,
+            "max_pool/stride-when-none-is-given": Declaration("window", KERAS_STRIDE),
+        },
     ),
     _surface(
         "tf.book",
