@@ -15,7 +15,8 @@ prints.
 
 What no backend may accept, by name. A case that must be rejected stands under `rejects:` in a catalogue file: one valid
 case, and for each fault what to change in it. `conformance check` proves that the case has that fault and no other of
-these, that the reference refuses it, and that the valid case beside it has none and is accepted.
+these, that the reference refuses it, that the valid case beside it has none and is accepted, and that no adapter has
+lost the fault on the way into its program.
 
 ```yaml
 rejects:

@@ -120,6 +120,18 @@ def _isolated(case: Case, fault: str) -> Iterator[str]:
         expected(case.sound)
     except CatalogueError as error:
         yield f"{beside} is none: {str(error).removeprefix(f'{case.sound.place}: case {case.sound.id}: ')}"
+    yield from _unsaid(case, case.sound)
+
+
+def _unsaid(case: Case, sound: Case) -> Iterator[str]:
+    """A fault of parameters stands in the call: where the text is that of the valid case, the adapter has lost it."""
+    if {name: vars(spec) for name, spec in case.inputs.items()} != {n: vars(spec) for n, spec in sound.inputs.items()}:
+        return
+    for name in registry.names():
+        for surface in registry.backend(name).surfaces:
+            program = translate(case, surface)
+            if isinstance(program, Program) and program == translate(sound, surface):
+                yield f"the program for {surface.name} does not say the fault"
 
 
 def _misprints(case: Case, wanted: Expected) -> Iterator[str]:

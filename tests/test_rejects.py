@@ -1,9 +1,10 @@
 import pytest
-from fakes import CRASHES, HANGS, family, surface
+from fakes import CRASHES, HANGS, backend, family, surface
 from test_check import problems
 from test_runner import results, run
 
-from conformance import catalogue
+from conformance import catalogue, registry
+from conformance.adapter import Surface
 from conformance.cases import Rejected
 from conformance.errors import CatalogueError
 
@@ -81,6 +82,14 @@ def test_valid_case_that_the_reference_refuses_is_a_problem(tmp_path):
 def test_case_without_a_valid_one_beside_it_is_a_problem(tmp_path):
     (found,) = problems(tmp_path, f"id: a, {BASE.replace('[1, 1]', '[0, 1]')}, expect: {{rejected: StrideIsZero}}")
     assert found.endswith("no valid case stands beside it, write it under 'rejects'")
+
+
+def test_adapter_that_loses_the_fault_is_a_problem(tmp_path, monkeypatch):
+    deaf = backend(Surface("deaf", {"max_pool": lambda _step: "pool(x)"}), surface("hears"))
+    monkeypatch.setattr(registry, "names", lambda: ["fake"])
+    monkeypatch.setattr(registry, "backend", lambda _name: deaf)
+    found = problems(tmp_path, entry(ZERO), section="rejects")
+    assert [line.split(": ")[-1] for line in found] == ["the program for deaf does not say the fault"]
 
 
 def test_accepting_crashing_and_hanging_are_three_different_failures(tmp_path):
