@@ -64,6 +64,7 @@ class Case:
     via: the composition that every surface must write instead of the operator.
     then: operators that follow, each reading what the one before returned.
     puts: the question of the operator that the case puts, where it is not called like the case itself.
+    sound: for a case that must be rejected, the valid case that it is but for its fault.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Case:
     about: str = ""
     source: str = ""
     place: str = ""
+    sound: Case | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -99,7 +101,17 @@ class Case:
 
     def canonical(self) -> str:
         """Return all that gives the case its meaning, as text that equal cases share."""
-        meaning = [self.id, self.operator, self.inputs, self.parameters, self.expect, self.via, self.then, self.omitted]
+        meaning: list[Any] = [
+            self.id,
+            self.operator,
+            self.inputs,
+            self.parameters,
+            self.expect,
+            self.via,
+            self.then,
+            self.omitted,
+        ]
+        meaning += [self.sound.canonical()] if self.sound else []
         return json.dumps(meaning, default=_plain, sort_keys=True)
 
 

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from conformance import lock
+from conformance import exported, lock
 from conformance.cases import LEVELS, Case
 from conformance.errors import CatalogueError
 from conformance.expand import Faulty, expand
 from conformance.faults import every_fault
 from conformance.operators import OPERATORS
+from conformance.rejects import rejects
+from conformance.rows import SweepReader, exhaustive, meaning, prefix
 from conformance.schema import Fault, faults, subject
 from conformance.sweeps import Sweep
 from conformance.yaml_reader import Document, KeyPath, read_on
@@ -32,10 +34,16 @@ def home() -> Path:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All cases, in the order of their files, and the sweeps that some come from, with the names of their rows."""
+    """All cases, in the order of their files, and the sweeps that some come from, with the names of their rows.
+
+    unloaded: sweeps of level exhaustive whose rows nobody asked for. version: that of the suite's own catalogue or of
+    the one that was exported, "" for any other.
+    """
 
     cases: tuple[Case, ...]
     sweeps: Mapping[Sweep, Sequence[str]] = field(default_factory=dict)
+    unloaded: tuple[Sweep, ...] = ()
+    version: str = ""
 
     @cached_property
     def by_id(self) -> dict[str, Case]:
@@ -44,8 +52,16 @@ class Catalogue:
 
     @cached_property
     def digest(self) -> str:
-        """128 bits over the meaning of every case, whatever their order."""
-        texts = sorted(case.canonical() for case in self.cases)
+        """128 bits over the meaning of every case, whatever their order.
+
+        An exhaustive sweep counts as what it says of its rows, so that it does not matter whether these were loaded.
+        """
+        wide = [*filter(exhaustive, self.sweeps), *self.unloaded]
+        rows = tuple(map(prefix, wide))
+        texts = sorted(
+            [meaning(sweep) for sweep in wide]
+            + [case.canonical() for case in self.cases if not (rows and case.id.startswith(rows))]
+        )
         return hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
 
     def select(self, level: str = "exhaustive", operators: Iterable[str] = (), globs: Iterable[str] = ()) -> list[Case]:
@@ -61,14 +77,23 @@ class Catalogue:
         ]
 
 
-def load(paths: Sequence[Path] = (), *, grow: bool = False) -> Catalogue:
-    """Read the given files and folders, or the suite's own catalogue.
+def load(
+    paths: Sequence[Path] = (),
+    *,
+    grow: bool = False,
+    level: str = "standard",
+    operators: Sequence[str] = (),
+    globs: Sequence[str] = (),
+) -> Catalogue:
+    """Read the given files, folders and exported catalogues, or the suite's own catalogue.
 
-    The rows of a sweep are those that the lock above its file holds; where it holds none, or to grow, the combinations
-    that these leave uncovered get further rows. Raises CatalogueError with one line for each fault, each naming file,
-    line, case and key.
+    Rows of sweeps of level exhaustive are read at that level only, and then those of the operators and of the globs
+    given, as far as any are; they are all that the factors make of them, and the lock names none. The rows of any
+    other sweep are those that the lock above its file holds; where it holds none, or to grow, the combinations that
+    these leave uncovered get further rows. Raises CatalogueError with one line for each fault, each naming file, line,
+    case and key.
     """
-    found, told = examine(paths, grow=grow)
+    found, told = examine(paths, grow=grow, level=level, operators=operators, globs=globs)
     if told:
         raise CatalogueError("\n".join(told))
     if not found.cases:
@@ -76,19 +101,46 @@ def load(paths: Sequence[Path] = (), *, grow: bool = False) -> Catalogue:
     return found
 
 
-def examine(paths: Sequence[Path] = (), *, grow: bool = False) -> tuple[Catalogue, list[str]]:
-    """Return what is sound of the given files and folders, and one line for each fault; see `load`."""
+def examine(
+    paths: Sequence[Path] = (),
+    *,
+    grow: bool = False,
+    level: str = "standard",
+    operators: Sequence[str] = (),
+    globs: Sequence[str] = (),
+) -> tuple[Catalogue, list[str]]:
+    """Return what is sound of the given files, folders and exports, and one line for each fault; see `load`."""
     cases: dict[str, Case] = {}
-    sweeps: dict[Sweep, Sequence[str]] = {}
     told: list[str] = []
-    for path in _files(paths or [home()]):
-        found = _read(path, sweeps, told, grow=grow)
-        for case in found:
-            if case.id in cases:
-                told.append(f"{case.place}: case {case.id} stands already at {cases[case.id].place}")
-            cases.setdefault(case.id, case)
-    told += _strangers(cases.values(), sweeps)
-    return Catalogue(tuple(cases.values()), sweeps), in_order(told)
+    reader = SweepReader(told, grow, level, operators, globs)
+    exports = [path for path in paths if exported.is_export(path)]
+    for path in _files([path for path in paths or [home()] if path not in exports]):
+        _enter(_read(path, reader, told), cases, told)
+    versions = [] if paths else [version()]
+    for path in exports:
+        try:
+            export = exported.read(path)
+        except CatalogueError as error:
+            told.append(str(error))
+            continue
+        _enter(export.cases, cases, told)
+        versions.append(export.version)
+    told += _strangers(cases.values(), {**dict.fromkeys(reader.unloaded, ()), **reader.sweeps})
+    only = versions[0] if len(versions) == 1 and len(paths) <= 1 else ""
+    return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), only), in_order(told)
+
+
+def _enter(found: Iterable[Case], cases: dict[str, Case], told: list[str]) -> None:
+    for case in found:
+        if case.id in cases:
+            told.append(f"{case.place}: case {case.id} stands already at {cases[case.id].place}")
+        cases.setdefault(case.id, case)
+
+
+def version() -> str:
+    """Return the version of the suite's own catalogue, "" if it has no lock."""
+    path = home() / lock.NAME
+    return lock.read(path).label if path.exists() else ""
 
 
 def _strangers(cases: Iterable[Case], sweeps: Mapping[Sweep, Sequence[str]]) -> Iterator[str]:
@@ -117,7 +169,7 @@ def _files_of(path: Path) -> list[Path]:
     return found
 
 
-def _read(path: Path, sweeps: dict[Sweep, Sequence[str]], told: list[str], *, grow: bool) -> list[Case]:
+def _read(path: Path, reader: SweepReader, told: list[str]) -> list[Case]:
     """Return the sound cases of a file; what is wrong with others does not hide what is wrong with them."""
     try:
         document = read_on(path)
@@ -133,8 +185,26 @@ def _read(path: Path, sweeps: dict[Sweep, Sequence[str]], told: list[str], *, gr
         of_items.setdefault(fault.where[:2], []).append(fault)
     items = [(kind, index) for kind in ("cases", "questions") for index in _positions(document, kind)]
     cases = [_read_case(document, where, of_items.get(where, ()), told) for where in items]
-    sound = [index for index in _positions(document, "sweeps") if ("sweeps", index) not in of_items]
-    return [case for case in cases if case] + _read_sweeps(document, sound, sweeps, told, grow=grow)
+    cases += _read_rejects(document, _sound(document, "rejects", of_items), told)
+    return [case for case in cases if case] + reader.read(document, _sound(document, "sweeps", of_items))
+
+
+def _sound(document: Document, kind: str, of_items: Mapping[KeyPath, object]) -> list[int]:
+    """Return the positions of the items of a list against which the schema has nothing."""
+    return [index for index in _positions(document, kind) if (kind, index) not in of_items]
+
+
+def _read_rejects(document: Document, sound: Iterable[int], told: list[str]) -> list[Case]:
+    """Return the cases that must be rejected, made from valid ones."""
+    cases: list[Case] = []
+    for index in sound:
+        where, raw = ("rejects", index), document.data["rejects"][index]
+        places = {n: document.place((*where, "faults", n)) for n in range(len(raw["faults"]))}
+        try:
+            cases += rejects({"source": "", **document.data}, raw, places)
+        except Faulty as fault:
+            told.append(f"{document.place((*where, *fault.where))}: {subject(document, where)}{fault}")
+    return cases
 
 
 def _positions(document: Document, kind: str) -> range:
@@ -154,34 +224,12 @@ def _read_case(document: Document, where: tuple[str, int], known: Sequence[Fault
 
 
 def in_order(faults: Iterable[str]) -> list[str]:
-    """Return lines of faults, those of one file by their line, files as they come."""
+    """Return lines of faults, those of one file by their line, files as they come; those of none stay as they are."""
     files: dict[str, int] = {}
 
     def place(text: str) -> tuple[int, int, str]:
         found = re.match(r"(.*?):(\d+): ", text)
         file, line = found.groups() if found else ("", "0")
-        return files.setdefault(file, len(files)), int(line), text
+        return files.setdefault(file, len(files)), int(line), text if found else ""
 
     return sorted(faults, key=place)
-
-
-def _read_sweeps(
-    document: Document, sound: Iterable[int], sweeps: dict[Sweep, Sequence[str]], told: list[str], *, grow: bool
-) -> list[Case]:
-    """Return the cases of some sweeps of a file, and enter the sweeps with the names of their rows."""
-    path, cases = document.path.resolve().parent.parent / lock.NAME, []
-    released = lock.read(path) if path.exists() else {}
-    for index in sound:
-        where, raw = ("sweeps", index), document.data["sweeps"][index]
-        operator, place = document.data["operator"], document.place(where)
-        prefix = f"{operator}/{raw['id']}/"
-        try:
-            if any(prefix == f"{other.operator}/{other.id}/" for other in sweeps):
-                raise ValueError("key 'id': another sweep of the operator is called so")
-            sweep = Sweep.of(operator, raw, place)
-            kept = [name.removeprefix(prefix) for name in released if name.startswith(prefix)]
-            sweeps[sweep] = names = sweep.rows(kept, grow=grow)
-            cases += [expand({"source": "", **document.data}, sweep.case(name), place) for name in names]
-        except ValueError as fault:
-            told.append(f"{place}: {subject(document, where)}{fault}")
-    return cases

@@ -1,25 +1,31 @@
-"""`conformance check`: is the catalogue sound, and does it still say what it said when it was released?"""
+"""`conformance check`: is the catalogue sound, and does it still say what it said when it was frozen?"""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Mapping, Sequence
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance import lock as lock_file
 from conformance import registry
 from conformance.adapter import Program, Surface
-from conformance.cases import Answers, Case, Value
+from conformance.cache import Cache
+from conformance.cases import Answers, Case
 from conformance.catalogue import Catalogue, home
-from conformance.errors import CatalogueError
-from conformance.expected import Expected, expected
+from conformance.expected import expected
 from conformance.ledger import Ledger
-from conformance.meanings import APART, too_near
-from conformance.ordinary import extraordinary
+from conformance.lock import ROWS, Difference, Frozen, FrozenSweep, Lock, Record, Records, difference
+from conformance.parallel import each
+from conformance.rows import exhaustive, prefix, sweep_name
 from conformance.selectors import Facts
-from conformance.sweeps import Sweep
+from conformance.soundness import Finding, Rows, examine
 from conformance.translate import translate
+
+SHOWN = 20
+"""Names that are shown of each kind of drift; the others are counted."""
+
+Progress = Callable[[int, int], None]
 
 
 def lock_path() -> Path:
@@ -27,44 +33,68 @@ def lock_path() -> Path:
     return home() / lock_file.NAME
 
 
+def read_lock() -> Lock:
+    """Return the lock of the suite's own catalogue. Raises CatalogueError if it cannot be read."""
+    return lock_file.read(lock_path())
+
+
 def digests(catalogue: Catalogue) -> dict[str, str]:
     """Return the digest of every case: inputs and expected output. Raises CatalogueError for a case with a fault."""
     return {case.id: expected(case).digest for case in catalogue.cases}
 
 
+@dataclass(frozen=True)
+class Examiner:
+    """How a catalogue is examined: what is known already, on how many cores, and whom to tell how far it is."""
+
+    cache: Cache | None = None
+    jobs: int | None = None
+    progress: Progress = field(default=lambda _done, _total: None)
+
+    def __call__(self, tasks: Sequence[Case | Rows]) -> Iterator[Finding]:
+        """Yield the finding of each task, in order."""
+        known = [self.cache.get(task.canonical()) if self.cache else None for task in tasks]
+        found = each(examine, [task for task, record in zip(tasks, known, strict=True) if record is None], self.jobs)
+        try:
+            for done, (task, record) in enumerate(zip(tasks, known, strict=True), 1):
+                yield Finding(record[0]) if record else self._noted(task, next(found))
+                self.progress(done, len(tasks))
+        finally:
+            if self.cache:
+                self.cache.save()
+
+    def _noted(self, task: Case | Rows, finding: Finding) -> Finding:
+        if self.cache and not finding.problems:
+            self.cache.put(task.canonical(), finding.record)
+        return finding
+
+
+PLAINLY = Examiner()
+
+
 def problems(
-    catalogue: Catalogue, ledger: Ledger | None = None, lock: Mapping[str, str] | None = None
+    catalogue: Catalogue, ledger: Ledger | None = None, lock: Lock | None = None, *, examiner: Examiner = PLAINLY
 ) -> Iterator[str]:
     """Yield one line for everything that is wrong; nothing if all is well.
 
     Every case is asked of the reference and translated for every surface. With a ledger: every entry matches
     something that runs. With a lock: no case was renamed, dropped or silently changed.
     """
-    found: dict[str, str] = {}
-    for case in catalogue.cases:
-        try:
-            wanted = expected(case)
-        except CatalogueError as error:
-            yield str(error)
-            continue
-        found[case.id] = wanted.digest
-        if wanted.target and wanted.target.misread:
-            yield f"{case.place}: case {case.id}: key 'expect': {wanted.target.misread}"
-        yield from _misprints(case, wanted)
-        for words in too_near(case, wanted) if case.via == () and not case.then else ():
-            yield f"{case.place}: case {case.id}: {words} it is within {APART} bounds of the right result everywhere"
-        for words in extraordinary(case, wanted):
-            yield f"{case.place}: case {case.id}: {words}"
-        yield from _programs(case)
-    yield from _questions(catalogue)
     surfaces = [surface for name in registry.names() for surface in registry.backend(name).surfaces]
+    found: dict[str, Frozen] = {}
+    for name, finding in findings(catalogue, examiner):
+        yield from finding.problems
+        if finding.record:
+            found[name] = finding.record
+    yield from _questions(catalogue)
     if ledger is not None:
         yield from ledger.idle(catalogue.cases, [surface.name for surface in surfaces])
         yield from _mute(ledger, catalogue.cases, surfaces)
-    for sweep, names in catalogue.sweeps.items():
-        yield from _uncovered(sweep, names)
     if lock is not None:
-        yield from _drift(found, lock)
+        now = records(catalogue, found)
+        yield from _drift(difference(comparable(lock.records, catalogue), now), _faulty(catalogue, now))
+        for name in {sweep_name(sweep) for sweep in catalogue.unloaded} - lock.records.keys():
+            yield f"{_named(name)}: not frozen yet ({_freezing(name)})"
     for surface in surfaces:
         for question, declaration in surface.declares.items() if lock is not None else ():
             asked = catalogue.by_id.get(question)
@@ -88,17 +118,6 @@ def _questions(catalogue: Catalogue) -> Iterator[str]:
             yield f"{case.place}: question {case.id}: key 'answers': {case.question} has other ones"
 
 
-def _programs(case: Case) -> Iterator[str]:
-    for name in registry.names():
-        for surface in registry.backend(name).surfaces:
-            program = translate(case, surface)
-            if isinstance(program, Program):
-                try:
-                    ast.parse(program.text)
-                except SyntaxError as error:
-                    yield f"{case.place}: case {case.id}: the program for {surface.name} is not Python: {error}"
-
-
 def _mute(ledger: Ledger, cases: Sequence[Case], surfaces: Sequence[Surface]) -> Iterator[str]:
     """Yield a line for each entry that matches cases and surfaces, but no case has a program on any of them."""
     known = [Facts(case) for case in cases]
@@ -109,58 +128,63 @@ def _mute(ledger: Ledger, cases: Sequence[Case], surfaces: Sequence[Surface]) ->
             yield f"{entry.place}: entry {entry.id}: no case that it matches has a program on any of its surfaces"
 
 
-def _uncovered(sweep: Sweep, names: Sequence[str]) -> Iterator[str]:
-    missing = list(sweep.missing(names))
-    if missing:
-        many = f"{len(missing)} of {sweep.cover.count()} combinations"
-        yield f"{sweep.place}: sweep {sweep.id}: {many} in no case, such as {missing[0]} (conformance freeze adds them)"
-    for name in sweep.without_twin(names):
-        yield f"{sweep.place}: sweep {sweep.id}: the geometry of {name} stands with full mantissas alone"
+def findings(catalogue: Catalogue, examiner: Examiner) -> Iterator[tuple[str, Finding]]:
+    """Yield every case's id with its finding, then those of the covers of sweeps, nameless."""
+    rows = [Rows(sweep, tuple(names)) for sweep, names in catalogue.sweeps.items()]
+    # The covers come first in time, as each takes as long as many cases.
+    found = examiner([*rows, *catalogue.cases])
+    covers = [next(found) for _ in rows]
+    yield from zip([case.id for case in catalogue.cases], found, strict=True)
+    yield from (("", cover) for cover in covers)
 
 
-def _misprints(case: Case, wanted: Expected) -> Iterator[str]:
-    """A printed number that is not the correctly rounded one must be said to be so, and the other way round."""
-    if not isinstance(case.expect, Value) or wanted.target is None or wanted.target.exact is None:
-        return
-    values = wanted.target.exact.value.ravel().tolist()
-    odd = [
-        str(printed)
-        for _, numbers in case.expect.readings
-        for printed, value in zip(numbers or (), values, strict=False)
-        if isinstance(printed, Decimal) and not _rounds_to(value, printed)
-    ]
-    if odd and not case.expect.inexact:
-        yield f"{case.place}: case {case.id}: key 'inexact' is missing: {odd[0]} is not the correctly rounded result"
-    if case.expect.inexact and not odd:
-        yield f"{case.place}: case {case.id}: key 'inexact': every printed number is the correctly rounded one"
+def records(catalogue: Catalogue, found: Mapping[str, Frozen]) -> dict[str, Record]:
+    """Return what the lock holds of these cases: an exhaustive sweep is one record, none if a row has a fault."""
+    single: dict[str, Record] = dict(found)
+    whole: dict[str, Record] = {}
+    for sweep, names in catalogue.sweeps.items():
+        if exhaustive(sweep):
+            ids = sorted(prefix(sweep) + name for name in names)
+            rows = [single.pop(name).text for name in ids if name in single]
+            if len(rows) == len(ids):
+                whole[sweep_name(sweep)] = FrozenSweep(len(ids), _digest(ids), _digest(rows))
+    return {**single, **whole}
 
 
-def _rounds_to(value: float, printed: Decimal) -> bool:
-    if not printed.is_finite():
-        return True
-    roundings = (Decimal(value).quantize(printed, rounding) for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP))
-    return printed in roundings
+def _digest(texts: Iterable[str]) -> str:
+    return hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
 
 
-def _drift(found: Mapping[str, str], lock: Mapping[str, str]) -> Iterator[str]:
-    for name in sorted(lock.keys() - found.keys()):
-        yield f"case {name}: frozen, but no longer in the catalogue"
-    for name in sorted(found.keys() - lock.keys()):
-        yield f"case {name}: not frozen yet (conformance freeze)"
-    for name in sorted(found.keys() & lock.keys()):
-        if found[name] != lock[name]:
-            yield f"case {name}: its inputs or its expected output are not those that were frozen"
+def comparable(locked: Records, catalogue: Catalogue) -> dict[str, Record]:
+    """Return what a lock holds but for the exhaustive sweeps whose rows were not loaded."""
+    away = {sweep_name(sweep) for sweep in catalogue.unloaded}
+    return {name: record for name, record in locked.items() if name not in away}
 
 
-def read_lock() -> dict[str, str]:
-    """Return the frozen digests of the suite's own catalogue. Raises CatalogueError if they cannot be read."""
-    return lock_file.read(lock_path())
+def _faulty(catalogue: Catalogue, now: Records) -> set[str]:
+    """Return the names that have no record because of a fault, which has a line already."""
+    names = catalogue.by_id.keys() | {sweep_name(sweep) for sweep in catalogue.sweeps if exhaustive(sweep)}
+    return names - now.keys()
 
 
-def write_lock(catalogue: Catalogue) -> tuple[int, int, int]:
-    """Freeze the digests of all cases; return how many were added, removed and changed."""
-    old = read_lock() if lock_path().exists() else {}
-    new = digests(catalogue)
-    lock_file.write(lock_path(), new)
-    changed = sum(new[name] != old[name] for name in new.keys() & old.keys())
-    return len(new.keys() - old.keys()), len(old.keys() - new.keys()), changed
+def _drift(found: Difference, faulty: Collection[str]) -> Iterator[str]:
+    """Yield a line for each name that is gone, new or drifted, the first of each kind and then a count."""
+    gone = [f"{_named(name)}: frozen, but no longer in the catalogue" for name in found.removed if name not in faulty]
+    new = [f"{_named(name)}: not frozen yet ({_freezing(name)})" for name in found.added]
+    drifted = [f"{_named(name)}: {what} {_are(what)} not what was frozen" for name, what in found.changed.items()]
+    for lines, words in ((gone, "are no longer in the catalogue"), (new, "are not frozen yet"), (drifted, "drifted")):
+        yield from lines[:SHOWN]
+        if len(lines) > SHOWN:
+            yield f"and {len(lines) - SHOWN} more {words}"
+
+
+def _named(name: str) -> str:
+    return f"sweep {name.removesuffix(ROWS)}" if name.endswith(ROWS) else f"case {name}"
+
+
+def _freezing(name: str) -> str:
+    return "conformance freeze --level exhaustive" if name.endswith(ROWS) else "conformance freeze"
+
+
+def _are(what: str) -> str:
+    return "are" if " and " in what or what.endswith("s") else "is"

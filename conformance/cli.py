@@ -1,4 +1,4 @@
-"""The command line: all commands but `run`, `report` and `catalogue`, which stand in modules of their own."""
+"""The command line: every command that is short; the others stand in modules of their own."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from conformance import __version__, catalogue, check, describe, ledger, registry
+from conformance import __version__, catalogue, describe, registry
 from conformance.adapter import Backend, Surface, Unsupported
 from conformance.cases import LEVELS, Case
-from conformance.catalogue import Catalogue
 from conformance.cli_catalogue import catalogue as catalogue_command
+from conformance.cli_check import check, freeze
 from conformance.cli_conventions import conventions
+from conformance.cli_export import export_command
 from conformance.cli_ledger import ledger_group
+from conformance.cli_options import CASES_OPTION
 from conformance.cli_run import report, run
 from conformance.drawing import drawing
 from conformance.errors import ConformanceError, IncompleteRun
@@ -27,18 +29,24 @@ from conformance.repro import script
 from conformance.translate import translate
 
 INTERRUPTED = 130
-CATALOGUE_OPTION = click.option(
-    "--cases",
-    "paths",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="A case file or a folder of them, instead of the suite's own catalogue. May be given several times.",
-)
+
+
+def _tell_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Say which suite and which catalogue this is, and leave."""
+    if wanted and not context.resilient_parsing:
+        click.echo(f"conformance, version {__version__}, catalogue {catalogue.version() or 'without a lock'}")
+        context.exit()
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="conformance")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_tell_version,
+    help="Say the version of the suite and that of its catalogue, and leave.",
+)
 def cli() -> None:
     """Do the neural-network frameworks agree on their window operators? Run the cases, judge, and show who differs.
 
@@ -76,10 +84,12 @@ def _one_line(error: click.ClickException) -> str:
 
 
 def _case(paths: Sequence[Path], name: str) -> Case:
-    known = catalogue.load(paths).by_id
-    if name not in known:
-        raise ConformanceError(f"case {name!r}: not in the catalogue (conformance list shows all)")
-    return known[name]
+    found = catalogue.load(paths)
+    if name not in found.by_id and found.unloaded:
+        found = catalogue.load(paths, level=LEVELS[-1], globs=[name])
+    if name not in found.by_id:
+        raise ConformanceError(f"case {name!r}: not in the catalogue (conformance list --level exhaustive shows all)")
+    return found.by_id[name]
 
 
 def _surface(name: str) -> tuple[Backend, Surface]:
@@ -90,28 +100,35 @@ def _surface(name: str) -> tuple[Backend, Surface]:
 
 
 @cli.command("list")
-@CATALOGUE_OPTION
+@CASES_OPTION
 @click.option(
     "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
 )
 @click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
-@click.option("--level", type=click.Choice(LEVELS), default="exhaustive", help="Only cases up to this level.")
+@click.option(
+    "--level", type=click.Choice(LEVELS), default="standard", show_default=True, help="Only cases up to this level."
+)
 def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tuple[str, ...], level: str) -> None:
     """List the ids of cases, one a line; on a terminal with what they are about.
 
+    On a terminal also how many there are, and the version of the catalogue.
+
     Example: conformance list --operator max_pool --case '*book*'
     """
-    selected = catalogue.load(paths).select(level, operators, globs)
+    cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
+    selected = cases.select(level, operators, globs)
     if not selected:
         raise IncompleteRun("no case is selected")
     width = max(len(case.id) for case in selected)
     for case in selected:
         about = f"  {case.about[:80]}" if sys.stdout.isatty() and case.about else ""
         click.echo(f"{case.id:<{width if about else 0}}{about}")
+    if sys.stdout.isatty():
+        click.echo(f"{len(selected)} cases{f', catalogue {cases.version}' if cases.version else ''}")
 
 
 @cli.command()
-@CATALOGUE_OPTION
+@CASES_OPTION
 @click.argument("case")
 @click.option("--drawing/--no-drawing", "drawn", default=True, help="Draw the input with its windows, and the output.")
 def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
@@ -138,7 +155,7 @@ def _draw(case: Case, wanted: Expected) -> None:
 
 
 @cli.command("translate")
-@CATALOGUE_OPTION
+@CASES_OPTION
 @click.argument("case")
 @click.option("--surface", "names", multiple=True, metavar="S", help="Only this surface. May be given several times.")
 def translate_command(paths: tuple[Path, ...], case: str, names: tuple[str, ...]) -> None:
@@ -152,7 +169,7 @@ def translate_command(paths: tuple[Path, ...], case: str, names: tuple[str, ...]
 
 
 @cli.command()
-@CATALOGUE_OPTION
+@CASES_OPTION
 @click.argument("case")
 @click.option("--surface", "name", required=True, metavar="S", help="The surface to run the case on.")
 def repro(paths: tuple[Path, ...], case: str, name: str) -> None:
@@ -165,39 +182,6 @@ def repro(paths: tuple[Path, ...], case: str, name: str) -> None:
     if isinstance(program, Unsupported):
         raise ConformanceError(f"case {found.id}: {surface.name} does not support it: {program.reason}")
     click.echo(script(found, expected(found), backend, program), nl=False)
-
-
-@cli.command("check")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-def check_command(paths: tuple[Path, ...]) -> None:
-    """Check the catalogue, or the given case files: every case, every pinned number, the cover of every sweep.
-
-    Without files also the ledger and the frozen digests.
-
-    Example: conformance check cases/pooling/max_pool.yaml
-    """
-    cases, faults = catalogue.examine(paths)
-    # A case that cannot be read would be missing from the lock, and to the ledger.
-    own = {} if paths or faults else {"ledger": ledger.load(), "lock": check.read_lock()}
-    found = catalogue.in_order([*faults, *check.problems(cases, **own)])  # type: ignore[arg-type]
-    if found:
-        raise ConformanceError("\n".join(found))
-    if not cases.cases:
-        raise ConformanceError(f"{', '.join(map(str, paths))}: no case in it")
-    click.echo(f"{len(cases.cases)} cases are sound")
-
-
-@cli.command()
-def freeze() -> None:
-    """Write the digests of all cases to the lock, and say what changed. Ids and answers are for ever: look twice.
-
-    Sweeps whose factors have grown get the rows that they need; those that are frozen stay.
-
-    Example: conformance freeze && git diff cases/lock.json
-    """
-    cases: Catalogue = catalogue.load(grow=True)
-    added, removed, changed = check.write_lock(cases)
-    click.echo(f"{len(cases.cases)} cases frozen: {added} added, {removed} removed, {changed} changed")
 
 
 @cli.command()
@@ -223,6 +207,9 @@ cli.add_command(catalogue_command)
 cli.add_command(conventions)
 cli.add_command(run)
 cli.add_command(report)
+cli.add_command(check)
+cli.add_command(freeze)
+cli.add_command(export_command)
 cli.add_command(ledger_group)
 
 if __name__ == "__main__":

@@ -8,17 +8,11 @@ import click
 
 from conformance import catalogue as catalogues
 from conformance import counts
+from conformance.cli_options import CASES_OPTION
 
 
 @click.command("catalogue")
-@click.option(
-    "--cases",
-    "paths",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="A case file or a folder of them, instead of the suite's own catalogue. May be given several times.",
-)
+@CASES_OPTION
 @click.option(
     "--others",
     type=click.Path(path_type=Path),

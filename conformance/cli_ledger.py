@@ -13,6 +13,7 @@ from packaging.version import InvalidVersion, Version
 
 from conformance import catalogue, drafts, ledger, propose
 from conformance.catalogue import Catalogue
+from conformance.cli_options import CASES_OPTION
 from conformance.cli_run import OUT
 from conformance.drafts import Draft
 from conformance.errors import ConformanceError, IncompleteRun
@@ -25,14 +26,6 @@ from reports.records import Result
 FAILED = frozenset({"fail", "crashed", "timed_out", "flaky"})
 JUDGED = FAILED | {"pass", "stale"}
 LONGEST = 160
-CATALOGUE_OPTION = click.option(
-    "--cases",
-    "paths",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="A case file or folder, instead of the suite's own catalogue.",
-)
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,7 @@ class Failures:
 
 
 @click.group("ledger", invoke_without_command=True)
-@CATALOGUE_OPTION
+@CASES_OPTION
 @click.pass_context
 def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
     """List the known deviations: the id of each entry, how many cases it is about, and its surfaces.
@@ -78,7 +71,7 @@ def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
 
 @ledger_group.command()
 @click.argument("results", nargs=-1, type=click.Path(path_type=Path))
-@CATALOGUE_OPTION
+@CASES_OPTION
 @click.option("--case", "globs", multiple=True, required=True, metavar="GLOB", help="Failing cases, * for anything.")
 @click.option("--surface", "surfaces", multiple=True, metavar="GLOB", help="Only failures on these surfaces.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why the backend differs, for readers of the report.")

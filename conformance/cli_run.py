@@ -130,7 +130,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     Example: conformance run --backend numpy --operator max_pool
     """
     wanted = _wanted(backends, surfaces)
-    cases, deviations = catalogue.load(paths), ledger.load()
+    cases, deviations = catalogue.load(paths, level=level, operators=operators, globs=globs), ledger.load()
     selection = Selection(level, surfaces, operators, globs)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")

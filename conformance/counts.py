@@ -26,14 +26,19 @@ Made by `conformance catalogue --others benchmarks/others.json > docs/catalogue.
 this is what the command prints.
 """
 
+UNREAD = "Rows of sweeps of level exhaustive are read when asked for: they are in the first line and among the sweeps."
+
 
 def page(catalogue: Catalogue, others: Mapping[str, Any] | None = None) -> str:
     """Return the whole page; others: what benchmarks/others.py has written."""
     cases = catalogue.cases
-    gradients = sum(OPERATORS[case.operator].gradient for case in cases)
-    levels = Counter(case.level for case in cases)
-    said = ", ".join(f"{levels[level]:,} at level {level}" for level in LEVELS)
-    parts = [HEAD, f"{len(cases):,} cases: {said}; {gradients:,} of them of gradients.\n"]
+    unread = {sweep: sweep.rows() for sweep in catalogue.unloaded}
+    counted = _by_operator_and_level(cases, unread)
+    levels = {level: sum(count for (_, of), count in counted.items() if of == level) for level in LEVELS}
+    said = ", ".join(f"{count:,} at level {level}" for level, count in levels.items())
+    gradients = sum(count for (operator, _), count in counted.items() if OPERATORS[operator].gradient)
+    parts = [HEAD, _filled(f"{sum(counted.values()):,} cases: {said}; {gradients:,} of them of gradients.") + "\n"]
+    parts += [f"{UNREAD}\n"] if unread else []
     used = {case.operator for case in cases}
     missing = [f"`{name}`" for name in OPERATORS if name not in used]
     parts += [f"{_filled('Operators without a case: ' + ', '.join(missing))}.\n"] if missing else []
@@ -41,9 +46,16 @@ def page(catalogue: Catalogue, others: Mapping[str, Any] | None = None) -> str:
         _section("Level and kind", cases, _level_and_kind, (*LEVELS, *KINDS), KIND_NOTE),
         _section("Spatial axes", cases, _ranks, [f"{rank}-D" for rank in _every_rank(cases)]),
         _section("Dtype", cases, lambda case: [case.dtype], _every_dtype(cases), "The dtype of `x`."),
-        _sweeps(catalogue.sweeps),
+        _sweeps({**catalogue.sweeps, **unread}),
     ]
     return "\n".join([*parts, *([_others(cases, others)] if others else [])])
+
+
+def _by_operator_and_level(cases: Iterable[Case], unread: Mapping[Sweep, Sequence[str]]) -> Counter[tuple[str, str]]:
+    found = Counter((case.operator, case.level) for case in cases)
+    for sweep, names in unread.items():
+        found[sweep.operator, LEVELS[-1]] += len(names)
+    return found
 
 
 KIND_NOTE = (

@@ -56,6 +56,8 @@ class Cover:
 
     def complete(self, rows: Rows) -> Rows:
         """Return valid rows that cover what these do not: greedily, each the best of some candidates, always alike."""
+        if self.strength >= self.valid.shape[1]:
+            return self._others(rows)
         codes = [self._codes(self.valid, subset) for subset in self._subsets]
         wanted = [np.zeros(int(code.max(initial=0)) + 1, bool) for code in codes]
         for want, code, subset in zip(wanted, codes, self._subsets, strict=True):
@@ -69,6 +71,12 @@ class Cover:
             for want, code in zip(wanted, codes, strict=True):
                 want[code[best]] = False
         return self.valid[chosen]
+
+    def _others(self, rows: Rows) -> Rows:
+        """Return every valid row but these, in order: where all factors are crossed, nothing is there to choose."""
+        (everything,) = self._subsets
+        codes, first = np.unique(self._codes(self.valid, everything), return_index=True)
+        return self.valid[first[~np.isin(codes, self._codes(rows, everything))]]
 
 
 def _best(wanted: list[Any], codes: list[Rows]) -> int:

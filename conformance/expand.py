@@ -20,6 +20,8 @@ MAX_ELEMENTS = 20_000_000
 FOLLOWING = frozenset({"grad", "indices", "samples", "draws"})
 """Inputs whose shape follows from x and the parameters."""
 USUAL_DTYPES: Mapping[str, str] = {"indices": "int64"}
+# Parameters with an entry for each spatial axis.
+SPATIAL = frozenset({"window", "stride", "padding", "dilation", "output_size", "output_padding"})
 # What a case says beside inputs and parameters.
 WORDS = {"id", "about", "source", "level", "via", "then", "expect", "also", "inexact", "answers", "question", DEFAULTS}
 
@@ -44,6 +46,8 @@ def expand(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Cas
     expect = _expectation(raw)
     omitted = _omitted(expect, raw)
     parameters = _parameters(operator, raw, given, omitted, faulty=not isinstance(expect, Value))
+    if not isinstance(expect, Rejected):
+        _check_ranks(parameters, len(given["x"].shape) - 2)
     case = Case(
         id=f"{operator.name}/{raw['id']}",
         operator=operator.name,
@@ -258,7 +262,7 @@ def _along_axes(
     if "dilation" in given:
         return _walk(given, inputs, faulty=faulty)
     rank = len(inputs["x"].shape) - 2
-    return {key: _every_axis(key, given[key], rank) for key in ("window", "output_size") if key in given}
+    return {key: _every_axis(given[key], rank) for key in ("window", "output_size") if key in given}
 
 
 def _walk(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, faulty: bool) -> dict[str, Any]:
@@ -286,9 +290,10 @@ def _transposed(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, fa
     spread = _spread(
         {**given, "padding": 0 if isinstance(given["padding"], str) else given["padding"]}, window, len(size)
     )
-    further = _every_axis("output_padding", given["output_padding"], len(size))
+    further = _every_axis(given["output_padding"], len(size))
     walked = {key: spread[key] for key in ("stride", "padding", "dilation")} | {"output_padding": further}
     if given["padding"] in {"same_upper", "same_lower"} and not faulty:
+        _check_ranks(walked, len(size))
         whole = [extent * step for extent, step in zip(size, walked["stride"], strict=True)]
         pads = Windows.of(whole, window, walked["stride"], given["padding"], walked["dilation"]).pads
         cells = zip(size, walked["stride"], walked["dilation"], window, pads, strict=True)
@@ -297,21 +302,27 @@ def _transposed(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, fa
     return walked
 
 
-def _every_axis(name: str, value: Any, rank: int) -> tuple[Any, ...]:
-    spread = value if isinstance(value, tuple) else (value,) * rank
-    if len(spread) != rank:
-        raise Faulty((name,), f"{list(spread)} has {len(spread)} entries: expected {rank}, one per spatial axis")
-    return spread
+def _every_axis(value: Any, rank: int) -> tuple[Any, ...]:
+    """Return a tuple as it stands, anything else once for each axis."""
+    return value if isinstance(value, tuple) else (value,) * rank
+
+
+def _check_ranks(parameters: Mapping[str, Any], rank: int) -> None:
+    """Raise Faulty unless a parameter that goes along the axes has an entry for each."""
+    for name in sorted(SPATIAL & parameters.keys()):
+        value = parameters[name]
+        if isinstance(value, tuple) and len(value) != rank:
+            raise Faulty((name,), f"{list(value)} has {len(value)} entries: expected {rank}, one per spatial axis")
 
 
 def _spread(given: Mapping[str, Any], window: Any, rank: int) -> dict[str, Any]:
     """Return the parameters of a faulty case as they stand, a scalar standing for every axis."""
-    padding = _every_axis("padding", 0 if isinstance(given["padding"], str) else given["padding"], rank)
+    padding = _every_axis(0 if isinstance(given["padding"], str) else given["padding"], rank)
     return {
-        "window": _every_axis("window", window, rank),
-        "stride": _every_axis("stride", window if given["stride"] is None else given["stride"], rank),
+        "window": _every_axis(window, rank),
+        "stride": _every_axis(window if given["stride"] is None else given["stride"], rank),
         "padding": tuple(pair if isinstance(pair, tuple) else (pair, pair) for pair in padding),
-        "dilation": _every_axis("dilation", given["dilation"], rank),
+        "dilation": _every_axis(given["dilation"], rank),
     }
 
 

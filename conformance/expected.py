@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -14,6 +15,8 @@ from conformance.cases import DEFAULTS, Answers, Case, Reading, Rejected
 from conformance.errors import CatalogueError
 from conformance.operators import OPERATORS
 from conformance.predicates import PREDICATES
+from conformance.predicates_parameters import has_of
+from conformance.predicates_questions import OF_QUESTIONS
 from conformance.steps import plan
 from conformance.values import Array, ArraySpec, array_digest
 from reference import Exact, NoBound
@@ -102,20 +105,18 @@ def _refusal(case: Case, inputs: Mapping[str, Array], predicate: str) -> Target:
     _has_fault(case, predicate, "expect")
     try:
         reckon(case.operator, inputs, case.parameters)
-    except ValueError:
+    except (ValueError, TypeError):
         return Target(rejected=predicate)
     raise ValueError(f"key 'expect.rejected': the reference accepts the case in spite of {predicate}")
 
 
 def _has_fault(case: Case, predicate: str, key: str) -> None:
-    if predicate not in PREDICATES:
-        known = ", ".join(sorted(PREDICATES))
-        raise ValueError(f"key '{key}.rejected': unknown fault {predicate!r}, known are {known}")
-    try:
-        faulty = PREDICATES[predicate](case)
-    except KeyError:  # a question may leave the parameter out
-        faulty = False
-    if not faulty:
+    known = PREDICATES if key == "expect" else {**PREDICATES, **OF_QUESTIONS}
+    if predicate not in known:
+        near = difflib.get_close_matches(predicate, known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else "known are those in docs/faults.md"
+        raise ValueError(f"key '{key}.rejected': unknown fault {predicate!r}, {hint}")
+    if not has_of(known[predicate], case):
         raise ValueError(f"key '{key}.rejected': the case does not have the fault {predicate}")
 
 

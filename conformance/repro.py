@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from conformance import code
 from conformance.adapter import Backend, Program
+from conformance.allowance import held_to
 from conformance.cases import Case
-from conformance.errors import ConformanceError
 from conformance.expected import Expected, Target
 from conformance.values import Array
 
 MAX_LITERAL = 4096
+WORDS = "bfloat16"
 
 
 def script(case: Case, wanted: Expected, backend: Backend, program: Program) -> str:
@@ -25,7 +27,15 @@ def script(case: Case, wanted: Expected, backend: Backend, program: Program) -> 
     doc = f'"""{case.id} on {program.surface}.\n\n{about}\n"""'
     inputs = "\n".join(f"{name} = {_literal(array)}" for name, array in wanted.inputs.items())
     call = f"run({', '.join(wanted.inputs)})"
-    return f"{doc}\n\nimport sys\n\n{_setup(backend)}\n\n{program.text}\n\n{inputs}\n\n{_judgement(wanted, call)}"
+    judgement = _judgement(_held(case, wanted, backend, program), call)
+    return f"{doc}\n\nimport sys\n\n{_setup(backend)}\n\n{program.text}\n\n{inputs}\n\n{judgement}"
+
+
+def _held(case: Case, wanted: Expected, backend: Backend, program: Program) -> Expected:
+    """Return what must happen with the bound that the surface is held to."""
+    surface = next((surface for surface in backend.surfaces if surface.name == program.surface), None)
+    target = held_to(wanted.target, case, surface, program.how) if wanted.target and surface else None
+    return replace(wanted, target=target) if target else wanted
 
 
 def _setup(backend: Backend) -> str:
@@ -35,8 +45,8 @@ def _setup(backend: Backend) -> str:
 
 def _literal(array: Array) -> str:
     """Return text that makes the very array; a long one is written as bytes."""
-    if array.dtype.name == "bfloat16":
-        raise ConformanceError("no script for bfloat16: NumPy has no such dtype without ml_dtypes")
+    if array.dtype.name == WORDS:  # as programs take it
+        return _literal(array.view(np.uint16))
     dtype, shape = code.dtype_text(array), code.tuple_of(array.shape)
     if array.size == 0:
         return f"np.zeros({shape}, {dtype})"
@@ -61,7 +71,14 @@ def _comparison(target: Target, call: str) -> str:
     bound = np.zeros(target.exact.value.shape) if target.bound is None else target.bound
     exact = "exact" if unrounded else "expected.astype(np.float64)"
     texts = {"expected": _literal(value), "unrounded": unrounded, "exact": exact, "bound": _bound(bound)}
-    return COMPARISON.format(call=call, **texts)
+    comparison = COMPARISON.format(call=call, **texts)
+    return comparison if value.dtype.name != WORDS else _of_words(comparison, call)
+
+
+def _of_words(comparison: str, call: str) -> str:
+    """Return the comparison for bfloat16, of which NumPy has the words alone: what they stand for is compared."""
+    asked = comparison.replace(f"got = {call}", f"got = numbers({call})")
+    return NUMBERS + asked.replace("\nbound = ", "\nexpected = numbers(of_words(expected))\nbound = ", 1)
 
 
 def _bound(bound: Array) -> str:
@@ -72,12 +89,15 @@ def _bound(bound: Array) -> str:
 
 
 def _question(wanted: Expected, call: str) -> str:
-    answers = {
-        name: "None  # refused" if target.exact is None else _literal(target.exact.value)
-        for name, target in wanted.answers.items()
-    }
+    values = {name: target.exact.value for name, target in wanted.answers.items() if target.exact is not None}
+    narrow = any(value.dtype.name == WORDS for value in values.values())
+    answers = {name: _answer(values[name]) if name in values else "None  # refused" for name in wanted.answers}
     lines = "".join(f"answers[{name!r}] = {text}\n" for name, text in answers.items())
-    return QUESTION.format(call=call, answers=lines)
+    return NUMBERS * narrow + QUESTION.format(call=f"numbers({call})" if narrow else call, answers=lines)
+
+
+def _answer(value: Array) -> str:
+    return f"numbers(of_words({_literal(value)}))" if value.dtype.name == WORDS else _literal(value)
 
 
 COMPARISON = """\
@@ -96,6 +116,21 @@ print("difference", difference, sep="\\n")
 within = same | ((np.abs(difference) <= bound) & (np.asarray(bound) > 0))
 sys.exit("differs" if not within.all() else 0)
 """
+
+NUMBERS = '''\
+def numbers(words):
+    """Return bfloat16 as float32, of which it is the upper half; anything else as it is."""
+    if words.dtype.name != "bfloat16" and words.dtype.names != ("bfloat16",):
+        return words
+    return (np.ascontiguousarray(words).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def of_words(array):
+    """Return an array of 16-bit words as one of bfloat16."""
+    return array.view([("bfloat16", np.uint16)])
+
+
+'''
 
 REFUSAL = """\
 try:

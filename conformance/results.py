@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+import numpy as np
+
 from conformance.errors import ConformanceError
 from conformance.values import Array
 
@@ -31,8 +33,18 @@ def encoded(value: Any) -> Any:
 
 def array_record(array: Array) -> dict[str, Any]:
     """Return an array as the format has it, its numbers left out where there are too many."""
-    data = encoded(array.ravel().tolist()) if array.size <= MAX_ELEMENTS else None
+    data = array.ravel().tolist() if array.size <= MAX_ELEMENTS else None
+    if data and array.dtype.kind in "fV" and not np.isfinite(array).all():
+        data = encoded(data)
     return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
+
+
+def line(record: Mapping[str, Any]) -> str:
+    """Return a record as one line; only where it holds a number that JSON lacks is it gone through piece by piece."""
+    try:
+        return json.dumps(record, ensure_ascii=False, allow_nan=False)
+    except (ValueError, TypeError):
+        return json.dumps(encoded(record), ensure_ascii=False, allow_nan=False)
 
 
 def forget(path: Path) -> None:
@@ -110,7 +122,7 @@ class ResultsFile:
         assert self._stream is not None  # noqa: S101 - open comes first
         self._note(record)
         try:
-            self._stream.write(json.dumps(encoded(record), ensure_ascii=False, allow_nan=False) + "\n")
+            self._stream.write(line(record) + "\n")
             self._stream.flush()
         except OSError as error:
             raise ConformanceError(f"{self.path}: {error.strerror}") from None

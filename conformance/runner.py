@@ -168,7 +168,11 @@ class Run:
     def _header(self) -> dict[str, Any]:
         return {
             "backend": self.backend.name,
-            "catalogue": {"digest": self.catalogue.digest, "cases": len(self.cases)},
+            "catalogue": {
+                "version": self.catalogue.version,
+                "digest": self.catalogue.digest,
+                "cases": len(self.cases),
+            },
             "ledger": self.ledger.digest,
             "level": self.selection.level,
             "selection": {

@@ -18,7 +18,7 @@ from jsonschema.validators import extend
 
 from conformance.yaml_reader import Document, KeyPath
 
-LISTS = {"cases": "case", "sweeps": "sweep", "questions": "question", "entries": "entry"}
+LISTS = {"cases": "case", "sweeps": "sweep", "questions": "question", "rejects": "valid case", "entries": "entry"}
 LONGEST = 60
 LIMITS = {
     "minimum": "at least {}",

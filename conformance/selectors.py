@@ -21,6 +21,7 @@ import yaml
 
 from conformance.cases import Answers, Case, Rejected, Value
 from conformance.operators import OPERATORS
+from conformance.values import ArraySpec
 from reference import Windows
 
 Level = Any
@@ -68,7 +69,12 @@ def _special(number: float | Decimal) -> str:
 def _values(case: Case) -> frozenset[str]:
     """The generator of x, and the specials it holds: nan, inf, -inf, -0.0, or whatever word its options give."""
     x = case.inputs["x"]
-    return frozenset([x.values, *_marks(x.options.values())])
+    return frozenset([x.values]) | marks(x)
+
+
+def marks(spec: ArraySpec) -> frozenset[str]:
+    """Return the specials that an array holds, as far as what it is made from tells."""
+    return frozenset(_marks(spec.options.values()))
 
 
 def _marks(things: Iterable[Any]) -> Iterator[str]:

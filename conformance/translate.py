@@ -89,10 +89,10 @@ def lower(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> Lo
             return preferred
     try:
         answer = _own_call(step, surface)
-    except ValueError as error:
+    except (ValueError, ArithmeticError, LookupError) as error:
         if not native_only:
             raise
-        answer = Unsupported(f"the program would need an output size, and there is none: {error}")
+        answer = Unsupported(f"the call cannot be written for such parameters: {_in_words(error)}")
     if native_only and isinstance(answer, Unsupported) and answer.refused:
         answer = answer.refused
     if not isinstance(answer, Unsupported):
@@ -105,6 +105,11 @@ def lower(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> Lo
         if isinstance(attempt, Unsupported) and attempt.reason not in answer.reason:
             answer = Unsupported(f"{answer.reason}; {attempt.reason}", attempt.issue)
     return answer
+
+
+def _in_words(error: Exception) -> str:
+    """Return why a verb has no answer; Python's words for lists of unequal length say nothing to a reader."""
+    return "their ranks differ" if str(error).startswith("zip()") else str(error)
 
 
 def _own_call(step: Step, surface: Surface) -> Code:

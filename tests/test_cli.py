@@ -8,8 +8,8 @@ from importlib.util import find_spec
 import pytest
 from fakes import ALWAYS_WRONG, CRASHES, HANGS, backend, family, surface
 
+from conformance import __version__, cli, code, registry
 from conformance import catalogue as catalogues
-from conformance import cli, code, registry
 from conformance.adapters import numpy as loops
 from conformance.describe import case_text
 from conformance.expected import expected
@@ -26,7 +26,7 @@ def elsewhere(tmp_path, monkeypatch, catalogue):
     """Every command runs in a folder of its own, where it may write, and the suite's catalogue is read once."""
     monkeypatch.chdir(tmp_path)
     read = catalogues.load
-    monkeypatch.setattr(catalogues, "load", lambda paths=(): read(paths) if paths else catalogue)
+    monkeypatch.setattr(catalogues, "load", lambda paths=(), **_: read(paths) if paths else catalogue)
 
 
 @pytest.fixture
@@ -267,6 +267,12 @@ def test_list_is_one_id_a_line(conformance, catalogue):
     assert out.splitlines() == [case.id for case in catalogue.cases]
 
 
+def test_list_on_a_terminal_ends_with_the_version_of_the_catalogue(conformance, catalogue, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    _, out, _ = conformance("list", "--operator", "min_pool", "--level", "smoke")
+    assert out.splitlines()[-1] == f"{len(out.splitlines()) - 1} cases, catalogue {catalogue.version}"
+
+
 def test_show_tells_parameters_inputs_expectation_and_cost(conformance):
     _, out, _ = conformance("show", CASE)
     for part in ("window", "stride", "float32 [1, 1, 3, 3]", "expected", "comparisons", "d2l"):
@@ -368,6 +374,7 @@ def test_interrupt_is_one_line_and_130(monkeypatch, conformance):
     assert [line for line in error if line] == ["conformance: interrupted"]
 
 
-def test_installed_command_is_this_one():
+def test_version_is_that_of_the_suite_and_of_the_catalogue():
     done = process("--version", stdout=subprocess.PIPE)
-    assert (done.returncode, done.stdout.split()[:1]) == (0, ["conformance,"])
+    said = f"conformance, version {__version__}, catalogue {catalogues.version()}\n"
+    assert (done.returncode, done.stdout) == (0, said)

@@ -86,6 +86,17 @@ def test_only_combinations_that_stand_in_a_row_are_counted(tmp_path):
     assert rows(counts.page(fewer), "Sweeps")["`max_pool/s`"][2:] == ["4", "1", "6"]
 
 
+def test_rows_that_are_not_read_are_counted_in_the_first_line_and_among_the_sweeps(tmp_path):
+    factors = "{rank: [1], extent: [5, 6], window: [1, 2], stride: [1, 2]}"
+    texts = (f"id: {name}, level: {level}, cover: all, factors: {factors}, x: {{values: integers}}"
+             for name, level in (("s", "standard"), ("all", "exhaustive")))  # fmt: skip
+    page = counts.page(load(tmp_path, *texts, section="sweeps"))
+    assert "16 cases: 0 at level smoke, 8 at level standard, 8 at level exhaustive; 0 of them of gradients.\n" in page
+    assert rows(page, "Sweeps")["`max_pool/all`"] == ["exhaustive", "all", "4", "8", "8"]
+    assert rows(page, "Level and kind")["`max_pool`"][0] == "8"
+    assert counts.UNREAD in page
+
+
 def test_counts_of_others_stand_beside_with_what_was_counted(tmp_path):
     page = counts.page(load(tmp_path, f"id: a, {X}, window: 2"), OTHERS)
     assert rows(page, "Beside what others have") == {

@@ -3,6 +3,7 @@
 import pytest
 from fakes import one
 
+from conformance.cases import Rejected
 from conformance.drawing import WALKS, drawing
 from conformance.expected import expected
 from conformance.operators import OPERATORS
@@ -169,7 +170,7 @@ def test_numbers_are_short(tmp_path, values, dtype, shown):
 def test_every_case_of_the_suite_can_be_drawn(catalogue, columns):
     smoke = catalogue.select("smoke")
     drawings = {case.id: drawing(case, expected(case), columns, ascii_only=True) for case in smoke}
-    walked = {case.id for case in smoke if case.operator in WALKS}
+    walked = {case.id for case in smoke if case.operator in WALKS and not isinstance(case.expect, Rejected)}
     missing = [name for name in walked if not drawings[name]]
     assert len(missing) < len(walked) / 5
     for lines in drawings.values():

@@ -138,7 +138,8 @@ def test_exact_average_may_be_read_on(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("expect: {rejected: NoSuchFault}", "unknown fault 'NoSuchFault', known are B"),
+        ("expect: {rejected: Anything}", "unknown fault 'Anything', known are those in docs/faults.md"),
+        ("expect: {rejected: StrideZero}", "unknown fault 'StrideZero', did you mean 'StrideIsZero'?"),
         ("expect: {rejected: StrideIsZero}", "the case does not have the fault StrideIsZero"),
         ("stride: 0, expect: {rejected: WindowExceedsPaddedInput}", "the case does not have the fault Window"),
     ],

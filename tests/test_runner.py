@@ -218,6 +218,7 @@ def test_header_tells_what_ran_where(tmp_path):
     _, records = run(tmp_path, surface("s"))
     header = records[0]
     assert (header["backend"], header["surfaces"], header["level"]) == ("fake", ["s"], "smoke")
+    assert header["catalogue"].keys() == {"version", "digest", "cases"}
     assert header["environment"]["packages"].keys() == {"numpy"}
     assert "import numpy" in header["environment"]["setup"]["s"]
 

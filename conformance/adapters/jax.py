@@ -95,6 +95,8 @@ def _linen_average(step: Step) -> Code:
     if include and parameters["rounding"] != "floor" and any(step.walk.overhang):
         return Unsupported("cells past the padded input would count")
     plain = include or not any(any(pair) for pair in ends(step))
+    if step.gradient and not plain and step.dtype != "float64":
+        return Unsupported("flax averages that count no padding are float64, which no gradient of another dtype fits")
     return _linen_pool(step, count_include_pad=None if plain else "False")
 
 
@@ -183,12 +185,6 @@ def _composed(pooling: Pooling) -> Mapping[str, Verb]:
     }
 
 
-def _largest(pooling: Pooling, step: Step) -> Code:
-    """Windows with holes by `lax.reduce_window`, or by a stack of their cells."""
-    answer = pooling.extreme(step)
-    return pooling.stacked_extreme(step) if isinstance(answer, Unsupported) else answer
-
-
 def _always(pooling: Pooling) -> Mapping[str, Verb]:
     """Return what is one reduction on both surfaces, and what neither can."""
     return {
@@ -212,13 +208,14 @@ SELECTING = (
 )
 DTYPES = {"": FLOATING | WHOLE} | dict.fromkeys(SELECTING, FLOATING | WHOLE | {"bool"})
 WORDS = Words("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
-FIRST = dict.fromkeys(("x", "kernel", "bias", "draws"), "jnp.asarray({})")
-AROUND = "jnp.asarray(np.moveaxis({}, 1, -1))"
+# jnp.asarray is compiled anew for every shape, device_put is not.
+FIRST = dict.fromkeys(("x", "kernel", "bias", "draws"), "jax.device_put({})")
+AROUND = "jax.device_put(np.moveaxis({}, 1, -1))"
 LAST = {
     "x": AROUND,
     "draws": AROUND,
-    "kernel": "jnp.asarray(np.moveaxis({}, (0, 1), (-1, -2)))",
-    "bias": "jnp.asarray({})",
+    "kernel": "jax.device_put(np.moveaxis({}, (0, 1), (-1, -2)))",
+    "bias": "jax.device_put({})",
 }
 LEAVES = {"kernel": "np.moveaxis(np.asarray(x), (-1, -2), (0, 1))", "bias": "np.asarray(x)"}
 LEAVE = "np.moveaxis(np.asarray(x), -1, 1)"
@@ -263,9 +260,10 @@ SURFACES = (
         },
         composed={
             **_composed(AT_THE_END),
-            "max_pool": partial(_largest, AT_THE_END),
-            "min_pool": partial(_largest, AT_THE_END),
+            "max_pool": AT_THE_END.either,
+            "min_pool": AT_THE_END.either,
             "conv_transpose": linen_groups,
+            "pad": partial(_jnp_pad, channels_last=True),
         },
         around={"pad": partial(_jnp_pad, channels_last=True)},
         enter=LAST,

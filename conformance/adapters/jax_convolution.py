@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conformance.adapter import Code, Unsupported
-from conformance.adapters.jax_windows import padding_text
+from conformance.adapters.jax_windows import jitted, padding_text
 from conformance.code import call, number, tuple_of, unless
 from conformance.left import by_default, own_same
 from conformance.steps import Pairs, Step
@@ -13,6 +13,7 @@ from conformance.values import DTYPES
 
 SPATIAL = "DHW"
 NO_BIAS = Unsupported("lax convolutions have no bias")
+NO_FURTHER = Unsupported("padding alone says how far the output goes")
 NO_NAMES = Unsupported("axes beyond three have no names here")
 
 
@@ -20,12 +21,11 @@ def _holes(step: Step) -> str | None:
     return tuple_of(step.dilation) if step.dilated else None
 
 
-def _biased(step: Step, answer: Code) -> Code:
-    """Return the answer of a verb with the bias added."""
-    bias = f"bias.reshape(1, -1{', 1' * step.rank})"
-    if isinstance(answer, str):
-        return f"{answer} + {bias}"
-    return answer if isinstance(answer, Unsupported) else (*answer, f"x = x + {bias}")
+def _convolved(step: Step, *lines: str) -> Code:
+    """Return lines that convolve, and add the bias if there is one, as one function."""
+    added = f"x = x + bias.reshape(1, -1{', 1' * step.rank})"
+    names = ("x", "kernel", "bias") if step.bias else ("x", "kernel")
+    return jitted(*lines, *(added,) * step.bias, names=names, called="convolve")
 
 
 def lax_conv(step: Step) -> Code:
@@ -41,7 +41,7 @@ def lax_conv(step: Step) -> Code:
 
 def biased_conv(step: Step) -> Code:
     """Return the call, and the bias added."""
-    return _biased(step, lax_conv(replace(step, bias=False)))
+    return _convolved(step, f"x = {lax_conv(replace(step, bias=False))}")
 
 
 def _further(step: Step) -> Pairs:
@@ -69,6 +69,8 @@ def lax_transpose(step: Step) -> Code:
         return NO_BIAS
     if step.parameters["groups"] != 1:
         return Unsupported("lax.conv_transpose has no groups")
+    if min(step.parameters["output_padding"]) < 0:
+        return NO_FURTHER
     if step.rank > len(SPATIAL):
         return NO_NAMES
     names = SPATIAL[-step.rank :]
@@ -97,7 +99,8 @@ def lax_transpose(step: Step) -> Code:
 def composed_transpose(step: Step) -> Code:
     """Return the convolution of the input with holes; its kernel is turned round and its groups put in order."""
     if step.parameters["groups"] == 1:
-        return _biased(step, lax_transpose(replace(step, bias=False)))
+        answer = lax_transpose(replace(step, bias=False))
+        return answer if isinstance(answer, Unsupported) else _convolved(step, f"x = {answer}")
     groups, (channels, outputs), window = int(step.parameters["groups"]), step.kernel[:2], step.window
     parts = tuple_of((groups, channels // groups, outputs, *window))
     whole = tuple_of((groups * outputs, channels // groups, *window))
@@ -112,8 +115,7 @@ def composed_transpose(step: Step) -> Code:
         rhs_dilation=_holes(step),
         feature_group_count=number(groups),
     )
-    lines = (f"turned = {turned}.swapaxes(1, 2).reshape{whole}", f"x = {convolved}")
-    return _biased(step, lines) if step.bias else lines
+    return _convolved(step, f"turned = {turned}.swapaxes(1, 2).reshape{whole}", f"x = {convolved}")
 
 
 def _layer(name: str, features: int, step: Step, padding: str, **keywords: str | None) -> str:
@@ -153,6 +155,8 @@ def linen_transpose(step: Step) -> Code:
     if by_default(step):
         layer = _layer("ConvTranspose", step.kernel[1], step, padding_text(step.padding, step))
         return _by_default(step) or f'{layer}.apply({{"params": {_weights(step)}}}, x)'
+    if min(step.parameters["output_padding"]) < 0:
+        return NO_FURTHER
     layer = _layer("ConvTranspose", step.kernel[1], step, str(_laid_out(step)), transpose_kernel="True")
     return _whole(step) or f'{layer}.apply({{"params": {_weights(step)}}}, x)'
 

@@ -42,7 +42,7 @@ class Pooling:
 
     def extreme(self, step: Step) -> Code:
         """The initial value takes part in every window, so it is the one that never wins."""
-        if step.dilated and getattr(step, "gradient", False):
+        if step.dilated and step.gradient:
             return Unsupported("the gradient of a largest or least value with window_dilation is not implemented")
         largest = step.verb != "min_pool"
         return self.layout.reduce(step, least(step, largest=largest), "lax.max" if largest else "lax.min")
@@ -54,6 +54,11 @@ class Pooling:
             return Unsupported("stacked windows are padded with infinities")
         edge = -math.inf if largest else math.inf
         return jitted(*self.layout.cells(step, edge), f"x = windows.{'max' if largest else 'min'}(0)")
+
+    def either(self, step: Step) -> Code:
+        """The reduction, or the stack where that has no gradient."""
+        answer = self.extreme(step)
+        return self.stacked_extreme(step) if isinstance(answer, Unsupported) else answer
 
     def average(self, step: Step) -> Code:
         """Sum, then divide by the cells that count: a number, or one for each output where the border differs."""
@@ -74,14 +79,14 @@ class Pooling:
     def with_indices(self, step: Step) -> Code:
         """Values by the maximum; indices by a reduction of pairs, of equals the one that stands first."""
         if step.parameters.get("output", "values") == "values":
-            return self.extreme(step)
+            return self.either(step)
         extents = step.shape[2:]
         size = math.prod(extents)
         cells = f"jnp.arange({size}).reshape{self.layout.shape(Step(step.verb, (1, 1, *extents), step.dtype), extents)}"
         start = f"(jnp.array({least(step, largest=True)}, x.dtype), jnp.array({size}))"
         pairs = self.layout.reduce(step, start, "first_largest", "(x, jnp.broadcast_to(cells, x.shape))")
         empty = (f"x = jnp.where(x == {size}, -1, x)",) * bool((step.walk.counts(False) == 0).any())
-        return jitted(*LARGEST, "", f"cells = {cells}", f"_, x = {pairs}", *empty)
+        return jitted(*LARGEST, f"cells = {cells}", f"_, x = {pairs}", *empty)
 
     def unpool(self, step: Step) -> Code:
         """Zeros, and each value set at its index; −1 is dropped."""

@@ -25,11 +25,9 @@ def ends(step: Step) -> Pairs:
     """Return the padding with what the last window reaches past it: XLA pads as far as it is told."""
     if own_same(step):
         return ((0, 0),) * step.rank
-    try:
-        overhang = step.walk.overhang
-    except ValueError:  # no window fits: only questions ask what is made of that
+    if step.parameters.get("rounding", "floor") == "floor":
         return step.padding
-    return tuple((before, after + over) for (before, after), over in zip(step.padding, overhang, strict=True))
+    return tuple((before, after + over) for (before, after), over in zip(step.padding, step.walk.overhang, strict=True))
 
 
 def padding_text(pairs: Pairs, step: Step | None = None) -> str:
@@ -39,16 +37,11 @@ def padding_text(pairs: Pairs, step: Step | None = None) -> str:
     return pairs_of(pairs) if any(any(pair) for pair in pairs) else '"VALID"'
 
 
-def jitted(*lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
+def jitted(*lines: str, names: Sequence[str] = ("x",), called: str = "pool") -> tuple[str, ...]:
     """Return the lines as one compiled function: JAX compiles operator by operator otherwise, which takes longer."""
     inputs = ", ".join(names)
-    return (
-        "@jax.jit",
-        f"def pool({inputs}):",
-        *(INDENT + line for line in lines),
-        f"{INDENT}return x",
-        f"x = pool({inputs})",
-    )
+    body = (*(INDENT + line for line in lines if line), f"{INDENT}return x")
+    return ("@jax.jit", f"def {called}({inputs}):", *body, f"x = {called}({inputs})")
 
 
 @dataclass(frozen=True)

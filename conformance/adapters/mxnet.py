@@ -40,11 +40,24 @@ RESET = """\
 npx.set_np()
 npx.random.seed(0)
 """
-FRACTIONAL = Unsupported("MXNet has no fractional pooling, and windows that differ from channel to channel need a loop")
 
 
-def _missing(what: str) -> Verb:
+def _lacks(what: str) -> Verb:
     return lambda _step: Unsupported(what)
+
+
+# What no surface has, so that a dtype that it would not take either is refused for its own reason.
+LACKS: Mapping[str, Verb] = {
+    "min_pool": _lacks("MXNet has no minimum pooling"),
+    "softmax_pool": _lacks("MXNet has no softmax pooling"),
+    "max_pool_with_indices": _lacks("pooling returns no indices"),
+    "max_unpool": _lacks("MXNet has no unpooling"),
+    "adaptive_max_pool": _lacks("MXNet has no adaptive maximum pooling"),
+    "adaptive_avg_pool": _lacks("adaptive average pooling is for planes in arrays of the older kind"),
+    "fractional_max_pool": _lacks("MXNet has no fractional pooling, and windows that differ by channel need a loop"),
+    "stochastic_pool": _lacks("MXNet has no stochastic pooling"),
+    "stochastic_pool_probabilities": _lacks("MXNet has no stochastic pooling"),
+}
 
 
 def _book_pool(reduce: str, step: Step) -> Code:
@@ -81,21 +94,15 @@ COMPOSED: Mapping[str, Verb] = {
     "max_pool": windows.max_pool,
     "min_pool": windows.min_pool,
     "softmax_pool": windows.softmax_pool,
-    "lp_pool": windows.lp_pool,
+    "lp_pool": pooling.sized_lp_pool,
     "max_pool_with_indices": windows.indexed_max_pool,
     "max_unpool": windows.max_unpool,
     "global_max_pool": windows.channel_maximum,
     "adaptive_max_pool": windows.adaptive_max_pool,
     "adaptive_avg_pool": windows.adaptive_avg_pool,
-    "fractional_max_pool": lambda _step: FRACTIONAL,
     "stochastic_pool_probabilities": windows.probabilities,
     "stochastic_pool": windows.stochastic_pool,
 }
-
-
-def _npx_lp_pool(step: Step) -> Code:
-    answer = pooling.npx_sized_lp_pool(step)
-    return windows.lp_pool(step) if isinstance(answer, Unsupported) else answer
 
 
 def _surface(name: str, verbs: Mapping[str, Verb], **more: object) -> Surface:
@@ -115,13 +122,15 @@ SURFACES = (
     _surface(
         "mxnet.gluon",
         {
+            **LACKS,
             "max_pool": pooling.gluon_pool,
             "avg_pool": pooling.gluon_pool,
             "global_max_pool": pooling.gluon_global_pool,
             "global_avg_pool": pooling.gluon_global_pool,
             "conv": weights.gluon_conv,
             "conv_transpose": weights.gluon_transpose,
-            "pad": _missing("gluon has no padding of mnp arrays; its users call mnp.pad"),
+            "lp_pool": _lacks("gluon has no Lp pooling"),
+            "pad": _lacks("gluon has no padding of mnp arrays; its users call mnp.pad"),
             "relu": lambda _step: 'nn.Activation("relu")(x)',
         },
         composed={**COMPOSED, "conv_transpose": partial(weights.gluon_transpose, sliced=True)},
@@ -130,6 +139,7 @@ SURFACES = (
     _surface(
         "mxnet.npx",
         {
+            **LACKS,
             "max_pool": pooling.npx_pool,
             "avg_pool": pooling.npx_pool,
             "lp_pool": pooling.npx_lp_pool,
@@ -142,7 +152,6 @@ SURFACES = (
         },
         composed={
             **COMPOSED,
-            "lp_pool": _npx_lp_pool,
             "adaptive_avg_pool": windows.planar_avg_pool,
             "pad": padding.wrapped,
             "conv_transpose": partial(weights.npx_transpose, sliced=True),

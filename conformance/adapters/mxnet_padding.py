@@ -6,6 +6,7 @@ gradient of what it crops unwritten.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from conformance.adapter import Code, Unsupported
@@ -13,6 +14,7 @@ from conformance.code import all_axes, call, number, pairs_of, tuple_of, unless
 from conformance.steps import Step
 
 CONSTANT = "constant"
+EXACT = 2**53
 OUT_OF_BOUNDS = Unsupported("mnp.pad reads out of bounds where a reflection is cropped")
 NO_WRAP = "mnp.pad has no mode wrap"
 
@@ -57,6 +59,9 @@ def around(step: Step) -> Code:
     if mode != CONSTANT or value == 0 or any(min(pair) < 0 for pair in step.padding):
         return pad(step)
     filled = f"mnp.full({tuple_of(step.output)}, {number(value)}, dtype=x.dtype)"
+    if abs(value) > EXACT and value != -math.inf:
+        # A number goes through float64, which holds no greatest int64.
+        filled = f"mnp.array(np.full({tuple_of(step.output)}, {number(value)}), dtype=x.dtype)"
     return f"mnp.where(mnp.pad(mnp.ones_like(x), {_pairs(step)}), mnp.pad(x, {_pairs(step)}), {filled})"
 
 

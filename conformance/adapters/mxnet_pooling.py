@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from conformance.adapter import Code, Unsupported
+from conformance.adapters import mxnet_windows as windows
 from conformance.adapters.mxnet_calls import ASYMMETRIC, FLOATING
+from conformance.adapters.mxnet_padding import surrounded
 from conformance.code import call, number, per_axis, tuple_of, unless
 from conformance.left import own_same
-from conformance.steps import Step
+from conformance.steps import Step, unpadded
 
 NO_INTEGERS = "pooling takes floating point numbers only"
 SQUARES = 2
+POWERS = (1, 2, 3)
 LAYERS = {"max_pool": "MaxPool", "avg_pool": "AvgPool", "global_max_pool": "GlobalMaxPool"}
 LAYERS |= {"global_avg_pool": "GlobalAvgPool"}
 
@@ -77,11 +80,19 @@ def npx_lp_pool(step: Step) -> Code:
     return Unsupported("a power that is not even keeps the sign of its number", refused=str(text))
 
 
-def npx_sized_lp_pool(step: Step) -> Code:
-    """Return the same on sizes without signs, where the power is one that MXNet has."""
-    if step.parameters["p"] not in (1, 2, 3):
-        return Unsupported('"p value is not supported yet..."')
-    return npx_pool(step, "mnp.abs(x)")
+def sized_lp_pool(step: Step) -> Code:
+    """Return the call on sizes without signs, after explicit padding where it needs that; with holes, each norm."""
+    padded = windows.padded(step)
+    if step.dilated or step.parameters["p"] not in POWERS:
+        return windows.lp_pool(step)
+    sizes = "x" if step.parameters["p"] == SQUARES else "mnp.abs(x)"
+    plain = npx_pool(step, sizes)
+    if not isinstance(plain, Unsupported):
+        return plain
+    around, rest = surrounded(step, padded.padding, 0), npx_pool(unpadded(step, padded), sizes)
+    if isinstance(rest, Unsupported) or around == "x":
+        return rest
+    return (f"x = {around}", f"x = {rest}")
 
 
 def npx_global_pool(step: Step) -> Code:

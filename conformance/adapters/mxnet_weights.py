@@ -16,6 +16,9 @@ from conformance.steps import Step
 NO_NAMES = Unsupported("convolutions have no padding by name")
 POISONED = Unsupported("after a convolution of nothing the next one in the process fails")
 PREPARES = ("conv", "kernel = ", "scale = ")
+VOLUMES = 3
+NO_HOLES = Unsupported('"Dilate is not supported in 3d deconvolution"')
+ONE_OR_TWO = Unsupported('"Only 1D or 2D Deconvolution is natively supported", that is, in float64')
 PARAMETERS = {"kernel": "conv.weight", "bias": "conv.bias"}
 
 
@@ -116,6 +119,16 @@ class Ends:
         return f"{self.before or ''}:{-self.after or ''}"
 
 
+def _said(step: Step) -> tuple[tuple[int, ...], tuple[int, ...], list[Ends]]:
+    """Return pad, adj and what each axis needs; what means nothing is said as it stands, for the call to find."""
+    further, stride = tuple(step.parameters["output_padding"]), step.stride or ()
+    odd = any(len(values) != step.rank for values in (further, stride, step.padding, step.dilation))
+    if step.symmetric is not None and (odd or min(*further, *(each - 1 for each in stride)) < 0):
+        return step.symmetric, further, []
+    axes = _axes(step)
+    return tuple(axis.pad for axis in axes), tuple(axis.adj for axis in axes), axes
+
+
 def _axes(step: Step) -> list[Ends]:
     pairs = zip(step.padding, step.parameters["output_padding"], step.stride or (), strict=True)
     return [Ends.of(before, after - further, stride) for (before, after), further, stride in pairs]
@@ -127,15 +140,17 @@ def _transposed(step: Step, axes: Sequence[Ends], *, sliced: bool) -> Unsupporte
         return Unsupported("transposed convolution takes away from its output, and adds nothing before it")
     if any(axis.before or axis.after for axis in axes) and not sliced:
         return Unsupported("transposed convolution takes the same from both ends, but for what adj gives back")
-    if any(axis.adj >= stride for axis, stride in zip(axes, step.stride or (), strict=True)) and not by_default(step):
+    beyond = any(axis.adj >= stride for axis, stride in zip(axes, step.stride or (), strict=False))
+    if beyond and not by_default(step):
         return Unsupported("adj must be smaller than the stride")
+    if step.rank == VOLUMES and (step.dilated or step.dtype == "float64"):
+        return NO_HOLES if step.dilated else ONE_OR_TWO
     return None
 
 
 def npx_transpose(step: Step, *, sliced: bool = False) -> Code:
     """Return the call; `sliced`: with a slice of its result where more is taken from one end."""
-    axes = _axes(step)
-    pad, adj = tuple(axis.pad for axis in axes), tuple(axis.adj for axis in axes)
+    pad, adj, axes = _said(step)
     text = call(
         "npx.deconvolution",
         "x",
@@ -158,8 +173,7 @@ def npx_transpose(step: Step, *, sliced: bool = False) -> Code:
 
 def gluon_transpose(step: Step, *, sliced: bool = False) -> Code:
     """Return the layer with the case's weights; `sliced` as above."""
-    axes = _axes(step)
-    pad, adj = tuple(axis.pad for axis in axes), tuple(axis.adj for axis in axes)
+    pad, adj, axes = _said(step)
     lines = _layer(
         f"nn.Conv{step.rank}DTranspose", step, per_axis(pad) if any(pad) else None, per_axis(adj) if any(adj) else None
     )

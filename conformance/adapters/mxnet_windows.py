@@ -1,12 +1,12 @@
-"""Apache MXNet: what is composed from the cells of every window, taken by their numbers.
+"""Apache MXNet: what is composed from the cells of every window, taken by their numbers in the plane.
 
-Slices would do, but MXNet takes a third of a millisecond for each.
+Slices would do, but MXNet takes a third of a millisecond for each. Its sums, choices and transposes have five or six
+axes at most, so the windows of a plane are counted along one.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,16 @@ from conformance.adapter import Code, Unsupported
 from conformance.adapters.mxnet_calls import FLOATING, spatial
 from conformance.adapters.mxnet_padding import surrounded
 from conformance.code import call, number, pairs_of, tuple_of
-from conformance.steps import Step
+from conformance.steps import Step, pad_step
 from conformance.values import DTYPES
 
 Pairs = tuple[tuple[int, int], ...]
+VIEW = "np.lib.stride_tricks.sliding_window_view"
+
+
+def padded(step: Step) -> Step:
+    """Return the explicit padding with which a step needs none of its own."""
+    return pad_step(step, _ends(step), 0)
 
 
 def _ends(step: Step) -> Pairs:
@@ -26,50 +32,47 @@ def _ends(step: Step) -> Pairs:
     return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
 
 
-def _windows(step: Step, operand: str) -> str:
-    """Return the cells of every window of an array that needs no more padding: (n, c, *(output, window))."""
+def _cells(step: Step) -> tuple[str, ...]:
+    """Return lines that end with `cells`, the numbers of each window's cells in the padded plane, one row a window."""
     walk = step.walk
-    axes = zip(walk.output, walk.stride, walk.window, walk.dilation, strict=True)
-    return operand + "".join(f".take({_numbers(*axis)}, axis={2 * place})" for place, axis in enumerate(axes, 1))
-
-
-def _numbers(count: int, stride: int, window: int, dilation: int) -> str:
-    """Return the numbers of the cells of an axis, a row for each window."""
-    starts, cells = (
-        f"np.arange({length})" + part + (f" * {factor}" if factor != 1 else "")
-        for length, part, factor in ((count, "[:, None]", stride), (window, "", dilation))
+    sizes = [size + before + after for size, (before, after) in zip(step.shape[2:], _ends(step), strict=True)]
+    extents = [(window - 1) * holes + 1 for window, holes in zip(walk.window, walk.dilation, strict=True)]
+    walked = zip(sizes, extents, walk.stride, walk.output, strict=True)
+    # A last window that starts in the padding may be left out.
+    ends = [
+        (count - 1) * stride + 1 if size - extent >= count * stride else "" for size, extent, stride, count in walked
+    ]
+    bounds = [f":{end}:{stride}" for end, stride in zip(ends, walk.stride, strict=True)]
+    chosen = ", ".join([*bounds, *(f"::{holes}" for holes in walk.dilation)])
+    rows = tuple_of((math.prod(walk.output), math.prod(walk.window)))
+    return (
+        f"plane = np.arange({math.prod(sizes)}).reshape{tuple_of(sizes)}",
+        f"cells = {VIEW}(plane, {tuple_of(extents)})[{chosen}]",
+        f"cells = mnp.array(cells.reshape{rows})",
     )
-    return f"mnp.array({starts} + {cells})"
 
 
-def _apart(step: Step, operand: str) -> str:
-    """Return the windows laid out (n, c, *output, *window)."""
-    order = (0, 1, *range(2, 2 + 2 * step.rank, 2), *range(3, 3 + 2 * step.rank, 2))
-    swap = f".transpose({', '.join(map(str, order))})" if step.rank > 1 else ""
-    return _windows(step, operand) + swap
+def _windows(step: Step, operand: str, planes: tuple[int, ...] | None = None) -> str:
+    """Return the windows of an array that needs no more padding: (n, c, windows, cells)."""
+    return f"{operand}.reshape{tuple_of((*(planes or step.shape[:2]), -1))}.take(cells, axis=2)"
 
 
-def _flat(step: Step, operand: str, batch: tuple[int, int] | None = None) -> str:
-    """Return the windows laid out (n, c, *output, cells)."""
-    if step.rank == 1:
-        return _windows(step, operand)
-    return f"{_apart(step, operand)}.reshape{tuple_of((*(batch or step.shape[:2]), *step.walk.output, -1))}"
+def _gathered(step: Step, value: float | None = None) -> tuple[str, ...]:
+    """Return lines that end with `windows`; the value is what padding holds."""
+    around = "x" if value is None else surrounded(step, _ends(step), value)
+    first = (f"x = {around}",) if around != "x" else ()
+    return (*first, *_cells(step), f"windows = {_windows(step, 'x')}")
 
 
-def _last(step: Step) -> int:
-    """Return the number of the axis of cells; sums along it have no gradient if it is called -1."""
-    return 2 + step.rank
-
-
-def _cell_axes(step: Step) -> str:
-    return tuple_of(range(3, 3 + 2 * step.rank, 2))
+def _back(step: Step) -> str:
+    return f".reshape{tuple_of(step.output)}"
 
 
 def max_pool(step: Step) -> Code:
     """Return the largest cell of each window; explicit padding comes first, and comes from elsewhere."""
     if step.padded or step.parameters["rounding"] != "floor":
         return Unsupported("cells that are taken by their numbers have no padding")
-    return (f"windows = {_windows(step, 'x')}", f"x = windows.max({_cell_axes(step)})")
+    return (*_gathered(step), f"x = windows.max(-1){_back(step)}")
 
 
 def min_pool(step: Step) -> Code:
@@ -77,75 +80,75 @@ def min_pool(step: Step) -> Code:
     if step.dtype in FLOATING:
         return Unsupported("the least cell is the largest of the negated ones")
     greatest = 1 if step.dtype == "bool" else int(np.iinfo(DTYPES[step.dtype]).max)
-    lines = _padded_first(step, greatest)
-    return (*lines, f"windows = {_windows(step, 'x')}", f"x = windows.min({_cell_axes(step)})")
-
-
-def _padded_first(step: Step, value: float) -> tuple[str, ...]:
-    padded = surrounded(step, _ends(step), value)
-    return (f"x = {padded}",) if padded != "x" else ()
+    return (*_gathered(step, greatest), f"x = windows.min(-1){_back(step)}")
 
 
 def lp_pool(step: Step) -> Code:
     """Return the norm of each window."""
     p = step.parameters["p"]
-    power = number(p)
-    norm = {1: "{}", 2: "mnp.sqrt({})"}.get(p, "({}) ** (1 / " + power + ")")
-    cells = "mnp.abs(windows)" + (f" ** {power}" if p != 1 else "")
-    total = f"({cells}).sum({_cell_axes(step)})" if p != 1 else f"{cells}.sum({_cell_axes(step)})"
-    return (*_padded_first(step, 0), f"windows = {_windows(step, 'x')}", f"x = {norm.format(total)}")
+    norms = {1: "mnp.abs(windows).sum(-1)", 2: "mnp.sqrt((windows ** 2).sum(-1))"}
+    norm = norms.get(p, f"(mnp.abs(windows) ** {number(p)}).sum(-1) ** (1 / {number(p)})")
+    return _widened(step, (*_gathered(step, 0), f"x = ({norm}){_back(step)}"))
+
+
+def _widened(step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines, in float32 where the numbers have 16 bits: each call would round."""
+    if step.dtype != "float16":
+        return lines
+    return ('x = x.astype("float32")', *lines, 'x = x.astype("float16")')
 
 
 def softmax_pool(step: Step) -> Code:
     """Return the cells of each window weighted by their softmax; padding has no weight."""
     low, zero = (surrounded(step, _ends(step), value) for value in (-math.inf, 0))
     if low == "x":
-        weighted = "x = (windows * npx.softmax(windows, axis=-1)).sum(-1)"
-        return (f"windows = {_flat(step, 'x')}", weighted)
-    return (
+        weighted = f"x = (windows * npx.softmax(windows, axis=-1)).sum(-1){_back(step)}"
+        return _widened(step, (*_gathered(step), weighted))
+    lines = (
         f"weights, values = {low}, {zero}",
-        f"weights = npx.softmax({_flat(step, 'weights')}, axis=-1)",
-        f"x = ({_flat(step, 'values')} * weights).sum(-1)",
+        *_cells(step),
+        f"weights = npx.softmax({_windows(step, 'weights')}, axis=-1)",
+        f"x = ({_windows(step, 'values')} * weights).sum(-1){_back(step)}",
     )
+    return _widened(step, lines)
 
 
 def indexed_max_pool(step: Step) -> Code:
     """Return the largest cell of each window, or its number in the plane; cells of padding have the number -1."""
-    values = (*_padded_first(step, -math.inf), f"windows = {_flat(step, 'x')}")
+    values = _gathered(step, -math.inf)
     if step.parameters.get("output", "values") == "values":
-        return (*values, "x = windows.max(-1)")
+        return (*values, f"x = windows.max(-1){_back(step)}")
     extents, pads = step.shape[2:], _ends(step)
-    plane = call("mnp.arange", "1", number(math.prod(extents) + 1), dtype='"int64"')
-    plane += f".reshape{tuple_of((1, 1, *extents))}"
-    padded = f"mnp.pad({plane}, {pairs_of(((0, 0), (0, 0), *pads))})" if any(map(any, pads)) else plane
+    places = call("mnp.arange", "1", number(math.prod(extents) + 1), dtype='"int64"')
+    places += f".reshape{tuple_of((1, 1, *extents))}"
+    around = f"mnp.pad({places}, {pairs_of(((0, 0), (0, 0), *pads))})" if any(map(any, pads)) else places
     return (
         *values,
-        f"places = {padded} - 1",
-        f"places = mnp.broadcast_to({_flat(step, 'places', (1, 1))}, windows.shape)",
-        "x = npx.pick(places, windows.argmax(-1), axis=-1)",
+        f"places = {around} - 1",
+        f"places = mnp.broadcast_to({_windows(step, 'places', (1, 1))}, windows.shape)",
+        f"x = npx.pick(places, windows.argmax(-1), axis=-1){_back(step)}",
     )
 
 
 def probabilities(step: Step) -> Code:
     """Return each cell's share of its window; a sum of 0 divides as infinity, so that every share and gradient is 0."""
-    axes = tuple_of(range(2 + step.rank, 2 + 2 * step.rank))
     return (
-        *_padded_first(step, 0),
-        f"windows = {_apart(step, 'x')}",
-        f"total = windows.sum({axes}, keepdims=True)",
-        "x = windows / mnp.where(total == 0, mnp.full_like(total, np.inf), total)",
+        *_gathered(step, 0),
+        "total = windows.sum(-1, keepdims=True)",
+        "total = mnp.where(total == 0, mnp.full_like(total, np.inf), total)",
+        f"x = (windows / total){_back(step)}",
     )
 
 
 def stochastic_pool(step: Step) -> Code:
     """Return the first cell at which the running sum exceeds the draw's share, nothing where none does."""
     return (
-        *_padded_first(step, 0),
-        f"windows = {_flat(step, 'x')}",
-        "share = mnp.expand_dims(draws, -1) * windows.sum(-1, keepdims=True)",
-        f"drawn = mnp.cumsum(windows, axis={_last(step)}) > share",
+        *_gathered(step, 0),
+        f"share = draws.reshape{tuple_of((*step.shape[:2], -1, 1))} * windows.sum(-1, keepdims=True)",
+        # With axis=-1 the call has no gradient.
+        "drawn = mnp.cumsum(windows, axis=3) > share",
         'first = drawn.astype("int32").argmax(-1)',
-        "x = npx.pick(windows, first, axis=-1) * mnp.any(drawn, axis=-1)",
+        f"x = (npx.pick(windows, first, axis=-1) * mnp.any(drawn, axis=-1)){_back(step)}",
     )
 
 
@@ -191,7 +194,7 @@ def planar_avg_pool(step: Step) -> Code:
     # It adds float16 in float16, while a mean adds it in float32.
     if step.rank != 2 or step.dtype == "float16":  # noqa: PLR2004 - planes
         return adaptive_avg_pool(step)
-    size: Any = tuple_of(step.parameters["output_size"])
+    size = tuple_of(step.parameters["output_size"])
     pooled = call("mx.nd.contrib.AdaptiveAvgPooling2D", "x.as_nd_ndarray()", output_size=size)
     return f"{pooled}.as_np_ndarray()"
 

@@ -89,7 +89,7 @@ def _conv(step: Step) -> Code:
         "        c = o // share * kernel.shape[1] + i",
         *inner,
         "                y[(n, o, *position)] += x[(n, c, *at)] * kernel[(o, i, *offset)]",
-        *["    y[(n, o, *position)] += bias[o]"] * step.bias,
+        *[f"y += bias[(..., *{(None,) * step.rank})]"] * step.bias,
         "x = y",
     )
 
@@ -138,7 +138,10 @@ def _sound(verb: Verb, step: Step) -> Code:
         sound = step.stride is not None and all(step.walk.output)
     except ValueError:
         sound = False
-    if step.kernel and step.shape[1] != step.kernel[1] * step.parameters["groups"]:
+    if step.parameters.get("divisor") == 0:
+        sound = False
+    groups = step.parameters.get("groups", 1)
+    if step.kernel and (step.shape[1] != step.kernel[1] * groups or step.kernel[0] % groups):
         sound = False
     return verb(step) if sound else NO_DEFAULTS
 

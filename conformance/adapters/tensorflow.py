@@ -12,7 +12,7 @@ from functools import partial
 
 from conformance import book
 from conformance.adapter import Code, Surface, Unsupported, Words
-from conformance.adapters.tensorflow_composed import COMPOSED, STACKED, pad, stacked_max
+from conformance.adapters.tensorflow_composed import COMPOSED, STACKED, layers_average, pad, stacked_max
 from conformance.adapters.tensorflow_convolution import (
     composed_conv,
     composed_layer_transpose,
@@ -38,9 +38,6 @@ from conformance.steps import Pairs, Step
 PACKAGES = ("tensorflow", "keras", "numpy")
 # Grouped layers are compiled anew at each call: what makes that slow is left out.
 THREADS = """\
-import os
-
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 import tensorflow as tf
 
 tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -63,10 +60,9 @@ def _layer_pad(step: Step) -> Code:
     ends = [end for pair in step.padding for end in pair]
     if min(ends) < 0 < max(ends):
         return Unsupported("layers pad or crop, not both")
-    name, pads = (
-        ("ZeroPadding", step.padding) if min(ends) >= 0 or by_default(step) else ("Cropping", _reversed(step.padding))
-    )
-    amounts = str(pads[0]) if step.rank == 1 else pairs_of(pads)
+    crops = min(ends) < 0 and not by_default(step)
+    name, pads = ("Cropping", _reversed(step.padding)) if crops else ("ZeroPadding", step.padding)
+    amounts = str(pads[0]) if step.rank == len(pads) == 1 else pairs_of(pads)
     return call(f"tf.keras.layers.{name}{step.rank}D", amounts, dtype="x.dtype") + "(x)"
 
 
@@ -192,7 +188,12 @@ SURFACES = (
             "pad": _layer_pad,
             "relu": lambda _step: "tf.keras.layers.ReLU(dtype=x.dtype)(x)",
         },
-        composed={**COMPOSED, "max_pool": _stacked_layers_lack, "conv_transpose": composed_layer_transpose},
+        composed={
+            **COMPOSED,
+            "max_pool": _stacked_layers_lack,
+            "avg_pool": layers_average,
+            "conv_transpose": composed_layer_transpose,
+        },
         around={"pad": _layers_around},
         gradient=_layer_tape,
     ),

@@ -42,11 +42,12 @@ def pad(step: Step) -> Code:
     return text
 
 
-def gathered_pad(step: Step) -> Code:
-    """Take the cells of each axis in the order that NumPy pads their numbers in."""
-    mode = step.parameters.get("mode", CONSTANT)
-    if mode == CONSTANT or any(min(pair) < 0 for pair in step.padding):
-        return CANNOT_CROP
+def composed_pad(step: Step) -> Code:
+    """Write `tf.pad` for surfaces that have none, or take the cells in the order that NumPy pads their numbers in."""
+    text = pad(step)
+    if isinstance(text, str) or any(min(pair) < 0 for pair in step.padding):
+        return text
+    mode = step.parameters["mode"]
     return tuple(
         f'x = tf.gather(x, np.pad(np.arange({size}), {tuple_of(pair)}, "{mode}"), axis={axis})'
         for axis, (size, pair) in enumerate(zip(step.shape[2:], step.padding, strict=True), 1)
@@ -110,6 +111,15 @@ def stacked_average(step: Step) -> Code:
     """The sum of the stacked cells, divided, where pooling lacks the dtype: in space, and in gradients with holes."""
     if step.dtype in ONEDNN or (step.rank != SPATIAL and not (step.dilated and step.gradient)):
         return Unsupported("pooling has kernels for the dtype")
+    return _divided(step)
+
+
+def layers_average(step: Step) -> Code:
+    """The same for layers, and all windows with holes: a layer with groups is compiled at each call."""
+    return _divided(step) if step.dilated else stacked_average(step)
+
+
+def _divided(step: Step) -> Code:
     divisor = step.parameters["divisor"]
     counts = step.walk.counts(step.parameters["count_include_pad"]) if divisor is None else np.array(divisor)
     alike = (counts == counts.flat[0]).all()
@@ -248,6 +258,6 @@ COMPOSED = {
     "adaptive_avg_pool": partial(adaptive_pool, "mean"),
     "stochastic_pool_probabilities": probabilities,
     "stochastic_pool": stochastic_pool,
-    "pad": gathered_pad,
+    "pad": composed_pad,
 }
 """What both surfaces compose alike."""

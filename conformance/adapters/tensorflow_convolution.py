@@ -28,6 +28,7 @@ from reference import Windows
 GROUPS = "https://github.com/tensorflow/tensorflow/issues/50397"
 HOLES = "https://github.com/tensorflow/tensorflow/issues/28264"
 NO_BIAS = Unsupported("tf.nn convolutions have no bias")
+IMPLIED_GROUPS = Unsupported("the call takes as many groups as the shapes say")
 NO_GROUPS_3D = Unsupported("three-dimensional convolutions have no groups on the CPU")
 NO_GROUPS_TRANSPOSED = Unsupported(
     "transposed convolutions have groups for float32 and bfloat16 only on the CPU, without explicit padding",
@@ -76,6 +77,9 @@ def _conv(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
 
 def _lacking_groups(step: Step, padding: str | None) -> Unsupported | None:
     """Return why the call has no groups, None where it has or needs none."""
+    groups, left = divmod(step.shape[1], step.kernel[1])
+    if left == 0 and groups != step.parameters["groups"]:
+        return IMPLIED_GROUPS
     if step.parameters["groups"] == 1:
         return None
     if step.rank == SPATIAL:
@@ -173,6 +177,8 @@ def native_transpose(step: Step) -> Code:
         return call(f"tf.nn.conv{step.rank}d_transpose", "x", "kernel", output, per_axis(step.stride), '"SAME"')
     if by_default(step) and any(step.parameters["output_padding"]):
         return Unsupported("transposed convolution is told the shape of its output")
+    if step.parameters["groups"] < 1 or step.shape[1] % step.parameters["groups"]:
+        return IMPLIED_GROUPS
     return NO_BIAS if step.bias else _transpose(step)
 
 

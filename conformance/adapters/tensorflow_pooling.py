@@ -22,7 +22,6 @@ from conformance.left import by_default
 from conformance.steps import Step
 
 NOT_POOLED = Unsupported("max pooling has no kernels for uint32, uint64 and bool")
-PAIR_OF = "https://www.tensorflow.org/api_docs/python/tf/nn/max_pool_with_argmax"
 
 
 def _unpoolable(step: Step) -> Unsupported | None:
@@ -70,7 +69,7 @@ def max_pool(step: Step) -> Code:
     )
     if refusal:
         return replace(refusal, refused=text if refusal is not ROUNDS_DOWN else None)
-    if padding is None and any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=True)):
+    if padding is None and any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=False)):
         return Unsupported("padding must be smaller than the window", refused=text)
     return text
 
@@ -124,15 +123,19 @@ def layer_adaptive(name: str, step: Step) -> Code:
     if step.rank == SPATIAL and step.dtype not in ONEDNN:
         return FLOAT_ONLY
     text = _layer(name, step, per_axis(step.parameters["output_size"]))
-    sizes = zip(step.shape[2:], step.parameters["output_size"], strict=True)
-    if name == "AdaptiveMaxPooling" and step.dtype in ONEDNN and any(-(-size // bins) == size for size, bins in sizes):
+    sizes = zip(step.shape[2:], step.parameters["output_size"], strict=False)
+    beyond = name == "AdaptiveMaxPooling" and any(-(-size // bins) == size for size, bins in sizes)
+    if beyond and step.dtype in ONEDNN:
         return replace(DIES, refused=text)
-    return text
+    return replace(UNWRITTEN, refused=text) if beyond and step.gradient else text
 
 
 DIES = Unsupported(
     "with one bin on an axis the layer asks for a window larger than the input, and the process dies",
     "https://github.com/tensorflow/tensorflow/issues/125509",
+)
+UNWRITTEN = Unsupported(
+    "with one bin on an axis the layer asks for a window larger than the input, whose gradient is memory never written"
 )
 
 

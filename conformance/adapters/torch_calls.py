@@ -69,17 +69,21 @@ def carried(wider: Mapping[str, str], verb: Verb, step: Step) -> Code:
     if step.dtype not in wider:
         return Unsupported(f"no dtype that has a kernel holds every {step.dtype}")
     answer = verb(replace(step, dtype=wider[step.dtype]))
-    if not isinstance(answer, str):
+    if isinstance(answer, Unsupported):
         return answer
-    return (f"x = x.to(torch.{wider[step.dtype]})", f"x = {answer}", f"x = x.to(torch.{step.dtype})")
+    return (f"x = x.to(torch.{wider[step.dtype]})", *as_lines(answer), f"x = x.to(torch.{step.dtype})")
+
+
+def as_lines(answer: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return lines that end with x assigned."""
+    return (f"x = {answer}",) if isinstance(answer, str) else answer
 
 
 def in_float32(verb: Verb, step: Step) -> Code:
     """Return several calls on 16-bit numbers in float32 and back: each would round its result, and errors add up."""
-    answer = verb(replace(step, dtype="float32") if step.dtype in HALVES else step)
-    if step.dtype not in HALVES or isinstance(answer, (str, Unsupported)):
-        return answer
-    return ("x = x.to(torch.float32)", *answer, f"x = x.to(torch.{step.dtype})")
+    if step.dtype not in HALVES or isinstance(verb(step), str):
+        return verb(step)
+    return carried(dict.fromkeys(HALVES, "float32"), verb, step)
 
 
 def no_kernel(what: str, *, beside: frozenset[str], issue: str | None = None) -> Mapping[str, Unsupported]:

@@ -56,10 +56,12 @@ def indexed_pad(step: Step) -> Code:
     mode = step.parameters["mode"]
     if mode == "constant":
         return Unsupported("a constant stands in no cell")
-    lines = []
-    for axis, ((before, after), size) in enumerate(zip(step.padding, step.shape[2:], strict=True)):
-        if before or after:
-            if size + min(before, 0) + min(after, 0) < 1:
-                return Unsupported("an axis without cells has none to repeat")
-            lines.append(f"x = x[:, :, {':, ' * axis}{padded_cells(mode, size, before, after)}]")
-    return tuple(lines) if lines else "x"
+    axes = list(zip(range(step.rank), step.padding, step.shape[2:], strict=True))
+    if any(size + min(before, 0) + min(after, 0) < 1 for _, (before, after), size in axes):
+        return Unsupported("an axis without cells has none to repeat")
+    lines = tuple(
+        f"x = x[:, :, {':, ' * axis}{padded_cells(mode, size, before, after)}]"
+        for axis, (before, after), size in axes
+        if before or after
+    )
+    return lines or "x"

@@ -6,17 +6,19 @@ import math
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from conformance.adapter import Code, Unsupported, Verb
-from conformance.adapters.torch_calls import FLOATING, HALVES, INTEGERS, WIDER, Spelling, carried
-from conformance.adapters.torch_windows import cell_axes, windows
+from conformance.adapters.torch_calls import FLOATING, HALVES, INTEGERS, WIDER, Spelling, as_lines, carried
+from conformance.adapters.torch_windows import cell_axes, integer_average, windows
 from conformance.code import number, per_axis, unless
 from conformance.left import own_same
 from conformance.steps import Step
-from conformance.values import DTYPES
 
 NO_INTEGERS = "https://github.com/pytorch/pytorch/issues/33086"
 HALF_WINDOW = "https://github.com/pytorch/pytorch/issues/154262"
 SIGNED_POWERS = "https://github.com/pytorch/pytorch/issues/184037"
+INTEGER_AVERAGES = "https://github.com/pytorch/pytorch/issues/139115"
 NO_HALVES = "https://github.com/pytorch/pytorch/issues/83321"
 PLANES = 3
 
@@ -39,7 +41,8 @@ def _pool(spell: Spelling, step: Step, **keywords: str | None) -> str | Unsuppor
         ceil_mode=unless("floor", rounding, "True"),
         **keywords,
     )
-    if any(pad > extent // 2 for pad, extent in zip(step.symmetric, step.window, strict=True)):
+    # A window or padding of another rank is a fault that the call is to find.
+    if any(pad > extent // 2 for pad, extent in zip(step.symmetric, step.window, strict=False)):
         return Unsupported("padding may be at most half of the window, holes not counted", HALF_WINDOW, refused=text)
     return text
 
@@ -64,16 +67,33 @@ def other_max_pool(spell: Spelling, step: Step) -> Code:
     return _both(spell, step, "[0]") if step.rank == 1 and step.dtype in INTEGERS else max_pool(spell, step)
 
 
-def least_pool(spell: Spelling, step: Step) -> Code:
+def least_pool(spell: Spelling, pad: Verb, step: Step) -> Code:
     """Return the least integers: the complement turns their order round, and has no number without a partner."""
     if step.dtype in FLOATING:
         return Unsupported("PyTorch has no minimum pooling")
-    pool = replace(step, verb="max_pool")
-    answer = other_max_pool(spell, pool)
+    if step.dtype in WIDER:
+        return carried(WIDER, partial(least_pool, spell, pad), step)
+    pool, verb = replace(step, verb="max_pool"), partial(other_max_pool, spell)
+    answer = verb(pool)
     if isinstance(answer, Unsupported):
-        return answer
-    lines = (f"x = {answer}",) if isinstance(answer, str) else answer
-    return ("x = ~x", *lines, "x = ~x")
+        answer = _padded_first(verb, pad, pool, int(np.iinfo(step.dtype).min))
+    return answer if isinstance(answer, Unsupported) else ("x = ~x", *as_lines(answer), "x = ~x")
+
+
+def _padded_first(verb: Verb, pad: Verb, step: Step, value: float) -> tuple[str, ...] | Unsupported:
+    """Return explicit padding, then the step without padding of its own."""
+    padding = _padding(step, value)
+    whole = step.with_parameters(padding=((0, 0),) * step.rank, rounding="floor").after(padding)
+    padded, answer = pad(padding), verb(whole)
+    if isinstance(padded, Unsupported):
+        return padded
+    return answer if isinstance(answer, Unsupported) else (*as_lines(padded), *as_lines(answer))
+
+
+def _padding(step: Step, value: float) -> Step:
+    walk = step.walk
+    pads = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
+    return Step("pad", step.shape, step.dtype, {"pads": pads, "mode": "constant", "value": value})
 
 
 def indexed_max_pool(spell: Spelling, step: Step) -> Code:
@@ -96,22 +116,15 @@ def padded_max_pool(spell: Spelling, pad: Verb, step: Step) -> Code:
 
     Where -inf is the largest value of a window, the padding may come first.
     """
-    walk = step.walk
-    if not walk.counts(False).all():
+    if not step.walk.counts(False).all():
         return Unsupported("a window of padding only has no index")
-    kind = DTYPES[step.dtype].kind
-    if kind in "iub":
+    if step.dtype not in FLOATING:
         return Unsupported("explicit padding with the least integer may come first")
-    pads = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
-    padding = Step("pad", step.shape, step.dtype, {"pads": pads, "mode": "constant", "value": -math.inf})
-    whole = step.with_parameters(padding=((0, 0),) * step.rank, rounding="floor").after(padding)
-    answer, padded = _both(spell, whole, _which(step)), pad(padding)
-    if isinstance(answer, Unsupported) or isinstance(padded, Unsupported):
-        return answer
-    lines = (f"x = {padded}", f"x = {answer}")
-    if _which(step) == "[0]":
+    lines = _padded_first(partial(indexed_max_pool, spell), pad, step, -math.inf)
+    if isinstance(lines, Unsupported) or _which(step) == "[0]":
         return lines
-    return (*lines, f"x = {_moved(padding.output[2:], step.shape[2:], [before for before, _ in pads])}")
+    padding = _padding(step, -math.inf)
+    return (*lines, f"x = {_moved(padding.output[2:], step.shape[2:], [before for before, _ in padding.padding])}")
 
 
 def _moved(padded: tuple[int, ...], plain: tuple[int, ...], before: list[int]) -> str:
@@ -136,7 +149,18 @@ def avg_pool(spell: Spelling, step: Step) -> Code:
     # Without padding both rules count the same cells; the default, which counts padding, then need not be named.
     include = None if not step.padded or step.parameters.get("count_include_pad", True) else "False"
     answer = _pool(spell, step, count_include_pad=include, divisor_override=unless(None, divisor))
+    if isinstance(answer, str) and step.dtype not in FLOATING | {"int64"}:
+        why = f"average pooling has no kernel for {step.dtype} on the CPU"
+        return Unsupported(why, INTEGER_AVERAGES, refused=answer)
     return _with_halves(step, "average", answer)
+
+
+def other_avg_pool(spell: Spelling, pad: Verb, step: Step) -> Code:
+    """Return averages of integers, and in float32 those of 16-bit numbers, which have no kernel in three dimensions."""
+    verb = partial(avg_pool, spell)
+    if step.dtype in INTEGERS:
+        return integer_average(pad, step)
+    return carried(dict.fromkeys(HALVES, "float32"), verb, step) if step.dtype in HALVES else verb(step)
 
 
 def _with_halves(step: Step, name: str, answer: str | Unsupported) -> Code:

@@ -101,10 +101,21 @@ class Ends:
         return cls(both, max(-after, 0), before - both, max(after - both, 0))
 
 
+def _is_faulty(step: Step) -> bool:
+    """Whether strides, holes or what is added at the end mean nothing, which the call is to find."""
+    further = step.parameters["output_padding"]
+    along = (step.stride or (), step.dilation, step.padding, further)
+    wrong = min(*(step.stride or ()), *step.dilation) < 1 or min(further) < 0
+    return step.symmetric is not None and (wrong or any(len(values) != step.rank for values in along))
+
+
 def _transposed(step: Step, *, sliced: bool) -> tuple[Keywords, str] | Unsupported:
     """Return the keywords of the call, and the slice that its result needs; without a slice or with one."""
     if own_same(step):
         return Unsupported("transposed convolution has no padding by name")
+    if _is_faulty(step):
+        given = step.parameters["output_padding"]
+        return _keywords(step) | {"output_padding": per_axis(given) if any(given) else None}, ""
     if any(min(pair) < 0 for pair in step.padding):
         return Unsupported("transposed convolution takes away from its output, and adds nothing before it")
     limits = [max(pair) for pair in zip(step.stride or (), step.dilation, strict=True)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from conformance.adapter import Code, Unsupported, Verb
-from conformance.code import tuple_of
+from conformance.code import array_text, number, tuple_of
 from conformance.steps import Step
 
 
@@ -32,6 +34,31 @@ def cell_axes(step: Step, first: int | None = None) -> str:
     """Return the axes of the cells of a window, or of a plane where `first` is given."""
     start = -step.rank if first is None else first
     return tuple_of(range(start, start + step.rank))
+
+
+def integer_average(pad: Verb, step: Step) -> Code:
+    """Return sums that wrap in the integers' own dtype, divided toward zero."""
+    divisor, counts = step.parameters["divisor"], step.walk.counts(step.parameters["count_include_pad"])
+    lines = windows(pad, step)
+    if isinstance(lines, Unsupported):
+        return lines
+    if divisor is not None or (counts == counts.flat[0]).all():
+        cells = number(divisor if divisor is not None else counts.flat[0])
+    else:
+        lines, cells = (*lines, f"cells = torch.from_numpy({array_text(counts.astype(step.dtype))})"), "cells"
+    if not counts.all():
+        return Unsupported("a window of padding only has no average in integers")
+    return (*lines, f"x = {_quotient(f'windows.sum({cell_axes(step)}, dtype=x.dtype)', cells)}")
+
+
+def channel_average(step: Step) -> Code:
+    """Return the same for whole channels."""
+    cells = number(math.prod(step.shape[2:]))
+    return _quotient(f"x.sum({cell_axes(step, first=2)}, keepdim=True, dtype=x.dtype)", cells)
+
+
+def _quotient(total: str, cells: str) -> str:
+    return f'torch.div({total}, {cells}, rounding_mode="trunc")'
 
 
 def probabilities(pad: Verb, step: Step) -> Code:

@@ -1,0 +1,39 @@
+"""`conformance export`: the catalogue for people without Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from conformance import catalogue, export
+from conformance.cases import LEVELS
+from conformance.cli_options import CASES_OPTION, progress
+from conformance.errors import IncompleteRun
+from conformance.operators import OPERATORS
+
+
+@click.command("export")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="How many cases.")
+@click.option(
+    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
+)
+@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
+@CASES_OPTION
+def export_command(
+    folder: Path, level: str, operators: tuple[str, ...], globs: tuple[str, ...], paths: tuple[Path, ...]
+) -> None:
+    """Write cases with their inputs, expected outputs and error bounds to DIR, for readers in any language.
+
+    DIR is new, empty, or an earlier export, which is replaced. `conformance run --cases DIR` reads it back.
+
+    Example: conformance export build/catalogue --level standard
+    """
+    whole = catalogue.load(paths, level=level, operators=operators, globs=globs)
+    cases = whole.select(level, operators, globs)
+    if not cases:
+        raise IncompleteRun("no case is selected")
+    with progress("export") as step:
+        export.write(whole, cases, folder, step)
+    click.echo(f"{len(cases)} cases exported: {folder}")
