@@ -245,6 +245,8 @@ def _parameters(
             raise Faulty((), f"{operator.name} needs the key {key!r}")
     if given.get("output", "x") not in (operator.outputs or ("x",)):
         raise Faulty(("output",), f"{operator.name} returns {', '.join(operator.outputs)}, not {given['output']}")
+    if given.get("output") in operator.optional and given["output"] not in raw:
+        raise Faulty(("output",), f"the case has no {given['output']} whose gradient could be asked for")
     given.update(_along_axes(operator, given, inputs, faulty=faulty))
     if raw.get("padding") == SAME:
         given["padding"] = SAME

@@ -188,10 +188,13 @@ class Sweep:
     def _makes(self, row: Sequence[int]) -> bool:
         """Whether the values are ones of the dtype: marks and full mantissas are floating.
 
-        Beside full mantissas, whole numbers stand for the geometry, and 16 bits tell too few of them apart.
+        Beside full mantissas, whole numbers stand for the geometry, and 16 bits tell too few of them apart. A bias that
+        is not there has no gradient.
         """
         level = self._levels(row)
         if level["values"] == "integers" and level["dtype"] in HALF and NUMERIC & set(self.factors.get("values", ())):
+            return False
+        if level.get("output") == "bias" and not level.get("bias", "bias" in self.common):
             return False
         kind = {"f": "f", "V": "f", "b": "b"}.get(DTYPES[level["dtype"]].kind, "w")
         return kind in ("f" if level["values"] in MARKS else GENERATORS[level["values"]].kinds)

@@ -187,3 +187,9 @@ def test_expectation_defaults_to_the_reference_alone(tmp_path):
 def test_source_of_the_family_stands_for_every_case_that_has_none(tmp_path):
     first, second = load(tmp_path, f"id: a, {X}, window: 2", f"id: b, {X}, window: 2, source: mine").cases
     assert (first.source, second.source) == ("a test", "mine")
+
+
+def test_the_gradient_of_a_bias_that_is_not_there_is_refused(tmp_path):
+    text = "id: a, x: {values: [[[1, 2]]]}, kernel: {values: [[[3]]]}, grad: {values: integers}, output: bias"
+    with pytest.raises(CatalogueError, match="key 'output': the case has no bias"):
+        one(tmp_path, text, operator="conv_grad")
