@@ -113,6 +113,7 @@ class Surface:
     words: how bfloat16 passes, where the surface takes it.
     declares: its answers to questions; they stand in conformance/declarations, not in the adapter.
     compositions: whether explicit padding and several calls may stand in for a missing one.
+    flat_pads: whether its padding takes one flat list of pads.
     level: the highest level that the surface is run on.
     gradient: how lines that end with x assigned are differentiated; None where the framework cannot.
     leaves: how the gradients of kernel and bias go out, where that is not as x does.
@@ -130,6 +131,7 @@ class Surface:
     words: Words | None = None
     declares: Mapping[str, Declaration] = field(default_factory=dict)
     compositions: bool = True
+    flat_pads: bool = False
     level: str = "exhaustive"
     gradient: Differentiation | None = None
     leaves: Mapping[str, str] = field(default_factory=dict)

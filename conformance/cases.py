@@ -18,6 +18,8 @@ Where only the shape was printed, it must hold to the letter; else extents of 1 
 
 SAME = "same"
 """The padding of a question that leaves it to the framework what its own word means."""
+FLAT = "flat_pads"
+"""A question's pads as one flat list, in whichever order the call takes it; its answers have them as pairs."""
 DEFAULTS = "defaults"
 """The parameter of a question whose call names nothing that the case does not name: no dtype, no orientation."""
 LEVELS = ("smoke", "standard", "exhaustive")

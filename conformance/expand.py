@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from conformance.cases import DEFAULTS, SAME, Answers, Case, Following, Reading, Rejected, Value
+from conformance.cases import DEFAULTS, FLAT, SAME, Answers, Case, Following, Reading, Rejected, Value
 from conformance.generators import GENERATORS, distinct_range
 from conformance.operators import INPUTS, OPERATORS, Operator
 from conformance.steps import COMPOSITIONS, plan, shape_of
@@ -23,7 +23,21 @@ USUAL_DTYPES: Mapping[str, str] = {"indices": "int64"}
 # Parameters with an entry for each spatial axis.
 SPATIAL = frozenset({"window", "stride", "padding", "dilation", "output_size", "output_padding"})
 # What a case says beside inputs and parameters.
-WORDS = {"id", "about", "source", "level", "via", "then", "expect", "also", "inexact", "answers", "question", DEFAULTS}
+WORDS = {
+    "id",
+    "about",
+    "source",
+    "level",
+    "via",
+    "then",
+    "expect",
+    "also",
+    "inexact",
+    "answers",
+    "question",
+    DEFAULTS,
+    FLAT,
+}
 
 
 class Faulty(ValueError):
@@ -241,7 +255,7 @@ def _parameters(
         raise Faulty((key,), f"{operator.name} has no such parameter{has}")
     given: dict[str, Any] = {**operator.defaults, **{key: plain(raw[key]) for key in known & raw.keys()}}
     for key in operator.needed:
-        if given[key] is None:
+        if given[key] is None and not (key == "pads" and FLAT in raw):
             raise Faulty((), f"{operator.name} needs the key {key!r}")
     if given.get("output", "x") not in (operator.outputs or ("x",)):
         raise Faulty(("output",), f"{operator.name} returns {', '.join(operator.outputs)}, not {given['output']}")
@@ -250,6 +264,8 @@ def _parameters(
     given.update(_along_axes(operator, given, inputs, faulty=faulty))
     if raw.get("padding") == SAME:
         given["padding"] = SAME
+    if FLAT in raw:
+        given[FLAT] = plain(raw[FLAT])
     if raw.get(DEFAULTS):
         given[DEFAULTS] = True
     return {key: value for key, value in given.items() if key not in omitted}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import reference as oracle
-from conformance.cases import DEFAULTS, Answers, Case, Reading, Rejected
+from conformance.cases import DEFAULTS, FLAT, Answers, Case, Reading, Rejected
 from conformance.errors import CatalogueError
 from conformance.operators import OPERATORS
 from conformance.predicates import PREDICATES
@@ -82,7 +82,7 @@ def _target(case: Case, inputs: Mapping[str, Array]) -> Target:
 def reckon(operator: str, inputs: Mapping[str, Array], parameters: Mapping[str, Any]) -> Exact:
     """Ask the reference; of several results return the one that the parameter `output` names."""
     known = OPERATORS[operator]
-    given = {name: value for name, value in parameters.items() if name not in {"output", DEFAULTS}}
+    given = {name: value for name, value in parameters.items() if name not in {"output", DEFAULTS, FLAT}}
     result = oracle.OPERATORS[operator](**inputs, **given)
     exact: Exact = result[known.outputs.index(parameters["output"])] if isinstance(result, tuple) else result
     return exact

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.cases import DEFAULTS, SAME
+from conformance.cases import DEFAULTS, FLAT, SAME
 from conformance.steps import Step
 
 
@@ -14,3 +14,8 @@ def own_same(step: Step) -> bool:
 def by_default(step: Step) -> bool:
     """Whether the call names nothing that the case does not name: no dtype of a layer, no orientation of a kernel."""
     return bool(step.parameters.get(DEFAULTS))
+
+
+def flat_pads(step: Step) -> tuple[int, ...] | None:
+    """Return the pads as one list in the call's own order, None where they are pairs."""
+    return step.parameters.get(FLAT)

@@ -16,7 +16,7 @@ import numpy as np
 
 from conformance import code
 from conformance.adapter import Code, Program, Surface, Unsupported, Verb
-from conformance.cases import Case, Value
+from conformance.cases import FLAT, Case, Value
 from conformance.operators import OPERATORS
 from conformance.steps import Pairs, Step, average_as_convolution, negated_maximum, pad_step, plan, unpadded
 from conformance.values import DTYPES, Array
@@ -116,6 +116,8 @@ def _own_call(step: Step, surface: Surface) -> Code:
     verb = surface.verbs.get(step.verb)
     if verb is None:
         return Unsupported(f"{surface.name} has no {step.verb}")
+    if FLAT in step.parameters and not surface.flat_pads:
+        return Unsupported(f"{surface.name} takes pads in pairs")
     if surface.takes(step.verb, step.dtype):
         return verb(step)
     call = verb(step) if surface.refusal(step.verb, step.dtype) else None

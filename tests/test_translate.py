@@ -224,3 +224,14 @@ def test_inputs_of_another_dtype_beside_bfloat16_come_in_as_they_are(tmp_path):
     )
     program = translate(case, bfloat16(max_unpool=lambda _step: "unpool(x, indices)"))
     assert program.text.splitlines()[1:3] == ["    x = numbers(enter(x))", "    indices = enter(indices)"]
+
+
+def test_a_flat_list_of_pads_reaches_the_calls_that_take_one_as_it_stands(catalogue):
+    question = catalogue.by_id["pad/order-of-pads"]
+    assert question.parameters["flat_pads"] == (1, 2, 3, 0)
+    texts = {surface.name: translate(question, surface) for surface in registry.backend("torch").surfaces}
+    assert "F.pad(x, (1, 2, 3, 0))" in texts["torch.nn.functional"].text
+    assert "nn.ConstantPad2d((1, 2, 3, 0), 0)(x)" in texts["torch.nn"].text
+    others = [translate(question, surface) for surface in registry.backend("tensorflow").surfaces]
+    assert all(isinstance(other, Unsupported) for other in others)
+    assert "in pairs" in others[0].reason

@@ -161,7 +161,7 @@ def _composed(spell: Spelling, transpose: Callable[..., Code], pad: Verb) -> Map
     }
 
 
-_surface: Callable[..., Surface] = partial(Surface, enter=ENTER, leave="x.numpy()", words=WORDS)
+_surface: Callable[..., Surface] = partial(Surface, enter=ENTER, leave="x.numpy()", words=WORDS, flat_pads=True)
 
 SURFACES = (
     _surface(

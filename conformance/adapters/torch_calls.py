@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from conformance.adapter import Code, Unsupported, Verb
 from conformance.code import call, number, tuple_of
+from conformance.left import flat_pads
 from conformance.steps import Step
 from conformance.values import DTYPES
 
@@ -53,8 +54,8 @@ def sizes(values: Sequence[int | None]) -> str:
 
 
 def ends(step: Step) -> str:
-    """Return the pads as PyTorch counts them: the last axis first."""
-    return tuple_of([end for pair in reversed(step.padding) for end in pair])
+    """Return the pads as PyTorch counts them: the last axis first; or as a question has them."""
+    return tuple_of(flat_pads(step) or [end for pair in reversed(step.padding) for end in pair])
 
 
 def floating(what: str, step: Step, text: str) -> Code:
