@@ -113,6 +113,7 @@ class Case:
             self.then,
             self.omitted,
         ]
+        meaning += [self.puts] if self.puts else []
         meaning += [self.sound.canonical()] if self.sound else []
         return json.dumps(meaning, default=_plain, sort_keys=True)
 

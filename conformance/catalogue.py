@@ -178,7 +178,8 @@ def _read(path: Path, reader: SweepReader, told: list[str]) -> list[Case]:
         return []
     known = faults(document, home() / "schema.json")
     told += [f"{path}:{fault.line}: {fault.sentence}" for fault in known]
-    if not isinstance(document.data, dict) or document.data.get("operator") not in OPERATORS:
+    operator = document.data.get("operator") if isinstance(document.data, dict) else None
+    if not isinstance(operator, str) or operator not in OPERATORS:
         return []
     of_items: dict[KeyPath, list[Fault]] = {}
     for fault in known:

@@ -43,8 +43,15 @@ class Cover:
             codes = codes * sizes[factor] + rows[:, factor]
         return codes
 
+    def _known(self, rows: Rows) -> Rows:
+        """Return the rows that are valid: others, frozen when they still were, cover nothing."""
+        everything = tuple(range(self.valid.shape[1]))
+        rows = rows[(rows <= self.valid.max(axis=0, initial=0)).all(axis=1)]
+        return rows[np.isin(self._codes(rows, everything), self._codes(self.valid, everything))]
+
     def missing(self, rows: Rows) -> Iterator[tuple[Factors, Factors]]:
         """Yield (factors, levels) for each combination that stands in some valid row and in none of these."""
+        rows = self._known(rows)
         for subset in self._subsets:
             wanted, first = np.unique(self._codes(self.valid, subset), return_index=True)
             for index in first[~np.isin(wanted, self._codes(rows, subset))]:
@@ -56,6 +63,7 @@ class Cover:
 
     def complete(self, rows: Rows) -> Rows:
         """Return valid rows that cover what these do not: greedily, each the best of some candidates, always alike."""
+        rows = self._known(rows)
         if self.strength >= self.valid.shape[1]:
             return self._others(rows)
         codes = [self._codes(self.valid, subset) for subset in self._subsets]

@@ -94,7 +94,7 @@ def _all_inputs(operator: Operator, raw: Mapping[str, Any], case: Case) -> dict[
         if name in raw and name not in inputs:
             try:
                 shape = shape_of(name, case)
-            except (ValueError, KeyError):
+            except (ValueError, LookupError):
                 raise Faulty((name,), "needs a shape: none follows from the case") from None
             inputs[name] = _array({**raw[name], "shape": list(shape)}, name, raw["x"])
     return {name: inputs[name] for name in operator.inputs if name in inputs}
@@ -143,6 +143,8 @@ def _check_options(generator: str, shape: tuple[int, ...], dtype: str, options: 
     kind = {"f": "f", "V": "f", "b": "b"}.get(DTYPES[dtype].kind, "w")
     if kind not in GENERATORS[generator].kinds:
         raise Faulty((name, "dtype"), f"values: {generator} makes no {dtype}")
+    if generator == "marked" and ("mark" not in options or len(shape) < 3):  # noqa: PLR2004 - (n, c, and one spatial axis)
+        raise Faulty((name,), "values: marked needs a mark, and a shape with spatial axes")
     if options.get("over", 1) != 1 and kind != "f":
         raise Faulty((name, "over"), f"divides floating numbers, not {dtype}")
     if generator == "literal":
@@ -209,7 +211,7 @@ def _expectation(raw: Mapping[str, Any]) -> Value | Rejected | Answers:
 def _answer(name: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | ArraySpec | Rejected:
     if "rejected" in raw:
         return Rejected(raw["rejected"])
-    return _array(raw, name, raw) if "values" in raw else raw
+    return _array(raw, name, raw) if "values" in raw else {key: plain(value) for key, value in raw.items()}
 
 
 def _omitted(expect: Value | Rejected | Answers, raw: Mapping[str, Any]) -> tuple[str, ...]:
@@ -231,7 +233,7 @@ def _via(operator: Operator, raw: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _following(raw: Mapping[str, Any], position: int) -> Following:
     operator = OPERATORS[raw["operator"]]
-    if not operator.pools:
+    if not operator.pools or operator.inputs != ("x",) or operator.outputs:
         raise Faulty(("then", position), f"{operator.name} cannot follow: only pooling can")
     for key in raw.keys() - operator.defaults.keys() - {"operator"}:
         raise Faulty(("then", position, key), f"{operator.name} has no such parameter")

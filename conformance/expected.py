@@ -53,15 +53,16 @@ class Expected:
 
 def expected(case: Case) -> Expected:
     """Ask the reference. Raises CatalogueError where the case contradicts itself."""
-    inputs = {name: spec.make() for name, spec in case.inputs.items()}
     try:
+        inputs = {name: spec.make() for name, spec in case.inputs.items()}
         if isinstance(case.expect, Answers):
             target, answers = None, {name: _answer(case, inputs, answer) for name, answer in case.expect.named.items()}
             _tell_apart(answers)
         else:
             target, answers = _target(case, inputs), {}
-    except (ValueError, TypeError) as error:
-        raise CatalogueError(f"{case.place}: case {case.id}: {error}") from None
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        said = str(error) if isinstance(error, (ValueError, TypeError)) else f"has no meaning ({error!r})"
+        raise CatalogueError(f"{case.place}: case {case.id}: {said}") from None
     results = [item.exact.value for item in ([target] if target else answers.values()) if item.exact is not None]
     return Expected(inputs, target, answers, array_digest(*inputs.values(), *results))
 

@@ -150,6 +150,7 @@ def _case(export: _Export, case: Case, wanted: Expected) -> dict[str, Any]:
         },
         "parameters": encoded(case.parameters),
         "omitted": list(case.omitted),
+        "puts": case.puts,
         "via": list(case.via),
         "then": [{"operator": item.operator, "parameters": encoded(item.parameters)} for item in case.then],
         "expect": _expectation(export, case, wanted),

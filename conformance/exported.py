@@ -96,13 +96,13 @@ def read(folder: Path) -> ExportedCatalogue:
     files: Mapping[str, Any] = known["files"]
     content = verified(path, files.get(CATALOGUE))
     try:
-        records = list(json.loads(content)["cases"])
+        records, version = list(json.loads(content)["cases"]), str(known["catalogue"]["version"])
     except (ValueError, KeyError, TypeError) as error:
         raise CatalogueError(f"{path}: not as its schema has it: {type(error).__name__} {error}") from None
     cases = tuple(_read_case(record, folder, files) for record in records)
     for spec in _inputs(cases):
         spec.make()
-    return ExportedCatalogue(cases, str(known["catalogue"]["version"]))
+    return ExportedCatalogue(cases, version)
 
 
 def _read_case(raw: Any, folder: Path, files: Mapping[str, Any]) -> ExportedCase:
@@ -153,6 +153,7 @@ def _case(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -> Exp
         via=tuple(raw["via"]),
         then=tuple(Following(item["operator"], parameters(item["parameters"])) for item in raw["then"]),
         omitted=tuple(raw["omitted"]),
+        puts=raw["puts"],
         level=level,
         about=raw["about"],
         source=raw["source"],

@@ -59,7 +59,7 @@ def distinct(shape: Shape, _dtype: DType, low: int | None = None, high: int | No
     """Return whole numbers from `low` to `high`, no two of one plane (n, c) alike; about 0 and close if not given."""
     planes, cells = math.prod(shape[:2]), math.prod(shape[2:])
     first, last = distinct_range(shape, low, high)
-    raw = _raw(planes * (last - first + 1), seed).reshape(planes, -1)
+    raw = _raw(planes * (last - first + 1), seed).reshape(planes, last - first + 1)
     chosen: Array = np.argsort(raw, axis=1, kind="stable")[:, :cells] + first
     return chosen.ravel()
 
@@ -119,7 +119,8 @@ def extremes(shape: Shape, dtype: DType, seed: int = 0) -> Array:
 
 def marked(shape: Shape, dtype: DType, mark: str, **options: int) -> Array:
     """Return whole numbers with a mark in each item of the batch: in item b at the b-th cell of every plane."""
-    numbers = integers(shape, dtype, **options).astype(np.float64).astype(dtype).reshape(*shape[:2], -1)
+    numbers = integers(shape, dtype, **options).astype(np.float64).astype(dtype)
+    numbers = numbers.reshape(*shape[:2], math.prod(shape[2:]))
     for item in range(shape[0] if numbers.size else 0):
         numbers[item, :, item % numbers.shape[2]] = marking(mark, dtype)
     return numbers.ravel()

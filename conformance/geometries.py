@@ -25,6 +25,13 @@ def walks(level: Levels, size: Sequence[int], rank: int) -> bool:
         return False
 
 
+def holes_in_nothing(level: Levels, rank: int) -> bool:
+    """Whether a dilation lies on axes alone where the window is one cell, so that it means nothing."""
+    window, dilation = (along(level.get(name, 1), rank) for name in ("window", "dilation"))
+    dilated = [cells for cells, hole in zip(window, dilation, strict=True) if hole > 1]
+    return bool(dilated) and max(dilated) == 1
+
+
 # How many more cells than the kept ones an end may ask for, by the mode that takes them from the input.
 REACH: Mapping[str, int] = MappingProxyType({"reflect": -1, "symmetric": 0, "wrap": 0})
 

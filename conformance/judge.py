@@ -107,7 +107,7 @@ def _budget(got: Array, exact: Exact, bound: Array | None) -> Array:
         return np.where(got == exact.value, 0.0, np.inf)
     error = exact.distance(got)
     limit = np.zeros(error.shape) if bound is None else bound
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(error == 0, 0.0, error / limit)
 
 

@@ -227,7 +227,7 @@ def has_of(test: Callable[[Case], bool], case: Case) -> bool:
     """Whether the case has a fault; never where it lacks what the fault is of."""
     try:
         return test(case)
-    except KeyError:
+    except LookupError:
         return False
 
 

@@ -148,9 +148,10 @@ class Run:
         if wanted.target is not None:
             how = task.program.how if isinstance(task.program, Program) else "native"
             target = held_to(wanted.target, task.case, task.surface, how)
-            if target is None and outcome.kind == "returned":
+            verdict = judge(outcome, target or wanted.target)
+            if target is None and (verdict.verdict == "agree" or verdict.kind == "value"):
                 return Verdict(None, message=NO_BOUND), None
-            return judge(outcome, target or wanted.target), None
+            return verdict, None
         question = task.case.question or task.case.id
         declaration = task.surface.declares.get(question)
         observed = answered(outcome, wanted)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 from conformance import registry
 from conformance.adapter import Program
@@ -23,6 +24,9 @@ from conformance.predicates import faults_of
 from conformance.sweeps import Sweep
 from conformance.translate import translate
 from conformance.values import ArraySpec, array_digest
+
+LONGEST_PRINT = 900
+"""Digits that a printed number may have: float64 has numbers of some 770."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ def meaning_of(case: Case) -> str:
     parameters = {key: value for key, value in case.parameters.items() if repr(value) != repr(defaults.get(key, ...))}
     then = [[item.operator, dict(item.parameters)] for item in case.then]
     meaning = [case.operator, parameters, case.via, then, case.omitted, _kind(case.expect)]
+    meaning += [case.puts] if case.puts else []
     return json.dumps(meaning, sort_keys=True, default=str)
 
 
@@ -152,9 +157,10 @@ def _misprints(case: Case, wanted: Expected) -> Iterator[str]:
 
 
 def _rounds_to(value: float, printed: Decimal) -> bool:
-    if not printed.is_finite():
+    if not (printed.is_finite() and math.isfinite(value)):
         return True
-    roundings = (Decimal(value).quantize(printed, rounding) for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP))
+    exactly = Context(prec=LONGEST_PRINT)
+    roundings = (Decimal(value).quantize(printed, rounding, exactly) for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP))
     return printed in roundings
 
 

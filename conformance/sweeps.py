@@ -20,7 +20,7 @@ import numpy as np
 from conformance.covering import Cover, Rows
 from conformance.factors import FACTORS, Level, along, spatial, words
 from conformance.generators import GENERATORS, MARKS, NUMERIC
-from conformance.geometries import POSSIBLE, walks
+from conformance.geometries import POSSIBLE, holes_in_nothing, walks
 from conformance.operators import INPUTS, OPERATORS
 from conformance.values import DTYPES, HALF
 
@@ -80,6 +80,9 @@ class Sweep:
         for name in known.inputs:
             if name not in self.common and name not in known.optional:
                 raise ValueError(f"key {name!r} is missing: what it holds")
+        for name in known.needed:
+            if name not in self.factors and name not in self.common:
+                raise ValueError(f"key 'factors.{name}' is missing: {self.operator} needs it")
         if "kernel" in known.inputs and "window" not in self.factors:
             raise ValueError("key 'factors.window' is missing: it is the extent of the kernel")
         values = set(self.factors.get("values", ()))
@@ -183,7 +186,9 @@ class Sweep:
             if known.index(known[number]) < number:
                 return False
         possible = POSSIBLE.get(OPERATORS[self.operator].forward, walks)
-        return possible(level, size, rank)
+        # Where all is crossed, such a row is one of all; elsewhere it would stand for a combination and test nothing.
+        idle = self.strength < len(self.factors) and holes_in_nothing(level, rank)
+        return possible(level, size, rank) and not idle
 
     def _makes(self, row: Sequence[int]) -> bool:
         """Whether the values are ones of the dtype: marks and full mantissas are floating.

@@ -69,3 +69,11 @@ def test_kept_rows_count(kept):
     whole = cover.complete(NOTHING)
     assert len(cover.complete(whole[:kept])) <= len(whole)
     assert len(cover.complete(whole[:-kept])) >= 1
+
+
+def test_a_row_that_is_no_longer_possible_covers_nothing():
+    valid = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    for row in ([0, 2], [2, 0], [3, 3]):
+        assert len(list(Cover(valid, 2).missing(np.array([row])))) == 4
+    cut = Cover(valid[:3], 2)
+    assert list(cut.missing(np.array([[1, 1], [0, 0]]))) == [((0, 1), (0, 1)), ((0, 1), (1, 0))]

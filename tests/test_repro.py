@@ -129,3 +129,12 @@ def test_bfloat16_is_compared_as_the_numbers_that_its_words_stand_for(tmp_path, 
     case = one(tmp_path, "id: a, x: {values: [[[0, 1, 2]]], dtype: bfloat16}, window: 3")
     returned = f"np.array([[[{0x4000 + worst}]]], np.uint16).view([('bfloat16', np.uint16)])"
     assert bare(written(case, program(f"return {returned}")), tmp_path).returncode == status
+
+
+def test_script_of_a_question_says_yes_to_the_answer_that_the_run_takes(catalogue, tmp_path):
+    for name in ("max_pool/nan-in-window", "max_pool/zeros-of-both-signs"):
+        case = catalogue.by_id[name]
+        chosen = translate(case, LOOPS.surfaces[0])
+        declared = LOOPS.surfaces[0].declares[case.question].answer
+        lines = bare(written(case, chosen), tmp_path).stdout.splitlines()
+        assert [line.split()[1] for line in lines if line.startswith("yes")] == [declared], name

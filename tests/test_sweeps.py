@@ -141,7 +141,7 @@ def test_rows_of_a_sweep_are_cases_with_its_level(tmp_path):
     [
         (text("rank: [1], extent: [5], window: [2], groups: [2]"), "key 'factors.groups': max_pool has no such factor"),
         (text("rank: [1], extent: [5], window: [7]"), "key 'factors': no combination of levels is possible"),
-        (text("rank: [1], extent: [5]"), "max_pool needs the key 'window'"),
+        (text("rank: [1], extent: [5]"), "key 'factors.window' is missing"),
         (text("extent: [5], window: [2]"), "'rank'"),
         (text("rank: [4], extent: [5], window: [2]"), "rank"),
         (text("rank: [1], extent: [5], window: []"), "window"),
@@ -204,3 +204,20 @@ def test_a_lock_that_is_none_is_one_line(tmp_path, garbage):
 def test_a_frozen_name_of_an_absurd_rank_is_refused_at_once():
     with pytest.raises(ValueError, match="none of this sweep"):
         sweep().numbers(["99999999d-i5-w2-s1"])
+
+
+def test_a_dilation_of_windows_of_one_cell_covers_nothing():
+    factors = {"rank": [1, 2], "extent": [6], "window": [1, [3, 1]], "dilation": [1, 2, [1, 2]], "stride": [1, 2]}
+    rows = sweep(factors, cover="pairs").rows()
+    assert rows
+    assert not [name for name in rows if "-w1-" in name and "-d" in name]
+    assert [name for name in rows if "-w3x1-" in name and "-d2" in name]
+    assert [name for name in sweep(factors, cover="all").rows() if "-w1-" in name and "-d2" in name]
+
+
+@pytest.mark.parametrize(("operator", "missing"), [("max_unpool", "output_size"), ("pad", "pads")])
+def test_a_sweep_without_a_needed_factor_is_refused(operator, missing):
+    raw = {"id": "a", "cover": "pairs", "factors": {"rank": [1], "extent": [4]}, "x": {"values": "integers"}}
+    raw |= {"indices": {"values": "distinct"}} if operator == "max_unpool" else {}
+    with pytest.raises(ValueError, match=f"key 'factors.{missing}' is missing"):
+        Sweep.of(operator, raw)

@@ -73,6 +73,7 @@ def _average(step: Step) -> Code:
 def _softmax(step: Step) -> Code:
     return _pool(
         step,
+        "cells = np.array(cells, np.promote_types(x.dtype, np.float32))",
         "weights = np.exp(cells - np.max(cells))",
         "y[(n, c, *position)] = np.sum(cells * weights) / np.sum(weights)",
     )
