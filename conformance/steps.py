@@ -20,6 +20,8 @@ from conformance.values import DTYPES, Array
 from reference import Windows
 
 Pairs = tuple[tuple[int, int], ...]
+MOST_CELLS = 100
+"""Cells of a window whose largest value is made of convolutions and ReLU: the kernels grow with their square."""
 
 
 @dataclass(frozen=True)
@@ -238,6 +240,9 @@ def maximum_from_relu(step: Step) -> tuple[Step, ...]:
     _needs(step, padding=((0, 0),) * step.rank, rounding="floor")
     if step.shape[1] != 1:
         raise ValueError(f"the composition needs one channel, not {step.shape[1]}")
+    cells = int(np.prod(step.window))
+    if cells > MOST_CELLS:
+        raise ValueError(f"the composition needs a window of at most {MOST_CELLS} cells, not {cells}")
     steps: list[Step] = []
     shape = step.shape
     for weights in layers(step.window):

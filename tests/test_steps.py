@@ -6,6 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import reference
+from conformance.errors import CatalogueError
 from conformance.steps import (
     COMPOSITIONS,
     Step,
@@ -156,3 +157,9 @@ def test_every_composition_of_the_catalogue_is_what_the_reference_says_or_has_a_
         plain = getattr(reference, case.operator)(x, **case.parameters)
         same = np.allclose(carried(plan(case), x), plain, rtol=1e-6)
         assert same is not (case.via == ("pad", "max_pool") and bool((x < 0).all())), case.id
+
+
+def test_a_window_too_large_for_convolutions_and_relu_is_refused_at_once(tmp_path):
+    text = "id: a, x: {values: arange, shape: [1, 1, 40, 40]}, window: [40, 40], via: [conv, relu]"
+    with pytest.raises(CatalogueError, match="needs a window of at most 100 cells, not 1600"):
+        one(tmp_path, text)
