@@ -96,7 +96,7 @@ def problems(
         for name in {sweep_name(sweep) for sweep in catalogue.unloaded} - lock.records.keys():
             yield f"{_named(name)}: not frozen yet ({_freezing(name)})"
     for surface in surfaces:
-        for question, declaration in surface.declares.items() if lock is not None else ():
+        for question, declaration in sorted(surface.declares.items()) if lock is not None else ():
             asked = catalogue.by_id.get(question)
             if asked is None or not isinstance(asked.expect, Answers):
                 yield f"surface {surface.name}: declares an answer to {question}, which is no question of the catalogue"

@@ -7,6 +7,8 @@ import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import shorten
 
 import click
 from rich.console import Console
@@ -120,8 +122,9 @@ def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tup
     if not selected:
         raise IncompleteRun("no case is selected")
     width = max(len(case.id) for case in selected)
+    room = max(get_terminal_size().columns - width - 2, 20)
     for case in selected:
-        about = f"  {case.about[:80]}" if sys.stdout.isatty() and case.about else ""
+        about = f"  {shorten(case.about, room, placeholder=' …')}" if sys.stdout.isatty() and case.about else ""
         click.echo(f"{case.id:<{width if about else 0}}{about}")
     if sys.stdout.isatty():
         click.echo(f"{len(selected)} cases{f', catalogue {cases.version}' if cases.version else ''}")

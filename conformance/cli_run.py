@@ -89,7 +89,7 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="A case file or folder instead of the suite's own catalogue.",
+    help="A case file, a folder of them or an exported catalogue, instead of the suite's own.",
 )
 @click.option("--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="How many cases.")
 @click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from shutil import get_terminal_size
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from conformance.relu_maximum import channels
 from conformance.translate import translate
 
 ARRAY_LIMIT = 200
+WIDTH = 110
 
 
 def surfaces() -> dict[str, tuple[Backend, Surface]]:
@@ -55,7 +57,9 @@ def _plain(value: Any) -> str:
 
 def array_text(array: Any) -> str:
     """Return an array as text, its middle left out where it is long."""
-    return np.array2string(array, threshold=ARRAY_LIMIT, max_line_width=110, separator=", ")
+    return np.array2string(
+        array, threshold=ARRAY_LIMIT, max_line_width=min(WIDTH, get_terminal_size().columns), separator=", "
+    )
 
 
 def _expectation(wanted: Expected) -> list[str]:
