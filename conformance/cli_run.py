@@ -102,6 +102,12 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
     metavar="SECONDS",
     help="Limit for one case.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Processes side by side for each backend. [default: as many as the cases are worth on this machine's cores]",
+)
 @click.option("--resume", is_flag=True, help="Complete partial results files instead of starting anew.")
 @click.option(
     "--out",
@@ -119,6 +125,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     paths: tuple[Path, ...],
     level: str,
     limit: float,
+    jobs: int | None,
     resume: bool,
     out: Path,
 ) -> None:
@@ -138,7 +145,8 @@ def run(  # noqa: PLR0917 - click gives the options by name
     written: list[Path] = []
     for one in wanted:
         path = out / "results" / f"{one.name}.jsonl"
-        job = Run(registry.backend(one.name), cases, deviations, selection, python=one.python, limit=limit)
+        backend = registry.backend(one.name)
+        job = Run(backend, cases, deviations, selection, python=one.python, limit=limit, jobs=jobs)
         try:
             with _progress(one.name) as step:
                 job.execute(path, resume=resume, progress=step)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from conformance.cases import LEVELS, Case
 from conformance.catalogue import Catalogue
 from conformance.client import CASE_LIMIT, Job, Worker, WorkerFailed
 from conformance.cost import cost
+from conformance.crew import Crew, size
 from conformance.errors import IncompleteRun
 from conformance.expected import Expected, expected
 from conformance.judge import Outcome, Verdict, judge
@@ -57,7 +59,8 @@ class Task:
 class Run:
     """One backend's run over the selected cases of a catalogue, into one results file.
 
-    python: the interpreter that holds the framework; limit: seconds for one case.
+    python: the interpreter that holds the framework; limit: seconds for one case; jobs: workers side by side, None for
+    as many as the programs are worth on this machine's cores.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Run:
         *,
         python: str,
         limit: float = CASE_LIMIT,
+        jobs: int | None = None,
     ) -> None:
         self.backend = backend
         self.catalogue = catalogue
@@ -76,8 +80,10 @@ class Run:
         self.selection = selection
         self.cases = catalogue.select(selection.level, selection.operators, selection.globs)
         self.surfaces = [s for s in backend.surfaces if not selection.surfaces or s.name in selection.surfaces]
-        self.worker = Worker(backend, python, limit)
-        self.expected = lru_cache(maxsize=64)(expected)
+        self.jobs = jobs
+        self.new_worker = partial(Worker, backend, python, limit)
+        self.worker = Crew([self.new_worker()])
+        self.expected = lru_cache(maxsize=256)(expected)
         self.answers = Answered()
 
     def tasks(self) -> Iterator[Task]:
@@ -95,8 +101,10 @@ class Run:
         if not resume:
             forget(path)
         tasks = list(self.tasks())
-        if not any(isinstance(task.program, Program) for task in tasks):
+        programs = sum(isinstance(task.program, Program) for task in tasks)
+        if not programs:
             raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
+        self.worker = Crew([self.new_worker() for _ in range(self.jobs or size(programs, os.cpu_count() or 1))])
         try:
             self.worker.start()
         except WorkerFailed as error:

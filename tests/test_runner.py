@@ -194,6 +194,19 @@ def test_one_bad_case_does_not_touch_its_neighbours(tmp_path):
     assert statuses == ["pass", "pass", "crashed", "pass", "timed_out", "pass"]
 
 
+def test_several_workers_write_what_one_writes(tmp_path):
+    cases = [f"id: a{n}, x: {{values: [[[{n}, 9, {n}]]]}}, window: 3" for n in range(12)]
+    files = []
+    for jobs in (1, 3):
+        job = Run(backend(), load(tmp_path, *cases), Ledger(), python=sys.executable, jobs=jobs)
+        path = tmp_path / f"{jobs}.jsonl"
+        job.execute(path)
+        records = results([json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]])
+        files.append([{key: value for key, value in record.items() if key != "seconds"} for record in records])
+    assert files[0] == files[1]
+    assert len(files[0]) == 12
+
+
 def test_surface_is_not_run_above_its_level(tmp_path):
     path, texts = tmp_path / "fake.jsonl", [PLAIN, f"id: b, {X}, window: 2, level: standard"]
     speakers = backend(surface("s"), surface("t", level="smoke"))

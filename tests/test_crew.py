@@ -1,0 +1,71 @@
+"""Several workers give what one gives, in the same order, whatever the programs do."""
+
+import sys
+
+import numpy as np
+import pytest
+from fakes import CRASHES, HANGS, RAISES, backend, program
+
+from conformance.client import Job, Worker, WorkerFailed
+from conformance.crew import Crew, size
+
+LIMIT = 3.0
+
+
+def crew(count, fake=None):
+    return Crew([Worker(fake or backend(), sys.executable, LIMIT) for _ in range(count)])
+
+
+def outcomes(count, jobs):
+    workers = crew(count)
+    workers.start()
+    try:
+        return [(one.kind, [array.tolist() for array in one.arrays]) for one in workers.outcomes(iter(jobs))]
+    finally:
+        workers.stop()
+
+
+def job(number, body="x = x * 2"):
+    return Job(program(f"# {number % 7}\n{body}"), (np.array([[[float(number)]]]),))
+
+
+def test_two_workers_give_what_one_gives_in_the_same_order():
+    jobs = [job(number) for number in range(60)]
+    assert outcomes(2, jobs) == outcomes(1, jobs) == [("returned", [[[[number * 2.0]]]]) for number in range(60)]
+
+
+def test_both_workers_work():
+    texts = [f"# {number}\nx = np.full((1, 1, 1), os.getpid())" for number in range(40)]
+    jobs = [Job(program(text), (np.zeros((1, 1, 1)),)) for text in texts]
+    assert len({str(arrays) for _, arrays in outcomes(2, jobs)}) == 2
+
+
+def test_a_program_always_goes_to_the_same_worker():
+    text = "x = np.full((1, 1, 1), os.getpid())"
+    jobs = [Job(program(f"# {number % 5}\n{text}"), (np.zeros((1, 1, 1)),)) for number in range(30)]
+    found = [str(arrays) for _, arrays in outcomes(2, jobs)]
+    assert all(found[number] == found[number % 5] for number in range(30))
+
+
+@pytest.mark.parametrize(("body", "kind"), [(CRASHES, "crashed"), (HANGS, "timed_out"), (RAISES, "rejected")])
+def test_what_one_program_does_costs_that_one_alone(body, kind):
+    jobs = [job(number, body if number == 11 else "x = x * 2") for number in range(30)]
+    kinds = [found for found, _ in outcomes(2, jobs)]
+    assert kinds == ["returned"] * 11 + [kind] + ["returned"] * 18
+
+
+def test_more_workers_than_jobs_and_no_job_at_all():
+    assert outcomes(4, [job(1)]) == [("returned", [[[[2.0]]]])]
+    assert outcomes(2, []) == []
+
+
+def test_a_crew_that_cannot_start_leaves_nothing_running():
+    workers = crew(2, backend(setup="import nothing_of_this_name"))
+    with pytest.raises(WorkerFailed, match="nothing_of_this_name"):
+        workers.start()
+
+
+def test_a_crew_is_as_large_as_the_programs_are_worth():
+    assert [size(programs, 2) for programs in (1, 1999, 2000, 10_000)] == [1, 1, 2, 2]
+    assert size(10_000, 4) == 4
+    assert size(10_000, 64) == 6
