@@ -10,6 +10,7 @@ import click
 
 from conformance import catalogue as catalogues
 from conformance import conventions_text as text
+from conformance.cli_options import CASES_OPTION
 from conformance.conventions import Question, questions, record
 from conformance.errors import ConformanceError, IncompleteRun
 from reports import reading
@@ -29,14 +30,7 @@ from reports import reading
     "--question", "globs", multiple=True, metavar="GLOB", help="Only questions whose name matches; one alone in full."
 )
 @click.option("--surface", "surfaces", multiple=True, metavar="GLOB", help="Only surfaces whose name matches.")
-@click.option(
-    "--cases",
-    "paths",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="A case file or a folder of them, instead of the suite's own catalogue. May be given several times.",
-)
+@CASES_OPTION
 def conventions(
     results: tuple[Path, ...], kind: str, globs: tuple[str, ...], surfaces: tuple[str, ...], paths: tuple[Path, ...]
 ) -> None:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 from packaging.requirements import Requirement
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from conformance import catalogue, ledger, registry
 from conformance.cases import LEVELS
+from conformance.cli_options import CASES_OPTION, progress
 from conformance.client import CASE_LIMIT
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.operators import OPERATORS
-from conformance.runner import Progress as Step
 from conformance.runner import Run, Selection
 from reports import reading, summary
 from reports.html import render_html
@@ -83,14 +81,7 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
     "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
 )
 @click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
-@click.option(
-    "--cases",
-    "paths",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="A case file, a folder of them or an exported catalogue, instead of the suite's own.",
-)
+@CASES_OPTION
 @click.option("--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="How many cases.")
 @click.option(
     "--timeout",
@@ -148,7 +139,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
         backend = registry.backend(one.name)
         job = Run(backend, cases, deviations, selection, python=one.python, limit=limit, jobs=jobs)
         try:
-            with _progress(one.name) as step:
+            with progress(one.name) as step:
                 job.execute(path, resume=resume, progress=step)
             written.append(path)
         except IncompleteRun as error:
@@ -167,16 +158,6 @@ def _with_hint(message: str, wanted: Wanted) -> str:
     needed = (Requirement(text) for text in importlib.metadata.requires("nn-conformance") or ())
     texts = [f"'{need.name}{need.specifier}'" for need in needed if extra in str(need.marker)]
     return f"{message} ({wanted.python} -m pip install {' '.join(texts)})" if texts else message
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[Step]:
-    """Yield what to call after each result: a bar on a terminal, nothing in a pipe."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _load(paths: Iterable[Path]) -> reading.Report:
