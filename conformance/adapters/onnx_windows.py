@@ -10,12 +10,13 @@ from functools import partial
 import numpy as np
 
 from conformance.adapter import Code, Unsupported, Verb
-from conformance.adapters.onnx_nodes import array, ends, gathered_pad, ints, pool, spatial
+from conformance.adapters.onnx_nodes import array, ends, gathered_pad, ints, padded_beyond, plane_indices, pool, spatial
 from conformance.code import array_text, call, dtype_text, number, pairs_of, tuple_of
 from conformance.steps import Pairs, Step
 from conformance.values import HALF, Array
 
 FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
+BYTES = frozenset({"int8", "uint8"})
 TYPES: Mapping[str, str] = {
     **{f"{sign}int{bits}": f"{sign}INT{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)},
     **{"float16": "FLOAT16", "bfloat16": "BFLOAT16", "float32": "FLOAT", "float64": "DOUBLE", "bool": "BOOL"},
@@ -114,7 +115,7 @@ def max_pool(step: Step) -> Code:
     """Return maxima of integers in a floating type that holds them all, or the largest cell of each window."""
     if step.dtype in FLOATING:
         return Unsupported("explicit padding comes first")
-    if step.dtype in WIDER and step.walk.counts(False).all():
+    if step.dtype in WIDER and not padded_beyond(step):
         answer = carried(WIDER, pool, step)
         if not isinstance(answer, Unsupported):
             return answer
@@ -169,6 +170,10 @@ def indexed_max_pool(step: Step) -> Code:
     """Return the largest cell of each window, or its number in the plane; cells of padding have the number -1."""
     if not step.walk.counts(False).all():
         return Unsupported("a window of padding only has no index")
+    if step.dtype in FLOATING | BYTES and not padded_beyond(step):
+        answer = plane_indices(step)
+        if not isinstance(answer, Unsupported):
+            return answer
     values = gathered(step, -math.inf if step.dtype in FLOATING else int(np.iinfo(step.dtype).min))
     if step.parameters.get("output", "values") == "values":
         return (*values, "x = ReduceMax(windows, last, keepdims=0)")
@@ -181,7 +186,7 @@ def indexed_max_pool(step: Step) -> Code:
         if any(map(any, pads))
         else f"places = {plane}",
         f"places = np.broadcast_to(places.reshape(-1)[cells], {shape})",
-        "x = Squeeze(GatherElements(places, ArgMax(windows, axis=-1), axis=-1), last)",
+        f"x = Squeeze(GatherElements(places, ArgMax(windows, axis=-1), axis={2 + step.rank}), last)",
     )
 
 
@@ -242,8 +247,9 @@ def stochastic_pool(step: Step) -> Code:
     return (
         *gathered(step),
         "share = Mul(Unsqueeze(draws, last), ReduceSum(windows, last))",
-        "drawn = Cast(Greater(CumSum(windows, last), share), to=TensorProto.INT32)",
-        "cell = GatherElements(windows, ArgMax(drawn, axis=-1), axis=-1)",
+        "axis = np.array(-1)",
+        "drawn = Cast(Greater(CumSum(windows, axis), share), to=TensorProto.INT32)",
+        f"cell = GatherElements(windows, ArgMax(drawn, axis=-1), axis={2 + step.rank})",
         "x = Squeeze(Mul(cell, CastLike(ReduceMax(drawn, last), cell)), last)",
     )
 
