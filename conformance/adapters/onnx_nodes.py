@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from conformance.adapter import Code, Unsupported, Verb
 from conformance.code import call, number, padded_cells, unless
-from conformance.left import by_default, flat_pads, own_same
+from conformance.left import flat_pads, own_same
 from conformance.steps import Pairs, Step
 
 KINDS: Mapping[str, str] = {
@@ -140,9 +140,6 @@ def conv(step: Step) -> Code:
 def conv_transpose(step: Step) -> Code:
     """Return the node, or why there is none."""
     bias, further = "bias" if step.bias else None, step.parameters["output_padding"]
-    limits = zip(step.stride or (), step.dilation, strict=False)
-    if not by_default(step) and any(more >= max(axis) > 0 for more, axis in zip(further, limits, strict=False)):
-        return Unsupported("output_padding must be smaller than either stride or dilation")
     attributes = {
         "group": unless(1, step.parameters["groups"]),
         "output_padding": ints(further) if any(further) else None,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
 from conformance.adapter import Code, Unsupported, Verb
 from conformance.adapters import onnx_nodes as nodes
-from conformance.adapters.onnx_windows import BYTES, FLOATING
+from conformance.adapters.onnx_windows import BYTES, FLOATING, Limit
 from conformance.steps import Step
 from conformance.values import DTYPES
 
@@ -30,8 +30,6 @@ TAKEN: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("avg_pool", "global_avg_pool", "max_pool_with_indices"), EVERYTHING - {"bool"}),
     "relu": FLOATING | SIGNED,
 }
-Limit = Callable[[Step], Unsupported | None]
-"""Why a node is refused that can be written, None where it is not."""
 ASKED = ""  # what stands for the node in a refusal, where questions are put to it all the same
 
 
@@ -52,6 +50,17 @@ def beside_schema(step: Step) -> Unsupported | None:
     if step.dtype in SCHEMAS[step.verb]:
         return None
     return Unsupported(f"the schema of {nodes.KINDS[step.verb]} lets in no {step.dtype}", refused=ASKED)
+
+
+def large_output(step: Step) -> Unsupported | None:
+    """Return what both runtimes refuse: more output padding than the stride, though the holes are larger.
+
+    The schema says "less than the corresponding stride/dilation dimension".
+    """
+    pairs = zip(step.parameters.get("output_padding", ()), step.stride or (), strict=False)
+    if any(more >= stride for more, stride in pairs):
+        return Unsupported("output_padding must be smaller than the stride, whatever the dilation is", refused=ASKED)
+    return None
 
 
 def without(refuses: Mapping[str, Mapping[str, Unsupported]]) -> Mapping[str, frozenset[str]]:

@@ -11,7 +11,7 @@ from conformance.adapter import Surface, Unsupported
 from conformance.adapters import onnx_nodes as nodes
 from conformance.adapters import onnx_windows as windows
 from conformance.adapters.onnx_graph import model
-from conformance.adapters.onnx_shared import ASKED, EVERYTHING, beside_schema, limited, without
+from conformance.adapters.onnx_shared import ASKED, EVERYTHING, beside_schema, large_output, limited, without
 from conformance.steps import Step
 
 PACKAGES = ("onnxruntime", "onnx", "numpy")
@@ -38,7 +38,6 @@ NO_WORDS = Unsupported(
 )
 LARGE_PADS = Unsupported('"Pad should be smaller than kernel."', refused=ASKED)
 UNWRITTEN = Unsupported("the sum over no channels is left unwritten: whatever the memory held comes out")
-LARGE_OUTPUT = Unsupported("output_padding must be smaller than the stride, whatever the dilation is", refused=ASKED)
 
 
 def limit(step: Step) -> Unsupported | None:
@@ -49,8 +48,7 @@ def limit(step: Step) -> Unsupported | None:
         return LARGE_PADS if nodes.padded_beyond(step) else None
     if step.kernel and not step.shape[1]:
         return UNWRITTEN
-    further = zip(step.parameters.get("output_padding", ()), step.stride or (), strict=False)
-    return LARGE_OUTPUT if any(more >= stride for more, stride in further) else None
+    return large_output(step)
 
 
 def _no_kernel(kind: str, dtype: str) -> Unsupported:
@@ -77,7 +75,7 @@ SURFACES = (
     Surface(
         "onnxruntime",
         limited(limit),
-        composed=windows.COMPOSED,
+        composed=windows.composed(limit),
         around=nodes.AROUND,
         dtypes=without(REFUSES),
         refuses=REFUSES,
