@@ -1,8 +1,8 @@
 """OpenVINO: a model of `openvino.opset16`, compiled for the CPU plugin and run; channels first, like the suite.
 
 What it changes: the plugin would compute float32 in bfloat16 where the processor can, so the precision is named;
-kernels of grouped convolutions get an axis for the groups; what the opset lacks is written on the cells of every window,
-gathered by their numbers. OpenVINO runs models and trains none: there are no gradients.
+kernels of grouped convolutions get an axis for the groups; what the opset lacks is written on the cells of every
+window, gathered by their numbers. OpenVINO runs models and trains none: there are no gradients.
 """
 
 from __future__ import annotations
@@ -45,6 +45,18 @@ def _wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
 
 def _lacks(what: str) -> Verb:
     return lambda _step: Unsupported(what)
+
+
+# A dtype that no verb takes is refused for its own reason, in what the opset lacks too.
+LACKS: Mapping[str, Verb] = {
+    "min_pool": _lacks("OpenVINO has no minimum pooling"),
+    "lp_pool": _lacks("OpenVINO has no Lp pooling"),
+    "softmax_pool": _lacks("OpenVINO has no softmax pooling"),
+    "max_unpool": _lacks("OpenVINO has no unpooling"),
+    "fractional_max_pool": _lacks("OpenVINO has no fractional pooling"),
+    "stochastic_pool": _lacks("OpenVINO has no stochastic pooling"),
+    "stochastic_pool_probabilities": _lacks("OpenVINO has no stochastic pooling"),
+}
 
 
 def _scale(_step: Step) -> str:
@@ -100,9 +112,10 @@ SURFACES = (
             "conv_transpose": weights.conv_transpose,
             "pad": padding.pad,
             "relu": lambda _step: "ops.relu(x)",
-            "fractional_max_pool": _lacks("OpenVINO has no fractional pooling"),
+            **LACKS,
         },
         composed={
+            "max_pool_with_indices": pooling.widened_max_pool,
             "min_pool": windows.min_pool,
             "lp_pool": windows.lp_pool,
             "softmax_pool": windows.softmax_pool,

@@ -17,11 +17,14 @@ def sides(step: Step, *, outer: int = 0) -> tuple[str, str]:
 
 
 def value_of(step: Step, value: float) -> str | None:
-    """Return a number of the step's dtype as text; None for 0, which need not be said."""
+    """Return a number of the step's dtype as text; None for 0, which need not be said.
+
+    ops.constant refuses infinities of bfloat16 as out of range.
+    """
     if value == 0:
         return None
     if step.dtype == "bfloat16":
-        return f"ops.constant({number(value)}, ov.Type.bf16)"
+        return f"ops.convert(np.float32({number(value)}), ov.Type.bf16)"
     return f"np.{step.dtype if step.dtype != 'bool' else 'bool_'}({number(value)})"
 
 

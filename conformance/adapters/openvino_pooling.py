@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.openvino_padding import sides
 from conformance.code import call, unless
@@ -47,11 +49,20 @@ def indexed_max_pool(step: Step) -> Code:
     if step.parameters.get("output", "values") == "values":
         return max_pool(step)
     answer = _max_pool(step, axis="2")
-    return answer if isinstance(answer, Unsupported) else f"{answer}.output(1)"
+    if isinstance(answer, Unsupported):
+        return answer
+    text = f"{answer}.output(1)"
+    return Unsupported("no kernel finds indices in bfloat16", refused=text) if step.dtype == "bfloat16" else text
+
+
+def widened_max_pool(step: Step) -> Code:
+    """Return the indices in bfloat16 as those in float32, which holds every number of it."""
+    answer = indexed_max_pool(replace(step, dtype="float32"))
+    return answer if isinstance(answer, Unsupported) else ("x = ops.convert(x, ov.Type.f32)", f"x = {answer}")
 
 
 def avg_pool(step: Step) -> Code:
-    """Return the call, or why there is none; without dilations it ends the process."""
+    """Return the call, or why there is none; without dilations, which it does not demand, it ends the process."""
     if step.parameters["divisor"] is not None:
         return NO_DIVISOR
     said = words(step)
@@ -59,10 +70,16 @@ def avg_pool(step: Step) -> Code:
         return said
     if "count_include_pad" not in step.parameters:
         return NO_EXCLUDE
-    exclude = str(not step.parameters["count_include_pad"])
-    return call(
-        "ops.avg_pool", "x", str([*(step.stride or ())]), *said[0], exclude, **said[1], dilations=str([*step.dilation])
-    )
+    include = bool(step.parameters["count_include_pad"])
+    stride, holes = str([*(step.stride or ())]), str([*step.dilation])
+    text = call("ops.avg_pool", "x", stride, *said[0], str(not include), **said[1], dilations=holes)
+    if own_same(step):
+        return text
+    if include and any(step.walk.overhang):
+        return Unsupported("cells past the padded input count", refused=text)
+    if not include and any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=False)):
+        return Unsupported("padding that is not counted must be smaller than the window", refused=text)
+    return text
 
 
 def axes(step: Step) -> str:
