@@ -65,21 +65,24 @@ def avg_pool(step: Step) -> Code:
     """Return the call, or why there is none; without dilations, which it does not demand, it ends the process."""
     if step.parameters["divisor"] is not None:
         return NO_DIVISOR
+    if "count_include_pad" not in step.parameters:
+        return NO_EXCLUDE
     said = words(step)
     if isinstance(said, Unsupported):
         return said
-    if "count_include_pad" not in step.parameters:
-        return NO_EXCLUDE
-    include = bool(step.parameters["count_include_pad"])
+    exclude = str(not step.parameters["count_include_pad"])
     stride, holes = str([*(step.stride or ())]), str([*step.dilation])
-    text = call("ops.avg_pool", "x", stride, *said[0], str(not include), **said[1], dilations=holes)
-    if own_same(step):
-        return text
-    if include and any(step.walk.overhang):
-        return Unsupported("cells past the padded input count", refused=text)
-    if not include and any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=False)):
-        return Unsupported("padding that is not counted must be smaller than the window", refused=text)
-    return text
+    text = call("ops.avg_pool", "x", stride, *said[0], exclude, **said[1], dilations=holes)
+    reason = None if own_same(step) else _miscounts(step)
+    return Unsupported(reason, refused=text) if reason else text
+
+
+def _miscounts(step: Step) -> str | None:
+    """Return why the call would not divide by what the step says."""
+    if step.parameters["count_include_pad"]:
+        return "cells past the padded input count" if any(step.walk.overhang) else None
+    beyond = any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=False))
+    return "padding that is not counted must be smaller than the window" if beyond else None
 
 
 def axes(step: Step) -> str:

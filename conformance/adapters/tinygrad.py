@@ -1,7 +1,8 @@
 """tinygrad: channels first, like the suite; methods of `Tensor`, whose programs clang compiles for the CPU.
 
 What it changes: symmetric padding names the cells by their indices; what `Tensor` lacks is written on the cells of
-every window, which `unfold` shows; indices are int32, and become int64. Its compiled programs are kept in nn-conformance's own cache folder.
+every window, which `unfold` shows; indices are int32, and become int64. Its compiled programs are kept in
+nn-conformance's own cache folder.
 """
 
 from __future__ import annotations
