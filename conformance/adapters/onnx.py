@@ -1,6 +1,7 @@
-"""ONNX's own reference implementation in Python, `onnx.reference`: channels first, like the suite.
+"""ONNX's own evaluator, `onnx.reference`: channels first, like the suite; opset 26.
 
-What it changes: indices of maxima count through the whole tensor, and are made those of their plane.
+What it changes: indices of maxima count through the whole tensor, and are made those of their plane. For want of a right
+way, maxima with a stride of 1 are padded first, crops are slices, and a norm over the end is that of gathered cells.
 """
 
 from __future__ import annotations
