@@ -33,9 +33,9 @@ class Engine:
     """One of the frameworks that computes for Keras.
 
     packages: the modules whose versions count besides Keras; threads, setup, reset: what it adds to Keras' own;
-    dtypes: what Keras hands it; convolved: what it convolves; words: how bfloat16 comes in; pools, transposes, convolves:
-    limits of its kernels;
-    weights: what the weights of layers cannot be; modes: its words for modes of padding beside the constant;
+    dtypes: what Keras hands it; convolved: what it convolves; words: how bfloat16 comes in;
+    pools, convolves, transposes: limits of its kernels; weights: what the weights of layers cannot be;
+    modes: its words for modes of padding beside the constant;
     reach: how many cells fewer than there are a mode repeats, any number where that is not said;
     spaces: whether it does so along three axes; tape, layer_tape: how it differentiates, towards the weights of a
     layer too; compiled: whether it compiles call by call, so that several go faster as one function.
