@@ -62,7 +62,8 @@ class Engine:
 
     def whole(self, *lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
         """Return several calls; as one function where the engine would compile each by itself."""
-        return jitted(*lines, names=names) if self.compiled else lines
+        called = "convolve" if "kernel" in names else "pool"
+        return jitted(*lines, names=names, called=called) if self.compiled else lines
 
 
 def _torch_pools(step: Step) -> Unsupported | None:
