@@ -52,8 +52,10 @@ def _last(file: File, name: str) -> str:
 
 def _answers(file: File, name: str) -> dict[str, Declaration]:
     raw = file.data[name]
-    own = {question: _declaration(answer) for question, answer in raw.items() if question != LIKE}
-    return {**(_answers(file, raw[LIKE]) if LIKE in raw else {}), **own}
+    others = _answers(file, raw[LIKE]) if LIKE in raw else {}
+    own = {question: answer for question, answer in raw.items() if question != LIKE}
+    kept = {question: answer for question, answer in others.items() if question not in own}
+    return {**kept, **{question: _declaration(answer) for question, answer in own.items() if answer is not None}}
 
 
 def _declaration(raw: Mapping[str, Any]) -> Declaration:

@@ -64,6 +64,11 @@ def test_surface_may_be_like_one_that_is_like_another(tmp_path):
     }
 
 
+def test_surface_takes_back_an_answer_that_it_is_not_asked_for(tmp_path):
+    text = f"{TEXT}a.older:\n  like: a.functional\n  max_pool/q: null\n"
+    assert read(tmp_path, text)["a.older"].keys() == {"max_pool/r"}
+
+
 def test_backend_without_a_file_declares_nothing(tmp_path):
     assert declared("nothing", ["s"], tmp_path) == {}
 
