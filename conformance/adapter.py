@@ -97,9 +97,9 @@ class Declaration:
 class Words:
     """How bfloat16 passes, which NumPy lacks: as 16-bit words.
 
-    enter: what makes numbers of words that have come in, `{}`; cast: what makes them of float32 numbers, for what a
-    program writes out itself; leave: how x goes out, as words in a field that is named `bfloat16`, or "" where the
-    surface's own way gives an array that calls itself bfloat16, as ml_dtypes' do.
+    enter: what makes numbers of words that have come in, `{}`, or of the input called `{name}` as it came; cast: what
+    makes them of float32 numbers, for what a program writes out itself; leave: how x goes out, as words in a field that
+    is named `bfloat16`, or "" where the surface's own way gives an array that calls itself bfloat16, as ml_dtypes' do.
     """
 
     enter: str
