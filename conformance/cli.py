@@ -196,6 +196,8 @@ def backends() -> None:
     versions = {name: _version(name) for name in registry.names() if registry.installed(name)}
     for line in describe.backend_lines(versions):
         click.echo(line)
+    for line in registry.left_out():
+        click.echo(line, err=True)
 
 
 def _version(name: str) -> str:

@@ -131,7 +131,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     Example: conformance run --backend numpy --operator max_pool
     """
     wanted = _wanted(backends, surfaces)
-    cases, deviations = catalogue.load(paths, level=level, operators=operators, globs=globs), ledger.load()
+    cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
     selection = Selection(level, surfaces, operators, globs)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
@@ -140,7 +140,8 @@ def run(  # noqa: PLR0917 - click gives the options by name
     for one in wanted:
         path = out / "results" / f"{one.name}.jsonl"
         backend = registry.backend(one.name)
-        job = Run(backend, cases, deviations, selection, python=one.python, limit=limit, jobs=jobs)
+        own = [backend.ledger] if backend.ledger and backend.ledger.exists() else []
+        job = Run(backend, cases, ledger.load(further=own), selection, python=one.python, limit=limit, jobs=jobs)
         try:
             with progress(one.name) as step:
                 job.execute(path, resume=resume, progress=step)

@@ -30,20 +30,6 @@ def elsewhere(tmp_path, monkeypatch, catalogue):
 
 
 @pytest.fixture
-def conformance(capsys):
-    """Run the command line; return exit status, standard output and the lines of standard error."""
-
-    def command(*arguments):
-        with pytest.raises(SystemExit) as left:
-            cli.main([str(argument) for argument in arguments])
-        out, error = capsys.readouterr()
-        assert "Traceback" not in out + error
-        return left.value.code or 0, out, error.splitlines()
-
-    return command
-
-
-@pytest.fixture
 def speaking(monkeypatch):
     """Put a fake backend in the place of the built-in one."""
 
