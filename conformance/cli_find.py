@@ -48,7 +48,7 @@ def find_surfaces(globs: Sequence[str]) -> list[Spoken]:
     """Return the surfaces that match any glob; without one, those that are no lesser form of another."""
     known = describe.surfaces()
     if not globs:
-        return [spoken for spoken in known.values() if spoken[1].level == LEVELS[-1]]
+        return [spoken for spoken in known.values() if spoken[1].level != LEVELS[0]]
     for glob in globs:
         if not fnmatch.filter(known, glob):
             find_surface(glob)

@@ -24,7 +24,7 @@ def verified_command(results: tuple[Path, ...], out: Path | None) -> None:
     """Count how many cases agree on each surface, operator by operator, with the versions and the known deviations.
 
     The file is what `conformance translate` quotes. Questions and cases that must be refused do not count: they are no
-    translations of anything. Runs of one level may be given for each backend.
+    translations of anything. One run of each backend may be given.
 
     Example: conformance verified build/conformance/results/*.jsonl --out conformance/verified.json
     """
@@ -49,14 +49,11 @@ def summarised(paths: Iterable[Path]) -> verified.Summary:
             raise ConformanceError(
                 f"{backend.name}: the run did not come to its end, `conformance run --resume` completes it"
             )
-    levels = sorted({backend.header.level for backend in report.backends})
-    if len(levels) > 1:
-        raise ConformanceError(f"runs of different levels: {', '.join(levels)}")
     ids = {" ".join(entry.reason.split()): entry.id for entry in ledger.load().entries}
-    return verified.summary_of(levels[0], (part for backend in report.backends for part in _surfaces(backend, ids)))
+    return verified.summary_of(part for backend in report.backends for part in _surfaces(backend, ids))
 
 
-Part = tuple[str, str, dict[str, str], dict[str, Count]]
+Part = tuple[str, str, str, dict[str, str], dict[str, Count]]
 
 
 def _surfaces(backend: Backend, ids: dict[str, str]) -> Iterator[Part]:
@@ -71,9 +68,5 @@ def _surfaces(backend: Backend, ids: dict[str, str]) -> Iterator[Part]:
         count.add(result.status, result.how or "", x.dtype, len(x.shape) - 2, entry)
     packages = dict(backend.header.environment.packages)
     for name, found in counts.items():
-        yield (
-            name,
-            backend.name,
-            packages,
-            {key: count for key, count in found.items() if count.done() != verified.Tried()},
-        )
+        tried = {key: count for key, count in found.items() if count.done() != verified.Tried()}
+        yield name, backend.name, backend.header.level, packages, tried

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -45,6 +46,8 @@ def _number(_call: Call, value: Any) -> Any:
         return value
     if value is None:
         return None
+    if isinstance(value, Word) and value.rpartition(".")[2] in {"inf", "nan"}:
+        return -math.inf if value.startswith("-") else math.inf if value.endswith("inf") else math.nan
     raise Unread("not a number")
 
 

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from conformance.errors import ConformanceError
+from conformance.operators import OPERATORS
 from conformance.requests import Request
 
 LONGEST = 2_000
@@ -163,9 +164,9 @@ def read(text: str, dialect: Dialect, shape: tuple[int, ...] | None = None) -> R
     """Return what a layer means. Raises ConformanceError, in one line, with the column where one can be named."""
     shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
     try:
-        call = _layer_call(_parsed(text), dialect)
-        name, arguments, named = _parts(call, dialect)
-        return _meaning(name, arguments, named, dialect, shape)
+        whole, which = _taken(_parsed(text))
+        name, arguments, named = _parts(_layer_call(whole, dialect), dialect)
+        return _of(which, _meaning(name, arguments, named, dialect, shape))
     except Unread as error:
         raise ConformanceError(f"{' '.join(shown.split())!r}: {error}") from None
 
@@ -183,6 +184,24 @@ def _parsed(text: str) -> ast.expr:
     if len(body) != 1 or not isinstance(body[0], (ast.Expr, ast.Assign)):
         raise Unread("not one layer: a single call, or what a name is set to")
     return body[0].value
+
+
+def _taken(node: ast.expr) -> tuple[ast.expr, int | None]:
+    """Return what is called, and which of its results is taken."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value in (0, 1):
+        return node.value, 1 if node.slice.value else 0
+    return node, None
+
+
+def _of(which: int | None, found: Read) -> Read:
+    """Return what a layer means of whose results one is taken."""
+    outputs = OPERATORS[found.request.operator].outputs
+    if which is None:
+        return found
+    if not outputs:
+        raise Unread(f"[{which}]: {found.request.operator} has one result")
+    request = replace(found.request, given={**found.request.given, "output": outputs[which]})
+    return replace(found, request=request)
 
 
 def _layer_call(node: ast.expr, dialect: Dialect) -> ast.Call:
@@ -224,11 +243,11 @@ def _named(node: ast.expr) -> Word:
 
 
 def _literal(node: ast.expr) -> Any:
-    """Return a number, a word, a tuple of these, or a plain name; a mapping of arrays as nothing."""
+    """Return a number, a word, a tuple of these, or a plain name as such."""
     if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str, type(None))):
         return node.value
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _literal(node.operand)
+        value = None if isinstance(node.operand, ast.UnaryOp) else _literal(node.operand)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return -value
         return Word(f"-{value}") if isinstance(value, Word) else _fail(node, "a minus before what is no number")

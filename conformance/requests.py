@@ -26,6 +26,8 @@ from conformance.yaml_reader import Document
 
 ID = "asked"
 RANK = 2
+IMPLIED = "implied"
+"""As many groups as the channels of the input and of the kernel say."""
 EXTENT = 8
 """Cells of an axis where no shape is given and no window needs more."""
 CHANNELS = 2
@@ -112,6 +114,8 @@ class Request:
             given["output"] = self.gradient
         window = given.pop("window", None) if self.weighted else None
         shape = list(self.shape or self._usual_shape())
+        if given.get("groups") == IMPLIED:
+            given["groups"] = max(shape[1] // max(self.kernel[1], 1), 1) if self.kernel else 1
         raw = {"id": ID, **given, "x": self._array(shape)}
         if self.weighted:
             raw["kernel"] = self._array(list(self.kernel or self._usual_kernel(shape, window)))

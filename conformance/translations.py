@@ -48,7 +48,7 @@ class Background:
 
     questions: Sequence[Question] = ()
     ledger: Ledger = field(default_factory=Ledger)
-    summary: Summary = field(default_factory=lambda: Summary("", {}))
+    summary: Summary = field(default_factory=Summary)
 
 
 def translations(

@@ -42,9 +42,10 @@ class Tried:
 
 @dataclass(frozen=True)
 class Surface:
-    """One surface: the backend with the versions of its packages, and what it did with each operator."""
+    """One surface: the backend with the versions of its packages, the level of the run, and what came of it."""
 
     backend: str
+    level: str
     packages: Mapping[str, str]
     operators: Mapping[str, Tried]
 
@@ -57,10 +58,9 @@ class Surface:
 
 @dataclass(frozen=True)
 class Summary:
-    """All surfaces that have been run, by name, and the level that they were run on."""
+    """All surfaces that have been run, by name."""
 
-    level: str
-    surfaces: Mapping[str, Surface]
+    surfaces: Mapping[str, Surface] = field(default_factory=dict)
 
     def tried(self, surface: str, operator: str) -> Tried:
         """Return what a surface did with an operator; nothing where it was not run."""
@@ -103,17 +103,12 @@ def text(summary: Summary) -> str:
     """Return the summary as JSON, an operator a line, so that a change of it is a change of few lines."""
     parts = []
     for name, surface in sorted(summary.surfaces.items()):
-        head = f"{_json(name)}: {{\n   {_json('backend')}: {_json(surface.backend)},\n"
-        head += f"   {_json('packages')}: {_json(surface.packages)},\n   {_json('operators')}: {{"
-        lines = [
-            f"    {_json(operator)}: {_json(vars(tried))}" for operator, tried in sorted(surface.operators.items())
-        ]
-        parts.append(f"  {head}\n" + ",\n".join(lines) + "\n   }\n  }")
-    return (
-        f'{{\n "format": {FORMAT},\n "level": {_json(summary.level)},\n "surfaces": {{\n'
-        + ",\n".join(parts)
-        + "\n }\n}\n"
-    )
+        about = {"backend": surface.backend, "level": surface.level, "packages": surface.packages}
+        head = "".join(f"   {_json(key)}: {_json(value)},\n" for key, value in about.items())
+        lines = [f"    {_json(key)}: {_json(vars(tried))}" for key, tried in sorted(surface.operators.items())]
+        operators = ",\n".join(lines)
+        parts.append(f"  {_json(name)}: {{\n{head}   {_json('operators')}: {{\n{operators}\n   }}\n  }}")
+    return f'{{\n "format": {FORMAT},\n "surfaces": {{\n' + ",\n".join(parts) + "\n }\n}\n"
 
 
 def _json(value: Any) -> str:
@@ -126,7 +121,7 @@ def parse(text: str, place: str) -> Summary:
         data = json.loads(text)
         if data["format"] != FORMAT:
             raise ConformanceError(f"{place}: format {data['format']}, this suite reads {FORMAT}")
-        return Summary(data["level"], {name: _surface(raw) for name, raw in data["surfaces"].items()})
+        return Summary({name: _surface(raw) for name, raw in data["surfaces"].items()})
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ConformanceError(f"{place}: not a summary of results ({type(error).__name__}: {error})") from None
 
@@ -134,6 +129,7 @@ def parse(text: str, place: str) -> Summary:
 def _surface(raw: Mapping[str, Any]) -> Surface:
     return Surface(
         raw["backend"],
+        raw["level"],
         dict(raw["packages"]),
         {
             name: Tried(
@@ -151,7 +147,7 @@ def _surface(raw: Mapping[str, Any]) -> Surface:
 @lru_cache
 def shipped() -> Summary:
     """Return the summary that comes with the suite; an empty one where there is none."""
-    return parse(PATH.read_text("utf-8"), str(PATH)) if PATH.exists() else Summary("", {})
+    return parse(PATH.read_text("utf-8"), str(PATH)) if PATH.exists() else Summary()
 
 
 def sentence(summary: Summary, surface: str, operator: str, how: str, *, dtype: str, rank: int) -> str:
@@ -173,12 +169,11 @@ def _deviations(ids: Sequence[str]) -> str:
     return f"{len(ids)} known deviation{'s' * (len(ids) != 1)}: {', '.join(ids)}"
 
 
-def summary_of(level: str, surfaces: Iterable[tuple[str, str, Mapping[str, str], Mapping[str, Count]]]) -> Summary:
-    """Return the summary of counted results: for each surface its name, backend, packages, and counts by operator."""
+def summary_of(surfaces: Iterable[tuple[str, str, str, Mapping[str, str], Mapping[str, Count]]]) -> Summary:
+    """Return the summary of counted results: for each surface its name, backend, level, packages and counts."""
     return Summary(
-        level,
         {
-            name: Surface(backend, dict(packages), {key: count.done() for key, count in sorted(counts.items())})
-            for name, backend, packages, counts in surfaces
-        },
+            name: Surface(backend, level, dict(packages), {key: count.done() for key, count in sorted(counts.items())})
+            for name, backend, level, packages, counts in surfaces
+        }
     )

@@ -12,6 +12,7 @@ from conformance.layer_arguments import (
     count,
     flag,
     named_padding,
+    number,
     ones,
     outer,
     pairs,
@@ -20,6 +21,7 @@ from conformance.layer_arguments import (
     whole,
 )
 from conformance.layers import Call, Dialect, Layer, Reading, Unread
+from conformance.requests import IMPLIED
 
 IGNORED = ("name", "dtype", "trainable", "input_shape", "batch_input_shape", "autocast")
 WEIGHT_IGNORED = (
@@ -150,7 +152,7 @@ FILTERED = {"stride": _strides("strides"), "padding": PADDING, "dilation": _stri
 TF_NN = (
     *(
         Layer(
-            f"{kind}_pool{{rank}}d(input, ksize, strides, padding)",
+            f"{kind}_pool{{rank}}d(input, ksize, strides, padding, data_format=None, name=None)",
             f"{kind}_pool",
             WINDOWED,
             data=("input",),
@@ -176,6 +178,7 @@ TF_NN = (
         "conv1d(input, filters, stride, padding, data_format=None, dilations=None, name=None)",
         "conv",
         {**FILTERED, "stride": _strides("stride")},
+        always={"groups": IMPLIED},
         data=("input", "filters"),
         must=AS_USUAL,
     ),
@@ -183,6 +186,7 @@ TF_NN = (
         "conv2d|conv3d(input, filters, strides, padding, data_format=None, dilations=None, name=None)",
         "conv",
         FILTERED,
+        always={"groups": IMPLIED},
         data=("input", "filters"),
         must=AS_USUAL,
     ),
@@ -190,6 +194,7 @@ TF_NN = (
         "convolution(input, filters, strides=None, padding='VALID', data_format=None, dilations=None, name=None)",
         "conv",
         FILTERED,
+        always={"groups": IMPLIED},
         data=("input", "filters"),
         must=AS_USUAL,
     ),
@@ -200,7 +205,7 @@ TF_PAD = Layer(
     {
         "pads": Reading("paddings", _explicit),
         "mode": choice("mode", {"constant": "constant", "reflect": "reflect", "symmetric": "symmetric"}),
-        "value": Reading("constant_values", lambda _call, value: value),
+        "value": number("constant_values"),
     },
     data=("tensor",),
 )
