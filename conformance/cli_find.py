@@ -8,12 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from conformance import catalogue, describe
-from conformance.adapter import Backend, Surface
 from conformance.cases import LEVELS, Case
+from conformance.describe import Spoken
 from conformance.errors import ConformanceError
 from conformance.operators import OPERATORS
-
-Spoken = tuple[Backend, Surface]
 
 
 def find_case(paths: Sequence[Path], name: str, *, operators: bool = False) -> Case:
@@ -48,7 +46,7 @@ def find_surfaces(globs: Sequence[str]) -> list[Spoken]:
     """Return the surfaces that match any glob; without one, those that are no lesser form of another."""
     known = describe.surfaces()
     if not globs:
-        return [spoken for spoken in known.values() if spoken[1].level != LEVELS[0]]
+        return describe.usual()
     for glob in globs:
         if not fnmatch.filter(known, glob):
             find_surface(glob)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -87,12 +86,3 @@ class Number(Kind):
             return int(value) if re.fullmatch(r"-?\d{1,18}", value) else float(value)
         except ValueError:
             self.fail(f"{value!r} is not a number", param, ctx)
-
-
-def spoken(value: Any) -> str:
-    """Return a value as it is written on the command line."""
-    if isinstance(value, (list, tuple)):
-        return ",".join(":".join(map(str, item)) if isinstance(item, (list, tuple)) else str(item) for item in value)
-    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
-        return str(int(value))
-    return str(value)

@@ -10,19 +10,25 @@ import numpy as np
 
 from conformance import code, registry
 from conformance.adapter import Backend, Program, Surface
-from conformance.cases import Case
+from conformance.cases import LEVELS, Case
 from conformance.cost import Cost, cost
 from conformance.expected import Expected, Target
 from conformance.relu_maximum import channels
 
 ARRAY_LIMIT = 200
 WIDTH = 110
+Spoken = tuple[Backend, Surface]
 
 
-def surfaces() -> dict[str, tuple[Backend, Surface]]:
+def surfaces() -> dict[str, Spoken]:
     """Return every surface with its backend, by name."""
     backends = [registry.backend(name) for name in registry.names()]
     return {surface.name: (backend, surface) for backend in backends for surface in backend.surfaces}
+
+
+def usual() -> list[Spoken]:
+    """Return the surfaces that are no lesser form of another: those that are not for smoke cases alone."""
+    return [spoken for spoken in surfaces().values() if spoken[1].level != LEVELS[0]]
 
 
 def case_text(case: Case, wanted: Expected) -> str:

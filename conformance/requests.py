@@ -246,3 +246,12 @@ def size_text(values: Any) -> str:
     if isinstance(values, float) and values.is_integer() and not math.isinf(values):
         return str(int(values))
     return str(values).lower() if isinstance(values, bool) else str(values)
+
+
+def option_text(value: Any) -> str:
+    """Return a value as it is written on the command line."""
+    if isinstance(value, (list, tuple)):
+        return ",".join(":".join(map(str, item)) if isinstance(item, (list, tuple)) else str(item) for item in value)
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+        return str(int(value))
+    return str(value)

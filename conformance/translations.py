@@ -28,7 +28,9 @@ class Translation:
     """What a surface makes of a case.
 
     program: None where it is unsupported, for the reason given; backend: what has the imports that the program needs;
-    remarks: what differs from other surfaces, a sentence each; warnings: what the ledger says of this very case;
+    layout: how data lies there, where not channels first; remarks: what else it differs in;
+    answers: what the surface does by itself where others do otherwise;
+    warnings: what the ledger says of this very case;
     verified: how far translations of the operator have been tried, in words.
     """
 
@@ -37,7 +39,9 @@ class Translation:
     program: Program | None
     reason: str = ""
     issue: str | None = None
+    layout: str = ""
     remarks: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     verified: str = ""
 
@@ -76,13 +80,14 @@ def _translation(case: Case, backend: Backend, surface: Surface, known: Backgrou
     if isinstance(program, Unsupported):
         return Translation(surface, backend, None, program.reason, program.issue)
     remarks = (remark for tell in REMARKS for remark in tell(case, surface, program))
-    found = (*remarks, *_sizes(program, surface, sizes), *_conventions(case, surface, known.questions))
     entries = speaking(known, case, surface.name)
     return Translation(
         surface,
         backend,
         program,
-        remarks=found,
+        layout=_layout(case, surface),
+        remarks=(*remarks, *_sizes(program, surface, sizes)),
+        answers=tuple(_conventions(case, surface, known.questions)),
         warnings=tuple(f"known deviation {entry.id}: {' '.join(entry.reason.split())}" for entry in entries),
         verified=verified.sentence(
             known.summary, surface.name, case.operator, program.how, dtype=case.dtype, rank=len(case.shape) - 2
@@ -90,12 +95,13 @@ def _translation(case: Case, backend: Backend, surface: Surface, known: Backgrou
     )
 
 
-def _layout(case: Case, surface: Surface, _program: Program) -> Iterator[str]:
-    """Yield how data lies, where it does not lie as in the catalogue."""
-    if surface.channels_last:
-        kernel = KERNELS.get(OPERATORS[case.operator].forward)
-        laid = "data (n, *spatial, c)" + (f" and kernels {kernel}" if kernel else "")
-        yield f"takes {laid}; the first and last lines turn NumPy arrays (n, c, *spatial): drop them for data like that"
+def _layout(case: Case, surface: Surface) -> str:
+    """Return how data lies, where it does not lie as in the catalogue."""
+    if not surface.channels_last:
+        return ""
+    kernel = KERNELS.get(OPERATORS[case.operator].forward)
+    laid = "data (n, *spatial, c)" + (f" and kernels {kernel}" if kernel else "")
+    return f"takes {laid}; the first and last lines turn NumPy arrays (n, c, *spatial): drop them for data like that"
 
 
 def _why(case: Case, surface: Surface, program: Program) -> Iterator[str]:
@@ -112,7 +118,7 @@ def _words(case: Case, surface: Surface, _program: Program) -> Iterator[str]:
         yield "bfloat16 comes in as NumPy words of 16 bits, which the first lines turn into numbers"
 
 
-REMARKS: tuple[Callable[[Case, Surface, Program], Iterator[str]], ...] = (_layout, _why, _words)
+REMARKS: tuple[Callable[[Case, Surface, Program], Iterator[str]], ...] = (_why, _words)
 
 
 def _sizes(program: Program, surface: Surface, sizes: Sizes) -> Iterator[str]:

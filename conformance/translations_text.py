@@ -60,8 +60,12 @@ def _program(one: Translation, case: Case) -> Iterator[str]:
     yield f"# {one.surface.name}: {one.program.how}, for {shapes}"
     yield from _comment(one.verified, "  ")
     yield from (line for warning in one.warnings for line in _comment(f"! {warning}", "  "))
-    yield from (line for remark in one.remarks for line in _comment(f"- {remark}", "  "))
+    yield from (line for remark in _told(one) for line in _comment(f"- {remark}", "  "))
     yield whole(one.backend, one.program).rstrip("\n")
+
+
+def _told(one: Translation) -> list[str]:
+    return [*filter(None, [one.layout]), *one.remarks, *one.answers]
 
 
 def _comment(text: str, indent: str) -> list[str]:
@@ -80,7 +84,7 @@ def markdown(about: About, found: Sequence[Translation]) -> Iterator[str]:
             continue
         yield from ("", f"## {one.surface.name}: {one.program.how}", "", f"{_sentence(one.verified)}", "")
         yield from ("```python", whole(one.backend, one.program).rstrip("\n"), "```")
-        told = [*(f"**{escaped(warning)}**" for warning in one.warnings), *map(escaped, one.remarks)]
+        told = [*(f"**{escaped(warning)}**" for warning in one.warnings), *map(escaped, _told(one))]
         yield from ([""] if told else [])
         yield from (f"- {line}" for line in told)
     missing = [one for one in found if one.program is None]
@@ -129,7 +133,9 @@ def _record(one: Translation) -> dict[str, Any]:
         "digest": one.program.digest,
         "verified": one.verified,
         "warnings": list(one.warnings),
+        "layout": one.layout,
         "remarks": list(one.remarks),
+        "answers": list(one.answers),
     }
 
 
