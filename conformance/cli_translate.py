@@ -169,7 +169,9 @@ def _operator(name: str, said: dict[str, Any]) -> Asked:
 
 def _requested(request: Request, said: Mapping[str, Any], told: tuple[str, ...]) -> Asked:
     """Return the case of a request with what the options say of its inputs."""
-    inputs = {{"kernel_shape": "kernel"}.get(key, key): said[key] for key in INPUTS if key in said}
+    inputs: dict[str, Any] = {{"kernel_shape": "kernel"}.get(key, key): said[key] for key in INPUTS if key in said}
+    if inputs.get("gradient") == "bias":
+        inputs.setdefault("bias", True)
     whole = replace(request, **inputs)
     if not whole.weighted:
         for key in ("bias", "kernel_shape", "out_channels"):
@@ -189,7 +191,7 @@ def _layer(what: str, dialect: str, said: dict[str, Any]) -> Asked:
         raise ConformanceError(f"--{further[0].replace('_', '-')}: stands in the layer, not beside it")
     found = read(what, known[dialect], said.get("shape"))
     asked = _requested(found.request, said, ())
-    told = (f"read from {dialect}: {' '.join(what.split())}", *notes(found, asked.case.parameters))
+    told = (f"so {dialect} means {' '.join(what.split())}", *notes(found, asked.case.parameters))
     return replace(asked, notes=told)
 
 

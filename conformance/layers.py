@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from conformance.errors import ConformanceError
 from conformance.operators import OPERATORS
-from conformance.requests import Request
+from conformance.requests import Request, size_text
 
 LONGEST = 2_000
 SHOWN = 60
@@ -346,7 +346,8 @@ def _either(values: Sequence[Any]) -> str:
 
 def notes(found: Read, parameters: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the layer left to its defaults, which others may have otherwise, and what else is to be said."""
-    left = [word for word in found.omitted if word in parameters]
+    left = [word for word in found.omitted if parameters.get(word) is not None]
     if left:
-        yield f"left to the defaults of the layer: {', '.join(word.replace('_', ' ') for word in left)}"
+        said = ", ".join(f"{word.replace('_', ' ')} {size_text(parameters[word])}" for word in left)
+        yield f"left to the defaults of the layer: {said}"
     yield from found.notes

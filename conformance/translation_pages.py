@@ -32,7 +32,7 @@ def page(operator: str, known: Background, surfaces: Sequence[Spoken]) -> str:
     found = [_common(operator, common, known, surfaces) for common in about.cases]
     lines += ["", *_contents([*(common.title for common in about.cases), *FURTHER])]
     for part in found:
-        lines += ["", *part]
+        lines += ["", *"\n".join(part).rstrip("\n").split("\n")]
     lines += ["", f"## {FURTHER[0]}", "", *_care(operator, known, surfaces)]
     lines += ["", f"## {FURTHER[1]}", "", *_tried(operator, known, surfaces)]
     return "\n".join(lines) + "\n"

@@ -196,7 +196,7 @@ def test_what_depends_on_the_size_of_the_input_asks_for_a_shape(surface, text, s
 def test_defaults_that_a_layer_was_left_to_are_named():
     found = read("nn.MaxPool2d(3, padding=1)", DIALECTS["torch.nn"])
     assert list(notes(found, found.request.case().parameters)) == [
-        "left to the defaults of the layer: stride, rounding, dilation"
+        "left to the defaults of the layer: stride 3 x 3, rounding floor, dilation 1 x 1"
     ]
 
 
