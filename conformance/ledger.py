@@ -118,17 +118,20 @@ def path() -> Path:
     return home() / "ledger.yaml"
 
 
-def load(source: Path | None = None) -> Ledger:
-    """Read the ledger. Raises CatalogueError with one line for each fault."""
-    document = read(source or path())
-    faults = problems(document, home() / "ledger.schema.json")
-    if faults:
-        raise CatalogueError("\n".join(faults))
-    entries = tuple(_entry(document, index) for index in range(len(document.data["entries"])))
+def load(source: Path | None = None, *, further: Iterable[Path] = ()) -> Ledger:
+    """Read the ledger, and those of other packages behind it. Raises CatalogueError with one line for each fault."""
+    entries = tuple(entry for file in (source or path(), *further) for entry in _entries(read(file)))
     for position, entry in enumerate(entries):
         if entry.id in {earlier.id for earlier in entries[:position]}:
             raise CatalogueError(f"{entry.place}: entry {entry.id}: an id that stands already above")
     return Ledger(entries)
+
+
+def _entries(document: Document) -> list[Entry]:
+    faults = problems(document, home() / "ledger.schema.json")
+    if faults:
+        raise CatalogueError("\n".join(faults))
+    return [_entry(document, index) for index in range(len(document.data["entries"]))]
 
 
 def _entry(document: Document, index: int) -> Entry:
