@@ -35,11 +35,20 @@ def declared(backend: str, surfaces: Iterable[str], home: Path = HOME) -> Declar
 
 def _strangers(file: File, known: set[str]) -> Iterable[str]:
     for name, answers in file.data.items():
-        like = answers.get(LIKE, name)
         if name not in known:
             yield f"{file.place((name,))}: surface {name!r}: unknown, known are {', '.join(sorted(known))}"
-        if like not in file.data or (LIKE in file.data[like] and like != name):
+        if LIKE in answers and not _ends(file, name):
+            like = answers[LIKE]
             yield f"{file.place((name, LIKE))}: surface {name!r}: key 'like': {like} has no answers of its own here"
+
+
+def _ends(file: File, name: str) -> bool:
+    """Whether one surface after the other is like one that is there, and the last is like none."""
+    passed: set[str] = set()
+    while name in file.data and name not in passed and LIKE in file.data[name]:
+        passed.add(name)
+        name = file.data[name][LIKE]
+    return name in file.data and name not in passed
 
 
 def _answers(file: File, name: str) -> dict[str, Declaration]:

@@ -27,7 +27,7 @@ a.functional:
 
 def read(folder, text):
     (folder / "a.yaml").write_text(text, "utf-8")
-    return declared("a", ["a.nn", "a.functional"], folder)
+    return declared("a", ["a.nn", "a.functional", "a.graph"], folder)
 
 
 def refusal(folder, text):
@@ -55,6 +55,12 @@ def test_surface_may_be_like_another_but_for_some_answers(tmp_path):
     assert found["a.functional"]["max_pool/r"].answer == "last"
 
 
+def test_surface_may_be_like_one_that_is_like_another(tmp_path):
+    compiled = "a.graph:\n  like: a.functional\n  max_pool/q: {answer: one, observed: '2.1.0'}\n"
+    found = read(tmp_path, TEXT + compiled)["a.graph"]
+    assert {question: answer.answer for question, answer in found.items()} == {"max_pool/q": "one", "max_pool/r": "last"}
+
+
 def test_backend_without_a_file_declares_nothing(tmp_path):
     assert declared("nothing", ["s"], tmp_path) == {}
 
@@ -68,6 +74,7 @@ def test_backend_without_a_file_declares_nothing(tmp_path):
         ("a.nn:\n  max_pool/q: {answer: one, seen: '1'}\n", "unknown key"),
         ("a.nn:\n  like: a.functional\n", "a.yaml:2: surface 'a.nn': key 'like': a.functional has no answers"),
         ("a.nn:\n  like: a.functional\na.functional:\n  like: a.nn\n", "has no answers of its own"),
+        ("a.nn:\n  like: a.nn\n", "a.nn has no answers of its own"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, text, words):
