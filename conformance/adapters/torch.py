@@ -12,6 +12,7 @@ from functools import partial
 
 from conformance import book
 from conformance.adapter import Code, Surface, Verb, Words
+from conformance.adapters import torch_layout as layout
 from conformance.adapters import torch_padding as padding
 from conformance.adapters import torch_pooling as pooling
 from conformance.adapters import torch_regions as regions
@@ -163,6 +164,12 @@ def _composed(spell: Spelling, transpose: Callable[..., Code], pad: Verb) -> Map
 
 _surface: Callable[..., Surface] = partial(Surface, enter=ENTER, leave="x.numpy()", words=WORDS, flat_pads=True)
 
+FUNCTIONAL = _verbs(
+    functional, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"
+)
+OTHERS = _composed(functional, weights.functional_transpose, padding.functional_pad)
+# What users write by hand is made of slices, which have no kernel for a memory format.
+BY_HAND = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad"}
 SURFACES = (
     _surface(
         "torch.nn",
@@ -174,11 +181,20 @@ SURFACES = (
     ),
     _surface(
         "torch.nn.functional",
-        _verbs(functional, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"),
-        composed=_composed(functional, weights.functional_transpose, padding.functional_pad),
+        FUNCTIONAL,
+        composed=OTHERS,
         dtypes=DTYPES,
         refuses=REFUSES,
         gradient=weights.gradient,
+    ),
+    _surface(
+        "torch.channels_last",
+        layout.channels_last(FUNCTIONAL),
+        composed=layout.channels_last({name: verb for name, verb in OTHERS.items() if name not in BY_HAND}),
+        dtypes=DTYPES,
+        refuses=REFUSES,
+        gradient=layout.channels_last_gradient,
+        wrap=layout.once,
     ),
     _surface(
         "torch.book",
