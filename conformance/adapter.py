@@ -123,6 +123,7 @@ class Surface:
     compositions: whether explicit padding and several calls may stand in for a missing one.
     flat_pads: whether its padding takes one flat list of pads.
     level: the highest level that the surface is run on; tag: beyond it, the cases that bear this tag.
+    lacks: why this machine cannot run it, asked once before a run, None where it can: a compiler that is not there.
     wrap: what makes one whole of lines that end with x assigned, where the surface has more to them than their calls.
     gradient: how lines that end with x assigned are differentiated, unwrapped; None where the framework cannot.
     leaves: how the gradients of kernel and bias go out, where that is not as x does.
@@ -143,6 +144,7 @@ class Surface:
     flat_pads: bool = False
     level: str = "exhaustive"
     tag: str = ""
+    lacks: Callable[[], str | None] | None = None
     wrap: Wrapping | None = None
     gradient: Differentiation | None = None
     leaves: Mapping[str, str] = field(default_factory=dict)

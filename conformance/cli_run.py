@@ -138,6 +138,8 @@ def run(  # noqa: PLR0917 - click gives the options by name
         path = out / "results" / f"{one.name}.jsonl"
         backend = registry.backend(one.name)
         job = Run(backend, cases, deviations, selection, python=one.python, limit=limit, jobs=jobs)
+        for surface, why in job.lacking.items():
+            click.echo(f"{surface}: {why}", err=True)
         try:
             with progress(one.name) as step:
                 job.execute(path, resume=resume, progress=step)
