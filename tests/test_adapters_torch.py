@@ -1,5 +1,7 @@
 """The PyTorch adapter: what its programs say, as text; no framework is imported."""
 
+import ast
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from conformance.translate import lower, translate
 from conformance.values import DTYPES
 
 SURFACES = {surface.name: surface for surface in registry.backend("torch").surfaces}
-NN, F, LAST = (SURFACES[f"torch.{name}"] for name in ("nn", "nn.functional", "channels_last"))
+NN, F, LAST, COMPILED = (SURFACES[f"torch.{name}"] for name in ("nn", "nn.functional", "channels_last", "compile"))
 PLANE = "x: {values: integers, shape: [1, 2, 5, 5]}"
 ROW = "x: {values: integers, shape: [1, 1, 6]}"
 GRAD = "grad: {values: integers}"
@@ -433,3 +435,47 @@ def test_question_about_a_dtype_without_a_kernel_is_put_to_images_that_lie_chann
     program = translate(catalogue.by_id["max_pool/integers-in-bool"], LAST)
     assert TO_LAST in program.text
     assert program.how == "native"
+
+
+def test_compiled_function_takes_the_inputs_and_holds_the_calls(tmp_path):
+    body, how = lines(tmp_path, "conv", f"{CONV}, padding: [[1, 0]]", COMPILED)
+    assert (body, how) == (
+        [
+            "@torch.compile(fullgraph=True)",
+            "def forward(x, kernel, bias):",
+            "x = F.pad(x, (1, 0))",
+            "x = F.conv1d(x, kernel, bias)",
+            "return x",
+            "x = forward(x, kernel, bias)",
+        ],
+        "padded",
+    )
+
+
+def test_gradient_goes_through_the_compiled_function(tmp_path):
+    body, _ = lines(tmp_path, "max_pool_grad", f"{PLANE}, {GRAD}, window: 2", COMPILED)
+    assert body == [
+        "leaf = x.requires_grad_()",
+        "@torch.compile(fullgraph=True)",
+        "def forward(x):",
+        "x = F.max_pool2d(x, 2)",
+        "return x",
+        "x = forward(x)",
+        "(x,) = torch.autograd.grad(x, leaf, grad)",
+    ]
+
+
+def test_kernel_of_many_lines_stands_inside_the_compiled_function(tmp_path):
+    text = "id: a, x: {values: integers, shape: [1, 1, 7, 7]}, window: 3, via: [conv, relu]"
+    program = translate(one(tmp_path, text), COMPILED)
+    forward = ast.parse(program.text).body[0].body[1]
+    assert isinstance(forward, ast.FunctionDef)
+    assert ast.unparse(forward).count("np.array") > 1
+    assert ast.unparse(ast.parse(program.text)).count("np.array") == ast.unparse(forward).count("np.array")
+
+
+@pytest.mark.parametrize(("compiler", "there"), [("python3-or-another", False), (sys.executable, True)])
+def test_without_a_compiler_the_surface_says_so(monkeypatch, compiler, there):
+    monkeypatch.setenv("CXX", compiler)
+    assert (COMPILED.lacks() is None) is there
+    assert there or compiler in COMPILED.lacks()

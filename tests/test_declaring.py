@@ -58,7 +58,7 @@ def test_surface_may_be_like_another_but_for_some_answers(tmp_path):
 def test_surface_may_be_like_one_that_is_like_another(tmp_path):
     compiled = "a.graph:\n  like: a.functional\n  max_pool/q: {answer: one, observed: '2.1.0'}\n"
     found = read(tmp_path, TEXT + compiled)["a.graph"]
-    assert {question: answer.answer for question, answer in found.items()} == {"max_pool/q": "one", "max_pool/r": "last"}
+    assert {name: answer.answer for name, answer in found.items()} == {"max_pool/q": "one", "max_pool/r": "last"}
 
 
 def test_backend_without_a_file_declares_nothing(tmp_path):

@@ -12,6 +12,7 @@ from functools import partial
 
 from conformance import book
 from conformance.adapter import Code, Surface, Verb, Words
+from conformance.adapters import torch_compiled as compiling
 from conformance.adapters import torch_layout as layout
 from conformance.adapters import torch_padding as padding
 from conformance.adapters import torch_pooling as pooling
@@ -35,9 +36,15 @@ from conformance.steps import Step
 
 PACKAGES = ("torch", "numpy")
 THREADS = """\
+import os
+
 import torch
 
 torch.set_num_threads(1)
+# What torch.compile makes is kept for the next run, in the user's own cache, and made in this very process.
+cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(cache, "nn-conformance", "inductor"))
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 """
 SETUP = """\
 import numpy as np
@@ -46,8 +53,12 @@ import torch.nn.functional as F
 from torch import nn
 """
 RESET = """\
+import sys
+
 torch.set_default_dtype(torch.float32)
 torch.manual_seed(0)
+if "torch._dynamo" in sys.modules:
+    torch._dynamo.reset()
 """
 
 
@@ -195,6 +206,18 @@ SURFACES = (
         refuses=REFUSES,
         gradient=layout.channels_last_gradient,
         wrap=layout.once,
+    ),
+    _surface(
+        "torch.compile",
+        FUNCTIONAL,
+        composed=OTHERS,
+        dtypes=DTYPES,
+        refuses=REFUSES,
+        gradient=compiling.compiled_gradient,
+        wrap=compiling.compiled,
+        lacks=compiling.no_compiler,
+        level="smoke",
+        tag="compiled",
     ),
     _surface(
         "torch.book",
