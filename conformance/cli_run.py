@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,18 +15,23 @@ from rich.console import Console
 
 from conformance import catalogue, ledger, registry
 from conformance.cases import LEVELS
-from conformance.cli_options import CASES_OPTION, progress
+from conformance.cli_options import CACHE_OPTION, CASES_OPTION, progress
 from conformance.client import CASE_LIMIT
 from conformance.errors import ConformanceError, IncompleteRun
+from conformance.expected import expected
+from conformance.kept import kept
 from conformance.operators import OPERATORS
 from conformance.runner import Run, Selection
 from reports import reading, summary
 from reports.html import render_html
 from reports.markdown import render_markdown
+from reports.matrix import render_matrix
 from reports.terminal import render_terminal
 
 OUT = Path("build/conformance")
 FAILED, INCOMPLETE = 1, 3
+RENDERS = {"html": render_html, "markdown": render_markdown, "matrix": render_matrix}
+NAMES = {"html": "report.html", "markdown": "report.md", "matrix": "matrix.md"}
 A_DAY = 86_400
 
 
@@ -100,6 +106,7 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
     help="Processes side by side for each backend. [default: as many as the cases are worth on this machine's cores]",
 )
 @click.option("--resume", is_flag=True, help="Complete partial results files instead of starting anew.")
+@CACHE_OPTION
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -118,6 +125,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     limit: float,
     jobs: int | None,
     resume: bool,
+    cache: bool,
     out: Path,
 ) -> None:
     """Run cases on backends, judge every outcome against the reference, and write results files.
@@ -128,24 +136,26 @@ def run(  # noqa: PLR0917 - click gives the options by name
     Example: conformance run --backend numpy --operator max_pool
     """
     wanted = _wanted(backends, surfaces)
-    cases, deviations = catalogue.load(paths, level=level, operators=operators, globs=globs), ledger.load()
+    cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
     selection = Selection(level, surfaces, operators, globs)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
     faults: list[str] = []
     written: list[Path] = []
-    for one in wanted:
-        path = out / "results" / f"{one.name}.jsonl"
-        backend = registry.backend(one.name)
-        job = Run(backend, cases, deviations, selection, python=one.python, limit=limit, jobs=jobs)
-        for surface, why in job.lacking.items():
-            click.echo(f"{surface}: {why}", err=True)
-        try:
-            with progress(one.name) as step:
-                job.execute(path, resume=resume, progress=step)
-            written.append(path)
-        except IncompleteRun as error:
-            faults.append(_with_hint(str(error), one))
+    with kept() if cache else nullcontext(expected) as expect:
+        for one in wanted:
+            path = out / "results" / f"{one.name}.jsonl"
+            backend = registry.backend(one.name)
+            known = ledger.load(further=[backend.ledger] if backend.ledger and backend.ledger.exists() else [])
+            job = Run(backend, cases, known, selection, python=one.python, limit=limit, jobs=jobs, expect=expect)
+            for surface, why in job.lacking.items():
+                click.echo(f"{surface}: {why}", err=True)
+            try:
+                with progress(one.name) as step:
+                    job.execute(path, resume=resume, progress=step)
+                written.append(path)
+            except IncompleteRun as error:
+                faults.append(_with_hint(str(error), one))
     status = _show(written)
     if faults:
         raise IncompleteRun("\n".join(faults))
@@ -193,15 +203,15 @@ def _status(results: reading.Report) -> int:
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="Where to write, - for standard output. [default: build/conformance/report.html or .md]",
+    help="Where to write, - for standard output. [default: build/conformance/report.html, report.md or matrix.md]",
 )
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["html", "markdown", "terminal"]),
+    type=click.Choice(["html", "markdown", "matrix", "terminal"]),
     default="html",
     show_default=True,
-    help="A page to open, a summary for a pull request, or a summary here.",
+    help="A page to open, a summary for a pull request, every operator on every surface, or a summary here.",
 )
 @click.option(
     "--require",
@@ -224,7 +234,7 @@ def report(results: tuple[Path, ...], out: Path | None, form: str, required: tup
     if form == "terminal":
         Console().print(render_terminal(loaded))
     else:
-        _write(out or OUT / ("report.html" if form == "html" else "report.md"), loaded, form)
+        _write(out or OUT / NAMES[form], loaded, form)
     names = {name.strip() for text in required for name in text.split(",")}
     missing = names - {backend.name for backend in loaded.backends}
     if missing:
@@ -233,7 +243,7 @@ def report(results: tuple[Path, ...], out: Path | None, form: str, required: tup
 
 
 def _write(path: Path, loaded: reading.Report, form: str) -> None:
-    text = render_html(loaded) if form == "html" else render_markdown(loaded)
+    text = RENDERS[form](loaded)
     if str(path) == "-":
         click.echo(text)
         return
