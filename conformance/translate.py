@@ -122,7 +122,7 @@ def _own_call(step: Step, surface: Surface) -> Code:
     if surface.takes(step.verb, step.dtype):
         return verb(step)
     call = verb(step) if surface.refusal(step.verb, step.dtype) else None
-    return replace(_dtype(step.verb, step.dtype, surface), refused=call if isinstance(call, str) else None)
+    return replace(_dtype(step.verb, step.dtype, surface), refused=None if isinstance(call, Unsupported) else call)
 
 
 def lacking(case: Case, surface: Surface) -> Unsupported | None:
