@@ -25,10 +25,13 @@ from conformance.runner import Run, Selection
 from reports import reading, summary
 from reports.html import render_html
 from reports.markdown import render_markdown
+from reports.matrix import render_matrix
 from reports.terminal import render_terminal
 
 OUT = Path("build/conformance")
 FAILED, INCOMPLETE = 1, 3
+RENDERS = {"html": render_html, "markdown": render_markdown, "matrix": render_matrix}
+NAMES = {"html": "report.html", "markdown": "report.md", "matrix": "matrix.md"}
 A_DAY = 86_400
 
 
@@ -133,7 +136,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     Example: conformance run --backend numpy --operator max_pool
     """
     wanted = _wanted(backends, surfaces)
-    cases, deviations = catalogue.load(paths, level=level, operators=operators, globs=globs), ledger.load()
+    cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
     selection = Selection(level, surfaces, operators, globs)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
@@ -143,7 +146,8 @@ def run(  # noqa: PLR0917 - click gives the options by name
         for one in wanted:
             path = out / "results" / f"{one.name}.jsonl"
             backend = registry.backend(one.name)
-            job = Run(backend, cases, deviations, selection, python=one.python, limit=limit, jobs=jobs, expect=expect)
+            known = ledger.load(further=[backend.ledger] if backend.ledger and backend.ledger.exists() else [])
+            job = Run(backend, cases, known, selection, python=one.python, limit=limit, jobs=jobs, expect=expect)
             try:
                 with progress(one.name) as step:
                     job.execute(path, resume=resume, progress=step)
@@ -197,15 +201,15 @@ def _status(results: reading.Report) -> int:
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="Where to write, - for standard output. [default: build/conformance/report.html or .md]",
+    help="Where to write, - for standard output. [default: build/conformance/report.html, report.md or matrix.md]",
 )
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["html", "markdown", "terminal"]),
+    type=click.Choice(["html", "markdown", "matrix", "terminal"]),
     default="html",
     show_default=True,
-    help="A page to open, a summary for a pull request, or a summary here.",
+    help="A page to open, a summary for a pull request, every operator on every surface, or a summary here.",
 )
 @click.option(
     "--require",
@@ -228,7 +232,7 @@ def report(results: tuple[Path, ...], out: Path | None, form: str, required: tup
     if form == "terminal":
         Console().print(render_terminal(loaded))
     else:
-        _write(out or OUT / ("report.html" if form == "html" else "report.md"), loaded, form)
+        _write(out or OUT / NAMES[form], loaded, form)
     names = {name.strip() for text in required for name in text.split(",")}
     missing = names - {backend.name for backend in loaded.backends}
     if missing:
@@ -237,7 +241,7 @@ def report(results: tuple[Path, ...], out: Path | None, form: str, required: tup
 
 
 def _write(path: Path, loaded: reading.Report, form: str) -> None:
-    text = render_html(loaded) if form == "html" else render_markdown(loaded)
+    text = RENDERS[form](loaded)
     if str(path) == "-":
         click.echo(text)
         return

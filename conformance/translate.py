@@ -70,7 +70,7 @@ def _text(case: Case, surface: Surface, lines: Sequence[str], leave: str | None 
 def _enter(surface: Surface, name: str, dtype: str) -> str:
     expression = _entered(surface, name)
     if surface.words and dtype == WORDS:
-        expression = surface.words.enter.format(expression)
+        expression = surface.words.enter.format(expression, name=name)
     return "" if expression == name else f"{name} = {expression}"
 
 
@@ -123,6 +123,12 @@ def _own_call(step: Step, surface: Surface) -> Code:
         return verb(step)
     call = verb(step) if surface.refusal(step.verb, step.dtype) else None
     return replace(_dtype(step.verb, step.dtype, surface), refused=call if isinstance(call, str) else None)
+
+
+def lacking(case: Case, surface: Surface) -> Unsupported | None:
+    """Return why a surface's own call does not carry a case out, None where it does."""
+    answer = _own_call(plan(case)[0], surface)
+    return answer if isinstance(answer, Unsupported) else None
 
 
 def _dtype(verb: str, dtype: str, surface: Surface) -> Unsupported:

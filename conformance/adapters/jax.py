@@ -146,7 +146,7 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
-def _gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+def gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
     """Pull the gradient back through the lines, compiled as one function."""
     inputs = ", ".join(names)
     return (
@@ -244,7 +244,7 @@ SURFACES = (
         leave="np.asarray(x)",
         dtypes=DTYPES,
         words=WORDS,
-        gradient=_gradient,
+        gradient=gradient,
     ),
     Surface(
         "flax.linen",
@@ -271,7 +271,7 @@ SURFACES = (
         channels_last=True,
         dtypes=DTYPES,
         words=WORDS,
-        gradient=_gradient,
+        gradient=gradient,
         leaves=LEAVES,
     ),
     Surface(
