@@ -8,15 +8,19 @@ SETUP      source text run once per worker: imports, array mode, 64-bit mode; pr
 RESET      source text run after each case: default dtypes, seeds
 SURFACES   the surfaces, see Surface
 
+Where one framework runs on several engines, each an environment of its own, the module has VARIANTS instead: a Variant
+for each, and the backends are called `<module>-<variant>`.
+
 Importing an adapter never imports its framework.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from conformance.cases import LEVELS
 from conformance.operators import GRADIENT
 from conformance.steps import Step
 
@@ -47,6 +51,10 @@ Differentiation = Callable[[Sequence[str], Sequence[str], str], Sequence[str]]
 Returns lines that end with the gradient of that input assigned to x; `grad` is the gradient of what the lines return.
 """
 
+
+Wrapping = Callable[[Sequence[str], Sequence[str]], Sequence[str]]
+"""Takes the lines of an operator and the names of its inputs, and makes one whole of them: a function that is compiled,
+a graph that is built and run. Returns lines that end with its result assigned to x."""
 
 UNDOCUMENTED = "undocumented"
 
@@ -114,8 +122,9 @@ class Surface:
     declares: its answers to questions; they stand in conformance/declarations, not in the adapter.
     compositions: whether explicit padding and several calls may stand in for a missing one.
     flat_pads: whether its padding takes one flat list of pads.
-    level: the highest level that the surface is run on.
-    gradient: how lines that end with x assigned are differentiated; None where the framework cannot.
+    level: the highest level that the surface is run on; tag: beyond it, the cases that bear this tag.
+    wrap: what makes one whole of lines that end with x assigned, where the surface has more to them than their calls.
+    gradient: how lines that end with x assigned are differentiated, unwrapped; None where the framework cannot.
     leaves: how the gradients of kernel and bias go out, where that is not as x does.
     """
 
@@ -133,6 +142,8 @@ class Surface:
     compositions: bool = True
     flat_pads: bool = False
     level: str = "exhaustive"
+    tag: str = ""
+    wrap: Wrapping | None = None
     gradient: Differentiation | None = None
     leaves: Mapping[str, str] = field(default_factory=dict)
 
@@ -145,9 +156,24 @@ class Surface:
         tables = (self.refuses.get(name, {}) for name in (verb, verb.removesuffix(GRADIENT), ""))
         return next((table[dtype] for table in tables if dtype in table), None)
 
+    def runs(self, level: str, tags: Collection[str]) -> bool:
+        """Whether the surface is run on cases of a level with such tags."""
+        return LEVELS.index(level) <= LEVELS.index(self.level) or self.tag in tags
+
     def enters(self, dtype: str) -> bool:
         """Whether the surface takes a dtype at all, whatever it is for."""
         return any(dtype in taken for taken in (FLOATS, *self.dtypes.values()))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of several backends that an adapter describes, with what stands at the top of a module that describes one."""
+
+    packages: tuple[str, ...]
+    setup: str
+    surfaces: tuple[Surface, ...]
+    reset: str = ""
+    threads: str = ""
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ class Case:
     via: the composition that every surface must write instead of the operator.
     then: operators that follow, each reading what the one before returned.
     puts: the question of the operator that the case puts, where it is not called like the case itself.
+    tags: words by which surfaces choose cases beyond their level.
     sound: for a case that must be rejected, the valid case that it is but for its fault.
     """
 
@@ -79,6 +80,7 @@ class Case:
     omitted: tuple[str, ...] = ()
     puts: str = ""
     level: str = "smoke"
+    tags: tuple[str, ...] = ()
     about: str = ""
     source: str = ""
     place: str = ""

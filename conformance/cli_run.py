@@ -205,8 +205,8 @@ def _status(results: reading.Report) -> int:
     "--require",
     "required",
     multiple=True,
-    metavar="BACKEND",
-    help="Be red (exit status 3) if this backend has no results. May be given several times.",
+    metavar="BACKEND[,…]",
+    help="Be red (exit status 3) if a backend has no results. May be given several times, or several with commas.",
 )
 def report(results: tuple[Path, ...], out: Path | None, form: str, required: tuple[str, ...]) -> None:
     """Make a report from results files, by default from all in build/conformance/results.
@@ -223,7 +223,8 @@ def report(results: tuple[Path, ...], out: Path | None, form: str, required: tup
         Console().print(render_terminal(loaded))
     else:
         _write(out or OUT / ("report.html" if form == "html" else "report.md"), loaded, form)
-    missing = set(required) - {backend.name for backend in loaded.backends}
+    names = {name.strip() for text in required for name in text.split(",")}
+    missing = names - {backend.name for backend in loaded.backends}
     if missing:
         raise IncompleteRun(f"no results of {', '.join(sorted(missing))}")
     sys.exit(_status(loaded))

@@ -142,6 +142,7 @@ def _case(export: _Export, case: Case, wanted: Expected) -> dict[str, Any]:
         "id": case.id,
         "operator": case.operator,
         "level": case.level,
+        "tags": list(case.tags),
         "about": case.about,
         "source": case.source,
         "inputs": {

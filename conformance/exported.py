@@ -58,7 +58,7 @@ class ExportedCase(Case):
         return json.dumps({key: self.record[key] for key in self.record.keys() - WORDS}, sort_keys=True)
 
 
-WORDS = frozenset({"level", "about", "source"})
+WORDS = frozenset({"level", "tags", "about", "source"})
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,7 @@ def _case(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -> Exp
         omitted=tuple(raw["omitted"]),
         puts=raw["puts"],
         level=level,
+        tags=tuple(raw["tags"]),
         about=raw["about"],
         source=raw["source"],
         place=str(folder / CATALOGUE),

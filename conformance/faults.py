@@ -13,7 +13,7 @@ Raw = dict[str, Any]
 Known = tuple[KeyPath, bool]
 
 # Without these the rest of a case means what it meant.
-HARMLESS = {"about", "source", "level", "also", "inexact", "via", "then", "bias"}
+HARMLESS = {"about", "source", "level", "tags", "also", "inexact", "via", "then", "bias"}
 HARMLESS |= {"count_include_pad", "divisor", "groups", "mode", "value", "p", "ties", "output"}
 # One number for each axis: what is wrong with these may be due to the rank of another.
 SPREAD = {"window", "stride", "padding", "dilation", "output_size", "output_padding"}

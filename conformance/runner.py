@@ -19,7 +19,7 @@ from conformance import __version__
 from conformance.adapter import Backend, Program, Surface, Unsupported
 from conformance.allowance import held_to
 from conformance.answers import Answered, answered, declared_verdict
-from conformance.cases import LEVELS, Case
+from conformance.cases import Case
 from conformance.catalogue import Catalogue
 from conformance.client import CASE_LIMIT, Job, Worker, WorkerFailed
 from conformance.cost import cost
@@ -87,10 +87,10 @@ class Run:
         self.answers = Answered()
 
     def tasks(self) -> Iterator[Task]:
-        """Yield every selected case on every surface of its level, case by case."""
+        """Yield every selected case on every surface that is run on such, case by case."""
         for case in self.cases:
             for surface in self.surfaces:
-                if LEVELS.index(case.level) <= LEVELS.index(surface.level):
+                if surface.runs(case.level, case.tags):
                     yield Task(case, surface, translate(case, surface))
 
     def execute(

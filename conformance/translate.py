@@ -42,7 +42,8 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
         ways.append(part[1])
     how = "composed" if len(steps) > 1 or case.via else ways[0]
     if not OPERATORS[case.operator].gradient:
-        return Program(surface.name, how, _text(case, surface, lines))
+        whole = surface.wrap(lines, [*case.inputs]) if surface.wrap else lines
+        return Program(surface.name, how, _text(case, surface, whole))
     differentiated = _differentiated(case, surface, lines)
     return differentiated if isinstance(differentiated, Unsupported) else Program(surface.name, how, differentiated)
 

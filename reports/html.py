@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from reports import summary
+from reports.contradictions import contradictions, said
 from reports.payload import embed, payload
 from reports.records import STATUSES
 
@@ -31,6 +32,7 @@ def render_html(report: Report) -> str:
         matrix=summary.matrix(report),
         totals=summary.by_surface(report),
         groups=summary.groups(report),
+        contradictions=contradictions(report),
         conventions=summary.conventions(report),
         unsupported=summary.unsupported(report),
         seconds=summary.seconds_by_surface(report),
@@ -57,7 +59,12 @@ def _environment() -> jinja2.Environment:
         sign=summary.SIGNS, word=summary.WORDS, bad=summary.BAD, results_link=results_link, case_link=case_link
     )
     environment.filters.update(
-        plural=summary.plural, in_words=summary.in_words, deviation=summary.deviation, breakable=breakable, web=is_web
+        plural=summary.plural,
+        in_words=summary.in_words,
+        deviation=summary.deviation,
+        breakable=breakable,
+        web=is_web,
+        said=said,
     )
     return environment
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from reports import summary
+from reports.contradictions import contradictions, said
 from reports.reading import Backend, Report
 from reports.summary import SIGNS, WORDS, Group
 
@@ -36,6 +37,7 @@ def _sections(report: Report) -> Iterator[list[str]]:
     unexpected = [group for group in groups if group.status != "known"]
     yield _groups("Unexpected", unexpected, report)
     yield _groups("Known differences", [group for group in groups if group.status == "known"], report)
+    yield _contradictions(report)
     yield _conventions(report)
     yield _unsupported(report)
 
@@ -84,6 +86,17 @@ def _group(group: Group, report: Report) -> list[str]:
         named + more,
         why,
     ]
+
+
+def _contradictions(report: Report) -> list[str]:
+    cases = report.cases
+    rows = [
+        [escaped(one.backend), code(one.operator), "; ".join(map(escaped, said(one, cases))), code(one.cases[0]),
+         f"{len(one.cases):,}"]
+        for one in contradictions(report)
+    ]  # fmt: skip
+    head = ["backend", "operator", "what its surfaces do", "smallest case", "cases"]
+    return ["### Contradicts itself", "", *table(head, rows)] if rows else []
 
 
 def _conventions(report: Report) -> list[str]:

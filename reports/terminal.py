@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from reports import summary
+from reports.contradictions import contradictions
 from reports.reading import Report
 from reports.records import STATUSES, Result
 from reports.summary import BAD, SIGNS, WORDS
@@ -58,7 +61,18 @@ def _verdict(report: Report) -> list[Text]:
     style = "bold green" if verdict.good else "bold red"
     problems = [Text(f"{SIGNS['fail']} {_line(problem)}", "red") for problem in summary.problems(report)]
     headline = Text(f"{SIGNS['pass' if verdict.good else 'fail']} {verdict.headline}", style)
-    return [Text(verdict.sentence), *problems, headline]
+    return [Text(verdict.sentence), *_contradictions(report), *problems, headline]
+
+
+def _contradictions(report: Report) -> list[Text]:
+    """Say of how many cases the surfaces of a backend do different things; the reports list them."""
+    counts: Counter[str] = Counter()
+    for one in contradictions(report):
+        counts[one.backend] += len(one.cases)
+    return [
+        Text(f"{_line(name)} contradicts itself on {summary.plural(number, 'case')}: its surfaces part", "yellow")
+        for name, number in sorted(counts.items())
+    ]
 
 
 def _line(text: str) -> str:

@@ -238,6 +238,8 @@ def test_report_without_a_required_backend_is_incomplete(conformance):
     status, _, error = conformance("report", "--require", "numpy", "--require", "torch")
     assert (status, error) == (3, ["conformance: no results of torch"])
     assert conformance("report", "--require", "numpy")[0] == 0
+    both = conformance("report", "--require", "numpy, torch, mxnet")[2]
+    assert both == ["conformance: no results of mxnet, torch"]
 
 
 def test_report_of_a_partial_run_is_incomplete(conformance, tmp_path):

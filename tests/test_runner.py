@@ -207,6 +207,13 @@ def test_several_workers_write_what_one_writes(tmp_path):
     assert len(files[0]) == 12
 
 
+def test_surface_is_run_above_its_level_on_cases_with_its_tag(tmp_path):
+    later = [f"id: b, {X}, window: 2, level: standard, tags: [compiled]", f"id: c, {X}, window: 2, level: standard"]
+    speakers = backend(surface("s", level="smoke", tag="compiled"))
+    run_ = Run(speakers, load(tmp_path, PLAIN, *later), Ledger(), Selection("standard"), python=sys.executable)
+    assert [task.case.id for task in run_.tasks()] == ["max_pool/a", "max_pool/b"]
+
+
 def test_surface_is_not_run_above_its_level(tmp_path):
     path, texts = tmp_path / "fake.jsonl", [PLAIN, f"id: b, {X}, window: 2, level: standard"]
     speakers = backend(surface("s"), surface("t", level="smoke"))

@@ -45,6 +45,17 @@ def test_own_call_comes_first_and_is_native(tmp_path):
     assert program.text == "def run(x):\n    x = pool(x, (2, 2), (2, 2))\n    return x\n"
 
 
+def compiled(lines, names):
+    return "@compiled", f"def forward({', '.join(names)}):", *(f"    {line}" for line in lines), "x = forward(x)"
+
+
+def test_surface_makes_one_whole_of_the_lines(tmp_path):
+    text = translate(one(tmp_path, PADDED), sketch(wrap=compiled)).text
+    head = "def run(x):\n    @compiled\n    def forward(x):\n        x = pad(x, ((1, 1), (1, 1)), -inf)\n"
+    assert text.startswith(head)
+    assert text.endswith("    x = forward(x)\n    return x\n")
+
+
 def test_missing_padding_is_written_with_the_value_that_never_wins(tmp_path):
     program = translate(one(tmp_path, PADDED), sketch())
     assert program.how == "padded"
