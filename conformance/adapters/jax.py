@@ -2,12 +2,14 @@
 
 What it changes: averages of `jax.lax` are window sums divided by counts; the output-size rules `ceil` and `full` are
 padding; 64-bit mode is on, or float64 would silently become float32. Gradients, and what takes several calls, are
-compiled as one function: results are the same, and JAX compiles once in place of once a call.
+compiled as one function: results are the same, and JAX compiles once in place of once a call. `jax.jit` compiles the
+whole program of `jax.lax`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from conformance import book
@@ -20,7 +22,7 @@ from conformance.adapters.jax_convolution import (
 )
 from conformance.adapters.jax_flax import Linen, Nnx
 from conformance.adapters.jax_pooling import Pooling, no_fractions
-from conformance.adapters.jax_windows import Layout, jitted
+from conformance.adapters.jax_windows import JIT, Layout, inlined, jitted
 from conformance.code import INDENT, all_axes, call, number, pairs_of, tuple_of, unless
 from conformance.stacking import Stacking
 from conformance.steps import Step
@@ -92,14 +94,19 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
+def _compiled(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    """Compile all lines as one function."""
+    return jitted(*inlined(lines), names=names, called="forward")
+
+
 def _gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
     """Pull the gradient back through the lines, compiled as one function."""
     inputs = ", ".join(names)
     return (
-        "@jax.jit",
+        JIT,
         f"def gradient(grad, {inputs}):",
         f"{INDENT}def forward({inputs}):",
-        *(INDENT * 2 + line for line in lines),
+        *(INDENT * 2 + line for line in inlined(lines)),
         f"{INDENT * 2}return x",
         f"{INDENT}_, pull = jax.vjp(forward, {inputs})",
         f"{INDENT}return pull(grad)[{list(names).index(wanted)}]",
@@ -199,31 +206,34 @@ def _flax(api: Linen | Nnx) -> Surface:
     )
 
 
+LAX = Surface(
+    "jax.lax",
+    {
+        "max_pool": IN_FRONT.extreme,
+        "min_pool": IN_FRONT.extreme,
+        "conv": lax_conv,
+        "conv_transpose": lax_transpose,
+        "pad": _lax_pad,
+        **_always(IN_FRONT),
+    },
+    composed={
+        **_composed(IN_FRONT),
+        "max_pool": IN_FRONT.stacked_extreme,
+        "min_pool": IN_FRONT.stacked_extreme,
+        "conv": biased_conv,
+        "conv_transpose": composed_transpose,
+        "pad": partial(_jnp_pad, channels_last=False),
+    },
+    enter=FIRST,
+    leave="np.asarray(x)",
+    dtypes=DTYPES,
+    words=WORDS,
+    gradient=_gradient,
+)
+
 SURFACES = (
-    Surface(
-        "jax.lax",
-        {
-            "max_pool": IN_FRONT.extreme,
-            "min_pool": IN_FRONT.extreme,
-            "conv": lax_conv,
-            "conv_transpose": lax_transpose,
-            "pad": _lax_pad,
-            **_always(IN_FRONT),
-        },
-        composed={
-            **_composed(IN_FRONT),
-            "max_pool": IN_FRONT.stacked_extreme,
-            "min_pool": IN_FRONT.stacked_extreme,
-            "conv": biased_conv,
-            "conv_transpose": composed_transpose,
-            "pad": partial(_jnp_pad, channels_last=False),
-        },
-        enter=FIRST,
-        leave="np.asarray(x)",
-        dtypes=DTYPES,
-        words=WORDS,
-        gradient=_gradient,
-    ),
+    LAX,
+    replace(LAX, name="jax.jit", wrap=_compiled),
     _flax(Linen("linen", "nn")),
     _flax(Nnx("nnx", "nnx")),
     Surface(
