@@ -2,6 +2,8 @@
 
     python benchmarks/others.py --onnx          with onnx installed
     python benchmarks/others.py --opinfo        with torch and expecttest installed
+    python benchmarks/others.py --stablehlo     with jax and absl-py installed
+    python benchmarks/others.py --tosa          with tosa-tools installed, its commands on the path; some minutes
 
 Each replaces its own part of the file and leaves the rest; what is counted by hand stands in BY_HAND below, with where
 it was read. `conformance catalogue` prints the file beside the suite's own counts.
@@ -12,7 +14,10 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import subprocess
+import tempfile
 from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
 
 FILE = Path(__file__).with_suffix(".json")
@@ -44,6 +49,22 @@ OPINFO = {
     "conv": [f"nn.functional.conv{rank}d" for rank in RANKS],
     "conv_transpose": [f"nn.functional.conv_transpose{rank}d" for rank in RANKS],
 }
+STABLEHLO = {
+    "max_pool": ["reduce_window_max"],
+    "min_pool": ["reduce_window_min"],
+    "avg_pool": ["reduce_window_add"],
+    "max_pool_grad": ["select_and_scatter_add"],
+    "pad": ["pad"],
+    "conv": ["conv_general_dilated"],
+}
+TOSA_VERSION = "1.0.2"
+TOSA = {
+    "max_pool": ["max_pool2d"],
+    "avg_pool": ["avg_pool2d"],
+    "pad": ["pad"],
+    "conv": ["conv2d", "conv3d", "depthwise_conv2d"],
+    "conv_transpose": ["transpose_conv2d"],
+}
 
 WEBNN = "webmachinelearning/webnn-baseline"
 BY_HAND = [
@@ -64,19 +85,7 @@ BY_HAND = [
     {
         "name": "WebNN conformance tests",
         "what": "not counted. github.com/web-platform-tests/wpt has pooling, pad, conv2d and conv_transpose2d in "
-        "`webnn/conformance_tests/` (seen at dfa296f8), but what holds the cases of pooling was not at hand",
-        "counts": {},
-    },
-    {
-        "name": "StableHLO testdata",
-        "what": "not counted. `stablehlo/testdata/` of github.com/openxla/stablehlo holds thousands of files, one a "
-        "case (5,730 names over its history, all operators), and no listing by operator was at hand",
-        "counts": {},
-    },
-    {
-        "name": "TOSA conformance tests",
-        "what": "not counted. `tosa_verif_build_tests` of the TOSA reference model makes them from the settings in "
-        "`verif/conformance/tosa_main_profile_ops_info.json`; how many there are shows only when it has run",
+        "`webnn/conformance_tests/` (seen at dfa296f8), but the data of the cases were not at hand",
         "counts": {},
     },
 ]
@@ -113,7 +122,44 @@ def opinfo_samples() -> dict[str, object]:
     }
 
 
-PARTS = {"onnx": onnx_nodes, "opinfo": opinfo_samples}
+def stablehlo_harnesses() -> dict[str, object]:
+    """Count the harnesses of jax from which StableHLO's testdata are made."""
+    import jax  # noqa: PLC0415
+    from jax._src.internal_test_util.test_harnesses import all_harnesses  # noqa: PLC0415
+
+    found = Counter(harness.group_name for harness in all_harnesses)
+    return {
+        "name": "StableHLO testdata",
+        "what": f"harnesses of jax {jax.__version__} (`jax._src.internal_test_util.test_harnesses`), of which the "
+        "files in `stablehlo/testdata/` are made, by primitive: reduce_window of max, min and add, "
+        f"select_and_scatter_add, pad, conv_general_dilated; {len(all_harnesses):,} of all primitives; "
+        "the expected numbers are jax's own",
+        "counts": {name: sum(found[part] for part in parts) for name, parts in STABLEHLO.items()},
+    }
+
+
+def tosa_tests() -> dict[str, object]:
+    """Count the tests that TOSA's conformance generator lists; their names begin with the operator's."""
+    names = sorted(name for parts in TOSA.values() for name in parts)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "list"
+        choice = ["--profile", "all", "--extension", "all", "--tosa-version", TOSA_VERSION, "--operators", *names]
+        command = ["tosa_verif_conformance_generator", "--list-tests-to-file", str(path), *choice]
+        subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL)  # noqa: S603 - its own command
+        listed = path.read_text("utf-8").split()
+    return {
+        "name": "TOSA conformance tests",
+        "what": f"names that `tosa_verif_conformance_generator` of tosa-tools {version('tosa-tools')} lists for TOSA "
+        f"{TOSA_VERSION}, all profiles and extensions, calls to be refused among them; channels last, "
+        "2-D but for conv3d",
+        "counts": {
+            name: sum(test.startswith(tuple(f"{part}_" for part in parts)) for test in listed)
+            for name, parts in TOSA.items()
+        },
+    }
+
+
+PARTS = {"onnx": onnx_nodes, "opinfo": opinfo_samples, "stablehlo": stablehlo_harnesses, "tosa": tosa_tests}
 
 
 def main() -> None:

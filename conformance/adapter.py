@@ -97,9 +97,9 @@ class Declaration:
 class Words:
     """How bfloat16 passes, which NumPy lacks: as 16-bit words.
 
-    enter: what makes numbers of words that have come in, `{}`; cast: what makes them of float32 numbers, for what a
-    program writes out itself; leave: how x goes out, as words in a field that is named `bfloat16`, or "" where the
-    surface's own way gives an array that calls itself bfloat16, as ml_dtypes' do.
+    enter: what makes numbers of words that have come in, `{}`, or of the input called `{name}` as it came; cast: what
+    makes them of float32 numbers, for what a program writes out itself; leave: how x goes out, as words in a field that
+    is named `bfloat16`, or "" where the surface's own way gives an array that calls itself bfloat16, as ml_dtypes' do.
     """
 
     enter: str
@@ -124,7 +124,9 @@ class Surface:
     compositions: whether explicit padding and several calls may stand in for a missing one.
     flat_pads: whether its padding takes one flat list of pads.
     checks: whether its calls look at what they are given; where not, nothing that must be rejected is put to them.
-    level: the highest level that the surface is run on; tag: beyond it, the cases that bear this tag.
+    level: the highest level that the surface is run on.
+    tag: for a surface that takes long, the tag of the cases that it is run on in any case; beside them it stays one
+    level behind what is asked for.
     wrap: what makes one whole of lines that end with x assigned, where the surface has more to them than their calls.
     gradient: how lines that end with x assigned are differentiated, unwrapped; None where the framework cannot.
     leaves: how the gradients of kernel and bias go out, where that is not as x does.
@@ -159,9 +161,12 @@ class Surface:
         tables = (self.refuses.get(name, {}) for name in (verb, verb.removesuffix(GRADIENT), ""))
         return next((table[dtype] for table in tables if dtype in table), None)
 
-    def runs(self, level: str, tags: Collection[str]) -> bool:
-        """Whether the surface is run on cases of a level with such tags."""
-        return LEVELS.index(level) <= LEVELS.index(self.level) or self.tag in tags
+    def runs(self, level: str, tags: Collection[str], asked: str = LEVELS[-1]) -> bool:
+        """Whether a run that goes up to the level asked for runs a case of a level with such tags on the surface."""
+        highest = LEVELS.index(self.level)
+        if self.tag:
+            highest = min(highest, LEVELS.index(asked) - 1)
+        return LEVELS.index(level) <= highest or self.tag in tags
 
     def enters(self, dtype: str) -> bool:
         """Whether the surface takes a dtype at all, whatever it is for."""

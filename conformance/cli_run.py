@@ -22,10 +22,13 @@ from conformance.runner import Run, Selection
 from reports import reading, summary
 from reports.html import render_html
 from reports.markdown import render_markdown
+from reports.matrix import render_matrix
 from reports.terminal import render_terminal
 
 OUT = Path("build/conformance")
 FAILED, INCOMPLETE = 1, 3
+RENDERS = {"html": render_html, "markdown": render_markdown, "matrix": render_matrix}
+NAMES = {"html": "report.html", "markdown": "report.md", "matrix": "matrix.md"}
 A_DAY = 86_400
 
 
@@ -191,15 +194,15 @@ def _status(results: reading.Report) -> int:
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="Where to write, - for standard output. [default: build/conformance/report.html or .md]",
+    help="Where to write, - for standard output. [default: build/conformance/report.html, report.md or matrix.md]",
 )
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["html", "markdown", "terminal"]),
+    type=click.Choice(["html", "markdown", "matrix", "terminal"]),
     default="html",
     show_default=True,
-    help="A page to open, a summary for a pull request, or a summary here.",
+    help="A page to open, a summary for a pull request, every operator on every surface, or a summary here.",
 )
 @click.option(
     "--require",
@@ -222,7 +225,7 @@ def report(results: tuple[Path, ...], out: Path | None, form: str, required: tup
     if form == "terminal":
         Console().print(render_terminal(loaded))
     else:
-        _write(out or OUT / ("report.html" if form == "html" else "report.md"), loaded, form)
+        _write(out or OUT / NAMES[form], loaded, form)
     names = {name.strip() for text in required for name in text.split(",")}
     missing = names - {backend.name for backend in loaded.backends}
     if missing:
@@ -231,7 +234,7 @@ def report(results: tuple[Path, ...], out: Path | None, form: str, required: tup
 
 
 def _write(path: Path, loaded: reading.Report, form: str) -> None:
-    text = render_html(loaded) if form == "html" else render_markdown(loaded)
+    text = RENDERS[form](loaded)
     if str(path) == "-":
         click.echo(text)
         return

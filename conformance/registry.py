@@ -26,11 +26,11 @@ WORDS = ("PACKAGES", "SETUP", "RESET", "SURFACES")
 @lru_cache
 def names() -> tuple[str, ...]:
     """Return the names of all backends, in alphabetical order."""
-    return tuple(sorted([*_own(), *_others()]))
+    return tuple(sorted([*own(), *_others()]))
 
 
 @lru_cache
-def _own() -> Mapping[str, str]:
+def own() -> Mapping[str, str]:
     """Return the module of each backend of the suite; a module `<backend>_<part>` is a part of one, and none itself."""
     found = [module.name for module in pkgutil.iter_modules(adapters.__path__) if "_" not in module.name]
     variants = {name: getattr(_module(name), "VARIANTS", None) for name in found}
@@ -48,7 +48,7 @@ def _module(name: str) -> ModuleType:
 @lru_cache
 def _others() -> Mapping[str, EntryPoint]:
     """Return the backends that other packages bring; the suite's own names are taken."""
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in _own()}
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in own()}
 
 
 @lru_cache
@@ -59,7 +59,7 @@ def backend(name: str) -> Backend:
     if name in _others():
         module, home = _brought(_others()[name])
         return _declaring(_described(name, module), home)
-    return _declaring(_described(name, _module(_own()[name])), HOME)
+    return _declaring(_described(name, _module(own()[name])), HOME)
 
 
 def _brought(point: EntryPoint) -> tuple[ModuleType, Path]:

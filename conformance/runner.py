@@ -90,7 +90,7 @@ class Run:
         """Yield every selected case on every surface that is run on such, case by case."""
         for case in self.cases:
             for surface in self.surfaces:
-                if surface.runs(case.level, case.tags):
+                if surface.runs(case.level, case.tags, self.selection.level):
                     yield Task(case, surface, translate(case, surface))
 
     def execute(

@@ -86,7 +86,7 @@ def _text(case: Case, surface: Surface, lines: Sequence[str], leave: str | None 
 def _enter(surface: Surface, name: str, dtype: str) -> str:
     expression = _entered(surface, name)
     if surface.words and dtype == WORDS:
-        expression = surface.words.enter.format(expression)
+        expression = surface.words.enter.format(expression, name=name)
     return "" if expression == name else f"{name} = {expression}"
 
 

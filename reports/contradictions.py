@@ -67,8 +67,8 @@ def _deed(result: Result, answers: Mapping[tuple[str, str], str], case: Case) ->
     if result.verdict == "agree":
         return AGREES, ""
     kind = result.kind or result.outcome
-    same = result.digest if result.outcome == "returned" else None
-    return ACTIONS.get(kind, "differs"), same or ""
+    nonsense = kind == "accepted"  # what it returns for a call without a meaning is nothing to compare
+    return ACTIONS.get(kind, "differs"), "" if nonsense else result.digest or ""
 
 
 def said(one: Contradiction, cases: Mapping[str, Case]) -> list[str]:

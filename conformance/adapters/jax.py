@@ -99,7 +99,7 @@ def _compiled(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     return jitted(*inlined(lines), names=names, called="forward")
 
 
-def _gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+def gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
     """Pull the gradient back through the lines, compiled as one function."""
     inputs = ", ".join(names)
     return (
@@ -201,7 +201,7 @@ def _flax(api: Linen | Nnx) -> Surface:
         channels_last=True,
         dtypes=DTYPES,
         words=WORDS,
-        gradient=_gradient,
+        gradient=gradient,
         leaves=LEAVES,
     )
 
@@ -228,7 +228,7 @@ LAX = Surface(
     leave="np.asarray(x)",
     dtypes=DTYPES,
     words=WORDS,
-    gradient=_gradient,
+    gradient=gradient,
 )
 
 SURFACES = (

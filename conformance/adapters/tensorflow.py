@@ -102,7 +102,7 @@ def _fractional(_step: Step) -> Code:
     return Unsupported("tf.nn.fractional_max_pool draws its own sequences from a seed, and takes no samples")
 
 
-def _tape(lines: Sequence[str], _names: Sequence[str], wanted: str) -> Sequence[str]:
+def tape(lines: Sequence[str], _names: Sequence[str], wanted: str) -> Sequence[str]:
     """Record the lines, and ask for the gradient of what they leave in x."""
     watched = (f"leaf = {wanted}", "tape.watch(leaf)")
     return (
@@ -112,10 +112,10 @@ def _tape(lines: Sequence[str], _names: Sequence[str], wanted: str) -> Sequence[
     )
 
 
-def _layer_tape(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
-    """As _tape; the weights of a layer are watched by themselves."""
+def layer_tape(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+    """As tape; the weights of a layer are watched by themselves."""
     if wanted == "x" or not any(line.startswith("conv.set_weights") for line in lines):
-        return _tape(lines, names, wanted)
+        return tape(lines, names, wanted)
     return (
         "with tf.GradientTape() as tape:",
         *(f"{INDENT}{line}" for line in lines),
@@ -172,7 +172,7 @@ SURFACES = (
             "relu": lambda _step: "tf.nn.relu(x)",
         },
         composed={**COMPOSED, "conv": composed_conv, "conv_transpose": composed_transpose},
-        gradient=_tape,
+        gradient=tape,
     ),
     _surface(
         "tf.keras.layers",
@@ -195,7 +195,7 @@ SURFACES = (
             "conv_transpose": composed_layer_transpose,
         },
         around={"pad": _layers_around},
-        gradient=_layer_tape,
+        gradient=layer_tape,
     ),
     _surface(
         "tf.book",

@@ -110,7 +110,7 @@ def composed_conv(step: Step) -> Code:
     """Write the bias after the convolution, and groups one by one where there are none."""
     text = _conv(step)
     if isinstance(text, Unsupported) and step.parameters["groups"] != 1:
-        text = _split(_part(step), step.parameters["groups"], _conv)
+        text = _split(part(step), step.parameters["groups"], _conv)
     return _biased(step, text)
 
 
@@ -118,7 +118,7 @@ def _biased(step: Step, text: Code) -> Code:
     return f"tf.nn.bias_add({text}, bias)" if step.bias and isinstance(text, str) else text
 
 
-def _part(step: Step) -> Step:
+def part(step: Step) -> Step:
     """Return the convolution of one group."""
     groups = step.parameters["groups"]
     kernel = (step.kernel[0] // groups, *step.kernel[1:])
@@ -192,12 +192,12 @@ def _cropped(step: Step, spell: Spelling, prepare: Preparation = lambda _part: (
     """Write all that a transposed convolution lays out, then what of it is the output, then the bias."""
     holes: tuple[str, ...] = ()
     whole = replace(step.with_parameters(padding=((0, 0),) * step.rank, output_padding=(0,) * step.rank), bias=False)
-    if step.dilated and isinstance(spell(_part(whole), "x", "kernel"), Unsupported):
-        holes, whole = (_zeros_between(step),), _with_zeros_between(whole)
-    text = _split(_part(whole), step.parameters["groups"], spell)
+    if step.dilated and isinstance(spell(part(whole), "x", "kernel"), Unsupported):
+        holes, whole = (_zeros_between(step),), with_zeros_between(whole)
+    text = _split(part(whole), step.parameters["groups"], spell)
     if isinstance(text, Unsupported):
         return text
-    lines = (*holes, *prepare(_part(whole)), f"x = {text}", *_kept(step, whole))
+    lines = (*holes, *prepare(part(whole)), f"x = {text}", *_kept(step, whole))
     return (*lines, "x = tf.nn.bias_add(x, bias)") if step.bias else lines
 
 
@@ -213,14 +213,15 @@ def _kept(step: Step, whole: Step) -> tuple[str, ...]:
     return (*crop, f"x = tf.pad(x, {written})") if any(after for _, after in pads) else crop
 
 
-def _with_zeros_between(step: Step) -> Step:
+def with_zeros_between(step: Step) -> Step:
+    """Return the convolution whose kernel has zeros in place of holes."""
     extents = tuple((window - 1) * dilation + 1 for window, dilation in zip(step.window, step.dilation, strict=True))
     return replace(step.with_parameters(dilation=ones(step)), kernel=(*step.kernel[:2], *extents))
 
 
 def _zeros_between(step: Step) -> str:
     """Write a kernel with holes as one with zeros."""
-    extents = _with_zeros_between(step).window
+    extents = with_zeros_between(step).window
     every = ", ".join(f"0:{extent}:{dilation}" for extent, dilation in zip(extents, step.dilation, strict=True))
     places = f"np.moveaxis(np.mgrid[{every},], 0, -1)" if step.rank == 1 else f"np.moveaxis(np.mgrid[{every}], 0, -1)"
     return f"kernel = tf.scatter_nd({places}, kernel, {tuple_of([*extents, step.kernel[1], step.kernel[0]])})"
@@ -271,13 +272,13 @@ def _layer_transposed(step: Step) -> str | Unsupported:
         return NO_HOLES_TRANSPOSED
     if step.rank == SPATIAL and step.dtype not in FLOATING:
         return NO_INTEGERS_3D
-    words = _layer_cropping(step)
+    words = layer_cropping(step)
     return (
         words if isinstance(words, Unsupported) else _layer(f"Conv{step.rank}DTranspose", step, step.kernel[1], **words)
     )
 
 
-def _layer_cropping(step: Step) -> dict[str, str | None] | Unsupported:
+def layer_cropping(step: Step) -> dict[str, str | None] | Unsupported:
     """Return the arguments that say how much a layer crops: nothing, or as much as leaves input times stride."""
     if own_same(step):
         return {"padding": '"same"'}
@@ -290,7 +291,7 @@ def _layer_cropping(step: Step) -> dict[str, str | None] | Unsupported:
     if any(more >= by for more, by in zip(further, stride, strict=True)) and not by_default(step):
         return Unsupported("output_padding of layers is less than the stride")
     # Without output_padding a stride that is larger than the kernel is filled up.
-    filled = any(by > size for by, size in zip(stride, _with_zeros_between(step).window, strict=True))
+    filled = any(by > size for by, size in zip(stride, with_zeros_between(step).window, strict=True))
     return {"padding": None, "output_padding": per_axis(further) if filled or any(further) else None}
 
 

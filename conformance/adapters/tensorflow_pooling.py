@@ -24,7 +24,7 @@ from conformance.steps import Step
 NOT_POOLED = Unsupported("max pooling has no kernels for uint32, uint64 and bool")
 
 
-def _unpoolable(step: Step) -> Unsupported | None:
+def unpoolable(step: Step) -> Unsupported | None:
     """Return why no call pools in the dtype or with the rounding, None where one does."""
     if step.dtype not in POOLED:
         return NOT_POOLED
@@ -33,7 +33,7 @@ def _unpoolable(step: Step) -> Unsupported | None:
     return ROUNDS_DOWN if step.parameters.get("rounding", "floor") != "floor" else None
 
 
-def _counts_padding(step: Step) -> bool:
+def counts_padding(step: Step) -> bool:
     """Whether an average divides by more than its real cells, which SAME and VALID never do."""
     return step.parameters["divisor"] is not None or (step.padded and step.parameters.get("count_include_pad", False))
 
@@ -52,7 +52,7 @@ def _dilated_pool(kind: str, step: Step) -> Code:
 
 def max_pool(step: Step) -> Code:
     """Write `tf.nn.max_pool{1,2,3}d`, or `tf.nn.pool` for windows with holes."""
-    refusal = _unpoolable(step)
+    refusal = unpoolable(step)
     if step.dilated:
         return refusal or _dilated_pool("MAX", step)
     if step.stride is None:
@@ -76,8 +76,8 @@ def max_pool(step: Step) -> Code:
 
 def avg_pool(step: Step) -> Code:
     """Write `tf.nn.avg_pool{1,2,3}d`, or `tf.nn.pool` for windows with holes."""
-    refusal, padding = _unpoolable(step), named(step)
-    if refusal or padding is None or _counts_padding(step):
+    refusal, padding = unpoolable(step), named(step)
+    if refusal or padding is None or counts_padding(step):
         return refusal or Unsupported("average pooling never counts padding, and has VALID and SAME only")
     if step.stride is None:
         return Unsupported("the call needs strides")
@@ -99,10 +99,10 @@ def _layer(name: str, step: Step, *arguments: str | None, **keywords: str | None
 
 def layer_pool(name: str, step: Step) -> Code:
     """Write a pooling layer."""
-    refusal, padding = _unpoolable(step), named(step)
+    refusal, padding = unpoolable(step), named(step)
     if refusal or step.dilated or padding is None:
         return refusal or Unsupported("pooling layers have no dilation, and padding is valid or same")
-    if name == "AveragePooling" and _counts_padding(step):
+    if name == "AveragePooling" and counts_padding(step):
         return Unsupported("average pooling layers never count padding")
     stride = per_axis(step.stride) if step.stride != step.window else None
     return _layer(name, step, per_axis(step.window), strides=stride, padding=unless("VALID", padding, '"same"'))

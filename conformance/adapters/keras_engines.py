@@ -1,0 +1,158 @@
+"""Keras 3: the engines that it runs on, what the kernels of each lack, and how each differentiates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from conformance.adapter import Differentiation, Unsupported
+from conformance.adapters import jax, tensorflow
+from conformance.adapters.jax_windows import jitted
+from conformance.adapters.tensorflow_convolution import HOLES, NO_INTEGERS_3D
+from conformance.adapters.tensorflow_pooling import unpoolable
+from conformance.adapters.tensorflow_shared import HOLES_AND_STRIDE, ONEDNN, SPATIAL, WHOLE_AVERAGES, ones
+from conformance.adapters.torch_calls import HALVES
+from conformance.adapters.torch_pooling import INTEGER_AVERAGES, NO_HALVES, NO_INTEGERS
+from conformance.adapters.torch_weights import gradient as torch_tape
+from conformance.steps import Step
+from conformance.values import DTYPES
+
+Limit = Callable[[Step], Unsupported | None]
+"""Why an engine has no kernel for a call that Keras can write, None where it has one."""
+
+FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
+EVERY = frozenset(DTYPES)
+
+
+def none_lacking(_step: Step) -> None:
+    """Return that there is a kernel."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One of the frameworks that computes for Keras.
+
+    packages: the modules whose versions count besides Keras; threads, setup, reset: what it adds to Keras' own;
+    dtypes: what Keras hands it; convolved: what it convolves; pools, transposes, convolves: limits of its kernels;
+    weights: what the weights of layers cannot be; modes: its words for modes of padding beside the constant;
+    reach: how many cells fewer than there are a mode repeats, any number where that is not said;
+    spaces: whether it does so along three axes; tape, layer_tape: how it differentiates, towards the weights of a
+    layer too; compiled: whether it compiles call by call, so that several go faster as one function.
+    """
+
+    name: str
+    packages: tuple[str, ...]
+    tape: Differentiation
+    layer_tape: Differentiation
+    modes: Mapping[str, str]
+    threads: str
+    setup: str
+    reset: str = ""
+    dtypes: frozenset[str] = EVERY
+    convolved: frozenset[str] = EVERY - {"bool"}
+    pools: Limit = none_lacking
+    convolves: Limit = none_lacking
+    transposes: Limit = none_lacking
+    weights: Limit = none_lacking
+    reach: Mapping[str, int] = field(default_factory=dict)
+    spaces: bool = True
+    compiled: bool = False
+
+    def whole(self, *lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
+        """Return several calls; as one function where the engine would compile each by itself."""
+        return jitted(*lines, names=names) if self.compiled else lines
+
+
+def _torch_pools(step: Step) -> Unsupported | None:
+    if step.dtype in FLOATING:
+        lacking = "avg" in step.verb and step.rank == SPATIAL and step.dtype in HALVES
+        return Unsupported("three-dimensional averages have no kernel for 16 bits", NO_HALVES) if lacking else None
+    if step.verb.startswith("adaptive"):
+        return Unsupported(f"adaptive pooling has no kernel for {step.dtype}")
+    if step.verb == "avg_pool":
+        return Unsupported(f"average pooling has no kernel for {step.dtype}", INTEGER_AVERAGES)
+    if step.dtype == "bool" or step.rank == 1:
+        return Unsupported(f"max pooling along {step.rank} axes has no kernel for {step.dtype}", NO_INTEGERS)
+    return None
+
+
+def _torch_weights(step: Step) -> Unsupported | None:
+    return None if step.dtype in FLOATING else Unsupported("the weights of layers are trained, and integers cannot be")
+
+
+def _torch_layer_tape(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+    """Return the lines followed by the gradient of one input, or of the variable of a layer."""
+    if wanted == "x" or not any(line.startswith("conv.set_weights") for line in lines):
+        return torch_tape(lines, names, wanted)
+    return (*lines, f"(x,) = torch.autograd.grad(x, conv.{wanted}.value, grad)")
+
+
+TORCH = Engine(
+    "torch",
+    ("torch",),
+    torch_tape,
+    _torch_layer_tape,
+    {"reflect": "reflect", "symmetric": "symmetric", "wrap": "circular"},
+    threads="import torch\n\ntorch.set_num_threads(1)\n",
+    setup="import torch\n",
+    dtypes=EVERY - {"uint64"},
+    pools=_torch_pools,
+    weights=_torch_weights,
+    reach={"reflect": 1, "wrap": 0},
+    spaces=False,
+)
+
+
+def _jax_layer_tape(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+    """Pull the gradient back through a compiled function; a layer is made before it, and handed its weights."""
+    made = tuple(line for line in lines if line.startswith(("conv = ", "conv.build")))
+    handed = f"conv.stateless_call([{', '.join(names[1:])}], [], x)[0]"
+    called = [line.replace("conv(x)", handed) for line in lines if not line.startswith("conv")]
+    return (*made, *jax.gradient(called, names, wanted))
+
+
+JAX = Engine(
+    "jax",
+    ("jax", "jaxlib"),
+    jax.gradient,
+    _jax_layer_tape,
+    {mode: mode for mode in ("edge", "reflect", "symmetric", "wrap")},
+    threads=jax.THREADS,
+    setup='import jax\n\njax.config.update("jax_enable_x64", True)\n',
+    reset=jax.RESET,
+    compiled=True,
+)
+
+
+def _tensorflow_pools(step: Step) -> Unsupported | None:
+    whole = "avg" in step.verb and step.dtype not in FLOATING
+    return WHOLE_AVERAGES if whole else unpoolable(step)
+
+
+def _tensorflow_convolves(step: Step) -> Unsupported | None:
+    if step.rank == SPATIAL and step.dtype not in FLOATING:
+        return NO_INTEGERS_3D
+    return HOLES_AND_STRIDE if step.dilated and step.stride != ones(step) else None
+
+
+def _tensorflow_transposes(step: Step) -> Unsupported | None:
+    if step.dilated and step.dtype not in ONEDNN:
+        return Unsupported("dilated transposed convolutions exist for float32 and bfloat16 only on the CPU", HOLES)
+    return _tensorflow_convolves(step)
+
+
+TENSORFLOW = Engine(
+    "tensorflow",
+    ("tensorflow",),
+    tensorflow.tape,
+    tensorflow.layer_tape,
+    {mode: mode for mode in ("reflect", "symmetric")},
+    threads=tensorflow.THREADS,
+    setup="import tensorflow as tf\n",
+    convolved=FLOATING | {"int32"},
+    pools=_tensorflow_pools,
+    convolves=_tensorflow_convolves,
+    transposes=_tensorflow_transposes,
+    reach={"reflect": 1, "symmetric": 0},
+)
+ENGINES = (TORCH, JAX, TENSORFLOW)

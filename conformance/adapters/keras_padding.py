@@ -1,0 +1,82 @@
+"""Keras 3: padding, of `keras.ops` and of layers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conformance.adapter import Code, Unsupported
+from conformance.adapters.keras_engines import Engine
+from conformance.adapters.tensorflow_shared import SPATIAL
+from conformance.code import all_axes, call, padded_cells, pairs_of, unless
+from conformance.left import by_default
+from conformance.steps import Pairs, Step
+
+CONSTANT = "constant"
+CANNOT_CROP = Unsupported("keras.ops.pad is documented to add cells, not to take them away")
+
+
+def constant(step: Step) -> str:
+    """Return `keras.ops.pad` with one value."""
+    pads = pairs_of(all_axes(step.padding, channels_last=True))
+    text = "True" if step.dtype == "bool" else None
+    return call("keras.ops.pad", "x", pads, constant_values=unless(0, step.parameters["value"], text))
+
+
+def pad(engine: Engine, step: Step) -> Code:
+    """Return `keras.ops.pad` in the modes that the engine has."""
+    mode = step.parameters["mode"]
+    crops = any(min(pair) < 0 for pair in step.padding)
+    if mode == CONSTANT:
+        return replace(CANNOT_CROP, refused=constant(step)) if crops else constant(step)
+    if crops:
+        return CANNOT_CROP
+    if mode not in engine.modes:
+        return Unsupported(f"keras.ops.pad has no mode {mode} on this engine")
+    if step.rank == SPATIAL and not engine.spaces:
+        return Unsupported("padding in other modes than constant goes along two axes")
+    text = call("keras.ops.pad", "x", pairs_of(all_axes(step.padding, channels_last=True)), f'"{engine.modes[mode]}"')
+    sizes = zip(step.shape[2:], step.padding, strict=True)
+    if mode in engine.reach and any(max(pair) > size - engine.reach[mode] for size, pair in sizes):
+        return Unsupported(f"there are no more cells to repeat in mode {mode} on this engine", refused=text)
+    return text
+
+
+def chosen(engine: Engine, step: Step) -> Code:
+    """Take the cells of each axis by their indices, in the modes and at the distances that padding lacks."""
+    mode = step.parameters["mode"]
+    if mode == CONSTANT:
+        return Unsupported("a constant stands in no cell")
+    axes = list(zip(step.padding, step.shape[2:], strict=True))
+    if any(size + min(before, 0) + min(after, 0) < 1 for (before, after), size in axes):
+        return Unsupported("an axis without cells has none to repeat")
+    lines = tuple(
+        f"x = keras.ops.take(x, {padded_cells(mode, size, *pair)}, axis={axis})"
+        for axis, (pair, size) in enumerate(axes, 1)
+        if any(pair)
+    )
+    return engine.whole(*lines) if lines else "x"
+
+
+def layer(step: Step) -> Code:
+    """Write zeros around the input, or crop: layers do one or the other."""
+    if step.parameters.get("mode", CONSTANT) != CONSTANT or step.parameters.get("value", 0) != 0:
+        return Unsupported("padding layers write zeros")
+    ends = [end for pair in step.padding for end in pair]
+    if min(ends) < 0 < max(ends):
+        return Unsupported("layers pad or crop, not both")
+    crops = min(ends) < 0 and not by_default(step)
+    name, pads = ("Cropping", _reversed(step.padding)) if crops else ("ZeroPadding", step.padding)
+    amounts = str(pads[0]) if step.rank == len(pads) == 1 else pairs_of(pads)
+    return call(f"keras.layers.{name}{step.rank}D", amounts, dtype="x.dtype") + "(x)"
+
+
+def _reversed(pads: Pairs) -> Pairs:
+    return tuple((-before, -after) for before, after in pads)
+
+
+def around_layers(engine: Engine, step: Step) -> Code:
+    """Return the layer that pads, or the operations where no layer does."""
+    for answer in (layer(step), pad(engine, step)):
+        if not isinstance(answer, Unsupported):
+            return answer
+    return chosen(engine, step)

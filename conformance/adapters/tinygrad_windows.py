@@ -1,0 +1,100 @@
+"""tinygrad: what is composed from the cells of every window, which `unfold` shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.adapter import Code, Unsupported
+from conformance.adapters.tinygrad_calls import max_pool
+from conformance.adapters.tinygrad_padding import pad
+from conformance.adapters.torch_windows import cell_axes, windows
+from conformance.code import number, pairs_of, tuple_of
+from conformance.stacking import Stacking
+from conformance.steps import Pairs, Step, pad_step, unpadded
+from conformance.values import DTYPES
+
+HALVES = ("float16", "bfloat16")
+STACKED = Stacking(pad, stack="Tensor.stack", softmax="({}).softmax(0)")
+
+
+def _widened(step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines, in float32 where the numbers have 16 bits: each call would round."""
+    if step.dtype not in HALVES:
+        return lines
+    return ("x = x.float()", *lines, f"x = x.cast(dtypes.{step.dtype})")
+
+
+def min_pool(step: Step) -> Code:
+    """Return the least integers: the complement turns their order round, and has no number without a partner."""
+    if DTYPES[step.dtype].kind in "fV":
+        return Unsupported("tinygrad has no minimum pooling")
+    answer = max_pool(step)
+    padded: tuple[str, ...] = ()
+    if isinstance(answer, Unsupported):
+        walk = step.walk
+        ends = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
+        padding = pad_step(step, ends, 0 if step.dtype == "bool" else int(np.iinfo(DTYPES[step.dtype]).min))
+        padded, answer = (f"x = {pad(padding)}",), max_pool(unpadded(step, padding))
+    return ("x = ~x", *padded, f"x = {answer}", "x = ~x")
+
+
+def lp_pool(step: Step) -> Code:
+    """Return the norm of each window."""
+    lines = windows(pad, step)
+    if isinstance(lines, Unsupported):
+        return lines
+    p, axes = step.parameters["p"], cell_axes(step)
+    norms = {1: f"windows.abs().sum({axes})", 2: f"windows.square().sum({axes}).sqrt()"}
+    norm = norms.get(p, f"(windows.abs() ** {number(p)}).sum({axes}) ** (1 / {number(p)})")
+    return _widened(step, (*lines, f"x = {norm}"))
+
+
+def softmax_pool(step: Step) -> Code:
+    """Return the cells of each window weighted by their softmax; padding has no weight."""
+    return _widened(step, STACKED.softmax_pool(step))
+
+
+def _bins(step: Step) -> list[Pairs]:
+    """Return the bins of each axis: from ⌊i·n/m⌋ to ⌈(i + 1)·n/m⌉."""
+    sizes = zip(step.shape[2:], step.parameters["output_size"], strict=True)
+    return [tuple((i * cells // bins, -(-(i + 1) * cells // bins)) for i in range(bins)) for cells, bins in sizes]
+
+
+def adaptive_max_pool(step: Step) -> Code:
+    """Return the largest of each bin, one axis after the other."""
+    return tuple(
+        f"x = Tensor.stack([x[{':, ' * axis}i:j].max({axis}) for i, j in {pairs_of(bins)}], dim={axis})"
+        for axis, bins in enumerate(_bins(step), 2)
+    )
+
+
+def adaptive_avg_pool(step: Step) -> Code:
+    """Return the average of each bin; of all axes at once, so that each sum is divided once."""
+    names = [("i", "j"), ("k", "l"), ("m", "n"), ("o", "p")][: step.rank]
+    bounds = ", ".join(f"{first}:{last}" for first, last in names)
+    loops = " ".join(
+        f"for {first}, {last} in {pairs_of(bins)}" for (first, last), bins in zip(names, _bins(step), strict=True)
+    )
+    means = f"[x[:, :, {bounds}].mean({tuple_of(range(2, 2 + step.rank))}) {loops}]"
+    return f"Tensor.stack({means}, dim=2).reshape{tuple_of(step.output)}"
+
+
+def probabilities(step: Step) -> Code:
+    """Return each cell's share of its window; a sum of 0 divides as infinity, so that every share and gradient is 0."""
+    lines = windows(pad, step)
+    if isinstance(lines, Unsupported):
+        return lines
+    total = f"total = windows.sum({cell_axes(step)}, keepdim=True)"
+    return _widened(step, (*lines, total, "x = windows / (total == 0).where(np.inf, total)"))
+
+
+def stochastic_pool(step: Step) -> Code:
+    """Return the first cell at which the running sum exceeds the draw's share, nothing where none does."""
+    lines = windows(pad, step)
+    if isinstance(lines, Unsupported):
+        return lines
+    flat = [f"windows = windows.flatten(-{step.rank})"] if step.rank > 1 else []
+    drawn = "drawn = windows.cumsum(-1) > draws.unsqueeze(-1) * windows.sum(-1, keepdim=True)"
+    first = "first = drawn.int().argmax(-1, keepdim=True)"
+    chosen = "x = windows.gather(-1, first).squeeze(-1) * drawn.any(-1)"
+    return _widened(step, (*lines, *flat, drawn, first, chosen))
