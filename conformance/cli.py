@@ -23,6 +23,7 @@ from conformance.cli_export import export_command
 from conformance.cli_ledger import ledger_group
 from conformance.cli_options import CASES_OPTION
 from conformance.cli_run import report, run
+from conformance.cli_surfaces import surfaces
 from conformance.drawing import drawing
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import Expected, expected
@@ -208,6 +209,7 @@ def _version(name: str) -> str:
 
 cli.add_command(catalogue_command)
 cli.add_command(conventions)
+cli.add_command(surfaces)
 cli.add_command(run)
 cli.add_command(report)
 cli.add_command(check)
