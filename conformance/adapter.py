@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from conformance.cases import LEVELS
 from conformance.operators import GRADIENT
@@ -186,7 +187,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Backend:
-    """One framework in one environment, as its adapter describes it."""
+    """One framework in one environment, as its adapter describes it.
+
+    ledger: where the known differences of another package's backend stand; the suite's own are in its catalogue.
+    """
 
     name: str
     packages: tuple[str, ...]
@@ -194,6 +198,7 @@ class Backend:
     reset: str
     surfaces: tuple[Surface, ...]
     threads: str = ""
+    ledger: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Run:
     """One backend's run over the selected cases of a catalogue, into one results file.
 
     python: the interpreter that holds the framework; limit: seconds for one case; jobs: workers side by side, None for
-    as many as the programs are worth on this machine's cores.
+    as many as the programs are worth on this machine's cores; expect: what to ask for expectations.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class Run:
         python: str,
         limit: float = CASE_LIMIT,
         jobs: int | None = None,
+        expect: Callable[[Case], Expected] = expected,
     ) -> None:
         self.backend = backend
         self.catalogue = catalogue
@@ -83,7 +84,7 @@ class Run:
         self.jobs = jobs
         self.new_worker = partial(Worker, backend, python, limit)
         self.worker = Crew([self.new_worker()])
-        self.expected = lru_cache(maxsize=256)(expected)
+        self.expected = lru_cache(maxsize=256)(expect)
         self.answers = Answered()
 
     def tasks(self) -> Iterator[Task]:

@@ -141,6 +141,12 @@ def _own_call(step: Step, surface: Surface) -> Code:
     return replace(_dtype(step.verb, step.dtype, surface), refused=call if isinstance(call, str) else None)
 
 
+def lacking(case: Case, surface: Surface) -> Unsupported | None:
+    """Return why a surface's own call does not carry a case out, None where it does."""
+    answer = _own_call(plan(case)[0], surface)
+    return answer if isinstance(answer, Unsupported) else None
+
+
 def _dtype(verb: str, dtype: str, surface: Surface) -> Unsupported:
     """Return why a verb has no words for a dtype: the framework's reason, or that nobody has looked."""
     missing = Unsupported(f"there is no translation of {verb} in {dtype} for {surface.name} yet")

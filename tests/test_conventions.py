@@ -59,7 +59,7 @@ def test_no_line_is_wider_than_a_terminal_and_every_question_is_there(capsys, ca
 def test_undocumented_answers_are_marked(capsys):
     table = said(capsys, "--question", "max_pool/*")
     assert "window: mxnet.gluon, tf.keras.layers, torch.nn, torch.nn.functional" in table
-    assert "passed-over: mxnet.gluon°, mxnet.npx°, tf.nn°, tf.keras.layers°" in table
+    assert "passed-over: mxnet.gluon°, mxnet.npx°, mxnet.nd°, tf.nn°" in table
 
 
 def test_one_question_is_printed_in_full(capsys):
