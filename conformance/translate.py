@@ -149,7 +149,7 @@ def lacking(case: Case, surface: Surface) -> Unsupported | None:
 
 def _dtype(verb: str, dtype: str, surface: Surface) -> Unsupported:
     """Return why a verb has no words for a dtype: the framework's reason, or that nobody has looked."""
-    missing = Unsupported(f"there is no translation of {verb} in {dtype} for {surface.name} yet")
+    missing = Unsupported(f"{surface.name} has no words for {verb} in {dtype}")
     return surface.refusal(verb, dtype) or missing
 
 
