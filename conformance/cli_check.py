@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from conformance import catalogue, ledger
+from conformance import catalogue, ledger, registry
 from conformance.cache import Cache
 from conformance.check import SHOWN, Examiner, problems, read_lock
 from conformance.cli_options import CACHE_OPTION, EXHAUSTIVE_OPTION, JOBS_OPTION, PATHS_ARGUMENT, progress
@@ -32,7 +32,7 @@ def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) ->
     cases, faults = catalogue.examine(paths, level=level)
     faults += [line for path in paths if is_export(path) for line in damaged(path)]
     # A case that cannot be read would be missing from the lock, and to the ledger.
-    own = {} if paths or faults else {"ledger": ledger.load(), "lock": read_lock()}
+    own = {} if paths or faults else {"ledger": ledger.load(further=registry.ledgers()), "lock": read_lock()}
     with progress("check") as step:
         examiner = Examiner(Cache.here() if cache else None, jobs, step)
         faults += problems(cases, **own, examiner=examiner)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from packaging.version import InvalidVersion, Version
 
-from conformance import catalogue, drafts, ledger, propose
+from conformance import catalogue, drafts, ledger, propose, registry
 from conformance.catalogue import Catalogue
 from conformance.cli_options import CASES_OPTION
 from conformance.cli_run import OUT
@@ -62,7 +62,7 @@ def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
     """
     if context.invoked_subcommand:
         return
-    known, entries = [Facts(case) for case in catalogue.load(paths).cases], ledger.load().entries
+    known, entries = [Facts(case) for case in catalogue.load(paths).cases], _all().entries
     width = max((len(entry.id) for entry in entries), default=0)
     for entry in entries:
         count = sum(entry.picks(facts) for facts in known)
@@ -97,17 +97,29 @@ def add(  # noqa: PLR0917 - click gives the options by name
 
     Example: conformance ledger add --case 'pad/*' --surface 'numpy.*' --reason 'It pads with 0, whatever it is told.'
     """
-    cases, deviations, report = catalogue.load(paths), ledger.load(), _load(results)
+    cases, deviations, report = catalogue.load(paths), _all(), _load(results)
     _refuse_unfit(report, cases)
     failures = _failures(report, cases, deviations, globs, surfaces or ("*",))
     draft, notes = _draft(failures, cases, name or _name(failures, deviations), reason, issue, observed)
-    text = drafts.appended(ledger.path(), draft)
+    file = _file(failures)
+    text = drafts.appended(file, draft)
     if write:
-        drafts.write(ledger.path(), text)
-        notes.append(f"written to {ledger.path()}")
+        drafts.write(file, text)
+        notes.append(f"written to {file}")
     click.echo(draft.text(), nl=False)
     for note in notes:
         click.echo(note, err=True)
+
+
+def _all() -> Ledger:
+    return ledger.load(further=registry.ledgers())
+
+
+def _file(failures: Failures) -> Path:
+    """Return the file that an entry belongs to: that of the package which brings the backend, or the suite's own."""
+    names = [backend.name for backend in failures.backends]
+    brought = {registry.backend(name).ledger for name in names if name in registry.names()}
+    return (brought.pop() if len(brought) == 1 else None) or ledger.path()
 
 
 def _load(paths: Sequence[Path]) -> Report:

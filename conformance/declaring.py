@@ -34,18 +34,28 @@ def declared(backend: str, surfaces: Iterable[str], home: Path = HOME) -> Declar
 
 
 def _strangers(file: File, known: set[str]) -> Iterable[str]:
-    for name, answers in file.data.items():
-        like = answers.get(LIKE, name)
+    for name in file.data:
         if name not in known:
             yield f"{file.place((name,))}: surface {name!r}: unknown, known are {', '.join(sorted(known))}"
-        if like not in file.data or (LIKE in file.data[like] and like != name):
-            yield f"{file.place((name, LIKE))}: surface {name!r}: key 'like': {like} has no answers of its own here"
+        last = _last(file, name)
+        if last not in file.data or LIKE in file.data[last]:
+            yield f"{file.place((name, LIKE))}: surface {name!r}: key 'like': {last} has no answers of its own here"
+
+
+def _last(file: File, name: str) -> str:
+    """Return whose answers the first ones are, going from like to like; one that has been met where that goes round."""
+    met = [name]
+    while LIKE in file.data.get(met[-1], {}) and met[-1] not in met[:-1]:
+        met.append(file.data[met[-1]][LIKE])
+    return met[-1]
 
 
 def _answers(file: File, name: str) -> dict[str, Declaration]:
     raw = file.data[name]
-    own = {question: _declaration(answer) for question, answer in raw.items() if question != LIKE}
-    return {**(_answers(file, raw[LIKE]) if LIKE in raw else {}), **own}
+    others = _answers(file, raw[LIKE]) if LIKE in raw else {}
+    own = {question: answer for question, answer in raw.items() if question != LIKE}
+    kept = {question: answer for question, answer in others.items() if question not in own}
+    return {**kept, **{question: _declaration(answer) for question, answer in own.items() if answer is not None}}
 
 
 def _declaration(raw: Mapping[str, Any]) -> Declaration:

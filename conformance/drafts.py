@@ -82,17 +82,17 @@ def _folded(key: str, words: str) -> Iterator[str]:
 def appended(path: Path, draft: Draft) -> str:
     """Return the text of the ledger file with the entry at its end.
 
-    Raises CatalogueError with what is wrong with the entry, or ConformanceError if the file cannot be read or holds no
-    list to add to.
+    A package that brings a backend has no file at first. Raises CatalogueError with what is wrong with the entry, or
+    ConformanceError if the file cannot be read or holds no list to add to.
     """
     try:
-        before = path.read_text("utf-8")
+        before = path.read_text("utf-8") if path.exists() else "entries:\n"
     except OSError as error:
         raise ConformanceError(f"{path}: {error.strerror}") from None
     item = ITEM.search(before)
-    if not item:
+    if not item and path.exists():
         raise ConformanceError(f"{path}: holds no entry, so that there is nothing to put another one behind")
-    after = f"{before.rstrip()}\n\n{draft.text(item[1])}"
+    after = f"{before.rstrip()}\n\n{draft.text(item[1])}" if item else f"{before}{draft.text('  ')}"
     with TemporaryDirectory() as folder:
         trial = Path(folder) / path.name
         trial.write_text(after, "utf-8")

@@ -6,6 +6,7 @@ import fnmatch
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -76,10 +77,11 @@ class Entry:
 
 
 def _within(version: str | None, specifier: SpecifierSet) -> bool:
-    try:
-        return version is not None and specifier.contains(Version(version), prereleases=True)
-    except InvalidVersion:
-        return False
+    """Whether a version is meant; of one that is not written as versions are, such as 2.1-7-abc, its release counts."""
+    for text in (version or "", re.split(r"[^\d.]", version or "")[0]):
+        with suppress(InvalidVersion):
+            return specifier.contains(Version(text), prereleases=True)
+    return False
 
 
 @dataclass(frozen=True)
@@ -116,17 +118,20 @@ def path() -> Path:
     return home() / "ledger.yaml"
 
 
-def load(source: Path | None = None) -> Ledger:
-    """Read the ledger. Raises CatalogueError with one line for each fault."""
-    document = read(source or path())
-    faults = problems(document, home() / "ledger.schema.json")
-    if faults:
-        raise CatalogueError("\n".join(faults))
-    entries = tuple(_entry(document, index) for index in range(len(document.data["entries"])))
+def load(source: Path | None = None, *, further: Iterable[Path] = ()) -> Ledger:
+    """Read the ledger, and those of other packages behind it. Raises CatalogueError with one line for each fault."""
+    entries = tuple(entry for file in (source or path(), *further) for entry in _entries(read(file)))
     for position, entry in enumerate(entries):
         if entry.id in {earlier.id for earlier in entries[:position]}:
             raise CatalogueError(f"{entry.place}: entry {entry.id}: an id that stands already above")
     return Ledger(entries)
+
+
+def _entries(document: Document) -> list[Entry]:
+    faults = problems(document, home() / "ledger.schema.json")
+    if faults:
+        raise CatalogueError("\n".join(faults))
+    return [_entry(document, index) for index in range(len(document.data["entries"]))]
 
 
 def _entry(document: Document, index: int) -> Entry:

@@ -13,9 +13,10 @@ from pathlib import Path
 from types import ModuleType
 
 from conformance import adapters
-from conformance.adapter import Backend, Variant
+from conformance.adapter import Backend, Surface, Variant
 from conformance.declaring import HOME, declared
 from conformance.errors import ConformanceError
+from conformance.layers import Dialect
 
 BUILT_IN = "numpy"
 GROUP = "conformance.backends"
@@ -26,7 +27,7 @@ WORDS = ("PACKAGES", "SETUP", "RESET", "SURFACES")
 @lru_cache
 def names() -> tuple[str, ...]:
     """Return the names of all backends, in alphabetical order."""
-    return tuple(sorted([*own(), *_others()]))
+    return tuple(sorted([*own(), *_others()[0]]))
 
 
 @lru_cache
@@ -46,32 +47,63 @@ def _module(name: str) -> ModuleType:
 
 
 @lru_cache
-def _others() -> Mapping[str, EntryPoint]:
-    """Return the backends that other packages bring; the suite's own names are taken."""
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in own()}
+def _others() -> tuple[Mapping[str, Backend], Mapping[str, str]]:
+    """Return the backends that other packages bring, and for each entry point that brings none the reason."""
+    found: dict[str, Backend] = {}
+    wrong: dict[str, str] = {}
+    points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
+    described = [_described(name, _module(module)) for name, module in own().items()] if points else []
+    taken = {surface.name: one.name for one in described for surface in one.surfaces}
+    for point in points:
+        try:
+            if point.name in {*own(), *found}:
+                raise ConformanceError("there is a backend of this name already")
+            one = _brought(point, taken)
+            found[point.name] = one
+            taken |= {surface.name: one.name for surface in one.surfaces}
+        except ConformanceError as error:
+            wrong[f"{point.name} = {point.value}"] = str(error)
+    return found, wrong
+
+
+def left_out() -> list[str]:
+    """Return a line for each backend of another package that cannot be used."""
+    found = _others()[1].items()
+    return [f"backend {point} of another package is left out: {why.splitlines()[0]}" for point, why in found]
 
 
 @lru_cache
 def backend(name: str) -> Backend:
-    """Return a backend by its name. Raises ConformanceError for an unknown one, or one that is no adapter."""
-    if name not in names():
-        raise ConformanceError(f"backend {name!r}: unknown, known are {', '.join(names())}")
-    if name in _others():
-        module, home = _brought(_others()[name])
-        return _declaring(_described(name, module), home)
-    return _declaring(_described(name, _module(own()[name])), HOME)
+    """Return a backend by its name. Raises ConformanceError for an unknown one, or one that cannot be used."""
+    if name in own():
+        return _declaring(_described(name, _module(own()[name])), HOME)
+    found, wrong = _others()
+    if name in found:
+        return found[name]
+    whys = [f"backend {point}: {why}" for point, why in wrong.items() if point.startswith(f"{name} = ")]
+    raise ConformanceError("\n".join(whys) or f"backend {name!r}: unknown, known are {', '.join(names())}")
 
 
-def _brought(point: EntryPoint) -> tuple[ModuleType, Path]:
-    """Return the module of another package, and the folder in which its declarations stand."""
+def _brought(point: EntryPoint, taken: Mapping[str, str]) -> Backend:
+    """Return the backend of another package. Raises ConformanceError with what is wrong with it."""
     try:
         module = point.load()
     except Exception as error:
-        raise ConformanceError(f"backend {point.name!r}: {point.value}: {type(error).__name__}: {error}") from None
+        raise ConformanceError(f"{type(error).__name__}: {error}") from None
     lacking = [word for word in WORDS if not hasattr(module, word)]
     if lacking:
-        raise ConformanceError(f"backend {point.name!r}: {point.value} is no adapter: it has no {', '.join(lacking)}")
-    return module, Path(module.__file__ or "").parent
+        raise ConformanceError(f"{point.module} is no adapter, it has no {', '.join(lacking)}")
+    one = _described(point.name, module)
+    for surface in one.surfaces:
+        if not isinstance(surface, Surface):
+            raise ConformanceError(f"{point.module}.SURFACES holds {surface!r}, which is no Surface")
+        if surface.name in taken:
+            raise ConformanceError(f"surface {surface.name!r} is one of the backend {taken[surface.name]!r}")
+    # A module by itself lies among those of everybody else, whose files are none of its own.
+    if not module.__package__:
+        return one
+    home = Path(module.__file__ or "").parent
+    return replace(_declaring(one, home), ledger=home / f"{point.name}.ledger.yaml")
 
 
 def _described(name: str, module: ModuleType) -> Backend:
@@ -89,6 +121,12 @@ def _declaring(backend: Backend, home: Path) -> Backend:
     return replace(backend, surfaces=tuple(surfaces))
 
 
+def ledgers() -> tuple[Path, ...]:
+    """Return the files in which backends of other packages keep their known differences; those that there are."""
+    found = (one.ledger for one in _others()[0].values())
+    return tuple(path for path in found if path and path.exists())
+
+
 def installed(name: str) -> bool:
     """Whether this interpreter has the backend's packages; nothing is imported."""
     return all(importlib.util.find_spec(package) for package in backend(name).packages)
@@ -98,3 +136,12 @@ def default() -> list[str]:
     """Return the backends to run when none is named: those installed, or the built-in one."""
     found = [name for name in names() if name != BUILT_IN and installed(name)]
     return found or [BUILT_IN]
+
+
+def dialects() -> dict[str, Dialect]:
+    """Return how layers are written on each surface that has readers, from the modules `<backend>_layers`."""
+    found: dict[str, Dialect] = {}
+    for module in pkgutil.iter_modules(adapters.__path__):
+        if module.name.endswith("_layers"):
+            found |= importlib.import_module(f"{adapters.__name__}.{module.name}").DIALECTS
+    return dict(sorted(found.items()))

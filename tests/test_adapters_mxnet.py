@@ -1,6 +1,7 @@
 """The adapter for MXNet: what its programs say, and that the composed ones say it right, with NumPy in its place."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from conformance.expected import expected
 from conformance.judge import Outcome, judge
 from conformance.translate import translate
 
-GLUON, NPX, BOOK = registry.backend("mxnet").surfaces
+GLUON, NPX, ND, BOOK = registry.backend("mxnet").surfaces
 both = pytest.mark.parametrize("surface", [GLUON, NPX], ids=lambda surface: surface.name)
+everywhere = pytest.mark.parametrize("surface", [GLUON, NPX, ND], ids=lambda surface: surface.name)
+arrays = pytest.mark.parametrize("surface", [NPX, ND], ids=lambda surface: surface.name)
 
 
 @pytest.fixture
@@ -34,17 +37,20 @@ def body(program):
     """Return the lines of a program without those that let arrays in and out."""
     assert isinstance(program, Program), program
     lines = [line[4:] for line in program.text.splitlines()[1:]]
-    return [line for line in lines if not re.match(r"(x|grad|kernel|bias|draws|indices) = mnp.array\(\w+, ", line)][:-1]
+    return [
+        line for line in lines if not re.match(r"(x|grad|kernel|bias|draws|indices) = (?:mnp|mx.nd).array\(\w+, ", line)
+    ][:-1]
 
 
 ROW = "x: {values: [[[1, 2, 3]]]}"
 GRAD = "grad: {values: integers}"
 
 
-@both
+@everywhere
 def test_gradient_is_that_of_the_recorded_lines(made, surface):
     case = made("global_max_pool_grad", f"{ROW}, {GRAD}")
-    call = {"mxnet.gluon": "nn.GlobalMaxPool1D()(x)", "mxnet.npx": "npx.pooling(x, global_pool=True)"}[surface.name]
+    calls = {"mxnet.gluon": "nn.GlobalMaxPool1D()(x)", "mxnet.npx": "npx.pooling(x, global_pool=True)"}
+    call = {**calls, "mxnet.nd": "mx.nd.Pooling(x, global_pool=True)"}[surface.name]
     assert body(translate(case, surface)) == [
         "leaf = x",
         "leaf.attach_grad()",
@@ -126,15 +132,15 @@ def test_odd_powers_are_of_sizes(made, p, inputs):
     assert body(program) == [f'x = npx.pooling({inputs}, kernel=(3,), stride=(3,), pool_type="lp", p_value={p})']
 
 
-@both
+@everywhere
 @pytest.mark.parametrize("dtype", ["bfloat16", "int16", "uint16", "uint32", "uint64"])
 def test_dtype_that_mxnet_lacks_is_refused_for_that(made, surface, dtype):
     for operator, more in (("max_pool", "window: [2]"), ("min_pool", "window: [2]"), ("pad", "pads: [[1, 1]]")):
         case = made(operator, f"x: {{values: [[[1, 2, 3]]], dtype: {dtype}}}, {more}")
-        assert re.search(r"MXNet has no arrays of|mxnet.np has no bfloat16", translate(case, surface).reason)
+        assert f"MXNet has no arrays of {dtype}" in translate(case, surface).reason
 
 
-@both
+@everywhere
 def test_convolution_in_float16_is_refused_with_the_issue(made, surface):
     spec = "{values: [[[1, 2, 3]]], dtype: float16}"
     refusal = translate(made("conv", f"x: {spec}, kernel: {spec}"), surface)
@@ -169,13 +175,13 @@ def test_transposed_convolution_slices_what_the_call_does_not_take_away(made):
     assert body(program) == ["x = npx.deconvolution(x, kernel, kernel=(2,), stride=(2,), num_filter=1)[:, :, :-1]"]
 
 
-@both
+@everywhere
 def test_further_cells_must_be_fewer_than_the_stride(made, surface):
     case = made("conv_transpose", f"{ROW}, kernel: {{values: [[[1, 2]]]}}, dilation: [2], output_padding: [1]")
     assert translate(case, surface).reason == "adj must be smaller than the stride"
 
 
-@both
+@everywhere
 @pytest.mark.parametrize(
     ("more", "reason"), [("dilation: [1, 1, 2]", "Dilate"), ("stride: [1, 1, 1]", "Only 1D or 2D")]
 )
@@ -184,7 +190,97 @@ def test_transposed_convolution_of_volumes_is_refused_where_mxnet_refuses_it(mad
     assert reason in translate(made("conv_transpose", f"x: {spec}, kernel: {spec}, {more}"), surface).reason
 
 
-# NumPy in MXNet's place: the calls that these programs make mean the same in both, save three.
+def test_older_arrays_have_the_same_operators_under_other_names(made):
+    pool = "x: {values: integers, shape: [1, 1, 5, 5]}, window: [3, 3], stride: [2, 2], padding: [[1, 1], [1, 1]]"
+    pooled = "x = mx.nd.Pooling(x, kernel=(3, 3), stride=(2, 2), pad=(1, 1)"
+    assert body(translate(made("max_pool", pool), ND)) == [f"{pooled})"]
+    counted = "count_include_pad: false"
+    average = body(translate(made("avg_pool", f"{pool}, {counted}"), ND))
+    assert average == [f'{pooled}, pool_type="avg", count_include_pad=False)']
+    norm = body(translate(made("lp_pool", f"{pool}, p: 2"), ND))
+    assert norm == [f'{pooled}, pool_type="lp", p_value=2)']
+    full = body(translate(made("max_pool", f"{ROW}, window: [2], stride: [2], rounding: full"), ND))
+    assert full == ['x = mx.nd.Pooling(x, kernel=(2,), stride=(2,), pooling_convention="full")']
+
+
+def test_older_arrays_are_convolved_both_ways(made):
+    kernel = "kernel: {values: [[[1, 2]]]}"
+    forth, back = (body(translate(made(operator, f"{ROW}, {kernel}"), ND)) for operator in ("conv", "conv_transpose"))
+    assert forth == ["x = mx.nd.Convolution(x, kernel, kernel=(2,), stride=(1,), num_filter=1, no_bias=True)"]
+    assert back == ["x = mx.nd.Deconvolution(x, kernel, kernel=(2,), stride=(1,), num_filter=1)"]
+
+
+PLANE = "x: {values: integers, shape: [1, 1, 3, 4]}"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("value: 7", 'mode="constant", pad_width=(0, 0, 0, 0, 1, 0, 0, 2), constant_value=7'),
+        ("mode: edge", 'mode="edge", pad_width=(0, 0, 0, 0, 1, 0, 0, 2)'),
+        ("mode: reflect", 'mode="reflect", pad_width=(0, 0, 0, 0, 1, 0, 0, 2)'),
+    ],
+)
+def test_planes_of_older_arrays_are_padded_by_one_call(made, more, words):
+    program = translate(made("pad", f"{PLANE}, pads: [[1, 0], [0, 2]], {more}"), ND)
+    assert (program.how, body(program)) == ("native", [f"x = mx.nd.pad(x, {words})"])
+
+
+@pytest.mark.parametrize(
+    ("x", "more", "lines"),
+    [
+        (
+            ROW,
+            "value: 7",
+            [
+                'x = mx.nd.pad(x.expand_dims(2), mode="constant", pad_width=(0, 0, 0, 0, 0, 0, 1, 0), '
+                "constant_value=7).squeeze(2)"
+            ],
+        ),
+        (ROW, "mode: edge", ["x = x.take(mx.nd.array([0, 0, 1, 2]), axis=2)"]),
+        (
+            "x: {values: [[[1, 2, 3]]], dtype: int64}",
+            "value: 7",
+            ["y = mx.nd.full((1, 1, 4), 7, dtype=x.dtype)", "y[:, :, 1:4] = x", "x = y"],
+        ),
+    ],
+)
+def test_what_the_call_does_not_pad_is_padded_otherwise(made, x, more, lines):
+    program = translate(made("pad", f"{x}, pads: [[1, 0]], {more}"), ND)
+    assert (program.how, body(program)) == ("composed", lines)
+
+
+def test_reflection_as_far_as_the_extent_takes_the_cells_by_their_numbers(made):
+    near, far = (
+        body(translate(made("pad", f"{PLANE}, pads: [[{before}, 0], [0, 0]], mode: reflect"), ND)) for before in (2, 3)
+    )
+    assert near[0].startswith("x = mx.nd.pad(x, ")
+    assert far == ["x = x.take(mx.nd.array([1, 2, 1, 0, 1, 2]), axis=2)"]
+
+
+def test_padding_of_older_arrays_never_crops(catalogue):
+    programs = (translate(case, ND) for case in catalogue.cases if isinstance(case.expect, Value))
+    texts = [program.text for program in programs if isinstance(program, Program) and "mx.nd.pad(" in program.text]
+    assert texts
+    assert not [text for text in texts if re.search(r"pad_width=\([^)]*-", text)]
+
+
+def test_planes_have_an_adaptive_average_and_rows_have_none(made):
+    plane = translate(made("adaptive_avg_pool", f"{PLANE}, output_size: [2, 2]"), ND)
+    lines = ["x = mx.nd.contrib.AdaptiveAvgPooling2D(x, output_size=(2, 2))"]
+    assert (plane.how, body(plane)) == ("native", lines)
+    row = translate(made("adaptive_avg_pool", f"{ROW}, output_size: [2]"), ND)
+    assert row.how == "composed"
+    newer = body(translate(made("adaptive_avg_pool", f"{PLANE}, output_size: [2, 2]"), NPX))
+    assert newer == [f"{lines[0].replace('(x,', '(x.as_nd_ndarray(),')}.as_np_ndarray()"]
+
+
+def test_nothing_is_asked_about_empty_older_arrays(made):
+    refusal = translate(made("max_pool", "x: {values: integers, shape: [0, 1, 3]}, window: [2]"), ND)
+    assert refusal.issue == "https://github.com/apache/mxnet/issues/19684"
+
+
+# NumPy in MXNet's place: the calls that these programs make mean the same in both, save these.
 class Npx:
     """What the compositions call that NumPy lacks."""
 
@@ -200,25 +296,45 @@ class Npx:
         return np.take_along_axis(values, np.expand_dims(numbers, axis), axis).squeeze(axis)
 
 
+class Nd(Npx):
+    """The same among the older arrays."""
+
+    array, full, arange, abs, sqrt = np.array, np.full, np.arange, np.abs, np.sqrt
+    where, cumsum, broadcast_to = np.where, np.cumsum, np.broadcast_to
+
+    @staticmethod
+    def stack(*arrays, axis=0):
+        """Return the arrays on a new axis."""
+        return np.stack(arrays, axis)
+
+    @staticmethod
+    def pad(array, mode, pad_width, constant_value=0):
+        """Return the array padded on every axis, all widths in one list."""
+        values = {"constant_values": constant_value} if mode == "constant" else {}
+        return np.pad(array, np.reshape(pad_width, (-1, 2)), mode, **values)
+
+
 COMPOSED = ("max_pool", "min_pool", "softmax_pool", "max_pool_with_indices", "adaptive_max_pool", "adaptive_avg_pool")
 COMPOSED += ("stochastic_pool", "stochastic_pool_probabilities", "global_max_pool", "pad")
-FOREIGN = ("npx.pooling", "mx.nd.", "nn.", "npx.convolution", "npx.deconvolution")
+FOREIGN = ("npx.pooling", "nn.", "npx.convolution", "npx.deconvolution", "scatter_nd", "AdaptiveAvg", "expand_dims")
+FOREIGN += ("mx.nd.Pooling", "mx.nd.Convolution", "mx.nd.Deconvolution")
 
 
 def run(program, inputs):
     """Run a composed program with NumPy."""
-    names = {"np": np, "mnp": np, "npx": Npx}
+    names = {"np": np, "mnp": np, "npx": Npx, "mx": SimpleNamespace(nd=Nd)}
     exec(program.text.replace("return x.asnumpy()", "return np.asarray(x)"), names)  # noqa: S102
     with np.errstate(all="ignore"):
         return names["run"](*inputs)
 
 
+@arrays
 @pytest.mark.parametrize("operator", COMPOSED)
-def test_what_is_composed_says_what_the_operator_means(catalogue, operator):
+def test_what_is_composed_says_what_the_operator_means(catalogue, operator, surface):
     cases = [case for case in catalogue.cases if case.operator == operator and not case.via and not case.then]
     tried = 0
     for case in cases[::3]:
-        program = translate(case, NPX)
+        program = translate(case, surface)
         if (
             not isinstance(program, Program)
             or program.how != "composed"

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 from fakes import ALWAYS_WRONG, CRASHES, HANGS, backend, family, surface
 
-from conformance import __version__, cli, code, registry
+from conformance import __version__, cli, code, describe, registry
 from conformance import catalogue as catalogues
 from conformance.adapters import numpy as loops
 from conformance.describe import case_text
@@ -27,20 +27,6 @@ def elsewhere(tmp_path, monkeypatch, catalogue):
     monkeypatch.chdir(tmp_path)
     read = catalogues.load
     monkeypatch.setattr(catalogues, "load", lambda paths=(), **_: read(paths) if paths else catalogue)
-
-
-@pytest.fixture
-def conformance(capsys):
-    """Run the command line; return exit status, standard output and the lines of standard error."""
-
-    def command(*arguments):
-        with pytest.raises(SystemExit) as left:
-            cli.main([str(argument) for argument in arguments])
-        out, error = capsys.readouterr()
-        assert "Traceback" not in out + error
-        return left.value.code or 0, out, error.splitlines()
-
-    return command
 
 
 @pytest.fixture
@@ -312,11 +298,12 @@ def test_catalogue_prints_the_page_of_counts(conformance, tmp_path):
     assert "Beside what others have" not in out
 
 
-def test_translate_prints_a_program_for_every_surface(conformance):
+def test_translate_prints_a_program_for_every_surface_that_is_no_lesser_form_of_another(conformance):
     _, out, _ = conformance("translate", CASE)
-    for name in registry.names():
-        for speaker in registry.backend(name).surfaces:
-            assert f"# {speaker.name}: " in out
+    usual = {surface.name for _, surface in describe.usual()}
+    for name in describe.surfaces():
+        assert (f"\n# {name}: " in out) == (name in usual)
+    assert {"torch.nn", "torch.book"} & usual == {"torch.nn"}
 
 
 def test_backends_are_listed_with_their_surfaces(conformance):

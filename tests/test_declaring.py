@@ -27,7 +27,7 @@ a.functional:
 
 def read(folder, text):
     (folder / "a.yaml").write_text(text, "utf-8")
-    return declared("a", ["a.nn", "a.functional"], folder)
+    return declared("a", ["a.nn", "a.functional", "a.older"], folder)
 
 
 def refusal(folder, text):
@@ -55,6 +55,20 @@ def test_surface_may_be_like_another_but_for_some_answers(tmp_path):
     assert found["a.functional"]["max_pool/r"].answer == "last"
 
 
+def test_surface_may_be_like_one_that_is_like_another(tmp_path):
+    text = f"{TEXT}a.older:\n  like: a.functional\n  max_pool/q: {{answer: one, observed: '1'}}\n"
+    answers = read(tmp_path, text)["a.older"]
+    assert {question: answer.answer for question, answer in answers.items()} == {
+        "max_pool/q": "one",
+        "max_pool/r": "last",
+    }
+
+
+def test_surface_takes_back_an_answer_that_it_is_not_asked_for(tmp_path):
+    text = f"{TEXT}a.older:\n  like: a.functional\n  max_pool/q: null\n"
+    assert read(tmp_path, text)["a.older"].keys() == {"max_pool/r"}
+
+
 def test_backend_without_a_file_declares_nothing(tmp_path):
     assert declared("nothing", ["s"], tmp_path) == {}
 
@@ -67,7 +81,9 @@ def test_backend_without_a_file_declares_nothing(tmp_path):
         (f"a.nn:\n  max_pool/q: {{answer: one, observed: '1', document: {DOCUMENT}}}\n", "key 'a.nn.max_pool/q'"),
         ("a.nn:\n  max_pool/q: {answer: one, seen: '1'}\n", "unknown key"),
         ("a.nn:\n  like: a.functional\n", "a.yaml:2: surface 'a.nn': key 'like': a.functional has no answers"),
-        ("a.nn:\n  like: a.functional\na.functional:\n  like: a.nn\n", "has no answers of its own"),
+        ("a.nn:\n  like: a.functional\na.functional:\n  like: a.nn\n", "a.nn has no answers of its own"),
+        ("a.nn:\n  like: a.nn\n", "a.nn has no answers of its own"),
+        ("a.nn:\n  like: a.functional\na.functional:\n  like: a.b\n", "a.b has no answers of its own"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, text, words):

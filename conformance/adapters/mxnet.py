@@ -7,16 +7,17 @@ to an odd power are those of absolute values; layers with weights get the case's
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from conformance import book
 from conformance.adapter import Code, Surface, Unsupported, Verb
+from conformance.adapters import mxnet_nd as nd
 from conformance.adapters import mxnet_padding as padding
 from conformance.adapters import mxnet_pooling as pooling
 from conformance.adapters import mxnet_weights as weights
 from conformance.adapters import mxnet_windows as windows
-from conformance.adapters.mxnet_calls import EVERYTHING, FLOATING, absent, averages_only, unsummed
+from conformance.adapters.mxnet_calls import EVERYTHING, FLOATING, Api, absent, averages_only, unsummed
 from conformance.code import tuple_of
 from conformance.steps import Step
 
@@ -58,7 +59,7 @@ LACKS: Mapping[str, Verb] = {
     "max_pool_with_indices": _lacks("pooling returns no indices"),
     "max_unpool": _lacks("MXNet has no unpooling"),
     "adaptive_max_pool": _lacks("MXNet has no adaptive maximum pooling"),
-    "adaptive_avg_pool": _lacks("adaptive average pooling is for planes in arrays of the older kind"),
+    "adaptive_avg_pool": _lacks("adaptive average pooling is for planes in arrays of the older kind, mxnet.nd"),
     "fractional_max_pool": _lacks("MXNet has no fractional pooling, and windows that differ by channel need a loop"),
     "stochastic_pool": _lacks("MXNet has no stochastic pooling"),
     "stochastic_pool_probabilities": _lacks("MXNet has no stochastic pooling"),
@@ -93,34 +94,47 @@ REFUSES = {
     **dict.fromkeys(("conv", "conv_transpose"), unsummed()),
 }
 INPUTS = ("x", "kernel", "bias", "draws")
-ENTER = {**dict.fromkeys(INPUTS, "mnp.array({0}, dtype={0}.dtype)")}
 
-COMPOSED: Mapping[str, Verb] = {
+CALLS: Mapping[str, Callable[..., Code]] = {
+    "max_pool": pooling.call_pool,
+    "avg_pool": pooling.call_pool,
+    "lp_pool": pooling.call_lp_pool,
+    "global_max_pool": pooling.call_global_pool,
+    "global_avg_pool": pooling.call_global_pool,
+    "conv": weights.call_conv,
+    "conv_transpose": weights.call_transpose,
+}
+COMPOSED: Mapping[str, Callable[..., Code]] = {
     "max_pool": windows.max_pool,
     "min_pool": windows.min_pool,
     "softmax_pool": windows.softmax_pool,
     "lp_pool": pooling.sized_lp_pool,
     "max_pool_with_indices": windows.indexed_max_pool,
     "max_unpool": windows.max_unpool,
-    "global_max_pool": windows.channel_maximum,
     "adaptive_max_pool": windows.adaptive_max_pool,
     "adaptive_avg_pool": windows.adaptive_avg_pool,
     "stochastic_pool_probabilities": windows.probabilities,
     "stochastic_pool": windows.stochastic_pool,
 }
+MAXIMUM: Mapping[str, Verb] = {"global_max_pool": windows.channel_maximum}
 
 
-def _surface(name: str, verbs: Mapping[str, Verb], **more: object) -> Surface:
+def _surface(name: str, verbs: Mapping[str, Verb], api: Api = padding.NP, **more: object) -> Surface:
     return Surface(
         name,
         verbs,
-        around={"pad": padding.around, "relu": lambda _step: "npx.relu(x)"},
-        enter=ENTER,
+        around={"pad": api.pad, "relu": lambda _step: f"{api.operators}.relu(x)"},
+        enter=dict.fromkeys(INPUTS, f"{api.arrays}.array({{0}}, dtype={{0}}.dtype)"),
         leave="x.asnumpy()",
         dtypes=DTYPES,
         refuses=REFUSES,
         **more,  # type: ignore[arg-type]
     )
+
+
+def _older(verbs: Mapping[str, Callable[..., Code]]) -> Mapping[str, Verb]:
+    """Return verbs of mxnet.npx in the words of mxnet.nd."""
+    return {name: nd.filled_arrays_only(partial(verb, api=nd.ND)) for name, verb in verbs.items()}
 
 
 SURFACES = (
@@ -138,35 +152,46 @@ SURFACES = (
             "pad": _lacks("gluon has no padding of mnp arrays; its users call mnp.pad"),
             "relu": lambda _step: 'nn.Activation("relu")(x)',
         },
-        composed={**COMPOSED, "conv_transpose": partial(weights.gluon_transpose, sliced=True)},
+        composed={**COMPOSED, **MAXIMUM, "conv_transpose": partial(weights.gluon_transpose, sliced=True)},
         gradient=weights.layer_gradient,
     ),
     _surface(
         "mxnet.npx",
         {
             **LACKS,
-            "max_pool": pooling.npx_pool,
-            "avg_pool": pooling.npx_pool,
-            "lp_pool": pooling.npx_lp_pool,
-            "global_max_pool": pooling.npx_global_pool,
-            "global_avg_pool": pooling.npx_global_pool,
-            "conv": weights.npx_conv,
-            "conv_transpose": weights.npx_transpose,
+            **CALLS,
             "pad": padding.pad,
             "relu": lambda _step: "npx.relu(x)",
         },
         composed={
             **COMPOSED,
+            **MAXIMUM,
             "adaptive_avg_pool": windows.planar_avg_pool,
             "pad": padding.wrapped,
-            "conv_transpose": partial(weights.npx_transpose, sliced=True),
+            "conv_transpose": partial(weights.call_transpose, sliced=True),
+        },
+        gradient=weights.gradient,
+    ),
+    _surface(
+        "mxnet.nd",
+        {
+            **LACKS,
+            **_older({**CALLS, "adaptive_avg_pool": windows.planes_avg_pool}),
+            "pad": nd.filled_arrays_only(nd.pad),
+            "relu": lambda _step: "mx.nd.relu(x)",
+        },
+        nd.ND,
+        composed={
+            **MAXIMUM,
+            **_older({**COMPOSED, "conv_transpose": partial(weights.call_transpose, sliced=True)}),
+            "pad": nd.gathered,
         },
         gradient=weights.gradient,
     ),
     Surface(
         "mxnet.book",
         {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},
-        enter=ENTER,
+        enter={"x": "mnp.array({0}, dtype={0}.dtype)"},
         leave="x.asnumpy()",
         refuses={"": averages_only("the book's loop")},
         compositions=False,

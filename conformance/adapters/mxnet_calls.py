@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from conformance.adapter import Unsupported
+from conformance.adapter import Unsupported, Verb
 from conformance.steps import Step
 
-ABSENT_BFLOAT16 = Unsupported("mxnet.np has no bfloat16: \"data type 'bfloat16' not understood\"")
+ABSENT_BFLOAT16 = Unsupported("MXNet has no arrays of bfloat16: \"data type 'bfloat16' not understood\"")
 NO_SUM = Unsupported("convolution takes floating point numbers only")
 SATURATES = Unsupported("convolution of int8 saturates where sums of integers wrap")
 NO_HALF = Unsupported('"FP16 gemm on cpu not implemented!"', "https://github.com/apache/mxnet/issues/12700")
@@ -15,6 +16,26 @@ FLOATING = frozenset({"float16", "float32", "float64"})
 INTEGERS = frozenset({"int8", "int32", "int64", "uint8"})
 EVERYTHING = FLOATING | INTEGERS | {"bool"}
 ASYMMETRIC = Unsupported("the padding before and after an axis is one number")
+
+
+@dataclass(frozen=True)
+class Api:
+    """One of MXNet's two kinds of arrays: the same operators, under other names.
+
+    arrays, operators: where functions of arrays and where operators of networks stand; pad: explicit padding;
+    each: what stands before the list of arrays that `stack` takes; inward, outward: how an array goes into what only
+    the older kind has, and out of it.
+    """
+
+    arrays: str
+    operators: str
+    pooling: str
+    convolution: str
+    deconvolution: str
+    pad: Verb
+    each: str = ""
+    inward: str = ""
+    outward: str = ""
 
 
 def absent() -> Mapping[str, Unsupported]:

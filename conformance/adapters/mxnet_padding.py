@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from conformance.adapter import Code, Unsupported
+from conformance.adapters.mxnet_calls import Api
 from conformance.code import all_axes, call, number, pairs_of, tuple_of, unless
 from conformance.steps import Step
 
@@ -58,11 +59,28 @@ def around(step: Step) -> Code:
         return wrapped(step)
     if mode != CONSTANT or value == 0 or any(min(pair) < 0 for pair in step.padding):
         return pad(step)
-    filled = f"mnp.full({tuple_of(step.output)}, {number(value)}, dtype=x.dtype)"
+    return f"mnp.where(mnp.pad(mnp.ones_like(x), {_pairs(step)}), mnp.pad(x, {_pairs(step)}), {filled(step, 'mnp')})"
+
+
+def filled(step: Step, arrays: str) -> str:
+    """Return an array of the value, as large as what a padding returns."""
+    value = step.parameters["value"]
     if abs(value) > EXACT and value != -math.inf:
         # A number goes through float64, which holds no greatest int64.
-        filled = f"mnp.array(np.full({tuple_of(step.output)}, {number(value)}), dtype=x.dtype)"
-    return f"mnp.where(mnp.pad(mnp.ones_like(x), {_pairs(step)}), mnp.pad(x, {_pairs(step)}), {filled})"
+        return f"{arrays}.array(np.full({tuple_of(step.output)}, {number(value)}), dtype=x.dtype)"
+    return f"{arrays}.full({tuple_of(step.output)}, {number(value)}, dtype=x.dtype)"
+
+
+NP = Api(
+    "mnp",
+    "npx",
+    "npx.pooling",
+    "npx.convolution",
+    "npx.deconvolution",
+    around,
+    inward=".as_nd_ndarray()",
+    outward=".as_np_ndarray()",
+)
 
 
 def differentiable(line: str) -> str:
@@ -73,9 +91,8 @@ def differentiable(line: str) -> str:
     return f"x = x.reshape(-1).take(mnp.pad(mnp.arange(x.size).reshape(x.shape), {line.removeprefix(start)})"
 
 
-def surrounded(step: Step, pads: Sequence[tuple[int, int]], value: float) -> str:
+def surrounded(step: Step, pads: Sequence[tuple[int, int]], value: float, api: Api = NP) -> Code:
     """Return x with pads of a value around it; x itself where there are none."""
     if not any(any(pair) for pair in pads):
         return "x"
-    text = around(Step("pad", step.shape, step.dtype, {"mode": CONSTANT, "pads": tuple(pads), "value": value}))
-    return str(text)
+    return api.pad(Step("pad", step.shape, step.dtype, {"mode": CONSTANT, "pads": tuple(pads), "value": value}))

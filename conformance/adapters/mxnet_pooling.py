@@ -1,11 +1,11 @@
-"""Apache MXNet: its own pooling calls, on both surfaces."""
+"""Apache MXNet: its own pooling calls, on all surfaces."""
 
 from __future__ import annotations
 
 from conformance.adapter import Code, Unsupported
 from conformance.adapters import mxnet_windows as windows
-from conformance.adapters.mxnet_calls import ASYMMETRIC, FLOATING
-from conformance.adapters.mxnet_padding import surrounded
+from conformance.adapters.mxnet_calls import ASYMMETRIC, FLOATING, Api
+from conformance.adapters.mxnet_padding import NP, surrounded
 from conformance.code import call, number, per_axis, tuple_of, unless
 from conformance.left import own_same
 from conformance.steps import Step, unpadded
@@ -52,14 +52,14 @@ def _include(step: Step) -> str | None:
     )
 
 
-def npx_pool(step: Step, inputs: str = "x") -> Code:
+def call_pool(step: Step, inputs: str = "x", *, api: Api = NP) -> Code:
     """Return the call, or why there is none."""
     refusal = _refusal(step)
     if refusal:
         return refusal
     kind = step.verb.split("_")[0]
     text = call(
-        "npx.pooling",
+        api.pooling,
         inputs,
         kernel=tuple_of(step.window),
         stride=tuple_of(step.stride) if step.stride is not None else None,
@@ -72,33 +72,34 @@ def npx_pool(step: Step, inputs: str = "x") -> Code:
     return _checked(step, text)
 
 
-def npx_lp_pool(step: Step) -> Code:
+def call_lp_pool(step: Step, *, api: Api = NP) -> Code:
     """Return the call where it means a norm: it takes x to the power as it is, with its sign."""
-    text = npx_pool(step)
+    text = call_pool(step, api=api)
     if step.parameters["p"] == SQUARES or isinstance(text, Unsupported):
         return text
     return Unsupported("a power that is not even keeps the sign of its number", refused=str(text))
 
 
-def sized_lp_pool(step: Step) -> Code:
+def sized_lp_pool(step: Step, *, api: Api = NP) -> Code:
     """Return the call on sizes without signs, after explicit padding where it needs that; with holes, each norm."""
     padded = windows.padded(step)
     if step.dilated or step.parameters["p"] not in POWERS:
-        return windows.lp_pool(step)
-    sizes = "x" if step.parameters["p"] == SQUARES else "mnp.abs(x)"
-    plain = npx_pool(step, sizes)
+        return windows.lp_pool(step, api)
+    sizes = "x" if step.parameters["p"] == SQUARES else f"{api.arrays}.abs(x)"
+    plain = call_pool(step, sizes, api=api)
     if not isinstance(plain, Unsupported):
         return plain
-    around, rest = surrounded(step, padded.padding, 0), npx_pool(unpadded(step, padded), sizes)
+    around = surrounded(step, padded.padding, 0, api)
+    rest = call_pool(unpadded(step, padded), sizes, api=api)
     if isinstance(rest, Unsupported) or around == "x":
         return rest
     return (f"x = {around}", f"x = {rest}")
 
 
-def npx_global_pool(step: Step) -> Code:
+def call_global_pool(step: Step, *, api: Api = NP) -> Code:
     """Return the call for whole planes."""
     kind = step.verb.split("_")[1]
-    text = call("npx.pooling", "x", pool_type=unless("max", kind, f'"{kind}"'), global_pool="True")
+    text = call(api.pooling, "x", pool_type=unless("max", kind, f'"{kind}"'), global_pool="True")
     return _checked(step, text)
 
 

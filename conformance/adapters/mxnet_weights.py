@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conformance.adapter import Code, Unsupported
-from conformance.adapters.mxnet_calls import ASYMMETRIC
-from conformance.adapters.mxnet_padding import differentiable
+from conformance.adapters.mxnet_calls import ASYMMETRIC, Api
+from conformance.adapters.mxnet_padding import NP, differentiable
 from conformance.code import INDENT, call, per_axis, slices, tuple_of, unless
 from conformance.left import by_default, own_same
 from conformance.steps import Step
@@ -40,7 +40,7 @@ def _recorded(lines: Sequence[str]) -> Sequence[str]:
     return (*before, "with autograd.record():", *inside, "x.backward(grad)")
 
 
-def npx_conv(step: Step) -> Code:
+def call_conv(step: Step, *, api: Api = NP) -> Code:
     """Return the call, or why there is none."""
     if own_same(step):
         return NO_NAMES
@@ -49,7 +49,7 @@ def npx_conv(step: Step) -> Code:
     if step.symmetric is None:
         return ASYMMETRIC
     return call(
-        "npx.convolution",
+        api.convolution,
         "x",
         "kernel",
         "bias" if step.bias else None,
@@ -148,11 +148,11 @@ def _transposed(step: Step, axes: Sequence[Ends], *, sliced: bool) -> Unsupporte
     return None
 
 
-def npx_transpose(step: Step, *, sliced: bool = False) -> Code:
+def call_transpose(step: Step, *, sliced: bool = False, api: Api = NP) -> Code:
     """Return the call; `sliced`: with a slice of its result where more is taken from one end."""
     pad, adj, axes = _said(step)
     text = call(
-        "npx.deconvolution",
+        api.deconvolution,
         "x",
         "kernel",
         "bias" if step.bias else None,

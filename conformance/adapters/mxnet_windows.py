@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 from conformance.adapter import Code, Unsupported
-from conformance.adapters.mxnet_calls import FLOATING, spatial
-from conformance.adapters.mxnet_padding import surrounded
-from conformance.code import call, number, pairs_of, tuple_of
+from conformance.adapters.mxnet_calls import FLOATING, Api, spatial
+from conformance.adapters.mxnet_padding import NP, surrounded
+from conformance.code import number, pairs_of, tuple_of
 from conformance.steps import Step, pad_step
 from conformance.values import DTYPES
 
@@ -32,7 +32,7 @@ def _ends(step: Step) -> Pairs:
     return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
 
 
-def _cells(step: Step) -> tuple[str, ...]:
+def _cells(step: Step, api: Api) -> tuple[str, ...]:
     """Return lines that end with `cells`, the numbers of each window's cells in the padded plane, one row a window."""
     walk = step.walk
     sizes = [size + before + after for size, (before, after) in zip(step.shape[2:], _ends(step), strict=True)]
@@ -48,7 +48,7 @@ def _cells(step: Step) -> tuple[str, ...]:
     return (
         f"plane = np.arange({math.prod(sizes)}).reshape{tuple_of(sizes)}",
         f"cells = {VIEW}(plane, {tuple_of(extents)})[{chosen}]",
-        f"cells = mnp.array(cells.reshape{rows})",
+        f"cells = {api.arrays}.array(cells.reshape{rows})",
     )
 
 
@@ -57,38 +57,39 @@ def _windows(step: Step, operand: str, planes: tuple[int, ...] | None = None) ->
     return f"{operand}.reshape{tuple_of((*(planes or step.shape[:2]), -1))}.take(cells, axis=2)"
 
 
-def _gathered(step: Step, value: float | None = None) -> tuple[str, ...]:
+def _gathered(step: Step, api: Api, value: float | None = None) -> tuple[str, ...]:
     """Return lines that end with `windows`; the value is what padding holds."""
-    around = "x" if value is None else surrounded(step, _ends(step), value)
-    first = (f"x = {around}",) if around != "x" else ()
-    return (*first, *_cells(step), f"windows = {_windows(step, 'x')}")
+    around = "x" if value is None else surrounded(step, _ends(step), value, api)
+    first = around if isinstance(around, tuple) else (f"x = {around}",) if around != "x" else ()
+    return (*first, *_cells(step, api), f"windows = {_windows(step, 'x')}")
 
 
 def _back(step: Step) -> str:
     return f".reshape{tuple_of(step.output)}"
 
 
-def max_pool(step: Step) -> Code:
+def max_pool(step: Step, api: Api = NP) -> Code:
     """Return the largest cell of each window; explicit padding comes first, and comes from elsewhere."""
     if step.padded or step.parameters["rounding"] != "floor":
         return Unsupported("cells that are taken by their numbers have no padding")
-    return (*_gathered(step), f"x = windows.max(-1){_back(step)}")
+    return (*_gathered(step, api), f"x = windows.max(-1){_back(step)}")
 
 
-def min_pool(step: Step) -> Code:
+def min_pool(step: Step, api: Api = NP) -> Code:
     """Return the least cell of each window of integers, whose least value has no negative."""
     if step.dtype in FLOATING:
         return Unsupported("the least cell is the largest of the negated ones")
     greatest = 1 if step.dtype == "bool" else int(np.iinfo(DTYPES[step.dtype]).max)
-    return (*_gathered(step, greatest), f"x = windows.min(-1){_back(step)}")
+    return (*_gathered(step, api, greatest), f"x = windows.min(-1){_back(step)}")
 
 
-def lp_pool(step: Step) -> Code:
+def lp_pool(step: Step, api: Api = NP) -> Code:
     """Return the norm of each window."""
     p = step.parameters["p"]
-    norms = {1: "mnp.abs(windows).sum(-1)", 2: "mnp.sqrt((windows ** 2).sum(-1))"}
-    norm = norms.get(p, f"(mnp.abs(windows) ** {number(p)}).sum(-1) ** (1 / {number(p)})")
-    return _widened(step, (*_gathered(step, 0), f"x = ({norm}){_back(step)}"))
+    size = f"{api.arrays}.abs(windows)"
+    norms = {1: f"{size}.sum(-1)", 2: f"{api.arrays}.sqrt((windows ** 2).sum(-1))"}
+    norm = norms.get(p, f"({size} ** {number(p)}).sum(-1) ** (1 / {number(p)})")
+    return _widened(step, (*_gathered(step, api, 0), f"x = ({norm}){_back(step)}"))
 
 
 def _widened(step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -98,68 +99,69 @@ def _widened(step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
     return ('x = x.astype("float32")', *lines, 'x = x.astype("float16")')
 
 
-def softmax_pool(step: Step) -> Code:
+def softmax_pool(step: Step, api: Api = NP) -> Code:
     """Return the cells of each window weighted by their softmax; padding has no weight."""
-    low, zero = (surrounded(step, _ends(step), value) for value in (-math.inf, 0))
+    softmax = f"{api.operators}.softmax"
+    low, zero = (surrounded(step, _ends(step), value, api) for value in (-math.inf, 0))
     if low == "x":
-        weighted = f"x = (windows * npx.softmax(windows, axis=-1)).sum(-1){_back(step)}"
-        return _widened(step, (*_gathered(step), weighted))
+        weighted = f"x = (windows * {softmax}(windows, axis=-1)).sum(-1){_back(step)}"
+        return _widened(step, (*_gathered(step, api), weighted))
     lines = (
         f"weights, values = {low}, {zero}",
-        *_cells(step),
-        f"weights = npx.softmax({_windows(step, 'weights')}, axis=-1)",
+        *_cells(step, api),
+        f"weights = {softmax}({_windows(step, 'weights')}, axis=-1)",
         f"x = ({_windows(step, 'values')} * weights).sum(-1){_back(step)}",
     )
     return _widened(step, lines)
 
 
-def indexed_max_pool(step: Step) -> Code:
+def indexed_max_pool(step: Step, api: Api = NP) -> Code:
     """Return the largest cell of each window, or its number in the plane; cells of padding have the number -1."""
-    values = _gathered(step, -math.inf)
+    values = _gathered(step, api, -math.inf)
     if step.parameters.get("output", "values") == "values":
         return (*values, f"x = windows.max(-1){_back(step)}")
-    extents, pads = step.shape[2:], _ends(step)
-    places = call("mnp.arange", "1", number(math.prod(extents) + 1), dtype='"int64"')
-    places += f".reshape{tuple_of((1, 1, *extents))}"
-    around = f"mnp.pad({places}, {pairs_of(((0, 0), (0, 0), *pads))})" if any(map(any, pads)) else places
+    extents = step.shape[2:]
+    places = f"np.arange(1, {math.prod(extents) + 1}).reshape{tuple_of((1, 1, *extents))}"
+    if any(map(any, _ends(step))):
+        places = f"np.pad({places}, {pairs_of(((0, 0), (0, 0), *_ends(step)))})"
     return (
         *values,
-        f"places = {around} - 1",
-        f"places = mnp.broadcast_to({_windows(step, 'places', (1, 1))}, windows.shape)",
-        f"x = npx.pick(places, windows.argmax(-1), axis=-1){_back(step)}",
+        f'places = {api.arrays}.array({places} - 1, dtype="int64")',
+        f"places = {api.arrays}.broadcast_to({_windows(step, 'places', (1, 1))}, windows.shape)",
+        f"x = {api.operators}.pick(places, windows.argmax(-1), axis=-1){_back(step)}",
     )
 
 
-def probabilities(step: Step) -> Code:
+def probabilities(step: Step, api: Api = NP) -> Code:
     """Return each cell's share of its window; a sum of 0 divides as infinity, so that every share and gradient is 0."""
     return (
-        *_gathered(step, 0),
+        *_gathered(step, api, 0),
         "total = windows.sum(-1, keepdims=True)",
-        "total = mnp.where(total == 0, mnp.full_like(total, np.inf), total)",
+        f"total = {api.arrays}.where(total == 0, {api.arrays}.full(total.shape, np.inf, dtype=total.dtype), total)",
         f"x = (windows / total){_back(step)}",
     )
 
 
-def stochastic_pool(step: Step) -> Code:
+def stochastic_pool(step: Step, api: Api = NP) -> Code:
     """Return the first cell at which the running sum exceeds the draw's share, nothing where none does."""
     return (
-        *_gathered(step, 0),
+        *_gathered(step, api, 0),
         f"share = draws.reshape{tuple_of((*step.shape[:2], -1, 1))} * windows.sum(-1, keepdims=True)",
         # With axis=-1 the call has no gradient.
-        "drawn = mnp.cumsum(windows, axis=3) > share",
+        f"drawn = {api.arrays}.cumsum(windows, axis=3) > share",
         'first = drawn.astype("int32").argmax(-1)',
-        f"x = (npx.pick(windows, first, axis=-1) * mnp.any(drawn, axis=-1)){_back(step)}",
+        f"x = ({api.operators}.pick(windows, first, axis=-1) * drawn.max(-1)){_back(step)}",
     )
 
 
-def max_unpool(step: Step) -> Code:
+def max_unpool(step: Step, api: Api = NP) -> Code:
     """Return zeros with the cells written at their numbers, plane by plane."""
     planes, cells = math.prod(step.shape[:2]), math.prod(step.shape[2:])
     shape = tuple_of((planes, math.prod(step.parameters["output_size"])))
     return (
-        f'planes = mnp.arange({planes}, dtype="int64").repeat({cells})',
-        "places = mnp.stack([planes, indices.reshape(-1)]).as_nd_ndarray()",
-        f"x = mx.nd.scatter_nd(x.reshape(-1).as_nd_ndarray(), places, shape={shape}).as_np_ndarray()",
+        f'planes = {api.arrays}.arange({planes}, dtype="int64").repeat({cells})',
+        f"places = {api.arrays}.stack({api.each}[planes, indices.reshape(-1)]){api.inward}",
+        f"x = mx.nd.scatter_nd(x.reshape(-1){api.inward}, places, shape={shape}){api.outward}",
         f"x = x.reshape{tuple_of(step.output)}",
     )
 
@@ -170,15 +172,16 @@ def _bins(step: Step) -> list[Pairs]:
     return [tuple((i * cells // bins, -(-(i + 1) * cells // bins)) for i in range(bins)) for cells, bins in sizes]
 
 
-def adaptive_max_pool(step: Step) -> Code:
+def adaptive_max_pool(step: Step, api: Api = NP) -> Code:
     """Return the largest of each bin, one axis after the other."""
+    stack = f"{api.arrays}.stack({api.each}"
     return tuple(
-        f"x = mnp.stack([x[{':, ' * axis}i:j].max({axis}) for i, j in {pairs_of(bins)}], axis={axis})"
+        f"x = {stack}[x[{':, ' * axis}i:j].max({axis}) for i, j in {pairs_of(bins)}], axis={axis})"
         for axis, bins in enumerate(_bins(step), 2)
     )
 
 
-def adaptive_avg_pool(step: Step) -> Code:
+def adaptive_avg_pool(step: Step, api: Api = NP) -> Code:
     """Return the average of each bin; of all axes at once, so that each sum is divided once."""
     names = [("i", "j"), ("k", "l"), ("m", "n"), ("o", "p")][: step.rank]
     bounds = ", ".join(f"{first}:{last}" for first, last in names)
@@ -186,17 +189,22 @@ def adaptive_avg_pool(step: Step) -> Code:
         f"for {first}, {last} in {pairs_of(bins)}" for (first, last), bins in zip(names, _bins(step), strict=True)
     )
     means = f"[x[:, :, {bounds}].mean({tuple_of(spatial(step))}) {loops}]"
-    return f"mnp.stack({means}, axis=2).reshape{tuple_of(step.output)}"
+    return f"{api.arrays}.stack({api.each}{means}, axis=2).reshape{tuple_of(step.output)}"
+
+
+def planes_avg_pool(step: Step, api: Api = NP) -> Code:
+    """Return the one adaptive pooling that MXNet has: it is for planes, and for arrays of the older kind."""
+    size = tuple_of(step.parameters["output_size"])
+    text = f"mx.nd.contrib.AdaptiveAvgPooling2D(x{api.inward}, output_size={size}){api.outward}"
+    planes = step.rank == 2 and step.dtype in FLOATING  # noqa: PLR2004
+    # Asked about anything else, it would refuse for that.
+    return text if planes else Unsupported("adaptive average pooling is for planes of floating point numbers")
 
 
 def planar_avg_pool(step: Step) -> Code:
-    """Return the one adaptive pooling that MXNet has: it is for planes, and for arrays of the older kind."""
-    # It adds float16 in float16, while a mean adds it in float32.
-    if step.rank != 2 or step.dtype == "float16":  # noqa: PLR2004 - planes
-        return adaptive_avg_pool(step)
-    size = tuple_of(step.parameters["output_size"])
-    pooled = call("mx.nd.contrib.AdaptiveAvgPooling2D", "x.as_nd_ndarray()", output_size=size)
-    return f"{pooled}.as_np_ndarray()"
+    """Return the average of each bin, by the call for planes where it adds in float32, as a mean does."""
+    planes = None if step.dtype == "float16" else planes_avg_pool(step)
+    return planes if isinstance(planes, str) else adaptive_avg_pool(step)
 
 
 def channel_maximum(step: Step) -> Code:
