@@ -128,6 +128,7 @@ class Surface:
     level: the highest level that the surface is run on.
     tag: for a surface that takes long, the tag of the cases that it is run on in any case; beside them it stays one
     level behind what is asked for.
+    lacks: why this machine cannot run it, asked once before a run, None where it can: a compiler that is not there.
     wrap: what makes one whole of lines that end with x assigned, where the surface has more to them than their calls.
     gradient: how lines that end with x assigned are differentiated, unwrapped; None where the framework cannot.
     leaves: how the gradients of kernel and bias go out, where that is not as x does.
@@ -149,6 +150,7 @@ class Surface:
     checks: bool = True
     level: str = "exhaustive"
     tag: str = ""
+    lacks: Callable[[], str | None] | None = None
     wrap: Wrapping | None = None
     gradient: Differentiation | None = None
     leaves: Mapping[str, str] = field(default_factory=dict)

@@ -182,6 +182,9 @@ def _requested(request: Request, said: Mapping[str, Any], told: tuple[str, ...])
 
 def _layer(what: str, dialect: str, said: dict[str, Any]) -> Asked:
     known = registry.dialects()
+    spoken = {id(one): one for one in known.values() if dialect in one.prefixes}
+    if dialect not in known and len(spoken) == 1:  # people say what they import, which may be of several surfaces
+        known |= {dialect: next(iter(spoken.values()))}
     if dialect not in known:
         raise ConformanceError(
             f"--from {dialect}: no layers are read there, known are {', '.join(known)}{nearest(dialect, known)}"

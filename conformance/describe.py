@@ -27,8 +27,12 @@ def surfaces() -> dict[str, Spoken]:
 
 
 def usual() -> list[Spoken]:
-    """Return the surfaces that are no lesser form of another: those that are not for smoke cases alone."""
-    return [spoken for spoken in surfaces().values() if spoken[1].level != LEVELS[0]]
+    """Return the surfaces that are no lesser form of another, for smoke cases or some tagged ones alone."""
+    known = surfaces().values()
+    full = {backend.name for backend, surface in known if surface.level != LEVELS[0]}
+    return [
+        (one, surface) for one, surface in known if surface.level != LEVELS[0] or (surface.tag and one.name not in full)
+    ]
 
 
 def case_text(case: Case, wanted: Expected) -> str:

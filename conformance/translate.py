@@ -138,7 +138,7 @@ def _own_call(step: Step, surface: Surface) -> Code:
     if surface.takes(step.verb, step.dtype):
         return verb(step)
     call = verb(step) if surface.refusal(step.verb, step.dtype) else None
-    return replace(_dtype(step.verb, step.dtype, surface), refused=call if isinstance(call, str) else None)
+    return replace(_dtype(step.verb, step.dtype, surface), refused=None if isinstance(call, Unsupported) else call)
 
 
 def lacking(case: Case, surface: Surface) -> Unsupported | None:
@@ -149,7 +149,7 @@ def lacking(case: Case, surface: Surface) -> Unsupported | None:
 
 def _dtype(verb: str, dtype: str, surface: Surface) -> Unsupported:
     """Return why a verb has no words for a dtype: the framework's reason, or that nobody has looked."""
-    missing = Unsupported(f"there is no translation of {verb} in {dtype} for {surface.name} yet")
+    missing = Unsupported(f"{surface.name} has no words for {verb} in {dtype}")
     return surface.refusal(verb, dtype) or missing
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance import catalogue, ledger, registry, verified
+from conformance import catalogue, code, ledger, registry, verified
 from conformance.catalogue import Catalogue
 from conformance.conventions import Question, questions
 from conformance.describe import Spoken, usual, whole
@@ -72,12 +72,26 @@ def _common(operator: str, common: Common, known: Background, surfaces: Sequence
 
 
 def _grouped(found: Iterable[Translation]) -> list[list[Translation]]:
-    """Return translations together whose programs are the same text, imports and modes included."""
-    groups: dict[str, list[Translation]] = {}
+    """Return translations together whose programs are the same text with the same imports, whatever the modes."""
+    groups: dict[tuple[str, ...], list[Translation]] = {}
     for one in found:
         if one.program is not None:
-            groups.setdefault(whole(one.backend, one.program), []).append(one)
+            imports = code.needed_imports(one.backend.setup, one.program.text)
+            groups.setdefault((one.program.text, *imports), []).append(one)
     return list(groups.values())
+
+
+def _modes(group: Sequence[Translation]) -> Iterator[str]:
+    """Yield for each further surface the lines of its setup that are others than those of the first."""
+    first = _setup(group[0])
+    for one in group[1:]:
+        others = [line for line in _setup(one) if line not in first]
+        if others:
+            yield f"{one.surface.name}: {', '.join(f'`{line}`' for line in others)}"
+
+
+def _setup(one: Translation) -> list[str]:
+    return [line for line in code.needed_setup(one.backend.setup, one.program.text if one.program else "") if line]
 
 
 def _program(group: Sequence[Translation]) -> Iterator[str]:
@@ -89,7 +103,7 @@ def _program(group: Sequence[Translation]) -> Iterator[str]:
     yield from (f"### {', '.join(one.surface.name for one in group)} ({', '.join(ways)})", "")
     yield from ("```python", whole(first.backend, first.program).rstrip("\n"), "```", "")
     warned = (f"**{escaped(warning)}**" for one in group for warning in one.warnings)
-    told = dict.fromkeys([*warned, *(escaped(remark) for one in group for remark in one.remarks)])
+    told = dict.fromkeys([*_modes(group), *warned, *(escaped(remark) for one in group for remark in one.remarks)])
     yield from (f"- {line}" for line in told)
     yield from [""] * bool(told)
 
