@@ -23,18 +23,22 @@ KEPT = 8
 """Files that are kept: one for each set of source and versions."""
 
 
-def folder() -> Path:
-    """Return where the cache is: `build` of a checkout, else the user's folder for caches."""
+def folder(name: str = FOLDER) -> Path:
+    """Return where a cache is: in `build` of a checkout, else in the user's folder for caches."""
     if (ROOT / "pyproject.toml").is_file() and (ROOT / "cases").is_dir():
-        return ROOT / "build" / FOLDER
+        return ROOT / "build" / name
     usual = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
-    return Path(usual or Path.home() / ".cache") / "nn-conformance" / FOLDER
+    return Path(usual or Path.home() / ".cache") / "nn-conformance" / name
 
 
 @cache
-def environment() -> str:
-    """128 bits over all that a finding depends on beside the case: source files, NumPy, ml_dtypes, Python."""
-    files = [path for name in ("conformance", "reference") for path in sorted((ROOT / name).rglob("*.py"))]
+def environment(sources: tuple[str, ...] = ("conformance", "reference")) -> str:
+    """128 bits over all that a finding depends on beside the case: source files, NumPy, ml_dtypes, Python.
+
+    sources: the folders of Python files, and single ones.
+    """
+    roots = [ROOT / name for name in sources]
+    files = [path for root in roots for path in (sorted(root.rglob("*.py")) if root.is_dir() else [root])]
     state = hashlib.blake2b(f"{np.__version__} {ml_dtypes.__version__} {sys.version}".encode(), digest_size=16)
     for path in files:
         state.update(f"\n{path.relative_to(ROOT).as_posix()}\n".encode() + path.read_bytes())
@@ -79,11 +83,12 @@ class Cache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             beside.write_text(json.dumps({**self.known, **self.fresh}, indent=0), "utf-8")
             beside.replace(self.path)
-            _forget(sorted(self.path.parent.glob("*.json"), key=lambda path: path.stat().st_mtime)[:-KEPT])
+            forget(self.path.parent.glob("*.json"), KEPT)
 
 
-def _forget(paths: Iterable[Path]) -> None:
-    for path in paths:
+def forget(paths: Iterable[Path], kept: int) -> None:
+    """Remove files but for the last ones."""
+    for path in sorted(paths, key=lambda path: path.stat().st_mtime)[:-kept]:
         path.unlink(missing_ok=True)
 
 

@@ -14,15 +14,19 @@ import click
 from rich.console import Console
 
 from conformance import __version__, catalogue, describe, registry
-from conformance.adapter import Backend, Surface, Unsupported
+from conformance.adapter import Unsupported
 from conformance.cases import LEVELS, Case
 from conformance.cli_catalogue import catalogue as catalogue_command
 from conformance.cli_check import check, freeze
 from conformance.cli_conventions import conventions
 from conformance.cli_export import export_command
+from conformance.cli_find import find_case, find_surface
 from conformance.cli_ledger import ledger_group
 from conformance.cli_options import CASES_OPTION
 from conformance.cli_run import report, run
+from conformance.cli_surfaces import surfaces
+from conformance.cli_translate import translate_command
+from conformance.cli_verified import verified_command
 from conformance.drawing import drawing
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import Expected, expected
@@ -85,22 +89,6 @@ def _one_line(error: click.ClickException) -> str:
     return " ".join(error.format_message().split()) + hint
 
 
-def _case(paths: Sequence[Path], name: str) -> Case:
-    found = catalogue.load(paths)
-    if name not in found.by_id and found.unloaded:
-        found = catalogue.load(paths, level=LEVELS[-1], globs=[name])
-    if name not in found.by_id:
-        raise ConformanceError(f"case {name!r}: not in the catalogue (conformance list --level exhaustive shows all)")
-    return found.by_id[name]
-
-
-def _surface(name: str) -> tuple[Backend, Surface]:
-    known = describe.surfaces()
-    if name not in known:
-        raise ConformanceError(f"surface {name!r}: unknown, known are {', '.join(known)}")
-    return known[name]
-
-
 @cli.command("list")
 @CASES_OPTION
 @click.option(
@@ -139,7 +127,7 @@ def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
 
     Example: conformance show max_pool/book-stride-2-padding-1
     """
-    found = _case(paths, case)
+    found = find_case(paths, case)
     wanted = expected(found)
     click.echo(describe.case_text(found, wanted))
     if drawn:
@@ -157,20 +145,6 @@ def _draw(case: Case, wanted: Expected) -> None:
             console.print(line, no_wrap=True, crop=False, overflow="ignore")
 
 
-@cli.command("translate")
-@CASES_OPTION
-@click.argument("case")
-@click.option("--surface", "names", multiple=True, metavar="S", help="Only this surface. May be given several times.")
-def translate_command(paths: tuple[Path, ...], case: str, names: tuple[str, ...]) -> None:
-    """Print the program that carries a case out on each surface; no framework needs to be installed.
-
-    Example: conformance translate max_pool/book-stride-2-padding-1 --surface numpy.loops
-    """
-    found = _case(paths, case)
-    chosen = [_surface(name) for name in names] or list(describe.surfaces().values())
-    click.echo("\n".join(describe.translation_text(found, backend, surface) for backend, surface in chosen), nl=False)
-
-
 @cli.command()
 @CASES_OPTION
 @click.argument("case")
@@ -180,7 +154,7 @@ def repro(paths: tuple[Path, ...], case: str, name: str) -> None:
 
     Example: conformance repro max_pool/book-1d --surface numpy.loops > repro.py && python repro.py
     """
-    found, (backend, surface) = _case(paths, case), _surface(name)
+    found, (backend, surface) = find_case(paths, case), find_surface(name)
     program = translate(found, surface)
     if isinstance(program, Unsupported):
         raise ConformanceError(f"case {found.id}: {surface.name} does not support it: {program.reason}")
@@ -210,12 +184,15 @@ def _version(name: str) -> str:
 
 cli.add_command(catalogue_command)
 cli.add_command(conventions)
+cli.add_command(surfaces)
 cli.add_command(run)
 cli.add_command(report)
 cli.add_command(check)
 cli.add_command(freeze)
 cli.add_command(export_command)
 cli.add_command(ledger_group)
+cli.add_command(translate_command)
+cli.add_command(verified_command)
 
 if __name__ == "__main__":
     main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +15,11 @@ from rich.console import Console
 
 from conformance import catalogue, ledger, registry
 from conformance.cases import LEVELS
-from conformance.cli_options import CASES_OPTION, progress
+from conformance.cli_options import CACHE_OPTION, CASES_OPTION, progress
 from conformance.client import CASE_LIMIT
 from conformance.errors import ConformanceError, IncompleteRun
+from conformance.expected import expected
+from conformance.kept import kept
 from conformance.operators import OPERATORS
 from conformance.runner import Run, Selection
 from reports import reading, summary
@@ -103,6 +106,7 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
     help="Processes side by side for each backend. [default: as many as the cases are worth on this machine's cores]",
 )
 @click.option("--resume", is_flag=True, help="Complete partial results files instead of starting anew.")
+@CACHE_OPTION
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -121,6 +125,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     limit: float,
     jobs: int | None,
     resume: bool,
+    cache: bool,
     out: Path,
 ) -> None:
     """Run cases on backends, judge every outcome against the reference, and write results files.
@@ -137,17 +142,20 @@ def run(  # noqa: PLR0917 - click gives the options by name
         raise IncompleteRun("no case is selected")
     faults: list[str] = []
     written: list[Path] = []
-    for one in wanted:
-        path = out / "results" / f"{one.name}.jsonl"
-        backend = registry.backend(one.name)
-        own = [backend.ledger] if backend.ledger and backend.ledger.exists() else []
-        job = Run(backend, cases, ledger.load(further=own), selection, python=one.python, limit=limit, jobs=jobs)
-        try:
-            with progress(one.name) as step:
-                job.execute(path, resume=resume, progress=step)
-            written.append(path)
-        except IncompleteRun as error:
-            faults.append(_with_hint(str(error), one))
+    with kept() if cache else nullcontext(expected) as expect:
+        for one in wanted:
+            path = out / "results" / f"{one.name}.jsonl"
+            backend = registry.backend(one.name)
+            known = ledger.load(further=[backend.ledger] if backend.ledger and backend.ledger.exists() else [])
+            job = Run(backend, cases, known, selection, python=one.python, limit=limit, jobs=jobs, expect=expect)
+            for surface, why in job.lacking.items():
+                click.echo(f"{surface}: {why}", err=True)
+            try:
+                with progress(one.name) as step:
+                    job.execute(path, resume=resume, progress=step)
+                written.append(path)
+            except IncompleteRun as error:
+                faults.append(_with_hint(str(error), one))
     status = _show(written)
     if faults:
         raise IncompleteRun("\n".join(faults))

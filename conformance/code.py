@@ -110,16 +110,38 @@ def subsample(step: Step, *, channels_last: bool) -> str:
 
 
 def needed_setup(setup: str, text: str) -> list[str]:
-    """Return the lines of a setup without which the text would not work: its modes, and the imports that both use."""
+    """Return the lines of a setup without which the text would not work: its modes, and the imports that both use.
+
+    They keep their order, for a mode may have to come before an import; an empty line stands between the two kinds.
+    """
     statements = ast.parse(setup).body
-    modes = [ast.unparse(node) for node in statements if not isinstance(node, (ast.Import, ast.ImportFrom))]
-    used = {node.id for node in ast.walk(ast.parse("\n".join([*modes, text]))) if isinstance(node, ast.Name)}
-    imports = []
-    for node in statements:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            bound = {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-            imports += [ast.unparse(node)] if bound & used else []
-    return [*imports, *([""] if modes else []), *modes]
+    modes = [ast.unparse(node) for node in statements if not _imports(node)]
+    used = _names("\n".join([*modes, text]))
+    kept = [node for node in statements if not _imports(node) or _bound(node) & used]
+    lines: list[str] = []
+    for before, node in zip([*kept[:1], *kept], kept, strict=False):
+        lines += [""] * (_imports(before) != _imports(node)) + [ast.unparse(node)]
+    return lines
+
+
+def needed_imports(setup: str, text: str) -> list[str]:
+    """Return the imports of a setup without which the text alone would not work, whatever the modes."""
+    used = _names(text)
+    return [ast.unparse(node) for node in ast.parse(setup).body if _imports(node) and _bound(node) & used]
+
+
+def _names(text: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+
+
+def _imports(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.Import, ast.ImportFrom))
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """Return the names that an import binds."""
+    names = node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+    return {(alias.asname or alias.name).split(".")[0] for alias in names}
 
 
 def padded_cells(mode: str, size: int, before: int, after: int) -> list[int]:

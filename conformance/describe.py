@@ -9,21 +9,30 @@ from typing import Any
 import numpy as np
 
 from conformance import code, registry
-from conformance.adapter import Backend, Program, Surface, Unsupported
-from conformance.cases import Case
+from conformance.adapter import Backend, Program, Surface
+from conformance.cases import LEVELS, Case
 from conformance.cost import Cost, cost
 from conformance.expected import Expected, Target
 from conformance.relu_maximum import channels
-from conformance.translate import translate
 
 ARRAY_LIMIT = 200
 WIDTH = 110
+Spoken = tuple[Backend, Surface]
 
 
-def surfaces() -> dict[str, tuple[Backend, Surface]]:
+def surfaces() -> dict[str, Spoken]:
     """Return every surface with its backend, by name."""
     backends = [registry.backend(name) for name in registry.names()]
     return {surface.name: (backend, surface) for backend in backends for surface in backend.surfaces}
+
+
+def usual() -> list[Spoken]:
+    """Return the surfaces that are no lesser form of another, for smoke cases or some tagged ones alone."""
+    known = surfaces().values()
+    full = {backend.name for backend, surface in known if surface.level != LEVELS[0]}
+    return [
+        (one, surface) for one, surface in known if surface.level != LEVELS[0] or (surface.tag and one.name not in full)
+    ]
 
 
 def case_text(case: Case, wanted: Expected) -> str:
@@ -86,16 +95,6 @@ def _cost_lines(price: Cost) -> list[str]:
     lines = [f"cost: {price.windows:,} windows"] if price.windows else ["cost: no operations"]
     lines += [f"      {whole:,} {name}, over real cells {real:,}" for name, (whole, real) in price.operations.items()]
     return [*lines, f"      {price.bytes_read:,} bytes read, {price.bytes_written:,} bytes written"]
-
-
-def translation_text(case: Case, backend: Backend, surface: Surface) -> str:
-    """Return the program of a case on a surface with the imports that it needs, or why there is none."""
-    program = translate(case, surface)
-    if isinstance(program, Unsupported):
-        issue = f" ({program.issue})" if program.issue else ""
-        return f"# {surface.name}: unsupported: {program.reason}{issue}\n"
-    shapes = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.inputs.items())
-    return f"# {surface.name}: {program.how}, for {shapes}\n{whole(backend, program)}"
 
 
 def whole(backend: Backend, program: Program) -> str:

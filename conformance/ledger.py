@@ -6,6 +6,7 @@ import fnmatch
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -76,10 +77,11 @@ class Entry:
 
 
 def _within(version: str | None, specifier: SpecifierSet) -> bool:
-    try:
-        return version is not None and specifier.contains(Version(version), prereleases=True)
-    except InvalidVersion:
-        return False
+    """Whether a version is meant; of one that is not written as versions are, such as 2.1-7-abc, its release counts."""
+    for text in (version or "", re.split(r"[^\d.]", version or "")[0]):
+        with suppress(InvalidVersion):
+            return specifier.contains(Version(text), prereleases=True)
+    return False
 
 
 @dataclass(frozen=True)

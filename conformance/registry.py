@@ -16,6 +16,7 @@ from conformance import adapters
 from conformance.adapter import Backend, Surface, Variant
 from conformance.declaring import HOME, declared
 from conformance.errors import ConformanceError
+from conformance.layers import Dialect
 
 BUILT_IN = "numpy"
 GROUP = "conformance.backends"
@@ -135,3 +136,12 @@ def default() -> list[str]:
     """Return the backends to run when none is named: those installed, or the built-in one."""
     found = [name for name in names() if name != BUILT_IN and installed(name)]
     return found or [BUILT_IN]
+
+
+def dialects() -> dict[str, Dialect]:
+    """Return how layers are written on each surface that has readers, from the modules `<backend>_layers`."""
+    found: dict[str, Dialect] = {}
+    for module in pkgutil.iter_modules(adapters.__path__):
+        if module.name.endswith("_layers"):
+            found |= importlib.import_module(f"{adapters.__name__}.{module.name}").DIALECTS
+    return dict(sorted(found.items()))

@@ -60,7 +60,7 @@ class Run:
     """One backend's run over the selected cases of a catalogue, into one results file.
 
     python: the interpreter that holds the framework; limit: seconds for one case; jobs: workers side by side, None for
-    as many as the programs are worth on this machine's cores.
+    as many as the programs are worth on this machine's cores; expect: what to ask for expectations.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class Run:
         python: str,
         limit: float = CASE_LIMIT,
         jobs: int | None = None,
+        expect: Callable[[Case], Expected] = expected,
     ) -> None:
         self.backend = backend
         self.catalogue = catalogue
@@ -80,18 +81,20 @@ class Run:
         self.selection = selection
         self.cases = catalogue.select(selection.level, selection.operators, selection.globs)
         self.surfaces = [s for s in backend.surfaces if not selection.surfaces or s.name in selection.surfaces]
+        self.lacking = {s.name: why for s in self.surfaces if s.lacks and (why := s.lacks())}
         self.jobs = jobs
         self.new_worker = partial(Worker, backend, python, limit)
         self.worker = Crew([self.new_worker()])
-        self.expected = lru_cache(maxsize=256)(expected)
+        self.expected = lru_cache(maxsize=256)(expect)
         self.answers = Answered()
 
     def tasks(self) -> Iterator[Task]:
         """Yield every selected case on every surface that is run on such, case by case."""
         for case in self.cases:
             for surface in self.surfaces:
-                if surface.runs(case.level, case.tags):
-                    yield Task(case, surface, translate(case, surface))
+                if surface.runs(case.level, case.tags, self.selection.level):
+                    why = self.lacking.get(surface.name)
+                    yield Task(case, surface, Unsupported(why) if why else translate(case, surface))
 
     def execute(
         self, path: Path, *, resume: bool = False, progress: Progress = lambda _done, _total: None

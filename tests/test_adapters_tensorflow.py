@@ -1,13 +1,19 @@
 """What TensorFlow's programs say, as text; no framework is imported."""
 
+import os
+import platform
+import sys
+
 import numpy as np
 import pytest
 
+from conformance import registry
 from conformance.adapter import Unsupported
 from conformance.adapters import tensorflow
 from conformance.steps import Step
 from conformance.translate import lower
 
+BACKEND = registry.backend("tensorflow")
 NN, LAYERS = (next(s for s in tensorflow.SURFACES if s.name == name) for name in ("tf.nn", "tf.keras.layers"))
 
 
@@ -198,3 +204,47 @@ def test_dtype_that_the_framework_refuses_has_its_reason(verb):
     refusal = NN.refusal(verb, "uint8")
     assert refusal is not None
     assert not NN.takes(verb, "uint8")
+
+
+class TensorFlow:
+    """What the text for threads asks of TensorFlow."""
+
+    __version__ = "2.0"
+    config = threading = property(lambda self: self)
+
+    def set_intra_op_parallelism_threads(self, count):
+        assert count == 1
+
+    set_inter_op_parallelism_threads = set_intra_op_parallelism_threads
+
+
+@pytest.fixture
+def flags(tmp_path, monkeypatch):
+    """Run the text for threads without TensorFlow; return the flags that it leaves."""
+    monkeypatch.setitem(sys.modules, "tensorflow", TensorFlow())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("TF_XLA_FLAGS", "")
+    monkeypatch.delenv("TF_XLA_FLAGS")
+
+    def run():
+        exec(BACKEND.threads, {})  # noqa: S102 - the adapter's own text
+        return os.environ["TF_XLA_FLAGS"]
+
+    return run
+
+
+def test_compiled_layers_are_kept_in_the_users_cache(tmp_path, flags, monkeypatch):
+    kept = tmp_path / "nn-conformance" / "tensorflow" / "2.0" / platform.node()
+    assert f"--tf_xla_persistent_cache_directory={kept} " in flags()
+    monkeypatch.setenv("TF_XLA_FLAGS", "--mine")
+    assert flags() == "--mine"
+
+
+@pytest.mark.parametrize(("files", "left"), [(4000, 4000), (4001, 0)])
+def test_cache_of_compiled_layers_is_emptied_once_it_is_full(tmp_path, flags, files, left):
+    kept = tmp_path / "nn-conformance" / "tensorflow" / "2.0" / platform.node()
+    kept.mkdir(parents=True)
+    for number in range(files):
+        (kept / str(number)).touch()
+    flags()
+    assert len(list(kept.glob("*"))) == left

@@ -110,13 +110,13 @@ def machine(monkeypatch, tmp_path):
     def run(ziglang):
         spec = SimpleNamespace(origin=str(tmp_path / "ziglang" / "__init__.py")) if ziglang else None
         monkeypatch.setattr(importlib.util, "find_spec", lambda _name: spec)
-        exec(compile(BACKEND.threads, "<threads>", "exec"), {})
+        exec(compile(BACKEND.threads, "<threads>", "exec"), {})  # noqa: S102 - as a worker does
 
     return run
 
 
 def test_missing_compiler_is_one_clear_line(machine):
-    with pytest.raises(ImportError, match="^tinygrad needs clang to compile for the CPU, and there is none: install "):
+    with pytest.raises(ImportError, match=r"^tinygrad needs clang to compile for the CPU, and there is none: install "):
         machine(ziglang=False)
 
 

@@ -64,3 +64,10 @@ def test_imports_that_a_text_needs_are_those_whose_names_it_uses():
 def test_modes_of_a_setup_are_kept_with_the_imports_they_use():
     setup = "import jack\nimport numpy as np\n\njack.use(64)\n"
     assert code.needed_setup(setup, "run(1)") == ["import jack", "", "jack.use(64)"]
+
+
+def test_mode_that_comes_before_an_import_stays_before_it():
+    setup = 'import os\n\nos.environ["JACK"] = "1"\nimport jack\nimport numpy as np\n'
+    kept = ["import os", "", "os.environ['JACK'] = '1'", "", "import jack"]
+    assert code.needed_setup(setup, "jack.run(1)") == kept
+    assert code.needed_imports(setup, "jack.run(1)") == ["import jack"]

@@ -63,7 +63,16 @@ def test_entry_speaks_of_what_its_selector_and_its_ids_both_hold_for(tmp_path, w
 
 @pytest.mark.parametrize(
     ("version", "covered"),
-    [("1.9", True), ("1.9.1", True), ("1.9.1rc1", True), ("1.9.2", False), ("1.9.1+cpu", True), ("unknown", False)],
+    [
+        ("1.9", True),
+        ("1.9.1", True),
+        ("1.9.1rc1", True),
+        ("1.9.2", False),
+        ("1.9.1+cpu", True),
+        ("unknown", False),
+        ("1.9.1-22-ab/9", True),
+        ("1.9.2-22-ab/9", False),
+    ],
 )
 def test_entry_holds_for_its_versions_only(tmp_path, version, covered):
     text = ENTRY.replace("kinds", 'versions: {framework: "<=1.9.1"}, kinds')

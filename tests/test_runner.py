@@ -207,11 +207,17 @@ def test_several_workers_write_what_one_writes(tmp_path):
     assert len(files[0]) == 12
 
 
-def test_surface_is_run_above_its_level_on_cases_with_its_tag(tmp_path):
-    later = [f"id: b, {X}, window: 2, level: standard, tags: [compiled]", f"id: c, {X}, window: 2, level: standard"]
+@pytest.mark.parametrize(
+    ("asked", "wanted"), [("smoke", ["b"]), ("standard", ["a", "b", "c"]), ("exhaustive", ["a", "b", "c"])]
+)
+def test_surface_that_takes_long_runs_its_tag_and_stays_one_level_behind(tmp_path, asked, wanted):
+    more = [f"id: b, {X}, window: 2, tags: [compiled]"]
+    more += [
+        f"id: {name}, {X}, window: 2, level: standard{tag}" for name, tag in (("c", ", tags: [compiled]"), ("d", ""))
+    ]
     speakers = backend(surface("s", level="smoke", tag="compiled"))
-    run_ = Run(speakers, load(tmp_path, PLAIN, *later), Ledger(), Selection("standard"), python=sys.executable)
-    assert [task.case.id for task in run_.tasks()] == ["max_pool/a", "max_pool/b"]
+    run_ = Run(speakers, load(tmp_path, PLAIN, *more), Ledger(), Selection(asked), python=sys.executable)
+    assert [task.case.id for task in run_.tasks()] == [f"max_pool/{name}" for name in wanted]
 
 
 def test_surface_is_not_run_above_its_level(tmp_path):
@@ -268,3 +274,15 @@ def test_progress_counts_every_result(tmp_path):
     job = Run(backend(surface("s"), surface("t")), load(tmp_path, PLAIN), Ledger(), python=sys.executable)
     job.execute(tmp_path / "fake.jsonl", progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 2), (2, 2)]
+
+
+def test_surface_that_this_machine_cannot_run_says_why_once(tmp_path):
+    lacking = surface("fake.compiled", CRASHES, lacks=lambda: "there is no compiler here")
+    _, records = run(tmp_path, surface("fake.right"), lacking, cases=[PLAIN, PLAIN.replace("id: a", "id: b")])
+    found = {(record["surface"], record["status"], record.get("reason")) for record in results(records)}
+    assert found == {("fake.right", "pass", None), ("fake.compiled", "unsupported", "there is no compiler here")}
+
+
+def test_surface_that_can_run_is_run(tmp_path):
+    _, records = run(tmp_path, surface("fake.compiled", lacks=lambda: None))
+    assert [record["status"] for record in results(records)] == ["pass"]

@@ -82,7 +82,7 @@ def _surfaces(engine: Engine) -> tuple[Surface, ...]:
             "bias": "keras.ops.convert_to_numpy(x)",
         },
         channels_last=True,
-        words=Words('keras.ops.view({}, "bfloat16")', 'keras.ops.cast({}, "bfloat16")'),
+        words=Words(engine.words, 'keras.ops.cast({}, "bfloat16")'),
         dtypes={
             "": engine.dtypes,
             **dict.fromkeys(FLOATS_ONLY, FLOATING),

@@ -9,7 +9,7 @@ from conformance.adapter import Differentiation, Unsupported
 from conformance.adapters import jax, tensorflow
 from conformance.adapters.jax_windows import jitted
 from conformance.adapters.tensorflow_convolution import HOLES, NO_INTEGERS_3D
-from conformance.adapters.tensorflow_pooling import unpoolable
+from conformance.adapters.tensorflow_pooling import adaptive_lacks, unpoolable
 from conformance.adapters.tensorflow_shared import HOLES_AND_STRIDE, ONEDNN, SPATIAL, WHOLE_AVERAGES, ones
 from conformance.adapters.torch_calls import HALVES
 from conformance.adapters.torch_pooling import INTEGER_AVERAGES, NO_HALVES, NO_INTEGERS
@@ -33,8 +33,9 @@ class Engine:
     """One of the frameworks that computes for Keras.
 
     packages: the modules whose versions count besides Keras; threads, setup, reset: what it adds to Keras' own;
-    dtypes: what Keras hands it; convolved: what it convolves; pools, transposes, convolves: limits of its kernels;
-    weights: what the weights of layers cannot be; modes: its words for modes of padding beside the constant;
+    dtypes: what Keras hands it; convolved: what it convolves; words: how bfloat16 comes in;
+    pools, convolves, transposes: limits of its kernels; weights: what the weights of layers cannot be;
+    modes: its words for modes of padding beside the constant;
     reach: how many cells fewer than there are a mode repeats, any number where that is not said;
     spaces: whether it does so along three axes; tape, layer_tape: how it differentiates, towards the weights of a
     layer too; compiled: whether it compiles call by call, so that several go faster as one function.
@@ -50,6 +51,7 @@ class Engine:
     reset: str = ""
     dtypes: frozenset[str] = EVERY
     convolved: frozenset[str] = EVERY - {"bool"}
+    words: str = 'keras.ops.view({}, "bfloat16")'
     pools: Limit = none_lacking
     convolves: Limit = none_lacking
     transposes: Limit = none_lacking
@@ -60,7 +62,8 @@ class Engine:
 
     def whole(self, *lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
         """Return several calls; as one function where the engine would compile each by itself."""
-        return jitted(*lines, names=names) if self.compiled else lines
+        called = "convolve" if "kernel" in names else "pool"
+        return jitted(*lines, names=names, called=called) if self.compiled else lines
 
 
 def _torch_pools(step: Step) -> Unsupported | None:
@@ -95,6 +98,7 @@ TORCH = Engine(
     {"reflect": "reflect", "symmetric": "symmetric", "wrap": "circular"},
     threads="import torch\n\ntorch.set_num_threads(1)\n",
     setup="import torch\n",
+    words="{}.to(torch.uint16).view(torch.bfloat16)",
     dtypes=EVERY - {"uint64"},
     pools=_torch_pools,
     weights=_torch_weights,
@@ -125,8 +129,9 @@ JAX = Engine(
 
 
 def _tensorflow_pools(step: Step) -> Unsupported | None:
-    whole = "avg" in step.verb and step.dtype not in FLOATING
-    return WHOLE_AVERAGES if whole else unpoolable(step)
+    if "avg" in step.verb and step.dtype not in FLOATING:
+        return WHOLE_AVERAGES
+    return adaptive_lacks(step) if step.verb.startswith("adaptive") else unpoolable(step)
 
 
 def _tensorflow_convolves(step: Step) -> Unsupported | None:

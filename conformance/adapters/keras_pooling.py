@@ -72,7 +72,8 @@ def adaptive(engine: Engine, spell: Spelling, step: Step) -> Code:
     """Return the call, or why there is none."""
     refusal = engine.pools(step)
     text = spell(step, per_axis(step.parameters["output_size"]))
-    return replace(refusal, refused=refusal.refused or text) if refusal else text
+    # In space most dtypes have no kernel on TensorFlow, and no question is about that.
+    return replace(refusal, refused=text if step.rank != SPATIAL else None) if refusal else text
 
 
 def global_layer(step: Step) -> Code:
@@ -117,9 +118,18 @@ def extreme(engine: Engine, step: Step) -> Code:
         return Unsupported("pooling takes the dtype")
     if step.verb == "min_pool" and step.dtype in FLOATING:
         return Unsupported("Keras has no minimum pooling")
-    least = step.verb == "min_pool"
-    lines, inner = whole(step, _least(step.dtype, 1 if least else -1))
-    return engine.whole(*lines, f"x = keras.ops.{'min' if least else 'max'}({STACKED.cells('x', inner)}, axis=0)")
+    if step.verb != "min_pool":
+        return engine.whole(*_largest(step))
+    if DTYPES[step.dtype].kind == "i":
+        # The complement turns the order round; on PyTorch the largest int64 does not survive as a value of padding.
+        return engine.whole("x = ~x", *_largest(step), "x = ~x")
+    lines, inner = whole(step, _least(step.dtype, 1))
+    return engine.whole(*lines, f"x = keras.ops.min({STACKED.cells('x', inner)}, axis=0)")
+
+
+def _largest(step: Step) -> tuple[str, ...]:
+    lines, inner = whole(step, _least(step.dtype))
+    return (*lines, f"x = {STACKED.largest.format(STACKED.cells('x', inner))}")
 
 
 def average(engine: Engine, step: Step) -> Code:
@@ -141,10 +151,13 @@ def average(engine: Engine, step: Step) -> Code:
 
 
 def norm(engine: Engine, step: Step) -> Code:
-    """The norm of the stacked cells; zeros around them add nothing."""
+    """The root of the sum of powers of the stacked cells; zeros around them add nothing."""
     lines, inner = whole(step, 0)
-    p, cells = step.parameters["p"], STACKED.cells("x", inner)
-    return engine.whole(*lines, f"x = keras.ops.norm({cells}, ord={number(p)}, axis=0)")
+    p, cells = number(step.parameters["p"]), STACKED.cells("x", inner)
+    if step.dtype == "float64":
+        # On PyTorch keras.ops.norm makes float32 of it.
+        return engine.whole(*lines, f"x = keras.ops.sum(keras.ops.abs({cells}) ** {p}, axis=0) ** (1 / {p})")
+    return engine.whole(*lines, f"x = keras.ops.norm({cells}, ord={p}, axis=0)")
 
 
 def softmax_pool(engine: Engine, step: Step) -> Code:
@@ -168,8 +181,7 @@ def with_indices(engine: Engine, spell: Spelling, step: Step) -> Code:
         answer = pool(engine, spell, replace(step, verb="max_pool"))
         if not isinstance(answer, Unsupported):
             return answer
-        lines, inner = whole(step, _least(step.dtype))
-        return engine.whole(*lines, f"x = keras.ops.max({STACKED.cells('x', inner)}, axis=0)")
+        return engine.whole(*_largest(step))
     spatial, cells = step.shape[2:], math.prod(step.shape[2:])
     lines, inner = whole(step, _least(step.dtype))
     places = f"np.arange({cells}).reshape({(1, *spatial, 1)})"

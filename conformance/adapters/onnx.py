@@ -5,13 +5,15 @@ What it changes: indices of maxima count through the whole tensor, and are made 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from conformance.adapter import Surface, Words
+from conformance.adapter import Surface, Unsupported, Words
 from conformance.adapters import onnx_nodes as nodes
 from conformance.adapters import onnx_windows as windows
 from conformance.adapters.onnx_graph import model
-from conformance.adapters.onnx_shared import TAKEN, beside_schema, limited
+from conformance.adapters.onnx_shared import ASKED, TAKEN, beside_schema, large_output, limited
+from conformance.left import own_same
+from conformance.steps import Step
 
 PACKAGES = ("onnx", "numpy", "ml_dtypes")
 THREADS = ""
@@ -23,6 +25,34 @@ from onnx.reference import ReferenceEvaluator
 """
 RESET = ""
 WORDS = Words("{}.view(ml_dtypes.bfloat16)", "{}.astype(ml_dtypes.bfloat16)")
+PADDED_BY_ONE_STEP = Unsupported(
+    "MaxPool reads out of bounds where it pads and steps by one cell, and takes no int8 there", refused=ASKED
+)
+CROPS = Unsupported("Pad does not crop", "https://github.com/onnx/onnx/pull/8199", refused=ASKED)
+PLANES = Unsupported("GlobalMaxPool reduces two axes, whatever the rank is", refused=ASKED)
+PARTIAL = Unsupported("LpPool counts a last partial window as a whole one", refused=ASKED)
+
+
+def _padded_by_one_step(step: Step) -> bool:
+    """Whether max pooling takes the way of the other poolings, which have a stride or holes."""
+    plain = not step.dilated and set(step.stride or (1,)) == {1}
+    return plain and (own_same(step) or step.padded or step.dtype == "int8")
+
+
+# What the evaluator of 1.23.2 gets wrong, verb by verb.
+WRONG: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
+    "max_pool": (_padded_by_one_step, PADDED_BY_ONE_STEP),
+    "max_pool_with_indices": (_padded_by_one_step, PADDED_BY_ONE_STEP),
+    "pad": (lambda step: min(map(min, step.padding)) < 0, CROPS),
+    "global_max_pool": (lambda step: step.rank != 2, PLANES),  # noqa: PLR2004 - planes
+    "lp_pool": (lambda step: step.parameters["rounding"] == "ceil" and any(step.walk.overhang), PARTIAL),
+}
+
+
+def limit(step: Step) -> Unsupported | None:
+    """Return why a node is refused: by its schema, or because its implementation is wrong."""
+    applies, wrong = WRONG.get(step.verb, (lambda _step: False, None))
+    return beside_schema(step) or large_output(step) or (wrong if applies(step) else None)
 
 
 def evaluated(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
@@ -33,8 +63,8 @@ def evaluated(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
 SURFACES = (
     Surface(
         "onnx.reference",
-        limited(beside_schema),
-        composed=windows.COMPOSED,
+        limited(limit),
+        composed=windows.composed(limit),
         around=nodes.AROUND,
         dtypes=TAKEN,
         words=WORDS,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from conformance.adapter import Code, Unsupported, Verb
 from conformance.code import call, number, padded_cells, unless
-from conformance.left import by_default, flat_pads, own_same
+from conformance.left import flat_pads, own_same
 from conformance.steps import Pairs, Step
 
 KINDS: Mapping[str, str] = {
@@ -26,6 +26,7 @@ KINDS: Mapping[str, str] = {
     "pad": "Pad",
     "relu": "Relu",
 }
+POOLS = frozenset({"max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"})
 MODES = frozenset({"constant", "edge", "reflect", "wrap"})
 SQUARES = 2
 Attributes = dict[str, str | None]
@@ -87,11 +88,28 @@ def lp_pool(step: Step) -> Code:
 
 
 def indexed_max_pool(step: Step) -> Code:
-    """Return the values, or the indices, which ONNX counts through the whole tensor: here, in their plane."""
+    """Return the values or the indices, which count through the whole tensor."""
+    text = pool(step)
+    if isinstance(text, Unsupported) or step.parameters.get("output") != "indices":
+        return text
+    line = f"values, x = {text}"
+    if math.prod(step.shape[:2]) == 1:
+        return (line,)
+    return Unsupported("indices count through the whole tensor", refused=(line,))
+
+
+def plane_indices(step: Step) -> Code:
+    """Return the same with indices in their plane."""
     text = pool(step)
     if isinstance(text, Unsupported) or step.parameters.get("output") != "indices":
         return text
     return (f"values, indices = {text}", f"plane = np.array({math.prod(step.shape[2:])})", "x = Mod(indices, plane)")
+
+
+def padded_beyond(step: Step) -> bool:
+    """Whether the padding is as large as the window, holes not counted."""
+    pairs = zip(step.padding, step.window, strict=False)
+    return not own_same(step) and any(max(pads) >= window for pads, window in pairs)
 
 
 def max_unpool(step: Step) -> Code:
@@ -122,9 +140,6 @@ def conv(step: Step) -> Code:
 def conv_transpose(step: Step) -> Code:
     """Return the node, or why there is none."""
     bias, further = "bias" if step.bias else None, step.parameters["output_padding"]
-    limits = zip(step.stride or (), step.dilation, strict=False)
-    if not by_default(step) and any(more >= max(axis) > 0 for more, axis in zip(further, limits, strict=False)):
-        return Unsupported("output_padding must be smaller than either stride or dilation")
     attributes = {
         "group": unless(1, step.parameters["groups"]),
         "output_padding": ints(further) if any(further) else None,

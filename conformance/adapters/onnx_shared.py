@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 from conformance.adapter import Code, Unsupported, Verb
 from conformance.adapters import onnx_nodes as nodes
+from conformance.adapters.onnx_windows import BYTES, FLOATING, Limit
 from conformance.steps import Step
 from conformance.values import DTYPES
 
-FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
-BYTES = frozenset({"int8", "uint8"})
 SIGNED = frozenset({"int8", "int16", "int32", "int64"})
 WHOLE = SIGNED | {f"u{name}" for name in SIGNED}
 EVERYTHING = frozenset(DTYPES)
@@ -29,25 +30,40 @@ TAKEN: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("avg_pool", "global_avg_pool", "max_pool_with_indices"), EVERYTHING - {"bool"}),
     "relu": FLOATING | SIGNED,
 }
-Limit = Callable[[str, str], str]
-"""Why the node of a kind does not take a type, "" where it does."""
+ASKED = ""  # what stands for the node in a refusal, where questions are put to it all the same
 
 
-def limited(why_not: Limit) -> Mapping[str, Verb]:
-    """Return the verbs that refuse types for which there is a reason; their calls are what questions ask about."""
-    return {verb: _limited(verb, answer, why_not) for verb, answer in nodes.VERBS.items()}
+def limited(limit: Limit) -> Mapping[str, Verb]:
+    """Return the verbs of all nodes, as far as nothing is known to refuse them."""
+    return {name: partial(_limited, verb, limit) for name, verb in nodes.VERBS.items()}
 
 
-def _limited(name: str, verb: Verb, why_not: Limit) -> Verb:
-    def answer(step: Step) -> Code:
-        written, reason = verb(step), why_not(name, step.dtype)
-        if not reason or isinstance(written, Unsupported):
-            return written
-        return Unsupported(reason, refused=written)
-
-    return answer
+def _limited(verb: Verb, limit: Limit, step: Step) -> Code:
+    written, refusal = verb(step), limit(step)
+    if refusal is None or isinstance(written, Unsupported):
+        return written
+    return replace(refusal, refused=written) if refusal.refused is not None else refusal
 
 
-def beside_schema(verb: str, dtype: str) -> str:
-    """Return why the schema of an operator does not let a type in."""
-    return "" if dtype in SCHEMAS[verb] else f"the schema of {nodes.KINDS[verb]} lets in no {dtype}"
+def beside_schema(step: Step) -> Unsupported | None:
+    """Return what the schema of an operator does not let in; questions are put to the call all the same."""
+    if step.dtype in SCHEMAS[step.verb]:
+        return None
+    return Unsupported(f"the schema of {nodes.KINDS[step.verb]} lets in no {step.dtype}", refused=ASKED)
+
+
+def large_output(step: Step) -> Unsupported | None:
+    """Return what both runtimes refuse: more output padding than the stride, though the holes are larger.
+
+    The schema says "less than the corresponding stride/dilation dimension".
+    """
+    pairs = zip(step.parameters.get("output_padding", ()), step.stride or (), strict=False)
+    if any(more >= stride for more, stride in pairs):
+        return Unsupported("output_padding must be smaller than the stride, whatever the dilation is", refused=ASKED)
+    return None
+
+
+def without(refuses: Mapping[str, Mapping[str, Unsupported]]) -> Mapping[str, frozenset[str]]:
+    """Return the types that are taken, but for those that are refused."""
+    verbs = {"": FLOATING, **dict.fromkeys(refuses, FLOATING), **TAKEN}
+    return {verb: types - refuses[""].keys() - refuses.get(verb, {}).keys() for verb, types in verbs.items()}

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from conformance.adapter import Code, Unsupported, Verb
-from conformance.adapters.onnx_nodes import array, ends, gathered_pad, ints, pool, spatial
+from conformance.adapters.onnx_nodes import array, ends, gathered_pad, ints, plane_indices, pool, spatial
 from conformance.code import array_text, call, dtype_text, number, pairs_of, tuple_of
 from conformance.steps import Pairs, Step
 from conformance.values import HALF, Array
 
 FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
+BYTES = frozenset({"int8", "uint8"})
 TYPES: Mapping[str, str] = {
     **{f"{sign}int{bits}": f"{sign}INT{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)},
     **{"float16": "FLOAT16", "bfloat16": "BFLOAT16", "float32": "FLOAT", "float64": "DOUBLE", "bool": "BOOL"},
@@ -110,12 +111,12 @@ def _extreme(step: Step, reduce: str, padding: float) -> Code:
     return _widened(EXTREMES, step, (*gathered(wide, padding), f"x = {reduce}(windows, last, keepdims=0)"))
 
 
-def max_pool(step: Step) -> Code:
+def max_pool(limit: Limit, step: Step) -> Code:
     """Return maxima of integers in a floating type that holds them all, or the largest cell of each window."""
     if step.dtype in FLOATING:
         return Unsupported("explicit padding comes first")
-    if step.dtype in WIDER and step.walk.counts(False).all():
-        answer = carried(WIDER, pool, step)
+    if step.dtype in WIDER:
+        answer = carried(WIDER, lambda wide: limit(wide) or pool(wide), step)
         if not isinstance(answer, Unsupported):
             return answer
     return _extreme(step, "ReduceMax", 0 if step.dtype == "bool" else int(np.iinfo(step.dtype).min))
@@ -165,10 +166,13 @@ def softmax_pool(step: Step) -> Code:
     return (*lines, f"x = ReduceSum(Mul(windows, {shares}), last, keepdims=0)")
 
 
-def indexed_max_pool(step: Step) -> Code:
+def indexed_max_pool(limit: Limit, step: Step) -> Code:
     """Return the largest cell of each window, or its number in the plane; cells of padding have the number -1."""
     if not step.walk.counts(False).all():
         return Unsupported("a window of padding only has no index")
+    answer = limit(step) or plane_indices(step)
+    if not isinstance(answer, Unsupported):
+        return answer
     values = gathered(step, -math.inf if step.dtype in FLOATING else int(np.iinfo(step.dtype).min))
     if step.parameters.get("output", "values") == "values":
         return (*values, "x = ReduceMax(windows, last, keepdims=0)")
@@ -181,7 +185,7 @@ def indexed_max_pool(step: Step) -> Code:
         if any(map(any, pads))
         else f"places = {plane}",
         f"places = np.broadcast_to(places.reshape(-1)[cells], {shape})",
-        "x = Squeeze(GatherElements(places, ArgMax(windows, axis=-1), axis=-1), last)",
+        f"x = Squeeze(GatherElements(places, ArgMax(windows, axis=-1), axis={2 + step.rank}), last)",
     )
 
 
@@ -242,20 +246,29 @@ def stochastic_pool(step: Step) -> Code:
     return (
         *gathered(step),
         "share = Mul(Unsqueeze(draws, last), ReduceSum(windows, last))",
-        "drawn = Cast(Greater(CumSum(windows, last), share), to=TensorProto.INT32)",
-        "cell = GatherElements(windows, ArgMax(drawn, axis=-1), axis=-1)",
+        "axis = np.array(-1)",
+        "drawn = Cast(Greater(CumSum(windows, axis), share), to=TensorProto.INT32)",
+        f"cell = GatherElements(windows, ArgMax(drawn, axis=-1), axis={2 + step.rank})",
         "x = Squeeze(Mul(cell, CastLike(ReduceMax(drawn, last), cell)), last)",
     )
 
 
 ADAPTIVE: Mapping[str, str] = {"adaptive_max_pool": "MaxPool", "adaptive_avg_pool": "AveragePool"}
+Limit = Callable[[Step], Unsupported | None]
+"""Why a node is refused that can be written, None where it is not."""
+
+
+def composed(limit: Limit) -> Mapping[str, Verb]:
+    """Return the compositions, for a runtime that refuses some nodes."""
+    indices = partial(indexed_max_pool, limit)
+    return {**COMPOSED, "max_pool": partial(max_pool, limit), "max_pool_with_indices": indices}
+
+
 COMPOSED: Mapping[str, Verb] = {
-    "max_pool": max_pool,
     "min_pool": min_pool,
     "avg_pool": partial(in_float32, avg_pool),
     "lp_pool": partial(in_float32, lp_pool),
     "softmax_pool": partial(in_float32, softmax_pool),
-    "max_pool_with_indices": indexed_max_pool,
     "max_unpool": max_unpool,
     "global_max_pool": channel_maximum,
     "global_avg_pool": partial(in_float32, channel_average),

@@ -11,7 +11,8 @@ from conformance.adapter import Surface, Unsupported
 from conformance.adapters import onnx_nodes as nodes
 from conformance.adapters import onnx_windows as windows
 from conformance.adapters.onnx_graph import model
-from conformance.adapters.onnx_shared import EVERYTHING, TAKEN, beside_schema, limited
+from conformance.adapters.onnx_shared import ASKED, EVERYTHING, beside_schema, large_output, limited, without
+from conformance.steps import Step
 
 PACKAGES = ("onnxruntime", "onnx", "numpy")
 THREADS = ""
@@ -35,12 +36,23 @@ KERNELS: Mapping[str, frozenset[str]] = {
 NO_WORDS = Unsupported(
     'the session gives no bfloat16 to NumPy: "No corresponding Numpy type for Tensor Type. bfloat16"'
 )
+LARGE_PADS = Unsupported('"Pad should be smaller than kernel."', refused=ASKED)
+UNWRITTEN = Unsupported("the sum over no channels is left unwritten: whatever the memory held comes out")
 
 
-def no_kernel(verb: str, dtype: str) -> str:
-    """Return why a node is refused: by its schema, or for want of a kernel."""
-    absent = f'"NOT_IMPLEMENTED : Could not find an implementation for {nodes.KINDS[verb]}" in {dtype}'
-    return beside_schema(verb, dtype) or ("" if dtype in KERNELS[verb] else absent)
+def limit(step: Step) -> Unsupported | None:
+    """Return why a node is refused: by its schema, for want of a kernel, or for its attributes."""
+    if step.dtype not in KERNELS[step.verb]:
+        return beside_schema(step) or _no_kernel(nodes.KINDS[step.verb], step.dtype)
+    if step.verb in nodes.POOLS:
+        return LARGE_PADS if nodes.padded_beyond(step) else None
+    if step.kernel and not step.shape[1]:
+        return UNWRITTEN
+    return large_output(step)
+
+
+def _no_kernel(kind: str, dtype: str) -> Unsupported:
+    return Unsupported(f'"NOT_IMPLEMENTED : Could not find an implementation for {kind}" in {dtype}')
 
 
 def run(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
@@ -52,14 +64,21 @@ def run(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     )
 
 
+LONG = dict.fromkeys(("max_pool", "min_pool", "global_max_pool"), "ReduceMax")
+LONG |= dict.fromkeys(("avg_pool", "global_avg_pool"), "ReduceSum")
+REFUSES = {
+    "": {"bfloat16": NO_WORDS},
+    **{verb: {"uint64": _no_kernel(kind, "uint64")} for verb, kind in LONG.items()},
+    "adaptive_avg_pool": {"float64": _no_kernel("AveragePool", "float64")},
+}
 SURFACES = (
     Surface(
         "onnxruntime",
-        limited(no_kernel),
-        composed=windows.COMPOSED,
+        limited(limit),
+        composed=windows.composed(limit),
         around=nodes.AROUND,
-        dtypes={verb: dtypes - {"bfloat16"} for verb, dtypes in TAKEN.items()},
-        refuses={"": {"bfloat16": NO_WORDS}},
+        dtypes=without(REFUSES),
+        refuses=REFUSES,
         flat_pads=True,
         wrap=run,
     ),

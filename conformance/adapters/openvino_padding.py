@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from conformance.adapter import Code, Unsupported
 from conformance.code import call, number, padded_cells
 from conformance.steps import Step
 
 NO_WRAP = Unsupported("pad has no mode wrap")
+HALVES = {"float16": "f16", "bfloat16": "bf16"}
 WITHIN = {"reflect": 1, "symmetric": 0}
 
 
@@ -19,12 +22,12 @@ def sides(step: Step, *, outer: int = 0) -> tuple[str, str]:
 def value_of(step: Step, value: float) -> str | None:
     """Return a number of the step's dtype as text; None for 0, which need not be said.
 
-    ops.constant refuses infinities of bfloat16 as out of range.
+    A constant of 16 bits refuses infinities as out of range.
     """
     if value == 0:
         return None
-    if step.dtype == "bfloat16":
-        return f"ops.convert(np.float32({number(value)}), ov.Type.bf16)"
+    if step.dtype in HALVES and (step.dtype == "bfloat16" or math.isinf(value)):
+        return f"ops.convert(np.float32({number(value)}), ov.Type.{HALVES[step.dtype]})"
     return f"np.{step.dtype if step.dtype != 'bool' else 'bool_'}({number(value)})"
 
 

@@ -12,6 +12,7 @@ from conformance.left import own_same
 from conformance.steps import Step
 
 NO_BIAS = Unsupported("convolutions have no bias")
+NO_NAMES = Unsupported("padding by name is for an output whose shape is given")
 
 
 def _kernel(step: Step, groups: int) -> str:
@@ -50,18 +51,18 @@ def conv_transpose(step: Step) -> Code:
     """Return the call, which adds no bias."""
     if step.bias:
         return NO_BIAS
+    if own_same(step):
+        return NO_NAMES
     grouped, *operands = _operands(step)
-    before, after = sides(step) if not own_same(step) else (None, None)
+    before, after = sides(step)
     further = step.parameters["output_padding"]
-    padded = not own_same(step) and step.padded
     return call(
         f"ops.{grouped}convolution_backprop_data",
         *operands,
         str([*(step.stride or ())]),
-        pads_begin=before if padded else None,
-        pads_end=after if padded else None,
+        pads_begin=before if step.padded else None,
+        pads_end=after if step.padded else None,
         dilations=str([*step.dilation]) if step.dilated else None,
-        auto_pad='"same_upper"' if own_same(step) else None,
         output_padding=str([*further]) if any(further) else None,
     )
 

@@ -36,12 +36,23 @@ from conformance.left import by_default
 from conformance.steps import Pairs, Step
 
 PACKAGES = ("tensorflow", "keras", "numpy")
-# Grouped layers are compiled anew at each call: what makes that slow is left out.
 THREADS = """\
+import os
+import platform
+import shutil
+
 import tensorflow as tf
 
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
+# Layers with groups are compiled anew at each call. The next run of the same programs in the same order, as compiled
+# functions are numbered, finds them in the user's own cache, or wherever $TF_XLA_FLAGS says.
+folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nn-conformance")
+folder = os.path.join(folder, "tensorflow", tf.__version__, platform.node())
+if os.path.isdir(folder) and len(os.listdir(folder)) > 4000:
+    shutil.rmtree(folder, ignore_errors=True)
+kept = f"--tf_xla_persistent_cache_directory={folder} --tf_xla_persistent_cache_device_types=XLA_CPU_JIT,CPU"
+os.environ.setdefault("TF_XLA_FLAGS", kept)
 """
 SETUP = """\
 import numpy as np

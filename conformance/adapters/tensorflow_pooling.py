@@ -114,7 +114,14 @@ def layer_global(name: str, step: Step) -> Code:
 
 
 def layer_adaptive(name: str, step: Step) -> Code:
-    """Write an adaptive pooling layer, but for what makes it ask for a window that exceeds the input.
+    """Write an adaptive pooling layer, but for what its kernels lack."""
+    refusal = adaptive_lacks(step)
+    text = _layer(name, step, per_axis(step.parameters["output_size"]))
+    return replace(refusal, refused=text if refusal in (DIES, UNWRITTEN) else None) if refusal else text
+
+
+def adaptive_lacks(step: Step) -> Unsupported | None:
+    """Return why Keras' adaptive pooling does not do on TensorFlow: the dtype, or a window that exceeds the input.
 
     It pools with windows of n/m cells, rounded up, and of one more, whether a bin is as large or not.
     """
@@ -122,12 +129,12 @@ def layer_adaptive(name: str, step: Step) -> Code:
         return NOT_POOLED
     if step.rank == SPATIAL and step.dtype not in ONEDNN:
         return FLOAT_ONLY
-    text = _layer(name, step, per_axis(step.parameters["output_size"]))
     sizes = zip(step.shape[2:], step.parameters["output_size"], strict=False)
-    beyond = name == "AdaptiveMaxPooling" and any(-(-size // bins) == size for size, bins in sizes)
-    if beyond and step.dtype in ONEDNN:
-        return replace(DIES, refused=text)
-    return replace(UNWRITTEN, refused=text) if beyond and step.gradient else text
+    if step.verb != "adaptive_max_pool" or all(-(-size // bins) != size for size, bins in sizes):
+        return None
+    if step.dtype in ONEDNN:
+        return DIES
+    return UNWRITTEN if step.gradient else None
 
 
 DIES = Unsupported(

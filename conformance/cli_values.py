@@ -1,0 +1,88 @@
+"""Sizes, padding and numbers as words of the command line: `3`, `3,2`, `1:0,2:2`, `same_upper`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    Kind = click.ParamType[Any]  # generic in what is typed, not in what is run
+else:
+    Kind = click.ParamType
+
+WORDS = ("valid", "same_upper", "same_lower")
+MOST = 12
+
+
+class Sizes(Kind):
+    """A whole number, or one for each axis, with commas between."""
+
+    name = "sizes"
+    metavar = "N[,N…]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a number or a tuple of numbers."""
+        if not isinstance(value, str):
+            return value
+        if not re.fullmatch(r"-?\d{1,9}(,-?\d{1,9})*", value):
+            self.fail(
+                f"{value!r} is not a whole number, nor one for each axis with commas between, as in 3,2", param, ctx
+            )
+        numbers = tuple(map(int, value.split(",")))
+        if len(numbers) > MOST:
+            self.fail(f"{len(numbers)} numbers, more than the limit of {MOST}", param, ctx)
+        return numbers[0] if len(numbers) == 1 else numbers
+
+
+class Shape(Sizes):
+    """Numbers with commas between."""
+
+    name = "shape"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a tuple of numbers."""
+        found = super().convert(value, param, ctx)
+        return (found,) if isinstance(found, int) else found
+
+
+class Padding(Kind):
+    """A number, one for each axis, a before:after pair for one or each axis, or a word."""
+
+    name = "padding"
+    metavar = "N[:N][,N[:N]…]"
+
+    def __init__(self, words: tuple[str, ...] = WORDS) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a word, a number, or a tuple with a number or a pair for each axis."""
+        if not isinstance(value, str) or value in self.words:
+            return value
+        if ":" not in value:
+            return Sizes().convert(value, param, ctx)
+        parts = value.split(",")
+        if not all(re.fullmatch(r"-?\d{1,9}(:-?\d{1,9})?", part) for part in parts) or len(parts) > MOST:
+            words = f", nor {', '.join(self.words)}" if self.words else ""
+            self.fail(
+                f"{value!r} is not a number or a before:after pair for each axis, as in 1:0,2:2{words}", param, ctx
+            )
+        pairs = tuple(tuple(map(int, part.split(":"))) for part in parts)
+        return tuple(pair if len(pair) > 1 else pair * 2 for pair in pairs)
+
+
+class Number(Kind):
+    """A number, whole if it is written so; inf and nan too."""
+
+    name = "number"
+    metavar = "NUMBER"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a number."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return int(value) if re.fullmatch(r"-?\d{1,18}", value) else float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number", param, ctx)
