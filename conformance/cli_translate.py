@@ -101,7 +101,7 @@ class Asked:
 )
 @click.option("--from", "dialect", metavar="S", help="Read a layer as it is written on this surface.")
 @click.option(
-    "--surface", "globs", multiple=True, metavar="GLOB", help="Only these surfaces. [default: all but those of books]"
+    "--surface", "globs", multiple=True, metavar="GLOB", help="Only these surfaces. [default: all but lesser forms of others]"
 )
 @click.option(
     "--format",
