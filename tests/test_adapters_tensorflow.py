@@ -14,8 +14,9 @@ from conformance.steps import Step
 from conformance.translate import lower
 
 BACKEND = registry.backend("tensorflow")
-NN, LAYERS, COMPILED = (
-    next(s for s in tensorflow.SURFACES if s.name == name) for name in ("tf.nn", "tf.keras.layers", "tf.function")
+NN, LAYERS, COMPILED, FIRST = (
+    next(s for s in tensorflow.SURFACES if s.name == name)
+    for name in ("tf.nn", "tf.keras.layers", "tf.function", "tf.nn.nchw")
 )
 
 
@@ -306,3 +307,43 @@ def test_compiled_surface_runs_the_small_cases_and_those_with_its_tag():
     assert COMPILED.runs("smoke", ())
     assert COMPILED.runs("standard", ("compiled",))
     assert not COMPILED.runs("standard", ())
+
+
+@pytest.mark.parametrize(("shape", "name"), [((1, 1, 5), "NCW"), ((1, 1, 5, 5), "NCHW"), ((1, 1, 5, 5, 5), "NCDHW")])
+def test_channels_first_is_said_in_the_call(shape, name):
+    rank = len(shape) - 2
+    step = pooling("avg_pool", shape, window=(2,) * rank)
+    call = f'x = tf.nn.avg_pool{rank}d(x, 2, 1, "VALID", data_format="{name}")'
+    assert lines(step, FIRST) == ("native", [call])
+
+
+def test_convolution_of_a_space_names_its_strides_alone_where_channels_come_first():
+    step = weights("conv", (1, 2, 5, 5, 5), (4, 2, 3, 3, 3), stride=(2, 2, 1))
+    call = 'x = tf.nn.convolution(x, kernel, strides=(2, 2, 1), padding="VALID", data_format="NCDHW")'
+    assert lines(step, FIRST) == ("native", [call])
+
+
+def test_bias_and_the_shape_of_a_transposed_convolution_follow_the_format():
+    _, written = lines(weights("conv", (1, 2, 5), (4, 2, 3), bias=True), FIRST)
+    assert written == [
+        'x = tf.nn.conv1d(x, kernel, 1, "VALID", data_format="NCW")',
+        'x = tf.nn.bias_add(x, bias, data_format="NCW")',
+    ]
+    step = weights("conv_transpose", (2, 3, 4), (3, 5, 3), stride=(2,), output_padding=(1,))
+    call = 'x = tf.nn.conv1d_transpose(x, kernel, (2, 5, 10), 2, "VALID", data_format="NCW")'
+    assert lines(step, FIRST) == ("native", [call])
+
+
+def test_padding_is_written_before_the_pooling_where_channels_come_first():
+    step = pooling("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 0), (0, 1)))
+    way, written = lines(step, FIRST)
+    assert (way, written[0]) == ("padded", "x = tf.pad(x, ((0, 0), (0, 0), (1, 0), (0, 1)), constant_values=-np.inf)")
+
+
+@pytest.mark.parametrize("refused", [{"dtype": "float64"}, {"dtype": "float32", "gradient": True}])
+def test_what_only_channels_last_has_is_refused_in_words(refused):
+    step = pooling("max_pool", (1, 1, 5), window=(2,), **refused)
+    assert lines(step, NN)[0] == "native"
+    answer = lower(step, FIRST, native_only=False, inner=False)
+    assert isinstance(answer, Unsupported)
+    assert "oneDNN" in answer.reason or "only supports NHWC" in answer.reason

@@ -14,6 +14,7 @@ from functools import partial
 from conformance import book
 from conformance.adapter import Code, Surface, Unsupported, Verb, Words
 from conformance.adapters import tensorflow_compiled as xla
+from conformance.adapters import tensorflow_first as first
 from conformance.adapters.tensorflow_composed import COMPOSED, STACKED, layers_average, pad, stacked_max
 from conformance.adapters.tensorflow_convolution import (
     composed_conv,
@@ -141,14 +142,15 @@ KERNEL_OUT = "np.moveaxis(x.numpy(), (-1, -2), (0, 1))"
 CONVOLVED = FLOATING | {"int32"}
 NO_KERNELS = Unsupported("convolutions take floating numbers and int32 only")
 NOT_FLOATING = Unsupported("norms, exponentials and shares are of floating numbers")
+CHANNELS_LAST = {
+    "x": LAST,
+    "kernel": "tf.constant(np.moveaxis({}, (0, 1), (-1, -2)))",
+    "bias": "tf.constant({})",
+    "draws": LAST,
+}
 _surface: Callable[..., Surface] = partial(
     Surface,
-    enter={
-        "x": LAST,
-        "kernel": "tf.constant(np.moveaxis({}, (0, 1), (-1, -2)))",
-        "bias": "tf.constant({})",
-        "draws": LAST,
-    },
+    enter=CHANNELS_LAST,
     leave="np.moveaxis(x.numpy(), -1, 1)",
     leaves={"kernel": KERNEL_OUT, "bias": "x.numpy()"},
     channels_last=True,
@@ -191,6 +193,26 @@ SURFACES = (
         composed={**xla.COMPOSED, **CONVOLUTIONS},
         wrap=xla.compiled,
         gradient=xla.compiled_with(tape),
+        level="smoke",
+        tag="compiled",
+    ),
+    _surface(
+        "tf.nn.nchw",
+        {
+            "max_pool": first.max_pool,
+            "avg_pool": first.avg_pool,
+            "conv": first.conv,
+            "conv_transpose": first.conv_transpose,
+            "pad": first.pad,
+            "relu": CALLS["relu"],
+        },
+        composed={"conv": first.biased},
+        enter={**CHANNELS_LAST, "x": "tf.constant({})"},
+        leave="x.numpy()",
+        channels_last=False,
+        dtypes={"": EVERY},
+        refuses={},
+        gradient=tape,
         level="smoke",
         tag="compiled",
     ),
