@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
-from conformance import adapters, registry
+from conformance import registry
 from conformance.adapter import Backend, Surface
 from conformance.cases import Case
 from conformance.catalogue import Catalogue, load
@@ -20,6 +20,7 @@ from conformance.translate import translate
 from conformance.ways import asked, ways
 
 ROOT = Path(__file__).parent.parent
+ADAPTERS_HOME = Path(__file__).parent / "adapters"
 FOUR = ("max_pool", "avg_pool", "pad", "conv")
 HEAD = """\
 # Backends
@@ -131,8 +132,7 @@ def _first(node: ast.FunctionDef) -> int:
 
 def modules(name: str) -> list[Path]:
     """Return the module of an adapter and its parts."""
-    home = Path(adapters.__file__ or "").parent
-    return [home / f"{name}.py", *sorted(home.glob(f"{name}_*.py"))]
+    return [ADAPTERS_HOME / f"{name}.py", *sorted(ADAPTERS_HOME.glob(f"{name}_*.py"))]
 
 
 def code_lines(text: str) -> set[int]:
