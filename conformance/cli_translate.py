@@ -85,7 +85,12 @@ class Asked:
 @click.option("--dtype", metavar="D", help="Dtype of the input. [default: float32]")
 @click.option("--channels", type=click.IntRange(0), metavar="N", help="Channels of the input.")
 @click.option("--out-channels", type=click.IntRange(1), metavar="N", help="Channels of the output of a convolution.")
-@click.option("--kernel-shape", type=Shape(), metavar="O,I,…", help="Shape of the weights, (out, in/groups, *window).")
+@click.option(
+    "--kernel-shape",
+    type=Shape(),
+    metavar="O,I,…",
+    help="Shape of the weights, (out, in/groups, *window); of conv_transpose (in, out/groups, …).",
+)
 @click.option("--bias/--no-bias", default=None, help="Whether a convolution has a bias.")
 @click.option(
     "--gradient",
@@ -96,7 +101,7 @@ class Asked:
 )
 @click.option("--from", "dialect", metavar="S", help="Read a layer as it is written on this surface.")
 @click.option(
-    "--surface", "globs", multiple=True, metavar="GLOB", help="Only these surfaces. [default: all but those of books]"
+    "--surface", "globs", multiple=True, metavar="GLOB", help="Only these surfaces. [default: all but lesser forms of others]"
 )
 @click.option(
     "--format",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,13 @@ def number(value: float) -> str:
     if math.isinf(value):
         return "np.inf" if value > 0 else "-np.inf"
     return repr(value)
+
+
+def quoted(word: str) -> str:
+    """Return a word of the catalogue as Python text. Raises ValueError for anything but letters and underscores."""
+    if not re.fullmatch("[A-Za-z_]+", word):
+        raise ValueError(f"{word!r} is no word")
+    return f'"{word}"'
 
 
 def per_axis(values: Sequence[int] | None) -> str | None:

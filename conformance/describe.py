@@ -27,12 +27,19 @@ def surfaces() -> dict[str, Spoken]:
 
 
 def usual() -> list[Spoken]:
-    """Return the surfaces that are no lesser form of another, for smoke cases or some tagged ones alone."""
-    known = surfaces().values()
-    full = {backend.name for backend, surface in known if surface.level != LEVELS[0]}
-    return [
-        (one, surface) for one, surface in known if surface.level != LEVELS[0] or (surface.tag and one.name not in full)
-    ]
+    """Return the surfaces that are no lesser form of another.
+
+    Lesser are those for smoke or tagged cases alone, and those that wrap calls, where their backend has others.
+    """
+    known = list(surfaces().values())
+    plain = {backend.name for backend, surface in known if surface.level != LEVELS[0] and not surface.wrap}
+    return [(backend, surface) for backend, surface in known if _whole(surface, alone=backend.name not in plain)]
+
+
+def _whole(surface: Surface, *, alone: bool) -> bool:
+    if alone:
+        return surface.level != LEVELS[0] or bool(surface.tag)
+    return surface.level != LEVELS[0] and not surface.wrap
 
 
 def case_text(case: Case, wanted: Expected) -> str:

@@ -17,6 +17,7 @@ from conformance.describe import Spoken, usual, whole
 from conformance.operators import FORWARD, OPERATORS
 from conformance.requests import Request, option_text
 from conformance.selectors import marks
+from conformance.translate import HOW
 from conformance.translation_cases import PAGES, Common
 from conformance.translations import Background, Translation, differing, translations
 from conformance.translations import spoken as words
@@ -66,8 +67,9 @@ def _common(operator: str, common: Common, known: Background, surfaces: Sequence
     case = request.case()
     found = translations(case, surfaces, known, request)
     yield from (f"## {common.title}", "", f"{escaped(About(case).heading)}.", f"`{command(request)}`", "")
-    for group in _grouped(one for one in found if one.program):
-        yield from _program(group)
+    groups = _grouped(one for one in found if one.program)
+    for group in sorted(groups, key=lambda group: not _native(group)):
+        yield from _program(group) if _native(group) else _folded(group)
     yield from _unsupported([one for one in found if not one.program])
 
 
@@ -92,6 +94,16 @@ def _modes(group: Sequence[Translation]) -> Iterator[str]:
 
 def _setup(one: Translation) -> list[str]:
     return [line for line in code.needed_setup(one.backend.setup, one.program.text if one.program else "") if line]
+
+
+def _native(group: Sequence[Translation]) -> bool:
+    return any(one.program.how == HOW[0] for one in group if one.program)
+
+
+def _folded(group: Sequence[Translation]) -> Iterator[str]:
+    """Yield what takes several calls, behind its heading."""
+    heading, *rest = _program(group)
+    yield from (f"<details><summary>{heading.removeprefix('### ')}</summary>", *rest, "</details>", "")
 
 
 def _program(group: Sequence[Translation]) -> Iterator[str]:

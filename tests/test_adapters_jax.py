@@ -4,6 +4,7 @@ import pytest
 
 from conformance import registry
 from conformance.adapter import Program, Unsupported
+from conformance.adapters.jax_windows import inlined, jitted
 from conformance.expand import expand
 from conformance.translate import translate
 
@@ -78,6 +79,33 @@ def test_groups_of_a_transposed_layer_of_nnx_put_their_weights_in_by_turns():
 
 def test_minimum_of_nnx_is_exported():
     assert lines("flax.nnx", "min_pool", x=PLANE, window=2) == ["x = nnx.min_pool(x, (2, 2), strides=(2, 2))"]
+
+
+def test_whole_program_is_one_compiled_function():
+    assert lines("jax.jit", "avg_pool", x=ROW, window=2, stride=1, padding=1) == [
+        "@jax.jit",
+        "def forward(x):",
+        "cells = np.array([[1, 2, 2, 2, 2, 2, 1]], np.float32).reshape(1, 1, 7)",
+        "x = lax.reduce_window(x, 0.0, lax.add, (1, 1, 2), (1, 1, 1), ((0, 0), (0, 0), (1, 1))) / cells",
+        "return x",
+        "x = forward(x)",
+    ]
+
+
+def test_compiled_program_holds_no_compiled_part():
+    taken = {"x": ROW, "kernel": {"values": "integers", "shape": [3, 2, 2]}, "bias": {"values": [1, 2, 3]}}
+    own = program("jax.lax", "conv", **taken).text
+    whole = program("jax.jit", "conv", **taken).text
+    assert own.count("@jax.jit") == whole.count("@jax.jit") == 1
+    assert "def convolve" in own
+    assert "def convolve" not in whole
+    assert "    def forward(x, kernel, bias):\n        x = lax.conv_general_dilated(" in whole
+
+
+def test_parts_are_plain_lines_again_and_what_stands_around_them_stays():
+    two = [*jitted("y = x", "x = y"), "x = x + 1", *jitted("z = x", "x = z")]
+    assert inlined(two) == ("y = x", "x = y", "x = x + 1", "z = x", "x = z")
+    assert inlined(["x = x"]) == ("x = x",)
 
 
 def test_minimum_of_linen_is_its_pool_with_the_least_operation():

@@ -14,7 +14,9 @@ from conformance.steps import Step
 from conformance.translate import lower
 
 BACKEND = registry.backend("tensorflow")
-NN, LAYERS = (next(s for s in tensorflow.SURFACES if s.name == name) for name in ("tf.nn", "tf.keras.layers"))
+NN, LAYERS, COMPILED = (
+    next(s for s in tensorflow.SURFACES if s.name == name) for name in ("tf.nn", "tf.keras.layers", "tf.function")
+)
 
 
 def lines(step, surface=NN):
@@ -248,3 +250,59 @@ def test_cache_of_compiled_layers_is_emptied_once_it_is_full(tmp_path, flags, fi
         (kept / str(number)).touch()
     flags()
     assert len(list(kept.glob("*"))) == left
+
+
+def test_compiled_function_takes_the_inputs_and_returns_what_the_lines_leave():
+    assert COMPILED.wrap(['x = tf.nn.conv1d(x, kernel, 1, "VALID")'], ["x", "kernel"]) == (
+        "@tf.function(jit_compile=True)",
+        "def compiled(x, kernel):",
+        '    x = tf.nn.conv1d(x, kernel, 1, "VALID")',
+        "    return x",
+        "x = compiled(x, kernel)",
+    )
+
+
+def test_tape_of_a_compiled_function_is_in_it():
+    written = COMPILED.gradient(["x = tf.nn.relu(x)"], ["x"], "x")
+    assert written[:2] == ("@tf.function(jit_compile=True)", "def compiled(grad, x):")
+    assert written[2:-2] == tuple(f"    {line}" for line in NN.gradient(["x = tf.nn.relu(x)"], ["x"], "x"))
+    assert written[-2:] == ("    return x", "x = compiled(grad, x)")
+
+
+def test_maximum_writes_its_padding_first_where_xla_compiles():
+    step = pooling("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 0), (0, 1)))
+    assert lines(step)[0] == "native"
+    way, written = lines(step, COMPILED)
+    assert way == "padded"
+    assert written[0].startswith("x = tf.pad(x,")
+    asked = lower(step, COMPILED, native_only=True, inner=False)
+    assert asked == (lines(step)[1], "native")
+
+
+def test_same_padding_stays_the_calls_own_where_xla_compiles():
+    step = pooling("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 1), (1, 1)))
+    assert lines(step, COMPILED) == lines(step) == ("native", ['x = tf.nn.max_pool2d(x, 3, 1, "SAME")'])
+
+
+@pytest.mark.parametrize("output", ["values", "indices"])
+def test_xla_knows_no_argmax(output):
+    step = pooling("max_pool_with_indices", (1, 1, 4, 4), window=(2, 2), output=output)
+    assert lines(step)[0] == "native"
+    way, written = lines(step, COMPILED)
+    assert way == "composed"
+    assert not any("argmax" in line for line in written)
+    refusal = lower(step, COMPILED, native_only=True, inner=False)
+    assert isinstance(refusal, Unsupported)
+    assert "MaxPoolWithArgmax" in refusal.reason
+
+
+def test_softmax_of_a_space_needs_no_reshaping_where_xla_compiles():
+    step = pooling("softmax_pool", (1, 1, 3, 3, 3), window=(2, 2, 2))
+    assert "reshape" in " ".join(lines(step)[1])
+    assert "reshape" not in " ".join(lines(step, COMPILED)[1])
+
+
+def test_compiled_surface_runs_the_small_cases_and_those_with_its_tag():
+    assert COMPILED.runs("smoke", ())
+    assert COMPILED.runs("standard", ("compiled",))
+    assert not COMPILED.runs("standard", ())

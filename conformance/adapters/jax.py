@@ -23,7 +23,7 @@ from conformance.adapters.jax_convolution import (
 from conformance.adapters.jax_flax import Linen, Nnx
 from conformance.adapters.jax_pooling import Pooling, no_fractions
 from conformance.adapters.jax_windows import JIT, Layout, inlined, jitted
-from conformance.code import INDENT, all_axes, call, number, pairs_of, tuple_of, unless
+from conformance.code import INDENT, all_axes, call, number, pairs_of, quoted, tuple_of, unless
 from conformance.stacking import Stacking
 from conformance.steps import Step
 from conformance.values import DTYPES as ALL_DTYPES
@@ -71,7 +71,7 @@ def _jnp_pad(step: Step, *, channels_last: bool) -> Code:
         return Unsupported("jnp.pad cannot crop")
     pairs, mode = pairs_of(all_axes(step.padding, channels_last=channels_last)), step.parameters["mode"]
     if mode != "constant":
-        return call("jnp.pad", "x", pairs, mode=f'"{mode}"')
+        return call("jnp.pad", "x", pairs, mode=quoted(mode))
     return call("jnp.pad", "x", pairs, constant_values=unless(0, step.parameters["value"]))
 
 

@@ -2,16 +2,18 @@
 
 What it changes: padding that the call cannot say, and the output-size rules `ceil` and `full`, go through explicit
 padding; padding that equals SAME is written so; Keras layers get the input's dtype, or they would return float32.
-Gradients are those of a tape: towards the input, the kernel, or the weights of a layer.
+Gradients are those of a tape: towards the input, the kernel, or the weights of a layer. `tf.function` is `tf.nn`
+compiled by XLA, the tape with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Surface, Unsupported, Words
+from conformance.adapter import Code, Surface, Unsupported, Verb, Words
+from conformance.adapters import tensorflow_compiled as xla
 from conformance.adapters.tensorflow_composed import COMPOSED, STACKED, layers_average, pad, stacked_max
 from conformance.adapters.tensorflow_convolution import (
     composed_conv,
@@ -169,21 +171,28 @@ _surface: Callable[..., Surface] = partial(
     },
 )
 
+CALLS: Mapping[str, Verb] = {
+    "max_pool": max_pool,
+    "avg_pool": avg_pool,
+    "max_pool_with_indices": with_argmax,
+    "fractional_max_pool": _fractional,
+    "conv": native_conv,
+    "conv_transpose": native_transpose,
+    "pad": pad,
+    "relu": lambda _step: "tf.nn.relu(x)",
+}
+CONVOLUTIONS: Mapping[str, Verb] = {"conv": composed_conv, "conv_transpose": composed_transpose}
+
 SURFACES = (
+    _surface("tf.nn", CALLS, composed={**COMPOSED, **CONVOLUTIONS}, gradient=tape),
     _surface(
-        "tf.nn",
-        {
-            "max_pool": max_pool,
-            "avg_pool": avg_pool,
-            "max_pool_with_indices": with_argmax,
-            "fractional_max_pool": _fractional,
-            "conv": native_conv,
-            "conv_transpose": native_transpose,
-            "pad": pad,
-            "relu": lambda _step: "tf.nn.relu(x)",
-        },
-        composed={**COMPOSED, "conv": composed_conv, "conv_transpose": composed_transpose},
-        gradient=tape,
+        "tf.function",
+        {**CALLS, "max_pool": xla.max_pool, "max_pool_with_indices": xla.with_argmax},
+        composed={**xla.COMPOSED, **CONVOLUTIONS},
+        wrap=xla.compiled,
+        gradient=xla.compiled_with(tape),
+        level="smoke",
+        tag="compiled",
     ),
     _surface(
         "tf.keras.layers",
