@@ -82,8 +82,8 @@ def _folded(key: str, words: str) -> Iterator[str]:
 def appended(path: Path, draft: Draft, *, begin: bool = False) -> str:
     """Return the text of the ledger file with the entry at its end.
 
-    begin: whether there may be no file yet. Raises CatalogueError with what is wrong with the entry, ConformanceError if
-    the file cannot be read or holds no list to add to.
+    begin: whether there may be no file yet. Raises CatalogueError with what is wrong with the entry, and
+    ConformanceError where the file cannot be read or holds no list to add to.
     """
     begins = begin and not path.exists()
     try:
