@@ -101,7 +101,11 @@ class Asked:
 )
 @click.option("--from", "dialect", metavar="S", help="Read a layer as it is written on this surface.")
 @click.option(
-    "--surface", "globs", multiple=True, metavar="GLOB", help="Only these surfaces. [default: all but lesser forms of others]"
+    "--surface",
+    "globs",
+    multiple=True,
+    metavar="GLOB",
+    help="Only these. [default: all but lesser forms of others]",
 )
 @click.option(
     "--format",

@@ -26,6 +26,7 @@ WRITTEN_OTHERWISE = {
     ("jax.lax", "pad"): "the value is an array that is made on the spot",
     ("jax.lax", "global_max_pool"): "a reduction, no layer",
     ("jax.lax", "global_avg_pool"): "a reduction, no layer",
+    ("flax.nnx", "conv"): "made by a function, for want of weights",
     ("flax.linen", "conv_transpose"): "its padding goes around the input with its holes",
     ("flax.linen", "min_pool"): "flax exports no layer of it",
     ("flax.linen", "max_pool_with_indices"): "the same text as max_pool",
@@ -34,6 +35,10 @@ WRITTEN_OTHERWISE = {
     ("mxnet.npx", "pad"): "written with mxnet.np",
     ("tf.nn", "conv_transpose"): "told the shape of its output, not how much it crops",
     ("tf.nn", "max_pool_with_indices"): "its indices are counted otherwise",
+    **{
+        ("flax.nnx", operator): "written as on flax.linen"
+        for operator in ("conv_transpose", "min_pool", "max_pool_with_indices", "global_max_pool", "global_avg_pool")
+    },
     **{
         (surface, operator): why
         for surface in ("onnx.reference", "onnxruntime")
@@ -97,7 +102,7 @@ def natives(catalogue, surface):
 def exactly(case, surface):
     """Whether the surface has words for the case as it stands, and not only for its result."""
     whole = case.parameters.get("rounding", "floor") == "floor"
-    ends = {"jax.lax": whole and case.dtype.startswith(("float", "bfloat")), "flax.linen": whole}
+    ends = {"jax.lax": whole and case.dtype.startswith(("float", "bfloat")), "flax.linen": whole, "flax.nnx": whole}
     return ends.get(surface, True) and 0 not in case.shape
 
 

@@ -104,5 +104,6 @@ LINEN = (
 
 DIALECTS = {
     "jax.lax": Dialect(("lax", "jax.lax"), LAX),
+    "flax.nnx": Dialect(("nnx", "flax.nnx"), LINEN[:3]),
     "flax.linen": Dialect(("nn", "linen", "flax.linen"), LINEN, applied=("apply",)),
 }
