@@ -120,8 +120,8 @@ def extreme(engine: Engine, step: Step) -> Code:
         return Unsupported("Keras has no minimum pooling")
     if step.verb != "min_pool":
         return engine.whole(*_largest(step))
-    if DTYPES[step.dtype].kind == "i":
-        # The complement turns the order round; on PyTorch the largest int64 does not survive as a value of padding.
+    if DTYPES[step.dtype].kind == "i" or step.dtype == "uint64":
+        # The complement turns the order round: the largest int64 cannot be padded with on PyTorch, nor uint64 on JAX.
         return engine.whole("x = ~x", *_largest(step), "x = ~x")
     lines, inner = whole(step, _least(step.dtype, 1))
     return engine.whole(*lines, f"x = keras.ops.min({STACKED.cells('x', inner)}, axis=0)")
