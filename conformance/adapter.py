@@ -112,7 +112,8 @@ class Words:
 class Surface:
     """One API of a backend that users call.
 
-    verbs: its own calls; a verb says Unsupported for parameters that its call does not take.
+    verbs: its own calls; a verb says Unsupported for parameters that its call does not take. A verb that is called like
+        a gradient writes that itself, of the forward step with the gradient's parameters, in place of `gradient`.
     composed: several calls that users of the surface write for want of one.
     around: calls of the framework's array library, for explicit padding and inside compositions only.
     enter: how x, kernel and bias come in from channels-first NumPy, `{}` standing for the name; leave: how x goes out.
@@ -123,6 +124,7 @@ class Surface:
     declares: its answers to questions; they stand in conformance/declarations, not in the adapter.
     compositions: whether explicit padding and several calls may stand in for a missing one.
     flat_pads: whether its padding takes one flat list of pads.
+    checks: whether its calls look at what they are given; where not, nothing that must be rejected is put to them.
     level: the highest level that the surface is run on.
     tag: for a surface that takes long, the tag of the cases that it is run on in any case; beside them it stays one
     level behind what is asked for.
@@ -145,6 +147,7 @@ class Surface:
     declares: Mapping[str, Declaration] = field(default_factory=dict)
     compositions: bool = True
     flat_pads: bool = False
+    checks: bool = True
     level: str = "exhaustive"
     tag: str = ""
     lacks: Callable[[], str | None] | None = None

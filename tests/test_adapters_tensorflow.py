@@ -1,14 +1,23 @@
 """What TensorFlow's programs say, as text; no framework is imported."""
 
+import os
+import platform
+import sys
+
 import numpy as np
 import pytest
 
+from conformance import registry
 from conformance.adapter import Unsupported
 from conformance.adapters import tensorflow
 from conformance.steps import Step
 from conformance.translate import lower
 
-NN, LAYERS = (next(s for s in tensorflow.SURFACES if s.name == name) for name in ("tf.nn", "tf.keras.layers"))
+BACKEND = registry.backend("tensorflow")
+NN, LAYERS, COMPILED, FIRST = (
+    next(s for s in tensorflow.SURFACES if s.name == name)
+    for name in ("tf.nn", "tf.keras.layers", "tf.function", "tf.nn.nchw")
+)
 
 
 def lines(step, surface=NN):
@@ -198,3 +207,143 @@ def test_dtype_that_the_framework_refuses_has_its_reason(verb):
     refusal = NN.refusal(verb, "uint8")
     assert refusal is not None
     assert not NN.takes(verb, "uint8")
+
+
+class TensorFlow:
+    """What the text for threads asks of TensorFlow."""
+
+    __version__ = "2.0"
+    config = threading = property(lambda self: self)
+
+    def set_intra_op_parallelism_threads(self, count):
+        assert count == 1
+
+    set_inter_op_parallelism_threads = set_intra_op_parallelism_threads
+
+
+@pytest.fixture
+def flags(tmp_path, monkeypatch):
+    """Run the text for threads without TensorFlow; return the flags that it leaves."""
+    monkeypatch.setitem(sys.modules, "tensorflow", TensorFlow())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("TF_XLA_FLAGS", "")
+    monkeypatch.delenv("TF_XLA_FLAGS")
+
+    def run():
+        exec(BACKEND.threads, {})  # noqa: S102 - the adapter's own text
+        return os.environ["TF_XLA_FLAGS"]
+
+    return run
+
+
+def test_compiled_layers_are_kept_in_the_users_cache(tmp_path, flags, monkeypatch):
+    kept = tmp_path / "nn-conformance" / "tensorflow" / "2.0" / platform.node()
+    assert f"--tf_xla_persistent_cache_directory={kept} " in flags()
+    monkeypatch.setenv("TF_XLA_FLAGS", "--mine")
+    assert flags() == "--mine"
+
+
+@pytest.mark.parametrize(("files", "left"), [(4000, 4000), (4001, 0)])
+def test_cache_of_compiled_layers_is_emptied_once_it_is_full(tmp_path, flags, files, left):
+    kept = tmp_path / "nn-conformance" / "tensorflow" / "2.0" / platform.node()
+    kept.mkdir(parents=True)
+    for number in range(files):
+        (kept / str(number)).touch()
+    flags()
+    assert len(list(kept.glob("*"))) == left
+
+
+def test_compiled_function_takes_the_inputs_and_returns_what_the_lines_leave():
+    assert COMPILED.wrap(['x = tf.nn.conv1d(x, kernel, 1, "VALID")'], ["x", "kernel"]) == (
+        "@tf.function(jit_compile=True)",
+        "def compiled(x, kernel):",
+        '    x = tf.nn.conv1d(x, kernel, 1, "VALID")',
+        "    return x",
+        "x = compiled(x, kernel)",
+    )
+
+
+def test_tape_of_a_compiled_function_is_in_it():
+    written = COMPILED.gradient(["x = tf.nn.relu(x)"], ["x"], "x")
+    assert written[:2] == ("@tf.function(jit_compile=True)", "def compiled(grad, x):")
+    assert written[2:-2] == tuple(f"    {line}" for line in NN.gradient(["x = tf.nn.relu(x)"], ["x"], "x"))
+    assert written[-2:] == ("    return x", "x = compiled(grad, x)")
+
+
+def test_maximum_writes_its_padding_first_where_xla_compiles():
+    step = pooling("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 0), (0, 1)))
+    assert lines(step)[0] == "native"
+    way, written = lines(step, COMPILED)
+    assert way == "padded"
+    assert written[0].startswith("x = tf.pad(x,")
+    asked = lower(step, COMPILED, native_only=True, inner=False)
+    assert asked == (lines(step)[1], "native")
+
+
+def test_same_padding_stays_the_calls_own_where_xla_compiles():
+    step = pooling("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 1), (1, 1)))
+    assert lines(step, COMPILED) == lines(step) == ("native", ['x = tf.nn.max_pool2d(x, 3, 1, "SAME")'])
+
+
+@pytest.mark.parametrize("output", ["values", "indices"])
+def test_xla_knows_no_argmax(output):
+    step = pooling("max_pool_with_indices", (1, 1, 4, 4), window=(2, 2), output=output)
+    assert lines(step)[0] == "native"
+    way, written = lines(step, COMPILED)
+    assert way == "composed"
+    assert not any("argmax" in line for line in written)
+    refusal = lower(step, COMPILED, native_only=True, inner=False)
+    assert isinstance(refusal, Unsupported)
+    assert "MaxPoolWithArgmax" in refusal.reason
+
+
+def test_softmax_of_a_space_needs_no_reshaping_where_xla_compiles():
+    step = pooling("softmax_pool", (1, 1, 3, 3, 3), window=(2, 2, 2))
+    assert "reshape" in " ".join(lines(step)[1])
+    assert "reshape" not in " ".join(lines(step, COMPILED)[1])
+
+
+def test_compiled_surface_runs_the_small_cases_and_those_with_its_tag():
+    assert COMPILED.runs("smoke", ())
+    assert COMPILED.runs("standard", ("compiled",))
+    assert not COMPILED.runs("standard", ())
+
+
+@pytest.mark.parametrize(("shape", "name"), [((1, 1, 5), "NCW"), ((1, 1, 5, 5), "NCHW"), ((1, 1, 5, 5, 5), "NCDHW")])
+def test_channels_first_is_said_in_the_call(shape, name):
+    rank = len(shape) - 2
+    step = pooling("avg_pool", shape, window=(2,) * rank)
+    call = f'x = tf.nn.avg_pool{rank}d(x, 2, 1, "VALID", data_format="{name}")'
+    assert lines(step, FIRST) == ("native", [call])
+
+
+def test_convolution_of_a_space_names_its_strides_alone_where_channels_come_first():
+    step = weights("conv", (1, 2, 5, 5, 5), (4, 2, 3, 3, 3), stride=(2, 2, 1))
+    call = 'x = tf.nn.convolution(x, kernel, strides=(2, 2, 1), padding="VALID", data_format="NCDHW")'
+    assert lines(step, FIRST) == ("native", [call])
+
+
+def test_bias_and_the_shape_of_a_transposed_convolution_follow_the_format():
+    _, written = lines(weights("conv", (1, 2, 5), (4, 2, 3), bias=True), FIRST)
+    assert written == [
+        'x = tf.nn.conv1d(x, kernel, 1, "VALID", data_format="NCW")',
+        'x = tf.nn.bias_add(x, bias, data_format="NCW")',
+    ]
+    step = weights("conv_transpose", (2, 3, 4), (3, 5, 3), stride=(2,), output_padding=(1,))
+    call = 'x = tf.nn.conv1d_transpose(x, kernel, (2, 5, 10), 2, "VALID", data_format="NCW")'
+    assert lines(step, FIRST) == ("native", [call])
+
+
+def test_padding_is_written_before_the_pooling_where_channels_come_first():
+    step = pooling("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 0), (0, 1)))
+    way, written = lines(step, FIRST)
+    assert (way, written[0]) == ("padded", "x = tf.pad(x, ((0, 0), (0, 0), (1, 0), (0, 1)), constant_values=-np.inf)")
+
+
+@pytest.mark.parametrize("refused", [{"dtype": "float64"}, {"dtype": "float32", "gradient": True}])
+def test_what_only_channels_last_has_is_refused_in_words(refused):
+    step = pooling("max_pool", (1, 1, 5), window=(2,), **refused)
+    assert lines(step, NN)[0] == "native"
+    answer = lower(step, FIRST, native_only=False, inner=False)
+    assert isinstance(answer, Unsupported)
+    assert "oneDNN" in answer.reason or "only supports NHWC" in answer.reason

@@ -26,6 +26,7 @@ WRITTEN_OTHERWISE = {
     ("jax.lax", "pad"): "the value is an array that is made on the spot",
     ("jax.lax", "global_max_pool"): "a reduction, no layer",
     ("jax.lax", "global_avg_pool"): "a reduction, no layer",
+    ("flax.nnx", "conv"): "made by a function, for want of weights",
     ("flax.linen", "conv_transpose"): "its padding goes around the input with its holes",
     ("flax.linen", "min_pool"): "flax exports no layer of it",
     ("flax.linen", "max_pool_with_indices"): "the same text as max_pool",
@@ -34,6 +35,19 @@ WRITTEN_OTHERWISE = {
     ("mxnet.npx", "pad"): "written with mxnet.np",
     ("tf.nn", "conv_transpose"): "told the shape of its output, not how much it crops",
     ("tf.nn", "max_pool_with_indices"): "its indices are counted otherwise",
+    **{
+        ("flax.nnx", operator): "written as on flax.linen"
+        for operator in ("conv_transpose", "min_pool", "max_pool_with_indices", "global_max_pool", "global_avg_pool")
+    },
+    **{
+        (surface, operator): why
+        for surface in ("onnx.reference", "onnxruntime")
+        for operator, why in {
+            "pad": "its pads are an input",
+            "max_pool_with_indices": "which of its results is taken stands outside of the node",
+            "max_unpool": "its window says nothing of the output",
+        }.items()
+    },
 }
 # Two ways of saying one thing, of which a layer has words for one.
 GLOBAL = {"global_max_pool": "adaptive_max_pool", "global_avg_pool": "adaptive_avg_pool"}
@@ -43,6 +57,8 @@ def layer_text(program):
     """Return the layer or the call of a program: what is assigned after the inputs have come in."""
     function = ast.parse(program.text).body[0]
     lines = {ast.unparse(node.targets[0]): node.value for node in function.body if isinstance(node, ast.Assign)}
+    if "nodes" in lines:
+        return ast.unparse(lines["nodes"].elts[-1])
     return ast.unparse(lines.get("conv", lines["x"]))
 
 
@@ -86,7 +102,7 @@ def natives(catalogue, surface):
 def exactly(case, surface):
     """Whether the surface has words for the case as it stands, and not only for its result."""
     whole = case.parameters.get("rounding", "floor") == "floor"
-    ends = {"jax.lax": whole and case.dtype.startswith(("float", "bfloat")), "flax.linen": whole}
+    ends = {"jax.lax": whole and case.dtype.startswith(("float", "bfloat")), "flax.linen": whole, "flax.nnx": whole}
     return ends.get(surface, True) and 0 not in case.shape
 
 
@@ -159,6 +175,9 @@ def meaning(text, surface, shape=None):
         ("flax.linen", "nn.avg_pool(x, (2,), (2,), [(1, 0)])", "avg_pool", {"padding": ((1, 0),)}),
         ("mxnet.gluon", "nn.MaxPool2D(2, ceil_mode=True)", "max_pool", {"rounding": "full"}),
         ("mxnet.npx", "npx.pooling(x, kernel=(2, 2))", "max_pool", {"stride": 1}),
+        ("onnxruntime", 'helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3])', "max_pool", {"stride": 1}),
+        ("onnxruntime", 'helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 2])', "conv", {"padding": ((1, 2),)}),
+        ("onnxruntime", 'onnx.helper.make_node("Cnv", ["x", "w"], ["y"])', None, "'Cnv' is no layer that can be read"),
         (
             "jax.lax",
             "lax.reduce_window(x, jnp.inf, lax.min, (1, 1, 2), (1, 1, 2), 'VALID')",

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.layer_arguments import ceiling, choice, count, flag, number, sizes
-from conformance.layers import Call, Dialect, Layer, Reading, Unread
+from conformance.layer_arguments import ceiling, choice, count, flag, number, sizes, whole
+from conformance.layer_source import Unread
+from conformance.layers import Call, Dialect, Layer, Reading
 
 POOL = {
     "window": sizes("pool_size"),
@@ -143,7 +144,46 @@ NPX = (
     ),
 )
 
+OLDER = {"pooling": "Pooling", "convolution": "Convolution", "deconvolution": "Deconvolution"}
+
+
+def _older(layer: Layer) -> Layer:
+    """Return the same call under its name for arrays of the older kind."""
+    name, bracket, arguments = layer.signature.partition("(")
+    return replace(layer, signature=f"{OLDER[name]}{bracket}{arguments}")
+
+
+def _flat(_call: Call, value: Any) -> Any:
+    """Read two ends for each axis of the array, none for batch and channels."""
+    if not isinstance(value, tuple) or len(value) % 2 or value[:4] != (0, 0, 0, 0) or not all(map(whole, value)):
+        raise Unread("not two ends for each axis, with none for batch and channels")
+    return tuple(zip(value[4::2], value[5::2], strict=True))
+
+
+ND = (
+    *map(_older, NPX),
+    Layer(
+        "pad|Pad(data, mode='constant', pad_width=(), constant_value=0)",
+        "pad",
+        {
+            "pads": Reading("pad_width", _flat),
+            "mode": choice("mode", {"constant": "constant", "edge": "edge", "reflect": "reflect"}),
+            "value": number("constant_value"),
+        },
+        data=("data",),
+        ignored=("name",),
+    ),
+    Layer(
+        "AdaptiveAvgPooling2D(data, output_size)",
+        "adaptive_avg_pool",
+        {"output_size": sizes("output_size")},
+        data=("data",),
+        ignored=("name",),
+    ),
+)
+
 DIALECTS = {
+    "mxnet.nd": Dialect(("nd", "mx.nd", "mxnet.nd", "mx.nd.contrib", "nd.contrib"), ND),
     "mxnet.gluon": Dialect(("nn", "gluon.nn", "mxnet.gluon.nn", "mx.gluon.nn"), GLUON),
     "mxnet.npx": Dialect(("npx", "mxnet.npx", "mx.npx"), NPX),
 }

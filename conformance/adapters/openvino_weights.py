@@ -12,6 +12,7 @@ from conformance.left import own_same
 from conformance.steps import Step
 
 NO_BIAS = Unsupported("convolutions have no bias")
+NO_CHANNELS = Unsupported("a convolution of no channels is compiled, and its output never written")
 NO_NAMES = Unsupported("padding by name is for an output whose shape is given")
 
 
@@ -39,6 +40,8 @@ def conv(step: Step) -> Code:
     """Return the call, which adds no bias."""
     if step.bias:
         return NO_BIAS
+    if not step.shape[1]:
+        return NO_CHANNELS
     grouped, *operands = _operands(step)
     zeros = str([0] * step.rank)
     pads = (zeros, zeros) if own_same(step) else sides(step)

@@ -2,16 +2,19 @@
 
 What it changes: padding that the call cannot say, and the output-size rules `ceil` and `full`, go through explicit
 padding; padding that equals SAME is written so; Keras layers get the input's dtype, or they would return float32.
-Gradients are those of a tape: towards the input, the kernel, or the weights of a layer.
+Gradients are those of a tape: towards the input, the kernel, or the weights of a layer. `tf.function` is `tf.nn`
+compiled by XLA, the tape with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Surface, Unsupported, Words
+from conformance.adapter import Code, Surface, Unsupported, Verb, Words
+from conformance.adapters import tensorflow_compiled as xla
+from conformance.adapters import tensorflow_first as first
 from conformance.adapters.tensorflow_composed import COMPOSED, STACKED, layers_average, pad, stacked_max
 from conformance.adapters.tensorflow_convolution import (
     composed_conv,
@@ -36,12 +39,23 @@ from conformance.left import by_default
 from conformance.steps import Pairs, Step
 
 PACKAGES = ("tensorflow", "keras", "numpy")
-# Grouped layers are compiled anew at each call: what makes that slow is left out.
 THREADS = """\
+import os
+import platform
+import shutil
+
 import tensorflow as tf
 
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
+# Layers with groups are compiled anew at each call. The next run of the same programs in the same order, as compiled
+# functions are numbered, finds them in the user's own cache, or wherever $TF_XLA_FLAGS says.
+folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nn-conformance")
+folder = os.path.join(folder, "tensorflow", tf.__version__, platform.node())
+if os.path.isdir(folder) and len(os.listdir(folder)) > 4000:
+    shutil.rmtree(folder, ignore_errors=True)
+kept = f"--tf_xla_persistent_cache_directory={folder} --tf_xla_persistent_cache_device_types=XLA_CPU_JIT,CPU"
+os.environ.setdefault("TF_XLA_FLAGS", kept)
 """
 SETUP = """\
 import numpy as np
@@ -128,14 +142,15 @@ KERNEL_OUT = "np.moveaxis(x.numpy(), (-1, -2), (0, 1))"
 CONVOLVED = FLOATING | {"int32"}
 NO_KERNELS = Unsupported("convolutions take floating numbers and int32 only")
 NOT_FLOATING = Unsupported("norms, exponentials and shares are of floating numbers")
+CHANNELS_LAST = {
+    "x": LAST,
+    "kernel": "tf.constant(np.moveaxis({}, (0, 1), (-1, -2)))",
+    "bias": "tf.constant({})",
+    "draws": LAST,
+}
 _surface: Callable[..., Surface] = partial(
     Surface,
-    enter={
-        "x": LAST,
-        "kernel": "tf.constant(np.moveaxis({}, (0, 1), (-1, -2)))",
-        "bias": "tf.constant({})",
-        "draws": LAST,
-    },
+    enter=CHANNELS_LAST,
     leave="np.moveaxis(x.numpy(), -1, 1)",
     leaves={"kernel": KERNEL_OUT, "bias": "x.numpy()"},
     channels_last=True,
@@ -158,21 +173,48 @@ _surface: Callable[..., Surface] = partial(
     },
 )
 
+CALLS: Mapping[str, Verb] = {
+    "max_pool": max_pool,
+    "avg_pool": avg_pool,
+    "max_pool_with_indices": with_argmax,
+    "fractional_max_pool": _fractional,
+    "conv": native_conv,
+    "conv_transpose": native_transpose,
+    "pad": pad,
+    "relu": lambda _step: "tf.nn.relu(x)",
+}
+CONVOLUTIONS: Mapping[str, Verb] = {"conv": composed_conv, "conv_transpose": composed_transpose}
+
 SURFACES = (
+    _surface("tf.nn", CALLS, composed={**COMPOSED, **CONVOLUTIONS}, gradient=tape),
     _surface(
-        "tf.nn",
+        "tf.function",
+        {**CALLS, "max_pool": xla.max_pool, "max_pool_with_indices": xla.with_argmax},
+        composed={**xla.COMPOSED, **CONVOLUTIONS},
+        wrap=xla.compiled,
+        gradient=xla.compiled_with(tape),
+        level="smoke",
+        tag="compiled",
+    ),
+    _surface(
+        "tf.nn.nchw",
         {
-            "max_pool": max_pool,
-            "avg_pool": avg_pool,
-            "max_pool_with_indices": with_argmax,
-            "fractional_max_pool": _fractional,
-            "conv": native_conv,
-            "conv_transpose": native_transpose,
-            "pad": pad,
-            "relu": lambda _step: "tf.nn.relu(x)",
+            "max_pool": first.max_pool,
+            "avg_pool": first.avg_pool,
+            "conv": first.conv,
+            "conv_transpose": first.conv_transpose,
+            "pad": first.pad,
+            "relu": CALLS["relu"],
         },
-        composed={**COMPOSED, "conv": composed_conv, "conv_transpose": composed_transpose},
+        composed={"conv": first.biased},
+        enter={**CHANNELS_LAST, "x": "tf.constant({})"},
+        leave="x.numpy()",
+        channels_last=False,
+        dtypes={"": EVERY},
+        refuses={},
         gradient=tape,
+        level="smoke",
+        tag="compiled",
     ),
     _surface(
         "tf.keras.layers",

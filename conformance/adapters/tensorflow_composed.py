@@ -160,7 +160,7 @@ def max_pool_with_indices(step: Step) -> Code:
     text = with_argmax(step)
     if isinstance(text, Unsupported) and text.refused:
         return f"{text.refused} // {step.shape[1]}"
-    return _stacked_places(step)
+    return stacked_places(step)
 
 
 def stacked_max_anywhere(step: Step) -> Code:
@@ -168,7 +168,8 @@ def stacked_max_anywhere(step: Step) -> Code:
     return _selected(step, "any" if step.dtype == "bool" else "max", _least(step.dtype))
 
 
-def _stacked_places(step: Step) -> Code:
+def stacked_places(step: Step) -> Code:
+    """The first of the stacked places that hold the largest."""
     if step.dtype == "bool":
         return Unsupported("tf.reduce_max takes numbers only")
     spatial, cells = step.shape[2:], math.prod(step.shape[2:])
