@@ -21,7 +21,7 @@ FOLLOWING = frozenset({"grad", "indices", "samples", "draws"})
 """Inputs whose shape follows from x and the parameters."""
 USUAL_DTYPES: Mapping[str, str] = {"indices": "int64"}
 # Parameters with an entry for each spatial axis.
-SPATIAL = frozenset({"window", "stride", "padding", "dilation", "output_size", "output_padding"})
+SPATIAL = frozenset({"window", "stride", "padding", "dilation", "output_size", "output_padding", "pads"})
 # What a case says beside inputs and parameters.
 WORDS = {
     "id",
@@ -63,6 +63,7 @@ def expand(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Cas
     parameters = _parameters(operator, raw, given, omitted, faulty=not isinstance(expect, Value))
     if not isinstance(expect, Rejected):
         _check_ranks(parameters, len(given["x"].shape) - 2)
+        _check_extents(parameters, given)
     case = Case(
         id=f"{operator.name}/{raw['id']}",
         operator=operator.name,
@@ -336,6 +337,17 @@ def _check_ranks(parameters: Mapping[str, Any], rank: int) -> None:
         value = parameters[name]
         if isinstance(value, tuple) and len(value) != rank:
             raise Faulty((name,), f"{list(value)} has {len(value)} entries: expected {rank}, one per spatial axis")
+
+
+def _check_extents(parameters: Mapping[str, Any], inputs: Mapping[str, ArraySpec]) -> None:
+    """Raise Faulty for a kernel of another rank than x, for an output without cells, and for a power that is none."""
+    x, kernel = inputs["x"].shape, inputs.get("kernel")
+    if kernel and len(kernel.shape) != len(x):
+        raise Faulty(("kernel", "shape"), f"{list(kernel.shape)} has {len(kernel.shape)} axes, and x has {len(x)}")
+    if "output_size" in parameters and min(parameters["output_size"], default=1) < 1:
+        raise Faulty(("output_size",), f"{list(parameters['output_size'])} must be at least 1 along every axis")
+    if math.isnan(parameters.get("p", 1)):
+        raise Faulty(("p",), "nan is no power")
 
 
 def _spread(given: Mapping[str, Any], window: Any, rank: int) -> dict[str, Any]:

@@ -110,7 +110,8 @@ def _read_case(raw: Any, folder: Path, files: Mapping[str, Any]) -> ExportedCase
     try:
         return _case(raw, folder, files)
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
-        name = raw["id"] if isinstance(raw, dict) and "id" in raw else "without an id"
+        name = raw.get("id") if isinstance(raw, dict) else None
+        name = name if isinstance(name, str) and name.isprintable() else "without an id"
         fault = f"{type(error).__name__} {error}"
         raise CatalogueError(f"{folder / CATALOGUE}: case {name}: not as its schema has it: {fault}") from None
 
