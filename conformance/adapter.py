@@ -112,7 +112,8 @@ class Words:
 class Surface:
     """One API of a backend that users call.
 
-    verbs: its own calls; a verb says Unsupported for parameters that its call does not take.
+    verbs: its own calls; a verb says Unsupported for parameters that its call does not take. A verb that is called like
+        a gradient writes that itself, of the forward step with the gradient's parameters, in place of `gradient`.
     composed: several calls that users of the surface write for want of one.
     around: calls of the framework's array library, for explicit padding and inside compositions only.
     enter: how x, kernel and bias come in from channels-first NumPy, `{}` standing for the name; leave: how x goes out.
@@ -123,9 +124,11 @@ class Surface:
     declares: its answers to questions; they stand in conformance/declarations, not in the adapter.
     compositions: whether explicit padding and several calls may stand in for a missing one.
     flat_pads: whether its padding takes one flat list of pads.
+    checks: whether its calls look at what they are given; where not, nothing that must be rejected is put to them.
     level: the highest level that the surface is run on.
     tag: for a surface that takes long, the tag of the cases that it is run on in any case; beside them it stays one
     level behind what is asked for.
+    lacks: why this machine cannot run it, asked once before a run, None where it can: a compiler that is not there.
     wrap: what makes one whole of lines that end with x assigned, where the surface has more to them than their calls.
     gradient: how lines that end with x assigned are differentiated, unwrapped; None where the framework cannot.
     leaves: how the gradients of kernel and bias go out, where that is not as x does.
@@ -144,8 +147,10 @@ class Surface:
     declares: Mapping[str, Declaration] = field(default_factory=dict)
     compositions: bool = True
     flat_pads: bool = False
+    checks: bool = True
     level: str = "exhaustive"
     tag: str = ""
+    lacks: Callable[[], str | None] | None = None
     wrap: Wrapping | None = None
     gradient: Differentiation | None = None
     leaves: Mapping[str, str] = field(default_factory=dict)

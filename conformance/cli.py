@@ -24,6 +24,7 @@ from conformance.cli_find import find_case, find_surface
 from conformance.cli_ledger import ledger_group
 from conformance.cli_options import CASES_OPTION
 from conformance.cli_run import report, run
+from conformance.cli_surfaces import surfaces
 from conformance.cli_translate import translate_command
 from conformance.cli_verified import verified_command
 from conformance.drawing import drawing
@@ -183,6 +184,7 @@ def _version(name: str) -> str:
 
 cli.add_command(catalogue_command)
 cli.add_command(conventions)
+cli.add_command(surfaces)
 cli.add_command(run)
 cli.add_command(report)
 cli.add_command(check)

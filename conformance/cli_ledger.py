@@ -102,7 +102,7 @@ def add(  # noqa: PLR0917 - click gives the options by name
     failures = _failures(report, cases, deviations, globs, surfaces or ("*",))
     draft, notes = _draft(failures, cases, name or _name(failures, deviations), reason, issue, observed)
     file = _file(failures)
-    text = drafts.appended(file, draft)
+    text = drafts.appended(file, draft, begin=file != ledger.path())
     if write:
         drafts.write(file, text)
         notes.append(f"written to {file}")

@@ -148,6 +148,8 @@ def run(  # noqa: PLR0917 - click gives the options by name
             backend = registry.backend(one.name)
             known = ledger.load(further=[backend.ledger] if backend.ledger and backend.ledger.exists() else [])
             job = Run(backend, cases, known, selection, python=one.python, limit=limit, jobs=jobs, expect=expect)
+            for surface, why in job.lacking.items():
+                click.echo(f"{surface}: {why}", err=True)
             try:
                 with progress(one.name) as step:
                     job.execute(path, resume=resume, progress=step)

@@ -85,7 +85,12 @@ class Asked:
 @click.option("--dtype", metavar="D", help="Dtype of the input. [default: float32]")
 @click.option("--channels", type=click.IntRange(0), metavar="N", help="Channels of the input.")
 @click.option("--out-channels", type=click.IntRange(1), metavar="N", help="Channels of the output of a convolution.")
-@click.option("--kernel-shape", type=Shape(), metavar="O,I,…", help="Shape of the weights, (out, in/groups, *window).")
+@click.option(
+    "--kernel-shape",
+    type=Shape(),
+    metavar="O,I,…",
+    help="Shape of the weights, (out, in/groups, *window); of conv_transpose (in, out/groups, …).",
+)
 @click.option("--bias/--no-bias", default=None, help="Whether a convolution has a bias.")
 @click.option(
     "--gradient",
@@ -96,7 +101,7 @@ class Asked:
 )
 @click.option("--from", "dialect", metavar="S", help="Read a layer as it is written on this surface.")
 @click.option(
-    "--surface", "globs", multiple=True, metavar="GLOB", help="Only these surfaces. [default: all but those of books]"
+    "--surface", "globs", multiple=True, metavar="GLOB", help="Only these surfaces. [default: all but lesser forms of others]"
 )
 @click.option(
     "--format",
@@ -182,6 +187,9 @@ def _requested(request: Request, said: Mapping[str, Any], told: tuple[str, ...])
 
 def _layer(what: str, dialect: str, said: dict[str, Any]) -> Asked:
     known = registry.dialects()
+    spoken = {id(one): one for one in known.values() if dialect in one.prefixes}
+    if dialect not in known and len(spoken) == 1:  # people say what they import, which may be of several surfaces
+        known |= {dialect: next(iter(spoken.values()))}
     if dialect not in known:
         raise ConformanceError(
             f"--from {dialect}: no layers are read there, known are {', '.join(known)}{nearest(dialect, known)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,13 @@ def number(value: float) -> str:
     if math.isinf(value):
         return "np.inf" if value > 0 else "-np.inf"
     return repr(value)
+
+
+def quoted(word: str) -> str:
+    """Return a word of the catalogue as Python text. Raises ValueError for anything but letters and underscores."""
+    if not re.fullmatch("[A-Za-z_]+", word):
+        raise ValueError(f"{word!r} is no word")
+    return f'"{word}"'
 
 
 def per_axis(values: Sequence[int] | None) -> str | None:
@@ -116,12 +124,22 @@ def needed_setup(setup: str, text: str) -> list[str]:
     """
     statements = ast.parse(setup).body
     modes = [ast.unparse(node) for node in statements if not _imports(node)]
-    used = {node.id for node in ast.walk(ast.parse("\n".join([*modes, text]))) if isinstance(node, ast.Name)}
+    used = _names("\n".join([*modes, text]))
     kept = [node for node in statements if not _imports(node) or _bound(node) & used]
     lines: list[str] = []
     for before, node in zip([*kept[:1], *kept], kept, strict=False):
         lines += [""] * (_imports(before) != _imports(node)) + [ast.unparse(node)]
     return lines
+
+
+def needed_imports(setup: str, text: str) -> list[str]:
+    """Return the imports of a setup without which the text alone would not work, whatever the modes."""
+    used = _names(text)
+    return [ast.unparse(node) for node in ast.parse(setup).body if _imports(node) and _bound(node) & used]
+
+
+def _names(text: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
 
 
 def _imports(node: ast.stmt) -> bool:

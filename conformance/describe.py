@@ -27,8 +27,19 @@ def surfaces() -> dict[str, Spoken]:
 
 
 def usual() -> list[Spoken]:
-    """Return the surfaces that are no lesser form of another: those that are not for smoke cases alone."""
-    return [spoken for spoken in surfaces().values() if spoken[1].level != LEVELS[0]]
+    """Return the surfaces that are no lesser form of another.
+
+    Lesser are those for smoke or tagged cases alone, and those that wrap calls, where their backend has others.
+    """
+    known = list(surfaces().values())
+    plain = {backend.name for backend, surface in known if surface.level != LEVELS[0] and not surface.wrap}
+    return [(backend, surface) for backend, surface in known if _whole(surface, alone=backend.name not in plain)]
+
+
+def _whole(surface: Surface, *, alone: bool) -> bool:
+    if alone:
+        return surface.level != LEVELS[0] or bool(surface.tag)
+    return surface.level != LEVELS[0] and not surface.wrap
 
 
 def case_text(case: Case, wanted: Expected) -> str:

@@ -79,18 +79,19 @@ def _folded(key: str, words: str) -> Iterator[str]:
     yield from (f"{key}: >-", *(f"  {line}" for line in lines))
 
 
-def appended(path: Path, draft: Draft) -> str:
+def appended(path: Path, draft: Draft, *, begin: bool = False) -> str:
     """Return the text of the ledger file with the entry at its end.
 
-    A package that brings a backend has no file at first. Raises CatalogueError with what is wrong with the entry, or
-    ConformanceError if the file cannot be read or holds no list to add to.
+    begin: whether there may be no file yet. Raises CatalogueError with what is wrong with the entry, ConformanceError if
+    the file cannot be read or holds no list to add to.
     """
+    begins = begin and not path.exists()
     try:
-        before = path.read_text("utf-8") if path.exists() else "entries:\n"
+        before = "entries:\n" if begins else path.read_text("utf-8")
     except OSError as error:
         raise ConformanceError(f"{path}: {error.strerror}") from None
     item = ITEM.search(before)
-    if not item and path.exists():
+    if not item and not begins:
         raise ConformanceError(f"{path}: holds no entry, so that there is nothing to put another one behind")
     after = f"{before.rstrip()}\n\n{draft.text(item[1])}" if item else f"{before}{draft.text('  ')}"
     with TemporaryDirectory() as folder:

@@ -262,7 +262,8 @@ def _parameters(
         if given[key] is None and not (key == "pads" and FLAT in raw):
             raise Faulty((), f"{operator.name} needs the key {key!r}")
     if given.get("output", "x") not in (operator.outputs or ("x",)):
-        raise Faulty(("output",), f"{operator.name} returns {', '.join(operator.outputs)}, not {given['output']}")
+        outputs = ", ".join(operator.outputs) or "one array"
+        raise Faulty(("output",), f"{operator.name} returns {outputs}, not {given['output']!r}")
     if given.get("output") in operator.optional and given["output"] not in raw:
         raise Faulty(("output",), f"the case has no {given['output']} whose gradient could be asked for")
     given.update(_along_axes(operator, given, inputs, faulty=faulty))

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance import words
 from conformance.cases import LEVELS, Answers, Case, Following, Reading, Rejected, Value
 from conformance.errors import CatalogueError
 from conformance.expected import Expected, Target
@@ -144,7 +145,7 @@ def _case(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -> Exp
     operator, level = OPERATORS[raw["operator"]].name, raw["level"]
     if level not in LEVELS:
         raise ValueError(f"{level!r} is no level")
-    return ExportedCase(
+    case = ExportedCase(
         id=raw["id"],
         operator=operator,
         inputs={name: array_spec(item, folder, files) for name, item in raw["inputs"].items()},
@@ -162,6 +163,8 @@ def _case(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -> Exp
         record=raw,
         targets=_targets(raw["expect"], folder, files),
     )
+    words.check(case)
+    return case
 
 
 def _targets(expect: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -> dict[str, dict[str, ExportedArray]]:

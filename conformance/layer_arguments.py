@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.layers import Call, Reading, Unread, Word
+from conformance.layer_source import Unread, Word
+from conformance.layers import Call, Reading
 
 
 def whole(value: Any) -> bool:

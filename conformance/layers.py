@@ -13,23 +13,17 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Any, NoReturn
+from functools import cached_property, lru_cache
+from typing import Any
 
 from conformance.errors import ConformanceError
+from conformance.layer_source import Unread, Word, source
 from conformance.operators import OPERATORS
 from conformance.requests import Request, size_text
 
-LONGEST = 2_000
 SHOWN = 60
 RANKS = (1, 2, 3)
 RANK = "{rank}"
-
-
-class Word(str):
-    """A plain name that stands as an argument, `x.dtype`: looked at, never looked up."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -59,10 +53,6 @@ class Call:
         if self.shape is None:
             raise Unread(f"{why} depends on the size of the input: say --shape N,C,…")
         return self.shape[2:]
-
-
-class Unread(ValueError):
-    """A layer that is not understood; the message says what of it."""
 
 
 Convert = Callable[[Call, Any], Any]
@@ -134,14 +124,16 @@ def _signature(text: str) -> inspect.Signature:
 class Dialect:
     """The layers of one surface, and what people write before their names.
 
-    prefixes: modules, as they are usually imported; applied: methods that stand between a layer and its input.
+    prefixes: modules, as they are usually imported; applied: methods that stand between a layer and its input;
+    naming: the function whose first argument is the name of a layer, if there is one.
     """
 
     prefixes: tuple[str, ...]
     layers: tuple[Layer, ...]
     applied: tuple[str, ...] = ()
+    naming: str = ""
 
-    @property
+    @cached_property
     def known(self) -> dict[str, list[tuple[Layer, int | None]]]:
         """The layers by their names, each with the rank that the name says."""
         found: dict[str, list[tuple[Layer, int | None]]] = {}
@@ -164,33 +156,12 @@ def read(text: str, dialect: Dialect, shape: tuple[int, ...] | None = None) -> R
     """Return what a layer means. Raises ConformanceError, in one line, with the column where one can be named."""
     shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
     try:
-        whole, which = _taken(_parsed(text))
-        name, arguments, named = _parts(_layer_call(whole, dialect), dialect)
-        return _of(which, _meaning(name, arguments, named, dialect, shape))
+        call = source(text, dialect.prefixes, dialect.applied, dialect.naming)
+        if call.name not in dialect.known:
+            raise Unread(f"{call.name!r} is no layer that can be read{_near(call.name, dialect.known)}")
+        return _of(call.result, _meaning(call.name, call.arguments, call.named, dialect, shape))
     except Unread as error:
         raise ConformanceError(f"{' '.join(shown.split())!r}: {error}") from None
-
-
-def _parsed(text: str) -> ast.expr:
-    """Return the only expression of a text, or what it assigns."""
-    if len(text) > LONGEST:
-        raise Unread(f"{len(text)} characters, more than the limit of {LONGEST}")
-    try:
-        body = ast.parse(text.strip()).body
-    except SyntaxError as error:
-        raise Unread(f"column {error.offset or 1}: not Python: {error.msg}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise Unread(f"not Python that can be read ({type(error).__name__})") from None
-    if len(body) != 1 or not isinstance(body[0], (ast.Expr, ast.Assign)):
-        raise Unread("not one layer: a single call, or what a name is set to")
-    return body[0].value
-
-
-def _taken(node: ast.expr) -> tuple[ast.expr, int | None]:
-    """Return what is called, and which of its results is taken."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value in (0, 1):
-        return node.value, 1 if node.slice.value else 0
-    return node, None
 
 
 def _of(which: int | None, found: Read) -> Read:
@@ -202,74 +173,6 @@ def _of(which: int | None, found: Read) -> Read:
         raise Unread(f"[{which}]: {found.request.operator} has one result")
     request = replace(found.request, given={**found.request.given, "output": outputs[which]})
     return replace(found, request=request)
-
-
-def _layer_call(node: ast.expr, dialect: Dialect) -> ast.Call:
-    """Return the call that makes the layer, out of one that calls it with its input too."""
-    if not isinstance(node, ast.Call):
-        _fail(node, "not a call of a layer")
-    if isinstance(node.func, ast.Call):
-        return _inputs_only(node, node.func)
-    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
-        if node.func.attr not in dialect.applied:
-            _fail(node.func, f"{node.func.attr!r} is no way to call a layer")
-        return _inputs_only(node, node.func.value)
-    return node
-
-
-def _inputs_only(node: ast.Call, layer: ast.Call) -> ast.Call:
-    for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-        if not isinstance(argument, ast.Dict):  # the weights of a layer that is applied to them
-            _named(argument)
-    return layer
-
-
-def _fail(node: ast.AST, why: str) -> NoReturn:
-    raise Unread(f"column {getattr(node, 'col_offset', 0) + 1}: {why}")
-
-
-def _named(node: ast.expr) -> Word:
-    """Return a dotted name as text."""
-    parts: list[str] = []
-    inner: ast.expr = node
-    while isinstance(inner, ast.Attribute):
-        parts, inner = [inner.attr, *parts], inner.value
-    if not isinstance(inner, ast.Name):
-        _fail(node, f"{type(inner).__name__} is neither a number, a word, a list of these nor a plain name")
-    parts = [inner.id, *parts]
-    if any(part.startswith("__") for part in parts):
-        _fail(node, f"{'.'.join(parts)} is no name of an argument")
-    return Word(".".join(parts))
-
-
-def _literal(node: ast.expr) -> Any:
-    """Return a number, a word, a tuple of these, or a plain name as such."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str, type(None))):
-        return node.value
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = None if isinstance(node.operand, ast.UnaryOp) else _literal(node.operand)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return -value
-        return Word(f"-{value}") if isinstance(value, Word) else _fail(node, "a minus before what is no number")
-    if isinstance(node, (ast.Tuple, ast.List)):
-        return tuple(_literal(item) for item in node.elts)
-    return _named(node)
-
-
-def _parts(call: ast.Call, dialect: Dialect) -> tuple[str, list[Any], dict[str, Any]]:
-    """Return the name of what is called, without its module, and its arguments."""
-    whole = _named(call.func)
-    prefix, _, name = whole.rpartition(".")
-    if prefix and prefix not in dialect.prefixes:
-        known = ", ".join(dialect.prefixes)
-        _fail(call.func, f"{prefix!r} is no module of this surface, which are written {known}")
-    for node in (*call.args, *(keyword for keyword in call.keywords if keyword.arg is None)):
-        if isinstance(node, (ast.Starred, ast.keyword)):
-            _fail(node, "arguments that are unpacked cannot be read")
-    if name not in dialect.known:
-        _fail(call.func, f"{name!r} is no layer that can be read{_near(name, dialect.known)}")
-    named = {str(keyword.arg): _literal(keyword.value) for keyword in call.keywords}
-    return name, [_literal(node) for node in call.args], named
 
 
 def _near(name: str, known: Mapping[str, object]) -> str:

@@ -81,6 +81,7 @@ class Run:
         self.selection = selection
         self.cases = catalogue.select(selection.level, selection.operators, selection.globs)
         self.surfaces = [s for s in backend.surfaces if not selection.surfaces or s.name in selection.surfaces]
+        self.lacking = {s.name: why for s in self.surfaces if s.lacks and (why := s.lacks())}
         self.jobs = jobs
         self.new_worker = partial(Worker, backend, python, limit)
         self.worker = Crew([self.new_worker()])
@@ -92,7 +93,8 @@ class Run:
         for case in self.cases:
             for surface in self.surfaces:
                 if surface.runs(case.level, case.tags, self.selection.level):
-                    yield Task(case, surface, translate(case, surface))
+                    why = self.lacking.get(surface.name)
+                    yield Task(case, surface, Unsupported(why) if why else translate(case, surface))
 
     def execute(
         self, path: Path, *, resume: bool = False, progress: Progress = lambda _done, _total: None

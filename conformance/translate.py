@@ -16,9 +16,9 @@ import numpy as np
 
 from conformance import code
 from conformance.adapter import Code, Program, Surface, Unsupported, Verb
-from conformance.cases import FLAT, Case, Value
+from conformance.cases import FLAT, Case, Rejected, Value
 from conformance.operators import OPERATORS
-from conformance.steps import Pairs, Step, average_as_convolution, negated_maximum, pad_step, plan, unpadded
+from conformance.steps import Pairs, Step, average_as_convolution, first_step, negated_maximum, pad_step, plan, unpadded
 from conformance.values import DTYPES, Array
 
 LIKE_X = frozenset({"scale", "grad", "indices"})
@@ -30,6 +30,10 @@ Lowered = tuple[list[str], str]
 
 def translate(case: Case, surface: Surface) -> Program | Unsupported:
     """Return the program that carries a case out on a surface."""
+    if isinstance(case.expect, Rejected) and not surface.checks:
+        return Unsupported(f"{surface.name} checks nothing, so nothing is there to refuse it")
+    if case.operator in surface.verbs and OPERATORS[case.operator].gradient:
+        return _own_gradient(case, surface)
     steps = plan(case)
     native_only = not isinstance(case.expect, Value)
     lowered = [lower(step, surface, native_only=native_only, inner=len(steps) > 1) for step in steps]
@@ -46,6 +50,18 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
         return Program(surface.name, how, _text(case, surface, whole))
     differentiated = _differentiated(case, surface, lines)
     return differentiated if isinstance(differentiated, Unsupported) else Program(surface.name, how, differentiated)
+
+
+def _own_gradient(case: Case, surface: Surface) -> Program | Unsupported:
+    """Return the program of a gradient for which the surface has a verb."""
+    if not surface.takes(case.operator, case.dtype):
+        return _dtype(case.operator, case.dtype, surface)
+    step = replace(first_step(case), parameters=case.parameters)
+    answer = surface.verbs[case.operator](step)
+    if isinstance(answer, Unsupported):
+        return answer
+    leave = surface.leaves.get(case.parameters.get("output", "x"))
+    return Program(surface.name, "native", _text(case, surface, _lines(step, surface, answer), leave))
 
 
 def _differentiated(case: Case, surface: Surface, lines: Sequence[str]) -> str | Unsupported:
@@ -122,7 +138,7 @@ def _own_call(step: Step, surface: Surface) -> Code:
     if surface.takes(step.verb, step.dtype):
         return verb(step)
     call = verb(step) if surface.refusal(step.verb, step.dtype) else None
-    return replace(_dtype(step.verb, step.dtype, surface), refused=call if isinstance(call, str) else None)
+    return replace(_dtype(step.verb, step.dtype, surface), refused=None if isinstance(call, Unsupported) else call)
 
 
 def lacking(case: Case, surface: Surface) -> Unsupported | None:
@@ -133,7 +149,7 @@ def lacking(case: Case, surface: Surface) -> Unsupported | None:
 
 def _dtype(verb: str, dtype: str, surface: Surface) -> Unsupported:
     """Return why a verb has no words for a dtype: the framework's reason, or that nobody has looked."""
-    missing = Unsupported(f"there is no translation of {verb} in {dtype} for {surface.name} yet")
+    missing = Unsupported(f"{surface.name} has no words for {verb} in {dtype}")
     return surface.refusal(verb, dtype) or missing
 
 

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance import catalogue, ledger, registry, verified
+from conformance import catalogue, code, ledger, registry, verified
 from conformance.catalogue import Catalogue
 from conformance.conventions import Question, questions
 from conformance.describe import Spoken, usual, whole
 from conformance.operators import FORWARD, OPERATORS
 from conformance.requests import Request, option_text
 from conformance.selectors import marks
+from conformance.translate import HOW
 from conformance.translation_cases import PAGES, Common
 from conformance.translations import Background, Translation, differing, translations
 from conformance.translations import spoken as words
@@ -66,18 +67,43 @@ def _common(operator: str, common: Common, known: Background, surfaces: Sequence
     case = request.case()
     found = translations(case, surfaces, known, request)
     yield from (f"## {common.title}", "", f"{escaped(About(case).heading)}.", f"`{command(request)}`", "")
-    for group in _grouped(one for one in found if one.program):
-        yield from _program(group)
+    groups = _grouped(one for one in found if one.program)
+    for group in sorted(groups, key=lambda group: not _native(group)):
+        yield from _program(group) if _native(group) else _folded(group)
     yield from _unsupported([one for one in found if not one.program])
 
 
 def _grouped(found: Iterable[Translation]) -> list[list[Translation]]:
-    """Return translations together whose programs are the same text, imports and modes included."""
-    groups: dict[str, list[Translation]] = {}
+    """Return translations together whose programs are the same text with the same imports, whatever the modes."""
+    groups: dict[tuple[str, ...], list[Translation]] = {}
     for one in found:
         if one.program is not None:
-            groups.setdefault(whole(one.backend, one.program), []).append(one)
+            imports = code.needed_imports(one.backend.setup, one.program.text)
+            groups.setdefault((one.program.text, *imports), []).append(one)
     return list(groups.values())
+
+
+def _modes(group: Sequence[Translation]) -> Iterator[str]:
+    """Yield for each further surface the lines of its setup that are others than those of the first."""
+    first = _setup(group[0])
+    for one in group[1:]:
+        others = [line for line in _setup(one) if line not in first]
+        if others:
+            yield f"{one.surface.name}: {', '.join(f'`{line}`' for line in others)}"
+
+
+def _setup(one: Translation) -> list[str]:
+    return [line for line in code.needed_setup(one.backend.setup, one.program.text if one.program else "") if line]
+
+
+def _native(group: Sequence[Translation]) -> bool:
+    return any(one.program.how == HOW[0] for one in group if one.program)
+
+
+def _folded(group: Sequence[Translation]) -> Iterator[str]:
+    """Yield what takes several calls, behind its heading."""
+    heading, *rest = _program(group)
+    yield from (f"<details><summary>{heading.removeprefix('### ')}</summary>", *rest, "</details>", "")
 
 
 def _program(group: Sequence[Translation]) -> Iterator[str]:
@@ -89,7 +115,7 @@ def _program(group: Sequence[Translation]) -> Iterator[str]:
     yield from (f"### {', '.join(one.surface.name for one in group)} ({', '.join(ways)})", "")
     yield from ("```python", whole(first.backend, first.program).rstrip("\n"), "```", "")
     warned = (f"**{escaped(warning)}**" for one in group for warning in one.warnings)
-    told = dict.fromkeys([*warned, *(escaped(remark) for one in group for remark in one.remarks)])
+    told = dict.fromkeys([*_modes(group), *warned, *(escaped(remark) for one in group for remark in one.remarks)])
     yield from (f"- {line}" for line in told)
     yield from [""] * bool(told)
 

@@ -27,6 +27,7 @@ import platform
 import struct
 import time
 import traceback
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -105,8 +106,16 @@ def describe(error: BaseException) -> str:
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of imported packages."""
-    return {name: str(getattr(sys.modules.get(name), "__version__", "unknown")) for name in packages}
+    """Return the versions of imported packages: as they say it themselves, or as they were installed."""
+    return {name: str(getattr(sys.modules.get(name), "__version__", None) or installed(name)) for name in packages}
+
+
+def installed(name: str) -> str:
+    """Return the version in which an imported package was installed."""
+    try:
+        return metadata.version(name) if name in sys.modules else "unknown"
+    except metadata.PackageNotFoundError:
+        return "unknown"
 
 
 def set_up(request: Header, names: Names) -> Header:

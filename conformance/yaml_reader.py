@@ -150,7 +150,10 @@ def _decimal(text: str) -> Decimal:
     special = {".inf": "inf", "+.inf": "inf", "-.inf": "-inf", ".nan": "nan"}
     if len(text) > MAX_DIGITS:
         raise ValueError(text)
-    return Decimal(special.get(text.lower(), text))
+    number = Decimal(special.get(text.lower(), text))
+    if number.is_snan():  # which no float can be made of
+        raise ValueError(text)
+    return number
 
 
 COLLECTIONS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")

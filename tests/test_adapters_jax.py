@@ -4,6 +4,7 @@ import pytest
 
 from conformance import registry
 from conformance.adapter import Program, Unsupported
+from conformance.adapters.jax_windows import inlined, jitted
 from conformance.expand import expand
 from conformance.translate import translate
 
@@ -51,7 +52,63 @@ def test_arrays_enter_without_a_compilation_and_leave_by_numpy():
     assert text.endswith("return np.moveaxis(np.asarray(x), -1, 1)\n")
 
 
-def test_minimum_of_flax_is_its_pool_with_the_least_operation():
+def test_layer_of_nnx_is_made_without_drawing_weights_and_given_those_of_the_case():
+    weights = {"values": "integers", "shape": [4, 1, 3]}
+    taken = {"x": ROW, "kernel": weights, "bias": {"values": [1, 2, 3, 4]}, "groups": 2, "padding": 1}
+    assert lines("flax.nnx", "conv", **taken)[2:] == [
+        "layer = nnx.eval_shape(lambda: nnx.Conv(2, 4, (3,), strides=(1,), padding=((1, 1),), "
+        "feature_group_count=2, rngs=nnx.Rngs(0)))",
+        "layer.kernel = nnx.Param(kernel)",
+        "layer.bias = nnx.Param(bias)",
+        "x = layer(x)",
+    ]
+
+
+def test_groups_of_a_transposed_layer_of_nnx_put_their_weights_in_by_turns():
+    taken = {"x": ROW, "kernel": {"values": "integers", "shape": [2, 3, 3]}, "groups": 2}
+    made = lines("flax.nnx", "conv_transpose", **taken)
+    assert "nnx.ConvTranspose(1, 3, (3,)" in made[1]
+    assert made[2:] == [
+        "parts = []",
+        "for part, weights in zip(jnp.split(x, 2, -1), jnp.split(kernel, 2, -1)):",
+        "layer.kernel = nnx.Param(weights)",
+        "parts.append(layer(part))",
+        "x = jnp.concatenate(parts, -1)",
+    ]
+
+
+def test_minimum_of_nnx_is_exported():
+    assert lines("flax.nnx", "min_pool", x=PLANE, window=2) == ["x = nnx.min_pool(x, (2, 2), strides=(2, 2))"]
+
+
+def test_whole_program_is_one_compiled_function():
+    assert lines("jax.jit", "avg_pool", x=ROW, window=2, stride=1, padding=1) == [
+        "@jax.jit",
+        "def forward(x):",
+        "cells = np.array([[1, 2, 2, 2, 2, 2, 1]], np.float32).reshape(1, 1, 7)",
+        "x = lax.reduce_window(x, 0.0, lax.add, (1, 1, 2), (1, 1, 1), ((0, 0), (0, 0), (1, 1))) / cells",
+        "return x",
+        "x = forward(x)",
+    ]
+
+
+def test_compiled_program_holds_no_compiled_part():
+    taken = {"x": ROW, "kernel": {"values": "integers", "shape": [3, 2, 2]}, "bias": {"values": [1, 2, 3]}}
+    own = program("jax.lax", "conv", **taken).text
+    whole = program("jax.jit", "conv", **taken).text
+    assert own.count("@jax.jit") == whole.count("@jax.jit") == 1
+    assert "def convolve" in own
+    assert "def convolve" not in whole
+    assert "    def forward(x, kernel, bias):\n        x = lax.conv_general_dilated(" in whole
+
+
+def test_parts_are_plain_lines_again_and_what_stands_around_them_stays():
+    two = [*jitted("y = x", "x = y"), "x = x + 1", *jitted("z = x", "x = z")]
+    assert inlined(two) == ("y = x", "x = y", "x = x + 1", "z = x", "x = z")
+    assert inlined(["x = x"]) == ("x = x",)
+
+
+def test_minimum_of_linen_is_its_pool_with_the_least_operation():
     made = program("flax.linen", "min_pool", x=PLANE, window=2, stride=2, padding=[[1, 0], [0, 0]])
     assert made.how == "native"
     assert "nn.pool(x, jnp.inf, lax.min, (2, 2), (2, 2), ((1, 0), (0, 0)))" in made.text

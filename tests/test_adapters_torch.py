@@ -1,5 +1,7 @@
 """The PyTorch adapter: what its programs say, as text; no framework is imported."""
 
+import ast
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -16,7 +18,8 @@ from conformance.steps import Step
 from conformance.translate import lower, translate
 from conformance.values import DTYPES
 
-NN, F, BOOK = registry.backend("torch").surfaces
+SURFACES = {surface.name: surface for surface in registry.backend("torch").surfaces}
+NN, F, LAST, COMPILED = (SURFACES[f"torch.{name}"] for name in ("nn", "nn.functional", "channels_last", "compile"))
 PLANE = "x: {values: integers, shape: [1, 2, 5, 5]}"
 ROW = "x: {values: integers, shape: [1, 1, 6]}"
 GRAD = "grad: {values: integers}"
@@ -368,3 +371,111 @@ def test_every_operator_and_gradient_of_the_catalogue_has_a_program_somewhere(ca
     found = {case.operator for case in catalogue.cases if isinstance(translate(case, surface), Program)}
     assert {case.operator for case in catalogue.cases} - found == set()
     assert len(found) > len(FORWARD)
+
+
+TO_LAST = "x = x.to(memory_format=torch.channels_last)"
+ONE_CHANNEL = "x: {values: integers, shape: [1, 1, 4, 4]}"
+
+
+@pytest.mark.parametrize(
+    ("operator", "text", "body"),
+    [
+        ("max_pool", f"{PLANE}, window: 2", [TO_LAST, "x = F.max_pool2d(x, 2)"]),
+        (
+            "avg_pool",
+            "x: {values: integers, shape: [1, 1, 4, 4, 4]}, window: 2",
+            ["x = x.to(memory_format=torch.channels_last_3d)", "x = F.avg_pool3d(x, 2)"],
+        ),
+        (
+            "conv",
+            f"{PLANE}, kernel: {{values: integers, shape: [3, 2, 2, 2]}}",
+            [TO_LAST, TO_LAST.replace("x", "kernel"), "x = F.conv2d(x, kernel)"],
+        ),
+        (
+            "max_unpool",
+            f"{PLANE}, indices: {{values: integers, low: 0, high: 3}}, output_size: 10",
+            [TO_LAST, TO_LAST.replace("x", "indices"), "x = F.max_unpool2d(x, indices, 2)"],
+        ),
+    ],
+)
+def test_images_kernels_and_indices_lie_channels_last(tmp_path, operator, text, body):
+    assert lines(tmp_path, operator, text, LAST) == (body, "native")
+
+
+def test_channels_last_is_said_once_of_images_and_of_every_kernel(tmp_path):
+    text = (
+        "x: {values: integers, low: 0, high: 1, shape: [1, 1, 4, 4], dtype: bool}, window: 2, padding: [[1, 0], [1, 0]]"
+    )
+    body, how = lines(tmp_path, "max_pool", text, LAST)
+    assert (how, body.count(TO_LAST), body[0]) == ("composed", 1, TO_LAST)
+    assert body[1:] == lines(tmp_path, "max_pool", text)[0]
+    via, _ = lines(tmp_path, "max_pool", f"{ONE_CHANNEL}, window: 2, via: [conv, relu]", LAST)
+    kernels = [line for line in via if line.startswith("x = F.conv2d")]
+    assert (via.count(TO_LAST), via.count(TO_LAST.replace("x", "kernel"))) == (1, len(kernels))
+    assert len(kernels) > 1
+
+
+def test_gradient_that_comes_in_lies_channels_last_too(tmp_path):
+    body, _ = lines(tmp_path, "max_pool_grad", f"{PLANE}, {GRAD}, window: 2", LAST)
+    assert body == [
+        "leaf = x.requires_grad_()",
+        TO_LAST,
+        "x = F.max_pool2d(x, 2)",
+        TO_LAST.replace("x", "grad"),
+        "(x,) = torch.autograd.grad(x, leaf, grad)",
+    ]
+
+
+@pytest.mark.parametrize("operator", ["max_pool", "avg_pool", "lp_pool", "max_pool_with_indices"])
+def test_a_row_has_no_channels_last(tmp_path, operator):
+    assert "two or three spatial axes" in reason(tmp_path, operator, f"{ROW}, window: 2", LAST)
+
+
+def test_question_about_a_dtype_without_a_kernel_is_put_to_images_that_lie_channels_last(catalogue):
+    program = translate(catalogue.by_id["max_pool/integers-in-bool"], LAST)
+    assert TO_LAST in program.text
+    assert program.how == "native"
+
+
+def test_compiled_function_takes_the_inputs_and_holds_the_calls(tmp_path):
+    body, how = lines(tmp_path, "conv", f"{CONV}, padding: [[1, 0]]", COMPILED)
+    assert (body, how) == (
+        [
+            "@torch.compile(fullgraph=True)",
+            "def forward(x, kernel, bias):",
+            "x = F.pad(x, (1, 0))",
+            "x = F.conv1d(x, kernel, bias)",
+            "return x",
+            "x = forward(x, kernel, bias)",
+        ],
+        "padded",
+    )
+
+
+def test_gradient_goes_through_the_compiled_function(tmp_path):
+    body, _ = lines(tmp_path, "max_pool_grad", f"{PLANE}, {GRAD}, window: 2", COMPILED)
+    assert body == [
+        "leaf = x.requires_grad_()",
+        "@torch.compile(fullgraph=True)",
+        "def forward(x):",
+        "x = F.max_pool2d(x, 2)",
+        "return x",
+        "x = forward(x)",
+        "(x,) = torch.autograd.grad(x, leaf, grad)",
+    ]
+
+
+def test_kernel_of_many_lines_stands_inside_the_compiled_function(tmp_path):
+    text = "id: a, x: {values: integers, shape: [1, 1, 7, 7]}, window: 3, via: [conv, relu]"
+    program = translate(one(tmp_path, text), COMPILED)
+    forward = ast.parse(program.text).body[0].body[1]
+    assert isinstance(forward, ast.FunctionDef)
+    assert ast.unparse(forward).count("np.array") > 1
+    assert ast.unparse(ast.parse(program.text)).count("np.array") == ast.unparse(forward).count("np.array")
+
+
+@pytest.mark.parametrize(("compiler", "there"), [("python3-or-another", False), (sys.executable, True)])
+def test_without_a_compiler_the_surface_says_so(monkeypatch, compiler, there):
+    monkeypatch.setenv("CXX", compiler)
+    assert (COMPILED.lacks() is None) is there
+    assert there or compiler in COMPILED.lacks()

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 from fakes import ALWAYS_WRONG, CRASHES, HANGS, backend, family, surface
 
-from conformance import __version__, cli, code, registry
+from conformance import __version__, cli, code, describe, registry
 from conformance import catalogue as catalogues
 from conformance.adapters import numpy as loops
 from conformance.describe import case_text
@@ -298,11 +298,13 @@ def test_catalogue_prints_the_page_of_counts(conformance, tmp_path):
     assert "Beside what others have" not in out
 
 
-def test_translate_prints_a_program_for_every_surface_that_is_for_more_than_smoke_cases(conformance):
+def test_translate_prints_a_program_for_every_surface_that_is_no_lesser_form_of_another(conformance):
     _, out, _ = conformance("translate", CASE)
-    for name in registry.names():
-        for speaker in registry.backend(name).surfaces:
-            assert (f"# {speaker.name}: " in out) == (speaker.level != "smoke")
+    usual = {surface.name for _, surface in describe.usual()}
+    for name in describe.surfaces():
+        assert (f"\n# {name}: " in out) == (name in usual)
+    lesser = {"torch.book", "torch.compile", "jax.jit"}
+    assert {"torch.nn", "onnxruntime", "tinygrad.Tensor"} <= usual - lesser == usual
 
 
 def test_backends_are_listed_with_their_surfaces(conformance):

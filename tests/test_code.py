@@ -70,3 +70,11 @@ def test_mode_that_comes_before_an_import_stays_before_it():
     setup = 'import os\n\nos.environ["JACK"] = "1"\nimport jack\nimport numpy as np\n'
     kept = ["import os", "", "os.environ['JACK'] = '1'", "", "import jack"]
     assert code.needed_setup(setup, "jack.run(1)") == kept
+    assert code.needed_imports(setup, "jack.run(1)") == ["import jack"]
+
+
+@pytest.mark.parametrize("word", ['edge"', "edge\n", "", "a b", "x.y", "__import__('os')", "é"])
+def test_nothing_but_a_word_is_quoted(word):
+    assert code.quoted("REFLECT") == '"REFLECT"'
+    with pytest.raises(ValueError, match="is no word"):
+        code.quoted(word)

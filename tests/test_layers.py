@@ -34,6 +34,15 @@ WRITTEN_OTHERWISE = {
     ("mxnet.npx", "pad"): "written with mxnet.np",
     ("tf.nn", "conv_transpose"): "told the shape of its output, not how much it crops",
     ("tf.nn", "max_pool_with_indices"): "its indices are counted otherwise",
+    **{
+        (surface, operator): why
+        for surface in ("onnx.reference", "onnxruntime")
+        for operator, why in {
+            "pad": "its pads are an input",
+            "max_pool_with_indices": "which of its results is taken stands outside of the node",
+            "max_unpool": "its window says nothing of the output",
+        }.items()
+    },
 }
 # Two ways of saying one thing, of which a layer has words for one.
 GLOBAL = {"global_max_pool": "adaptive_max_pool", "global_avg_pool": "adaptive_avg_pool"}
@@ -43,6 +52,8 @@ def layer_text(program):
     """Return the layer or the call of a program: what is assigned after the inputs have come in."""
     function = ast.parse(program.text).body[0]
     lines = {ast.unparse(node.targets[0]): node.value for node in function.body if isinstance(node, ast.Assign)}
+    if "nodes" in lines:
+        return ast.unparse(lines["nodes"].elts[-1])
     return ast.unparse(lines.get("conv", lines["x"]))
 
 
@@ -159,6 +170,9 @@ def meaning(text, surface, shape=None):
         ("flax.linen", "nn.avg_pool(x, (2,), (2,), [(1, 0)])", "avg_pool", {"padding": ((1, 0),)}),
         ("mxnet.gluon", "nn.MaxPool2D(2, ceil_mode=True)", "max_pool", {"rounding": "full"}),
         ("mxnet.npx", "npx.pooling(x, kernel=(2, 2))", "max_pool", {"stride": 1}),
+        ("onnxruntime", 'helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3])', "max_pool", {"stride": 1}),
+        ("onnxruntime", 'helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 2])', "conv", {"padding": ((1, 2),)}),
+        ("onnxruntime", 'onnx.helper.make_node("Cnv", ["x", "w"], ["y"])', None, "'Cnv' is no layer that can be read"),
         (
             "jax.lax",
             "lax.reduce_window(x, jnp.inf, lax.min, (1, 1, 2), (1, 1, 2), 'VALID')",

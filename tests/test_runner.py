@@ -274,3 +274,15 @@ def test_progress_counts_every_result(tmp_path):
     job = Run(backend(surface("s"), surface("t")), load(tmp_path, PLAIN), Ledger(), python=sys.executable)
     job.execute(tmp_path / "fake.jsonl", progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 2), (2, 2)]
+
+
+def test_surface_that_this_machine_cannot_run_says_why_once(tmp_path):
+    lacking = surface("fake.compiled", CRASHES, lacks=lambda: "there is no compiler here")
+    _, records = run(tmp_path, surface("fake.right"), lacking, cases=[PLAIN, PLAIN.replace("id: a", "id: b")])
+    found = {(record["surface"], record["status"], record.get("reason")) for record in results(records)}
+    assert found == {("fake.right", "pass", None), ("fake.compiled", "unsupported", "there is no compiler here")}
+
+
+def test_surface_that_can_run_is_run(tmp_path):
+    _, records = run(tmp_path, surface("fake.compiled", lacks=lambda: None))
+    assert [record["status"] for record in results(records)] == ["pass"]

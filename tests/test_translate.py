@@ -1,6 +1,5 @@
 import ast
 
-import numpy as np
 import pytest
 from fakes import one, surface
 
@@ -20,7 +19,8 @@ NOT_PADDED = Unsupported("this call has no padding", issue="https://example.org/
 
 def carry_out(text, *arrays):
     """Run a program as a worker does."""
-    names = {"np": np}
+    names = {}
+    exec(registry.backend("numpy").setup, names)  # noqa: S102
     exec(compile(text, "<program>", "exec"), names)  # noqa: S102
     return names["run"](*arrays)
 
@@ -54,6 +54,40 @@ def test_surface_makes_one_whole_of_the_lines(tmp_path):
     head = "def run(x):\n    @compiled\n    def forward(x):\n        x = pad(x, ((1, 1), (1, 1)), -inf)\n"
     assert text.startswith(head)
     assert text.endswith("    x = forward(x)\n    return x\n")
+
+
+def gradient_case(tmp_path):
+    text = "id: a, grad: {values: integers}, x: {values: arange, shape: [1, 1, 4, 4]}, window: 2"
+    return one(tmp_path, text, operator="max_pool_grad")
+
+
+def differentiated(lines, _names, wanted):
+    return [*lines, f"x = derive({wanted})"]
+
+
+def test_gradient_that_a_surface_writes_itself_comes_before_differentiation(tmp_path):
+    case = gradient_case(tmp_path)
+    own = {
+        "max_pool": pooling,
+        "max_pool_grad": lambda step: f"slope(grad, x, {step.window}, {step.parameters['ties']!r})",
+    }
+    assert "derive(x)" in translate(case, sketch(gradient=differentiated)).text
+    program = translate(case, Surface("own", own, gradient=differentiated))
+    assert program.text == "def run(grad, x):\n    x = slope(grad, x, (2, 2), 'first')\n    return x\n"
+    assert program.how == "native"
+
+
+def test_gradient_that_a_surface_writes_itself_has_dtypes_too(tmp_path):
+    own = {"max_pool_grad": lambda _step: "slope(grad, x)"}
+    refusal = translate(gradient_case(tmp_path), Surface("own", own, dtypes={"max_pool_grad": frozenset({"float64"})}))
+    assert refusal == Unsupported("own has no words for max_pool_grad in float32")
+
+
+def test_nothing_that_must_be_rejected_is_put_to_calls_that_check_nothing(tmp_path):
+    case = one(tmp_path, f"{PLAIN}, expect: {{rejected: StrideIsZero}}, stride: 0")
+    assert isinstance(translate(case, sketch()), Program)
+    assert "checks nothing" in translate(case, sketch(checks=False)).reason
+    assert isinstance(translate(one(tmp_path, PLAIN), sketch(checks=False)), Program)
 
 
 def test_missing_padding_is_written_with_the_value_that_never_wins(tmp_path):
@@ -90,7 +124,7 @@ def test_operator_that_a_surface_lacks_is_unsupported_with_a_reason(tmp_path):
 
 def test_dtype_that_a_surface_does_not_take_is_unsupported_with_a_reason(tmp_path):
     case = one(tmp_path, "id: a, x: {values: arange, shape: [1, 1, 4], dtype: int8}, window: 2")
-    assert translate(case, sketch()) == Unsupported("there is no translation of max_pool in int8 for sketch yet")
+    assert translate(case, sketch()) == Unsupported("sketch has no words for max_pool in int8")
 
 
 NO_KERNEL = Unsupported("not implemented for int8", issue="https://example.org/2")

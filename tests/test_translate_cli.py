@@ -163,8 +163,15 @@ def test_layer_with_same_padding_is_read_for_the_shape_that_is_said(translated):
     assert "x = F.pad(x, (0, 1, 0, 1), value=-np.inf)" in out
 
 
+@pytest.mark.parametrize(("said", "status"), [("keras.layers", 0), ("torch.nn", 0), ("F", 0), ("nn", 2)])
+def test_layers_are_also_read_from_what_people_import_where_that_is_one_thing(translated, said, status):
+    text = {"keras.layers": "keras.layers.MaxPool2D(2)", "F": "F.max_pool2d(x, 2)"}.get(said, "nn.MaxPool2d(2)")
+    assert translated("", "--from", said, text)[0] == status
+
+
 def test_surfaces_of_books_are_left_out_unless_asked_for(translated):
     asked = f"{PLAIN} --format json"
+    assert "tinygrad.Tensor" in json.loads(translated(asked)[1])["surfaces"]
     assert not [name for name in json.loads(translated(asked)[1])["surfaces"] if name.endswith(".book")]
     assert list(json.loads(translated(f"{asked} --surface '*.book' --surface tf.nn")[1])["surfaces"]) == [
         *(name for name in describe.surfaces() if name.endswith(".book") or name == "tf.nn")

@@ -6,7 +6,9 @@ import os
 import sys
 import threading
 import time
+from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import ml_dtypes
 import numpy as np
@@ -346,3 +348,17 @@ def test_everything_sent_ahead_of_a_death_is_run_again_in_order():
     assert [outcome.kind == "crashed" for outcome in found] == ["abort" in body for body in bodies]
     firsts = [outcome.arrays[0].ravel()[0] for outcome in found if outcome.kind == "returned"]
     assert firsts == list(range(1, 3 + 2 * AHEAD))
+
+
+@pytest.mark.parametrize(
+    ("said", "version"), [("1.2", "1.2"), (None, metadata.version("click"))], ids=["says it", "installed"]
+)
+def test_version_is_what_a_package_says_or_what_was_installed(monkeypatch, said, version):
+    monkeypatch.setitem(sys.modules, "click", SimpleNamespace(**({"__version__": said} if said else {})))
+    assert worker_file.versions(["click"]) == {"click": version}
+
+
+def test_version_of_a_package_that_was_not_imported_or_not_installed_is_unknown(monkeypatch):
+    monkeypatch.setitem(sys.modules, "no_such_package", SimpleNamespace())
+    monkeypatch.delitem(sys.modules, "click")
+    assert worker_file.versions(["no_such_package", "click"]) == {"no_such_package": "unknown", "click": "unknown"}

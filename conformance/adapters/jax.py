@@ -1,13 +1,15 @@
-"""JAX and Flax: `jax.lax` channels first, `flax.linen` channels last with kernels (*window, in/groups, out).
+"""JAX and Flax: `jax.lax` channels first, Flax channels last with kernels (*window, in/groups, out).
 
 What it changes: averages of `jax.lax` are window sums divided by counts; the output-size rules `ceil` and `full` are
 padding; 64-bit mode is on, or float64 would silently become float32. Gradients, and what takes several calls, are
-compiled as one function: results are the same, and JAX compiles once in place of once a call.
+compiled as one function: results are the same, and JAX compiles once in place of once a call. `jax.jit` compiles the
+whole program of `jax.lax`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from conformance import book
@@ -17,13 +19,11 @@ from conformance.adapters.jax_convolution import (
     composed_transpose,
     lax_conv,
     lax_transpose,
-    linen_conv,
-    linen_groups,
-    linen_transpose,
 )
-from conformance.adapters.jax_pooling import Pooling, least, no_fractions
-from conformance.adapters.jax_windows import Layout, ends, floating, jitted, padding_text
-from conformance.code import INDENT, all_axes, call, number, pairs_of, tuple_of, unless
+from conformance.adapters.jax_flax import Linen, Nnx
+from conformance.adapters.jax_pooling import Pooling, no_fractions
+from conformance.adapters.jax_windows import JIT, Layout, inlined, jitted
+from conformance.code import INDENT, all_axes, call, number, pairs_of, quoted, tuple_of, unless
 from conformance.stacking import Stacking
 from conformance.steps import Step
 from conformance.values import DTYPES as ALL_DTYPES
@@ -44,6 +44,7 @@ SETUP = """\
 import jax
 import numpy as np
 from flax import linen as nn
+from flax import nnx
 from jax import lax
 from jax import numpy as jnp
 
@@ -65,65 +66,12 @@ def _lax_pad(step: Step) -> Code:
     return f"lax.pad(x, jnp.array({number(step.parameters['value'])}, x.dtype), {tuple(edges)})"
 
 
-def _linen_pool(step: Step, **keywords: str | None) -> Code:
-    if step.dilated:
-        return Unsupported("flax pooling has no dilation")
-    return _written(step, **keywords)
-
-
-def _written(step: Step, **keywords: str | None) -> str:
-    stride = tuple_of(step.stride) if step.stride is not None else None
-    written = padding_text(ends(step), step)
-    padding = unless('"VALID"', written, written)
-    return call(
-        f"nn.{step.verb.removesuffix('_with_indices')}",
-        "x",
-        tuple_of(step.window),
-        strides=stride,
-        padding=padding,
-        **keywords,
-    )
-
-
-def _linen_average(step: Step) -> Code:
-    parameters = step.parameters
-    include = parameters.get("count_include_pad", True)
-    if parameters["divisor"] is not None:
-        return Unsupported("flax average pooling has no divisor")
-    if not floating(step):
-        return Unsupported("flax averages of whole numbers are not whole", refused=_written(step))
-    if include and parameters["rounding"] != "floor" and any(step.walk.overhang):
-        return Unsupported("cells past the padded input would count")
-    plain = include or not any(any(pair) for pair in ends(step))
-    if step.gradient and not plain and step.dtype != "float64":
-        return Unsupported("flax averages that count no padding are float64, which no gradient of another dtype fits")
-    return _linen_pool(step, count_include_pad=None if plain else "False")
-
-
-def _linen_least(step: Step) -> Code:
-    """`min_pool` is not exported, but `pool`, of which it is made, is."""
-    if step.dilated:
-        return Unsupported("flax pooling has no dilation")
-    window, stride = tuple_of(step.window), tuple_of(step.stride or (1,) * step.rank)
-    return f"nn.pool(x, {least(step, largest=False)}, lax.min, {window}, {stride}, {padding_text(ends(step))})"
-
-
-def _linen_values(step: Step) -> Code:
-    if step.parameters.get("output") == "indices":
-        return Unsupported("flax pooling gives no indices")
-    return _linen_pool(step)
-
-
-def _no_padding(_step: Step) -> Code:
-    return Unsupported("flax.linen has no padding; its users call jnp.pad")
-
-
 def _jnp_pad(step: Step, *, channels_last: bool) -> Code:
     if any(min(pair) < 0 for pair in step.padding):
         return Unsupported("jnp.pad cannot crop")
     pairs, mode = pairs_of(all_axes(step.padding, channels_last=channels_last)), step.parameters["mode"]
     if mode != "constant":
-        return call("jnp.pad", "x", pairs, mode=f'"{mode}"')
+        return call("jnp.pad", "x", pairs, mode=quoted(mode))
     return call("jnp.pad", "x", pairs, constant_values=unless(0, step.parameters["value"]))
 
 
@@ -146,14 +94,19 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
+def _compiled(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    """Compile all lines as one function."""
+    return jitted(*inlined(lines), names=names, called="forward")
+
+
 def gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
     """Pull the gradient back through the lines, compiled as one function."""
     inputs = ", ".join(names)
     return (
-        "@jax.jit",
+        JIT,
         f"def gradient(grad, {inputs}):",
         f"{INDENT}def forward({inputs}):",
-        *(INDENT * 2 + line for line in lines),
+        *(INDENT * 2 + line for line in inlined(lines)),
         f"{INDENT * 2}return x",
         f"{INDENT}_, pull = jax.vjp(forward, {inputs})",
         f"{INDENT}return pull(grad)[{list(names).index(wanted)}]",
@@ -221,48 +174,25 @@ LEAVES = {"kernel": "np.moveaxis(np.asarray(x), (-1, -2), (0, 1))", "bias": "np.
 LEAVE = "np.moveaxis(np.asarray(x), -1, 1)"
 IN_FRONT, AT_THE_END = Pooling(Layout(channels_last=False)), Pooling(Layout(channels_last=True))
 
-SURFACES = (
-    Surface(
-        "jax.lax",
+
+def _flax(api: Linen | Nnx) -> Surface:
+    return Surface(
+        f"flax.{api.name}",
         {
-            "max_pool": IN_FRONT.extreme,
-            "min_pool": IN_FRONT.extreme,
-            "conv": lax_conv,
-            "conv_transpose": lax_transpose,
-            "pad": _lax_pad,
-            **_always(IN_FRONT),
-        },
-        composed={
-            **_composed(IN_FRONT),
-            "max_pool": IN_FRONT.stacked_extreme,
-            "min_pool": IN_FRONT.stacked_extreme,
-            "conv": biased_conv,
-            "conv_transpose": composed_transpose,
-            "pad": partial(_jnp_pad, channels_last=False),
-        },
-        enter=FIRST,
-        leave="np.asarray(x)",
-        dtypes=DTYPES,
-        words=WORDS,
-        gradient=gradient,
-    ),
-    Surface(
-        "flax.linen",
-        {
-            "max_pool": _linen_pool,
-            "max_pool_with_indices": _linen_values,
-            "min_pool": _linen_least,
-            "avg_pool": _linen_average,
-            "conv": linen_conv,
-            "conv_transpose": linen_transpose,
-            "pad": _no_padding,
+            "max_pool": api.pool,
+            "max_pool_with_indices": api.values,
+            "min_pool": api.least,
+            "avg_pool": api.average,
+            "conv": api.conv,
+            "conv_transpose": api.transpose,
+            "pad": api.no_padding,
             **_always(AT_THE_END),
         },
         composed={
             **_composed(AT_THE_END),
             "max_pool": AT_THE_END.either,
             "min_pool": AT_THE_END.either,
-            "conv_transpose": linen_groups,
+            "conv_transpose": api.groups,
             "pad": partial(_jnp_pad, channels_last=True),
         },
         around={"pad": partial(_jnp_pad, channels_last=True)},
@@ -273,7 +203,39 @@ SURFACES = (
         words=WORDS,
         gradient=gradient,
         leaves=LEAVES,
-    ),
+    )
+
+
+LAX = Surface(
+    "jax.lax",
+    {
+        "max_pool": IN_FRONT.extreme,
+        "min_pool": IN_FRONT.extreme,
+        "conv": lax_conv,
+        "conv_transpose": lax_transpose,
+        "pad": _lax_pad,
+        **_always(IN_FRONT),
+    },
+    composed={
+        **_composed(IN_FRONT),
+        "max_pool": IN_FRONT.stacked_extreme,
+        "min_pool": IN_FRONT.stacked_extreme,
+        "conv": biased_conv,
+        "conv_transpose": composed_transpose,
+        "pad": partial(_jnp_pad, channels_last=False),
+    },
+    enter=FIRST,
+    leave="np.asarray(x)",
+    dtypes=DTYPES,
+    words=WORDS,
+    gradient=gradient,
+)
+
+SURFACES = (
+    LAX,
+    replace(LAX, name="jax.jit", wrap=_compiled),
+    _flax(Linen("linen", "nn")),
+    _flax(Nnx("nnx", "nnx")),
     Surface(
         "jax.book",
         {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},

@@ -1,4 +1,4 @@
-"""Convolutions in JAX: `jax.lax` channels first, `flax.linen` layers that get the case's weights."""
+"""Convolutions of `jax.lax`, channels first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from conformance.adapters.jax_windows import jitted, padding_text
 from conformance.code import call, number, tuple_of, unless
 from conformance.left import by_default, own_same
 from conformance.steps import Pairs, Step
-from conformance.values import DTYPES
 
 SPATIAL = "DHW"
 NO_BIAS = Unsupported("lax convolutions have no bias")
@@ -17,7 +16,8 @@ NO_FURTHER = Unsupported("padding alone says how far the output goes")
 NO_NAMES = Unsupported("axes beyond three have no names here")
 
 
-def _holes(step: Step) -> str | None:
+def holes(step: Step) -> str | None:
+    """Return the dilation, None where there are no holes."""
     return tuple_of(step.dilation) if step.dilated else None
 
 
@@ -35,7 +35,7 @@ def lax_conv(step: Step) -> Code:
     groups = unless(1, step.parameters["groups"])
     arguments = (tuple_of(step.stride or ()), padding_text(step.padding, step))
     return call(
-        "lax.conv_general_dilated", "x", "kernel", *arguments, rhs_dilation=_holes(step), feature_group_count=groups
+        "lax.conv_general_dilated", "x", "kernel", *arguments, rhs_dilation=holes(step), feature_group_count=groups
     )
 
 
@@ -50,14 +50,14 @@ def _further(step: Step) -> Pairs:
     return tuple((before, after - more) for (before, after), more in further)
 
 
-def _laid_out(step: Step) -> Pairs:
+def laid_out(step: Step) -> Pairs:
     """Return the padding around the input with its holes: what the kernel reaches, less the padding of the output."""
     axes = zip(step.window, step.dilation, _further(step), strict=True)
     return tuple((d * (w - 1) - before, d * (w - 1) - after) for w, d, (before, after) in axes)
 
 
-def _by_default(step: Step) -> Unsupported | None:
-    """Return why a question cannot be put to a call that is told no orientation of its kernel."""
+def unnamed(step: Step) -> Unsupported | None:
+    """Return why a question cannot be put to a call that names no orientation of its kernel, None where it can."""
     if any(step.parameters["output_padding"]):
         return Unsupported("transposed convolution has no output padding")
     return None if own_same(step) or not step.padded else Unsupported("the padding is around the input with holes")
@@ -75,7 +75,7 @@ def lax_transpose(step: Step) -> Code:
         return NO_NAMES
     names = SPATIAL[-step.rank :]
     if by_default(step):
-        return _by_default(step) or call(
+        return unnamed(step) or call(
             "lax.conv_transpose",
             "x",
             "kernel",
@@ -89,7 +89,7 @@ def lax_transpose(step: Step) -> Code:
         "kernel",
         tuple_of(step.stride or ()),
         str(_further(step)),
-        rhs_dilation=_holes(step),
+        rhs_dilation=holes(step),
         dimension_numbers=str((f"NC{names}", f"OI{names}", f"NC{names}")).replace("'", '"'),
         transpose_kernel="True",
         use_consistent_padding="True",
@@ -110,65 +110,9 @@ def composed_transpose(step: Step) -> Code:
         "x",
         "turned",
         tuple_of((1,) * step.rank),
-        str(_laid_out(step)),
+        str(laid_out(step)),
         lhs_dilation=tuple_of(step.stride or ()),
-        rhs_dilation=_holes(step),
+        rhs_dilation=holes(step),
         feature_group_count=number(groups),
     )
     return _convolved(step, f"turned = {turned}.swapaxes(1, 2).reshape{whole}", f"x = {convolved}")
-
-
-def _layer(name: str, features: int, step: Step, padding: str, **keywords: str | None) -> str:
-    return call(
-        f"nn.{name}",
-        str(features),
-        tuple_of(step.window),
-        strides=tuple_of(step.stride or ()),
-        padding=padding,
-        kernel_dilation=_holes(step),
-        **keywords,
-        use_bias=None if step.bias else "False",
-    )
-
-
-def _whole(step: Step) -> Unsupported | None:
-    if DTYPES[step.dtype].kind in "fV":
-        return None
-    return Unsupported("flax layers compute whole numbers in float32")
-
-
-def _weights(step: Step) -> str:
-    return '{"kernel": kernel, "bias": bias}' if step.bias else '{"kernel": kernel}'
-
-
-def linen_conv(step: Step) -> Code:
-    """Return the layer, applied with the case's weights."""
-    groups = unless(1, step.parameters["groups"])
-    layer = _layer("Conv", step.kernel[0], step, padding_text(step.padding, step), feature_group_count=groups)
-    return _whole(step) or f'{layer}.apply({{"params": {_weights(step)}}}, x)'
-
-
-def linen_transpose(step: Step) -> Code:
-    """Return the layer; its padding goes around the input with its holes."""
-    if step.parameters["groups"] != 1:
-        return Unsupported("flax.linen.ConvTranspose has no groups")
-    if by_default(step):
-        layer = _layer("ConvTranspose", step.kernel[1], step, padding_text(step.padding, step))
-        return _by_default(step) or f'{layer}.apply({{"params": {_weights(step)}}}, x)'
-    if min(step.parameters["output_padding"]) < 0:
-        return NO_FURTHER
-    layer = _layer("ConvTranspose", step.kernel[1], step, str(_laid_out(step)), transpose_kernel="True")
-    return _whole(step) or f'{layer}.apply({{"params": {_weights(step)}}}, x)'
-
-
-def linen_groups(step: Step) -> Code:
-    """Return one layer a group, side by side."""
-    groups = int(step.parameters["groups"])
-    if _whole(step) or groups == 1:
-        return linen_transpose(step)
-    layer = _layer("ConvTranspose", step.kernel[1], step, str(_laid_out(step)), transpose_kernel="True")
-    arrays = {"x": "part", "kernel": "weights"} | ({"bias": "shift"} if step.bias else {})
-    split = ", ".join(f"jnp.split({name}, {groups}, -1)" for name in arrays)
-    weights = ", ".join(f'"{name}": {part}' for name, part in arrays.items() if name != "x")
-    loop = f"for {', '.join(arrays.values())} in zip({split})"
-    return (f"layer = {layer}", f'x = jnp.concatenate([layer.apply({{"params": {{{weights}}}}}, part) {loop}], -1)')

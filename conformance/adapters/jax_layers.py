@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.layer_arguments import SAME, count, flag, ones, padding, pairs, sizes, spatial
-from conformance.layers import Call, Dialect, Layer, Reading, Unread, Word
+from conformance.layer_source import Unread, Word
+from conformance.layers import Call, Dialect, Layer, Reading
 
 WORDS = {**SAME, "same_lower": "same_lower"}
 WINDOW = {"window": sizes("window_shape"), "stride": ones("strides"), "padding": padding("padding", SAME)}

@@ -124,7 +124,7 @@ class Pooling:
             for size, count in zip(step.shape[2:], outputs, strict=True)
         ]
         counts = np.array([math.prod(b - a for a, b in cell) for cell in product(*bins)]).reshape(outputs)
-        letters = [("a", "b"), ("c", "d"), ("e", "f"), ("g", "h")][: step.rank]
+        letters = [*zip("acegik", "bdfhjl", strict=True)][: step.rank]
         bounds = ", ".join(f"{start}:{stop}" for start, stop in letters)
         part = f"x[:, {bounds}]" if self.layout.channels_last else f"x[:, :, {bounds}]"
         loops = " ".join(f"for {a}, {b} in {tuple(axis)}" for (a, b), axis in zip(letters, bins, strict=True))

@@ -14,6 +14,7 @@ from conformance.steps import Pairs, Step
 from conformance.values import DTYPES, Array
 
 LETTERS = "ijklmn"
+JIT = "@jax.jit"
 
 
 def floating(step: Step) -> bool:
@@ -41,7 +42,17 @@ def jitted(*lines: str, names: Sequence[str] = ("x",), called: str = "pool") -> 
     """Return the lines as one compiled function: JAX compiles operator by operator otherwise, which takes longer."""
     inputs = ", ".join(names)
     body = (*(INDENT + line for line in lines if line), f"{INDENT}return x")
-    return ("@jax.jit", f"def {called}({inputs}):", *body, f"x = {called}({inputs})")
+    return (JIT, f"def {called}({inputs}):", *body, f"x = {called}({inputs})")
+
+
+def inlined(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return lines with what `jitted` made one function of as plain lines again, to stand in a larger one."""
+    if JIT not in lines:
+        return tuple(lines)
+    start = list(lines).index(JIT)
+    end = list(lines).index(f"{INDENT}return x", start)
+    body = (line.removeprefix(INDENT) for line in lines[start + 2 : end])
+    return (*lines[:start], *body, *inlined(lines[end + 2 :]))
 
 
 @dataclass(frozen=True)

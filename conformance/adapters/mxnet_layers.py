@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.layer_arguments import ceiling, choice, count, flag, number, sizes
-from conformance.layers import Call, Dialect, Layer, Reading, Unread
+from conformance.layer_source import Unread
+from conformance.layers import Call, Dialect, Layer, Reading
 
 POOL = {
     "window": sizes("pool_size"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from conformance.adapter import Code, Unsupported, Verb
 from conformance.adapters.mxnet_calls import FLOATING, Api
 from conformance.adapters.mxnet_padding import CONSTANT, filled
-from conformance.code import call, number, padded_cells, slices, unless
+from conformance.code import call, number, padded_cells, quoted, slices, unless
 from conformance.steps import Step
 
 ROW, PLANE, VOLUME = 1, 2, 3
@@ -50,7 +50,7 @@ def _call(step: Step, operand: str = "x", axes: int = 2) -> str:
     widths = [0, 0] * axes + [width for pair in step.padding for width in pair]
     value = unless(0, step.parameters["value"]) if mode == CONSTANT else None
     return call(
-        "mx.nd.pad", operand, mode=f'"{mode}"', pad_width=f"({', '.join(map(number, widths))})", constant_value=value
+        "mx.nd.pad", operand, mode=quoted(mode), pad_width=f"({', '.join(map(number, widths))})", constant_value=value
     )
 
 

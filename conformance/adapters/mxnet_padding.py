@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.mxnet_calls import Api
-from conformance.code import all_axes, call, number, pairs_of, tuple_of, unless
+from conformance.code import all_axes, call, number, pairs_of, quoted, tuple_of, unless
 from conformance.steps import Step
 
 CONSTANT = "constant"
@@ -24,7 +24,7 @@ def pad(step: Step) -> Code:
     """Return the call, or why there is none."""
     mode = step.parameters["mode"]
     value = unless(0, step.parameters["value"]) if mode == CONSTANT else None
-    text = call("mnp.pad", "x", _pairs(step), mode=unless(CONSTANT, mode, f'"{mode}"'), constant_values=value)
+    text = call("mnp.pad", "x", _pairs(step), mode=unless(CONSTANT, mode, quoted(mode)), constant_values=value)
     if mode == "wrap":
         return Unsupported(NO_WRAP, refused=text)
     if any(min(pair) < 0 for pair in step.padding):

@@ -183,7 +183,7 @@ def adaptive_max_pool(step: Step, api: Api = NP) -> Code:
 
 def adaptive_avg_pool(step: Step, api: Api = NP) -> Code:
     """Return the average of each bin; of all axes at once, so that each sum is divided once."""
-    names = [("i", "j"), ("k", "l"), ("m", "n"), ("o", "p")][: step.rank]
+    names = [*zip("ikmoqs", "jlnprt", strict=True)][: step.rank]
     bounds = ", ".join(f"{first}:{last}" for first, last in names)
     loops = " ".join(
         f"for {first}, {last} in {pairs_of(bins)}" for (first, last), bins in zip(names, _bins(step), strict=True)

@@ -1,6 +1,7 @@
-"""ONNX's own reference implementation in Python, `onnx.reference`: channels first, like the suite.
+"""ONNX's own evaluator, `onnx.reference`: channels first, like the suite; opset 26.
 
-What it changes: indices of maxima count through the whole tensor, and are made those of their plane.
+What it changes: indices of maxima count through the tensor, and are made those of their plane. For want of a right
+way, maxima with a stride of 1 are padded first, crops are slices, and a norm over the end is that of gathered cells.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ PADDED_BY_ONE_STEP = Unsupported(
 )
 CROPS = Unsupported("Pad does not crop", "https://github.com/onnx/onnx/pull/8199", refused=ASKED)
 PLANES = Unsupported("GlobalMaxPool reduces two axes, whatever the rank is", refused=ASKED)
-PARTIAL = Unsupported("LpPool counts a last partial window as a whole one", refused=ASKED)
+PARTIAL = Unsupported("what a last window lacks is written around both ends, and LpPool counts it", refused=ASKED)
 
 
 def _padded_by_one_step(step: Step) -> bool:
@@ -39,13 +40,19 @@ def _padded_by_one_step(step: Step) -> bool:
     return plain and (own_same(step) or step.padded or step.dtype == "int8")
 
 
+def _lacks(step: Step, cells: int) -> bool:
+    """Whether the last window reaches so many cells past the padded input; of one cell, half is none."""
+    return step.parameters.get("rounding") == "ceil" and max(step.walk.overhang) >= cells
+
+
 # What the evaluator of 1.23.2 gets wrong, verb by verb.
 WRONG: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
     "max_pool": (_padded_by_one_step, PADDED_BY_ONE_STEP),
     "max_pool_with_indices": (_padded_by_one_step, PADDED_BY_ONE_STEP),
     "pad": (lambda step: min(map(min, step.padding)) < 0, CROPS),
     "global_max_pool": (lambda step: step.rank != 2, PLANES),  # noqa: PLR2004 - planes
-    "lp_pool": (lambda step: step.parameters["rounding"] == "ceil" and any(step.walk.overhang), PARTIAL),
+    "avg_pool": (lambda step: _lacks(step, 2), PARTIAL),
+    "lp_pool": (lambda step: _lacks(step, 1), PARTIAL),
 }
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from conformance.adapter import Code, Unsupported, Verb
-from conformance.code import call, number, padded_cells, unless
+from conformance.code import call, number, padded_cells, quoted, unless
 from conformance.left import flat_pads, own_same
 from conformance.steps import Pairs, Step
 
@@ -156,7 +156,7 @@ def pad(step: Step) -> Code:
         return (f"pads = {array(flat)}", f"axes = {array(spatial(step))}", 'x = Pad(x, pads, "", axes)')
     value = step.parameters.get("value", 0) if mode == "constant" else 0
     filled = [f"value = np.array({number(value)}, x.dtype)"] if value else []
-    text = call("Pad", "x", "pads", "value" if filled else None, mode=unless("constant", mode, f'"{mode}"'))
+    text = call("Pad", "x", "pads", "value" if filled else None, mode=unless("constant", mode, quoted(mode)))
     return (f"pads = {array(ends(((0, 0), (0, 0), *step.padding)))}", *filled, f"x = {text}")
 
 

@@ -1,6 +1,8 @@
-"""ONNX Runtime on the CPU: channels first, like the suite.
+"""ONNX Runtime on the CPU: channels first, like the suite; opset 26, the newest that 1.31 knows.
 
-What it changes: indices of maxima count through the whole tensor, and are made those of their plane.
+What it changes: indices of maxima count through the whole tensor, and are made those of their plane. Integers that
+pooling does not take pass through a wider type; averages, norms and unpooling in float64 are made of gathered cells.
+There are no gradients: a session computes what its graph says.
 """
 
 from __future__ import annotations

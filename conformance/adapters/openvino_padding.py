@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from conformance.adapter import Code, Unsupported
-from conformance.code import call, number, padded_cells
+from conformance.code import call, number, padded_cells, quoted
 from conformance.steps import Step
 
 NO_WRAP = Unsupported("pad has no mode wrap")
@@ -35,7 +35,7 @@ def pad(step: Step) -> Code:
     """Return the call, or why there is none."""
     mode = step.parameters["mode"]
     value = value_of(step, step.parameters["value"]) if mode == "constant" else None
-    text = call("ops.pad", "x", *sides(step, outer=2), f'"{mode}"', value)
+    text = call("ops.pad", "x", *sides(step, outer=2), quoted(mode), value)
     if mode == "wrap":
         return Unsupported(NO_WRAP.reason, refused=text)
     pads = zip(step.padding, step.shape[2:], strict=True)

@@ -11,7 +11,7 @@ import numpy as np
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.tensorflow_pooling import max_pool, with_argmax
 from conformance.adapters.tensorflow_shared import FLOATING, ONEDNN, POOLED, SPATIAL, spatial_axes
-from conformance.code import all_axes, array_text, call, number, pairs_of, tuple_of, unless
+from conformance.code import all_axes, array_text, call, number, pairs_of, quoted, tuple_of, unless
 from conformance.stacking import Stacking
 from conformance.steps import Pairs, Step, pad_step, unpadded
 from conformance.values import DTYPES
@@ -36,7 +36,7 @@ def pad(step: Step) -> Code:
         return CANNOT_CROP
     if mode not in MIRRORS:
         return Unsupported(f"tf.pad has no mode {mode}")
-    text = call("tf.pad", "x", pads, f'"{mode.upper()}"')
+    text = call("tf.pad", "x", pads, quoted(mode.upper()))
     if any(max(pair) > size + MIRRORS[mode] for size, pair in zip(step.shape[2:], step.padding, strict=True)):
         return Unsupported(f"tf.pad mirrors no more cells than there are in mode {mode}", refused=text)
     return text
@@ -49,7 +49,7 @@ def composed_pad(step: Step) -> Code:
         return text
     mode = step.parameters["mode"]
     return tuple(
-        f'x = tf.gather(x, np.pad(np.arange({size}), {tuple_of(pair)}, "{mode}"), axis={axis})'
+        f"x = tf.gather(x, np.pad(np.arange({size}), {tuple_of(pair)}, {quoted(mode)}), axis={axis})"
         for axis, (size, pair) in enumerate(zip(step.shape[2:], step.padding, strict=True), 1)
         if any(pair)
     )

@@ -20,7 +20,8 @@ from conformance.layer_arguments import (
     spatial,
     whole,
 )
-from conformance.layers import Call, Dialect, Layer, Reading, Unread
+from conformance.layer_source import Unread
+from conformance.layers import Call, Dialect, Layer, Reading
 from conformance.requests import IMPLIED
 
 IGNORED = ("name", "dtype", "trainable", "input_shape", "batch_input_shape", "autocast")

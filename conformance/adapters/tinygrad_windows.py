@@ -9,12 +9,10 @@ from conformance.adapters.tinygrad_calls import max_pool
 from conformance.adapters.tinygrad_padding import pad
 from conformance.adapters.torch_windows import cell_axes, windows
 from conformance.code import number, pairs_of, tuple_of
-from conformance.stacking import Stacking
 from conformance.steps import Pairs, Step, pad_step, unpadded
 from conformance.values import DTYPES
 
 HALVES = ("float16", "bfloat16")
-STACKED = Stacking(pad, stack="Tensor.stack", softmax="({}).softmax(0)")
 
 
 def _widened(step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -51,7 +49,16 @@ def lp_pool(step: Step) -> Code:
 
 def softmax_pool(step: Step) -> Code:
     """Return the cells of each window weighted by their softmax; padding has no weight."""
-    return _widened(step, STACKED.softmax_pool(step))
+    lines = windows(pad, step)
+    if isinstance(lines, Unsupported):
+        return lines
+    *padded, shown = lines
+    cells = shown.removeprefix("windows = ") + (f".flatten(-{step.rank})" if step.rank > 1 else "")
+    if not padded:
+        return _widened(step, (f"windows = {cells}", "x = (windows * windows.softmax(-1)).sum(-1)"))
+    low = padded[0].removeprefix("x = ").removesuffix(")") + ", value=-np.inf)"
+    weights = f"weights = low{cells.removeprefix('x')}.softmax(-1)"
+    return _widened(step, (f"low = {low}", *padded, weights, f"x = ({cells} * weights).sum(-1)"))
 
 
 def _bins(step: Step) -> list[Pairs]:
@@ -70,7 +77,7 @@ def adaptive_max_pool(step: Step) -> Code:
 
 def adaptive_avg_pool(step: Step) -> Code:
     """Return the average of each bin; of all axes at once, so that each sum is divided once."""
-    names = [("i", "j"), ("k", "l"), ("m", "n"), ("o", "p")][: step.rank]
+    names = [*zip("ikmoqs", "jlnprt", strict=True)][: step.rank]
     bounds = ", ".join(f"{first}:{last}" for first, last in names)
     loops = " ".join(
         f"for {first}, {last} in {pairs_of(bins)}" for (first, last), bins in zip(names, _bins(step), strict=True)

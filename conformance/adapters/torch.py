@@ -12,6 +12,8 @@ from functools import partial
 
 from conformance import book
 from conformance.adapter import Code, Surface, Verb, Words
+from conformance.adapters import torch_compiled as compiling
+from conformance.adapters import torch_layout as layout
 from conformance.adapters import torch_padding as padding
 from conformance.adapters import torch_pooling as pooling
 from conformance.adapters import torch_regions as regions
@@ -34,9 +36,15 @@ from conformance.steps import Step
 
 PACKAGES = ("torch", "numpy")
 THREADS = """\
+import os
+
 import torch
 
 torch.set_num_threads(1)
+# What torch.compile makes is kept for the next run, in the user's own cache, and made in this very process.
+cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(cache, "nn-conformance", "inductor"))
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 """
 SETUP = """\
 import numpy as np
@@ -45,8 +53,12 @@ import torch.nn.functional as F
 from torch import nn
 """
 RESET = """\
+import sys
+
 torch.set_default_dtype(torch.float32)
 torch.manual_seed(0)
+if "torch._dynamo" in sys.modules:
+    torch._dynamo.reset()
 """
 
 
@@ -163,6 +175,12 @@ def _composed(spell: Spelling, transpose: Callable[..., Code], pad: Verb) -> Map
 
 _surface: Callable[..., Surface] = partial(Surface, enter=ENTER, leave="x.numpy()", words=WORDS, flat_pads=True)
 
+FUNCTIONAL = _verbs(
+    functional, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"
+)
+OTHERS = _composed(functional, weights.functional_transpose, padding.functional_pad)
+# What users write by hand is made of slices, which have no kernel for a memory format.
+BY_HAND = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad"}
 SURFACES = (
     _surface(
         "torch.nn",
@@ -174,11 +192,32 @@ SURFACES = (
     ),
     _surface(
         "torch.nn.functional",
-        _verbs(functional, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"),
-        composed=_composed(functional, weights.functional_transpose, padding.functional_pad),
+        FUNCTIONAL,
+        composed=OTHERS,
         dtypes=DTYPES,
         refuses=REFUSES,
         gradient=weights.gradient,
+    ),
+    _surface(
+        "torch.channels_last",
+        layout.channels_last(FUNCTIONAL),
+        composed=layout.channels_last({name: verb for name, verb in OTHERS.items() if name not in BY_HAND}),
+        dtypes=DTYPES,
+        refuses=REFUSES,
+        gradient=layout.channels_last_gradient,
+        wrap=layout.once,
+    ),
+    _surface(
+        "torch.compile",
+        FUNCTIONAL,
+        composed=OTHERS,
+        dtypes=DTYPES,
+        refuses=REFUSES,
+        gradient=compiling.compiled_gradient,
+        wrap=compiling.compiled,
+        lacks=compiling.no_compiler,
+        level="smoke",
+        tag="compiled",
     ),
     _surface(
         "torch.book",

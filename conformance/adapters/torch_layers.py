@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.layer_arguments import SAME, ceiling, choice, count, flag, number, padding, sizes, whole
-from conformance.layers import Call, Dialect, Layer, Reading, Unread
+from conformance.layer_source import Unread
+from conformance.layers import Call, Dialect, Layer, Reading
 
 POOL: Mapping[str, Reading] = {
     "window": sizes("kernel_size"),

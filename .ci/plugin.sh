@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# A backend in a package of its own: the documentation's example, installed into a fresh environment beside the suite, must
+# run green, pass its own tests, and be read from the wheel that pip builds of it. Needs Python 3.11 or newer.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=$(command -v python3.11 || command -v python3)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$python" -m venv "$work/venv"
+"$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check . docs/example-backend pytest
+"$work/venv/bin/conformance" backends | grep -E "^scipy +[0-9]"
+(cd "$work" && venv/bin/conformance run --backend scipy --out "$work/out")
+"$work/venv/bin/python" -m pytest -q -p no:cacheprovider --rootdir docs/example-backend -c /dev/null docs/example-backend/tests
