@@ -10,7 +10,7 @@ from fakes import ALWAYS_WRONG, CRASHES, HANGS, backend, family, surface
 
 from conformance import __version__, cli, code, describe, registry
 from conformance import catalogue as catalogues
-from conformance.adapters import numpy as loops
+from conformance.adapters import numpy_windows as loops
 from conformance.describe import case_text
 from conformance.expected import expected
 from reports import reading

@@ -157,7 +157,7 @@ def _slopes(step: Step) -> Sequence[str]:
         return [*WEIGHED, f"slopes = {GIVEN} * weights * (1 + wide - np.sum(wide * weights))"]
     if verb == "stochastic_pool":
         return [*DRAWN, f"slopes = [{GIVEN} if at == drawn else 0 for at in range(len(places))]"]
-    chosen = f"np.arg{'min' if verb == 'min_pool' else 'max'}(cells)"
+    chosen = f"np.{'argmin' if verb == 'min_pool' else 'argmax'}(cells)"
     return [
         f"winner = {chosen} if places else None",
         f"slopes = [{GIVEN} if at == winner else 0 for at in range(len(places))]",
