@@ -28,7 +28,7 @@ def script(case: Case, wanted: Expected, backend: Backend, program: Program) -> 
     inputs = "\n".join(f"{name} = {_literal(array)}" for name, array in wanted.inputs.items())
     call = f"run({', '.join(wanted.inputs)})"
     judgement = _judgement(_held(case, wanted, backend, program), call)
-    return f"{doc}\n\nimport sys\n\n{_setup(backend)}\n\n{program.text}\n\n{inputs}\n\n{judgement}"
+    return f"{doc}\n\nimport sys\n\n{_setup(backend, program.text)}\n\n{program.text}\n\n{inputs}\n\n{judgement}"
 
 
 def _held(case: Case, wanted: Expected, backend: Backend, program: Program) -> Expected:
@@ -38,8 +38,10 @@ def _held(case: Case, wanted: Expected, backend: Backend, program: Program) -> E
     return replace(wanted, target=target) if target else wanted
 
 
-def _setup(backend: Backend) -> str:
-    setup = f"{backend.threads}\n{backend.setup}".strip()
+def _setup(backend: Backend, text: str) -> str:
+    """Return what runs before the program, without what it does not use: the framework and NumPy are enough."""
+    needed = "\n".join(code.needed_setup(backend.setup, text))
+    setup = f"{backend.threads}\n{needed}".strip()
     return setup if "import numpy as np" in setup else f"import numpy as np\n{setup}"
 
 
