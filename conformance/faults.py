@@ -102,5 +102,7 @@ def _loose(operator: Operator, rest: Raw, *, bare: bool = False) -> Raw:
     walked = (SPREAD | {"rounding"}) & operator.defaults.keys()
     kept = {key: value for key, value in rest.items() if key not in walked | {"answers", "also", "inexact"}}
     arrays = {name: NOTHING for name in operator.inputs if bare or name not in rest | dict.fromkeys(operator.optional)}
-    stand_ins: Raw = {name: [[0, 0]] if name == "pads" else 1 for name in _needed(operator) - {*operator.inputs} - {*kept}}
+    stand_ins: Raw = {
+        name: [[0, 0]] if name == "pads" else 1 for name in _needed(operator) - {*operator.inputs} - {*kept}
+    }
     return {**kept, **arrays, **stand_ins, "expect": {"rejected": "Anything"}}

@@ -26,12 +26,11 @@ def render_matrix(report: Report) -> str:
 
 
 def _head(report: Report) -> Iterator[str]:
-    levels = sorted({backend.header.level for backend in report.backends})
     yield "# What agrees"
     yield ""
     yield "Made by `conformance report --format matrix RESULTS… --out docs/matrix.md`; do not edit it."
     yield ""
-    yield escaped(f"Level {', '.join(levels)}. {summary.verdict(report).sentence}")
+    yield escaped(summary.verdict(report).sentence)
     yield ""
     shown = summary.count(report.results)
     yield "In each cell: " + ", ".join(f"{SIGNS[status]} {WORDS[status]}" for status in shown) + "."
@@ -42,6 +41,7 @@ def _backend(backend: Backend, report: Report) -> list[str]:
     counts = summary.matrix(Report((backend,)))
     surfaces = [surface for surface in backend.header.surfaces if any(surface in row for row in counts.values())]
     versions = ", ".join(f"{name} {version}" for name, version in sorted(backend.header.environment.packages.items()))
+    versions += f"; level {backend.header.level}"
     rows = [
         [code(operator), *(_cell(row.get(surface, {})) for surface in surfaces)] for operator, row in counts.items()
     ]
