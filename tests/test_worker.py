@@ -33,14 +33,26 @@ def started(limit=10.0, **texts):
 
 
 def gone(pid):
-    """Whether no process has the number, after a moment in which it may end."""
-    for _ in range(100):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
+    """Whether no process of the number runs any more, after a moment in which it may end.
+
+    One that has ended stays in the list until its parent takes note, which here is whatever runs the machine.
+    """
+    for _ in range(500):
+        if not running(pid):
             return True
         time.sleep(0.02)
     return False
+
+
+def running(pid):
+    """Whether a process of the number is there and has not ended."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:  # no such list on this system, or it ended in between
+        return Path("/proc").exists() is False
+    except ProcessLookupError:
+        return False
 
 
 def outcomes(*bodies, inputs=(X,), **keywords):
