@@ -6,6 +6,7 @@ import importlib
 import sys
 
 import pytest
+from programs import bound, loaded
 
 from conformance import registry
 from conformance.adapter import Program, Unsupported
@@ -28,25 +29,6 @@ def programs(catalogue, surface):
         [pair for pair in found if isinstance(pair[1], Program)],
         [pair for pair in found if isinstance(pair[1], Unsupported)],
     )
-
-
-def bound(tree):
-    """Return the names that a text binds: by assignment, loop, import, definition or as an argument."""
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).split(".")[0])
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            names.add(node.name)
-    return names
-
-
-def loaded(tree):
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
 @every_backend

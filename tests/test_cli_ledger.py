@@ -4,7 +4,7 @@ import pytest
 import yaml
 from fakes import CRASHES, backend, family, surface
 
-from conformance import cli, ledger, registry
+from conformance import ledger, registry
 
 X = "x: {values: arange, shape: [1, 1, 5, 5]}"
 CASES = [
@@ -48,20 +48,6 @@ def book(tmp_path, monkeypatch):
     path.write_text(ENTRY, "utf-8")
     monkeypatch.setattr(ledger, "path", lambda: path)
     return path
-
-
-@pytest.fixture
-def conformance(capsys):
-    """Run the command line; return exit status, standard output and the lines of standard error."""
-
-    def command(*arguments):
-        with pytest.raises(SystemExit) as left:
-            cli.main([str(argument) for argument in arguments])
-        out, error = capsys.readouterr()
-        assert "Traceback" not in out + error
-        return left.value.code or 0, out, error.splitlines()
-
-    return command
 
 
 @pytest.fixture

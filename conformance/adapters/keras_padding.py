@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.keras_engines import Engine
-from conformance.adapters.tensorflow_shared import SPATIAL
+from conformance.adapters.tensorflow_shared import SPATIAL, padding_layer
 from conformance.code import all_axes, call, padded_cells, pairs_of, unless
-from conformance.left import by_default
-from conformance.steps import Pairs, Step
+from conformance.steps import Step
 
 CONSTANT = "constant"
 CANNOT_CROP = Unsupported("keras.ops.pad is documented to add cells, not to take them away")
@@ -57,21 +57,7 @@ def chosen(engine: Engine, step: Step) -> Code:
     return engine.whole(*lines) if lines else "x"
 
 
-def layer(step: Step) -> Code:
-    """Write zeros around the input, or crop: layers do one or the other."""
-    if step.parameters.get("mode", CONSTANT) != CONSTANT or step.parameters.get("value", 0) != 0:
-        return Unsupported("padding layers write zeros")
-    ends = [end for pair in step.padding for end in pair]
-    if min(ends) < 0 < max(ends):
-        return Unsupported("layers pad or crop, not both")
-    crops = min(ends) < 0 and not by_default(step)
-    name, pads = ("Cropping", _reversed(step.padding)) if crops else ("ZeroPadding", step.padding)
-    amounts = str(pads[0]) if step.rank == len(pads) == 1 else pairs_of(pads)
-    return call(f"keras.layers.{name}{step.rank}D", amounts, dtype="x.dtype") + "(x)"
-
-
-def _reversed(pads: Pairs) -> Pairs:
-    return tuple((-before, -after) for before, after in pads)
+layer = partial(padding_layer, "keras.layers")
 
 
 def around_layers(engine: Engine, step: Step) -> Code:

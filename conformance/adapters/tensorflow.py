@@ -33,10 +33,9 @@ from conformance.adapters.tensorflow_pooling import (
     max_pool,
     with_argmax,
 )
-from conformance.adapters.tensorflow_shared import EVERY, FLOATING, INTEGERS, WHOLE_AVERAGES, refused
+from conformance.adapters.tensorflow_shared import EVERY, FLOATING, INTEGERS, WHOLE_AVERAGES, padding_layer, refused
 from conformance.code import INDENT, all_axes, call, pairs_of, per_axis
-from conformance.left import by_default
-from conformance.steps import Pairs, Step
+from conformance.steps import Step
 
 PACKAGES = ("tensorflow", "keras", "numpy")
 THREADS = """\
@@ -67,21 +66,7 @@ tf.random.set_seed(0)
 """
 
 
-def _layer_pad(step: Step) -> Code:
-    """Write zeros around the input, or crop: layers do one or the other."""
-    if step.parameters.get("mode", "constant") != "constant" or step.parameters.get("value", 0) != 0:
-        return Unsupported("padding layers write zeros")
-    ends = [end for pair in step.padding for end in pair]
-    if min(ends) < 0 < max(ends):
-        return Unsupported("layers pad or crop, not both")
-    crops = min(ends) < 0 and not by_default(step)
-    name, pads = ("Cropping", _reversed(step.padding)) if crops else ("ZeroPadding", step.padding)
-    amounts = str(pads[0]) if step.rank == len(pads) == 1 else pairs_of(pads)
-    return call(f"tf.keras.layers.{name}{step.rank}D", amounts, dtype="x.dtype") + "(x)"
-
-
-def _reversed(pads: Pairs) -> Pairs:
-    return tuple((-before, -after) for before, after in pads)
+_layer_pad = partial(padding_layer, "tf.keras.layers")
 
 
 def _layers_around(step: Step) -> Code:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from conformance.adapter import Unsupported
-from conformance.code import all_axes
-from conformance.left import own_same
-from conformance.steps import Step
+from conformance.adapter import Code, Unsupported
+from conformance.code import all_axes, call, pairs_of
+from conformance.left import by_default, own_same
+from conformance.steps import Pairs, Step
 from reference import Windows
 
 SPATIAL = 3
@@ -59,3 +59,20 @@ def ones(step: Step) -> tuple[int, ...]:
 def spatial_axes(step: Step) -> str:
     """Return the numbers of the spatial axes, as text."""
     return str(tuple(range(1, step.rank + 1)))
+
+
+def padding_layer(module: str, step: Step) -> Code:
+    """Write zeros around the input, or crop: layers do one or the other; module: where the layers are found."""
+    if step.parameters.get("mode", "constant") != "constant" or step.parameters.get("value", 0) != 0:
+        return Unsupported("padding layers write zeros")
+    ends = [end for pair in step.padding for end in pair]
+    if min(ends) < 0 < max(ends):
+        return Unsupported("layers pad or crop, not both")
+    crops = min(ends) < 0 and not by_default(step)
+    name, pads = ("Cropping", _reversed(step.padding)) if crops else ("ZeroPadding", step.padding)
+    amounts = str(pads[0]) if step.rank == len(pads) == 1 else pairs_of(pads)
+    return call(f"{module}.{name}{step.rank}D", amounts, dtype="x.dtype") + "(x)"
+
+
+def _reversed(pads: Pairs) -> Pairs:
+    return tuple((-before, -after) for before, after in pads)
