@@ -86,16 +86,29 @@ def _within(version: str | None, specifier: SpecifierSet) -> bool:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All entries; the first one that covers a case speaks for it."""
+    """All entries; the first one that covers a case speaks for it.
+
+    own: how many of them, at the end, are a backend's own, from another package.
+    """
 
     entries: tuple[Entry, ...] = ()
+    own: int = 0
     _picking: dict[Case, tuple[Entry, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def digest(self) -> str:
-        """128 bits over all that decides a status, or that a result quotes."""
+        """128 bits over all that decides a status, or that a result quotes; what is a backend's own left out."""
+        return self._digest(self.entries[: len(self.entries) - self.own])
+
+    @property
+    def own_digest(self) -> str | None:
+        """The same of what is a backend's own, None where nothing is."""
+        return self._digest(self.entries[-self.own :]) if self.own else None
+
+    @staticmethod
+    def _digest(entries: Iterable[Entry]) -> str:
         parts = ("id", "cases", "surfaces", "kinds", "reason", "issue", "versions", "where", "observed")
-        text = [[getattr(entry, part) for part in parts] for entry in self.entries]
+        text = [[getattr(entry, part) for part in parts] for entry in entries]
         return hashlib.blake2b(repr(text).encode(), digest_size=16).hexdigest()
 
     def entry(self, case: Case, surface: str, packages: Mapping[str, str]) -> Entry | None:
@@ -120,11 +133,12 @@ def path() -> Path:
 
 def load(source: Path | None = None, *, further: Iterable[Path] = ()) -> Ledger:
     """Read the ledger, and those of other packages behind it. Raises CatalogueError with one line for each fault."""
-    entries = tuple(entry for file in (source or path(), *further) for entry in _entries(read(file)))
+    shared = _entries(read(source or path()))
+    entries = (*shared, *(entry for file in further for entry in _entries(read(file))))
     for position, entry in enumerate(entries):
         if entry.id in {earlier.id for earlier in entries[:position]}:
             raise CatalogueError(f"{entry.place}: entry {entry.id}: an id that stands already above")
-    return Ledger(entries)
+    return Ledger(entries, len(entries) - len(shared))
 
 
 def _entries(document: Document) -> list[Entry]:

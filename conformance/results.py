@@ -90,7 +90,7 @@ class ResultsFile:
         records = self._records(whole)
         if not records:
             return
-        for key in ("backend", "catalogue", "ledger", "level", "selection", "surfaces", "environment"):
+        for key in ("backend", "catalogue", "ledger", "own_ledger", "level", "selection", "surfaces", "environment"):
             if records[0].get(key) != json.loads(json.dumps(encoded(header[key]))):
                 raise ConformanceError(f"{self.path}: cannot resume, {key} is not what this run has")
         self.path.write_text(whole + "\n", "utf-8")

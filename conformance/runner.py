@@ -186,6 +186,7 @@ class Run:
                 "cases": len(self.cases),
             },
             "ledger": self.ledger.digest,
+            "own_ledger": self.ledger.own_digest,
             "level": self.selection.level,
             "selection": {
                 "surfaces": list(self.selection.surfaces),

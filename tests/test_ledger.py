@@ -202,3 +202,12 @@ def test_many_entries_cost_little_for_each_case(tmp_path, catalogue):
         for surface in ("s.nn", "s.lax", "t.nn"):
             book.entry(case, surface, {})
     assert time.process_time() - start < 500 * 1e-3
+
+
+def test_what_another_package_brings_leaves_the_digest_of_the_suites_own(tmp_path):
+    extra = tmp_path / "extra.yaml"
+    extra.write_text(ledger.path().read_text("utf-8").replace("  - id: ", "  - id: their-"), "utf-8")
+    plain, both = ledger.load(), ledger.load(further=[extra])
+    assert (plain.digest, plain.own_digest) == (both.digest, None)
+    assert both.own_digest not in {None, both.digest}
+    assert len(both.entries) == 2 * len(plain.entries)
