@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A backend in a package of its own: the documentation's example, installed into a fresh environment beside the suite, must
-# run green, pass its own tests, and be read from the wheel that pip builds of it. Needs Python 3.11 or newer.
+# run green, under pytest too, pass its own tests, and be read from the wheel that pip builds of it. Needs Python 3.11 or newer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,4 +11,5 @@ trap 'rm -rf "$work"' EXIT
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check . docs/example-backend pytest
 "$work/venv/bin/conformance" backends | grep -E "^scipy +[0-9]"
 (cd "$work" && venv/bin/conformance run --backend scipy --out "$work/out")
+(cd "$work" && mkdir empty && cd empty && ../venv/bin/python -m pytest -q -W error --conformance-backend scipy)
 "$work/venv/bin/python" -m pytest -q -p no:cacheprovider --rootdir docs/example-backend -c /dev/null docs/example-backend/tests

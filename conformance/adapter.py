@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance.cases import LEVELS
@@ -78,7 +78,8 @@ class Declaration:
     """The answer that a surface gives to a question: documented, or pinned by observation in one version.
 
     source: the document as text, or "undocumented"; observed: the version in which an undocumented answer was seen;
-    issue: where it is discussed; note: what a reader should know besides.
+    issue: where it is discussed; note: what a reader should know besides; cpu: other answers, where the processor has a
+    feature, by its name in Linux: the first that it has counts.
     """
 
     answer: str
@@ -87,6 +88,17 @@ class Declaration:
     issue: str | None = None
     note: str = ""
     document: Document | None = None
+    cpu: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answer, and those on other processors."""
+        return (self.answer, *self.cpu.values())
+
+    def on(self, features: Collection[str]) -> Declaration:
+        """Return what is declared for a processor with these features."""
+        others = (other for feature, other in self.cpu.items() if feature in features)
+        return replace(self, answer=next(others, self.answer), cpu={})
 
     @property
     def documented(self) -> bool:
@@ -123,6 +135,7 @@ class Surface:
     words: how bfloat16 passes, where the surface takes it.
     declares: its answers to questions; they stand in conformance/declarations, not in the adapter.
     compositions: whether explicit padding and several calls may stand in for a missing one.
+    ones: an array of ones that is laid out as `x`, as an expression; averages at the border count cells with it.
     flat_pads: whether its padding takes one flat list of pads.
     checks: whether its calls look at what they are given; where not, nothing that must be rejected is put to them.
     level: the highest level that the surface is run on.
@@ -146,6 +159,7 @@ class Surface:
     words: Words | None = None
     declares: Mapping[str, Declaration] = field(default_factory=dict)
     compositions: bool = True
+    ones: str = ""
     flat_pads: bool = False
     checks: bool = True
     level: str = "exhaustive"
@@ -163,6 +177,12 @@ class Surface:
         """Return why the framework has no such verb for arrays of the dtype, None where the surface does not know."""
         tables = (self.refuses.get(name, {}) for name in (verb, verb.removesuffix(GRADIENT), ""))
         return next((table[dtype] for table in tables if dtype in table), None)
+
+    def on(self, features: Collection[str]) -> Surface:
+        """Return the surface as it is on a processor with these features: some answers depend on it."""
+        if not any(declaration.cpu for declaration in self.declares.values()):
+            return self
+        return replace(self, declares={name: one.on(features) for name, one in self.declares.items()})
 
     def runs(self, level: str, tags: Collection[str], asked: str = LEVELS[-1]) -> bool:
         """Whether a run that goes up to the level asked for runs a case of a level with such tags on the surface."""

@@ -35,7 +35,7 @@ def declared_verdict(observed: str, declaration: Declaration | None, elsewhere: 
     """
     if declaration is not None and observed == declaration.answer:
         return Verdict("agree")
-    message, kind = f"answered {observed!r}, but {_declares(declaration)}", "convention"
+    message, kind = f"answered {observed!r}, but {declares(declaration)}", "convention"
     if elsewhere is not None:
         message += f"; the surface contradicts itself: it answered {elsewhere[0]!r} to {elsewhere[1]}"
     elif declaration is not None and declaration.observed and observed != OTHER:
@@ -43,7 +43,8 @@ def declared_verdict(observed: str, declaration: Declaration | None, elsewhere: 
     return Verdict("differ", kind, message=message)
 
 
-def _declares(declaration: Declaration | None) -> str:
+def declares(declaration: Declaration | None) -> str:
+    """Return what a surface declares as part of a sentence, which stands in the message of a contrary answer."""
     if declaration is None:
         return "the surface declares no answer"
     if declaration.observed:

@@ -101,10 +101,11 @@ def problems(
             asked = catalogue.by_id.get(question)
             if asked is None or not isinstance(asked.expect, Answers):
                 yield f"surface {surface.name}: declares an answer to {question}, which is no question of the catalogue"
-            elif declaration.answer not in asked.expect.named:
-                known = ", ".join(asked.expect.named)
-                said = f"surface {surface.name}: declares {declaration.answer!r} to {question}"
-                yield f"{said}, whose answers are {known}"
+                continue
+            for answer in declaration.answers:
+                if answer not in asked.expect.named:
+                    said = f"surface {surface.name}: declares {answer!r} to {question}"
+                    yield f"{said}, whose answers are {', '.join(asked.expect.named)}"
 
 
 def _questions(catalogue: Catalogue) -> Iterator[str]:

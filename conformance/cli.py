@@ -23,6 +23,7 @@ from conformance.cli_export import export_command
 from conformance.cli_find import find_case, find_surface
 from conformance.cli_ledger import ledger_group
 from conformance.cli_options import CASES_OPTION
+from conformance.cli_rejudge import rejudge_command
 from conformance.cli_run import report, run
 from conformance.cli_surfaces import surfaces
 from conformance.cli_translate import translate_command
@@ -187,6 +188,7 @@ cli.add_command(conventions)
 cli.add_command(surfaces)
 cli.add_command(run)
 cli.add_command(report)
+cli.add_command(rejudge_command)
 cli.add_command(check)
 cli.add_command(freeze)
 cli.add_command(export_command)

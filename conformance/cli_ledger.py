@@ -189,13 +189,15 @@ def _matches(name: str, globs: Iterable[str]) -> bool:
 
 
 def _kind(result: Result) -> str:
+    if result.status == "flaky":
+        return result.status
     return result.kind if result.verdict == "differ" and result.kind else result.status
 
 
 def _known(result: Result, backend: Backend, cases: Catalogue, deviations: Ledger) -> bool:
     """Whether the ledger as it stands now covers a failure. Raises ConformanceError if it speaks of it otherwise."""
-    packages = backend.header.environment.packages
-    entry = deviations.entry(cases.by_id[result.case], result.surface, packages)
+    where = backend.header.environment
+    entry = deviations.entry(cases.by_id[result.case], result.surface, where.packages, where.cpu)
     if entry and _kind(result) not in entry.kinds:
         raise ConformanceError(
             f"case {result.case} on {result.surface}: entry {entry.id} speaks of it and knows of "

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
-from packaging.requirements import Requirement
 from rich.console import Console
 
-from conformance import catalogue, ledger, registry
+from conformance import catalogue
 from conformance.cases import LEVELS
+from conformance.chosen import chosen
 from conformance.cli_options import CACHE_OPTION, CASES_OPTION, progress
-from conformance.client import CASE_LIMIT
+from conformance.client import Limits
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import expected
+from conformance.files import put
 from conformance.kept import kept
 from conformance.operators import OPERATORS
 from conformance.runner import Run, Selection
@@ -33,36 +33,6 @@ FAILED, INCOMPLETE = 1, 3
 RENDERS = {"html": render_html, "markdown": render_markdown, "matrix": render_matrix}
 NAMES = {"html": "report.html", "markdown": "report.md", "matrix": "matrix.md"}
 A_DAY = 86_400
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """A backend that the user asked for, and the interpreter that holds it."""
-
-    name: str
-    python: str
-
-
-def _wanted(texts: Sequence[str], surfaces: Sequence[str]) -> list[Wanted]:
-    """Return the backends to run: those named, else those installed, without those that have none of the surfaces."""
-    named = [Wanted(name, python or sys.executable) for name, _, python in (text.partition("=") for text in texts)]
-    chosen = named or [Wanted(name, sys.executable) for name in registry.default()]
-    names = [wanted.name for wanted in chosen]
-    for name in names:
-        registry.backend(name)
-        if names.count(name) > 1:
-            raise ConformanceError(f"backend {name!r}: named twice")
-    known = {surface.name for name in names for surface in registry.backend(name).surfaces}
-    for surface in surfaces:
-        if surface not in known:
-            raise ConformanceError(
-                f"surface {surface!r}: not one of the chosen backends', which are {', '.join(sorted(known))}"
-            )
-    for wanted in named if surfaces else ():
-        if not {surface.name for surface in registry.backend(wanted.name).surfaces} & set(surfaces):
-            raise ConformanceError(f"backend {wanted.name!r}: has none of the surfaces {', '.join(surfaces)}")
-    has = {name: {surface.name for surface in registry.backend(name).surfaces} for name in names}
-    return [wanted for wanted in chosen if not surfaces or has[wanted.name] & set(surfaces)]
 
 
 def _bearable(_context: click.Context, _option: click.Parameter, value: float) -> float:
@@ -93,11 +63,35 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
     "--timeout",
     "limit",
     type=click.FloatRange(min=0, min_open=True),
-    default=CASE_LIMIT,
+    default=Limits.case,
     callback=_bearable,
     show_default=True,
     metavar="SECONDS",
     help="Limit for one case.",
+)
+@click.option(
+    "--start-timeout",
+    "start_limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=Limits.start,
+    callback=_bearable,
+    show_default=True,
+    metavar="SECONDS",
+    help="Limit for the start of a backend: its interpreter and its imports.",
+)
+@click.option(
+    "--memory",
+    type=click.FloatRange(min=0),
+    metavar="GB",
+    help="Limit for a process of a backend; what grows past it is ended. 0 for none. [default: half of this machine's]",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 1000),
+    default=1,
+    metavar="K",
+    help="Run every case K times; one that is not the same every time is flaky. [default: 1, and what crashes or hangs "
+    "once more]",
 )
 @click.option(
     "--jobs",
@@ -123,6 +117,9 @@ def run(  # noqa: PLR0917 - click gives the options by name
     paths: tuple[Path, ...],
     level: str,
     limit: float,
+    start_limit: float,
+    memory: float | None,
+    repeat: int,
     jobs: int | None,
     resume: bool,
     cache: bool,
@@ -130,14 +127,18 @@ def run(  # noqa: PLR0917 - click gives the options by name
 ) -> None:
     """Run cases on backends, judge every outcome against the reference, and write results files.
 
-    Exit status: 0 all as expected; 1 something failed, crashed, hung, or a ledger entry is stale; 2 wrong usage or an
-    invalid catalogue; 3 nothing ran, or a backend is missing.
+    A case that crashes or hangs is run once more in a process of its own: if it then does otherwise, it is flaky.
+
+    Exit status: 0 all as expected; 1 something failed, crashed, hung, flickered, or a ledger entry is stale; 2 wrong
+    usage or an invalid catalogue; 3 nothing ran, a backend is missing, or the run is incomplete; 130 interrupted.
 
     Example: conformance run --backend numpy --operator max_pool
     """
-    wanted = _wanted(backends, surfaces)
+    wanted = chosen(backends, surfaces)
     cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
     selection = Selection(level, surfaces, operators, globs)
+    limits = Limits(limit, start_limit) if memory is None else Limits(limit, start_limit, round(memory * 1e9))
+    prepared = partial(Run, selection=selection, limits=limits, jobs=jobs, repeat=repeat)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
     faults: list[str] = []
@@ -145,9 +146,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     with kept() if cache else nullcontext(expected) as expect:
         for one in wanted:
             path = out / "results" / f"{one.name}.jsonl"
-            backend = registry.backend(one.name)
-            known = ledger.load(further=[backend.ledger] if backend.ledger and backend.ledger.exists() else [])
-            job = Run(backend, cases, known, selection, python=one.python, limit=limit, jobs=jobs, expect=expect)
+            job = prepared(one.backend, cases, one.known(), python=one.python, expect=expect)
             for surface, why in job.lacking.items():
                 click.echo(f"{surface}: {why}", err=True)
             try:
@@ -155,21 +154,11 @@ def run(  # noqa: PLR0917 - click gives the options by name
                     job.execute(path, resume=resume, progress=step)
                 written.append(path)
             except IncompleteRun as error:
-                faults.append(_with_hint(str(error), one))
+                faults.append(one.with_hint(str(error)))
     status = _show(written)
     if faults:
         raise IncompleteRun("\n".join(faults))
     sys.exit(status)
-
-
-def _with_hint(message: str, wanted: Wanted) -> str:
-    """Add how to install a framework that is missing, with the versions of the extra."""
-    if "ModuleNotFoundError" not in message:
-        return message
-    extra = f'extra == "{wanted.name}"'
-    needed = (Requirement(text) for text in importlib.metadata.requires("nn-conformance") or ())
-    texts = [f"'{need.name}{need.specifier}'" for need in needed if extra in str(need.marker)]
-    return f"{message} ({wanted.python} -m pip install {' '.join(texts)})" if texts else message
 
 
 def _load(paths: Iterable[Path]) -> reading.Report:
@@ -249,7 +238,7 @@ def _write(path: Path, loaded: reading.Report, form: str) -> None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
+        put(path, text)
     except OSError as error:
         raise ConformanceError(f"{path}: {error.strerror}") from None
     click.echo(f"report: {path.resolve().as_uri() if form == 'html' else path}")

@@ -201,7 +201,7 @@ def _layer(what: str, dialect: str, said: dict[str, Any]) -> Asked:
     further = [key for key in said if key not in INPUTS]
     if further:
         raise ConformanceError(f"--{further[0].replace('_', '-')}: stands in the layer, not beside it")
-    found = read(what, known[dialect], said.get("shape"))
+    found = read(what, known[dialect], said.get("shape"), said.get("kernel_shape"))
     asked = _requested(found.request, said, ())
     told = (f"so {dialect} means {' '.join(what.split())}", *notes(found, asked.case.parameters))
     return replace(asked, notes=told)

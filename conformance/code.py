@@ -15,6 +15,8 @@ from conformance.values import Array
 
 INDENT = "    "
 LINE = 60
+MADE = ("kernel = ", "conv = ", "conv.")
+"""How lines start that make a layer with weights, whatever it reads."""
 
 
 def number(value: float) -> str:
@@ -152,20 +154,45 @@ def _bound(node: ast.stmt) -> set[str]:
     return {(alias.asname or alias.name).split(".")[0] for alias in names}
 
 
-def padded_cells(mode: str, size: int, before: int, after: int) -> list[int]:
-    """Return the cell of an axis that stands at each place of the padded axis; negative pads crop first.
+def over_ones(lines: Sequence[str], ones: str, called: str = "total") -> tuple[str, ...]:
+    """Return lines that divide what some lines make of x by what they make of ones: sums by counts, so averages.
+
+    lines: they end with x assigned; ones: an array of ones that is laid out as x, which has no gradient; called: the
+    name of the function that the lines become. What makes a layer and its weights stays outside, and is done once.
+    """
+    made = tuple(line for line in lines if line.startswith(MADE))
+    *first, last = (line for line in lines if not line.startswith(MADE))
+    returned = [last.replace("x =", "return", 1)] if last.startswith("x = ") else [last, "return x"]
+    body = (f"{INDENT}{line}" for line in (*first, *returned))
+    return (*made, f"def {called}(x):", *body, f"x = {called}(x) / {called}({ones})")
+
+
+def bins_text(size: int, count: int) -> str:
+    """Return the bins of an axis as text, a list of (start, stop): from ⌊o·n/m⌋ to ⌈(o + 1)·n/m⌉."""
+    if count and size % count == 0:
+        return f"[(o, o + {size // count}) for o in range(0, {size}, {size // count})]" if size else "[]"
+    return f"[(o * {size} // {count}, -(-(o + 1) * {size} // {count})) for o in range({count})]"
+
+
+def padded_cells(mode: str, size: int, before: int, after: int) -> str:
+    """Return as text which cell of an axis stands at each place of the padded axis; negative pads crop first.
 
     mode: edge, reflect, symmetric or wrap, any number of times round. Some cell must be left.
     """
     first, left = max(-before, 0), size + min(before, 0) + min(after, 0)
-    return [first + _repeated(mode, place, left) for place in range(-max(before, 0), left + max(after, 0))]
+    if max(before, after) <= 0:
+        return f"list(range({first}, {first + left}))"
+    cell, end = _repeated(mode, left), left + max(after, 0)
+    places = f"{-before}, {end}" if before > 0 else str(end)
+    return f"[{f'{first} + {cell}' if first else cell} for i in range({places})]"
 
 
-def _repeated(mode: str, place: int, size: int) -> int:
+def _repeated(mode: str, size: int) -> str:
+    """Return the cell of an axis at the place i as text."""
     if mode == "edge":
-        return min(max(place, 0), size - 1)
+        return f"min(max(i, 0), {size - 1})"
     if mode == "wrap":
-        return place % size
-    there_and_back = 2 * size if mode == "symmetric" else max(2 * size - 2, 1)
-    folded = place % there_and_back
-    return min(folded, there_and_back - folded - (mode == "symmetric"))
+        return f"i % {size}"
+    last = size - 1  # there and back, the ends twice or once
+    again = 2 * size if mode == "symmetric" else max(2 * last, 1)
+    return f"min(i % {again}, {2 * last + (mode == 'symmetric')} - i % {again})"

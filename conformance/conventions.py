@@ -37,7 +37,7 @@ class Answer:
         """Whether every answer that was seen is the declared one, None where none was seen."""
         if not self.seen:
             return None
-        return self.declaration is not None and set(self.seen.values()) == {self.declaration.answer}
+        return self.declaration is not None and self.observed in self.declaration.answers
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
     document = declaration.document if declaration else None
     return {
         "declared": declaration.answer if declaration else None,
+        "cpu": dict(declaration.cpu) if declaration else {},
         "documented": bool(declaration and declaration.documented),
         "source": vars(document) if document else None,
         "pinned": declaration.observed if declaration else None,

@@ -69,7 +69,10 @@ def full(question: Question, *, observed: bool) -> Iterator[str]:
 
 
 def _said(answer: Answer) -> str:
-    return answer.declaration.answer if answer.declaration else UNDECLARED
+    if answer.declaration is None:
+        return UNDECLARED
+    others = [f"{other} with {feature}" for feature, other in answer.declaration.cpu.items()]
+    return answer.declaration.answer + (f" ({', '.join(others)})" if others else "")
 
 
 def _sources(answer: Answer) -> Iterator[str]:

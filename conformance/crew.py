@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from conformance.client import Job, Worker
@@ -35,19 +36,24 @@ class Crew:
 
     def start(self) -> None:
         """Start all workers at once. Raises WorkerFailed, and leaves none running then."""
-        with ThreadPoolExecutor(len(self.workers)) as pool:
-            starts = [pool.submit(worker.start) for worker in self.workers]
-        failures = [start.exception() for start in starts]
-        if any(failures):
-            for worker, failure in zip(self.workers, failures, strict=True):
-                if failure is None:
-                    worker.stop()
-            raise next(filter(None, failures))
+        try:
+            with ThreadPoolExecutor(len(self.workers)) as pool, _killing(self.workers):
+                for start in [pool.submit(worker.start) for worker in self.workers]:
+                    start.result()
+        except BaseException:
+            self.kill()
+            raise
 
     def stop(self) -> None:
-        """End all processes."""
+        """End all processes, gently at first."""
+        with _killing(self.workers):
+            for worker in self.workers:
+                worker.stop()
+
+    def kill(self) -> None:
+        """End all processes at once."""
         for worker in self.workers:
-            worker.stop()
+            worker.kill()
 
     def outcomes(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
         """Yield the outcome of each job, in order. Raises WorkerFailed if a lost worker cannot be replaced."""
@@ -55,6 +61,17 @@ class Crew:
         running = [worker.outcomes(shares.of(number)) for number, worker in enumerate(self.workers)]
         while shares.order or shares.deal():
             yield next(running[shares.order.popleft()])
+
+
+@contextmanager
+def _killing(workers: Iterable[Worker]) -> Iterator[None]:
+    """End all processes at once if anything goes wrong, as when somebody will not wait any longer."""
+    try:
+        yield
+    except BaseException:
+        for worker in workers:
+            worker.kill()
+        raise
 
 
 class _Shares:

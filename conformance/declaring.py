@@ -61,4 +61,12 @@ def _answers(file: File, name: str) -> dict[str, Declaration]:
 def _declaration(raw: Mapping[str, Any]) -> Declaration:
     document = Document(**raw["document"]) if "document" in raw else None
     source = str(document) if document else UNDOCUMENTED
-    return Declaration(raw["answer"], source, raw.get("observed"), raw.get("issue"), raw.get("note", ""), document)
+    return Declaration(
+        raw["answer"],
+        source,
+        observed=raw.get("observed"),
+        issue=raw.get("issue"),
+        note=raw.get("note", ""),
+        document=document,
+        cpu=raw.get("cpu", {}),
+    )

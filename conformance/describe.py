@@ -56,7 +56,7 @@ def case_text(case: Case, wanted: Expected) -> str:
         )
     for name, array in wanted.inputs.items():
         lines += ["", f"{name}  {array.dtype.name} {list(array.shape)}", array_text(array)]
-    lines += ["", *_expectation(wanted)]
+    lines += ["", *expectation(wanted)]
     price = cost(case)
     return "\n".join(lines + (["", *_cost_lines(price)] if price else []))
 
@@ -78,7 +78,8 @@ def array_text(array: Any) -> str:
     )
 
 
-def _expectation(wanted: Expected) -> list[str]:
+def expectation(wanted: Expected) -> list[str]:
+    """Return what must happen as lines: the output and its bound, a refusal, or every answer to a question."""
     if wanted.target is not None:
         return _target_lines("expected", wanted.target)
     return [

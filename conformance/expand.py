@@ -323,6 +323,9 @@ def _transposed(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, fa
         cells = zip(size, walked["stride"], walked["dilation"], window, pads, strict=True)
         natural = [(n - 1) * s + d * (w - 1) + 1 - sum(ends) for n, s, d, w, ends in cells]
         walked |= {"padding": pads, "output_padding": tuple(w - n for w, n in zip(whole, natural, strict=True))}
+    if not faulty and any(number < 0 for pair in walked["padding"] for number in pair):
+        # The reference adds cells then; most frameworks take such padding for something else, or for a fault.
+        raise Faulty((), f"padding {given['padding']} must be at least 0; output_padding adds cells after the output")
     return walked
 
 

@@ -17,13 +17,15 @@ class Outcome:
     """What a backend did with a program.
 
     kind: `returned`, `rejected` (it raised), `unsupported`, `crashed` or `timed_out`;
-    arrays: what it returned; message: the exception, the signal, the limit or the reason.
+    arrays: what it returned; message: the exception, the signal, the limit or the reason; flickers: what was seen
+    instead of one outcome, where the case was run several times and they were not the same.
     """
 
     kind: str
     arrays: tuple[Array, ...] = ()
     message: str = ""
     seconds: float = 0.0
+    flickers: str = ""
 
 
 @dataclass(frozen=True)

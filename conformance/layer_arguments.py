@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from conformance.dialects import Call, Reading
 from conformance.layer_source import Unread, Word
-from conformance.layers import Call, Reading
 
 
 def whole(value: Any) -> bool:
@@ -140,3 +140,14 @@ def spatial(values: Any, *, channels_last: bool) -> tuple[Any, ...]:
 def outer(values: Sequence[Any], *, channels_last: bool) -> tuple[Any, ...]:
     """Return what a list for every axis of an array says of batch and channels."""
     return (values[0], values[-1]) if channels_last else tuple(values[:2])
+
+
+def array_ends(call: Call, value: Any, *, channels_last: bool) -> Any:
+    """Read a pair for each axis of the array, none for batch and channels."""
+    if not isinstance(value, tuple) or not all(isinstance(pair, tuple) for pair in value):
+        raise Unread("one number or pair pads batch and channels too: only a pair for each axis can be translated")
+    axes = spatial(value, channels_last=channels_last)
+    if outer(value, channels_last=channels_last) != ((0, 0), (0, 0)):
+        where = "the first and the last axis" if channels_last else "the first two axes"
+        raise Unread(f"batch and channels, {where} here, are not padded")
+    return pairs(call, axes)

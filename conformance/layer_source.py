@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 LONGEST = 2_000
+NAMED = 8
+OUTPUT = "output"
+"""The method that gives one output of a node of several."""
+INFINITE = ("inf", "-inf", "nan")
+CASTS = re.compile(r"array|asarray|constant|convert|float|b?float\d+|u?int\d+|bool_")
+"""Functions that give a number or a list another type: `jnp.array(0, x.dtype)`; also `float("inf")`."""
+RESHAPE = "reshape"
 
 
 class Word(str):
@@ -16,32 +24,78 @@ class Word(str):
     __slots__ = ()
 
 
+class Reshaped(Word):
+    """The name of an array that is given another shape where it stands, `reshape(kernel, [2, 3, 1, 3])`."""
+
+    shape: tuple[int, ...]
+
+
 class Unread(ValueError):
     """A layer that is not understood; the message says what of it."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A call as it is written: its name without the module, its arguments, and which of its results is taken."""
+    """A call as it is written: its name, the module before it, its arguments, and which of its results is taken."""
 
     name: str
+    module: str
     arguments: tuple[Any, ...]
     named: dict[str, Any]
     result: int | None = None
 
 
-def source(text: str, prefixes: Collection[str], applied: Collection[str] = (), naming: str = "") -> Source:
-    """Return the only call of a text. Raises Unread, with the column where one can be named.
+@dataclass(frozen=True)
+class Writing:
+    """How the layers of a surface are written.
 
-    prefixes: the modules whose names may stand before it; applied, naming: see Dialect.
+    prefixes: the modules whose names may stand before a layer; applied: methods that stand between it and its input;
+    followed: methods after it that change no number; naming: the function whose first argument is the name of a layer,
+    if there is one; unseen: arguments whose values nobody looks at; methods: layers are methods of arrays.
     """
-    whole, result = _taken(_parsed(text))
-    call = _layer_call(whole, applied)
-    name, arguments = _name(call, prefixes), [_literal(node) for node in _plain(call)]
-    if name == naming and arguments and isinstance(arguments[0], str):
+
+    prefixes: Collection[str]
+    applied: Collection[str] = ()
+    followed: Collection[str] = ()
+    naming: str = ""
+    unseen: Collection[str] = ()
+    methods: bool = False
+
+
+def source(text: str, writing: Writing) -> Source:
+    """Return the only call of a text. Raises Unread, with the column where one can be named."""
+    whole, result = _taken(_last(_parsed(text), writing.followed))
+    call = _layer_call(whole, writing.applied)
+    module, name, arguments = _called(call, writing)
+    if name == writing.naming and arguments and isinstance(arguments[0], str):
         name, *arguments = arguments
-    named = {str(keyword.arg): _literal(keyword.value) for keyword in call.keywords}
-    return Source(name, tuple(arguments), named, result)
+    named = {str(word.arg): _literal(word.value) for word in call.keywords if word.arg not in writing.unseen}
+    return Source(name, module, tuple(arguments), named, result)
+
+
+def _called(call: ast.Call, writing: Writing) -> tuple[str, str, list[Any]]:
+    """Return the module, the name and the arguments without names of a call; the array whose method it is, is none."""
+    prefix, _, name = _named(call.func).rpartition(".")
+    arguments = [_literal(node) for node in _plain(call)]
+    if not writing.methods:
+        if prefix and prefix not in writing.prefixes:
+            known = ", ".join(list(writing.prefixes)[:NAMED])
+            _fail(call.func, f"{prefix!r} is no module of this surface, which are written {known}")
+        return prefix, name, arguments
+    if prefix in writing.prefixes and arguments and isinstance(arguments[0], Word):
+        return "", name, arguments[1:]
+    if not prefix or prefix in writing.prefixes:
+        _fail(call.func, f"{name!r} is a method: x.{name}(…)")
+    return "", name, arguments
+
+
+def _last(node: ast.expr, followed: Collection[str]) -> ast.expr:
+    """Return what stands before methods that change no number."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in followed:
+        if isinstance(node.func.value, ast.Name):
+            break
+        node = node.func.value
+    return node
 
 
 def _parsed(text: str) -> ast.expr:
@@ -63,6 +117,10 @@ def _taken(node: ast.expr) -> tuple[ast.expr, int | None]:
     """Return what is called, and which of its results is taken."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value in (0, 1):
         return node.value, 1 if node.slice.value else 0
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == OUTPUT:
+        which = [item.value for item in node.args if isinstance(item, ast.Constant)]
+        if isinstance(node.func.value, ast.Call) and which in ([0], [1]) and not node.keywords:
+            return node.func.value, 1 if which == [1] else 0
     return node, None
 
 
@@ -115,16 +173,31 @@ def _literal(node: ast.expr) -> Any:
         return Word(f"-{value}") if isinstance(value, Word) else _fail(node, "a minus before what is no number")
     if isinstance(node, (ast.Tuple, ast.List)):
         return tuple(_literal(item) for item in node.elts)
-    return _named(node)
+    return _cast(node) if isinstance(node, ast.Call) else _named(node)
 
 
-def _name(call: ast.Call, prefixes: Collection[str]) -> str:
-    """Return the name of what is called, without its module."""
-    prefix, _, name = _named(call.func).rpartition(".")
-    if prefix and prefix not in prefixes:
-        known = ", ".join(prefixes)
-        _fail(call.func, f"{prefix!r} is no module of this surface, which are written {known}")
-    return name
+def _cast(node: ast.Call) -> Any:
+    """Return what stands in a call that gives it another type, and nothing else."""
+    name = _named(node.func).rpartition(".")[2] if isinstance(node.func, (ast.Name, ast.Attribute)) else ""
+    if name == RESHAPE and len(node.args) > 1 and isinstance(node.args[1], (ast.Tuple, ast.List)):
+        return _reshaped(node)
+    if not CASTS.fullmatch(name) or not node.args:
+        _fail(node, "Call is neither a number, a word, a list of these nor a plain name")
+    for further in (*node.args[1:], *(word.value for word in node.keywords)):
+        _named(further)
+    value = _literal(node.args[0])
+    if isinstance(value, str) and not isinstance(value, Word):
+        return Word(value) if name == "float" and value in INFINITE else _fail(node, f"{value!r} is no number")
+    return value
+
+
+def _reshaped(node: ast.Call) -> Reshaped:
+    """Return the name of an array with the shape that it is given."""
+    array, shape = Reshaped(_named(node.args[0])), _literal(node.args[1])
+    if not all(isinstance(extent, int) for extent in shape):
+        _fail(node, "not a shape of whole numbers")
+    array.shape = shape
+    return array
 
 
 def _plain(call: ast.Call) -> list[ast.expr]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +23,8 @@ from conformance.schema import problems
 from conformance.selectors import Facts, Where
 from conformance.yaml_reader import Document, read
 
+WITHOUT = "without-"
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -30,7 +32,8 @@ class Entry:
 
     cases: globs of ids, empty for all; where: what the cases are, see conformance.selectors, empty for anything;
     kinds: how it shows: kinds of a difference, `crashed`, `timed_out` or `flaky`; versions: a specifier for each
-    package that matters, an empty mapping for all versions; observed: what the backend gives instead.
+    package that matters, an empty mapping for all versions; cpu: features that the processor must have, see
+    Declaration, or must not have, after "without-"; observed: what the backend gives instead.
     """
 
     id: str
@@ -43,6 +46,7 @@ class Entry:
     where: Where = field(default_factory=dict)
     observed: str = ""
     place: str = ""
+    cpu: tuple[str, ...] = ()
 
     @cached_property
     def _ids(self) -> re.Pattern[str]:
@@ -59,6 +63,10 @@ class Entry:
     def within(self, packages: Mapping[str, str]) -> bool:
         """Whether the entry holds for these versions."""
         return all(_within(packages.get(name), specifier) for name, specifier in self.versions.items())
+
+    def fits(self, features: Collection[str]) -> bool:
+        """Whether the entry holds for a processor with these features."""
+        return all((name.removeprefix(WITHOUT) in features) != name.startswith(WITHOUT) for name in self.cpu)
 
     def idle(self, known: Sequence[Facts], surfaces: Sequence[str]) -> Iterator[str]:
         """Yield what is wrong with the entry, or with each part of it, that matches nothing."""
@@ -107,17 +115,17 @@ class Ledger:
 
     @staticmethod
     def _digest(entries: Iterable[Entry]) -> str:
-        parts = ("id", "cases", "surfaces", "kinds", "reason", "issue", "versions", "where", "observed")
+        parts = ("id", "cases", "surfaces", "kinds", "reason", "issue", "versions", "where", "observed", "cpu")
         text = [[getattr(entry, part) for part in parts] for entry in entries]
         return hashlib.blake2b(repr(text).encode(), digest_size=16).hexdigest()
 
-    def entry(self, case: Case, surface: str, packages: Mapping[str, str]) -> Entry | None:
-        """Return the entry that speaks of a case on a surface, if one does."""
+    def entry(self, case: Case, surface: str, packages: Mapping[str, str], cpu: Collection[str] = ()) -> Entry | None:
+        """Return the entry that speaks of a case on a surface, if one does, on a processor with these features."""
         if case not in self._picking:  # a case comes once for each surface, but is looked at once
             facts = Facts(case)
             self._picking[case] = tuple(entry for entry in self.entries if entry.picks(facts))
-        speaking = (entry for entry in self._picking[case] if entry.on(surface) and entry.within(packages))
-        return next(speaking, None)
+        about = (entry for entry in self._picking[case] if entry.on(surface) and entry.within(packages))
+        return next((entry for entry in about if entry.fits(cpu)), None)
 
     def idle(self, cases: Iterable[Case], surfaces: Iterable[str]) -> list[str]:
         """Return a line for each part of an entry that matches no case or no surface at all."""
@@ -156,7 +164,7 @@ def _entry(document: Document, index: int) -> Entry:
         raise CatalogueError(f"{place}: entry {raw['id']}: key 'versions': {error}") from None
     return Entry(
         raw["id"],
-        **{key: tuple(raw.get(key, ())) for key in ("cases", "surfaces", "kinds")},
+        **{key: tuple(raw.get(key, ())) for key in ("cases", "surfaces", "kinds", "cpu")},
         reason=raw["reason"],
         issue=raw.get("issue"),
         versions=versions,

@@ -15,8 +15,8 @@ from types import ModuleType
 from conformance import adapters
 from conformance.adapter import Backend, Surface, Variant
 from conformance.declaring import HOME, declared
+from conformance.dialects import Dialect
 from conformance.errors import ConformanceError
-from conformance.layers import Dialect
 
 BUILT_IN = "numpy"
 GROUP = "conformance.backends"

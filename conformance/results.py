@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import math
+import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -13,11 +16,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from conformance.errors import ConformanceError
+from conformance.errors import ConformanceError, IncompleteRun
 from conformance.values import Array
 
 FORMAT = 1
 MAX_ELEMENTS = 4096
+SAME = ("backend", "catalogue", "ledger", "own_ledger", "level", "repeat", "selection", "surfaces", "environment")
+"""What the header of a file must have in common with a run that completes it."""
 
 
 def encoded(value: Any) -> Any:
@@ -50,9 +55,23 @@ def line(record: Mapping[str, Any]) -> str:
 def forget(path: Path) -> None:
     """Remove an earlier file, lest it stand for a run that could not start. Raises ConformanceError."""
     try:
+        with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
+            _claim(path, stream)
         path.unlink(missing_ok=True)
     except OSError as error:
         raise ConformanceError(f"{path}: {error.strerror}") from None
+
+
+def _claim(path: Path, stream: IO[Any]) -> None:
+    """Take a file for this process, until it is closed. Raises ConformanceError if another run has it."""
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ConformanceError(f"{path}: another run is writing it") from None
+
+
+class _Unsound(ValueError):
+    """A record that cannot stand where it stands."""
 
 
 @dataclass
@@ -80,31 +99,67 @@ class ResultsFile:
             if resume and self.path.exists():
                 self._continue(header)
             if self._stream is None:
-                self._stream = self.path.open("w", encoding="utf-8", errors="replace")
+                # Opened to be added to, so that nothing is lost if another run has it.
+                self._stream = self.path.open("a", encoding="utf-8", errors="replace")
+                _claim(self.path, self._stream)
+                if self._stream.tell():
+                    self._stream.truncate(0)
                 self.write({"record": "header", "format": FORMAT, **header})
         except OSError as error:
             raise ConformanceError(f"{error.filename or self.path}: {error.strerror}") from None
 
     def _continue(self, header: Mapping[str, Any]) -> None:
-        whole, _, _cut = self.path.read_text("utf-8", "replace").rpartition("\n")
-        records = self._records(whole)
-        if not records:
-            return
-        for key in ("backend", "catalogue", "ledger", "own_ledger", "level", "selection", "surfaces", "environment"):
-            if records[0].get(key) != json.loads(json.dumps(encoded(header[key]))):
-                raise ConformanceError(f"{self.path}: cannot resume, {key} is not what this run has")
-        self.path.write_text(whole + "\n", "utf-8")
-        self._stream = self.path.open("a", encoding="utf-8", errors="replace")
+        stream = self.path.open("r+", encoding="utf-8", errors="replace")
+        with contextlib.ExitStack() as stack:
+            stack.callback(stream.close)
+            _claim(self.path, stream)
+            whole = _whole(self.path.read_bytes())
+            records = self._records(whole)
+            if not records:
+                return
+            for key in SAME:
+                if records[0].get(key) != json.loads(json.dumps(encoded(header.get(key)))):
+                    raise ConformanceError(f"{self.path}:1: cannot resume, {key} is not what this run has")
+            # What was read is never written again: a run that is killed here too loses nothing.
+            os.truncate(self.path, len(whole))
+            stream.seek(0, os.SEEK_END)
+            if not whole.endswith(b"\n"):
+                stream.write("\n")
+            self._stream = stream
+            stack.pop_all()
 
-    def _records(self, text: str) -> list[dict[str, Any]]:
-        records = []
-        for number, line in enumerate(text.split("\n") if text else (), 1):
+    def _records(self, content: bytes) -> list[dict[str, Any]]:
+        records: list[dict[str, Any]] = []
+        for number, text in enumerate(content.removesuffix(b"\n").split(b"\n") if content else (), 1):
             try:
-                records.append(json.loads(line))
+                records.append(json.loads(text.decode()))
+                self._hold(records)
                 self._note(records[-1])
-            except (ValueError, TypeError, KeyError):
+            except _Unsound as error:
+                raise ConformanceError(f"{self.path}:{number}: cannot resume, {error}") from None
+            except (ValueError, TypeError, KeyError, AttributeError):
                 raise ConformanceError(f"{self.path}:{number}: cannot resume, this line is not a record") from None
         return records
+
+    def _hold(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Hold the last record against those before it. Raises _Unsound."""
+        record, first = records[-1], len(records) == 1
+        kind = record["record"]
+        if first != (kind == "header"):
+            raise _Unsound("the first line is not a header" if first else "a second header")
+        if first and record["format"] != FORMAT:
+            raise _Unsound(f"the format is {record['format']!r}, this version writes {FORMAT}")
+        if self.complete:
+            raise _Unsound("it stands after the footer")
+        known: Mapping[str, Collection[Any]]
+        known = {"case": self.cases, "program": self.programs, "result": self.done, "convention": self.conventions}
+        name = (record["case"], record["surface"]) if kind in {"result", "convention"} else record.get(kind)
+        if name in known.get(kind, ()):
+            raise _Unsound(f"a second {kind} for {' on '.join(name) if isinstance(name, tuple) else name}")
+        if kind in {"result", "convention"} and record["case"] not in self.cases:
+            raise _Unsound(f"the case {record['case']} was never declared")
+        if kind == "result" and record["program"] is not None and record["program"] not in self.programs:
+            raise _Unsound(f"the program {record['program']} was never declared")
 
     def _note(self, record: Mapping[str, Any]) -> None:
         kind = record["record"]
@@ -125,7 +180,8 @@ class ResultsFile:
             self._stream.write(line(record) + "\n")
             self._stream.flush()
         except OSError as error:
-            raise ConformanceError(f"{self.path}: {error.strerror}") from None
+            hint = "; the run is not complete, --resume goes on with it"
+            raise IncompleteRun(f"{self.path}: {error.strerror}{hint}") from None
 
     def declare(self, kind: str, name: str, record: Callable[[], Mapping[str, Any]]) -> None:
         """Append a `case` or `program` record before its first use."""
@@ -147,4 +203,14 @@ class ResultsFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._stream is not None:
-            self._stream.close()
+            with contextlib.suppress(OSError):  # what could not be written is tried once more, and has been told
+                self._stream.close()
+
+
+def _whole(content: bytes) -> bytes:
+    """Return the content without a last line that was cut in the middle."""
+    before, end, last = content.rpartition(b"\n")
+    try:
+        return content if isinstance(json.loads(last.decode()), dict) else before + end
+    except ValueError:
+        return before + end

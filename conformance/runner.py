@@ -6,6 +6,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from functools import lru_cache, partial
@@ -21,7 +22,7 @@ from conformance.allowance import held_to
 from conformance.answers import Answered, answered, declared_verdict
 from conformance.cases import Case
 from conformance.catalogue import Catalogue
-from conformance.client import CASE_LIMIT, Job, Worker, WorkerFailed
+from conformance.client import Job, Limits, Worker, WorkerFailed
 from conformance.cost import cost
 from conformance.crew import Crew, size
 from conformance.errors import IncompleteRun
@@ -30,11 +31,13 @@ from conformance.judge import Outcome, Verdict, judge
 from conformance.ledger import Entry, Ledger
 from conformance.results import ResultsFile, array_record, forget
 from conformance.translate import translate
+from conformance.trials import settled
 from conformance.values import array_digest
 
 RED = frozenset({"fail", "stale", "crashed", "timed_out", "flaky"})
 NO_BOUND = "no bound: so many roundings to 16 bits may leave anything"
 Progress = Callable[[int, int], None]
+Ask = Callable[[Case], Expected]
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,9 @@ class Task:
 class Run:
     """One backend's run over the selected cases of a catalogue, into one results file.
 
-    python: the interpreter that holds the framework; limit: seconds for one case; jobs: workers side by side, None for
-    as many as the programs are worth on this machine's cores; expect: what to ask for expectations.
+    python: the interpreter that holds the framework; limits: what a worker may take; jobs: workers side by side, None
+    for as many as the programs are worth on this machine's cores; repeat: how many times every case is run; expect:
+    what to ask for expectations.
     """
 
     def __init__(
@@ -71,9 +75,10 @@ class Run:
         selection: Selection = Selection(),
         *,
         python: str,
-        limit: float = CASE_LIMIT,
+        limits: Limits | None = None,
         jobs: int | None = None,
-        expect: Callable[[Case], Expected] = expected,
+        repeat: int = 1,
+        expect: Ask = expected,
     ) -> None:
         self.backend = backend
         self.catalogue = catalogue
@@ -83,18 +88,31 @@ class Run:
         self.surfaces = [s for s in backend.surfaces if not selection.surfaces or s.name in selection.surfaces]
         self.lacking = {s.name: why for s in self.surfaces if s.lacks and (why := s.lacks())}
         self.jobs = jobs
-        self.new_worker = partial(Worker, backend, python, limit)
+        self.repeat = repeat
+        self.new_worker = partial(Worker, backend, python, limits, retry=repeat == 1)
         self.worker = Crew([self.new_worker()])
         self.expected = lru_cache(maxsize=256)(expect)
         self.answers = Answered()
+        self._there: dict[str, Surface] = {}
 
     def tasks(self) -> Iterator[Task]:
         """Yield every selected case on every surface that is run on such, case by case."""
-        for case in self.cases:
-            for surface in self.surfaces:
-                if surface.runs(case.level, case.tags, self.selection.level):
-                    why = self.lacking.get(surface.name)
-                    yield Task(case, surface, Unsupported(why) if why else translate(case, surface))
+        return (
+            self.task(case, surface) for case in self.cases for surface in self.surfaces if self.runs(case, surface)
+        )
+
+    def runs(self, case: Case, surface: Surface) -> bool:
+        """Whether a selected case is run on a surface."""
+        return surface.runs(case.level, case.tags, self.selection.level)
+
+    def task(self, case: Case, surface: Surface) -> Task:
+        """Return a case on a surface, translated where the machine can run it."""
+        why = self.lacking.get(surface.name)
+        return Task(case, surface, Unsupported(why) if why else translate(case, surface))
+
+    def job(self, program: Program, case: Case) -> Job:
+        """Return what a worker is told: the program of a case, and its inputs."""
+        return Job(program, tuple(self.expected(case).inputs.values()))
 
     def execute(
         self, path: Path, *, resume: bool = False, progress: Progress = lambda _done, _total: None
@@ -112,34 +130,45 @@ class Run:
             self.worker.start()
         except WorkerFailed as error:
             raise IncompleteRun(f"backend {self.backend.name}: {error}") from None
-        with ResultsFile(path) as file:
-            try:
-                file.open(self._header(), resume=resume)
-                if not file.complete:
-                    self._carry_out(tasks, file, progress)
-                    file.finish(time.monotonic() - start)
-            except WorkerFailed as error:
-                raise IncompleteRun(f"backend {self.backend.name}: lost its worker for good: {error}") from None
-            finally:
-                self.worker.stop()
+        with self._at_work(), ResultsFile(path) as file:
+            file.open(self._header(), resume=resume)
+            if not file.complete:
+                self._carry_out(tasks, file, progress)
+                file.finish(time.monotonic() - start)
         return file
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """End the workers afterwards: gently, or at once if the run did not come to its end."""
+        try:
+            yield
+            self.worker.stop()
+        except WorkerFailed as error:
+            raise IncompleteRun(f"backend {self.backend.name}: lost its worker for good: {error}") from None
+        finally:
+            self.worker.kill()
 
     def _carry_out(self, tasks: Sequence[Task], file: ResultsFile, progress: Progress) -> None:
         left = [task for task in tasks if (task.case.id, task.surface.name) not in file.done]
         runnable = [task for task in left if isinstance(task.program, Program)]
         jobs = (
-            Job(task.program, tuple(self.expected(task.case).inputs.values()))
+            self.job(task.program, task.case)
             for task in runnable
             if isinstance(task.program, Program)
+            for _ in range(self.repeat)
         )
         outcomes = self.worker.outcomes(jobs)
         for number, task in enumerate(left, 1):
             if isinstance(task.program, Program):
-                outcome = next(outcomes)
+                outcome = self._settled(task.case, [next(outcomes) for _ in range(self.repeat)])
             else:
                 outcome = Outcome("unsupported", message=task.program.reason)
             self._record(task, outcome, file)
             progress(number, len(left))
+
+    def _settled(self, case: Case, outcomes: Sequence[Outcome]) -> Outcome:
+        target = self.expected(case).target
+        return settled(outcomes, lambda outcome: target is not None and judge(outcome, target).verdict != "agree")
 
     def _record(self, task: Task, outcome: Outcome, file: ResultsFile) -> None:
         wanted = self.expected(task.case)
@@ -148,34 +177,42 @@ class Run:
         if isinstance(program, Program):
             record = {"surface": program.surface, "how": program.how, "text": program.text}
             file.declare("program", program.digest, lambda: record)
-        verdict, asked = self._judge(task, outcome, wanted)
-        entry = self.ledger.entry(task.case, task.surface.name, self.worker.environment["packages"])
-        status = "unsupported" if verdict.message == NO_BOUND else _status(outcome, verdict, entry)
+        result, asked = self.judged(task, outcome)
         if asked is not None and (task.case.id, task.surface.name) not in file.conventions:
             file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
-        file.write({"record": "result", **_result(task, outcome, verdict, wanted, status=status, entry=entry)})
+        file.write({"record": "result", **result})
+
+    def judged(self, task: Task, outcome: Outcome) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """Return the record of a result, and that of an answer where the case puts a question."""
+        wanted = self.expected(task.case)
+        verdict, asked = self._judge(task, outcome, wanted)
+        where = self.worker.environment
+        entry = self.ledger.entry(task.case, task.surface.name, where["packages"], where["cpu"])
+        status = status_of(outcome.kind, verdict, entry, flaky=bool(outcome.flickers))
+        return _result(task, outcome, verdict, wanted, status=status, entry=entry), asked
 
     def _judge(self, task: Task, outcome: Outcome, wanted: Expected) -> tuple[Verdict, dict[str, Any] | None]:
         if wanted.target is not None:
             how = task.program.how if isinstance(task.program, Program) else "native"
-            target = held_to(wanted.target, task.case, task.surface, how)
+            target = held_to(wanted.target, task.case, self._here(task.surface), how)
             verdict = judge(outcome, target or wanted.target)
             if target is None and (verdict.verdict == "agree" or verdict.kind == "value"):
                 return Verdict(None, message=NO_BOUND), None
             return verdict, None
         question = task.case.question or task.case.id
-        declaration = task.surface.declares.get(question)
+        surface = self._here(task.surface)
+        declaration = surface.declares.get(question)
         observed = answered(outcome, wanted)
         other = self.answers.other(task.surface.name, question, task.case.id, observed)
         verdict = Verdict(None) if observed is None else declared_verdict(observed, declaration, other)
-        asked = {
-            "question": question,
-            "surface": task.surface.name,
-            "declared": declaration.answer if declaration else None,
-            "observed": observed or (outcome.kind if outcome.kind != "unsupported" else None),
-            "source": declaration.source if declaration else "undocumented",
-        }
-        return verdict, asked
+        seen = observed or (outcome.kind if outcome.kind != "unsupported" else None)
+        return verdict, {"question": question, **declared(surface, question), "observed": seen}
+
+    def _here(self, surface: Surface) -> Surface:
+        """Return the surface as it is on the worker's processor."""
+        if surface.name not in self._there:
+            self._there[surface.name] = surface.on(self.worker.environment["cpu"])
+        return self._there[surface.name]
 
     def _header(self) -> dict[str, Any]:
         return {
@@ -188,6 +225,7 @@ class Run:
             "ledger": self.ledger.digest,
             "own_ledger": self.ledger.own_digest,
             "level": self.selection.level,
+            **({"repeat": self.repeat} if self.repeat > 1 else {}),
             "selection": {
                 "surfaces": list(self.selection.surfaces),
                 "operators": list(self.selection.operators),
@@ -199,6 +237,7 @@ class Run:
                 "platform": platform.platform(),
                 "suite": {"nn-conformance": __version__, "numpy": np.__version__},
                 "packages": self.worker.environment["packages"],
+                "cpu": self.worker.environment["cpu"],
                 "setup": {surface.name: self.backend.threads + self.backend.setup for surface in self.surfaces},
                 "threads": 1,
             },
@@ -206,16 +245,18 @@ class Run:
         }
 
 
-def _status(outcome: Outcome, verdict: Verdict, entry: Entry | None) -> str:
-    """Return what counts in the end."""
-    if outcome.kind == "unsupported":
+def status_of(outcome: str, verdict: Verdict, entry: Entry | None, *, flaky: bool = False) -> str:
+    """Return what counts in the end. outcome: its kind; entry: what the ledger says of the case on the surface."""
+    if flaky:
+        return "known" if entry and "flaky" in entry.kinds else "flaky"
+    if outcome == "unsupported" or verdict.message == NO_BOUND:
         return "unsupported"
     if verdict.verdict == "agree":
         return "stale" if entry else "pass"
-    shown = verdict.kind if verdict.verdict == "differ" else outcome.kind
+    shown = verdict.kind if verdict.verdict == "differ" else outcome
     if entry and shown in entry.kinds:
         return "known"
-    return "fail" if verdict.verdict == "differ" else outcome.kind
+    return "fail" if verdict.verdict == "differ" else outcome
 
 
 def _result(
@@ -237,14 +278,17 @@ def _result(
     }
     if len(outcome.arrays) == 1 and record["digest"] != _expected_digest(wanted):
         record["got"] = array_record(outcome.arrays[0])
+    if outcome.flickers:
+        record["flaky"] = True
     if verdict.worst:
         record["worst"] = asdict(verdict.worst)
-    message = "; ".join(filter(None, [verdict.message, "" if program is None else outcome.message]))
+    said = outcome.flickers or outcome.message
+    message = "; ".join(filter(None, [verdict.message, "" if program is None else said]))
     if message:
         record["message"] = message
     if isinstance(task.program, Unsupported):
         record |= {"reason": task.program.reason, "issue": task.program.issue}
-    elif verdict.message == NO_BOUND:
+    elif status == "unsupported":
         record |= {"reason": NO_BOUND, "issue": None}
     elif entry and status in {"known", "stale"}:
         record |= {"reason": entry.reason, "issue": entry.issue}
@@ -255,6 +299,16 @@ def _expected_digest(wanted: Expected) -> str | None:
     if wanted.target is None or wanted.target.exact is None:
         return None
     return array_digest(wanted.target.exact.value)
+
+
+def declared(surface: Surface, question: str) -> dict[str, Any]:
+    """Return what a surface declares, as the record of an answer has it."""
+    declaration = surface.declares.get(question)
+    return {
+        "surface": surface.name,
+        "declared": declaration.answer if declaration else None,
+        "source": declaration.source if declaration else "undocumented",
+    }
 
 
 def case_record(case: Case, wanted: Expected) -> dict[str, Any]:

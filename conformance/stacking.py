@@ -40,8 +40,7 @@ class Stacking:
 
         Padding takes no part: it is -inf for the weights and 0 for the values.
         """
-        walk = step.walk
-        ends = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
+        ends = step.reach
         if not any(any(pair) for pair in ends):
             weighted = f"windows * {self.softmax.format('windows')}"
             return (f"windows = {self.cells('x', step)}", f"x = {self.total.format(weighted)}")

@@ -28,10 +28,11 @@ MOST_CELLS = 100
 class Step:
     """One call: what it does, on which shape and dtype, with which parameters.
 
-    verb: an operator of the catalogue, never a gradient, or one of `relu`, `negate`, `scale`;
+    verb: an operator of the catalogue, never a gradient, or one of `relu`, `negate`, `scale`, `over_ones`;
     shape: (n, c, *spatial) of what it reads; kernel: shape (out, in/groups, *window) of its weights, `()` without;
     constants: arrays that the step brings along, `kernel` or `scale`, channels first;
     gradient: whether the case asks for the gradient of what the step does, which some calls have not.
+    parts: of `over_ones`, the steps that sum: what they make of x is divided by what they make of ones.
     """
 
     verb: str
@@ -42,6 +43,7 @@ class Step:
     bias: bool = False
     constants: Mapping[str, Array] = field(default_factory=dict)
     gradient: bool = False
+    parts: tuple[Step, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -90,6 +92,12 @@ class Step:
         """Where the windows lie."""
         rounding = self.parameters.get("rounding", "floor")
         return Windows.of(self.shape[2:], self.window, self.stride, self.padding, self.dilation, rounding)
+
+    @property
+    def reach(self) -> Pairs:
+        """How far the windows reach past each end of x: its padding, and after it what a last window lacks."""
+        walk = self.walk
+        return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
 
     @property
     def channels(self) -> int:
@@ -143,6 +151,7 @@ EXTENTS: Mapping[str, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
         "pad": Step._padded,
         "crop": Step._padded,
         "subsample": Step._subsampled,
+        "over_ones": lambda step: step.parts[-1].output[2:],
         "global_max_pool": lambda step: (1,) * step.rank,
         "global_avg_pool": lambda step: (1,) * step.rank,
         "stochastic_pool_probabilities": lambda step: (*step.walk.output, *step.window),
@@ -209,12 +218,38 @@ def unpadded(step: Step, padding: Step) -> Step:
     return step.with_parameters(padding=nothing, **rule).after(padding)
 
 
+def padded_first(step: Step, value: float) -> tuple[tuple[Step, ...], Step]:
+    """Return explicit padding as far as the windows reach, none or one, and the step of whole windows that reads it."""
+    if not any(any(pair) for pair in step.reach):
+        return (), step.with_parameters(rounding="floor") if "rounding" in step.parameters else step
+    padding = pad_step(step, step.reach, value)
+    return (padding,), unpadded(step, padding)
+
+
+def zeros_that_count(step: Step) -> tuple[tuple[Step, ...], Step]:
+    """Return explicit padding with the zeros that an average counts, none or one, and the rest, which counts no more.
+
+    Then the cells that count are those that the rest finds in x. What a last window lacks is none of them: it is
+    padding of the rest.
+    """
+    if not (step.parameters["count_include_pad"] and step.padded):
+        return (), step.with_parameters(count_include_pad=False)
+    padding = pad_step(step, step.walk.pads, 0)
+    pads = tuple((0, over) for over in step.walk.overhang)
+    rest = step.with_parameters(count_include_pad=False, padding=pads, rounding="floor")
+    return (padding,), rest.after(padding)
+
+
 def average_as_convolution(step: Step) -> tuple[Step, ...]:
     """Average pooling is a convolution of each channel with equal weights."""
     _needs(step, divisor=None, rounding="floor", **({"count_include_pad": True} if step.padded else {}))
-    cells = int(np.prod(step.window))
+    return sum_as_convolution(step, 1 / int(np.prod(step.window)))
+
+
+def sum_as_convolution(step: Step, weight: float = 1) -> tuple[Step, ...]:
+    """The sum of each window is a convolution of each channel with ones; weight: what each cell is multiplied by."""
     channels = step.shape[1]
-    weights = np.full((channels, 1, *step.window), 1 / cells, step.dtype)
+    weights = np.full((channels, 1, *step.window), weight, step.dtype)
     parameters = {key: step.parameters[key] for key in ("stride", "padding", "dilation")} | {"groups": channels}
     return (Step("conv", step.shape, step.dtype, parameters, weights.shape, constants={"kernel": weights}),)
 

@@ -18,8 +18,17 @@ from conformance import code
 from conformance.adapter import Code, Program, Surface, Unsupported, Verb
 from conformance.cases import FLAT, Case, Rejected, Value
 from conformance.operators import OPERATORS
-from conformance.steps import Pairs, Step, average_as_convolution, first_step, negated_maximum, pad_step, plan, unpadded
-from conformance.values import DTYPES, Array
+from conformance.steps import (
+    Step,
+    average_as_convolution,
+    first_step,
+    negated_maximum,
+    padded_first,
+    plan,
+    sum_as_convolution,
+    zeros_that_count,
+)
+from conformance.values import DTYPES, Array, least
 
 LIKE_X = frozenset({"scale", "grad", "indices"})
 WORDS = "bfloat16"
@@ -100,6 +109,8 @@ def lower(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> Lo
 
     inner: the step is part of something larger, so what the surface sets aside for that comes first.
     """
+    if step.parts:
+        return _over_ones(step, surface)
     if inner:
         preferred = _around(step, surface)
         if preferred:
@@ -183,6 +194,20 @@ def _rewritten(step: Step, surface: Surface) -> Lowered | Unsupported | None:
     return lacking
 
 
+def _over_ones(step: Step, surface: Surface) -> Lowered | Unsupported:
+    """Return the quotient of what the parts of a step make of x and of ones."""
+    if not surface.ones:
+        return Unsupported(f"{surface.name} has no array of ones to count with")
+    lines: list[str] = []
+    for part in step.parts:
+        lowered = lower(part, surface, native_only=False, inner=True)
+        if isinstance(lowered, Unsupported):
+            return lowered
+        lines += lowered[0]
+    called = "mean" if step.parts[-1].verb == "avg_pool" else "total"
+    return [*code.over_ones(lines, surface.ones, called)], "composed"
+
+
 def _generic(surface: Surface) -> Mapping[str, Verb]:
     if not surface.compositions:
         return {}
@@ -214,9 +239,7 @@ Rewriting = Callable[[Step], tuple[Step, ...]]
 
 def least_first(step: Step) -> tuple[Step, ...]:
     """Explicit padding with the least value, which never wins, then the maximum without padding."""
-    dtype = DTYPES[step.dtype]
-    least = -math.inf if dtype.kind in "fV" else int(np.iinfo(dtype).min) if dtype.kind in "iu" else 0
-    return _explicit(step, least)
+    return _explicit(step, least(step.dtype))
 
 
 def zeros_first(step: Step) -> tuple[Step, ...]:
@@ -232,17 +255,32 @@ def zeros_counted(step: Step) -> tuple[Step, ...]:
     return tuple(replace(part, parameters=_plain_average(part)) for part in _explicit(step, 0))
 
 
+def ones_counted(step: Step) -> tuple[Step, ...]:
+    """Zeros around the input, the average of whole windows, divided by the same of ones: a share of cells that count.
+
+    A window with holes sums as a convolution with ones, which counts the cells of ones.
+    """
+    counts = step.walk.counts(step.parameters["count_include_pad"])
+    alike = step.parameters["divisor"] is not None or (counts == counts.flat[0]).all()
+    if DTYPES[step.dtype].kind not in "fV" or alike:
+        return ()
+    counted, rest = zeros_that_count(step)
+    *padding, pool = _explicit(rest, 0) or (rest,)
+    parts = (*padding, *(sum_as_convolution(pool) if step.dilated else (pool,)))
+    return (*counted, Step("over_ones", rest.shape, step.dtype, parts=parts))
+
+
 def zeros_rescaled(step: Step) -> tuple[Step, ...]:
-    """Zeros around the input, the average of whole windows, then the divisor put right, output by output.
+    """Zeros around the input, the average of whole windows, then the divisor put right where it is one number.
 
     A window with holes averages as a convolution with equal weights.
     """
     average = step.with_parameters(count_include_pad=False, divisor=None)
     walk, divisor = step.walk, step.parameters["divisor"]
-    if DTYPES[step.dtype].kind not in "fV":
+    counts = np.full(walk.output, divisor) if divisor is not None else walk.counts(step.parameters["count_include_pad"])
+    if DTYPES[step.dtype].kind not in "fV" or (counts != counts.flat[0]).any():
         return ()
     explicit = _explicit(average, 0) or (average.with_parameters(rounding="floor"),)
-    counts = np.full(walk.output, divisor) if divisor is not None else walk.counts(step.parameters["count_include_pad"])
     with np.errstate(divide="ignore"):
         ratio = (math.prod(walk.window) / counts).astype(DTYPES[step.dtype])
     if explicit == (step,) and not step.dilated:
@@ -282,13 +320,8 @@ def crop_first(step: Step) -> tuple[Step, ...]:
 
 def _explicit(step: Step, value: float) -> tuple[Step, ...]:
     """Padding and overhang written into the input, then the step without them; nothing where there are none."""
-    walk = step.walk
-    pads: Pairs = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
-    if not any(any(pair) for pair in pads):
-        plain = step.with_parameters(rounding="floor")
-        return (plain,) if step.parameters.get("rounding", "floor") != "floor" else ()
-    padding = pad_step(step, pads, value)
-    return padding, unpadded(step, padding)
+    padding, whole = padded_first(step, value)
+    return (*padding, whole) if whole != step else ()
 
 
 def _plain_average(step: Step) -> Mapping[str, object]:
@@ -299,7 +332,7 @@ REWRITINGS: Mapping[str, tuple[Rewriting, ...]] = MappingProxyType(
     {
         "max_pool": (least_first, every_position),
         "min_pool": (negated,),
-        "avg_pool": (zeros_counted, zeros_rescaled),
+        "avg_pool": (zeros_counted, zeros_rescaled, ones_counted),
         "conv": (zeros_first, every_position),
         "pad": (crop_first,),
     }

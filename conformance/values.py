@@ -28,6 +28,18 @@ HALF = frozenset({"float16", "bfloat16"})
 """The floating types of 16 bits."""
 
 
+def least(dtype: str) -> float:
+    """Return what no number of a dtype is less than: it never wins a maximum."""
+    kind = DTYPES[dtype].kind
+    return -math.inf if kind in "fV" else 0 if kind == "b" else int(np.iinfo(DTYPES[dtype]).min)
+
+
+def greatest(dtype: str) -> float:
+    """Return what no number of a dtype is greater than: it never wins a minimum."""
+    kind = DTYPES[dtype].kind
+    return math.inf if kind in "fV" else 1 if kind == "b" else int(np.iinfo(DTYPES[dtype]).max)
+
+
 @dataclass(frozen=True)
 class ArraySpec:
     """How one input is made.

@@ -9,8 +9,12 @@ of its arrays, which the header lists as [{"dtype", "shape"}]. bfloat16 travels 
 and returns an array that calls itself bfloat16, or words in a field that is named so.
 
 setup    {"threads", "setup", "reset", "packages"}
-                                           -> {"ready": true, "python", "packages"} or {"ready": false, "message"}
-run      {"program", "text"?, "arrays"}    -> {"outcome", "message", "seconds", "arrays"}
+                          -> {"ready": true, "python", "packages", "cpu"} or {"ready": false, "message"}
+run      {"program", "text"?, "arrays"}    -> {"outcome", "message", "seconds", "certain", "arrays"}
+           certain: whether a crash is the program's own fault, and would come again
+
+What a program changes of its process, as far as STATE lists it, is as it was before the next one runs. A guard ends the
+worker and what it started if the suite goes away, however it goes.
 """
 
 from __future__ import annotations
@@ -21,12 +25,18 @@ if __name__ == "__main__":
     # Python puts the folder of a script first on the path: the suite's modules would hide others of the same name.
     sys.path.pop(0)
 
+import ctypes
+import io
 import json
 import os
 import platform
+import random
+import select
+import signal
 import struct
 import time
 import traceback
+import warnings
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -42,22 +52,53 @@ if TYPE_CHECKING:  # Python 3.8 knows these only as texts
     Known = dict[str, Callable[..., Any]]
 
 LENGTHS = struct.Struct(">QQ")
+MERSENNE_OF_NUMPY = (ctypes.c_char * 2500).from_address(np.random.mtrand._rand._bit_generator.ctypes.state_address)
+MERSENNE_OF_PYTHON = (ctypes.c_char * random._inst.__sizeof__()).from_address(id(random._inst))
+OBJECT = object.__basicsize__
+"""Bytes before what an object holds itself; they count who knows it."""
+ERRORS = 200
+"""A descriptor of standard error that no program closes."""
 LONGEST_MESSAGE = 2000
+LARGEST_REPLY = 1 << 30
+"""Bytes of arrays that a program may return; a view can be larger than all memory."""
+GRACE = 3
+"""Seconds in which a worker may end by itself once nobody asks it any more."""
 DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
+VECTORS = ("sse4", "avx", "amx", "f16c", "fma", "asimd", "sve", "sme", "bf16", "fphp")
 WORDS = np.dtype([("bfloat16", np.uint16)])
 FAULTS_OF_THE_PROGRAM = (NameError, SyntaxError, ImportError, AttributeError)
 FAULTS_OF_THE_MACHINE = (MemoryError, RecursionError)
 
 
+def guard() -> None:
+    """Leave a small process behind that ends this one and its children once the suite is gone, though it was killed.
+
+    It waits until the far end of standard input is closed. A program that hangs might never let a thread run.
+    """
+    if os.getpgrp() != os.getpid():
+        return  # started by hand, in the group of somebody else's processes
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    if os.fork():  # two steps away: a program that waits for its children must not wait for the guard
+        os._exit(0)
+    for stream in (1, 2):
+        os.close(stream)
+    suite = select.poll()
+    suite.register(0, 0)
+    suite.poll()
+    time.sleep(GRACE)
+    os.killpg(0, signal.SIGKILL)
+
+
 def private_pipe() -> tuple[BinaryIO, BinaryIO]:
     """Take standard input and output for the protocol, and leave the program an empty input and standard error."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
+    os.dup2(2, ERRORS, inheritable=False)
+    set_streams(None)
     return requests, replies
 
 
@@ -100,6 +141,14 @@ def not_numbers(item: Any) -> str | None:
     return None if name_of(item) in DTYPES else f"an array of {name_of(item)}"
 
 
+def unfit(results: Arrays) -> str | None:
+    """Return what is wrong with what a program returned, None if it can be sent."""
+    for kind in filter(None, map(not_numbers, results)):
+        return f"{kind}, not an array of numbers"
+    size = sum(array.nbytes for array in results)
+    return f"{size:,} bytes, more than can be judged" if size > LARGEST_REPLY else None
+
+
 def describe(error: BaseException) -> str:
     """Return an exception as one short text."""
     return f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
@@ -118,15 +167,35 @@ def installed(name: str) -> str:
         return "unknown"
 
 
+def features() -> list[str]:
+    """Return what the processor computes vectors with, as Linux names it: frameworks choose their kernels by that.
+
+    Nothing where the system does not say.
+    """
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            lines = [line.partition(":") for line in stream]
+    except OSError:
+        return []
+    words = next((value.split() for key, _, value in lines if key.strip() in {"flags", "Features"}), [])
+    return sorted({word for word in words if word.startswith(VECTORS)})
+
+
 def set_up(request: Header, names: Names) -> Header:
     """Run the setup text in `names`, and say what is there."""
     try:
         for part in ("threads", "setup", "reset"):
+            seed()
             exec(compile(request[part], f"<{part}>", "exec"), names)  # noqa: S102 - this is what a worker is for
     except BaseException as error:  # whatever an import does must be told
         traceback.print_exc()
         return {"ready": False, "message": describe(error)}
-    return {"ready": True, "python": platform.python_version(), "packages": versions(request["packages"])}
+    return {
+        "ready": True,
+        "python": platform.python_version(),
+        "packages": versions(request["packages"]),
+        "cpu": features(),
+    }
 
 
 def program(request: Header, names: Names, known: Known) -> Callable[..., Any]:
@@ -144,6 +213,7 @@ def outcome(request: Header, arrays: Arrays, names: Names, known: Known) -> tupl
     start = time.perf_counter()
     reply: Header
     results: Arrays = ()
+    certain = False
     try:
         function = program(request, names, known)
         returned = function(*arrays)
@@ -151,27 +221,115 @@ def outcome(request: Header, arrays: Arrays, names: Names, known: Known) -> tupl
             {"outcome": "returned", "message": ""},
             returned if isinstance(returned, tuple) else (returned,),
         )
-        wrong = [kind for kind in map(not_numbers, results) if kind]
+        wrong = unfit(results)
         if wrong:
-            reply["message"], results = f"returned {wrong[0]}, not an array of numbers", ()
+            reply["message"], results = f"returned {wrong}", ()
     except FAULTS_OF_THE_PROGRAM as error:
         reply = {"outcome": "crashed", "message": f"the program is at fault: {describe(error)}"}
+        certain = True
     except FAULTS_OF_THE_MACHINE as error:
         reply = {"outcome": "crashed", "message": describe(error)}
     except Exception as error:  # a refusal is an outcome
         reply = {"outcome": "rejected", "message": describe(error)}
     except BaseException as error:  # the worker must live on
         reply = {"outcome": "crashed", "message": describe(error)}
-    reply["seconds"] = time.perf_counter() - start
+    reply.update(seconds=time.perf_counter() - start, certain=certain)
     return reply, results
+
+
+def seed(_kept: Any = None) -> None:
+    """Start the generators that all share from the beginning: NumPy's and Python's."""
+    np.random.seed(0)
+    random.seed(0)
+
+
+def generators() -> Any:
+    """Return what the shared generators hold in memory; to ask them for their state takes fifty times as long."""
+    return MERSENNE_OF_NUMPY.raw, MERSENNE_OF_PYTHON.raw[OBJECT:]
+
+
+def standing(descriptor: int) -> bool:
+    """Whether a descriptor is open, and is the one that set_streams left: what Python opens is not inheritable."""
+    try:
+        return os.get_inheritable(descriptor)
+    except OSError:
+        return False
+
+
+def streams() -> Any:
+    """Return what the standard streams are."""
+    texts = [(getattr(stream, "name", None), getattr(stream, "closed", True)) for stream in (sys.stdout, sys.stderr)]
+    return texts, standing(0), standing(1), standing(2)
+
+
+def set_streams(_kept: Any) -> None:
+    """Open the standard streams anew: nothing to read, and both outputs to where errors go."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, descriptor in ((nothing, 0), (ERRORS, 1), (ERRORS, 2)):
+        if source == descriptor:
+            os.set_inheritable(descriptor, True)
+        os.dup2(source, descriptor)
+    if nothing > 2:  # else it took the place of a stream that was closed  # noqa: PLR2004
+        os.close(nothing)
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(io.FileIO(descriptor, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
+        for descriptor in (1, 2)
+    )
+
+
+def folder() -> str:
+    """Return the working directory, "" if it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def environment() -> Any:
+    """Return the environment as it is kept, which takes a hundredth of the time that a decoded copy does."""
+    return vars(os.environ)["_data"].copy()
+
+
+def set_environment(variables: Any) -> None:
+    """Make the environment this one again."""
+    os.environ.clear()
+    os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in variables.items()})
+
+
+def set_filters(filters: Any) -> None:
+    """Make the filters of warnings these again."""
+    warnings.resetwarnings()  # what was decided by other filters is forgotten
+    vars(warnings)["filters"][:] = filters
+
+
+STATE: Sequence[tuple[Callable[[], Any], Callable[[Any], Any]]] = (
+    (generators, seed),
+    (streams, set_streams),
+    (folder, os.chdir),
+    (environment, set_environment),
+    (np.geterr, lambda kept: np.seterr(**kept)),
+    (lambda: list(warnings.filters), set_filters),
+    (sys.getrecursionlimit, sys.setrecursionlimit),
+)
+"""What a program can change of its process and the next one must not see: how to read it, how to set it."""
+
+
+def put_back(state: Sequence[Any]) -> None:
+    """Undo what a program did to its process; a timer that is still to go off is among it."""
+    for kept, (read, write) in zip(state, STATE):  # noqa: B905 - Python 3.8 knows no strict
+        if read() != kept:
+            write(kept)
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def main() -> None:
     """Serve frames until there are no more."""
+    guard()
     requests, replies = private_pipe()
     names: Names = {}
     known: Known = {}
     reset = compile("", "<reset>", "exec")
+    state = [read() for read, _ in STATE]
     while True:
         frame = read_frame(requests)
         if frame is None:
@@ -180,8 +338,10 @@ def main() -> None:
         if "setup" in request:
             write_frame(replies, set_up(request, names))
             reset = compile(request["reset"], "<reset>", "exec")
+            state = [read() for read, _ in STATE]
             continue
         reply, results = outcome(request, arrays, names, known)
+        put_back(state)
         exec(reset, names)  # noqa: S102 - the adapter's text
         write_frame(replies, reply, results)
     # Frameworks complain, and some hang, while they are torn down: the work is done.

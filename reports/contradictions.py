@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reports.reading import Backend, Report
 from reports.records import Case, Result
-from reports.summary import ACTIONS, deviation
+from reports.summary import ACTIONS, deed, deviation
 
 AGREES = "agrees with the reference"
 Deed = tuple[str, str]
@@ -64,9 +64,9 @@ def _deed(result: Result, answers: Mapping[tuple[str, str], str], case: Case) ->
     """Say what a surface did; a question is answered, everything else agrees, differs, or has no result."""
     if case.question is not None and (result.case, result.surface) in answers:
         return f"answers {answers[result.case, result.surface]!r}", ""
-    if result.verdict == "agree":
+    if result.verdict == "agree" and result.status != "flaky":
         return AGREES, ""
-    kind = result.kind or result.outcome
+    kind = deed(result)
     nonsense = kind == "accepted"  # what it returns for a call without a meaning is nothing to compare
     return ACTIONS.get(kind, "differs"), "" if nonsense else result.digest or ""
 

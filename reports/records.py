@@ -25,6 +25,7 @@ class Environment:
     platform: str
     suite: Mapping[str, str]
     packages: Mapping[str, str]
+    cpu: tuple[str, ...]
     setup: Mapping[str, str]
     threads: int
 
@@ -36,6 +37,7 @@ class Environment:
             platform=fields.get("platform", str),
             suite=fields.table("suite"),
             packages=fields.table("packages"),
+            cpu=fields.texts("cpu") if "cpu" in fields.values else (),
             setup=fields.table("setup"),
             threads=fields.get("threads", int),
         )

@@ -38,6 +38,7 @@ ACTIONS = {
     "changed": "answers a question otherwise than it was seen to",
     "crashed": "crashes the process",
     "timed_out": "does not come to an end",
+    "flaky": "is not the same twice",
 }
 
 
@@ -185,12 +186,17 @@ def groups(report: Report) -> list[Group]:
 
 
 def _cause(result: Result, case: Case) -> tuple[str, ...]:
-    kind = result.kind or result.outcome
-    return (case.operator, result.status, kind, re.sub(r"\d+", "#", _explanation(result)))
+    return (case.operator, result.status, deed(result), re.sub(r"\d+", "#", _explanation(result)))
+
+
+def deed(result: Result) -> str:
+    """Name what a result does that is not as it should be: a kind of difference, an outcome, or that it flickers."""
+    return result.status if result.status == "flaky" else result.kind or result.outcome
 
 
 def _explanation(result: Result) -> str:
-    return result.reason or (result.message if result.verdict != "agree" else None) or ""
+    told = result.verdict != "agree" or result.status == "flaky"
+    return result.reason or (result.message if told else None) or ""
 
 
 def _group(cause: tuple[str, ...], results: list[Result], cases: dict[str, Case]) -> Group:

@@ -1,4 +1,5 @@
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -11,10 +12,27 @@ settings.register_profile("suite", derandomize=os.environ.get("HYPOTHESIS_PROFIL
 settings.load_profile("suite")
 
 
+# A shell that starts pytest in the background has it ignore interrupts, and all that it starts would do so too.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture(scope="session")
 def catalogue():
     """The suite's own catalogue."""
     return catalogues.load()
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Return a function that makes one case of an operator out of YAML."""
+
+    def make(operator, text):
+        path = tmp_path / f"{operator}.yaml"
+        path.write_text(f"operator: {operator}\nsource: a test\ncases:\n  - {{id: a, {text}}}\n", encoding="utf-8")
+        return catalogues.load([path]).by_id[f"{operator}/a"]
+
+    return make
 
 
 @pytest.fixture

@@ -6,31 +6,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from conformance import catalogue as catalogues
 from conformance import registry
 from conformance.adapter import Program, Unsupported
-from conformance.adapters.mxnet_weights import Ends
 from conformance.cases import Value
 from conformance.expected import expected
 from conformance.judge import Outcome, judge
 from conformance.translate import translate
+from conformance.transposed import Ends
 
 GLUON, NPX, ND, BOOK = registry.backend("mxnet").surfaces
 both = pytest.mark.parametrize("surface", [GLUON, NPX], ids=lambda surface: surface.name)
 everywhere = pytest.mark.parametrize("surface", [GLUON, NPX, ND], ids=lambda surface: surface.name)
 arrays = pytest.mark.parametrize("surface", [NPX, ND], ids=lambda surface: surface.name)
-
-
-@pytest.fixture
-def made(tmp_path):
-    """Return a function that makes one case of an operator out of YAML."""
-
-    def make(operator, text):
-        path = tmp_path / f"{operator}.yaml"
-        path.write_text(f"operator: {operator}\nsource: a test\ncases:\n  - {{id: a, {text}}}\n", encoding="utf-8")
-        return catalogues.load([path]).by_id[f"{operator}/a"]
-
-    return make
 
 
 def body(program):
@@ -161,9 +148,9 @@ def test_convolution_in_float16_is_refused_with_the_issue(made, surface):
     ],
 )
 def test_ends_of_a_transposed_convolution_are_taken_by_the_call_or_by_a_slice(before, after, ends):
-    found = Ends.of(before, after, stride=2)
+    found = Ends.of(before, after, limit=2)
     assert found == ends
-    assert (found.pad + found.before, found.pad + found.after - found.adj) == (before, after)
+    assert (found.both + found.before, found.both + found.after - found.further) == (before, after)
 
 
 TRANSPOSED = "kernel: {values: [[[1, 2]]]}, stride: [2]"
@@ -237,7 +224,7 @@ def test_planes_of_older_arrays_are_padded_by_one_call(made, more, words):
                 "constant_value=7).squeeze(2)"
             ],
         ),
-        (ROW, "mode: edge", ["x = x.take(mx.nd.array([0, 0, 1, 2]), axis=2)"]),
+        (ROW, "mode: edge", ["x = x.take(mx.nd.array([min(max(i, 0), 2) for i in range(-1, 3)]), axis=2)"]),
         (
             "x: {values: [[[1, 2, 3]]], dtype: int64}",
             "value: 7",
@@ -255,7 +242,7 @@ def test_reflection_as_far_as_the_extent_takes_the_cells_by_their_numbers(made):
         body(translate(made("pad", f"{PLANE}, pads: [[{before}, 0], [0, 0]], mode: reflect"), ND)) for before in (2, 3)
     )
     assert near[0].startswith("x = mx.nd.pad(x, ")
-    assert far == ["x = x.take(mx.nd.array([1, 2, 1, 0, 1, 2]), axis=2)"]
+    assert far == ["x = x.take(mx.nd.array([min(i % 4, 4 - i % 4) for i in range(-3, 3)]), axis=2)"]
 
 
 def test_padding_of_older_arrays_never_crops(catalogue):

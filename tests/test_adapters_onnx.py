@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from conformance import catalogue as catalogues
 from conformance import registry
 from conformance.adapter import Program, Unsupported
 from conformance.adapters.onnx_graph import Graph, model
@@ -13,18 +12,6 @@ from conformance.translate import translate
 (RUNTIME,) = registry.backend("onnxruntime").surfaces
 (EVALUATOR,) = registry.backend("onnx").surfaces
 both = pytest.mark.parametrize("surface", [RUNTIME, EVALUATOR], ids=lambda surface: surface.name)
-
-
-@pytest.fixture
-def made(tmp_path):
-    """Return a function that makes one case of an operator out of YAML."""
-
-    def make(operator, text):
-        path = tmp_path / f"{operator}.yaml"
-        path.write_text(f"operator: {operator}\nsource: a test\ncases:\n  - {{id: a, {text}}}\n", encoding="utf-8")
-        return catalogues.load([path]).by_id[f"{operator}/a"]
-
-    return make
 
 
 def nodes(program):

@@ -12,7 +12,7 @@ PACKAGES = ("conformance", "reference", "reports")
 FRAMEWORKS = ("torch", "tensorflow", "keras", "jax", "flax", "mxnet", "openvino", "onnxruntime", "tinygrad")
 FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 CORE = sorted((ROOT / "conformance").glob("*.py"))
-ENTRANCES = {path.name for path in CORE if path.name.startswith("cli")}
+ENTRANCES = {path.name for path in CORE if path.name.startswith(("cli", "pytest_"))}
 
 
 def label(path):

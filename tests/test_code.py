@@ -1,4 +1,5 @@
 import math
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -78,3 +79,29 @@ def test_nothing_but_a_word_is_quoted(word):
     assert code.quoted("REFLECT") == '"REFLECT"'
     with pytest.raises(ValueError, match="is no word"):
         code.quoted(word)
+
+
+@given(size=st.integers(1, 40), count=st.integers(1, 40))
+def test_bins_reach_from_the_floor_of_the_start_to_the_ceiling_of_the_end(size, count):
+    wanted = [(o * size // count, math.ceil(Fraction((o + 1) * size, count))) for o in range(count)]
+    assert eval(code.bins_text(size, count)) == wanted  # noqa: S307 - this is what the text is for
+
+
+def test_sums_are_divided_by_the_same_sums_of_ones():
+    lines = ["x = pad(x)", "kernel = np.ones(2)", "conv = Conv(2)", "conv.weight = kernel", "x = conv(x)"]
+    assert code.over_ones(lines, "ones_like(x)") == (
+        *lines[1:4],
+        "def total(x):",
+        "    x = pad(x)",
+        "    return conv(x)",
+        "x = total(x) / total(ones_like(x))",
+    )
+
+
+def test_lines_that_end_with_a_block_return_what_it_leaves():
+    assert code.over_ones(["for part in x:", "    x = part"], "1", "mean")[:4] == (
+        "def mean(x):",
+        "    for part in x:",
+        "        x = part",
+        "    return x",
+    )

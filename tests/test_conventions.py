@@ -10,6 +10,7 @@ from fakes import backend, declares, load, surface
 from jsonschema import Draft202012Validator
 
 from conformance import registry
+from conformance.adapter import Declaration
 from conformance.cli import main
 from conformance.conventions import CONTRADICTION, questions
 from conformance.ledger import Ledger
@@ -131,3 +132,13 @@ def test_page_is_current(capsys):
     page = (DOCS / "conventions.md").read_text("utf-8")
     made = said(capsys, "--format", "markdown")
     assert made == page, "conformance conventions --format markdown > docs/conventions.md"
+
+
+def test_an_answer_that_depends_on_the_processor_is_said_with_the_feature(monkeypatch, capsys):
+    declaration = Declaration("window", observed="1.0", cpu={"avx512_fp16": "one"})
+    monkeypatch.setattr(registry, "names", lambda: ["fake"])
+    speaking = surface("s", declares={"max_pool/stride-when-none-is-given": declaration})
+    monkeypatch.setattr(registry, "backend", lambda _name: backend(speaking))
+    assert "window (one with avx512_fp16)" in said(capsys, "--format", "markdown")
+    found = json.loads(said(capsys, "--format", "json", "--question", "max_pool/stride-when-none-is-given"))
+    assert found["questions"][0]["surfaces"]["s"]["cpu"] == {"avx512_fp16": "one"}

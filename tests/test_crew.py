@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from fakes import CRASHES, HANGS, RAISES, backend, program
 
-from conformance.client import Job, Worker, WorkerFailed
+from conformance.client import Job, Limits, Worker, WorkerFailed
 from conformance.crew import Crew, size
 
 LIMIT = 3.0
 
 
 def crew(count, fake=None):
-    return Crew([Worker(fake or backend(), sys.executable, LIMIT) for _ in range(count)])
+    return Crew([Worker(fake or backend(), sys.executable, Limits(case=LIMIT)) for _ in range(count)])
 
 
 def outcomes(count, jobs):

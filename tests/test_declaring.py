@@ -36,6 +36,18 @@ def refusal(folder, text):
     return str(caught.value)
 
 
+def test_answer_of_a_processor_with_a_feature_stands_beside_the_ordinary_one(tmp_path):
+    text = TEXT.replace("answer: first\n", "answer: first\n    cpu: {avx512_fp16: last, amx_tile: other}\n")
+    answer = read(tmp_path, text)["a.nn"]["max_pool/r"]
+    assert answer.answers == ("first", "last", "other")
+    assert [answer.on(features).answer for features in ([], ["avx2"], ["amx_tile", "avx512_fp16"])] == [
+        "first",
+        "first",
+        "last",
+    ]
+    assert "unknown key, did you mean 'avx512_fp16'?" in refusal(tmp_path, text.replace("avx512_fp16", "avx512_fp8"))
+
+
 def test_documented_answer_quotes_its_source(tmp_path):
     answer = read(tmp_path, TEXT)["a.nn"]["max_pool/q"]
     assert (answer.answer, answer.documented, answer.observed) == ("window", True, None)

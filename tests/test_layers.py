@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from conformance import describe, registry
 from conformance.adapter import Program
 from conformance.cases import Value
+from conformance.dialects import Dialect, Layer
 from conformance.errors import ConformanceError
-from conformance.layers import Dialect, Layer, Read, notes, read
+from conformance.layers import Read, notes, read
 from conformance.operators import OPERATORS
 from conformance.steps import first_step
 from conformance.translate import translate
@@ -22,22 +23,16 @@ SURFACES = {name: describe.surfaces()[name][1] for name in DIALECTS}
 WRITTEN_OTHERWISE = {
     ("torch.nn", "fractional_max_pool"): "its samples are turned round",
     ("torch.nn.functional", "fractional_max_pool"): "its samples are turned round",
-    ("jax.lax", "conv_transpose"): "told which way its kernel lies by names of axes",
-    ("jax.lax", "pad"): "the value is an array that is made on the spot",
     ("jax.lax", "global_max_pool"): "a reduction, no layer",
     ("jax.lax", "global_avg_pool"): "a reduction, no layer",
-    ("flax.nnx", "conv"): "made by a function, for want of weights",
-    ("flax.linen", "conv_transpose"): "its padding goes around the input with its holes",
     ("flax.linen", "min_pool"): "flax exports no layer of it",
-    ("flax.linen", "max_pool_with_indices"): "the same text as max_pool",
     ("flax.linen", "global_max_pool"): "a reduction, no layer",
     ("flax.linen", "global_avg_pool"): "a reduction, no layer",
     ("mxnet.npx", "pad"): "written with mxnet.np",
-    ("tf.nn", "conv_transpose"): "told the shape of its output, not how much it crops",
     ("tf.nn", "max_pool_with_indices"): "its indices are counted otherwise",
     **{
         ("flax.nnx", operator): "written as on flax.linen"
-        for operator in ("conv_transpose", "min_pool", "max_pool_with_indices", "global_max_pool", "global_avg_pool")
+        for operator in ("min_pool", "global_max_pool", "global_avg_pool")
     },
     **{
         (surface, operator): why
@@ -45,8 +40,12 @@ WRITTEN_OTHERWISE = {
         for operator, why in {
             "pad": "its pads are an input",
             "max_pool_with_indices": "which of its results is taken stands outside of the node",
-            "max_unpool": "its window says nothing of the output",
         }.items()
+    },
+    **{
+        (surface, f"global_{kind}_pool"): "a reduction, no layer"
+        for surface in ("openvino.opset", "tinygrad.Tensor", "keras-jax.ops", "keras-tensorflow.ops", "keras-torch.ops")
+        for kind in ("max", "avg")
     },
 }
 # Two ways of saying one thing, of which a layer has words for one.
@@ -56,10 +55,14 @@ GLOBAL = {"global_max_pool": "adaptive_max_pool", "global_avg_pool": "adaptive_a
 def layer_text(program):
     """Return the layer or the call of a program: what is assigned after the inputs have come in."""
     function = ast.parse(program.text).body[0]
-    lines = {ast.unparse(node.targets[0]): node.value for node in function.body if isinstance(node, ast.Assign)}
+    assigned = [node for node in function.body if isinstance(node, ast.Assign) and "compile" not in ast.unparse(node)]
+    lines = {ast.unparse(node.targets[0]): node.value for node in assigned}
     if "nodes" in lines:
         return ast.unparse(lines["nodes"].elts[-1])
-    return ast.unparse(lines.get("conv", lines["x"]))
+    layer = next((lines[name] for name in ("conv", "layer") if name in lines), lines["x"])
+    if isinstance(layer, ast.Call) and layer.args and isinstance(layer.args[0], ast.Lambda):
+        layer = layer.args[0].body
+    return ast.unparse(layer)
 
 
 def plain(case):
@@ -67,6 +70,9 @@ def plain(case):
     parameters = {key: value for key, value in case.parameters.items() if key != "output_padding"}
     if case.operator in GLOBAL:
         return {"operator": GLOBAL[case.operator], "output_size": (1,) * (len(case.shape) - 2)}
+    if parameters.get("output") == "values":
+        del parameters["output"]
+        return {"operator": "max_pool", **rounded(case, parameters)}
     if case.operator == "conv_transpose":
         further = zip(case.parameters["padding"], case.parameters["output_padding"], strict=True)
         parameters["padding"] = tuple((before, after - more) for (before, after), more in further)
@@ -74,18 +80,22 @@ def plain(case):
         del parameters["count_include_pad"]
     if parameters.get("divisor") is not None:
         parameters.pop("count_include_pad", None)
-    if "rounding" in parameters:
-        parameters["rounding"] = first_step(case).walk.output
     if parameters.get("mode", "constant") != "constant":
         parameters.pop("value", None)
-    return {"operator": case.operator, **parameters}
+    return {"operator": case.operator, **rounded(case, parameters)}
+
+
+def rounded(case, parameters):
+    """Return the parameters with how many windows there are in place of how they are counted."""
+    return parameters | ({"rounding": first_step(case).walk.output} if "rounding" in parameters else {})
 
 
 def understood(text, surface, case):
     """Return the case that a text means, with the inputs of another."""
-    request = read(text, DIALECTS[surface], case.shape).request
+    kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else None
+    request = read(text, DIALECTS[surface], case.shape, kernel).request
     if request.weighted and "window" not in request.given:
-        request = replace(request, kernel=case.inputs["kernel"].shape)
+        request = replace(request, kernel=kernel)
     return replace(request, dtype=case.dtype).case()
 
 
@@ -315,7 +325,7 @@ def test_every_layer_has_a_signature_and_reads_arguments_that_it_has(surface):
         assert {*layer.always, *layer.reads} <= set(OPERATORS[layer.operator].defaults) | FURTHER
 
 
-FURTHER = {"window", "stride", "padding", "channels", "out_channels", "bias", "p", "count_include_pad"}
+FURTHER = {"window", "stride", "padding", "dilation", "channels", "out_channels", "bias", "p", "count_include_pad"}
 
 
 def test_reading_is_not_tied_to_any_framework():

@@ -211,3 +211,27 @@ def test_what_another_package_brings_leaves_the_digest_of_the_suites_own(tmp_pat
     assert (plain.digest, plain.own_digest) == (both.digest, None)
     assert both.own_digest not in {None, both.digest}
     assert len(both.entries) == 2 * len(plain.entries)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "cpu", "covered"),
+    [
+        ("avx512_fp16", [], False),
+        ("avx512_fp16", ["avx2"], False),
+        ("avx512_fp16", ["amx_tile", "avx2", "avx512_fp16"], True),
+        ("without-avx512_fp16", [], True),
+        ("without-avx512_fp16", ["avx2"], True),
+        ("without-avx512_fp16", ["avx2", "avx512_fp16"], False),
+        ("avx2, without-avx512_fp16", ["avx2"], True),
+        ("avx2, without-avx512_fp16", [], False),
+    ],
+)
+def test_entry_for_features_of_processors_is_silent_on_others(tmp_path, wanted, cpu, covered):
+    text = ENTRY.replace("observed: 0", f"cpu: [{wanted}], observed: 0")
+    (found,) = load(tmp_path, f"id: a, {PADDED}").cases
+    assert (loaded(tmp_path, text).entry(found, "s.nn", {}, cpu) is not None) is covered
+
+
+def test_feature_that_no_processor_has_is_told(tmp_path):
+    (said,) = refusals(tmp_path, ENTRY.replace("observed: 0", "cpu: [avx512_fp8], observed: 0"))
+    assert "a feature of a processor" in said

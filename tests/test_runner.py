@@ -6,6 +6,7 @@ from fakes import ALWAYS_WRONG, CRASHES, HANGS, RAISES, backend, declares, load,
 from packaging.specifiers import SpecifierSet
 
 from conformance.adapter import Declaration, Surface, Unsupported
+from conformance.client import Limits, Worker
 from conformance.errors import IncompleteRun
 from conformance.ledger import Entry, Ledger
 from conformance.runner import Run, Selection
@@ -17,12 +18,13 @@ QUESTION = f"id: q, about: By how much, {X}, window: 3, answers: {{window: {{str
 ANSWERS = {"window": "x = x[:, :, 2:3, 2:3]", "one": "x = x[:, :, 2:, 2:]", "other": "x = x[:, :, :3]"}
 
 
-def run(tmp_path, *surfaces, cases=(PLAIN,), entries=(), section="cases", limit=10.0, **texts):
+def run(tmp_path, *surfaces, cases=(PLAIN,), entries=(), section="cases", limit=10.0, repeat=1, resume=False, **texts):
     """Run cases on fake surfaces; return the file as the reports read it, and its records."""
     path = tmp_path / "fake.jsonl"
     catalogue = load(tmp_path, *cases, section=section)
-    job = Run(backend(*surfaces, **texts), catalogue, Ledger(tuple(entries)), python=sys.executable, limit=limit)
-    job.execute(path)
+    ledger, limits = Ledger(tuple(entries)), Limits(case=limit)
+    job = Run(backend(*surfaces, **texts), catalogue, ledger, python=sys.executable, limits=limits, repeat=repeat)
+    job.execute(path, resume=resume)
     records = [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
     return reading.load([path]), records
 
@@ -44,6 +46,9 @@ def known(*kinds, cases="*", versions=None):
         ("x = x[:, :, 1::2, 1::2] * np.nan", ("fail", "returned", "differ", "special")),
         ("x = x[:, :, 1::2, 1::2].astype(np.float64)", ("fail", "returned", "differ", "dtype")),
         ("x = x.tolist()", ("fail", "returned", "differ", "shape")),
+        ("x = (x[:, :, 1::2, 1::2],) * 2", ("fail", "returned", "differ", "shape")),
+        ("x = ()", ("fail", "returned", "differ", "shape")),
+        ("x = x[:, :, 1::2, 1::2].astype(object)", ("fail", "returned", "differ", "shape")),
         (RAISES, ("fail", "rejected", "differ", "rejected")),
         (CRASHES, ("crashed", "crashed", None, None)),
         ("nope()", ("crashed", "crashed", None, None)),
@@ -146,6 +151,29 @@ def test_answer_that_is_not_the_one_seen_before_has_changed(tmp_path):
     (found,) = results(records)
     assert (found["status"], found["kind"]) == ("fail", "changed")
     assert "in version 1.0" in found["message"]
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_answer_may_depend_on_the_processor(tmp_path, monkeypatch, here):
+    monkeypatch.setattr(Worker, "start", with_features(["avx2", "avx512_fp16"] if here else ["avx2"]))
+    declared = Declaration("window", observed="1.0", cpu={"avx512_fp16": "one"})
+    speaking = surface("s", ANSWERS["one"], declares={"max_pool/q": declared})
+    report, records = run(tmp_path, speaking, cases=[QUESTION], section="questions")
+    (found,) = results(records)
+    assert (found["status"], found["kind"]) == (("pass", None) if here else ("fail", "changed"))
+    assert report.backends[0].conventions[0].declared == ("one" if here else "window")
+    assert ("avx512_fp16" in records[0]["environment"]["cpu"]) is here
+
+
+def with_features(features):
+    """Start a worker as ever, on a processor that is said to have these."""
+    start = Worker.start
+
+    def started(worker):
+        start(worker)
+        worker.environment["cpu"] = features
+
+    return started
 
 
 def test_question_that_crashes_is_told_as_such(tmp_path):

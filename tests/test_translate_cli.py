@@ -125,6 +125,10 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
             "conv: The channels of the input do not fall into equal groups. (Gro",
         ),
         ("conv --window 3 --groups 0", "conv: --groups: 0 is not a whole number from 1 to"),
+        (
+            "conv_transpose --window 3 --padding=-1:0",
+            "conv_transpose: --padding ((-1, 0),) must be at least 0; output_",
+        ),
         ("conv_transpose --window 3 --padding 60", "conv_transpose: A transposed convolution takes away more cells"),
         ("avg_pool --window 3 --divisor 0", "avg_pool: "),
         ("pad", "pad needs --pads"),
@@ -193,10 +197,11 @@ def test_remarks_say_what_differs_and_why_it_is_no_single_call(translated):
 
 def test_text_that_depends_on_the_size_says_so_and_only_that(translated):
     said = programs(translated, "avg_pool --window 3 --stride 1 --padding same_upper")["surfaces"]
-    assert any("it depends on the extents" in remark for remark in said["jax.lax"]["remarks"])
-    assert not any("it depends on" in remark for remark in said["flax.linen"]["remarks"])
+    for surface in ("jax.lax", "flax.linen", "tf.nn"):
+        assert not any("it depends on" in remark for remark in said[surface]["remarks"])
     said = programs(translated, "avg_pool --window 3 --stride 2 --padding same_upper")["surfaces"]
-    assert any("it depends on the extents" in remark for remark in said["flax.linen"]["remarks"])
+    for surface in ("jax.lax", "flax.linen"):
+        assert any("it depends on the extents" in remark for remark in said[surface]["remarks"])
 
 
 def test_known_deviation_is_a_warning_where_the_ledger_speaks_of_this_very_case(translated):

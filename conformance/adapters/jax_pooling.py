@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 
 from conformance.adapter import Code, Unsupported
-from conformance.adapters.jax_windows import Layout, divided, divides, floating, jitted
-from conformance.code import number
-from conformance.steps import Step
+from conformance.adapters.jax_windows import Layout, divided, divides, divisors, floating, jitted
+from conformance.code import bins_text, number
+from conformance.steps import Step, zeros_that_count
 from conformance.values import DTYPES
 
 TOO_LARGE = Unsupported("the dtype does not hold the divisor")
@@ -61,11 +61,13 @@ class Pooling:
         return self.stacked_extreme(step) if isinstance(answer, Unsupported) else answer
 
     def average(self, step: Step) -> Code:
-        """Sum, then divide by the cells that count: a number, or one for each output where the border differs."""
-        counts = self.layout.counts(step)
+        """Sum, then divide by the cells that count: by a number, or by the sum of ones where the border differs."""
+        counts = divisors(step)
         if not divides(step, counts):
             return TOO_LARGE
-        return divided(step, self.layout.reduce(step, "0.0" if floating(step) else "0", "lax.add"), counts)
+        padding, rest = zeros_that_count(step) if counts.ndim else ((), step)
+        total = self.layout.reduce(rest, "0.0" if floating(step) else "0", "lax.add")
+        return (*(f"x = {self.layout.zeros(part)}" for part in padding), *divided(step, total, counts))
 
     def norm(self, step: Step) -> Code:
         """The root of the sum of powers."""
@@ -124,10 +126,11 @@ class Pooling:
             for size, count in zip(step.shape[2:], outputs, strict=True)
         ]
         counts = np.array([math.prod(b - a for a, b in cell) for cell in product(*bins)]).reshape(outputs)
+        texts = map(bins_text, step.shape[2:], outputs)
         letters = [*zip("acegik", "bdfhjl", strict=True)][: step.rank]
         bounds = ", ".join(f"{start}:{stop}" for start, stop in letters)
         part = f"x[:, {bounds}]" if self.layout.channels_last else f"x[:, :, {bounds}]"
-        loops = " ".join(f"for {a}, {b} in {tuple(axis)}" for (a, b), axis in zip(letters, bins, strict=True))
+        loops = " ".join(f"for {a}, {b} in {axis}" for (a, b), axis in zip(letters, texts, strict=True))
         reduce = {"adaptive_max_pool": f"max({axes})"}.get(
             step.verb, f"mean({axes})" if floating(step) else f"sum({axes}, x.dtype)"
         )
@@ -137,7 +140,7 @@ class Pooling:
             return jitted(f"x = {stacked}")
         if not divides(step, counts):
             return TOO_LARGE
-        return jitted(*divided(step, stacked, self.layout.plane(counts)))
+        return jitted(*divided(step, stacked, counts))
 
     def probabilities(self, step: Step) -> Code:
         """Each cell of a window divided by their sum, the cells on axes of their own at the end."""

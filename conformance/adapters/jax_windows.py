@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from conformance.code import INDENT, all_axes, array_text, call, number, pairs_of, slices, tuple_of
+from conformance.code import INDENT, all_axes, call, number, over_ones, pairs_of, slices, tuple_of
 from conformance.left import own_same
 from conformance.steps import Pairs, Step
-from conformance.values import DTYPES, Array
+from conformance.values import DTYPES, HALF, Array
 
 LETTERS = "ijklmn"
 JIT = "@jax.jit"
+ONES = "jnp.ones_like(x)"
 
 
 def floating(step: Step) -> bool:
@@ -75,10 +76,6 @@ class Layout:
         n, channels = step.shape[:2]
         return tuple_of((n, *extents, channels) if self.channels_last else (n, channels, *extents))
 
-    def plane(self, array: Array) -> Array:
-        """Return an array of one plane so that it goes with all of them."""
-        return array[None, ..., None] if self.channels_last else array[None, None]
-
     def reduce(self, step: Step, initial: str, operation: str, x: str = "x") -> str:
         """Return the window reduction over the spatial axes, `initial` taking part in every window."""
         window = tuple_of(self.spread(step.window))
@@ -89,12 +86,10 @@ class Layout:
             where = (tuple_of(self.spread(step.stride)), padding)
         return call("lax.reduce_window", x, initial, operation, window, *where, window_dilation=holes)
 
-    def counts(self, step: Step) -> Array:
-        """Return what sums are divided by: one number, or one for each output where the border differs."""
-        divisor, counts = step.parameters["divisor"], step.walk.counts(step.parameters["count_include_pad"])
-        if divisor is not None:
-            return np.array(divisor)
-        return np.array(counts.flat[0]) if (counts == counts.flat[0]).all() else self.plane(counts)
+    def zeros(self, padding: Step) -> str:
+        """Return explicit padding with zeros."""
+        edges = [(before, after, 0) for before, after in all_axes(padding.padding, channels_last=self.channels_last)]
+        return f"lax.pad(x, jnp.array(0, x.dtype), {tuple(edges)})"
 
     def cells(self, step: Step, padding: float) -> tuple[str, str]:
         """Return the lines that stack the cells of every window on a new first axis."""
@@ -113,17 +108,31 @@ class Layout:
         return padded, stack
 
 
+def divisors(step: Step) -> Array:
+    """Return what sums over windows are divided by: one number, or one for each output where the border differs."""
+    divisor, counts = step.parameters["divisor"], step.walk.counts(step.parameters["count_include_pad"])
+    if divisor is not None:
+        return np.array(divisor)
+    return np.array(counts.flat[0]) if (counts == counts.flat[0]).all() else counts
+
+
 def divided(step: Step, total: str, counts: Array) -> tuple[str, ...]:
-    """Return the lines that divide a sum: integers round toward zero, and 0 stays 0 where no cell counts."""
-    if not floating(step):
-        cells = np.maximum(counts, 1).astype(DTYPES[step.dtype])
-        written = number(cells.item()) if cells.ndim == 0 else array_text(cells)
-        return (f"total = {total}", f"x = lax.div(total, jnp.full_like(total, {written}))")
+    """Return the lines that divide a sum, `total` being an expression in x, by one number or by that sum of ones.
+
+    Integers round toward zero, and 0 stays 0 where no cell counts.
+    """
     if counts.ndim == 0:
-        return (f"x = {total} / {number(counts.item())}",)
-    if step.dtype == "bfloat16":  # NumPy has none
-        return (f"cells = {array_text(counts.astype(np.float32))}", f"x = {total} / jnp.asarray(cells, x.dtype)")
-    return (f"cells = {array_text(counts.astype(DTYPES[step.dtype]))}", f"x = {total} / cells")
+        if floating(step):
+            return (f"x = {total} / {number(counts.item())}",)
+        return (f"total = {total}", f"x = lax.div(total, jnp.full_like(total, {max(counts.item(), 1)}))")
+    if step.dtype in HALF:  # which count no further than 2,048, or 256
+        *made, _ = over_ones((f"x = {total}",), "")
+        return (*made, "x = total(x) / total(jnp.ones_like(x, jnp.float32)).astype(x.dtype)")
+    if floating(step):
+        return over_ones((f"x = {total}",), ONES)
+    *made, _ = over_ones((f"x = {total}",), "")
+    cells = f"total({ONES})"
+    return (*made, f"x = lax.div(total(x), {cells if counts.all() else f'jnp.maximum({cells}, 1)'})")
 
 
 def divides(step: Step, counts: Array) -> bool:

@@ -154,6 +154,7 @@ TENSORFLOW = Engine(
     {mode: mode for mode in ("reflect", "symmetric")},
     threads=tensorflow.THREADS,
     setup="import tensorflow as tf\n",
+    reset=tensorflow.SEED,
     convolved=FLOATING | {"int32"},
     pools=_tensorflow_pools,
     convolves=_tensorflow_convolves,

@@ -9,18 +9,18 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.adapter import Code, Unsupported
-from conformance.adapters.jax_windows import ends
 from conformance.adapters.keras_engines import FLOATING, Engine
 from conformance.adapters.keras_padding import constant
 from conformance.adapters.tensorflow_pooling import counts_padding
 from conformance.adapters.tensorflow_shared import ROUNDS_DOWN, SPATIAL, named, spatial_axes
-from conformance.code import all_axes, array_text, call, number, pairs_of, per_axis, unless
+from conformance.code import all_axes, bins_text, call, number, over_ones, pairs_of, per_axis, unless
 from conformance.left import by_default
 from conformance.stacking import Stacking
-from conformance.steps import Step, pad_step, unpadded
-from conformance.values import DTYPES
+from conformance.steps import Step, padded_first, zeros_that_count
+from conformance.values import DTYPES, greatest, least
 
 Spelling = Callable[..., str]
+ONES = "keras.ops.ones_like(x)"
 OPS = {"avg_pool": "average_pool", "adaptive_avg_pool": "adaptive_average_pool"}
 LAYERS = {
     "max_pool": "MaxPooling",
@@ -96,20 +96,8 @@ def _averaged(step: Step, text: str) -> Code:
 
 def whole(step: Step, value: float) -> tuple[tuple[str, ...], Step]:
     """Return the lines that write the padding, and the step that reads what they make."""
-    pads = ends(step)
-    if not any(any(pair) for pair in pads):
-        return (), step
-    padding = pad_step(step, pads, value)
-    return (f"x = {constant(padding)}",), unpadded(step, padding)
-
-
-def _least(dtype: str, sign: int = -1) -> float:
-    """Return what never wins a maximum; with sign 1, a minimum."""
-    kind = DTYPES[dtype]
-    if kind.kind in "fV":
-        return sign * math.inf
-    limits = (0, 1) if kind.kind == "b" else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
-    return limits[sign > 0]
+    padding, rest = padded_first(step, value)
+    return tuple(f"x = {constant(part)}" for part in padding), rest
 
 
 def extreme(engine: Engine, step: Step) -> Code:
@@ -123,12 +111,12 @@ def extreme(engine: Engine, step: Step) -> Code:
     if DTYPES[step.dtype].kind == "i" or step.dtype == "uint64":
         # The complement turns the order round: the largest int64 cannot be padded with on PyTorch, nor uint64 on JAX.
         return engine.whole("x = ~x", *_largest(step), "x = ~x")
-    lines, inner = whole(step, _least(step.dtype, 1))
+    lines, inner = whole(step, greatest(step.dtype))
     return engine.whole(*lines, f"x = keras.ops.min({STACKED.cells('x', inner)}, axis=0)")
 
 
 def _largest(step: Step) -> tuple[str, ...]:
-    lines, inner = whole(step, _least(step.dtype))
+    lines, inner = whole(step, least(step.dtype))
     return (*lines, f"x = {STACKED.largest.format(STACKED.cells('x', inner))}")
 
 
@@ -140,14 +128,15 @@ def average(engine: Engine, step: Step) -> Code:
         return Unsupported("pooling takes the dtype")
     divisor = step.parameters["divisor"]
     counts = step.walk.counts(step.parameters["count_include_pad"]) if divisor is None else np.array(divisor)
-    alike = (counts == counts.flat[0]).all()
-    lines, inner = whole(step, 0)
-    made: tuple[str, ...] = ()
-    by = number(counts.flat[0].item())
-    if not alike:
-        cells = array_text(counts.astype(np.float32)[None, ..., None])
-        made, by = (f"counts = keras.ops.convert_to_tensor({cells}, x.dtype)",), "counts"
-    return engine.whole(*lines, *made, f"x = keras.ops.sum({STACKED.cells('x', inner)}, axis=0) / {by}")
+    if (counts == counts.flat[0]).all():
+        lines, inner = whole(step, 0)
+        by = number(counts.flat[0].item())
+        return engine.whole(*lines, f"x = keras.ops.sum({STACKED.cells('x', inner)}, axis=0) / {by}")
+    counted, rest = zeros_that_count(step)
+    zeros = tuple(f"x = {constant(padding)}" for padding in counted)
+    lines, inner = whole(rest, 0)
+    total = (*lines, f"x = keras.ops.sum({STACKED.cells('x', inner)}, axis=0)")
+    return engine.whole(*zeros, *over_ones(total, ONES))
 
 
 def norm(engine: Engine, step: Step) -> Code:
@@ -183,10 +172,10 @@ def with_indices(engine: Engine, spell: Spelling, step: Step) -> Code:
             return answer
         return engine.whole(*_largest(step))
     spatial, cells = step.shape[2:], math.prod(step.shape[2:])
-    lines, inner = whole(step, _least(step.dtype))
+    lines, inner = whole(step, least(step.dtype))
     places = f"np.arange({cells}).reshape({(1, *spatial, 1)})"
     if lines:
-        places = f"np.pad({places}, {pairs_of(all_axes(ends(step), channels_last=True))}, constant_values={cells})"
+        places = f"np.pad({places}, {pairs_of(all_axes(step.reach, channels_last=True))}, constant_values={cells})"
     return engine.whole(
         *lines,
         f"places = {places}",
@@ -220,8 +209,8 @@ def bins(engine: Engine, step: Step) -> Code:
         return Unsupported("Keras' averages of whole numbers are not whole")
     lines = []
     for axis, (size, count) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
-        edges = tuple((place * size // count, -(-(place + 1) * size // count)) for place in range(count))
         part = f"x[{':, ' * axis}start:stop]"
+        edges = bins_text(size, count)
         reduced = f"keras.ops.stack([keras.ops.{reduce}({part}, axis={axis}) for start, stop in {edges}], axis={axis})"
         lines += [f"x = {reduced}"] if count != size else []
     return engine.whole(*lines) if lines else "x"

@@ -126,6 +126,7 @@ def _surface(name: str, verbs: Mapping[str, Verb], api: Api = padding.NP, **more
         around={"pad": api.pad, "relu": lambda _step: f"{api.operators}.relu(x)"},
         enter=dict.fromkeys(INPUTS, f"{api.arrays}.array({{0}}, dtype={{0}}.dtype)"),
         leave="x.asnumpy()",
+        ones=f"{api.arrays}.ones_like(x)",
         dtypes=DTYPES,
         refuses=REFUSES,
         **more,  # type: ignore[arg-type]

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from conformance.dialects import Call, Dialect, Layer, Reading
 from conformance.layer_arguments import ceiling, choice, count, flag, number, sizes, whole
 from conformance.layer_source import Unread
-from conformance.layers import Call, Dialect, Layer, Reading
 
 POOL = {
     "window": sizes("pool_size"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.mxnet_calls import ASYMMETRIC, Api
@@ -11,6 +10,7 @@ from conformance.adapters.mxnet_padding import NP, differentiable
 from conformance.code import INDENT, call, per_axis, slices, tuple_of, unless
 from conformance.left import by_default, own_same
 from conformance.steps import Step
+from conformance.transposed import Ends
 
 # What makes a layer writes into its weights, which must not be recorded; nor need constants be.
 NO_NAMES = Unsupported("convolutions have no padding by name")
@@ -92,33 +92,6 @@ def _layer(name: str, step: Step, padding: str | None, further: str | None = Non
     return (*lines, *["conv.bias.set_data(bias)"] * step.bias, "x = conv(x)")
 
 
-@dataclass(frozen=True)
-class Ends:
-    """What is taken from one axis of a transposed convolution's output, in MXNet's words and by a slice.
-
-    pad: from both ends; adj: what is added at the end; before, after: what a slice then takes away.
-    """
-
-    pad: int
-    adj: int
-    before: int
-    after: int
-
-    @classmethod
-    def of(cls, before: int, after: int, stride: int) -> Ends:
-        """Split what is to be taken away; what is given back at the end must stay below the stride."""
-        if 0 <= before - after < stride:
-            # As much from both ends as from the start, and some of it given back, is one call.
-            return cls(before, before - after, 0, 0)
-        both = max(min(before, after), 0)
-        return cls(both, max(-after, 0), before - both, max(after - both, 0))
-
-    @property
-    def bounds(self) -> str:
-        """The slice, as text."""
-        return f"{self.before or ''}:{-self.after or ''}"
-
-
 def _said(step: Step) -> tuple[tuple[int, ...], tuple[int, ...], list[Ends]]:
     """Return pad, adj and what each axis needs; what means nothing is said as it stands, for the call to find."""
     further, stride = tuple(step.parameters["output_padding"]), step.stride or ()
@@ -126,7 +99,7 @@ def _said(step: Step) -> tuple[tuple[int, ...], tuple[int, ...], list[Ends]]:
     if step.symmetric is not None and (odd or min(*further, *(each - 1 for each in stride)) < 0):
         return step.symmetric, further, []
     axes = _axes(step)
-    return tuple(axis.pad for axis in axes), tuple(axis.adj for axis in axes), axes
+    return tuple(axis.both for axis in axes), tuple(axis.further for axis in axes), axes
 
 
 def _axes(step: Step) -> list[Ends]:
@@ -140,7 +113,7 @@ def _transposed(step: Step, axes: Sequence[Ends], *, sliced: bool) -> Unsupporte
         return Unsupported("transposed convolution takes away from its output, and adds nothing before it")
     if any(axis.before or axis.after for axis in axes) and not sliced:
         return Unsupported("transposed convolution takes the same from both ends, but for what adj gives back")
-    beyond = any(axis.adj >= stride for axis, stride in zip(axes, step.stride or (), strict=False))
+    beyond = any(axis.further >= stride for axis, stride in zip(axes, step.stride or (), strict=False))
     if beyond and not by_default(step):
         return Unsupported("adj must be smaller than the stride")
     if step.rank == VOLUMES and (step.dilated or step.dtype == "float64"):

@@ -8,34 +8,25 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.mxnet_calls import FLOATING, Api, spatial
 from conformance.adapters.mxnet_padding import NP, surrounded
-from conformance.code import number, pairs_of, tuple_of
+from conformance.code import bins_text, number, pairs_of, tuple_of
 from conformance.steps import Step, pad_step
-from conformance.values import DTYPES
+from conformance.values import greatest
 
-Pairs = tuple[tuple[int, int], ...]
 VIEW = "np.lib.stride_tricks.sliding_window_view"
 
 
 def padded(step: Step) -> Step:
     """Return the explicit padding with which a step needs none of its own."""
-    return pad_step(step, _ends(step), 0)
-
-
-def _ends(step: Step) -> Pairs:
-    """Return how far the windows reach past each end."""
-    walk = step.walk
-    return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
+    return pad_step(step, step.reach, 0)
 
 
 def _cells(step: Step, api: Api) -> tuple[str, ...]:
     """Return lines that end with `cells`, the numbers of each window's cells in the padded plane, one row a window."""
     walk = step.walk
-    sizes = [size + before + after for size, (before, after) in zip(step.shape[2:], _ends(step), strict=True)]
+    sizes = [size + before + after for size, (before, after) in zip(step.shape[2:], step.reach, strict=True)]
     extents = [(window - 1) * holes + 1 for window, holes in zip(walk.window, walk.dilation, strict=True)]
     walked = zip(sizes, extents, walk.stride, walk.output, strict=True)
     # A last window that starts in the padding may be left out.
@@ -59,7 +50,7 @@ def _windows(step: Step, operand: str, planes: tuple[int, ...] | None = None) ->
 
 def _gathered(step: Step, api: Api, value: float | None = None) -> tuple[str, ...]:
     """Return lines that end with `windows`; the value is what padding holds."""
-    around = "x" if value is None else surrounded(step, _ends(step), value, api)
+    around = "x" if value is None else surrounded(step, step.reach, value, api)
     first = around if isinstance(around, tuple) else (f"x = {around}",) if around != "x" else ()
     return (*first, *_cells(step, api), f"windows = {_windows(step, 'x')}")
 
@@ -79,8 +70,7 @@ def min_pool(step: Step, api: Api = NP) -> Code:
     """Return the least cell of each window of integers, whose least value has no negative."""
     if step.dtype in FLOATING:
         return Unsupported("the least cell is the largest of the negated ones")
-    greatest = 1 if step.dtype == "bool" else int(np.iinfo(DTYPES[step.dtype]).max)
-    return (*_gathered(step, api, greatest), f"x = windows.min(-1){_back(step)}")
+    return (*_gathered(step, api, greatest(step.dtype)), f"x = windows.min(-1){_back(step)}")
 
 
 def lp_pool(step: Step, api: Api = NP) -> Code:
@@ -102,7 +92,7 @@ def _widened(step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
 def softmax_pool(step: Step, api: Api = NP) -> Code:
     """Return the cells of each window weighted by their softmax; padding has no weight."""
     softmax = f"{api.operators}.softmax"
-    low, zero = (surrounded(step, _ends(step), value, api) for value in (-math.inf, 0))
+    low, zero = (surrounded(step, step.reach, value, api) for value in (-math.inf, 0))
     if low == "x":
         weighted = f"x = (windows * {softmax}(windows, axis=-1)).sum(-1){_back(step)}"
         return _widened(step, (*_gathered(step, api), weighted))
@@ -122,8 +112,8 @@ def indexed_max_pool(step: Step, api: Api = NP) -> Code:
         return (*values, f"x = windows.max(-1){_back(step)}")
     extents = step.shape[2:]
     places = f"np.arange(1, {math.prod(extents) + 1}).reshape{tuple_of((1, 1, *extents))}"
-    if any(map(any, _ends(step))):
-        places = f"np.pad({places}, {pairs_of(((0, 0), (0, 0), *_ends(step)))})"
+    if any(map(any, step.reach)):
+        places = f"np.pad({places}, {pairs_of(((0, 0), (0, 0), *step.reach))})"
     return (
         *values,
         f'places = {api.arrays}.array({places} - 1, dtype="int64")',
@@ -166,17 +156,16 @@ def max_unpool(step: Step, api: Api = NP) -> Code:
     )
 
 
-def _bins(step: Step) -> list[Pairs]:
-    """Return the bins of each axis: from ⌊i·n/m⌋ to ⌈(i + 1)·n/m⌉."""
-    sizes = zip(step.shape[2:], step.parameters["output_size"], strict=True)
-    return [tuple((i * cells // bins, -(-(i + 1) * cells // bins)) for i in range(bins)) for cells, bins in sizes]
+def _bins(step: Step) -> list[str]:
+    """Return the bins of each axis as text."""
+    return [bins_text(*axis) for axis in zip(step.shape[2:], step.parameters["output_size"], strict=True)]
 
 
 def adaptive_max_pool(step: Step, api: Api = NP) -> Code:
     """Return the largest of each bin, one axis after the other."""
     stack = f"{api.arrays}.stack({api.each}"
     return tuple(
-        f"x = {stack}[x[{':, ' * axis}i:j].max({axis}) for i, j in {pairs_of(bins)}], axis={axis})"
+        f"x = {stack}[x[{':, ' * axis}i:j].max({axis}) for i, j in {bins}], axis={axis})"
         for axis, bins in enumerate(_bins(step), 2)
     )
 
@@ -185,9 +174,7 @@ def adaptive_avg_pool(step: Step, api: Api = NP) -> Code:
     """Return the average of each bin; of all axes at once, so that each sum is divided once."""
     names = [*zip("ikmoqs", "jlnprt", strict=True)][: step.rank]
     bounds = ", ".join(f"{first}:{last}" for first, last in names)
-    loops = " ".join(
-        f"for {first}, {last} in {pairs_of(bins)}" for (first, last), bins in zip(names, _bins(step), strict=True)
-    )
+    loops = " ".join(f"for {first}, {last} in {bins}" for (first, last), bins in zip(names, _bins(step), strict=True))
     means = f"[x[:, :, {bounds}].mean({tuple_of(spatial(step))}) {loops}]"
     return f"{api.arrays}.stack({api.each}{means}, axis=2).reshape{tuple_of(step.output)}"
 

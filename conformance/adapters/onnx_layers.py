@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.dialects import Call, Dialect, Layer, Reading
 from conformance.layer_arguments import by_name, choice, count, number, sizes, whole
 from conformance.layer_source import Unread
-from conformance.layers import Call, Dialect, Layer, Reading
+from conformance.layer_transposed import spread
 
 AUTOMATIC = {"same_upper": "same_upper", "same_lower": "same_lower", "valid": 0}
 INPUTS = 3
@@ -45,6 +46,33 @@ def _weighted(call: Call, found: dict[str, Any]) -> Mapping[str, Any]:
     _automatic(call, found)
     inputs = call.arguments["inputs"]
     return {"bias": isinstance(inputs, tuple) and len(inputs) >= INPUTS and inputs[-1] != ""}
+
+
+def _every_axis(call: Call, value: Any) -> Any:
+    """Read the starts and ends of every axis of the array, none for batch and channels."""
+    if value is None:
+        raise Unread("an input of the node is not read: write the attribute pads=[…], as in opsets 2 to 10")
+    found = _pads(call, value)
+    if len(found) < ARRAY or found[:2] != ((0, 0), (0, 0)):
+        raise Unread("not the starts of all axes, then their ends, with none for batch and channels")
+    return found[2:]
+
+
+def _unpooled(call: Call, found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the size of the output, which a third input would say."""
+    inputs = call.arguments["inputs"]
+    if isinstance(inputs, tuple) and len(inputs) > UNPOOLED:
+        raise Unread("inputs: output_shape is one of them, and is not read")
+    window = found.pop("window")
+    rank = len(window) if isinstance(window, tuple) else call.axes()
+    stride, padding = spread(found.pop("stride"), rank), found.pop("padding") or ((0, 0),) * rank
+    axes = zip(call.extents("the size of the output"), stride, padding, spread(window, rank), strict=False)
+    return {"output_size": tuple((extent - 1) * by - sum(ends) + cells for extent, by, ends, cells in axes)}
+
+
+UNPOOLED = 2
+ARRAY = 3
+THROUGHOUT = "its indices count through the whole tensor, what follows takes those of each plane"
 
 
 def _ones(argument: str) -> Reading:
@@ -91,5 +119,23 @@ LAYERS = (
         meaning=_weighted,
     ),
 )
-NODES = Dialect(("helper", "onnx.helper"), LAYERS, naming="make_node")
+FURTHER = (
+    Layer(
+        f"MaxUnpool({NAMED}kernel_shape, strides=None, pads=None)",
+        "max_unpool",
+        {key: WINDOW[key] for key in ("window", "stride", "padding")},
+        meaning=_unpooled,
+        note=THROUGHOUT,
+    ),
+    Layer(
+        f"Pad({NAMED}mode='constant', pads=None, value=0.0)",
+        "pad",
+        {
+            "pads": Reading("pads", _every_axis),
+            "mode": choice("mode", {mode: mode for mode in ("constant", "edge", "reflect", "wrap")}),
+            "value": number("value"),
+        },
+    ),
+)
+NODES = Dialect(("helper", "onnx.helper"), (*LAYERS, *FURTHER), naming="make_node")
 DIALECTS = {"onnx.reference": NODES, "onnxruntime": NODES}

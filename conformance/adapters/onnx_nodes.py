@@ -168,7 +168,8 @@ def gathered_pad(step: Step) -> Code:
     lines: tuple[str, ...] = ()
     for axis, ((before, after), size) in enumerate(zip(step.padding, step.shape[2:], strict=True), 2):
         if before or after:
-            lines += (f"cells = {array(padded_cells(mode, size, before, after))}", f"x = Gather(x, cells, axis={axis})")
+            cells = f"cells = np.array({padded_cells(mode, size, before, after)})"
+            lines += (cells, f"x = Gather(x, cells, axis={axis})")
     return lines
 
 

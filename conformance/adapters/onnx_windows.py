@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from conformance.adapter import Code, Unsupported, Verb
 from conformance.adapters.onnx_nodes import array, ends, gathered_pad, ints, plane_indices, pool, spatial
-from conformance.code import array_text, call, dtype_text, number, pairs_of, tuple_of
-from conformance.steps import Pairs, Step
-from conformance.values import HALF, Array
+from conformance.code import call, number, pairs_of, tuple_of
+from conformance.steps import Step
+from conformance.values import HALF, greatest, least
 
 FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
 BYTES = frozenset({"int8", "uint8"})
@@ -58,15 +56,9 @@ def in_float32(verb: Verb, step: Step) -> Code:
     return carried(dict.fromkeys(HALF, "float32"), verb, step)
 
 
-def _around(step: Step) -> Pairs:
-    """Return how far the windows reach past each end."""
-    walk = step.walk
-    return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
-
-
 def _padded(step: Step, value: float, name: str = "x") -> tuple[str, ...]:
     """Return lines that surround x with the value, none where no window reaches past it."""
-    pads = _around(step)
+    pads = step.reach
     if not any(any(pair) for pair in pads):
         return ()
     dtype = "" if value == 0 else f"value = np.array({number(value)}, {_numpy(step.dtype)})"
@@ -81,7 +73,7 @@ def _numpy(dtype: str) -> str:
 def _cells(step: Step) -> tuple[str, ...]:
     """Return lines that end with `cells`: the numbers of the cells of every window in the padded plane."""
     walk = step.walk
-    sizes = [size + before + after for size, (before, after) in zip(step.shape[2:], _around(step), strict=True)]
+    sizes = [size + before + after for size, (before, after) in zip(step.shape[2:], step.reach, strict=True)]
     extents = [(window - 1) * holes + 1 for window, holes in zip(walk.window, walk.dilation, strict=True)]
     # A last window that starts in the padding may be left out.
     stops = [(count - 1) * stride + 1 for count, stride in zip(walk.output, walk.stride, strict=True)]
@@ -119,14 +111,14 @@ def max_pool(limit: Limit, step: Step) -> Code:
         answer = carried(WIDER, lambda wide: limit(wide) or pool(wide), step)
         if not isinstance(answer, Unsupported):
             return answer
-    return _extreme(step, "ReduceMax", 0 if step.dtype == "bool" else int(np.iinfo(step.dtype).min))
+    return _extreme(step, "ReduceMax", least(step.dtype))
 
 
 def min_pool(step: Step) -> Code:
     """Return the least cell of each window of integers, whose least value has no negative."""
     if step.dtype in FLOATING:
         return Unsupported("the least cell is the largest of the negated ones")
-    return _extreme(step, "ReduceMin", 1 if step.dtype == "bool" else int(np.iinfo(step.dtype).max))
+    return _extreme(step, "ReduceMin", greatest(step.dtype))
 
 
 def avg_pool(step: Step) -> Code:
@@ -134,18 +126,29 @@ def avg_pool(step: Step) -> Code:
     divisor, counts = step.parameters["divisor"], step.walk.counts(step.parameters["count_include_pad"])
     if divisor is None and not counts.all():
         return Unsupported("a window of padding only has no average")
-    cells = counts if divisor is None else np.array(divisor)
-    if (cells == cells.flat[0]).all():
-        cells = cells.flat[:1].reshape(())
     wide = replace(step, dtype=SUMS.get(step.dtype, step.dtype))
     total = _widened(SUMS, step, (*gathered(wide), "x = ReduceSum(windows, last, keepdims=0)"))
-    return (*total, f"divisor = {_constant(cells, step.dtype)}", "x = Div(x, divisor)")
+    if divisor is None and (counts != counts.flat[0]).any():
+        made = _counted(step)
+    else:
+        made = (f"divisor = {_constant(divisor if divisor is not None else counts.flat[0], step.dtype)}",)
+    return (*total, *made, "x = Div(x, divisor)")
 
 
-def _constant(values: Array, dtype: str) -> str:
-    if values.ndim == 0:
-        return f"np.array({number(values.item())}, {_numpy(dtype)})"
-    return array_text(values).replace(dtype_text(values), _numpy(dtype))
+def _counted(step: Step) -> tuple[str, ...]:
+    """Return lines that end with `divisor`, how many cells of each window count: ones in the place of x, summed."""
+    walk = step.walk
+    counted = [(before, after) if step.parameters["count_include_pad"] else (0, 0) for before, after in walk.pads]
+    sizes = [size + sum(pair) for size, pair in zip(step.shape[2:], counted, strict=True)]
+    beyond = [(reach[0] - inner[0], reach[1] - inner[1]) for reach, inner in zip(step.reach, counted, strict=True)]
+    return (
+        f"ones = np.pad(np.ones({tuple_of(sizes)}), {pairs_of(beyond)})",
+        f"divisor = ones.reshape(-1)[cells].sum(-1).astype({_numpy(step.dtype)})",
+    )
+
+
+def _constant(value: float, dtype: str) -> str:
+    return f"np.array({number(value)}, {_numpy(dtype)})"
 
 
 def lp_pool(step: Step) -> Code:
@@ -173,10 +176,10 @@ def indexed_max_pool(limit: Limit, step: Step) -> Code:
     answer = limit(step) or plane_indices(step)
     if not isinstance(answer, Unsupported):
         return answer
-    values = gathered(step, -math.inf if step.dtype in FLOATING else int(np.iinfo(step.dtype).min))
+    values = gathered(step, least(step.dtype))
     if step.parameters.get("output", "values") == "values":
         return (*values, "x = ReduceMax(windows, last, keepdims=0)")
-    extents, pads = step.shape[2:], _around(step)
+    extents, pads = step.shape[2:], step.reach
     shape = tuple_of((*step.shape[:2], *step.walk.output, math.prod(step.window)))
     plane = f"np.arange({math.prod(extents)}).reshape{tuple_of(extents)}"
     return (
@@ -207,7 +210,7 @@ def channel_maximum(step: Step) -> Code:
 
 def channel_average(step: Step) -> Code:
     """Return the sum of each channel by the number of its cells."""
-    cells = _constant(np.array(math.prod(step.shape[2:])), step.dtype)
+    cells = _constant(math.prod(step.shape[2:]), step.dtype)
     return (*_channel(SUMS, "ReduceSum", step), f"divisor = {cells}", "x = Div(x, divisor)")
 
 

@@ -134,6 +134,7 @@ SURFACES = (
             "crop": padding.crop,
             "subsample": _subsample,
         },
+        ones="ops.broadcast(ops.convert_like(np.float32(1), x), ops.shape_of(x))",
         enter={**dict.fromkeys(("x", "indices", "draws"), "ov.Tensor({})"), "scale": "{}"},
         dtypes=DTYPES,
         refuses=REFUSES,

@@ -7,30 +7,24 @@ import math
 from conformance.adapter import Code, Unsupported
 from conformance.adapters import openvino_padding as padding
 from conformance.code import number, tuple_of
-from conformance.steps import Pairs, Step, pad_step
+from conformance.steps import Step, pad_step
 from conformance.values import DTYPES
 
 VIEW = "np.lib.stride_tricks.sliding_window_view"
 
 
-def _ends(step: Step) -> Pairs:
-    """Return how far the windows reach past each end."""
-    walk = step.walk
-    return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
-
-
 def _around(step: Step, operand: str, value: float) -> str:
     """Return the operand with pads of a value around it, where it needs any."""
-    if not any(map(any, _ends(step))):
+    if not any(map(any, step.reach)):
         return operand
-    padded = pad_step(step, _ends(step), value)
+    padded = pad_step(step, step.reach, value)
     return str(padding.pad(padded)).replace("(x,", f"({operand},", 1)
 
 
 def _cells(step: Step) -> tuple[str, ...]:
     """Return lines that end with `cells`, the numbers of each window's cells in the padded plane, one row a window."""
     walk = step.walk
-    sizes = pad_step(step, _ends(step), 0).output[2:]
+    sizes = pad_step(step, step.reach, 0).output[2:]
     extents = [(window - 1) * holes + 1 for window, holes in zip(walk.window, walk.dilation, strict=True)]
     # A last window that starts in the padding may be left out.
     bounds = [f":{(count - 1) * stride + 1}:{stride}" for count, stride in zip(walk.output, walk.stride, strict=True)]

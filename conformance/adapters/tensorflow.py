@@ -15,7 +15,7 @@ from conformance import book
 from conformance.adapter import Code, Surface, Unsupported, Verb, Words
 from conformance.adapters import tensorflow_compiled as xla
 from conformance.adapters import tensorflow_first as first
-from conformance.adapters.tensorflow_composed import COMPOSED, STACKED, layers_average, pad, stacked_max
+from conformance.adapters.tensorflow_composed import COMPOSED, ONES, STACKED, layers_average, pad, stacked_max
 from conformance.adapters.tensorflow_convolution import (
     composed_conv,
     composed_layer_transpose,
@@ -60,10 +60,14 @@ SETUP = """\
 import numpy as np
 import tensorflow as tf
 """
-RESET = """\
-tf.keras.backend.set_floatx("float32")
-tf.random.set_seed(0)
+SEED = """\
+# Setting the seed throws away every kernel that is ready, so only where a program has set another one.
+if tf.compat.v1.get_seed(1) != (0, 1):
+    tf.random.set_seed(0)
 """
+RESET = f"""\
+tf.keras.backend.set_floatx("float32")
+{SEED}"""
 
 
 _layer_pad = partial(padding_layer, "tf.keras.layers")
@@ -139,6 +143,7 @@ _surface: Callable[..., Surface] = partial(
     leave="np.moveaxis(x.numpy(), -1, 1)",
     leaves={"kernel": KERNEL_OUT, "bias": "x.numpy()"},
     channels_last=True,
+    ones=ONES,
     words=Words("tf.bitcast({}, tf.bfloat16)", "tf.cast({}, tf.bfloat16)"),
     dtypes={
         "": EVERY,

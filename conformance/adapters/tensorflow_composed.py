@@ -11,12 +11,13 @@ import numpy as np
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.tensorflow_pooling import max_pool, with_argmax
 from conformance.adapters.tensorflow_shared import FLOATING, ONEDNN, POOLED, SPATIAL, spatial_axes
-from conformance.code import all_axes, array_text, call, number, pairs_of, quoted, tuple_of, unless
+from conformance.code import all_axes, bins_text, call, number, over_ones, pairs_of, quoted, tuple_of, unless
 from conformance.stacking import Stacking
-from conformance.steps import Pairs, Step, pad_step, unpadded
-from conformance.values import DTYPES
+from conformance.steps import Step, padded_first, zeros_that_count
+from conformance.values import greatest, least
 
 CONSTANT = "constant"
+ONES = "tf.ones_like(x)"
 CANNOT_CROP = Unsupported("tf.pad cannot crop")
 # How many cells beside the input a mode has to give.
 MIRRORS = {"reflect": -1, "symmetric": 0}
@@ -65,41 +66,24 @@ STACKED = Stacking(
 )
 
 
-def _ends(step: Step) -> Pairs:
-    walk = step.walk
-    return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
-
-
 def _whole(step: Step, value: float) -> tuple[tuple[str, ...], Step]:
     """Return the lines that write the padding, and the step that reads what they make."""
-    ends = _ends(step)
-    if not any(any(pair) for pair in ends):
-        return (), step
-    padding = pad_step(step, ends, value)
-    return (f"x = {pad(padding)}",), unpadded(step, padding)
-
-
-def _least(dtype: str, sign: int = -1) -> float:
-    """Return what never wins a maximum; with sign 1, a minimum."""
-    kind = DTYPES[dtype]
-    if kind.kind in "fV":
-        return sign * math.inf
-    limits = (0, 1) if kind.kind == "b" else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
-    return limits[sign > 0]
+    padding, rest = padded_first(step, value)
+    return tuple(f"x = {pad(part)}" for part in padding), rest
 
 
 def stacked_max(step: Step) -> Code:
     """The largest of the stacked cells, in the dtypes that pooling lacks."""
     if step.dtype in POOLED and (step.rank != SPATIAL or step.dtype in ONEDNN):
         return Unsupported("pooling has kernels for the dtype")
-    return _selected(step, "any" if step.dtype == "bool" else "max", _least(step.dtype))
+    return _selected(step, "any" if step.dtype == "bool" else "max", least(step.dtype))
 
 
 def stacked_min(step: Step) -> Code:
     """The smallest of the stacked cells, in the dtypes whose least value has no negative."""
     if step.dtype in FLOATING:
         return Unsupported("there is no minimum pooling")
-    return _selected(step, "all" if step.dtype == "bool" else "min", _least(step.dtype, 1))
+    return _selected(step, "all" if step.dtype == "bool" else "min", greatest(step.dtype))
 
 
 def _selected(step: Step, reduce: str, padding: float) -> Code:
@@ -122,10 +106,13 @@ def layers_average(step: Step) -> Code:
 def _divided(step: Step) -> Code:
     divisor = step.parameters["divisor"]
     counts = step.walk.counts(step.parameters["count_include_pad"]) if divisor is None else np.array(divisor)
-    alike = (counts == counts.flat[0]).all()
-    by = str(counts.flat[0]) if alike else array_text(counts.astype(DTYPES[step.dtype])[None, ..., None])
-    lines, inner = _whole(step, 0)
-    return (*lines, f"x = tf.reduce_sum({STACKED.cells('x', inner)}, axis=0) / {by}")
+    if (counts == counts.flat[0]).all():
+        lines, inner = _whole(step, 0)
+        return (*lines, f"x = tf.reduce_sum({STACKED.cells('x', inner)}, axis=0) / {counts.flat[0]}")
+    counted, rest = zeros_that_count(step)
+    zeros = tuple(f"x = {pad(padding)}" for padding in counted)
+    lines, inner = _whole(rest, 0)
+    return (*zeros, *over_ones((*lines, f"x = tf.reduce_sum({STACKED.cells('x', inner)}, axis=0)"), ONES))
 
 
 def lp_pool(step: Step) -> Code:
@@ -139,7 +126,7 @@ def softmax_pool(step: Step) -> Code:
     if step.rank != SPATIAL or step.dtype not in ONEDNN:
         return STACKED.softmax_pool(step)
     weights = "tf.nn.softmax(tf.reshape({0}, (len({0}), -1)), axis=0)"
-    if not any(any(pair) for pair in _ends(step)):
+    if not any(any(pair) for pair in step.reach):
         weighted = f"windows * tf.reshape({weights.format('windows')}, windows.shape)"
         return (f"windows = {STACKED.cells('x', step)}", f"x = tf.reduce_sum({weighted}, axis=0)")
     (low,), inner = _whole(step, -math.inf)
@@ -165,7 +152,7 @@ def max_pool_with_indices(step: Step) -> Code:
 
 def stacked_max_anywhere(step: Step) -> Code:
     """The largest of the stacked cells."""
-    return _selected(step, "any" if step.dtype == "bool" else "max", _least(step.dtype))
+    return _selected(step, "any" if step.dtype == "bool" else "max", least(step.dtype))
 
 
 def stacked_places(step: Step) -> Code:
@@ -173,10 +160,10 @@ def stacked_places(step: Step) -> Code:
     if step.dtype == "bool":
         return Unsupported("tf.reduce_max takes numbers only")
     spatial, cells = step.shape[2:], math.prod(step.shape[2:])
-    lines, inner = _whole(step, _least(step.dtype))
+    lines, inner = _whole(step, least(step.dtype))
     places = f"np.arange({cells}).reshape({(1, *spatial, 1)})"
     if lines:
-        places = f"np.pad({places}, {pairs_of(all_axes(_ends(step), channels_last=True))}, constant_values={cells})"
+        places = f"np.pad({places}, {pairs_of(all_axes(step.reach, channels_last=True))}, constant_values={cells})"
     return (
         *lines,
         f"places = tf.constant({places})",
@@ -212,9 +199,8 @@ def adaptive_pool(reduce: str, step: Step) -> Code:
         reduce = "any"
     lines = []
     for axis, (size, bins) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
-        ends = tuple((place * size // bins, -(-(place + 1) * size // bins)) for place in range(bins))
         part = f"x[{':, ' * axis}start:stop]"
-        reduced = f"tf.stack([tf.reduce_{reduce}({part}, {axis}) for start, stop in {ends}], {axis})"
+        reduced = f"tf.stack([tf.reduce_{reduce}({part}, {axis}) for start, stop in {bins_text(size, bins)}], {axis})"
         lines += [f"x = {reduced}"] if bins != size else []
     return tuple(lines) or "x"
 

@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.dialects import Call, Dialect, Layer, Reading
 from conformance.layer_arguments import (
-    SAME,
-    by_name,
-    choice,
     count,
     flag,
     named_padding,
-    number,
-    ones,
-    outer,
     pairs,
     sizes,
-    spatial,
     whole,
 )
-from conformance.layer_source import Unread
-from conformance.layers import Call, Dialect, Layer, Reading
-from conformance.requests import IMPLIED
+from conformance.layer_transposed import cropped, halved, reaches
 
 IGNORED = ("name", "dtype", "trainable", "input_shape", "batch_input_shape", "autocast")
 WEIGHT_IGNORED = (
@@ -43,19 +35,26 @@ CONV = {
 }
 
 
-def _filled(call: Call, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return how far the output of a transposed layer goes: without output_padding a long stride is filled up."""
-    further = found.get("output_padding")
-    if found["padding"] == "same_upper":
-        if further is not None:
-            raise Unread("output_padding beside padding='same' has no words here")
+def filled(call: Call, found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return how far the output of a transposed convolution of Keras goes, in layers and in keras.ops.
+
+    Without output_padding a stride that is longer than the kernel is filled up, and `same` gives input times stride.
+    With it, `same` gives (cells - 1) * stride + reach % 2 + output_padding.
+    """
+    further, same = found.get("output_padding"), found["padding"] == "same_upper"
+    if further is None and same:
         return {}
-    if further is not None:
+    window = found.get("window") or call.weights("how far its output goes")[2:]
+    axes = call.rank or len(window)
+    window, stride, holes = (_each(value, axes) for value in (window, found["stride"], found["dilation"]))
+    reach = reaches(window, holes)
+    if further is None:
+        fill = tuple(max(by - cells, 0) for cells, by in zip(reach, stride, strict=True))
+        return {"output_padding": fill} if any(fill) else {}
+    if not same:
         return {}
-    axes = call.rank or 1
-    window, stride, holes = (_each(found[key], axes) for key in ("window", "stride", "dilation"))
-    fill = tuple(max(by - (w - 1) * d - 1, 0) for w, by, d in zip(window, stride, holes, strict=True))
-    return {"output_padding": fill} if any(fill) else {}
+    surplus = tuple(cells - cells % 2 - more for cells, more in zip(reach, _each(further, axes), strict=True))
+    return cropped(halved(surplus), stride, holes)
 
 
 def _each(value: Any, axes: int) -> tuple[int, ...]:
@@ -106,112 +105,13 @@ KERAS = (
         "",
         "conv_transpose",
         {"output_padding": sizes("output_padding")},
-        meaning=_filled,
+        meaning=filled,
     ),
     Layer("ZeroPadding{rank}D(padding=1, data_format=None)", "pad", {"pads": _ends(1)}, ignored=IGNORED),
     Layer("Cropping{rank}D(cropping, data_format=None)", "pad", {"pads": _ends(-1)}, ignored=IGNORED),
 )
 
 
-def _strides(argument: str) -> Reading:
-    """Read one number, one for each spatial axis, or one for each axis of the array."""
-
-    def read(call: Call, value: Any) -> Any:
-        if isinstance(value, tuple) and len(value) == call.axes() + 2 != 3:  # noqa: PLR2004 - one axis has one number
-            if outer(value, channels_last=True) != (1, 1):
-                raise Unread("batch and channels have stride 1 here")
-            return spatial(value, channels_last=True)
-        return ones(argument).convert(call, value)
-
-    return Reading(argument, read)
-
-
-def _explicit(call: Call, value: Any) -> Any:
-    """Read SAME, VALID, or a pair for each axis of the array."""
-    if isinstance(value, str):
-        return by_name(call, value, SAME)
-    if outer(value, channels_last=True) != ((0, 0), (0, 0)) if isinstance(value, tuple) and len(value) > 2 else True:  # noqa: PLR2004
-        raise Unread("neither SAME, VALID, nor a pair for each axis with none for batch and channels")
-    return pairs(call, spatial(value, channels_last=True))
-
-
-def _chosen(call: Call, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the operator of tf.nn.pool."""
-    del found
-    kind = str(call.arguments["pooling_type"]).upper()
-    if kind not in {"MAX", "AVG"}:
-        raise Unread(f"pooling_type={call.arguments['pooling_type']!r}: only MAX and AVG can be translated")
-    return {"operator": f"{kind.lower()}_pool"}
-
-
-PADDING = Reading("padding", _explicit)
-WINDOWED = {"window": _strides("ksize"), "stride": _strides("strides"), "padding": PADDING}
-AS_USUAL = {"data_format": (None, "NWC", "NHWC", "NDHWC")}
-FILTERED = {"stride": _strides("strides"), "padding": PADDING, "dilation": _strides("dilations")}
-
-
-TF_NN = (
-    *(
-        Layer(
-            f"{kind}_pool{{rank}}d(input, ksize, strides, padding, data_format=None, name=None)",
-            f"{kind}_pool",
-            WINDOWED,
-            data=("input",),
-            must=AS_USUAL,
-        )
-        for kind in ("max", "avg")
-    ),
-    Layer(
-        "pool(input, window_shape, pooling_type, strides=None, padding='VALID', data_format=None, dilations=None, "
-        "name=None)",
-        "max_pool",
-        {
-            "window": sizes("window_shape"),
-            "stride": ones("strides"),
-            "padding": named_padding("padding"),
-            "dilation": ones("dilations"),
-        },
-        data=("input",),
-        must=AS_USUAL,
-        meaning=_chosen,
-    ),
-    Layer(
-        "conv1d(input, filters, stride, padding, data_format=None, dilations=None, name=None)",
-        "conv",
-        {**FILTERED, "stride": _strides("stride")},
-        always={"groups": IMPLIED},
-        data=("input", "filters"),
-        must=AS_USUAL,
-    ),
-    Layer(
-        "conv2d|conv3d(input, filters, strides, padding, data_format=None, dilations=None, name=None)",
-        "conv",
-        FILTERED,
-        always={"groups": IMPLIED},
-        data=("input", "filters"),
-        must=AS_USUAL,
-    ),
-    Layer(
-        "convolution(input, filters, strides=None, padding='VALID', data_format=None, dilations=None, name=None)",
-        "conv",
-        FILTERED,
-        always={"groups": IMPLIED},
-        data=("input", "filters"),
-        must=AS_USUAL,
-    ),
-)
-TF_PAD = Layer(
-    "pad(tensor, paddings, mode='CONSTANT', constant_values=0, name=None)",
-    "pad",
-    {
-        "pads": Reading("paddings", _explicit),
-        "mode": choice("mode", {"constant": "constant", "reflect": "reflect", "symmetric": "symmetric"}),
-        "value": number("constant_values"),
-    },
-    data=("tensor",),
-)
-
 DIALECTS = {
     "tf.keras.layers": Dialect(("tf.keras.layers", "keras.layers", "layers", "tensorflow.keras.layers"), KERAS),
-    "tf.nn": Dialect(("tf.nn", "tensorflow.nn", "nn", "tf"), (*TF_NN, TF_PAD)),
 }

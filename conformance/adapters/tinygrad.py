@@ -117,6 +117,7 @@ SURFACES = (
             "{}.cast(dtypes.bfloat16)",
             'x.bitcast(dtypes.uint16).numpy().view([("bfloat16", np.uint16)])',
         ),
+        ones="x.ones_like()",
         flat_pads=True,
         level="smoke",
         tag="compiled",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.tinygrad_calls import max_pool
 from conformance.adapters.tinygrad_padding import pad
 from conformance.adapters.torch_windows import cell_axes, windows
-from conformance.code import number, pairs_of, tuple_of
-from conformance.steps import Pairs, Step, pad_step, unpadded
-from conformance.values import DTYPES
+from conformance.code import bins_text, number, tuple_of
+from conformance.steps import Step, padded_first
+from conformance.values import DTYPES, least
 
 HALVES = ("float16", "bfloat16")
 
@@ -29,10 +27,8 @@ def min_pool(step: Step) -> Code:
     answer = max_pool(step)
     padded: tuple[str, ...] = ()
     if isinstance(answer, Unsupported):
-        walk = step.walk
-        ends = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
-        padding = pad_step(step, ends, 0 if step.dtype == "bool" else int(np.iinfo(DTYPES[step.dtype]).min))
-        padded, answer = (f"x = {pad(padding)}",), max_pool(unpadded(step, padding))
+        padding, whole = padded_first(step, least(step.dtype))
+        padded, answer = tuple(f"x = {pad(part)}" for part in padding), max_pool(whole)
     return ("x = ~x", *padded, f"x = {answer}", "x = ~x")
 
 
@@ -61,16 +57,15 @@ def softmax_pool(step: Step) -> Code:
     return _widened(step, (f"low = {low}", *padded, weights, f"x = ({cells} * weights).sum(-1)"))
 
 
-def _bins(step: Step) -> list[Pairs]:
-    """Return the bins of each axis: from ⌊i·n/m⌋ to ⌈(i + 1)·n/m⌉."""
-    sizes = zip(step.shape[2:], step.parameters["output_size"], strict=True)
-    return [tuple((i * cells // bins, -(-(i + 1) * cells // bins)) for i in range(bins)) for cells, bins in sizes]
+def _bins(step: Step) -> list[str]:
+    """Return the bins of each axis as text."""
+    return [bins_text(*axis) for axis in zip(step.shape[2:], step.parameters["output_size"], strict=True)]
 
 
 def adaptive_max_pool(step: Step) -> Code:
     """Return the largest of each bin, one axis after the other."""
     return tuple(
-        f"x = Tensor.stack([x[{':, ' * axis}i:j].max({axis}) for i, j in {pairs_of(bins)}], dim={axis})"
+        f"x = Tensor.stack([x[{':, ' * axis}i:j].max({axis}) for i, j in {bins}], dim={axis})"
         for axis, bins in enumerate(_bins(step), 2)
     )
 
@@ -79,9 +74,7 @@ def adaptive_avg_pool(step: Step) -> Code:
     """Return the average of each bin; of all axes at once, so that each sum is divided once."""
     names = [*zip("ikmoqs", "jlnprt", strict=True)][: step.rank]
     bounds = ", ".join(f"{first}:{last}" for first, last in names)
-    loops = " ".join(
-        f"for {first}, {last} in {pairs_of(bins)}" for (first, last), bins in zip(names, _bins(step), strict=True)
-    )
+    loops = " ".join(f"for {first}, {last} in {bins}" for (first, last), bins in zip(names, _bins(step), strict=True))
     means = f"[x[:, :, {bounds}].mean({tuple_of(range(2, 2 + step.rank))}) {loops}]"
     return f"Tensor.stack({means}, dim=2).reshape{tuple_of(step.output)}"
 

@@ -173,7 +173,9 @@ def _composed(spell: Spelling, transpose: Callable[..., Code], pad: Verb) -> Map
     }
 
 
-_surface: Callable[..., Surface] = partial(Surface, enter=ENTER, leave="x.numpy()", words=WORDS, flat_pads=True)
+_surface: Callable[..., Surface] = partial(
+    Surface, enter=ENTER, leave="x.numpy()", words=WORDS, ones=windows.ONES, flat_pads=True
+)
 
 FUNCTIONAL = _verbs(
     functional, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"

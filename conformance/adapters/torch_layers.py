@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from conformance.dialects import Call, Dialect, Layer, Reading
 from conformance.layer_arguments import SAME, ceiling, choice, count, flag, number, padding, sizes, whole
 from conformance.layer_source import Unread
-from conformance.layers import Call, Dialect, Layer, Reading
 
 POOL: Mapping[str, Reading] = {
     "window": sizes("kernel_size"),
@@ -54,7 +54,7 @@ def _adaptive(call: Call, value: Any) -> Any:
     return tuple(size if extent is None else extent for extent, size in zip(values, call.extents("None"), strict=True))
 
 
-def _unpooled(call: Call, found: dict[str, Any]) -> Mapping[str, Any]:
+def unpooled(call: Call, found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the size of the output that a window, stride and padding lead to."""
     spread = [
         value if isinstance(value, tuple) else (value,) * call.axes()
@@ -67,7 +67,7 @@ def _unpooled(call: Call, found: dict[str, Any]) -> Mapping[str, Any]:
     return {"output_size": size}
 
 
-def _ends(call: Call, value: Any) -> Any:
+def ends(call: Call, value: Any) -> Any:
     """Return pads by axis, from a list that begins with the last one."""
     rank = call.rank or (len(call.shape) - 2 if call.shape else len(value) // 2 if isinstance(value, tuple) else 0)
     if whole(value):
@@ -82,7 +82,7 @@ MODES = {"constant": "constant", "replicate": "edge", "reflect": "reflect", "cir
 
 
 def _pad(mode: str, value: str = "") -> tuple[Mapping[str, Reading], Mapping[str, Any]]:
-    reads = {"pads": Reading("padding", _ends)}
+    reads = {"pads": Reading("padding", ends)}
     return (reads | {"value": number("value")} if value else reads), {"mode": mode}
 
 
@@ -119,7 +119,7 @@ LAYERS = (
         "",
         "max_unpool",
         {key: POOL[key] for key in ("window", "stride", "padding")},
-        meaning=_unpooled,
+        meaning=unpooled,
     ),
     Layer(
         "FractionalMaxPool2d|FractionalMaxPool3d(kernel_size, output_size=None, output_ratio=None, "
@@ -188,7 +188,7 @@ FUNCTIONS = (
     Layer(
         "pad(input, pad, mode='constant', value=None)",
         "pad",
-        {"pads": Reading("pad", _ends), "mode": choice("mode", MODES), "value": number("value")},
+        {"pads": Reading("pad", ends), "mode": choice("mode", MODES), "value": number("value")},
         data=("input",),
     ),
 )

@@ -9,6 +9,7 @@ from functools import partial
 from conformance.adapter import Code, Unsupported, Verb
 from conformance.adapters.torch_calls import as_lines
 from conformance.adapters.torch_weights import gradient
+from conformance.code import INDENT
 from conformance.steps import Step
 
 FORMATS: Mapping[int, str] = {2: "torch.channels_last", 3: "torch.channels_last_3d"}
@@ -44,11 +45,16 @@ SAID = tuple(_to("x", rank) for rank in FORMATS)
 
 
 def once(lines: Sequence[str], _names: Sequence[str]) -> Sequence[str]:
-    """Return the lines without saying again how x lies: what PyTorch returns lies as what it was given."""
-    return [line for number, line in enumerate(lines) if line not in SAID or line not in lines[:number]]
+    """Return the lines without saying again how x lies: what PyTorch returns lies as what it was given.
+
+    What a function of theirs says is said before it.
+    """
+    inner = [line for line in SAID if INDENT + line in lines and line not in lines]
+    outer = [line for line in lines if line.strip() not in SAID or not line.startswith(INDENT)]
+    return [*inner, *(line for number, line in enumerate(outer) if line not in SAID or line not in outer[:number])]
 
 
 def channels_last_gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input; the gradient that comes in lies as the images do."""
-    grad = [line.replace("x", "grad") for line in SAID if line in lines]
-    return gradient([*once(lines, names), *grad], names, wanted)
+    grad = [line.replace("x", "grad") for line in SAID if line in (laid := once(lines, names))]
+    return gradient([*laid, *grad], names, wanted)

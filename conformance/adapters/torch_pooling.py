@@ -6,14 +6,13 @@ import math
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from conformance.adapter import Code, Unsupported, Verb
 from conformance.adapters.torch_calls import FLOATING, HALVES, INTEGERS, WIDER, Spelling, as_lines, carried
 from conformance.adapters.torch_windows import cell_axes, integer_average, windows
 from conformance.code import number, per_axis, unless
 from conformance.left import own_same
-from conformance.steps import Step
+from conformance.steps import Step, pad_step
+from conformance.values import least
 
 NO_INTEGERS = "https://github.com/pytorch/pytorch/issues/33086"
 HALF_WINDOW = "https://github.com/pytorch/pytorch/issues/154262"
@@ -76,7 +75,7 @@ def least_pool(spell: Spelling, pad: Verb, step: Step) -> Code:
     pool, verb = replace(step, verb="max_pool"), partial(other_max_pool, spell)
     answer = verb(pool)
     if isinstance(answer, Unsupported):
-        answer = _padded_first(verb, pad, pool, int(np.iinfo(step.dtype).min))
+        answer = _padded_first(verb, pad, pool, least(step.dtype))
     return answer if isinstance(answer, Unsupported) else ("x = ~x", *as_lines(answer), "x = ~x")
 
 
@@ -91,9 +90,7 @@ def _padded_first(verb: Verb, pad: Verb, step: Step, value: float) -> tuple[str,
 
 
 def _padding(step: Step, value: float) -> Step:
-    walk = step.walk
-    pads = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
-    return Step("pad", step.shape, step.dtype, {"pads": pads, "mode": "constant", "value": value})
+    return pad_step(step, step.reach, value)
 
 
 def indexed_max_pool(spell: Spelling, step: Step) -> Code:

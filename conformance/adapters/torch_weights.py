@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.torch_calls import INTEGERS
 from conformance.code import call, per_axis, slices, unless
 from conformance.left import by_default, own_same
 from conformance.steps import Step
+from conformance.transposed import Ends
 
 Keywords = dict[str, str | None]
 FROZEN = ", requires_grad=False"
@@ -79,28 +79,6 @@ def _layer(name: str, step: Step, keywords: Keywords) -> tuple[str, ...]:
     return (*lines, "x = conv(x)")
 
 
-@dataclass(frozen=True)
-class Ends:
-    """What is taken from one axis of a transposed convolution's output, in PyTorch's words and by a slice.
-
-    padding: from both ends; further: what is added at the end; before, after: what a slice then takes away.
-    """
-
-    padding: int
-    further: int
-    before: int
-    after: int
-
-    @classmethod
-    def of(cls, before: int, after: int, limit: int) -> Ends:
-        """Split what is to be taken away; what is given back at the end must stay below the limit."""
-        if 0 <= before - after < limit:
-            # As much from both ends as from the start, and some of it given back, is one call.
-            return cls(before, before - after, 0, 0)
-        both = max(min(before, after), 0)
-        return cls(both, max(-after, 0), before - both, max(after - both, 0))
-
-
 def _is_faulty(step: Step) -> bool:
     """Whether strides, holes or what is added at the end mean nothing, which the call is to find."""
     further = step.parameters["output_padding"]
@@ -126,10 +104,10 @@ def _transposed(step: Step, *, sliced: bool) -> tuple[Keywords, str] | Unsupport
         return Unsupported("transposed convolution takes the same from both ends, but for output_padding")
     if any(axis.further >= limit for axis, limit in zip(axes, limits, strict=True)) and not by_default(step):
         return Unsupported("output_padding must be smaller than either stride or dilation")
-    padding, further = (tuple(getattr(axis, name) for axis in axes) for name in ("padding", "further"))
+    padding, further = (tuple(getattr(axis, name) for axis in axes) for name in ("both", "further"))
     keywords = _keywords(step) | {"padding": per_axis(padding) if any(padding) else None}
     keywords["output_padding"] = per_axis(further) if any(further) else None
-    bounds = [f"{axis.before or ''}:{-axis.after or ''}" for axis in axes]
+    bounds = [axis.bounds for axis in axes]
     return keywords, slices(bounds, channels_last=False) if rest else ""
 
 

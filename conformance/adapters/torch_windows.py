@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 from conformance.adapter import Code, Unsupported, Verb
-from conformance.code import array_text, number, tuple_of
-from conformance.steps import Step
+from conformance.code import number, over_ones, tuple_of
+from conformance.steps import Step, zeros_that_count
+
+ONES = "torch.ones_like(x)"
 
 
 def windows(pad: Verb, step: Step) -> tuple[str, ...] | Unsupported:
@@ -15,16 +17,15 @@ def windows(pad: Verb, step: Step) -> tuple[str, ...] | Unsupported:
     It is laid out (n, c, *output, *window).
     """
     walk = step.walk
-    pads = tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
     extents = [(window - 1) * holes + 1 for window, holes in zip(walk.window, walk.dilation, strict=True)]
-    padding = Step("pad", step.shape, step.dtype, {"pads": pads, "mode": "constant", "value": 0})
+    padding = Step("pad", step.shape, step.dtype, {"pads": step.reach, "mode": "constant", "value": 0})
     reached = zip(padding.output[2:], extents, walk.stride, walk.output, strict=True)
     if any((size - extent) // stride + 1 != count for size, extent, stride, count in reached):
         return Unsupported("the last windows would start in the padding")
     unfolded = zip(range(2, 2 + step.rank), extents, walk.stride, strict=True)
     text = "x" + "".join(f".unfold({axis}, {extent}, {stride})" for axis, extent, stride in unfolded)
     holes = ", ".join(f"::{holes}" for holes in walk.dilation)
-    padded = pad(padding) if any(any(pair) for pair in pads) else None
+    padded = pad(padding) if any(any(pair) for pair in step.reach) else None
     if isinstance(padded, Unsupported):
         return padded
     return (*([f"x = {padded}"] if padded else []), f"windows = {text}" + (f"[..., {holes}]" if step.dilated else ""))
@@ -39,16 +40,18 @@ def cell_axes(step: Step, first: int | None = None) -> str:
 def integer_average(pad: Verb, step: Step) -> Code:
     """Return sums that wrap in the integers' own dtype, divided toward zero."""
     divisor, counts = step.parameters["divisor"], step.walk.counts(step.parameters["count_include_pad"])
-    lines = windows(pad, step)
+    alike = divisor is not None or (counts == counts.flat[0]).all()
+    counted, rest = ((), step) if alike else zeros_that_count(step)
+    lines = windows(pad, rest)
     if isinstance(lines, Unsupported):
         return lines
-    if divisor is not None or (counts == counts.flat[0]).all():
-        cells = number(divisor if divisor is not None else counts.flat[0])
-    else:
-        lines, cells = (*lines, f"cells = torch.from_numpy({array_text(counts.astype(step.dtype))})"), "cells"
     if not counts.all():
         return Unsupported("a window of padding only has no average in integers")
-    return (*lines, f"x = {_quotient(f'windows.sum({cell_axes(step)}, dtype=x.dtype)', cells)}")
+    total = f"windows.sum({cell_axes(step)}, dtype=x.dtype)"
+    if alike:
+        return (*lines, f"x = {_quotient(total, number(divisor if divisor is not None else counts.flat[0]))}")
+    *made, _ = over_ones((*lines, f"x = {total}"), "")
+    return (*(f"x = {pad(part)}" for part in counted), *made, f"x = {_quotient('total(x)', f'total({ONES})')}")
 
 
 def channel_average(step: Step) -> Code:

@@ -23,13 +23,14 @@
       crashed: "The process died.",
       timed_out: "The program did not come to an end within its limit.",
     }[result.outcome];
+    const kind = result.status.name === "flaky" ? "flaky" : result.kind;
     const worst = result.worst;
     const off = worst && html`Worst at <code>[${worst.index.join(", ")}]</code>: expected <b>${format(worst.expected, 9)}</b>, got <b>${format(worst.got, 9)}</b>${
       worst.absolute !== null && html`, off by ${format(worst.absolute, 4)}`}${worst.ulp !== null && html` (${format(worst.ulp, 4)} ulp)`}. `;
     const used = result.verdict !== "none" && result.outcome === "returned" && result.budget && result.case.bound
       ? html`The largest error is ${share(result)} times the error bound. ` : "";
     return html`<div class="outcome ${result.status.name}">
-      <p><${Chip} status=${result.status} />${" "}${result.kind && html`<strong>The surface ${data.actions[result.kind]}.</strong> `}${!result.kind && said}${" "}${off}${used}</p>
+      <p><${Chip} status=${result.status} />${" "}${kind && html`<strong>The surface ${data.actions[kind]}.</strong> `}${!kind && said}${" "}${off}${used}</p>
       ${result.reason && html`<p>${result.reason}${" "}${result.issue && (isWeb(result.issue) ? html`<a href=${result.issue} rel="noreferrer">upstream issue</a>` : `(${result.issue})`)}</p>`}
       ${result.message && html`<pre class="message" tabindex="0">${result.message}</pre>`}
     </div>`;

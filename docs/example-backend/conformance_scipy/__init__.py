@@ -54,6 +54,6 @@ POOLS = {f"{verb}_pool": partial(_filtered, name) for verb, name in FILTERS.item
 CONV = {"conv": lambda step: Unsupported("signal.correlate adds no bias") if step.bias else _correlated(step)}
 AROUND = {"pad": _pad, "relu": lambda _step: "np.maximum(x, 0)"}
 DTYPES = {"": FLOATS, "max_pool": FLOATS | WHOLE, "min_pool": FLOATS | WHOLE}
-NDIMAGE = Surface("scipy.ndimage", POOLS, around=AROUND, dtypes=DTYPES)
+NDIMAGE = Surface("scipy.ndimage", POOLS, around=AROUND, ones="np.ones_like(x)", dtypes=DTYPES)
 SIGNAL = Surface("scipy.signal", CONV, composed={"conv": _correlated}, around=AROUND)
 SURFACES = (NDIMAGE, SIGNAL)

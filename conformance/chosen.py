@@ -1,0 +1,72 @@
+"""The backends that a person asks for, the interpreters that hold them, and what is known of their differences."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from packaging.requirements import Requirement
+
+from conformance import ledger, registry
+from conformance.adapter import Backend
+from conformance.errors import ConformanceError
+from conformance.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A backend that the user asked for, and the interpreter that holds it."""
+
+    name: str
+    python: str
+
+    @property
+    def backend(self) -> Backend:
+        """The backend as its adapter describes it."""
+        return registry.backend(self.name)
+
+    def known(self) -> Ledger:
+        """Return the ledger, with what the backend has of its own. Raises CatalogueError."""
+        return known(self.backend)
+
+    def with_hint(self, message: str) -> str:
+        """Add how to install a framework that is missing, with the versions of the extra."""
+        if "ModuleNotFoundError" not in message:
+            return message
+        extra = f'extra == "{self.name}"'
+        needed = (Requirement(text) for text in importlib.metadata.requires("nn-conformance") or ())
+        texts = [f"'{need.name}{need.specifier}'" for need in needed if extra in str(need.marker)]
+        return f"{message} ({self.python} -m pip install {' '.join(texts)})" if texts else message
+
+
+def known(backend: Backend) -> Ledger:
+    """Return the ledger, with what a backend has of its own. Raises CatalogueError."""
+    own = backend.ledger
+    return ledger.load(further=[own] if own and own.exists() else [])
+
+
+def chosen(texts: Sequence[str], surfaces: Sequence[str]) -> list[Chosen]:
+    """Return the backends to run: those named, else those installed, without those that have none of the surfaces.
+
+    texts: NAME or NAME=PYTHON each. Raises ConformanceError for what there is not, or what is named twice.
+    """
+    named = [Chosen(name, python or sys.executable) for name, _, python in (text.partition("=") for text in texts)]
+    found = named or [Chosen(name, sys.executable) for name in registry.default()]
+    names = [one.name for one in found]
+    for name in names:
+        registry.backend(name)
+        if names.count(name) > 1:
+            raise ConformanceError(f"backend {name!r}: named twice")
+    has = {name: {surface.name for surface in registry.backend(name).surfaces} for name in names}
+    all_of_them = {surface for of_one in has.values() for surface in of_one}
+    for surface in surfaces:
+        if surface not in all_of_them:
+            raise ConformanceError(
+                f"surface {surface!r}: not one of the chosen backends', which are {', '.join(sorted(all_of_them))}"
+            )
+    for one in named if surfaces else ():
+        if not has[one.name] & set(surfaces):
+            raise ConformanceError(f"backend {one.name!r}: has none of the surfaces {', '.join(surfaces)}")
+    return [one for one in found if not surfaces or has[one.name] & set(surfaces)]

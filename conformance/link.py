@@ -1,0 +1,180 @@
+"""One worker process and the threads that talk to it: frames in and out, what it says, how much memory it holds."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from conformance import processes
+from conformance.values import DTYPES, Array
+from conformance.worker import LENGTHS
+
+WORKER = Path(__file__).with_name("worker.py")
+GENTLY = 5.0
+"""Seconds in which a process may end by itself."""
+LOOK = 0.1
+"""Seconds between two looks at the memory of a process."""
+TAIL = 4000
+CHUNK = 1 << 16
+MAX_FRAME = 1 << 33
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+Frame = tuple[dict[str, Any], list[Array]]
+
+
+class Link:
+    """A process that runs the worker file. Raises OSError if there is no such interpreter.
+
+    memory: bytes that it may hold, 0 for any number; size: bytes that it held when it was last looked at.
+    """
+
+    def __init__(self, python: str, memory: int) -> None:
+        self.memory = memory
+        self.size = self.excess = 0
+        self._mark = uuid.uuid4().hex
+        self.process = subprocess.Popen(  # noqa: S603 - the interpreter that the user named
+            [python, "-u", str(WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **ONE_THREAD, processes.MARK: self._mark},
+            start_new_session=True,
+        )
+        self._inbox: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._stderr = bytearray()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        for task in (self._read, self._write, self._watch):
+            threading.Thread(target=task, daemon=True).start()
+
+    def send(self, header: dict[str, Any], arrays: Sequence[Array] = ()) -> None:
+        """Send a frame, sooner or later."""
+        header["arrays"] = [{"dtype": array.dtype.name, "shape": array.shape} for array in arrays]
+        text = json.dumps(header).encode()
+        body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+        self._outbox.put(LENGTHS.pack(len(text), len(body)) + text + body)
+
+    def receive(self, limit: float) -> Frame | None:
+        """Return the next frame, None if the process is gone. Raises queue.Empty if neither comes within the limit."""
+        return self._inbox.get(timeout=limit)
+
+    def look(self) -> int:
+        """Return the bytes of memory that the process holds."""
+        self.size = processes.memory(self.process.pid)
+        return self.size
+
+    def stop(self) -> None:
+        """End the process, gently at first; nothing of it is left."""
+        self._outbox.put(None)
+        try:
+            self.process.wait(GENTLY)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """Kill the process and all that it started."""
+        processes.end(self.process.pid, self._mark)
+        self._outbox.put(None)
+        self.process.wait()
+
+    def cause(self) -> str:
+        """Return how the process ended: the signal or the exit status, and the last line it said."""
+        try:
+            status = self.process.wait(GENTLY)
+        except subprocess.TimeoutExpired:
+            status = 0
+        self.kill()
+        if self.excess:
+            return f"ended, as it held {_gigabytes(self.excess)} of memory; the limit is {_gigabytes(self.memory)}"
+        if status < 0:
+            return f"signal {-status} ({signal.strsignal(-status)}){self.last_words()}"
+        return f"the process left with exit status {status}{self.last_words()}"
+
+    def last_words(self) -> str:
+        """Return the last line that the process said, to be added to a sentence."""
+        self._listener.join(1)  # what a process said last may still be on its way
+        lines = bytes(self._stderr).decode("utf-8", "replace").split("\n")
+        spoken = [line.strip() for line in lines if line.strip()]
+        return f"; it said: {spoken[-1][:300]}" if spoken else ""
+
+    def _watch(self) -> None:
+        """Look at the process until it ends; end it if it takes too much memory, and whatever it leaves behind.
+
+        What is left behind may hold the pipe of the replies open, and nothing else would tell that the worker is gone.
+        """
+        while self.process.poll() is None:
+            if self.look() > self.memory > 0:
+                self.excess = self.size
+                break
+            time.sleep(LOOK)
+        processes.end(self.process.pid, self._mark)
+
+    def _write(self) -> None:
+        pipe, outbox = _pipe(self.process.stdin), self._outbox
+        with contextlib.suppress(OSError):  # the reader learns that the worker is gone
+            while (frame := outbox.get()) is not None:
+                pipe.write(frame)
+                pipe.flush()
+        with contextlib.suppress(OSError):
+            pipe.close()
+
+    def _read(self) -> None:
+        pipe, inbox = _pipe(self.process.stdout), self._inbox
+        try:
+            while (frame := _frame(pipe)) is not None:
+                inbox.put(frame)
+        except (ValueError, KeyError, TypeError):
+            pass  # Not a frame: what is left of a worker that died while it wrote.
+        inbox.put(None)
+        pipe.close()
+
+    def _listen(self) -> None:
+        pipe, kept = _pipe(self.process.stderr), self._stderr
+        for said in iter(lambda: os.read(pipe.fileno(), CHUNK), b""):
+            kept += said
+            del kept[:-TAIL]
+        pipe.close()
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.2f} GB"
+
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None  # noqa: S101 - all three were asked for
+    return stream
+
+
+def _frame(pipe: IO[bytes]) -> Frame | None:
+    lengths = pipe.read(LENGTHS.size)
+    if len(lengths) < LENGTHS.size:
+        return None
+    header_length, body_length = LENGTHS.unpack(lengths)
+    if header_length + body_length > MAX_FRAME:
+        raise ValueError("not a frame")
+    text, body = pipe.read(header_length), pipe.read(body_length)
+    if len(body) < body_length:
+        return None
+    header = json.loads(text)
+    arrays, start = [], 0
+    for item in header["arrays"]:
+        dtype = DTYPES[item["dtype"]] if item["dtype"] in DTYPES else np.dtype(item["dtype"])
+        array = np.frombuffer(body, dtype, int(np.prod(item["shape"], dtype=np.int64)), start).reshape(item["shape"])
+        arrays.append(array)
+        start += array.nbytes
+    return header, arrays

@@ -1,0 +1,222 @@
+"""A pytest session that runs the suite: the backends it asks for, their workers, what is collected, when it is red."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import catalogue
+from conformance.adapter import Program
+from conformance.cases import Case
+from conformance.catalogue import Catalogue
+from conformance.chosen import Chosen, chosen
+from conformance.client import Limits
+from conformance.errors import ConformanceError, IncompleteRun
+from conformance.feed import Feed, Remembered
+from conformance.kept import kept
+from conformance.operators import OPERATORS
+from conformance.pytest_items import CaseItem, SurfaceCollector
+from conformance.runner import Run, Selection
+
+A_DAY = 86_400
+NOTHING_RAN = "conformance: nothing ran, every selected case is unsupported"
+HANDED = "conformance-cases"
+
+
+def register(config: pytest.Config) -> None:
+    """Bring the suite into a session. Raises UsageError for options that are none."""
+    line = "conformance: a case of the conformance suite on one surface of a backend"
+    config.addinivalue_line("markers", line)
+    with told():
+        config.pluginmanager.register(Session(config), "conformance-session")
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Let pytest tell an error of the suite as its own: a line each, and no traceback."""
+    try:
+        yield
+    except ConformanceError as error:
+        raise pytest.UsageError(*(f"conformance: {line}" for line in str(error).splitlines())) from None
+
+
+class Session:
+    """The suite's part in one session of pytest, or in one process of pytest-xdist.
+
+    Under pytest-xdist one process, here called the head, collects nothing: it reads the catalogue for all, tries every
+    backend once, and watches the reports.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.chosen = chosen(self._texts("backend"), self._texts("surface"))
+        self.selection = Selection(
+            config.getoption("conformance_level") or "smoke",
+            *(tuple(self._texts(name)) for name in ("surface", "operator", "case")),
+        )
+        limit: float | None = config.getoption("conformance_timeout")
+        self.limits = Limits() if limit is None else Limits(limit)
+        self.paths = [Path(text) for text in self._texts("cases")]
+        self.named: list[str] = []
+        self.reported: set[str] = set()
+        self.closing = ExitStack()
+        config.add_cleanup(self.closing.close)
+        self._examine()
+
+    def _texts(self, name: str) -> list[str]:
+        texts: list[str] = self.config.getoption(f"conformance_{name}")
+        return texts
+
+    def _examine(self) -> None:
+        if not 0 < self.limits.case <= A_DAY:
+            raise ConformanceError(
+                f"--conformance-timeout {self.limits.case}: not a number of seconds of at most a day"
+            )
+        for name in self.selection.operators:
+            if name not in OPERATORS:
+                raise ConformanceError(f"operator {name!r}: unknown, known are {', '.join(sorted(OPERATORS))}")
+
+    @property
+    def is_head(self) -> bool:
+        """Whether other processes run the cases."""
+        return self.config.pluginmanager.hasplugin("dsession")
+
+    @property
+    def is_hand(self) -> bool:
+        """Whether this process runs what the head tells it to."""
+        return hasattr(self.config, "workerinput")
+
+    @cached_property
+    def cases(self) -> Sequence[Case]:
+        """The selected cases. Raises CatalogueError, and IncompleteRun if there is none."""
+        if self.is_hand:
+            found: Sequence[Case] = pickle.loads(vars(self.config)["workerinput"][HANDED])  # noqa: S301 - of this very session
+            return found
+        level, operators, globs = self.selection.level, self.selection.operators, self.selection.globs
+        loaded = catalogue.load(self.paths, level=level, operators=operators, globs=globs)
+        selected = loaded.select(level, operators, globs)
+        if not selected:
+            raise IncompleteRun("no case is selected")
+        return selected
+
+    @cached_property
+    def feeds(self) -> list[Feed]:
+        """A worker for each backend, not started yet. Raises IncompleteRun if one of them had nothing to do."""
+        expect = Remembered(self.closing.enter_context(kept())).expected
+        found = [self._feed(one, expect) for one in self.chosen]
+        for feed in found:
+            self.closing.callback(feed.stop)
+        return found
+
+    def _feed(self, one: Chosen, expect: Any) -> Feed:
+        cases = Catalogue(tuple(self.cases))
+        run = Run(one.backend, cases, one.known(), self.selection, python=one.python, limits=self.limits, expect=expect)
+        tasks = run.tasks()
+        if not any(isinstance(task.program, Program) for task in tasks):
+            raise IncompleteRun(f"backend {one.name}: nothing to run, no selected case has a program")
+        return Feed(run)
+
+    def start(self, feeds: Sequence[Feed]) -> None:
+        """Start workers. Raises IncompleteRun, with how to install what is missing."""
+        for feed in feeds:
+            try:
+                feed.start()
+            except IncompleteRun as error:
+                one = next(one for one in self.chosen if one.name == feed.run.backend.name)
+                raise IncompleteRun(one.with_hint(str(error))) from None
+
+    def pytest_report_header(self) -> str:
+        """Say what is run, at the top."""
+        names = ", ".join(f"{one.name} ({one.python})" for one in self.chosen)
+        return f"conformance: {names}; level {self.selection.level}"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Find out before processes are started whether the backends can be."""
+        if self.is_head:
+            with told():
+                for feed in self.feeds:
+                    self.start([feed])
+                    feed.stop()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Hand the cases to a process of pytest-xdist, which so need not read the catalogue."""
+        node.workerinput[HANDED] = pickle.dumps(list(self.cases))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """Take arguments that name a surface, or a case on one, as they stand in reports; the rest are files."""
+        surfaces = {surface.name for one in self.chosen for surface in one.backend.surfaces}
+        for text in list(self.config.args):
+            path, colons, name = text.partition("::")
+            if Path(path).name in surfaces and not (self.config.invocation_params.dir / path).exists():
+                self.config.args.remove(text)
+                self.named.append(f"{Path(path).name}{colons}{name}")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        """Add the cases to what was found in files, before anybody chooses among them."""
+        rest = {"named": self.named, "further": [text for path in self.paths for text in ("--cases", str(path))]}
+        with told():
+            of_surfaces = [(feed, surface) for feed in self.feeds for surface in feed.run.surfaces]
+        for feed, surface in of_surfaces:
+            collector = SurfaceCollector.from_parent(session, name=surface.name, feed=feed, surface=surface, **rest)
+            items += session.genitems(collector)
+        found = {item.nodeid for item in items} | {item.surface.name for item in items if isinstance(item, CaseItem)}
+        missing = [name for name in self.named if name not in found]
+        if missing:
+            raise pytest.UsageError(*(f"not found: {name}: no selected case is called so" for name in missing))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Start the workers of backends that have anything left to do, and tell them what."""
+        if self.is_head or self.is_hand or self.config.option.collectonly:
+            return
+        with told():
+            for feed in self.feeds:
+                items = [item for item in session.items if isinstance(item, CaseItem) and item.feed is feed]
+                if items:
+                    self.start([feed])
+                    feed.plan(item.task for item in items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """Under pytest-xdist, which tells one case ahead, plan that one."""
+        for one in (item, nextitem) if self.is_hand else ():
+            if isinstance(one, CaseItem):
+                one.feed.plan([one.task])
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let a case say itself where and why it was skipped."""
+        report = yield
+        if isinstance(item, CaseItem):
+            item.told(report)
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note what cases came to."""
+        self.reported |= {str(value) for name, value in report.user_properties if name == "conformance-outcome"}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """End the workers, and be red where no program of any case was run."""
+        self.closing.close()
+        if self._nothing_ran and not self.is_hand and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+
+    @property
+    def _nothing_ran(self) -> bool:
+        return self.reported == {"unsupported"}
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say why the session is red though nothing failed."""
+        if self._nothing_ran:
+            terminalreporter.write_line(NOTHING_RAN, red=True)
