@@ -4,6 +4,7 @@ An adapter is one module in `conformance.adapters`, named like its backend, with
 
 PACKAGES   the modules whose versions stand in the results, the framework first
 THREADS    source text run first: one thread, the device; programs mean the same without it
+HOLDS      variables of the environment that hold the framework to the instructions of AVX2, if it knows such
 SETUP      source text run once per worker: imports, array mode, 64-bit mode; programs do not work without it
 RESET      source text run after each case: default dtypes, seeds
 SURFACES   the surfaces, see Surface
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance.cases import LEVELS
+from conformance.instructions import NATIVE
 from conformance.operators import GRADIENT
 from conformance.steps import Step
 
@@ -205,12 +207,14 @@ class Variant:
     surfaces: tuple[Surface, ...]
     reset: str = ""
     threads: str = ""
+    holds: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Backend:
     """One framework in one environment, as its adapter describes it.
 
+    threads: what runs first: which instructions, how many threads; instructions: "avx2" or "native".
     ledger: where the known differences of another package's backend stand; the suite's own are in its catalogue.
     """
 
@@ -220,6 +224,7 @@ class Backend:
     reset: str
     surfaces: tuple[Surface, ...]
     threads: str = ""
+    instructions: str = NATIVE
     ledger: Path | None = None
 
 

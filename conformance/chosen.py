@@ -12,20 +12,22 @@ from packaging.requirements import Requirement
 from conformance import ledger, registry
 from conformance.adapter import Backend
 from conformance.errors import ConformanceError
+from conformance.instructions import HELD
 from conformance.ledger import Ledger
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A backend that the user asked for, and the interpreter that holds it."""
+    """A backend that the user asked for, the interpreter that holds it, and the instructions that it may use."""
 
     name: str
     python: str
+    instructions: str = HELD
 
     @property
     def backend(self) -> Backend:
         """The backend as its adapter describes it."""
-        return registry.backend(self.name)
+        return registry.backend(self.name, self.instructions)
 
     def known(self) -> Ledger:
         """Return the ledger, with what the backend has of its own. Raises CatalogueError."""
@@ -47,13 +49,14 @@ def known(backend: Backend) -> Ledger:
     return ledger.load(further=[own] if own and own.exists() else [])
 
 
-def chosen(texts: Sequence[str], surfaces: Sequence[str]) -> list[Chosen]:
+def chosen(texts: Sequence[str], surfaces: Sequence[str], instructions: str = HELD) -> list[Chosen]:
     """Return the backends to run: those named, else those installed, without those that have none of the surfaces.
 
     texts: NAME or NAME=PYTHON each. Raises ConformanceError for what there is not, or what is named twice.
     """
-    named = [Chosen(name, python or sys.executable) for name, _, python in (text.partition("=") for text in texts)]
-    found = named or [Chosen(name, sys.executable) for name in registry.default()]
+    pairs = [(name, python or sys.executable) for name, _, python in (text.partition("=") for text in texts)]
+    named = [Chosen(name, python, instructions) for name, python in pairs]
+    found = named or [Chosen(name, sys.executable, instructions) for name in registry.default()]
     names = [one.name for one in found]
     for name in names:
         registry.backend(name)

@@ -13,6 +13,7 @@ from conformance.cli_options import CACHE_OPTION, CASES_OPTION
 from conformance.cli_run import OUT
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import expected
+from conformance.instructions import NATIVE
 from conformance.kept import kept
 
 SHOWN = 3
@@ -46,7 +47,7 @@ def _one(path: Path, paths: tuple[Path, ...], *, cache: bool) -> bool:
     header = next(rejudge.read(path))
     try:
         name, level = header["backend"], header["level"]
-        backend = registry.backend(name)
+        backend = registry.backend(name, header["environment"].get("instructions", NATIVE))
     except KeyError as error:
         raise ConformanceError(f"{path}:1: not the header of a results file: no {error}") from None
     cases = catalogue.load(paths, level=level)

@@ -19,6 +19,7 @@ from conformance.client import Limits
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import expected
 from conformance.files import put
+from conformance.instructions import HELD, NATIVE
 from conformance.kept import kept
 from conformance.operators import OPERATORS
 from conformance.runner import Run, Selection
@@ -99,6 +100,14 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
     metavar="N",
     help="Processes side by side for each backend. [default: as many as the cases are worth on this machine's cores]",
 )
+@click.option(
+    "--instructions",
+    type=click.Choice([HELD, NATIVE]),
+    default=HELD,
+    show_default=True,
+    help="What a framework may use of this processor: what nearly every x86 has, so that results are the same "
+    "everywhere, or all of it.",
+)
 @click.option("--resume", is_flag=True, help="Complete partial results files instead of starting anew.")
 @CACHE_OPTION
 @click.option(
@@ -121,6 +130,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     memory: float | None,
     repeat: int,
     jobs: int | None,
+    instructions: str,
     resume: bool,
     cache: bool,
     out: Path,
@@ -134,7 +144,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
 
     Example: conformance run --backend numpy --operator max_pool
     """
-    wanted = chosen(backends, surfaces)
+    wanted = chosen(backends, surfaces, instructions)
     cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
     selection = Selection(level, surfaces, operators, globs)
     limits = Limits(limit, start_limit) if memory is None else Limits(limit, start_limit, round(memory * 1e9))

@@ -12,6 +12,7 @@ from typing import Any
 
 from conformance import processes
 from conformance.adapter import Backend, Program
+from conformance.instructions import used
 from conformance.judge import Outcome
 from conformance.link import Link
 from conformance.trials import again
@@ -54,7 +55,7 @@ class Worker:
     """One process of a backend's interpreter. `outcomes` runs jobs; whatever they do, each yields one outcome.
 
     python: path of the interpreter; retry: whether a job that takes its process down is run once more, alone.
-    After `start`, `environment` tells the versions of Python and the packages.
+    After `start`, `environment` tells the versions of Python and the packages, and what is used of the processor.
     """
 
     def __init__(
@@ -85,7 +86,8 @@ class Worker:
         if not header["ready"]:
             self.kill()
             raise WorkerFailed(f"setup: {header['message']}")
-        self.environment = {key: header[key] for key in ("python", "packages", "cpu")}
+        self.environment = {key: header[key] for key in ("python", "packages")}
+        self.environment["cpu"] = used(header["cpu"], self.backend.instructions)
         self._size_at_start = link.look()
 
     def stop(self) -> None:

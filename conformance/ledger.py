@@ -34,6 +34,7 @@ class Entry:
     kinds: how it shows: kinds of a difference, `crashed`, `timed_out` or `flaky`; versions: a specifier for each
     package that matters, an empty mapping for all versions; cpu: features that the processor must have, see
     Declaration, or must not have, after "without-"; observed: what the backend gives instead.
+    An entry of the kind `flaky` holds whether or not its cases agree in a run; they are run last.
     """
 
     id: str
@@ -47,6 +48,11 @@ class Entry:
     observed: str = ""
     place: str = ""
     cpu: tuple[str, ...] = ()
+
+    @property
+    def unsteady(self) -> bool:
+        """Whether the outcome is not the same every time, so that a case which agrees once says nothing."""
+        return "flaky" in self.kinds
 
     @cached_property
     def _ids(self) -> re.Pattern[str]:

@@ -17,6 +17,7 @@ from conformance.adapter import Backend, Surface, Variant
 from conformance.declaring import HOME, declared
 from conformance.dialects import Dialect
 from conformance.errors import ConformanceError
+from conformance.instructions import HELD, NATIVE, holding
 
 BUILT_IN = "numpy"
 GROUP = "conformance.backends"
@@ -73,10 +74,13 @@ def left_out() -> list[str]:
 
 
 @lru_cache
-def backend(name: str) -> Backend:
-    """Return a backend by its name. Raises ConformanceError for an unknown one, or one that cannot be used."""
+def backend(name: str, instructions: str = HELD) -> Backend:
+    """Return a backend by its name. Raises ConformanceError for an unknown one, or one that cannot be used.
+
+    instructions: those of the processor that it may use, where it can be held to any.
+    """
     if name in own():
-        return _declaring(_described(name, _module(own()[name])), HOME)
+        return _declaring(_described(name, _module(own()[name]), instructions), HOME)
     found, wrong = _others()
     if name in found:
         return found[name]
@@ -106,12 +110,15 @@ def _brought(point: EntryPoint, taken: Mapping[str, str]) -> Backend:
     return replace(_declaring(one, home), ledger=home / f"{point.name}.ledger.yaml")
 
 
-def _described(name: str, module: ModuleType) -> Backend:
+def _described(name: str, module: ModuleType, instructions: str = HELD) -> Backend:
     if hasattr(module, "VARIANTS"):
         one: Variant = module.VARIANTS[name.partition("-")[2]]
-        return Backend(name, one.packages, one.setup, one.reset, one.surfaces, one.threads)
-    threads = getattr(module, "THREADS", "")
-    return Backend(name, module.PACKAGES, module.SETUP, module.RESET, module.SURFACES, threads)
+    else:
+        lesser = (getattr(module, "THREADS", ""), getattr(module, "HOLDS", {}))
+        one = Variant(module.PACKAGES, module.SETUP, module.SURFACES, module.RESET, *lesser)
+    first = holding(one.holds) if instructions == HELD else ""
+    held = HELD if first else NATIVE
+    return Backend(name, one.packages, one.setup, one.reset, one.surfaces, first + one.threads, held)
 
 
 def _declaring(backend: Backend, home: Path) -> Backend:

@@ -150,6 +150,7 @@ class Run:
 
     def _carry_out(self, tasks: Sequence[Task], file: ResultsFile, progress: Progress) -> None:
         left = [task for task in tasks if (task.case.id, task.surface.name) not in file.done]
+        left.sort(key=self._unsteady)
         runnable = [task for task in left if isinstance(task.program, Program)]
         jobs = (
             self.job(task.program, task.case)
@@ -165,6 +166,18 @@ class Run:
                 outcome = Outcome("unsupported", message=task.program.reason)
             self._record(task, outcome, file)
             progress(number, len(left))
+
+    def _unsteady(self, task: Task) -> bool:
+        """Whether the ledger says that the outcome is not always the same; such tasks come last.
+
+        What makes them so is memory that is written to by mistake, and so they may take others down with them.
+        """
+        entry = self._entry(task)
+        return entry is not None and entry.unsteady
+
+    def _entry(self, task: Task) -> Entry | None:
+        where = self.worker.environment
+        return self.ledger.entry(task.case, task.surface.name, where["packages"], where["cpu"])
 
     def _settled(self, case: Case, outcomes: Sequence[Outcome]) -> Outcome:
         target = self.expected(case).target
@@ -186,8 +199,7 @@ class Run:
         """Return the record of a result, and that of an answer where the case puts a question."""
         wanted = self.expected(task.case)
         verdict, asked = self._judge(task, outcome, wanted)
-        where = self.worker.environment
-        entry = self.ledger.entry(task.case, task.surface.name, where["packages"], where["cpu"])
+        entry = self._entry(task)
         status = status_of(outcome.kind, verdict, entry, flaky=bool(outcome.flickers))
         return _result(task, outcome, verdict, wanted, status=status, entry=entry), asked
 
@@ -238,6 +250,7 @@ class Run:
                 "suite": {"nn-conformance": __version__, "numpy": np.__version__},
                 "packages": self.worker.environment["packages"],
                 "cpu": self.worker.environment["cpu"],
+                "instructions": self.backend.instructions,
                 "setup": {surface.name: self.backend.threads + self.backend.setup for surface in self.surfaces},
                 "threads": 1,
             },
@@ -252,7 +265,7 @@ def status_of(outcome: str, verdict: Verdict, entry: Entry | None, *, flaky: boo
     if outcome == "unsupported" or verdict.message == NO_BOUND:
         return "unsupported"
     if verdict.verdict == "agree":
-        return "stale" if entry else "pass"
+        return "stale" if entry and not entry.unsteady else "pass"
     shown = verdict.kind if verdict.verdict == "differ" else outcome
     if entry and shown in entry.kinds:
         return "known"

@@ -32,7 +32,8 @@ PACKAGES = ("jax", "jaxlib", "flax", "numpy")
 THREADS = """\
 import os
 
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+one = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ["XLA_FLAGS"] = f"{one} {os.environ.get('XLA_FLAGS', '')}"
 os.environ["JAX_PLATFORMS"] = "cpu"
 # Compiled programs are kept for the next run: in $JAX_COMPILATION_CACHE_DIR, or in the user's own cache.
 folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nn-conformance", "jax")
@@ -40,6 +41,7 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", folder)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 """
+HOLDS = {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
 SETUP = """\
 import jax
 import numpy as np

@@ -147,6 +147,7 @@ VARIANTS = {
         _surfaces(engine),
         RESET + engine.reset,
         engine.threads,
+        engine.holds,
     )
     for engine in ENGINES
 }

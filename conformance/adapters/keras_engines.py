@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.adapter import Differentiation, Unsupported
-from conformance.adapters import jax, tensorflow
+from conformance.adapters import jax, tensorflow, torch
 from conformance.adapters.jax_windows import jitted
 from conformance.adapters.tensorflow_convolution import HOLES, NO_INTEGERS_3D
 from conformance.adapters.tensorflow_pooling import adaptive_lacks, unpoolable
@@ -32,7 +32,7 @@ def none_lacking(_step: Step) -> None:
 class Engine:
     """One of the frameworks that computes for Keras.
 
-    packages: the modules whose versions count besides Keras; threads, setup, reset: what it adds to Keras' own;
+    packages: the modules whose versions count besides Keras; threads, holds, setup, reset: what it adds to Keras' own;
     dtypes: what Keras hands it; convolved: what it convolves; words: how bfloat16 comes in;
     pools, convolves, transposes: limits of its kernels; weights: what the weights of layers cannot be;
     modes: its words for modes of padding beside the constant;
@@ -47,6 +47,7 @@ class Engine:
     layer_tape: Differentiation
     modes: Mapping[str, str]
     threads: str
+    holds: Mapping[str, str]
     setup: str
     reset: str = ""
     dtypes: frozenset[str] = EVERY
@@ -97,6 +98,7 @@ TORCH = Engine(
     _torch_layer_tape,
     {"reflect": "reflect", "symmetric": "symmetric", "wrap": "circular"},
     threads="import torch\n\ntorch.set_num_threads(1)\n",
+    holds=torch.HOLDS,
     setup="import torch\n",
     words="{}.to(torch.uint16).view(torch.bfloat16)",
     dtypes=EVERY - {"uint64"},
@@ -122,6 +124,7 @@ JAX = Engine(
     _jax_layer_tape,
     {mode: mode for mode in ("edge", "reflect", "symmetric", "wrap")},
     threads=jax.THREADS,
+    holds=jax.HOLDS,
     setup='import jax\n\njax.config.update("jax_enable_x64", True)\n',
     reset=jax.RESET,
     compiled=True,
@@ -153,6 +156,7 @@ TENSORFLOW = Engine(
     tensorflow.layer_tape,
     {mode: mode for mode in ("reflect", "symmetric")},
     threads=tensorflow.THREADS,
+    holds=tensorflow.HOLDS,
     setup="import tensorflow as tf\n",
     reset=tensorflow.SEED,
     convolved=FLOATING | {"int32"},

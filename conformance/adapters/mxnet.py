@@ -27,6 +27,7 @@ import os
 
 os.environ["OMP_NUM_THREADS"] = "1"
 """
+HOLDS = {"DNNL_MAX_CPU_ISA": "AVX2"}
 SETUP = """\
 import mxnet as mx
 import numpy as np

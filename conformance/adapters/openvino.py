@@ -18,6 +18,7 @@ from conformance.steps import Step
 
 PACKAGES = ("openvino", "numpy")
 THREADS = ""
+HOLDS = {"ONEDNN_MAX_CPU_ISA": "AVX2"}
 SETUP = """\
 import numpy as np
 import openvino as ov

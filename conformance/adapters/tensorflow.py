@@ -56,6 +56,12 @@ if os.path.isdir(folder) and len(os.listdir(folder)) > 4000:
 kept = f"--tf_xla_persistent_cache_directory={folder} --tf_xla_persistent_cache_device_types=XLA_CPU_JIT,CPU"
 os.environ.setdefault("TF_XLA_FLAGS", kept)
 """
+# oneDNN is off by default where a processor has nothing beyond AVX2, and on where it has.
+HOLDS = {
+    "TF_ENABLE_ONEDNN_OPTS": "1",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
+}
 SETUP = """\
 import numpy as np
 import tensorflow as tf

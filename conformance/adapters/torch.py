@@ -46,6 +46,7 @@ cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(cache, "nn-conformance", "inductor"))
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 """
+HOLDS = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 SETUP = """\
 import numpy as np
 import torch
