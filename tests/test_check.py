@@ -171,7 +171,7 @@ def test_idle_entry_of_the_ledger_is_a_problem(tmp_path):
 def test_program_that_is_not_python_is_a_problem(tmp_path, monkeypatch):
     wrong = fakes.backend(fakes.surface("s", "x = ("), name="numpy")
     monkeypatch.setattr(registry, "names", lambda: ("numpy",))
-    monkeypatch.setattr(registry, "backend", lambda _name: wrong)
+    monkeypatch.setattr(registry, "backend", lambda *_: wrong)
     (line,) = problems(tmp_path, f"id: a, {X}, window: 2")
     assert line.startswith(f"{tmp_path / 'file.yaml'}:4: case max_pool/a: the program for s is not Python: ")
 

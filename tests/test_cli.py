@@ -35,7 +35,7 @@ def speaking(monkeypatch):
 
     def replace(*surfaces, **texts):
         fake = backend(*surfaces, name="numpy", **texts)
-        monkeypatch.setattr(registry, "backend", lambda _name: fake)
+        monkeypatch.setattr(registry, "backend", lambda *_: fake)
 
     return replace
 

@@ -56,7 +56,7 @@ def ran(tmp_path, monkeypatch, conformance):
 
     def run(*surfaces, status=1, cases=CASES):
         path = family(tmp_path, *cases)
-        monkeypatch.setattr(registry, "backend", lambda _name: backend(*surfaces, name="numpy"))
+        monkeypatch.setattr(registry, "backend", lambda *_: backend(*surfaces, name="numpy"))
         assert conformance("run", "--backend", "numpy", "--cases", path)[0] == status
         return ["--cases", path]
 

@@ -38,7 +38,7 @@ def fake(monkeypatch):
     def install(*surfaces):
         known = backend(*surfaces)
         monkeypatch.setattr(registry, "names", lambda: ("fake",))
-        monkeypatch.setattr(registry, "backend", lambda _name: known)
+        monkeypatch.setattr(registry, "backend", lambda *_: known)
         return known
 
     return install
@@ -138,7 +138,7 @@ def test_an_answer_that_depends_on_the_processor_is_said_with_the_feature(monkey
     declaration = Declaration("window", observed="1.0", cpu={"avx512_fp16": "one"})
     monkeypatch.setattr(registry, "names", lambda: ["fake"])
     speaking = surface("s", declares={"max_pool/stride-when-none-is-given": declaration})
-    monkeypatch.setattr(registry, "backend", lambda _name: backend(speaking))
+    monkeypatch.setattr(registry, "backend", lambda *_: backend(speaking))
     assert "window (one with avx512_fp16)" in said(capsys, "--format", "markdown")
     found = json.loads(said(capsys, "--format", "json", "--question", "max_pool/stride-when-none-is-given"))
     assert found["questions"][0]["surfaces"]["s"]["cpu"] == {"avx512_fp16": "one"}

@@ -112,7 +112,7 @@ def test_interrupt_while_a_backend_is_imported_leaves_no_worker(tmp_path):
     text = (
         "import sys; from fakes import *; from conformance import cli, registry\n"
         "fake = backend(surface('numpy'), name='numpy', setup='import time; time.sleep(100)')\n"
-        "registry.backend = lambda _name: fake\n"
+        "registry.backend = lambda *_: fake\n"
         f"cli.main(['run', '--backend', 'numpy', '--jobs', '2', '--out', {str(tmp_path)!r}, '--cases', {cases!r}])"
     )
     start = time.monotonic()

@@ -55,7 +55,7 @@ def speaking(monkeypatch):
 
     def replace(*surfaces, entries=(), **texts):
         fake = backend(*surfaces, name="numpy", **texts)
-        monkeypatch.setattr(registry, "backend", lambda _name: fake)
+        monkeypatch.setattr(registry, "backend", lambda *_: fake)
         monkeypatch.setattr(ledger, "load", lambda **_: Ledger(tuple(entries)))
 
     return replace

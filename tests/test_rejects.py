@@ -87,7 +87,7 @@ def test_case_without_a_valid_one_beside_it_is_a_problem(tmp_path):
 def test_adapter_that_loses_the_fault_is_a_problem(tmp_path, monkeypatch):
     deaf = backend(Surface("deaf", {"max_pool": lambda _step: "pool(x)"}), surface("hears"))
     monkeypatch.setattr(registry, "names", lambda: ["fake"])
-    monkeypatch.setattr(registry, "backend", lambda _name: deaf)
+    monkeypatch.setattr(registry, "backend", lambda *_: deaf)
     found = problems(tmp_path, entry(ZERO), section="rejects")
     assert [line.split(": ")[-1] for line in found] == ["the program for deaf does not say the fault"]
 

@@ -44,7 +44,7 @@ def command(tmp_path, monkeypatch, conformance):
 
     def call(name, *surfaces, cases=CASES, section="cases", options=(), **keywords):
         made = backend(*(surfaces or (surface("numpy.loops", WRONG),)), name="numpy", **keywords)
-        monkeypatch.setattr(registry, "backend", lambda _name: made)
+        monkeypatch.setattr(registry, "backend", lambda *_: made)
         path = family(tmp_path, *cases, section=section)
         words = ("run", "--backend", "numpy", "--out", tmp_path) if name == "run" else (name, results(tmp_path))
         return conformance(*words, "--cases", path, *options)
