@@ -210,10 +210,19 @@ class Variant:
     holds: Mapping[str, str] = field(default_factory=dict)
 
 
+AT = "@"
+
+
+def plain(name: str) -> str:
+    """Return the name of a backend without the label that a run has given it."""
+    return name.partition(AT)[0]
+
+
 @dataclass(frozen=True)
 class Backend:
     """One framework in one environment, as its adapter describes it.
 
+    name: with a label, "numpy@old", where a run has chosen one to tell two versions of a framework apart.
     threads: what runs first: which instructions, how many threads; instructions: "avx2" or "native".
     ledger: where the known differences of another package's backend stand; the suite's own are in its catalogue.
     """
@@ -226,6 +235,11 @@ class Backend:
     threads: str = ""
     instructions: str = NATIVE
     ledger: Path | None = None
+
+    @property
+    def label(self) -> str:
+        """What a run has added to the name, with its sign: "@old", or "" for nothing."""
+        return self.name.removeprefix(plain(self.name))
 
 
 @dataclass(frozen=True)

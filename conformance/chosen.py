@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from packaging.requirements import Requirement
 
 from conformance import ledger, registry
-from conformance.adapter import Backend
+from conformance.adapter import AT, Backend, plain
 from conformance.errors import ConformanceError
 from conformance.instructions import HELD
 from conformance.ledger import Ledger
@@ -18,7 +18,10 @@ from conformance.ledger import Ledger
 
 @dataclass(frozen=True)
 class Chosen:
-    """A backend that the user asked for, the interpreter that holds it, and the instructions that it may use."""
+    """A backend that the user asked for, the interpreter that holds it, and the instructions that it may use.
+
+    name: with a label where one framework is asked for twice, "numpy@old".
+    """
 
     name: str
     python: str
@@ -37,7 +40,7 @@ class Chosen:
         """Add how to install a framework that is missing, with the versions of the extra."""
         if "ModuleNotFoundError" not in message:
             return message
-        extra = f'extra == "{self.name}"'
+        extra = f'extra == "{plain(self.name)}"'
         needed = (Requirement(text) for text in importlib.metadata.requires("nn-conformance") or ())
         texts = [f"'{need.name}{need.specifier}'" for need in needed if extra in str(need.marker)]
         return f"{message} ({self.python} -m pip install {' '.join(texts)})" if texts else message
@@ -49,19 +52,27 @@ def known(backend: Backend) -> Ledger:
     return ledger.load(further=[own] if own and own.exists() else [])
 
 
+def _hold_apart(names: Sequence[str]) -> None:
+    """Refuse unknown names, and two that would write one file, be it where capitals and small letters are the same."""
+    files = [name.lower() for name in names]
+    for name in names:
+        registry.backend(name)
+        if files.count(name.lower()) > 1:
+            hint = f"{plain(name)}{AT}LABEL=PYTHON tells two versions apart"
+            raise ConformanceError(f"backend {name!r}: named twice ({hint})")
+
+
 def chosen(texts: Sequence[str], surfaces: Sequence[str], instructions: str = HELD) -> list[Chosen]:
     """Return the backends to run: those named, else those installed, without those that have none of the surfaces.
 
-    texts: NAME or NAME=PYTHON each. Raises ConformanceError for what there is not, or what is named twice.
+    texts: NAME, NAME=PYTHON or NAME@LABEL=PYTHON each. Raises ConformanceError for what there is not, or what is named
+    twice.
     """
     pairs = [(name, python or sys.executable) for name, _, python in (text.partition("=") for text in texts)]
     named = [Chosen(name, python, instructions) for name, python in pairs]
     found = named or [Chosen(name, sys.executable, instructions) for name in registry.default()]
     names = [one.name for one in found]
-    for name in names:
-        registry.backend(name)
-        if names.count(name) > 1:
-            raise ConformanceError(f"backend {name!r}: named twice")
+    _hold_apart(names)
     has = {name: {surface.name for surface in registry.backend(name).surfaces} for name in names}
     all_of_them = {surface for of_one in has.values() for surface in of_one}
     for surface in surfaces:

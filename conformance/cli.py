@@ -166,11 +166,16 @@ def repro(paths: tuple[Path, ...], case: str, name: str) -> None:
 def backends() -> None:
     """List the backends, what this interpreter has of them, and their surfaces.
 
+    A backend is given to `conformance run` as NAME; as NAME=PYTHON where another interpreter holds the framework; as
+    NAME@LABEL=PYTHON where two versions of it are to be told apart, with a label of your choice (letters, digits, ._-).
+
     Example: conformance backends
     """
     versions = {name: _version(name) for name in registry.names() if registry.installed(name)}
     for line in describe.backend_lines(versions):
         click.echo(line)
+    if sys.stdout.isatty():
+        click.echo("conformance run --backend NAME, NAME=PYTHON, or NAME@LABEL=PYTHON to tell two versions apart")
     for line in registry.left_out():
         click.echo(line, err=True)
 

@@ -12,6 +12,7 @@ import click
 from packaging.version import InvalidVersion, Version
 
 from conformance import catalogue, drafts, ledger, propose, registry
+from conformance.adapter import plain
 from conformance.catalogue import Catalogue
 from conformance.cli_options import CASES_OPTION
 from conformance.cli_run import OUT
@@ -48,8 +49,8 @@ class Failures:
 
     @property
     def surfaces(self) -> list[str]:
-        """The surfaces that fail."""
-        return list(dict.fromkeys(result.surface for result in self.results))
+        """The surfaces that fail, without labels: an entry holds for versions, whatever a run calls them."""
+        return list(dict.fromkeys(plain(result.surface) for result in self.results))
 
 
 @click.group("ledger", invoke_without_command=True)
@@ -117,7 +118,7 @@ def _all() -> Ledger:
 
 def _file(failures: Failures) -> Path:
     """Return the file that an entry belongs to: that of the package which brings the backend, or the suite's own."""
-    names = [backend.name for backend in failures.backends]
+    names = {plain(backend.name) for backend in failures.backends}
     brought = {registry.backend(name).ledger for name in names if name in registry.names()}
     return (brought.pop() if len(brought) == 1 else None) or ledger.path()
 
@@ -197,7 +198,7 @@ def _kind(result: Result) -> str:
 def _known(result: Result, backend: Backend, cases: Catalogue, deviations: Ledger) -> bool:
     """Whether the ledger as it stands now covers a failure. Raises ConformanceError if it speaks of it otherwise."""
     where = backend.header.environment
-    entry = deviations.entry(cases.by_id[result.case], result.surface, where.packages, where.cpu)
+    entry = deviations.entry(cases.by_id[result.case], plain(result.surface), where.packages, where.cpu)
     if entry and _kind(result) not in entry.kinds:
         raise ConformanceError(
             f"case {result.case} on {result.surface}: entry {entry.id} speaks of it and knows of "
@@ -238,7 +239,7 @@ def _versions(failures: Failures) -> tuple[dict[str, str], list[str]]:
     packages = backend.header.environment.packages
     heads = {surface.split(".")[0] for surface in failures.surfaces}
     versions = {}
-    for package in sorted(heads & packages.keys()) or [backend.name]:
+    for package in sorted(heads & packages.keys()) or [plain(backend.name)]:
         try:
             major, minor = (*Version(packages.get(package, "")).release, 0)[:2]
         except InvalidVersion:

@@ -47,9 +47,10 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
     "--backend",
     "backends",
     multiple=True,
-    metavar="NAME[=PYTHON]",
+    metavar="NAME[@LABEL][=PYTHON]",
     help="A backend, and the interpreter that holds its framework if it is not this one. Several may be given; "
-    "without any, those installed here run, or else the built-in one.",
+    "without any, those installed here run, or else the built-in one. A label of your choice (letters, digits, ._-) "
+    "tells two versions of one framework apart, in the results too.",
 )
 @click.option(
     "--surface", "surfaces", multiple=True, metavar="S", help="Only this surface. May be given several times."

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from conformance import ledger, verified
+from conformance.adapter import plain
 from conformance.errors import ConformanceError
 from conformance.verified import Count
 from reports import reading
@@ -49,6 +50,10 @@ def summarised(paths: Iterable[Path]) -> verified.Summary:
             raise ConformanceError(
                 f"{backend.name}: the run did not come to its end, `conformance run --resume` completes it"
             )
+    names = [plain(backend.name) for backend in report.backends]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConformanceError(f"{name}: two runs of one backend, give one of them")
     ids = {" ".join(entry.reason.split()): entry.id for entry in ledger.load().entries}
     return verified.summary_of(part for backend in report.backends for part in _surfaces(backend, ids))
 
@@ -69,4 +74,4 @@ def _surfaces(backend: Backend, ids: dict[str, str]) -> Iterator[Part]:
     packages = dict(backend.header.environment.packages)
     for name, found in counts.items():
         tried = {key: count for key, count in found.items() if count.done() != verified.Tried()}
-        yield name, backend.name, backend.header.level, packages, tried
+        yield plain(name), plain(backend.name), backend.header.level, packages, tried

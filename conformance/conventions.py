@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance import registry
-from conformance.adapter import Declaration
+from conformance.adapter import Declaration, Surface, plain
 from conformance.cases import Answers, Case, Rejected
 from conformance.catalogue import Catalogue
 from conformance.results import encoded
@@ -79,17 +79,23 @@ def questions(
     for case in catalogue.cases:
         if case.question and _matches(case.question, globs):
             asked.setdefault(case.question, []).append(case)
-    known = [one for name in registry.names() for one in registry.backend(name).surfaces]
+    known = _known(name for _, name in seen or ())
     found = []
     for name in sorted(asked):
         answers = {
-            surface.name: Answer(surface.declares.get(name), (seen or {}).get((name, surface.name), {}))
-            for surface in known
-            if _matches(surface.name, surfaces)
+            key: Answer(surface.declares.get(name), (seen or {}).get((name, key), {}))
+            for key, surface in known.items()
+            if _matches(key, surfaces)
         }
         cases = sorted(asked[name], key=lambda case: case.id != name)
         found.append(Question(tuple(cases), {key: answer for key, answer in answers.items() if _is_one(answer)}))
     return found
+
+
+def _known(seen: Iterable[str]) -> dict[str, Surface]:
+    """Return every surface by name, and once more under each labelled name that was seen."""
+    known = {one.name: one for name in registry.names() for one in registry.backend(name).surfaces}
+    return known | {name: known[plain(name)] for name in sorted({*seen}) if plain(name) in known}
 
 
 def _matches(name: str, globs: Iterable[str]) -> bool:

@@ -21,16 +21,18 @@ PROPERTIES = ("status", "outcome", "verdict", "kind", "how")
 
 
 class SurfaceCollector(pytest.Collector):
-    """The selected cases on one surface. It stands below the session, in no file, and is called like the surface.
+    """The selected cases on one surface. It stands below the session, in no file.
+
+    name: that of the surface, with the label of the backend where it has one.
 
     named: node ids of surfaces and of cases on them to which the selection is confined, if there are any;
     further: options by which a command line finds the cases.
     """
 
     def __init__(
-        self, *, feed: Feed, surface: Surface, named: Collection[str], further: Sequence[str], **rest: Any
+        self, *, name: str, feed: Feed, surface: Surface, named: Collection[str], further: Sequence[str], **rest: Any
     ) -> None:
-        super().__init__(nodeid=surface.name, **rest)
+        super().__init__(name=name, nodeid=name, **rest)
         self.feed = feed
         self.surface = surface
         self.named = named
@@ -86,7 +88,7 @@ class CaseItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return where the case stands in the catalogue, and the heading of a failure."""
-        heading = f"{self.case.id} on {self.surface.name}"
+        heading = f"{self.case.id} on {self.parent.name}"
         path, colon, line = self.case.place.rpartition(":")
         if colon and line.isdigit():
             return Path(path), int(line) - 1, heading
@@ -95,4 +97,4 @@ class CaseItem(pytest.Item):
     def told(self, report: pytest.TestReport) -> None:
         """Let a skip be told by the surface and the reason, not by the line that raised it."""
         if report.skipped and isinstance(report.longrepr, tuple) and not hasattr(report, "wasxfail"):
-            report.longrepr = (self.surface.name, None, report.longrepr[2])  # type: ignore[assignment]
+            report.longrepr = (self.parent.name, None, report.longrepr[2])  # type: ignore[assignment]

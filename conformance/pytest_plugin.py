@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 BACKEND = "conformance_backend"
 LISTS = {
     BACKEND: (
-        "NAME[=PYTHON]",
-        "Run the conformance suite on this backend, and with which interpreter if not this one; may be given again.",
+        "NAME[@LABEL][=PYTHON]",
+        "Run the conformance suite on this backend, and with which interpreter if not this one; may be given again. "
+        "A label of your choice tells two versions of one framework apart.",
     ),
     "conformance_surface": ("S", "Only this surface; may be given again."),
     "conformance_operator": ("O", "Only cases of this operator; may be given again."),

@@ -153,7 +153,8 @@ class Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
         """Take arguments that name a surface, or a case on one, as they stand in reports; the rest are files."""
-        surfaces = {surface.name for one in self.chosen for surface in one.backend.surfaces}
+        backends = [one.backend for one in self.chosen]
+        surfaces = {surface.name + backend.label for backend in backends for surface in backend.surfaces}
         for text in list(self.config.args):
             path, colons, name = text.partition("::")
             if Path(path).name in surfaces and not (self.config.invocation_params.dir / path).exists():
@@ -167,9 +168,10 @@ class Session:
         with told():
             of_surfaces = [(feed, surface) for feed in self.feeds for surface in feed.run.surfaces]
         for feed, surface in of_surfaces:
-            collector = SurfaceCollector.from_parent(session, name=surface.name, feed=feed, surface=surface, **rest)
+            name = surface.name + feed.run.backend.label
+            collector = SurfaceCollector.from_parent(session, name=name, feed=feed, surface=surface, **rest)
             items += session.genitems(collector)
-        found = {item.nodeid for item in items} | {item.surface.name for item in items if isinstance(item, CaseItem)}
+        found = {item.nodeid for item in items} | {item.parent.name for item in items if isinstance(item, CaseItem)}
         missing = [name for name in self.named if name not in found]
         if missing:
             raise pytest.UsageError(*(f"not found: {name}: no selected case is called so" for name in missing))

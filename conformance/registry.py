@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -13,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 from conformance import adapters
-from conformance.adapter import Backend, Surface, Variant
+from conformance.adapter import AT, Backend, Surface, Variant
 from conformance.declaring import HOME, declared
 from conformance.dialects import Dialect
 from conformance.errors import ConformanceError
@@ -22,6 +23,8 @@ from conformance.instructions import HELD, NATIVE, holding
 BUILT_IN = "numpy"
 GROUP = "conformance.backends"
 """Entry points of other packages: the name of a backend, and the module that is its adapter."""
+LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
+"""What a run may add to the name of a backend after an @, to tell two versions of one framework apart."""
 WORDS = ("PACKAGES", "SETUP", "RESET", "SURFACES")
 
 
@@ -77,8 +80,13 @@ def left_out() -> list[str]:
 def backend(name: str, instructions: str = HELD) -> Backend:
     """Return a backend by its name. Raises ConformanceError for an unknown one, or one that cannot be used.
 
-    instructions: those of the processor that it may use, where it can be held to any.
+    name: with or without a label, "numpy@old"; instructions: those of the processor that it may use, where it can be
+    held to any.
     """
+    first, at, label = name.partition(AT)
+    if at:
+        _hold_label(name, label)
+        return replace(backend(first, instructions), name=name)
     if name in own():
         return _declaring(_described(name, _module(own()[name]), instructions), HOME)
     found, wrong = _others()
@@ -88,8 +96,16 @@ def backend(name: str, instructions: str = HELD) -> Backend:
     raise ConformanceError("\n".join(whys) or f"backend {name!r}: unknown, known are {', '.join(names())}")
 
 
+def _hold_label(name: str, label: str) -> None:
+    if not LABEL.fullmatch(label):
+        said = "at most 64 letters, digits, dots, underscores and hyphens"
+        raise ConformanceError(f"backend {name!r}: {label!r} is no label: NAME@LABEL=PYTHON has {said}")
+
+
 def _brought(point: EntryPoint, taken: Mapping[str, str]) -> Backend:
     """Return the backend of another package. Raises ConformanceError with what is wrong with it."""
+    if {AT, "="} & {*point.name}:
+        raise ConformanceError("a name with @ or = cannot be given on the command line")
     try:
         module = point.load()
     except Exception as error:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from reports.fields import Fields, Json, RecordError
-from reports.records import FORMAT, Case, Convention, Footer, Header, Program, Result
+from reports.records import FORMAT, Case, Convention, Footer, Header, Program, Result, plain
 
 
 class UnreadableResults(ValueError):  # a refusal, named for what the caller did wrong
@@ -20,7 +20,11 @@ class UnreadableResults(ValueError):  # a refusal, named for what the caller did
 
 @dataclass(frozen=True)
 class Backend:
-    """One backend's run: what one results file holds."""
+    """One backend's run: what one results file holds.
+
+    Where the run has given the backend a label, "numpy@old", its surfaces bear it too, so that no view mixes up two
+    versions of one framework.
+    """
 
     header: Header
     cases: Mapping[str, Case]
@@ -31,7 +35,7 @@ class Backend:
 
     @property
     def name(self) -> str:
-        """The backend's name."""
+        """The backend's name, with its label."""
         return self.header.backend
 
     @property
@@ -42,9 +46,9 @@ class Backend:
     @property
     def version(self) -> str | None:
         """Version of the package that bears the backend's name, None where there is none."""
-        packages = self.header.environment.packages
-        return packages.get(self.name) or next(
-            (version for name, version in sorted(packages.items()) if name.startswith(f"{self.name}-")), None
+        packages, own = self.header.environment.packages, plain(self.name)
+        return packages.get(own) or next(
+            (version for name, version in sorted(packages.items()) if name.startswith(f"{own}-")), None
         )
 
 
@@ -232,8 +236,19 @@ class _Builder:
             raise RecordError(f"the surface {surface!r} is not one of the header's")
 
     def build(self, header: Header) -> Backend:
-        results, conventions = tuple(self.results.values()), tuple(self.conventions.values())
-        return Backend(header, self.cases, self.programs, results, conventions, self.footer)
+        label = header.backend.removeprefix(plain(header.backend))
+        results, conventions = _labelled(self.results.values(), label), _labelled(self.conventions.values(), label)
+        programs = _labelled(self.programs.values(), label)
+        by_digest = {program.program: program for program in programs}
+        return Backend(header.labelled(label), self.cases, by_digest, results, conventions, self.footer)
+
+
+_OnSurface = TypeVar("_OnSurface", Program, Result, Convention)
+
+
+def _labelled(records: Iterable[_OnSurface], label: str) -> tuple[_OnSurface, ...]:
+    """Add the label of a backend to the surface of each record."""
+    return tuple(replace(one, surface=one.surface + label) for one in records) if label else tuple(records)
 
 
 _ADDERS: dict[str, Callable[[_Builder, Fields], None]] = {

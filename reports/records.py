@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reports.arrays import Array, Expected, parse_expected
 from reports.fields import Fields, Json, RecordError, shown
@@ -17,6 +17,11 @@ HOWS = ("native", "padded", "composed")
 KINDS = ("shape", "dtype", "value", "special", "pinned", "accepted", "rejected", "convention", "changed")
 
 
+def plain(name: str) -> str:
+    """Return the name of a backend or of a surface without the label that a run has given it: "numpy@old" is numpy."""
+    return name.partition("@")[0]
+
+
 @dataclass(frozen=True)
 class Environment:
     """Where a backend ran: versions, set-up texts, threads."""
@@ -26,6 +31,7 @@ class Environment:
     suite: Mapping[str, str]
     packages: Mapping[str, str]
     cpu: tuple[str, ...]
+    instructions: str | None
     setup: Mapping[str, str]
     threads: int
 
@@ -38,6 +44,7 @@ class Environment:
             suite=fields.table("suite"),
             packages=fields.table("packages"),
             cpu=fields.texts("cpu") if "cpu" in fields.values else (),
+            instructions=fields.optional("instructions", str),
             setup=fields.table("setup"),
             threads=fields.get("threads", int),
         )
@@ -49,9 +56,12 @@ class Header:
 
     backend: str
     catalogue: str
+    catalogue_version: str
     ledger: str | None
+    own_ledger: str | None
     cases: int
     level: str
+    repeat: int
     selection: Mapping[str, tuple[str, ...]]
     surfaces: tuple[str, ...]
     environment: Environment
@@ -64,14 +74,23 @@ class Header:
         return cls(
             backend=fields.get("backend", str),
             catalogue=catalogue.get("digest", str),
+            catalogue_version=catalogue.optional("version", str) or "",
             ledger=fields.optional("ledger", str),
+            own_ledger=fields.optional("own_ledger", str),
             cases=catalogue.get("cases", int),
             level=fields.choice("level", LEVELS),
+            repeat=fields.optional("repeat", int) or 1,
             selection={key: selection.texts(key) for key in sorted(selection.values)},
             surfaces=fields.texts("surfaces"),
             environment=Environment.parse(fields.fields("environment")),
             started=fields.get("started", str),
         )
+
+    def labelled(self, label: str) -> Header:
+        """Return the header with the label of the backend on every surface."""
+        setup = {surface + label: text for surface, text in self.environment.setup.items()}
+        surfaces = tuple(surface + label for surface in self.surfaces)
+        return replace(self, surfaces=surfaces, environment=replace(self.environment, setup=setup))
 
 
 @dataclass(frozen=True)
@@ -175,6 +194,7 @@ class Result:
     digest: str | None
     got: Array | None
     worst: Worst | None
+    flaky: bool
     message: str | None
     reason: str | None
     issue: str | None
@@ -197,6 +217,7 @@ class Result:
             digest=fields.optional("digest", str),
             got=None if got is None else Array.parse(got, "'got'"),
             worst=None if worst is None else Worst.parse(fields.fields("worst")),
+            flaky=fields.optional("flaky", bool) or False,
             message=fields.optional("message", str),
             reason=fields.optional("reason", str),
             issue=fields.optional("issue", str),

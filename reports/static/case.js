@@ -113,7 +113,7 @@
         : html`<p class="muted">${HOW[result.how] || result.how || ""}</p><${Code} text=${result.program} label="the program" />`}
       ${setup && html`<details><summary>Set-up that ran before it</summary><${Code} text=${setup} label="the set-up" /></details>`}
       <h3>Reproduce</h3>
-      <${Code} text=${`conformance repro ${result.case.id} --surface ${result.surface.name}`} label="the command" />
+      <${Code} text=${`conformance repro ${result.case.id} --surface ${result.surface.name.split("@")[0]}`} label="the command" />
     </section>`;
   }
 
