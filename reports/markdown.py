@@ -18,14 +18,15 @@ MOST_SURFACES = 12  # named in one row
 def render_markdown(report: Report) -> str:
     """Return the summary as GitHub-flavoured Markdown of at most 60,000 characters."""
     lines = [line for section in _sections(report) for line in section]
-    return _cut(lines)
+    return cut(lines, "See the HTML report.")
 
 
-def _cut(lines: list[str]) -> str:
+def cut(lines: list[str], elsewhere: str) -> str:
+    """Join lines to at most 60,000 characters; where some are left out, a last line says where all are."""
     whole = "\n".join(lines).rstrip() + "\n"
     if len(whole) <= LONGEST:
         return whole
-    note = "\n*Cut here: the whole is longer than this page takes. See the HTML report.*\n"
+    note = f"\n*Cut here: the whole is longer than this page takes. {elsewhere}*\n"
     kept = whole[: LONGEST - len(note)]
     return kept[: kept.rindex("\n") + 1] + note
 

@@ -245,11 +245,12 @@ def deviation(result: Result, case: Case) -> str:
 def _first_deviation(expected: Array, got: Array) -> str:
     pairs = zip(expected.data or (), got.data or (), strict=False)
     position, (one, other) = next(((n, pair) for n, pair in enumerate(pairs) if pair[0] != pair[1]), (0, (None, None)))
-    place = ", ".join(map(str, _unravel(position, expected.shape)))
+    place = ", ".join(map(str, unravel(position, expected.shape)))
     return "" if one is None else f"at [{place}] expected {one}, got {other}"
 
 
-def _unravel(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+def unravel(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the index of the element that stands at a position of a flat array, row-major."""
     index: tuple[int, ...] = ()
     for size in reversed(shape):
         position, last = divmod(position, size)

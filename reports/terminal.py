@@ -38,7 +38,7 @@ def _matrix(report: Report) -> Table:
         table.add_column(f"{SIGNS[status]} {WORDS[status]}", justify="right")
     for surface, of_surface in counts.items():
         numbers = (Text(f"{of_surface[status]:,}" if status in of_surface else "", STYLES[status]) for status in shown)
-        table.add_row(Text(_line(surface)), *numbers)
+        table.add_row(Text(one_line(surface)), *numbers)
     return table
 
 
@@ -52,14 +52,14 @@ def _failures(failures: list[Result], report: Report) -> list[Text]:
 def _failure(result: Result, report: Report) -> Text:
     why = summary.deviation(result, report.cases[result.case]) or result.message or result.reason or ""
     line = Text(f"{SIGNS[result.status]} {WORDS[result.status]} ", STYLES[result.status])
-    line.append(f"{_line(result.case)} on {_line(result.surface)}", "default not bold")
-    return line.append(": ".join(["", *filter(None, [result.kind, _line(why)])]), "dim not bold")
+    line.append(f"{one_line(result.case)} on {one_line(result.surface)}", "default not bold")
+    return line.append(": ".join(["", *filter(None, [result.kind, one_line(why)])]), "dim not bold")
 
 
 def _verdict(report: Report) -> list[Text]:
     verdict = summary.verdict(report)
     style = "bold green" if verdict.good else "bold red"
-    problems = [Text(f"{SIGNS['fail']} {_line(problem)}", "red") for problem in summary.problems(report)]
+    problems = [Text(f"{SIGNS['fail']} {one_line(problem)}", "red") for problem in summary.problems(report)]
     headline = Text(f"{SIGNS['pass' if verdict.good else 'fail']} {verdict.headline}", style)
     return [Text(verdict.sentence), *_contradictions(report), *problems, headline]
 
@@ -70,11 +70,12 @@ def _contradictions(report: Report) -> list[Text]:
     for one in contradictions(report):
         counts[one.backend] += len(one.cases)
     return [
-        Text(f"{_line(name)} contradicts itself on {summary.plural(number, 'case')}: its surfaces part", "yellow")
+        Text(f"{one_line(name)} contradicts itself on {summary.plural(number, 'case')}: its surfaces part", "yellow")
         for name, number in sorted(counts.items())
     ]
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Return any text as one line of bounded length that a terminal shows and does not obey."""
     line = summary.printable(" ".join(text.split()))
     return line if len(line) <= LONGEST_TEXT else line[: LONGEST_TEXT - 1] + "…"

@@ -1,0 +1,96 @@
+"""`conformance diff`: what changed between two sets of results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from conformance.errors import ConformanceError, IncompleteRun
+from conformance.files import put
+from reports import difference_json, difference_markdown, difference_terminal, reading
+from reports.difference import Difference, Incomparable, compare
+
+CHANGED, INCOMPLETE = 1, 3
+WIDTH = 160
+STANDARD_OUTPUT = "-"
+
+
+@click.command("diff")
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["terminal", "markdown", "json"]),
+    default="terminal",
+    show_default=True,
+    help="Lines to read here, a summary for a pull request, or everything for programs.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="Where to write. [default: standard output]",
+)
+def diff(old: Path, new: Path, form: str, out: Path | None) -> None:
+    """Compare two results files, or two folders of them by backend: did an upgrade change any number?
+
+    It tells what changed its status, what changed its value though it is judged the same, which question has another
+    answer, what is gone and what is new, and how versions and other circumstances differ. A folder may be that of
+    `conformance run --out`. Two runs of one backend may bear different labels.
+
+    Exit status: 0 nothing changed, though something may be new; 1 a status, a value, an answer or a case is another
+    one, or a result is gone; 2 wrong usage, or nothing that can be compared; 3 a run did not come to its end, or
+    nothing ran in it.
+
+    Example: conformance diff build/before build/conformance --format markdown --out diff.md
+    """
+    try:
+        found = compare(_load(old), _load(new))
+    except Incomparable as error:
+        raise ConformanceError(str(error)) from None
+    _write(found, form, None if str(out) == STANDARD_OUTPUT else out)
+    sys.exit(INCOMPLETE if found.problems else CHANGED if found.matters else 0)
+
+
+def _load(path: Path) -> reading.Report:
+    paths = (sorted(path.glob("*.jsonl")) or sorted(path.glob("results/*.jsonl"))) if path.is_dir() else [path]
+    if not paths:
+        raise IncompleteRun(f"no results in {path} (conformance run makes them)")
+    try:
+        return reading.load(paths)
+    except reading.UnreadableResults as error:
+        raise ConformanceError(str(error)) from None
+
+
+def _write(found: Difference, form: str, out: Path | None) -> None:
+    if out is None and form == "terminal":
+        Console().print(difference_terminal.render_difference(found), soft_wrap=True)
+    elif out is None:
+        click.echo(RENDERS[form](found), nl=False)
+    else:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            put(out, RENDERS[form](found))
+        except OSError as error:
+            raise ConformanceError(f"{out}: {error.strerror}") from None
+        click.echo(f"difference: {out}")
+
+
+def _plain(found: Difference) -> str:
+    console = Console(file=StringIO(), width=WIDTH, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(difference_terminal.render_difference(found), soft_wrap=True)
+    return captured.get()
+
+
+RENDERS: dict[str, Callable[[Difference], str]] = {
+    "terminal": _plain,
+    "markdown": difference_markdown.render_difference,
+    "json": difference_json.render_difference,
+}
