@@ -14,7 +14,8 @@ from rich.console import Console
 from conformance import catalogue
 from conformance.cases import LEVELS
 from conformance.chosen import chosen
-from conformance.cli_options import CACHE_OPTION, CASES_OPTION, progress
+from conformance.cli_options import CACHE_OPTION, CASES_OPTION
+from conformance.cli_progress import QUIET, QUIET_OPTION, USUAL, VERBOSE_OPTION, Live
 from conformance.client import Limits
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import expected
@@ -111,6 +112,8 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
 )
 @click.option("--resume", is_flag=True, help="Complete partial results files instead of starting anew.")
 @CACHE_OPTION
+@QUIET_OPTION
+@VERBOSE_OPTION
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -134,6 +137,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     instructions: str,
     resume: bool,
     cache: bool,
+    loudness: str | None,
     out: Path,
 ) -> None:
     """Run cases on backends, judge every outcome against the reference, and write results files.
@@ -158,15 +162,15 @@ def run(  # noqa: PLR0917 - click gives the options by name
         for one in wanted:
             path = out / "results" / f"{one.name}.jsonl"
             job = prepared(one.backend, cases, one.known(), python=one.python, expect=expect)
-            for surface, why in job.lacking.items():
+            for surface, why in job.lacking.items() if loudness != QUIET else ():
                 click.echo(f"{surface}: {why}", err=True)
             try:
-                with progress(one.name) as step:
-                    job.execute(path, resume=resume, progress=step)
+                with Live(one.name, loudness or USUAL) as live:
+                    job.execute(path, resume=resume, progress=live.step, tell=live.tell)
                 written.append(path)
             except IncompleteRun as error:
                 faults.append(one.with_hint(str(error)))
-    status = _show(written)
+    status = _show(written, brief=loudness == QUIET)
     if faults:
         raise IncompleteRun("\n".join(faults))
     sys.exit(status)
@@ -179,13 +183,13 @@ def _load(paths: Iterable[Path]) -> reading.Report:
         raise ConformanceError(str(error)) from None
 
 
-def _show(paths: Sequence[Path]) -> int:
+def _show(paths: Sequence[Path], *, brief: bool = False) -> int:
     """Print the summary of results files, and return the exit status that they deserve."""
     if not paths:
         return INCOMPLETE
     results = _load(paths)
-    Console().print(render_terminal(results))
-    for path in paths:
+    Console().print(render_terminal(results, brief=brief))
+    for path in paths if not brief else ():
         click.echo(f"results: {path}")
     return _status(results)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import queue
 import sys
+import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
@@ -54,17 +55,25 @@ class Lost:
 class Worker:
     """One process of a backend's interpreter. `outcomes` runs jobs; whatever they do, each yields one outcome.
 
-    python: path of the interpreter; retry: whether a job that takes its process down is run once more, alone.
+    python: path of the interpreter; retry: whether a job that takes its process down is run once more, alone;
+    tell: told in a sentence of each process that has started.
     After `start`, `environment` tells the versions of Python and the packages, and what is used of the processor.
     """
 
     def __init__(
-        self, backend: Backend, python: str = sys.executable, limits: Limits | None = None, *, retry: bool = True
+        self,
+        backend: Backend,
+        python: str = sys.executable,
+        limits: Limits | None = None,
+        *,
+        retry: bool = True,
+        tell: Callable[[str], None] = lambda _said: None,
     ) -> None:
         self.backend = backend
         self.python = python
         self.limits = limits or Limits()
         self.retry = retry
+        self.tell = tell
         self.environment: dict[str, Any] = {}
         self.link: Link | None = None
         self._known: set[str] = set()
@@ -72,6 +81,7 @@ class Worker:
 
     def start(self) -> None:
         """Start the process and run the setup. Raises WorkerFailed."""
+        begun = time.monotonic()
         try:
             link = self.link = Link(self.python, self.limits.memory)
         except OSError as error:
@@ -89,6 +99,7 @@ class Worker:
         self.environment = {key: header[key] for key in ("python", "packages")}
         self.environment["cpu"] = used(header["cpu"], self.backend.instructions)
         self._size_at_start = link.look()
+        self.tell(_started(link, self.environment, time.monotonic() - begun))
 
     def stop(self) -> None:
         """End the process, gently at first; nothing of it is left."""
@@ -172,6 +183,12 @@ class Worker:
             self.kill()
             return Lost(Outcome("crashed", message=cause))
         return frame
+
+
+def _started(link: Link, environment: Mapping[str, Any], seconds: float) -> str:
+    versions = {"Python": environment["python"], **environment["packages"]}
+    said = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return f"worker {link.process.pid} started in {seconds:.1f} s: {said}"
 
 
 def _hinted(outcome: Outcome, link: Link) -> str:

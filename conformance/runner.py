@@ -36,7 +36,8 @@ from conformance.values import array_digest
 
 RED = frozenset({"fail", "stale", "crashed", "timed_out", "flaky"})
 NO_BOUND = "no bound: so many roundings to 16 bits may leave anything"
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int, Mapping[str, Any]], None]
+"""Told after each result: how many there are, of how many, and the record of this one."""
 Ask = Callable[[Case], Expected]
 
 
@@ -115,9 +116,17 @@ class Run:
         return Job(program, tuple(self.expected(case).inputs.values()))
 
     def execute(
-        self, path: Path, *, resume: bool = False, progress: Progress = lambda _done, _total: None
+        self,
+        path: Path,
+        *,
+        resume: bool = False,
+        progress: Progress = lambda _done, _total, _result: None,
+        tell: Callable[[str], None] = lambda _said: None,
     ) -> ResultsFile:
-        """Run everything into the file. Raises IncompleteRun if the backend cannot be started or nothing could run."""
+        """Run everything into the file. Raises IncompleteRun if the backend cannot be started or nothing could run.
+
+        tell: told in a sentence of each worker that starts, and of what a file that is completed holds already.
+        """
         start = time.monotonic()
         if not resume:
             forget(path)
@@ -125,13 +134,17 @@ class Run:
         programs = sum(isinstance(task.program, Program) for task in tasks)
         if not programs:
             raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
-        self.worker = Crew([self.new_worker() for _ in range(self.jobs or size(programs, os.cpu_count() or 1))])
+        self.worker = Crew(
+            [self.new_worker(tell=tell) for _ in range(self.jobs or size(programs, os.cpu_count() or 1))]
+        )
         try:
             self.worker.start()
         except WorkerFailed as error:
             raise IncompleteRun(f"backend {self.backend.name}: {error}") from None
         with self._at_work(), ResultsFile(path) as file:
             file.open(self._header(), resume=resume)
+            if resume:
+                tell(f"{len(file.done):,} of {len(tasks):,} results stand already")
             if not file.complete:
                 self._carry_out(tasks, file, progress)
                 file.finish(time.monotonic() - start)
@@ -164,8 +177,7 @@ class Run:
                 outcome = self._settled(task.case, [next(outcomes) for _ in range(self.repeat)])
             else:
                 outcome = Outcome("unsupported", message=task.program.reason)
-            self._record(task, outcome, file)
-            progress(number, len(left))
+            progress(number, len(left), self._record(task, outcome, file))
 
     def _unsteady(self, task: Task) -> bool:
         """Whether the ledger says that the outcome is not always the same; such tasks come last.
@@ -183,7 +195,7 @@ class Run:
         target = self.expected(case).target
         return settled(outcomes, lambda outcome: target is not None and judge(outcome, target).verdict != "agree")
 
-    def _record(self, task: Task, outcome: Outcome, file: ResultsFile) -> None:
+    def _record(self, task: Task, outcome: Outcome, file: ResultsFile) -> Mapping[str, Any]:
         wanted = self.expected(task.case)
         file.declare("case", task.case.id, lambda: case_record(task.case, wanted))
         program = task.program
@@ -194,6 +206,7 @@ class Run:
         if asked is not None and (task.case.id, task.surface.name) not in file.conventions:
             file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
         file.write({"record": "result", **result})
+        return result
 
     def judged(self, task: Task, outcome: Outcome) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """Return the record of a result, and that of an answer where the case puts a question."""

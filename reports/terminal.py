@@ -19,10 +19,12 @@ MOST_LINES = 40  # failures listed one by one
 LONGEST_TEXT = 160  # characters of one message
 
 
-def render_terminal(report: Report) -> RenderableType:
-    """Return the summary as something that a rich console prints."""
-    parts: list[RenderableType] = [_matrix(report)]
+def render_terminal(report: Report, *, brief: bool = False) -> RenderableType:
+    """Return the summary as something that a rich console prints; brief: only what is unexpected, and the last line."""
     failures = [result for result in report.results if result.status in BAD]
+    if brief:
+        return Group(*_failures(failures, report), *_verdict(report)[1:])
+    parts: list[RenderableType] = [_matrix(report)]
     if failures:
         parts += [Text(), *_failures(failures, report)]
     parts += [Text(), *_verdict(report)]

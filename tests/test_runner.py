@@ -300,8 +300,8 @@ def test_worker_that_cannot_be_replaced_leaves_a_partial_file(tmp_path):
 def test_progress_counts_every_result(tmp_path):
     seen = []
     job = Run(backend(surface("s"), surface("t")), load(tmp_path, PLAIN), Ledger(), python=sys.executable)
-    job.execute(tmp_path / "fake.jsonl", progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(1, 2), (2, 2)]
+    job.execute(tmp_path / "fake.jsonl", progress=lambda *told: seen.append((*told[:2], told[2]["status"])))
+    assert seen == [(1, 2, "pass"), (2, 2, "pass")]
 
 
 def test_surface_that_this_machine_cannot_run_says_why_once(tmp_path):
