@@ -20,6 +20,8 @@ KeyPath = tuple[str | int, ...]
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
 MAX_DIGITS = 400
+LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's where it was built in, which takes a tenth of the time."""
 
 
 @dataclass
@@ -63,7 +65,7 @@ def read_on(path: Path) -> Document:
     try:
         text = _text(path)
         _refuse_bombs(path, text)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=LOADER)
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise CatalogueError(f"{path}:{line}: {error.reason}") from None
@@ -77,7 +79,7 @@ def read_on(path: Path) -> Document:
 def _refuse_bombs(path: Path, text: str) -> None:
     """Refuse what a few bytes can make expensive, event by event, before anything is built."""
     depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    for event in yaml.parse(text, Loader=LOADER):
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent):
             raise CatalogueError(f"{path}:{line}: an alias (*{event.anchor}) is not allowed")
