@@ -10,12 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from conformance import exported, lock
 from conformance.cases import LEVELS, Case
 from conformance.errors import CatalogueError
 from conformance.expand import Faulty, expand
 from conformance.faults import every_fault
+from conformance.loaded import loaded
 from conformance.operators import OPERATORS
 from conformance.rejects import rejects
 from conformance.rows import SweepReader, exhaustive, meaning, prefix
@@ -91,9 +93,15 @@ def load(
     given, as far as any are; they are all that the factors make of them, and the lock names none. The rows of any
     other sweep are those that the lock above its file holds; where it holds none, or to grow, the combinations that
     these leave uncovered get further rows. Raises CatalogueError with one line for each fault, each naming file, line,
-    case and key.
+    case and key. The suite's own, without its exhaustive rows, comes as it was kept if no file has changed since.
     """
-    found, told = examine(paths, grow=grow, level=level, operators=operators, globs=globs)
+    if not paths and not grow and level != LEVELS[-1]:
+        return loaded(home(), _load)
+    return _load(paths, grow=grow, level=level, operators=operators, globs=globs)
+
+
+def _load(paths: Sequence[Path] = (), **how: Any) -> Catalogue:
+    found, told = examine(paths, **how)
     if told:
         raise CatalogueError("\n".join(told))
     if not found.cases:
