@@ -19,6 +19,7 @@ from conformance import selectors
 from conformance.cases import Case
 from conformance.catalogue import home
 from conformance.errors import CatalogueError
+from conformance.rows import WILD
 from conformance.schema import problems
 from conformance.selectors import Facts, Where
 from conformance.yaml_reader import Document, read
@@ -57,6 +58,13 @@ class Entry:
     @cached_property
     def _ids(self) -> re.Pattern[str]:
         return re.compile("|".join(map(fnmatch.translate, self.cases)))
+
+    def may_pick(self, operator: str) -> bool:
+        """Whether the entry can be about a case of the operator, with which ids begin."""
+        start = f"{operator}/"
+        fixed = [WILD.split(glob)[0] for glob in self.cases] or [""]
+        by_id = any(part.startswith(start) or start.startswith(part) for part in fixed)
+        return by_id and any(fnmatch.fnmatchcase(operator, str(name)) for name in self.where.get("operator", ("*",)))
 
     def picks(self, facts: Facts) -> bool:
         """Whether the entry is about a case, whatever the surface and the versions."""
@@ -108,6 +116,7 @@ class Ledger:
     entries: tuple[Entry, ...] = ()
     own: int = 0
     _picking: dict[Case, tuple[Entry, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _operators: dict[str, tuple[Entry, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def digest(self) -> str:
@@ -129,9 +138,15 @@ class Ledger:
         """Return the entry that speaks of a case on a surface, if one does, on a processor with these features."""
         if case not in self._picking:  # a case comes once for each surface, but is looked at once
             facts = Facts(case)
-            self._picking[case] = tuple(entry for entry in self.entries if entry.picks(facts))
+            self._picking[case] = tuple(entry for entry in self._about(case.operator) if entry.picks(facts))
         about = (entry for entry in self._picking[case] if entry.on(surface) and entry.within(packages))
         return next((entry for entry in about if entry.fits(cpu)), None)
+
+    def _about(self, operator: str) -> tuple[Entry, ...]:
+        """Return the entries that may pick a case of the operator."""
+        if operator not in self._operators:
+            self._operators[operator] = tuple(entry for entry in self.entries if entry.may_pick(operator))
+        return self._operators[operator]
 
     def idle(self, cases: Iterable[Case], surfaces: Iterable[str]) -> list[str]:
         """Return a line for each part of an entry that matches no case or no surface at all."""

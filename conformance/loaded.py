@@ -1,20 +1,17 @@
 """The suite's own catalogue as it was expanded before, by content of its files and of the suite's source.
 
-Reading and expanding it takes seconds; what came of it is kept in the folder of caches, as Python keeps its compiled
-modules, and read from there as long as no file has changed.
+Reading and expanding it takes seconds; what came of it is kept, and read as long as none of them has changed.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.cache import environment, folder, forget
+from conformance import pickles
+from conformance.cache import environment, folder
 
 if TYPE_CHECKING:
     from conformance.catalogue import Catalogue
@@ -26,16 +23,11 @@ FILES = 4
 def loaded(home: Path, load: Callable[[], Catalogue]) -> Catalogue:
     """Return the catalogue of a folder as it was kept, or else as `load` returns it, to be kept."""
     path = folder("conformance-catalogue") / f"{_key(home)}.pickle"
-    # Whatever is wrong with the file, the catalogue itself is there to be read.
-    with contextlib.suppress(Exception):
-        return _unpacked(path.read_bytes())
-    found = load()
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}")
-        part.write_bytes(_packed(found))
-        part.replace(path)
-        forget(path.parent.glob("*.pickle"), FILES)
+    kept = pickles.get(path)
+    if kept is None:
+        kept = load()
+        pickles.put(path, kept, FILES)
+    found: Catalogue = kept
     return found
 
 
@@ -46,16 +38,3 @@ def _key(home: Path) -> str:
         content = path.read_bytes()
         state.update(f"\n{path} {len(content)}\n".encode() + content)
     return state.hexdigest()
-
-
-def _packed(catalogue: Catalogue) -> bytes:
-    content = pickle.dumps(catalogue)
-    return hashlib.blake2b(content, digest_size=16).digest() + content
-
-
-def _unpacked(packed: bytes) -> Catalogue:
-    checksum, content = packed[:16], packed[16:]
-    if hashlib.blake2b(content, digest_size=16).digest() != checksum:
-        raise ValueError("damaged")
-    found: Catalogue = pickle.loads(content)  # noqa: S301 - our own file, in the user's own folder
-    return found

@@ -30,9 +30,9 @@ from conformance.expected import Expected, expected
 from conformance.judge import Outcome, Verdict, judge
 from conformance.ledger import Entry, Ledger
 from conformance.results import ResultsFile, array_record, forget
-from conformance.translate import translate
 from conformance.trials import settled
 from conformance.values import array_digest
+from conformance.written import Written
 
 RED = frozenset({"fail", "stale", "crashed", "timed_out", "flaky"})
 NO_BOUND = "no bound: so many roundings to 16 bits may leave anything"
@@ -95,6 +95,7 @@ class Run:
         self.expected = lru_cache(maxsize=256)(expect)
         self.answers = Answered()
         self._there: dict[str, Surface] = {}
+        self.written = Written(backend, catalogue)
 
     def tasks(self) -> Iterator[Task]:
         """Yield every selected case on every surface that is run on such, case by case."""
@@ -109,7 +110,7 @@ class Run:
     def task(self, case: Case, surface: Surface) -> Task:
         """Return a case on a surface, translated where the machine can run it."""
         why = self.lacking.get(surface.name)
-        return Task(case, surface, Unsupported(why) if why else translate(case, surface))
+        return Task(case, surface, Unsupported(why) if why else self.written.translate(case, surface))
 
     def job(self, program: Program, case: Case) -> Job:
         """Return what a worker is told: the program of a case, and its inputs."""
@@ -131,6 +132,7 @@ class Run:
         if not resume:
             forget(path)
         tasks = list(self.tasks())
+        self.written.save()
         programs = sum(isinstance(task.program, Program) for task in tasks)
         if not programs:
             raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from reports.fields import SPECIALS, Fields, Json, Number, RecordError, shown
+
+NUMBERS = {int, float, bool}
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Array:
         data = fields.optional("data", list)
         if data is not None and len(data) != math.prod(shape):
             raise RecordError(f"{name} has {len(data)} elements, its shape {shape} has {math.prod(shape)}")
-        if data is not None and not all(map(_is_number, data)):
+        if data is not None and not _are_numbers(data):
             raise RecordError(f"{name} has an element that is no number")
         return cls(fields.get("dtype", str), tuple(shape), None if data is None else tuple(data))
 
@@ -40,8 +42,12 @@ class Array:
         return math.prod(self.shape)
 
 
-def _is_number(value: Json) -> bool:
-    return isinstance(value, (int, float)) or value in SPECIALS
+def _are_numbers(values: Sequence[Json]) -> bool:
+    """Whether all are numbers or the words for special ones; quick, as a file holds millions."""
+    kinds = set(map(type, values))
+    if str in kinds:
+        return all(value in SPECIALS for value in values if isinstance(value, str)) and kinds <= {*NUMBERS, str}
+    return kinds <= NUMBERS
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,39 @@
+"""What took long to make, kept in the folder of caches as Python keeps its compiled modules."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+from conformance.cache import forget
+
+SUM = 16
+"""Bytes of the checksum in front."""
+
+
+def get(path: Path) -> Any:
+    """Return what a file keeps, None if there is none or it was damaged."""
+    with contextlib.suppress(Exception):  # whatever is wrong with it, it is made anew
+        packed = path.read_bytes()
+        if _sum(packed[SUM:]) == packed[:SUM]:
+            return pickle.loads(packed[SUM:])  # noqa: S301 - our own file, in the user's own folder
+    return None
+
+
+def put(path: Path, kept: object, files: int) -> None:
+    """Keep something in a file, and the last files beside it; what cannot be written is made anew the next time."""
+    content = pickle.dumps(kept)
+    part = path.with_suffix(f".{os.getpid()}")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(_sum(content) + content)
+        part.replace(path)
+        forget(path.parent.glob("*.pickle"), files)
+
+
+def _sum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=SUM).digest()

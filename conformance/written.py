@@ -1,0 +1,62 @@
+"""Programs as they were written before, by content of the catalogue and of the suite's source: it takes seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from conformance import adapters, pickles
+from conformance.adapter import Backend, Program, Surface, Unsupported, Verb
+from conformance.cache import environment, folder
+from conformance.cases import Case
+from conformance.translate import translate
+
+if TYPE_CHECKING:
+    from conformance.catalogue import Catalogue
+
+FILES = 32
+"""Files that are kept: one for each backend, catalogue and content of the source."""
+
+
+class Written:
+    """The programs of a backend for the cases of a catalogue: written once, and kept from then on.
+
+    Those of another package's backend are not kept, as nothing tells when its source changes.
+    """
+
+    def __init__(self, backend: Backend, catalogue: Catalogue) -> None:
+        name = f"{backend.name}-{catalogue.digest[:16]}{environment()[:16]}.pickle"
+        self.path = folder("conformance-programs") / name if _own(backend) else None
+        kept = self.path and pickles.get(self.path)
+        self.known: dict[tuple[str, str], Program | Unsupported] = kept or {}
+        self.fresh = False
+
+    def translate(self, case: Case, surface: Surface) -> Program | Unsupported:
+        """Return the program that carries a case out on a surface, see conformance.translate."""
+        key = case.id, surface.name
+        if key not in self.known:
+            self.known[key] = translate(case, surface)
+            self.fresh = True
+        return self.known[key]
+
+    def save(self) -> None:
+        """Keep what is new."""
+        if self.path and self.fresh:
+            pickles.put(self.path, self.known, FILES)
+            self.fresh = False
+
+
+def _own(backend: Backend) -> bool:
+    """Whether all that the backend says stands in the suite's own adapters."""
+    return all(module.startswith(f"{adapters.__name__}.") for module in _modules(backend))
+
+
+def _modules(backend: Backend) -> Iterator[str]:
+    for surface in backend.surfaces:
+        for verb in (*surface.verbs.values(), *surface.composed.values(), *surface.around.values()):
+            yield _innermost(verb).__module__
+
+
+def _innermost(verb: Verb) -> Verb:
+    return _innermost(verb.func) if isinstance(verb, partial) else verb
