@@ -1,8 +1,8 @@
 """Which instructions of the processor a framework may use.
 
-Kernels are chosen by what the processor has, and other kernels give other numbers: sums in 16 bits that are float32 where
-there is AVX512-FP16, NaN that a vector maximum loses. So that results are the same on every machine, runs hold frameworks
-to AVX2, which nearly every x86 processor has; what a processor has beyond is tested where a run asks for it.
+Kernels are chosen by what the processor has, and other kernels give other numbers: sums in 16 bits that are float32
+where there is AVX512-FP16, NaN that a vector maximum loses. So that results are the same on every machine, runs hold
+frameworks to AVX2, which nearly every x86 processor has; what a processor has beyond is tested where a run asks for it.
 """
 
 from __future__ import annotations
