@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from conformance import adapters, pickles
-from conformance.adapter import Backend, Program, Surface, Unsupported, Verb
+from conformance.adapter import Backend, Program, Surface, Unsupported, Verb, plain
 from conformance.cache import environment, folder
 from conformance.cases import Case
 from conformance.translate import translate
@@ -22,11 +22,12 @@ FILES = 32
 class Written:
     """The programs of a backend for the cases of a catalogue: written once, and kept from then on.
 
-    Those of another package's backend are not kept, as nothing tells when its source changes.
+    Two versions of one backend in a run, told apart by labels, have the same ones. Those of another package's backend are
+    not kept, as nothing tells when its source changes.
     """
 
     def __init__(self, backend: Backend, catalogue: Catalogue) -> None:
-        name = f"{backend.name}-{catalogue.digest[:16]}{environment()[:16]}.pickle"
+        name = f"{plain(backend.name)}-{catalogue.digest[:16]}{environment()[:16]}.pickle"
         self.path = folder("conformance-programs") / name if _own(backend) else None
         kept = self.path and pickles.get(self.path)
         self.known: dict[tuple[str, str], Program | Unsupported] = kept or {}

@@ -14,6 +14,7 @@ from reports.summary import SIGNS, plural
 from reports.terminal import STYLES, one_line
 
 MOST_LINES = 10  # of one group
+MOST_NEW = 1  # of one group of what is new, which is no news of what was there before
 STYLE = {"value": "yellow", "answer": "yellow", "redefined": "yellow", "removed": "yellow", "added": "dim"}
 
 
@@ -43,8 +44,9 @@ def _group(group: Group) -> Iterator[Text]:
     style = STYLES.get(group.changes[0].now or "", "") if group.kind == "status" else STYLE[group.kind]
     where = one_line(f"{group.operator}, {group.backend}")
     yield Text(group.heading, style).append(f"  {where}: {plural(len(group.changes), 'result')}", "default not bold")
-    yield from map(_change, group.changes[:MOST_LINES])
-    left = len(group.changes) - MOST_LINES
+    most = MOST_NEW if group.kind == "added" else MOST_LINES
+    yield from map(_change, group.changes[:most])
+    left = len(group.changes) - most
     if left > 0:
         yield Text(f"  and {left:,} more (--format json has all)", "dim")
 

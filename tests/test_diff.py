@@ -370,6 +370,17 @@ def test_long_groups_are_cut_on_the_terminal_and_whole_in_json(diff):
     assert len(json.loads(diff(old, new, "--format", "json")[1])["changes"]) == 30
 
 
+def test_of_what_is_new_the_terminal_shows_one_and_counts_the_rest(diff):
+    names = [f"alpha.{number}" for number in range(5)]
+    old, new = (alpha(*(result(POOL, name) for name in some), surfaces=names) for some in (names[:1], names))
+    _, out, _ = diff(old, new)
+    assert out.splitlines()[:3] == [
+        "new  max_pool, alpha: 4 results",
+        f"  {POOL} on alpha.1: pass",
+        "  and 3 more (--format json has all)",
+    ]
+
+
 @pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
 def test_out_writes_what_would_be_printed_and_keeps_the_status(diff, tmp_path, form):
     old, new = alpha(result(POOL, NN)), alpha(result(POOL, NN, digest="00"))

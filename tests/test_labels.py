@@ -10,6 +10,7 @@ from test_pytest_plugin import PLUGIN
 from conformance import cli, ledger, registry
 from conformance.chosen import chosen
 from conformance.errors import ConformanceError
+from conformance.written import Written
 from reports import reading
 
 pytest_plugins = ["pytester"]
@@ -200,6 +201,11 @@ def test_unknown_backend_with_a_label_is_unknown():
 def test_label_may_hold_what_a_path_holds_after_it():
     (one,) = chosen(["numpy@a=/x/y@z=1/python"], ["numpy.loops"])
     assert (one.name, one.python, one.backend.label) == ("numpy@a", "/x/y@z=1/python", "@a")
+
+
+def test_versions_have_their_programs_in_common(catalogue):
+    plain, labelled = (Written(registry.backend(name), catalogue).path for name in ("numpy", "numpy@a"))
+    assert plain == labelled is not None
 
 
 def test_list_of_backends_explains_the_form(conformance, monkeypatch):
