@@ -1,0 +1,72 @@
+"""What frameworks may use of the processor: held to AVX2, unless a run asks for all."""
+
+import subprocess
+import sys
+
+import pytest
+
+from conformance import registry
+from conformance.chosen import chosen
+from conformance.instructions import HELD, NATIVE, holding, used
+
+
+@pytest.fixture(autouse=True)
+def x86(monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    registry.backend.cache_clear()
+    yield
+    registry.backend.cache_clear()
+
+
+def test_text_sets_the_variables_before_anything_else_runs():
+    text = holding({"ONE": "1", "TWO": "--a=b"})
+    said = f"{text}print(os.environ['ONE'], os.environ['TWO'])"
+    out = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert out.stdout == "1 --a=b\n"
+
+
+def test_there_is_nothing_to_hold_without_variables_or_on_another_machine():
+    assert holding({}) == ""
+    assert holding({"ONE": "1"}, "aarch64") == ""
+
+
+def test_features_beyond_are_not_used_where_a_framework_is_held():
+    features = ["amx_tile", "avx", "avx2", "avx512_fp16", "avx512f", "avx_vnni", "fma"]
+    assert used(features, HELD) == ["avx", "avx2", "fma"]
+    assert used(features, NATIVE) == features
+
+
+@pytest.mark.parametrize("name", ["torch", "tensorflow", "jax", "mxnet", "openvino", "keras-torch", "keras-jax"])
+def test_backends_that_know_how_are_held_first_of_all(name):
+    held, native = registry.backend(name), registry.backend(name, NATIVE)
+    assert held.threads.startswith("import os\n\nos.environ[")
+    assert held.threads.endswith(native.threads)
+    assert (held.instructions, native.instructions) == (HELD, NATIVE)
+
+
+def test_keras_is_held_as_its_engine_is():
+    engine, keras = registry.backend("tensorflow"), registry.backend("keras-tensorflow")
+    assert keras.threads == engine.threads
+
+
+def test_a_backend_that_knows_no_such_variables_uses_all():
+    assert registry.backend("onnxruntime").instructions == NATIVE
+
+
+def test_a_run_may_ask_for_all_of_the_processor():
+    assert chosen(["torch"], [], NATIVE)[0].backend.instructions == NATIVE
+    assert chosen(["torch"], [])[0].backend.instructions == HELD
+
+
+def test_results_say_what_was_used(conformance, tmp_path):
+    status, _, _ = conformance(
+        "run", "--backend", "numpy", "--case", "max_pool/book-*", "--instructions", NATIVE, "--out", tmp_path
+    )
+    assert status == 0
+    assert '"instructions": "native"' in (tmp_path / "results" / "numpy.jsonl").read_text("utf-8").splitlines()[0]
+
+
+def test_other_words_are_refused(conformance):
+    status, _, told = conformance("run", "--instructions", "avx10")
+    assert status == 2
+    assert "'avx10' is not one of 'avx2', 'native'" in told[-1]
