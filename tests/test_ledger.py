@@ -232,6 +232,28 @@ def test_entry_for_features_of_processors_is_silent_on_others(tmp_path, wanted, 
     assert (loaded(tmp_path, text).entry(found, "s.nn", {}, cpu) is not None) is covered
 
 
+@pytest.mark.parametrize(
+    ("glob", "operator", "asked"),
+    [
+        ("max_pool/a*", "max_pool", True),
+        ("max_pool/a*", "max_pool_grad", False),
+        ("max_pool*", "max_pool_grad", True),
+        ("*/special/*", "conv", True),
+        ("max*l/a", "max_pool", True),
+        ("[cm]*", "max_pool", True),
+    ],
+)
+def test_entry_is_asked_about_every_operator_that_its_ids_may_begin_with(tmp_path, glob, operator, asked):
+    (entry,) = loaded(tmp_path, ENTRY.replace("max_pool/a*", f'"{glob}"')).entries
+    assert entry.may_pick(operator) is asked
+
+
+@pytest.mark.parametrize(("operators", "asked"), [("max_pool", True), ("[conv, max_*]", True), ("conv", False)])
+def test_entry_is_asked_about_the_operators_that_it_picks_by(tmp_path, operators, asked):
+    (entry,) = loaded(tmp_path, WHERE.replace("max_pool", operators)).entries
+    assert entry.may_pick("max_pool") is asked
+
+
 def test_feature_that_no_processor_has_is_told(tmp_path):
     (said,) = refusals(tmp_path, ENTRY.replace("observed: 0", "cpu: [avx512_fp8], observed: 0"))
     assert "a feature of a processor" in said

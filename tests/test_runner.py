@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 from fakes import ALWAYS_WRONG, CRASHES, HANGS, RAISES, backend, declares, load, surface
@@ -73,17 +74,24 @@ def test_status_follows_from_what_the_backend_did(tmp_path, body, wanted):
         (CRASHES, ("value",), "crashed"),
         (HANGS, ("timed_out",), "known"),
         (None, ("value",), "stale"),
+        (CRASHES, ("crashed", "flaky"), "known"),
+        (None, ("crashed", "flaky"), "pass"),
     ],
 )
 def test_ledger_is_held_both_ways(tmp_path, body, kinds, status):
     report, records = run(tmp_path, surface("s", body), entries=[known(*kinds)], limit=1)
     (found,) = results(records)
     assert found["status"] == status
-    assert summary.verdict(report).good is (status == "known")
+    assert summary.verdict(report).good is (status in {"known", "pass"})
     if status in {"known", "stale"}:
         assert (found["reason"], found["issue"]) == ("it is known", "https://example.org/2")
     else:
         assert "reason" not in found
+
+
+def test_cases_that_the_ledger_calls_flaky_are_run_last(tmp_path):
+    _, records = run(tmp_path, surface("s"), surface("t"), entries=[replace(known("flaky"), surfaces=("s",))])
+    assert [found["surface"] for found in results(records)] == ["t", "s"]
 
 
 def test_entry_for_other_versions_neither_excuses_nor_goes_stale(tmp_path):
