@@ -31,7 +31,7 @@ main(sys.argv[1:])
 def status(*arguments: str, program: tuple[str, ...] = ("-m", "conformance.cli")) -> int:
     """Run the command line into a folder of its own, and return the exit status."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, *program, "run", "--backend", "torch", "--out", folder, *arguments]
+        command = [sys.executable, *program, "run", "--backend", "torch", "--no-cache", "--out", folder, *arguments]
         return subprocess.run(command, check=False, stdout=subprocess.DEVNULL, env={**os.environ}).returncode  # noqa: S603
 
 

@@ -153,7 +153,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
     selection = Selection(level, surfaces, operators, globs)
     limits = Limits(limit, start_limit) if memory is None else Limits(limit, start_limit, round(memory * 1e9))
-    prepared = partial(Run, selection=selection, limits=limits, jobs=jobs, repeat=repeat)
+    prepared = partial(Run, selection=selection, limits=limits, jobs=jobs, repeat=repeat, keep=cache)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
     faults: list[str] = []

@@ -30,6 +30,7 @@ from conformance.expected import Expected, expected
 from conformance.judge import Outcome, Verdict, judge
 from conformance.ledger import Entry, Ledger
 from conformance.results import ResultsFile, array_record, forget
+from conformance.translate import translate
 from conformance.trials import settled
 from conformance.values import array_digest
 from conformance.written import Written
@@ -65,7 +66,7 @@ class Run:
 
     python: the interpreter that holds the framework; limits: what a worker may take; jobs: workers side by side, None
     for as many as the programs are worth on this machine's cores; repeat: how many times every case is run; expect:
-    what to ask for expectations.
+    what to ask for expectations; keep: whether programs are kept on disk for the next run, and those of the last are.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Run:
         jobs: int | None = None,
         repeat: int = 1,
         expect: Ask = expected,
+        keep: bool = False,
     ) -> None:
         self.backend = backend
         self.catalogue = catalogue
@@ -95,7 +97,8 @@ class Run:
         self.expected = lru_cache(maxsize=256)(expect)
         self.answers = Answered()
         self._there: dict[str, Surface] = {}
-        self.written = Written(backend, catalogue)
+        self.written = Written(backend, catalogue) if keep else None
+        self.translate = self.written.translate if self.written else translate
 
     def tasks(self) -> Iterator[Task]:
         """Yield every selected case on every surface that is run on such, case by case."""
@@ -110,7 +113,7 @@ class Run:
     def task(self, case: Case, surface: Surface) -> Task:
         """Return a case on a surface, translated where the machine can run it."""
         why = self.lacking.get(surface.name)
-        return Task(case, surface, Unsupported(why) if why else self.written.translate(case, surface))
+        return Task(case, surface, Unsupported(why) if why else self.translate(case, surface))
 
     def job(self, program: Program, case: Case) -> Job:
         """Return what a worker is told: the program of a case, and its inputs."""
@@ -132,7 +135,8 @@ class Run:
         if not resume:
             forget(path)
         tasks = list(self.tasks())
-        self.written.save()
+        if self.written:
+            self.written.save()
         programs = sum(isinstance(task.program, Program) for task in tasks)
         if not programs:
             raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")

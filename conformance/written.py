@@ -22,8 +22,8 @@ FILES = 32
 class Written:
     """The programs of a backend for the cases of a catalogue: written once, and kept from then on.
 
-    Two versions of one backend in a run, told apart by labels, have the same ones. Those of another package's backend are
-    not kept, as nothing tells when its source changes.
+    Two versions of one backend in a run, told apart by labels, have the same ones. Those of another package's backend
+    are not kept, as nothing tells when its source changes.
     """
 
     def __init__(self, backend: Backend, catalogue: Catalogue) -> None:

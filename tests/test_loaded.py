@@ -9,9 +9,12 @@ from conformance.adapter import Unsupported
 from conformance.translate import translate
 from conformance.written import Written
 
-CASES = (
-    "operator: max_pool\nsource: a test\ncases:\n  - {{id: {}, x: {{values: arange, shape: [1, 1, 4]}}, window: [2]}}\n"
-)
+CASES = """\
+operator: max_pool
+source: a test
+cases:
+  - {{id: {}, x: {{values: arange, shape: [1, 1, 4]}}, window: [2]}}
+"""
 
 
 @pytest.fixture
