@@ -306,7 +306,7 @@ def test_tests_in_files_run_beside_cases(run, cases, speaking, pytester):
         (["--conformance-timeout", "0"], "--conformance-timeout 0.0: not a number of seconds*"),
         (["--conformance-timeout", "nan"], "--conformance-timeout nan: *"),
         (["--conformance-cases", "nowhere"], "nowhere: no such file or folder"),
-        (["--conformance-backend", "numpy"], "backend 'numpy': named twice"),
+        (["--conformance-backend", "numpy"], "backend 'numpy': named twice (numpy@LABEL=PYTHON *"),
     ],
 )
 def test_wrong_usage_is_one_line(run, cases, speaking, arguments, said):
