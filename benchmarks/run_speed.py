@@ -91,7 +91,7 @@ def suite(python: str, backend: str, surface: str, level: str, out: Path) -> lis
 
 
 def ready(backend: Backend, surface: Surface, level: str, results: Path, folder: Path) -> tuple[Path, int]:
-    """Write what the floor runs, every program that came back from its process; return the file, and how many results."""
+    """Write what the floor runs, every program that came back from its process; return it, and how many results."""
     (found,) = reading.load([results]).backends
     came_back = {result.case for result in found.results if result.outcome in {"returned", "rejected"}}
     run = Run(backend, catalogue.load(level=level), Ledger(), Selection(level, (surface.name,)), python=sys.executable)
