@@ -8,26 +8,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from conformance import pickles
 from conformance.cache import environment, folder
 
-if TYPE_CHECKING:
-    from conformance.catalogue import Catalogue
+T = TypeVar("T")
 
 FILES = 4
 """Catalogues that are kept: one for each content of its files and of the source."""
 
 
-def loaded(home: Path, load: Callable[[], Catalogue]) -> Catalogue:
+def loaded(home: Path, load: Callable[[], T]) -> T:
     """Return the catalogue of a folder as it was kept, or else as `load` returns it, to be kept."""
     path = folder("conformance-catalogue") / f"{_key(home)}.pickle"
     kept = pickles.get(path)
     if kept is None:
         kept = load()
         pickles.put(path, kept, FILES)
-    found: Catalogue = kept
+    found: T = kept
     return found
 
 

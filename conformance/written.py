@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from conformance import adapters, pickles
+from conformance import pickles
 from conformance.adapter import Backend, Program, Surface, Unsupported, Verb, plain
 from conformance.cache import environment, folder
 from conformance.cases import Case
@@ -15,6 +15,7 @@ from conformance.translate import translate
 if TYPE_CHECKING:
     from conformance.catalogue import Catalogue
 
+ADAPTERS = f"{__package__}.adapters."
 FILES = 32
 """Files that are kept: one for each backend, catalogue and content of the source."""
 
@@ -50,7 +51,7 @@ class Written:
 
 def _own(backend: Backend) -> bool:
     """Whether all that the backend says stands in the suite's own adapters."""
-    return all(module.startswith(f"{adapters.__name__}.") for module in _modules(backend))
+    return all(module.startswith(ADAPTERS) for module in _modules(backend))
 
 
 def _modules(backend: Backend) -> Iterator[str]:
