@@ -35,8 +35,11 @@ from conformance.expected import Expected, expected
 from conformance.operators import OPERATORS
 from conformance.repro import script
 from conformance.translate import translate
+from reports.summary import printable
 
 INTERRUPTED = 130
+LONGEST = 1500
+"""Letters of one line of an error."""
 
 
 def _tell_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -80,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         status = error.exit_code
     except ConformanceError as error:
         for line in str(error).splitlines():
-            click.echo(f"conformance: {line}", err=True)
+            click.echo(f"conformance: {_harmless(line)}", err=True)
         status = error.exit_status
     sys.exit(status)
 
@@ -88,7 +91,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _one_line(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     hint = f" (see {context.command_path} --help)" if context else ""
-    return " ".join(error.format_message().split()) + hint
+    return _harmless(" ".join(error.format_message().split())) + hint
+
+
+def _harmless(line: str) -> str:
+    """Return a line that quotes who knows what: signs that a terminal obeys spelt out, and no longer than bearable."""
+    shown = printable(line)
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
 
 
 @cli.command("list")
@@ -131,7 +140,7 @@ def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
     """
     found = find_case(paths, case)
     wanted = expected(found)
-    click.echo(describe.case_text(found, wanted))
+    click.echo("\n".join(map(printable, describe.case_text(found, wanted).split("\n"))))
     if drawn:
         _draw(found, wanted)
 

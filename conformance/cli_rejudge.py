@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from conformance import catalogue, registry, rejudge
+from conformance.cases import LEVELS
 from conformance.chosen import known
 from conformance.cli_options import CACHE_OPTION, CASES_OPTION
 from conformance.cli_run import OUT
@@ -15,6 +16,7 @@ from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import expected
 from conformance.instructions import NATIVE
 from conformance.kept import kept
+from reports.summary import printable
 
 SHOWN = 3
 INCOMPLETE = 3
@@ -50,11 +52,15 @@ def _one(path: Path, paths: tuple[Path, ...], *, cache: bool) -> bool:
         backend = registry.backend(name, header["environment"].get("instructions", NATIVE))
     except KeyError as error:
         raise ConformanceError(f"{path}:1: not the header of a results file: no {error}") from None
+    except (TypeError, AttributeError) as error:
+        raise ConformanceError(f"{path}:1: not the header of a results file: {error}") from None
+    if level not in LEVELS:
+        raise ConformanceError(f"{path}:1: not the header of a results file: {level!r} is no level")
     cases = catalogue.load(paths, level=level)
     with kept() if cache else nullcontext(expected) as expect:
         made = rejudge.rejudge(path, backend, cases, known(backend), expect)
     rejudge.write(path, made.records)
-    click.echo(f"{path}: {_said(made)}")
+    click.echo(printable(f"{path}: {_said(made)}"))
     return made.complete
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import sys
 import time
@@ -21,6 +22,8 @@ from conformance.values import Array
 
 AHEAD = 16
 FAILED_AT_ONCE = "exit status 1; it said:"
+STRANGE = "the worker sent what is no reply"
+OUTCOMES = frozenset({"returned", "rejected", "crashed"})
 NEEDS = " (a worker needs Python 3.8 or newer, and NumPy)"
 
 
@@ -93,6 +96,9 @@ class Worker:
         if isinstance(reply, Lost):
             raise WorkerFailed(f"setup: {_hinted(reply.outcome, link)}")
         header = reply[0]
+        if not _is_start(header):
+            self.kill()
+            raise WorkerFailed(f"setup: {STRANGE}")
         if not header["ready"]:
             self.kill()
             raise WorkerFailed(f"setup: {header['message']}")
@@ -166,6 +172,9 @@ class Worker:
         if isinstance(reply, Lost):
             return reply
         header, arrays = reply
+        if not _is_reply(header):
+            self.kill()
+            return Lost(Outcome("crashed", message=STRANGE))
         outcome = Outcome(header["outcome"], tuple(arrays), header["message"], header["seconds"])
         if self.retry and outcome.kind == "crashed" and not header["certain"]:
             self.kill()
@@ -183,6 +192,22 @@ class Worker:
             self.kill()
             return Lost(Outcome("crashed", message=cause))
         return frame
+
+
+def _is_start(header: Mapping[str, Any]) -> bool:
+    """Whether this is how a worker answers its first frame: a program may have written into the pipe."""
+    ready, packages, cpu = (header.get(key) for key in ("ready", "packages", "cpu"))
+    if ready is not True:
+        return ready is False and isinstance(header.get("message"), str)
+    texts = [header.get("python"), *(packages.values() if isinstance(packages, dict) else [None])]
+    return isinstance(cpu, list) and all(isinstance(text, str) for text in (*texts, *cpu))
+
+
+def _is_reply(header: Mapping[str, Any]) -> bool:
+    """Whether this is how a worker answers a program."""
+    kind, message, seconds, certain = (header.get(key) for key in ("outcome", "message", "seconds", "certain"))
+    known = isinstance(kind, str) and kind in OUTCOMES and isinstance(message, str) and isinstance(certain, bool)
+    return known and type(seconds) is float and 0 <= seconds < math.inf
 
 
 def _started(link: Link, environment: Mapping[str, Any], seconds: float) -> str:

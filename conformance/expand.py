@@ -11,12 +11,12 @@ from typing import Any
 from conformance.cases import DEFAULTS, FLAT, SAME, Answers, Case, Following, Reading, Rejected, Value
 from conformance.generators import GENERATORS, distinct_range
 from conformance.operators import INPUTS, OPERATORS, Operator
+from conformance.sizes import MAX_ELEMENTS, too_large
 from conformance.steps import COMPOSITIONS, plan, shape_of
 from conformance.values import DTYPES, ArraySpec, holds
 from conformance.yaml_reader import KeyPath
 from reference import Windows
 
-MAX_ELEMENTS = 20_000_000
 FOLLOWING = frozenset({"grad", "indices", "samples", "draws"})
 """Inputs whose shape follows from x and the parameters."""
 USUAL_DTYPES: Mapping[str, str] = {"indices": "int64"}
@@ -81,9 +81,20 @@ def expand(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Cas
         place=place,
     )
     case = replace(case, inputs=_all_inputs(operator, raw, case))
-    if isinstance(expect, Value):
-        _check_steps(case)
+    check(case)
     return case
+
+
+def check(case: Case) -> None:
+    """Raise Faulty for a case that no machine can reckon, and for steps or parameters without a meaning."""
+    if not isinstance(case.expect, Rejected):
+        _check_ranks(case.parameters, len(case.shape) - 2)
+        _check_extents(case.parameters, case.inputs)
+    large = too_large(case)
+    if large:
+        raise Faulty((), large)
+    if isinstance(case.expect, Value):
+        _check_steps(case)
 
 
 def _has_shape(raw: Mapping[str, Any]) -> bool:
@@ -212,6 +223,8 @@ def _expectation(raw: Mapping[str, Any]) -> Value | Rejected | Answers:
 
 
 def _answer(name: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | ArraySpec | Rejected:
+    if not isinstance(raw, Mapping):
+        raise Faulty(("answers", name), "is no answer: parameters, an array or a fault")
     if "rejected" in raw:
         return Rejected(raw["rejected"])
     return _array(raw, name, raw) if "values" in raw else {key: plain(value) for key, value in raw.items()}

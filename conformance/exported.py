@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -17,17 +18,22 @@ from typing import Any
 
 import numpy as np
 
-from conformance import words
+from conformance import expand, words
 from conformance.cases import LEVELS, Answers, Case, Following, Reading, Rejected, Value
 from conformance.errors import CatalogueError
 from conformance.expected import Expected, Target
 from conformance.operators import OPERATORS
+from conformance.sizes import MAX_ELEMENTS
 from conformance.values import DTYPES, Array, ArraySpec, canonical_bytes
 from reference import Exact
 
 MARK, FORMAT = "nn-conformance catalogue", 1
 MANIFEST, CATALOGUE, SCHEMA, ARRAYS = "manifest.json", "catalogue.json", "schema.json", "arrays"
 NAME = re.compile(ARRAYS + r"/[0-9a-f]{32}\.npy")
+HEADERS: Mapping[Any, Callable[..., Any]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 DETAILS = ("value", "high", "low", "bound")
 SPECIAL: Mapping[str, float] = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
@@ -82,12 +88,16 @@ def manifest(folder: Path) -> Mapping[str, Any]:
         found = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise CatalogueError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CatalogueError(f"{path}: {error}") from None
     if not isinstance(found, dict) or (found.get("export"), found.get("format")) != (MARK, FORMAT):
         raise CatalogueError(f"{path}: not the manifest of an exported catalogue of format {FORMAT}")
     if not isinstance(found.get("files"), dict):
         raise CatalogueError(f"{path}: an export that was not finished")
+    for name, digest in found["files"].items():
+        # Every file is read: one outside the folder is none of the export, and might never end.
+        if not (name in {CATALOGUE, SCHEMA} or NAME.fullmatch(name)) or not isinstance(digest, str):
+            raise CatalogueError(f"{path}: {name!r} is no file of an export, or its SHA-256 is no text")
     return found
 
 
@@ -98,7 +108,7 @@ def read(folder: Path) -> ExportedCatalogue:
     content = verified(path, files.get(CATALOGUE))
     try:
         records, version = list(json.loads(content)["cases"]), str(known["catalogue"]["version"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CatalogueError(f"{path}: not as its schema has it: {type(error).__name__} {error}") from None
     cases = tuple(_read_case(record, folder, files) for record in records)
     for spec in _inputs(cases):
@@ -165,6 +175,7 @@ def _case(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -> Exp
         targets=_targets(raw["expect"], folder, files),
     )
     words.check(case)
+    expand.check(case)
     return case
 
 
@@ -180,9 +191,12 @@ def array_spec(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -
     """Return an array of the export. Raises ValueError for a file that is none of it."""
     if not NAME.fullmatch(raw["file"]) or raw["file"] not in files:
         raise ValueError(f"{raw['file']!r} is no file of the export")
+    shape = raw["shape"]
+    if any(type(extent) is not int or extent < 0 for extent in shape) or math.prod(shape) > MAX_ELEMENTS:
+        raise ValueError(f"{shape!r} is no shape of at most {MAX_ELEMENTS} elements")
     DTYPES[raw["dtype"]]
     path, digest, options = folder / raw["file"], files[raw["file"]], {"marks": tuple(raw.get("marks", ()))}
-    return ExportedArray(raw.get("made", "file"), tuple(raw["shape"]), raw["dtype"], options, path, digest)
+    return ExportedArray(raw.get("made", "file"), tuple(shape), raw["dtype"], options, path, digest)
 
 
 def parameters(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,17 +234,19 @@ def _reading(raw: Mapping[str, Any]) -> Reading:
 
 def _decoded(content: bytes, spec: ExportedArray) -> Array:
     """Return the array that a .npy file holds. Raises CatalogueError if it is not of the shape and dtype stated."""
+    stream, dtype = io.BytesIO(content), DTYPES[spec.dtype]
     try:
-        array: Array = np.load(io.BytesIO(content), allow_pickle=False)
-    except ValueError as error:
-        raise CatalogueError(f"{spec.path}: {error}") from None
-    dtype = DTYPES[spec.dtype]
-    if dtype.kind == "V" and array.dtype == np.uint16:
-        array = array.view(dtype)
-    if array.shape != spec.shape or array.dtype != dtype:
-        found = f"{array.dtype.name} {list(array.shape)}"
-        raise CatalogueError(f"{spec.path}: {found}, not {spec.dtype} {list(spec.shape)}")
-    return np.ascontiguousarray(array).reshape(spec.shape)
+        shape, in_columns, stored = HEADERS[np.lib.format.read_magic(stream)](stream)
+    except Exception as error:  # NumPy does not say all that a damaged header may raise
+        raise CatalogueError(f"{spec.path}: not the header of an array: {' '.join(str(error).split())}") from None
+    words = np.dtype(np.uint16) if dtype.kind == "V" else dtype
+    if shape != spec.shape or stored not in (dtype, words):
+        raise CatalogueError(f"{spec.path}: {stored.name} {list(shape)}, not {spec.dtype} {list(spec.shape)}")
+    size, body = math.prod(shape) * dtype.itemsize, content[stream.tell() :]
+    if len(body) != size:
+        raise CatalogueError(f"{spec.path}: {len(body)} bytes of numbers, not {size}")
+    array: Array = np.ndarray(shape, dtype, body, order="F" if in_columns else "C").copy()
+    return array
 
 
 def faults(case: ExportedCase, wanted: Expected) -> Iterator[str]:

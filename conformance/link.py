@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import queue
 import signal
@@ -11,7 +12,7 @@ import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from conformance import processes
 from conformance.values import DTYPES, Array
-from conformance.worker import LENGTHS
+from conformance.worker import LARGEST_REPLY, LENGTHS
 
 WORKER = Path(__file__).with_name("worker.py")
 GENTLY = 5.0
@@ -28,7 +29,7 @@ LOOK = 0.1
 """Seconds between two looks at the memory of a process."""
 TAIL = 4000
 CHUNK = 1 << 16
-MAX_FRAME = 1 << 33
+MAX_FRAME = LARGEST_REPLY + (1 << 24)
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 Frame = tuple[dict[str, Any], list[Array]]
@@ -135,11 +136,8 @@ class Link:
 
     def _read(self) -> None:
         pipe, inbox = _pipe(self.process.stdout), self._inbox
-        try:
-            while (frame := _frame(pipe)) is not None:
-                inbox.put(frame)
-        except (ValueError, KeyError, TypeError):
-            pass  # Not a frame: what is left of a worker that died while it wrote.
+        while (frame := read_frame(pipe)) is not None:
+            inbox.put(frame)
         inbox.put(None)
         pipe.close()
 
@@ -160,21 +158,29 @@ def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     return stream
 
 
-def _frame(pipe: IO[bytes]) -> Frame | None:
+def read_frame(pipe: IO[bytes]) -> Frame | None:
+    """Return the next frame, None at the end and for what is none: a worker that died while it wrote leaves such."""
     lengths = pipe.read(LENGTHS.size)
     if len(lengths) < LENGTHS.size:
         return None
     header_length, body_length = LENGTHS.unpack(lengths)
     if header_length + body_length > MAX_FRAME:
-        raise ValueError("not a frame")
-    text, body = pipe.read(header_length), pipe.read(body_length)
-    if len(body) < body_length:
         return None
-    header = json.loads(text)
-    arrays, start = [], 0
-    for item in header["arrays"]:
-        dtype = DTYPES[item["dtype"]] if item["dtype"] in DTYPES else np.dtype(item["dtype"])
-        array = np.frombuffer(body, dtype, int(np.prod(item["shape"], dtype=np.int64)), start).reshape(item["shape"])
-        arrays.append(array)
+    text, body = pipe.read(header_length), pipe.read(body_length)
+    try:
+        header = json.loads(text)
+        return (header, list(_arrays(header["arrays"], body))) if len(body) == body_length else None
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError):
+        return None
+
+
+def _arrays(items: Sequence[Mapping[str, Any]], body: bytes) -> Iterator[Array]:
+    """Yield the arrays of a frame. Raises ValueError, LookupError or TypeError for what is none."""
+    start = 0
+    for item in items:
+        dtype, shape = DTYPES[item["dtype"]], item["shape"]
+        if not isinstance(shape, list) or any(type(extent) is not int or extent < 0 for extent in shape):
+            raise ValueError("not a shape")
+        array = np.frombuffer(body, dtype, math.prod(shape), start).reshape(shape)
+        yield array
         start += array.nbytes
-    return header, arrays

@@ -152,9 +152,9 @@ def _parsed(path: Path, _time: int, _size: int) -> Lock:
     """Read a lock once, however many files look for their rows in it."""
     try:
         raw = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CatalogueError(f"{path}: {error}") from None
-    if isinstance(raw, dict) and raw.get("format", 1) not in {1, FORMAT}:
+    if isinstance(raw, dict) and raw.get("format", 1) not in (1, FORMAT):
         raise CatalogueError(
             f"{path}: format {raw['format']!r} is none that this suite reads, which are 1 and {FORMAT}"
         )

@@ -69,7 +69,7 @@ def read(path: Path) -> Iterator[Json]:
         try:
             record = json.loads(one)
             record["record"]
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise ConformanceError(f"{path}:{number}: this line is not a record of a results file") from None
         yield record
 

@@ -137,7 +137,7 @@ class ResultsFile:
                 self._note(records[-1])
             except _Unsound as error:
                 raise ConformanceError(f"{self.path}:{number}: cannot resume, {error}") from None
-            except (ValueError, TypeError, KeyError, AttributeError):
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 raise ConformanceError(f"{self.path}:{number}: cannot resume, this line is not a record") from None
         return records
 
@@ -212,5 +212,5 @@ def _whole(content: bytes) -> bytes:
     before, end, last = content.rpartition(b"\n")
     try:
         return content if isinstance(json.loads(last.decode()), dict) else before + end
-    except ValueError:
+    except (ValueError, RecursionError):
         return before + end

@@ -51,6 +51,7 @@ def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: files("reports").joinpath(f"templates/{name}").read_text("utf-8")),
         autoescape=True,
+        finalize=_shown,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -69,6 +70,13 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
+def _shown(value: object) -> object:
+    """Spell out, in a text that is not ours, signs that a terminal obeys or that turn the direction of a line."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "\n".join("\t".join(map(summary.printable, line.split("\t"))) for line in value.split("\n"))
+
+
 def results_link(operator: str = "", surface: str = "", status: str = "") -> str:
     """Link into the list of results, filtered."""
     filters = {"operator": operator, "surface": surface, "status": status}
@@ -84,7 +92,7 @@ def case_link(case: str, surface: str = "") -> str:
 
 def breakable(name: str) -> Markup:
     """Let a dotted or underscored name break after its dots and underscores."""
-    return Markup("<wbr>").join(_pieces(name))
+    return Markup("<wbr>").join(_pieces(summary.printable(name)))
 
 
 def _pieces(name: str) -> list[str]:

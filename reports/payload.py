@@ -57,11 +57,11 @@ def payload(report: Report) -> dict[str, Json]:
 
 
 def embed(value: Json) -> str:
-    """Write JSON so that it can stand inside an HTML script element, whatever the texts in it say."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&\u2028\u2029":
+    """Write JSON so that it can stand inside an HTML script element, whatever the texts in it say: plain ASCII."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\x7f":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return "".join(f"\\u{ord(sign):04x}" if "\ud800" <= sign <= "\udfff" else sign for sign in text)
+    return text
 
 
 def _backend(backend: Backend) -> Json:

@@ -149,6 +149,8 @@ def _parse(line: bytes) -> dict[str, Json]:
         raise RecordError(f"not JSON: {error.msg} at column {error.colno}") from error
     except RecursionError as error:
         raise RecordError("not JSON that can be read: nested too deep") from error
+    except ValueError as error:  # Python reads no whole number of more than 4,300 digits
+        raise RecordError("not JSON that can be read: a number of too many digits") from error
     if not isinstance(record, dict):
         raise RecordError("not a JSON object")
     return record

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import settings
 
 from conformance import catalogue as catalogues
-from conformance import cli
+from conformance import cli, ledger
 
 # The same examples on every run, wherever it is; the nightly job is the one that goes looking for new ones.
 settings.register_profile("suite", derandomize=os.environ.get("HYPOTHESIS_PROFILE") != "nightly", deadline=None)
@@ -47,3 +47,12 @@ def conformance(capsys):
         return left.value.code or 0, out, error.splitlines()
 
     return command
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder that is also the working directory; the suite's own ledger is read once, whoever asks for it."""
+    monkeypatch.chdir(tmp_path)
+    load, own, path = ledger.load, ledger.load(), ledger.path
+    monkeypatch.setattr(ledger, "load", lambda further=(): own if ledger.path is path else load(further=further))
+    return tmp_path
