@@ -96,22 +96,43 @@ def _rename(draw, parent, key, _whole):
 
 def _swap(draw, parent, key, whole):
     """Put another part of the document here."""
-    parent[key] = copy.deepcopy(at(whole, draw(st.sampled_from(places(whole)))))
+    parent[key] = copy.deepcopy(at(whole, one_of(draw, places(whole))))
 
 
 ACTIONS = (_replace, _replace, _replace, _drop, _double, _nest, _retype, _retype, _rename, _swap)
 
 
+class Known(list):
+    """Documents that hypothesis need not print."""
+
+    def __repr__(self):
+        return f"{len(self)} documents"
+
+
+def one_of(draw, things):
+    """Draw one of many things, which hypothesis need not print."""
+    return things[draw(st.integers(0, len(things) - 1))]
+
+
+def changed(documents, most=3):
+    """Return a strategy for one of the documents, with one to `most` changes."""
+    return _changed(Known(documents), most)
+
+
+def bytes_changed(contents):
+    """Return a strategy for one of the contents, with some bytes changed, dropped, doubled or others put in."""
+    return _bytes_changed(Known(contents))
+
+
 @st.composite
-def changed(draw, documents, most=3):
-    """Draw one of the documents, with one to `most` changes."""
-    whole = copy.deepcopy(draw(st.sampled_from(documents)))
+def _changed(draw, documents, most):
+    whole = copy.deepcopy(one_of(draw, documents))
     for _ in range(draw(st.integers(1, most))):
         known = places(whole)
         if not known:
             break
         # Near the root one change decides much, and most parts are far from it.
-        path = draw(st.sampled_from(known))
+        path = one_of(draw, known)
         path = path[: draw(st.integers(1, len(path)))] if draw(st.booleans()) else path
         parent = at(whole, path[:-1])
         draw(st.sampled_from(ACTIONS))(draw, parent, path[-1], whole)
@@ -125,9 +146,8 @@ def dumped(whole):
 
 
 @st.composite
-def bytes_changed(draw, contents):
-    """Draw one of the contents, with some of its bytes changed, dropped, doubled or others put in."""
-    content = bytearray(draw(st.sampled_from(contents)))
+def _bytes_changed(draw, contents):
+    content = bytearray(one_of(draw, contents))
     for _ in range(draw(st.integers(1, 6))):
         start = draw(st.integers(0, len(content)))
         end = min(len(content), start + draw(st.sampled_from([0, 1, 1, 2, 8, 64, 10**6])))

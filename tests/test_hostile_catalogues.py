@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from conformance import catalogue as catalogues
 from conformance import declaring, ledger
+from conformance import export as exports
 from conformance.errors import CatalogueError
 
 SECTIONS = ("cases", "questions", "rejects")
@@ -152,20 +153,11 @@ def test_declarations_with_other_bytes(folder, content):
 
 
 @pytest.fixture(scope="module")
-def export(tmp_path_factory):
-    """Return the files of an exported catalogue by name: two cases that are plain, one with a bound, and a question."""
+def export(catalogue, tmp_path_factory):
+    """Return the files of an exported catalogue by name: cases that are plain, some with a bound, and questions."""
     folder = tmp_path_factory.mktemp("export")
-    command(
-        folder,
-        "export",
-        folder / "out",
-        "--case",
-        "max_pool/book*",
-        "--case",
-        "avg_pool/bo*",
-        "--case",
-        "avg_pool/div*",
-    )
+    cases = catalogue.select("smoke", globs=["max_pool/book*", "avg_pool/bo*", "avg_pool/div*"])
+    exports.write(catalogue, cases, folder / "out")
     return {str(path.relative_to(folder / "out")): path.read_bytes() for path in (folder / "out").glob("**/*.*")}
 
 
