@@ -19,11 +19,11 @@ ASYMMETRIC = "max_pool/2d-asymmetric-padding"
 # The adapter's own padding with before and after exchanged, and then the command line as usual.
 WRONG_SIDE = """
 import sys
-from conformance.adapters import torch
+from conformance.adapters import torch_padding
 from conformance.cli import main
 
-right = torch._ends
-torch._ends = lambda step: right(step.with_parameters(pads=tuple(pair[::-1] for pair in step.padding)))
+right = torch_padding.ends
+torch_padding.ends = lambda step: right(step.with_parameters(pads=tuple(pair[::-1] for pair in step.padding)))
 main(sys.argv[1:])
 """
 
@@ -32,7 +32,10 @@ def status(*arguments: str, program: tuple[str, ...] = ("-m", "conformance.cli")
     """Run the command line into a folder of its own, and return the exit status."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, *program, "run", "--backend", "torch", "--no-cache", "--out", folder, *arguments]
-        return subprocess.run(command, check=False, stdout=subprocess.DEVNULL, env={**os.environ}).returncode  # noqa: S603
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ})  # noqa: S603
+    if "Traceback" in done.stderr:  # which leaves with 1 too
+        sys.exit(done.stderr)
+    return done.returncode
 
 
 def copied(last: int) -> int:
