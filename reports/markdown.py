@@ -135,7 +135,8 @@ def code(text: str) -> str:
     line = _shortened(text)
     if re.fullmatch(r"[\w./:, -]+", line):
         return f"`{line}`"
-    return f"<code>{re.sub('[|`*_~$]', lambda sign: f'&#{ord(sign[0])};', _plain_html(line))}</code>"
+    spelt = re.sub(r"[|`*_~$\[\]]", lambda sign: f"&#{ord(sign[0])};", _plain_html(line))
+    return f"<code>{spelt}</code>"
 
 
 def _plain_html(line: str) -> str:
