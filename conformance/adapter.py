@@ -186,11 +186,14 @@ class Surface:
             return self
         return replace(self, declares={name: one.on(features) for name, one in self.declares.items()})
 
-    def runs(self, level: str, tags: Collection[str], asked: str = LEVELS[-1]) -> bool:
-        """Whether a run that goes up to the level asked for runs a case of a level with such tags on the surface."""
+    def runs(self, level: str, tags: Collection[str], asked: str = LEVELS[-1], *, slow: bool = False) -> bool:
+        """Whether a run that goes up to the level asked for runs a case of a level with such tags on the surface.
+
+        slow: whether it has the time for all cases on a surface that takes long.
+        """
         highest = LEVELS.index(self.level)
         if self.tag:
-            highest = min(highest, LEVELS.index(asked) - 1)
+            highest = LEVELS.index(asked) if slow else min(highest, LEVELS.index(asked) - 1)
         return LEVELS.index(level) <= highest or self.tag in tags
 
     def enters(self, dtype: str) -> bool:

@@ -110,6 +110,12 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
     help="What a framework may use of this processor: what nearly every x86 has, so that results are the same "
     "everywhere, or all of it.",
 )
+@click.option(
+    "--slow",
+    is_flag=True,
+    help="Run every case of the level on surfaces that take long, too: those that compile every call. Without, they "
+    "stay a level behind, beside the cases that are tagged for them.",
+)
 @click.option("--resume", is_flag=True, help="Complete partial results files instead of starting anew.")
 @CACHE_OPTION
 @QUIET_OPTION
@@ -135,6 +141,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     repeat: int,
     jobs: int | None,
     instructions: str,
+    slow: bool,
     resume: bool,
     cache: bool,
     loudness: str | None,
@@ -151,7 +158,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     """
     wanted = chosen(backends, surfaces, instructions)
     cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
-    selection = Selection(level, surfaces, operators, globs)
+    selection = Selection(level, surfaces, operators, globs, slow)
     limits = Limits(limit, start_limit) if memory is None else Limits(limit, start_limit, round(memory * 1e9))
     prepared = partial(Run, selection=selection, limits=limits, jobs=jobs, repeat=repeat, keep=cache)
     if not cases.select(level, operators, globs):

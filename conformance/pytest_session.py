@@ -58,7 +58,9 @@ class Session:
         self.chosen = chosen(self._texts("backend"), self._texts("surface"))
         self.selection = Selection(
             config.getoption("conformance_level") or "smoke",
-            *(tuple(self._texts(name)) for name in ("surface", "operator", "case")),
+            surfaces=tuple(self._texts("surface")),
+            operators=tuple(self._texts("operator")),
+            globs=tuple(self._texts("case")),
         )
         limit: float | None = config.getoption("conformance_timeout")
         self.limits = Limits() if limit is None else Limits(limit)

@@ -169,12 +169,15 @@ class _Anew:
         setup = self.header["environment"]["setup"].get(surface.name)
         if setup != self.backend.threads + self.backend.setup:
             return False
-        if not surface.runs(case.level, case.tags, self.header["level"]):
+        if not self._runs(case, surface):
             return False
         if case.id not in self._same:
             now = {"record": "case", "case": case.id, **case_record(case, self.expect(case))}
             self._same[case.id] = json.loads(line(now)) == self.stored[case.id]
         return self._same[case.id]
+
+    def _runs(self, case: Case, surface: Surface) -> bool:
+        return surface.runs(case.level, case.tags, self.header["level"], slow=self.header.get("slow", False))
 
     def _judged_alike(self, record: Json, case: Case, surface: Surface) -> bool:
         """Whether a declaration of today would have led to the same verdict."""
@@ -201,11 +204,7 @@ class _Anew:
     def _end(self, made: Rejudged) -> None:
         """Add the footer if every case that would be run has its result, and the file had one."""
         counts = Counter(record["status"] for record in made.records if record["record"] == "result")
-        wanted = sum(
-            surface.runs(case.level, case.tags, self.header["level"])
-            for case in self.cases.values()
-            for surface in self.surfaces.values()
-        )
+        wanted = sum(self._runs(case, surface) for case in self.cases.values() for surface in self.surfaces.values())
         footer = next(self._of("footer"), None)
         made.complete = footer is not None and sum(counts.values()) == wanted
         if footer is not None and made.complete:

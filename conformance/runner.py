@@ -44,12 +44,13 @@ Ask = Callable[[Case], Expected]
 
 @dataclass(frozen=True)
 class Selection:
-    """What to run: filters as the user gave them, and the level."""
+    """What to run: filters as the user gave them, the level, and whether slow surfaces run all cases of it, too."""
 
     level: str = "smoke"
     surfaces: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
+    slow: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class Run:
 
     def runs(self, case: Case, surface: Surface) -> bool:
         """Whether a selected case is run on a surface."""
-        return surface.runs(case.level, case.tags, self.selection.level)
+        return surface.runs(case.level, case.tags, self.selection.level, slow=self.selection.slow)
 
     def task(self, case: Case, surface: Surface) -> Task:
         """Return a case on a surface, translated where the machine can run it."""
@@ -257,6 +258,7 @@ class Run:
             "own_ledger": self.ledger.own_digest,
             "level": self.selection.level,
             **({"repeat": self.repeat} if self.repeat > 1 else {}),
+            **({"slow": True} if self.selection.slow else {}),
             "selection": {
                 "surfaces": list(self.selection.surfaces),
                 "operators": list(self.selection.operators),

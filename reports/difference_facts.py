@@ -43,6 +43,7 @@ def _circumstances(header: Header) -> Iterator[tuple[str, str]]:
     yield "ledger", (header.ledger or NONE)[:DIGITS]
     yield "the backend's own ledger", (header.own_ledger or NONE)[:DIGITS]
     yield "level", header.level
+    yield "all cases on slow surfaces", "yes" if header.slow else "no"
     yield "repeat", str(header.repeat)
     yield from ((f"selected {key}", ", ".join(names) or "all") for key, names in header.selection.items())
     yield "surfaces", ", ".join(map(plain, header.surfaces))

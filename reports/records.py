@@ -61,6 +61,7 @@ class Header:
     own_ledger: str | None
     cases: int
     level: str
+    slow: bool
     repeat: int
     selection: Mapping[str, tuple[str, ...]]
     surfaces: tuple[str, ...]
@@ -79,6 +80,7 @@ class Header:
             own_ledger=fields.optional("own_ledger", str),
             cases=catalogue.get("cases", int),
             level=fields.choice("level", LEVELS),
+            slow=fields.optional("slow", bool) or False,
             repeat=fields.optional("repeat", int) or 1,
             selection={key: selection.texts(key) for key in sorted(selection.values)},
             surfaces=fields.texts("surfaces"),

@@ -244,15 +244,22 @@ def test_several_workers_write_what_one_writes(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("asked", "wanted"), [("smoke", ["b"]), ("standard", ["a", "b", "c"]), ("exhaustive", ["a", "b", "c"])]
+    ("asked", "slow", "wanted"),
+    [
+        ("smoke", False, ["b"]),
+        ("standard", False, ["a", "b", "c"]),
+        ("exhaustive", False, ["a", "b", "c"]),
+        ("smoke", True, ["a", "b"]),
+        ("standard", True, ["a", "b", "c", "d"]),
+    ],
 )
-def test_surface_that_takes_long_runs_its_tag_and_stays_one_level_behind(tmp_path, asked, wanted):
+def test_surface_that_takes_long_runs_its_tag_and_stays_one_level_behind(tmp_path, asked, slow, wanted):
     more = [f"id: b, {X}, window: 2, tags: [compiled]"]
     more += [
         f"id: {name}, {X}, window: 2, level: standard{tag}" for name, tag in (("c", ", tags: [compiled]"), ("d", ""))
     ]
     speakers = backend(surface("s", level="smoke", tag="compiled"))
-    run_ = Run(speakers, load(tmp_path, PLAIN, *more), Ledger(), Selection(asked), python=sys.executable)
+    run_ = Run(speakers, load(tmp_path, PLAIN, *more), Ledger(), Selection(asked, slow=slow), python=sys.executable)
     assert [task.case.id for task in run_.tasks()] == [f"max_pool/{name}" for name in wanted]
 
 
