@@ -96,7 +96,7 @@ def ready(backend: Backend, surface: Surface, level: str, results: Path, folder:
     came_back = {result.case for result in found.results if result.outcome in {"returned", "rejected"}}
     run = Run(backend, catalogue.load(level=level), Ledger(), Selection(level, (surface.name,)), python=sys.executable)
     jobs = [
-        (task.program.text, [array.copy() for array in run.job(task.program, task.case).inputs])
+        (task.program.text, [array.copy() for array in run.expected(task.case).inputs.values()])
         for task in run.tasks()
         if isinstance(task.program, Program) and task.case.id in came_back
     ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from conformance.values import ArraySpec
@@ -102,6 +104,12 @@ class Case:
         if not isinstance(self.expect, Answers):
             return None
         return f"{self.operator}/{self.puts}" if self.puts else self.id
+
+    @cached_property
+    def key(self) -> str:
+        """128 bits over all that is said of the case, but for where it stands."""
+        said = json.dumps([self.canonical(), self.level, self.about, self.source])
+        return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
     def canonical(self) -> str:
         """Return all that gives the case its meaning, as text that equal cases share."""

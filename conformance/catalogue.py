@@ -96,8 +96,15 @@ def load(
     case and key. The suite's own, without its exhaustive rows, comes as it was kept if no file has changed since.
     """
     if not paths and not grow and level != LEVELS[-1]:
-        return loaded(home(), _load)
+        return loaded(home(), _digested)
     return _load(paths, grow=grow, level=level, operators=operators, globs=globs)
+
+
+def _digested() -> Catalogue:
+    """Return the suite's own catalogue with every digest ready, so that they are kept with it."""
+    found = _load()
+    _ = found.digest, [case.key for case in found.cases]
+    return found
 
 
 def _load(paths: Sequence[Path] = (), **how: Any) -> Catalogue:

@@ -21,6 +21,7 @@ from conformance.trials import again
 from conformance.values import Array
 
 AHEAD = 16
+"""Jobs that lie with a worker at most: work for it while the suite waits for another one's."""
 FAILED_AT_ONCE = "exit status 1; it said:"
 STRANGE = "the worker sent what is no reply"
 OUTCOMES = frozenset({"returned", "rejected", "crashed"})
@@ -42,10 +43,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Job:
-    """A program to run on inputs."""
+    """A program to run on inputs.
+
+    fatal: whether it is known to take its process down, which then is no reason to try it again.
+    """
 
     program: Program
     inputs: Sequence[Array]
+    fatal: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Worker:
 
     python: path of the interpreter; retry: whether a job that takes its process down is run once more, alone;
     tell: told in a sentence of each process that has started.
+    While jobs wait behind one that is known to be fatal, a second process gets ready to take over.
     After `start`, `environment` tells the versions of Python and the packages, and what is used of the processor.
     """
 
@@ -81,17 +87,33 @@ class Worker:
         self.link: Link | None = None
         self._known: set[str] = set()
         self._size_at_start = 0
+        self._begun: float | None = None
+        self._spare: Link | None = None
+        self._ending = False
 
     def start(self) -> None:
-        """Start the process and run the setup. Raises WorkerFailed."""
-        begun = time.monotonic()
+        """Start the process and wait until its setup has run. Raises WorkerFailed."""
+        self._wait_for_setup(self._launch())
+
+    def _launch(self) -> Link:
+        """Start the process, and let it run its setup while others work: jobs may be sent after it at once."""
+        self._begun = time.monotonic()
+        link = self.link = self._spare or self._process()
+        self._spare, self._ending = None, False
+        self._known.clear()
+        return link
+
+    def _process(self) -> Link:
+        """Start a process that runs its setup. Raises WorkerFailed."""
         try:
-            link = self.link = Link(self.python, self.limits.memory)
+            link = Link(self.python, self.limits.memory)
         except OSError as error:
             raise WorkerFailed(f"{self.python}: {error.strerror}") from None
-        self._known.clear()
-        texts = {name: getattr(self.backend, name) for name in ("threads", "setup", "reset", "packages")}
-        link.send(texts)
+        link.send({name: getattr(self.backend, name) for name in ("threads", "setup", "reset", "packages")})
+        return link
+
+    def _wait_for_setup(self, link: Link) -> None:
+        begun, self._begun = self._begun, None
         reply = self._receive(link, self.limits.start)
         if isinstance(reply, Lost):
             raise WorkerFailed(f"setup: {_hinted(reply.outcome, link)}")
@@ -105,16 +127,24 @@ class Worker:
         self.environment = {key: header[key] for key in ("python", "packages")}
         self.environment["cpu"] = used(header["cpu"], self.backend.instructions)
         self._size_at_start = link.look()
-        self.tell(_started(link, self.environment, time.monotonic() - begun))
+        self.tell(_started(link, self.environment, time.monotonic() - (begun or 0)))
 
     def stop(self) -> None:
         """End the process, gently at first; nothing of it is left."""
         link, self.link = self.link, None
         if link is not None:
             link.stop()
+        self.kill()
 
     def kill(self) -> None:
         """End the process at once, and all that it started."""
+        self._drop()
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            spare.kill()
+
+    def _drop(self) -> None:
+        """End the process that has been at work; one that is ready to take its place may do so."""
         link, self.link = self.link, None
         if link is not None:
             link.kill()
@@ -125,59 +155,70 @@ class Worker:
         sent: deque[Job] = deque()
         lost: deque[Job] = deque()
         while True:
-            if self._grown() and not sent:
-                self.stop()
-            room = 0 if self._grown() else AHEAD - len(sent)
-            for job in islice(chain(_drain(lost), coming), room):
-                sent.append(job)
-                self._submit(job)
+            self._keep_busy(sent, chain(_drain(lost), coming))
             if not sent:
                 return
             job, reply = sent[0], self._reply(self.limits.case)
             sent.popleft()
             if isinstance(reply, Lost):
-                lost, sent = deque(chain(sent, lost)), deque()
-                yield again(reply.outcome, self._alone(job)) if self.retry else reply.outcome
+                lost.extendleft(reversed(sent))
+                sent.clear()
+                once_more = self.retry and not job.fatal
+                outcome = again(reply.outcome, self._alone(job)) if once_more else reply.outcome
+                self._keep_busy(sent, _drain(lost))  # the next process starts while others are waited for
+                yield outcome
             else:
                 yield reply
+
+    def _keep_busy(self, sent: deque[Job], jobs: Iterator[Job]) -> None:
+        """Send jobs until enough lie with the worker; one that has grown gets none, and is replaced when it is idle."""
+        if self._grown() and not sent:
+            self.stop()
+        for job in islice(jobs, 0 if self._grown() else AHEAD - len(sent)):
+            sent.append(job)
+            self._submit(job)
 
     def _alone(self, job: Job) -> Outcome:
         """Run a job in a new process, which is given nothing else to do."""
         self._submit(job)
         reply = self._reply(self.limits.case)
-        self.kill()
+        self._drop()
         return reply.outcome if isinstance(reply, Lost) else reply
 
     def _grown(self) -> bool:
         """Whether the worker has taken half of what lies between its size at the start and the limit."""
         link, room = self.link, self.limits.memory - self._size_at_start
-        if link is None or room <= 0 or 2 * (link.size - self._size_at_start) <= room:
+        if link is None or self._begun is not None or room <= 0 or 2 * (link.size - self._size_at_start) <= room:
             return False
         return 2 * (link.look() - self._size_at_start) > room  # it may have shrunk since it was looked at
 
     def _submit(self, job: Job) -> None:
-        if self.link is None:
-            self.start()
-        assert self.link is not None  # noqa: S101 - it has just been started
+        link = self.link or self._launch()
+        if job.fatal:
+            if self._ending and self._spare is None:
+                self._spare = self._process()
+            self._ending = True
         header: dict[str, Any] = {"program": job.program.digest}
         if job.program.digest not in self._known:
             self._known.add(job.program.digest)
             header["text"] = job.program.text
-        self.link.send(header, job.inputs)
+        link.send(header, job.inputs)
 
     def _reply(self, limit: float) -> Outcome | Lost:
         """Return the outcome of the job that was sent first."""
         assert self.link is not None  # noqa: S101 - something was sent
+        if self._begun is not None:
+            self._wait_for_setup(self.link)
         reply = self._receive(self.link, limit)
         if isinstance(reply, Lost):
             return reply
         header, arrays = reply
         if not _is_reply(header):
-            self.kill()
+            self._drop()
             return Lost(Outcome("crashed", message=STRANGE))
         outcome = Outcome(header["outcome"], tuple(arrays), header["message"], header["seconds"])
         if self.retry and outcome.kind == "crashed" and not header["certain"]:
-            self.kill()
+            self._drop()
             return Lost(outcome)
         return outcome
 
@@ -185,11 +226,11 @@ class Worker:
         try:
             frame = link.receive(limit)
         except queue.Empty:
-            self.kill()
+            self._drop()
             return Lost(Outcome("timed_out", message=f"no answer within {limit:g} s", seconds=limit))
         if frame is None:
             cause = link.cause()
-            self.kill()
+            self._drop()
             return Lost(Outcome("crashed", message=cause))
         return frame
 

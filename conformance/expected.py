@@ -38,12 +38,16 @@ class Target:
 
 @dataclass(frozen=True)
 class Expected:
-    """The inputs of a case and what must happen: one target, or for a question one for each answer."""
+    """The inputs of a case and what must happen: one target, or for a question one for each answer.
+
+    line: the record of the case in a results file, where it has been kept.
+    """
 
     inputs: Mapping[str, Array]
     target: Target | None
     answers: Mapping[str, Target] = field(default_factory=dict)
     digest: str = ""
+    line: str = ""
 
     @property
     def targets(self) -> list[Target]:

@@ -108,8 +108,7 @@ class _Row:
             raise StopIteration
         task = self.coming.popleft()
         self.planned.discard(key(task))
-        assert isinstance(task.program, Program)  # noqa: S101 - no other is put in
-        job = self.run.job(task.program, task.case)
+        job = self.run.job(task)
         self.sent.append(task)
         return job
 

@@ -1,96 +1,88 @@
-"""Answers of the reference that took it long, kept on disk by content, for other backends and later runs.
+"""What must happen in each case, and the line that results files have of it, kept on disk for other backends and runs.
 
-A key is a digest of the operator, its parameters and the bits of its inputs; a file belongs to one source of the
-reference and the versions below it, so nothing in it can be out of date. What is read is held against the checksum that
-was written with it. What cannot be read is asked anew, and what cannot be written is asked again the next time.
+A key is a digest of all that is said of the case; a file belongs to one source of the suite, but for its adapters, and
+the versions below it, so nothing in it can be out of date. What cannot be read is asked for anew, and what cannot be
+written is asked for again the next time.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import sqlite3
-import struct
-import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
+from conformance import pickles
 from conformance.cache import environment, folder, forget
-from conformance.cases import Case, Value
+from conformance.case_line import case_line
+from conformance.cases import Case
 from conformance.expected import Expected, Target, expected
-from conformance.values import DTYPES, Array, array_digest
 from reference import Exact
 
-SOURCES = ("reference", "conformance/expected.py", "conformance/kept.py", "conformance/operators.py")
-LONG = 0.002
-"""Seconds of the processor from which on an answer is kept; others are as quick to ask for as to read."""
-LIMIT = 64 << 20
+SOURCES = ("reference", *sorted(f"conformance/{path.name}" for path in Path(__file__).parent.glob("*.py")))
+LARGEST = 1 << 16
+"""Elements of a result beyond which it is not kept: some of its details are made only when they are asked for."""
+LIMIT = 256 << 20
 """Bytes of a file, beyond which nothing more is kept."""
-FILES = 4
-"""Files that are kept: one for each source of the reference and set of versions."""
+FILES = 2
+"""Files that are kept: one for each source of the suite and set of versions."""
 AT_ONCE = 4 << 20
 """Bytes that are gathered before they are written."""
-PARTS = ("value", "high", "low", "terms", "magnitude", "extra")
-HEADER = struct.Struct(">16sQ")
-TABLE = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, answer BLOB) WITHOUT ROWID"
+PARTS = ("value", "high", "low", "terms", "magnitude", "extra", "exact")
+TABLE = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, expected BLOB) WITHOUT ROWID"
 
 
 @contextlib.contextmanager
 def kept(path: Path | None = None) -> Iterator[Callable[[Case], Expected]]:
     """Yield what to ask for expectations; what was new is written at the end."""
-    answers = Kept(path or folder("conformance-expected") / f"{environment(SOURCES)}.sqlite")
+    known = Kept(path or folder("conformance-expected") / f"{environment(SOURCES)}.sqlite")
     try:
-        yield answers.expected
+        yield known.expected
     finally:
-        answers.save()
+        known.save()
 
 
 @dataclass
 class Kept:
-    """The answers in one file. fresh: those that are not in it yet."""
+    """The expectations in one file. fresh: those that are not in it yet, of so many bytes."""
 
     path: Path
     fresh: dict[str, bytes] = field(default_factory=dict)
+    gathered: int = 0
 
     def expected(self, case: Case) -> Expected:
         """Return what must happen in a case, as conformance.expected has it. Raises CatalogueError."""
-        if case.expect != Value() or case.then:
-            return expected(case)
-        inputs = {name: spec.make() for name, spec in case.inputs.items()}
-        key = _key(case, inputs)
-        exact = self.get(key)
-        if exact is not None:
-            return Expected(inputs, Target(exact, exact.bound()), {}, array_digest(*inputs.values(), exact.value))
-        start = time.thread_time()
-        made = expected(case)
-        if time.thread_time() - start >= LONG and made.target and made.target.exact:
-            self.put(key, made.target.exact)
-        return made
+        found = self.get(case.key)
+        if found is None:
+            made = expected(case)
+            found = replace(made, line=case_line(case, made))
+            if all(target.exact is None or target.exact.value.size <= LARGEST for target in made.targets):
+                self.put(case.key, found)
+        return found
 
-    def get(self, key: str) -> Exact | None:
-        """Return an answer, None if it is not known or was damaged."""
-        if key in self.fresh:
-            return unpacked(self.fresh[key])
-        if key in self._keys:
+    def get(self, key: str) -> Expected | None:
+        """Return an expectation, None if it is not known or was damaged."""
+        packed = self.fresh.get(key)
+        if packed is None and key in self._keys:
             with contextlib.suppress(sqlite3.Error):
-                row = self._file.execute("SELECT answer FROM kept WHERE key = ?", (key,)).fetchone()
-                return unpacked(row[0]) if row else None
-        return None
+                row = self._file.execute("SELECT expected FROM kept WHERE key = ?", (key,)).fetchone()
+                packed = row[0] if row else None
+        found: Expected | None = pickles.unpacked(packed) if packed else None
+        return found
 
-    def put(self, key: str, exact: Exact) -> None:
-        """Enter an answer, and write what has gathered."""
-        self.fresh[key] = packed(exact)
-        if sum(map(len, self.fresh.values())) > AT_ONCE:
+    def put(self, key: str, made: Expected) -> None:
+        """Enter an expectation, and write what has gathered."""
+        self.fresh[key] = pickles.packed(_whole(made))
+        self.gathered += len(self.fresh[key])
+        if self.gathered > AT_ONCE:
             self.save()
 
     def save(self) -> None:
         """Write what is new, while there is room."""
-        fresh, self.fresh = self.fresh, {}
+        fresh, self.fresh, self.gathered = self.fresh, {}, 0
         if not fresh or (self.path.exists() and self.path.stat().st_size > LIMIT):
             return
         with contextlib.suppress(sqlite3.Error, OSError):
@@ -111,33 +103,14 @@ class Kept:
         return frozenset()
 
 
-def _key(case: Case, inputs: Mapping[str, Array]) -> str:
-    asked = json.dumps([case.operator, dict(case.parameters), list(inputs)], sort_keys=True)
-    return hashlib.blake2b(f"{asked}{array_digest(*inputs.values())}".encode(), digest_size=16).hexdigest()
+def _whole(made: Expected) -> Expected:
+    """Return an expectation of which nothing is still to be computed."""
+    target = None if made.target is None else _settled(made.target)
+    return replace(made, target=target, answers={name: _settled(one) for name, one in made.answers.items()})
 
 
-def packed(exact: Exact) -> bytes:
-    """Return an answer as bytes: a checksum, the length of a header in JSON, that header, and the arrays."""
-    parts = {name: np.asarray(getattr(exact, name)) for name in PARTS if getattr(exact, name) is not None}
-    arrays = [[name, array.dtype.name, array.shape] for name, array in parts.items()]
-    header = json.dumps({"exact": exact.exact, "arrays": arrays}).encode()
-    body = header + b"".join(array.tobytes() for array in parts.values())
-    return HEADER.pack(_checksum(body), len(header)) + body
-
-
-def unpacked(answer: bytes) -> Exact | None:
-    """Return the answer that was packed, None if it was damaged since."""
-    if len(answer) < HEADER.size or HEADER.unpack_from(answer)[0] != _checksum(answer[HEADER.size :]):
-        return None
-    place = HEADER.size + HEADER.unpack_from(answer)[1]
-    header = json.loads(answer[HEADER.size : place])
-    parts: dict[str, Array | None] = dict.fromkeys(PARTS)
-    for name, dtype, shape in header["arrays"]:
-        count = int(np.prod(shape, dtype=np.int64))
-        parts[name] = np.frombuffer(answer, DTYPES[dtype], count, place).reshape(shape)
-        place += count * DTYPES[dtype].itemsize
-    return Exact(**parts, exact=header["exact"])  # type: ignore[arg-type]
-
-
-def _checksum(body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=16).digest()
+def _settled(target: Target) -> Target:
+    if target.exact is None:
+        return target
+    parts: dict[str, Any] = {name: getattr(target.exact, name) for name in PARTS}
+    return replace(target, exact=Exact(**parts))

@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -177,20 +177,22 @@ class ResultsFile:
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append one record."""
-        assert self._stream is not None  # noqa: S101 - open comes first
+        self._append(line(record))
         self._note(record)
+
+    def write_case(self, case: str, text: str) -> None:
+        """Append the record of a case, which is a line already."""
+        self._append(text)
+        self.cases.add(case)
+
+    def _append(self, text: str) -> None:
+        assert self._stream is not None  # noqa: S101 - open comes first
         try:
-            self._stream.write(line(record) + "\n")
+            self._stream.write(text + "\n")
             self._stream.flush()
         except OSError as error:
             hint = "; the run is not complete, --resume goes on with it"
             raise IncompleteRun(f"{self.path}: {error.strerror}{hint}") from None
-
-    def declare(self, kind: str, name: str, record: Callable[[], Mapping[str, Any]]) -> None:
-        """Append a `case` or `program` record before its first use."""
-        known = {"case": self.cases, "program": self.programs}[kind]
-        if name not in known:
-            self.write({"record": kind, kind: name, **record()})
 
     def finish(self, seconds: float) -> None:
         """Append the footer: the run is complete."""

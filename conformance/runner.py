@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from functools import lru_cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,10 @@ from conformance import __version__
 from conformance.adapter import Backend, Program, Surface, Unsupported
 from conformance.allowance import held_to
 from conformance.answers import Answered, answered, declared_verdict
+from conformance.case_line import case_line
 from conformance.cases import Case
 from conformance.catalogue import Catalogue
 from conformance.client import Job, Limits, Worker, WorkerFailed
-from conformance.cost import cost
 from conformance.crew import Crew, size
 from conformance.errors import IncompleteRun
 from conformance.expected import Expected, expected
@@ -35,6 +34,8 @@ from conformance.trials import settled
 from conformance.values import array_digest
 from conformance.written import Written
 
+FATAL = frozenset({"crashed", "timed_out"})
+FLAKY = "flaky"
 RED = frozenset({"fail", "stale", "crashed", "timed_out", "flaky"})
 NO_BOUND = "no bound: so many roundings to 16 bits may leave anything"
 Progress = Callable[[int, int, Mapping[str, Any]], None]
@@ -116,9 +117,11 @@ class Run:
         why = self.lacking.get(surface.name)
         return Task(case, surface, Unsupported(why) if why else self.translate(case, surface))
 
-    def job(self, program: Program, case: Case) -> Job:
-        """Return what a worker is told: the program of a case, and its inputs."""
-        return Job(program, tuple(self.expected(case).inputs.values()))
+    def job(self, task: Task) -> Job:
+        """Return what a worker is told of a task that has a program; the worker's environment is known by then."""
+        assert isinstance(task.program, Program)  # noqa: S101 - no other is put in
+        fatal = not FATAL.isdisjoint(self._fears(task))
+        return Job(task.program, tuple(self.expected(task.case).inputs.values()), fatal)
 
     def execute(
         self,
@@ -170,15 +173,9 @@ class Run:
 
     def _carry_out(self, tasks: Sequence[Task], file: ResultsFile, progress: Progress) -> None:
         left = [task for task in tasks if (task.case.id, task.surface.name) not in file.done]
-        left.sort(key=self._unsteady)
-        runnable = [task for task in left if isinstance(task.program, Program)]
-        jobs = (
-            self.job(task.program, task.case)
-            for task in runnable
-            if isinstance(task.program, Program)
-            for _ in range(self.repeat)
-        )
-        outcomes = self.worker.outcomes(jobs)
+        left.sort(key=lambda task: _peril(self._fears(task)))
+        runnable = (task for task in left if isinstance(task.program, Program))
+        outcomes = self.worker.outcomes(self.job(task) for task in runnable for _ in range(self.repeat))
         for number, task in enumerate(left, 1):
             if isinstance(task.program, Program):
                 outcome = self._settled(task.case, [next(outcomes) for _ in range(self.repeat)])
@@ -186,13 +183,12 @@ class Run:
                 outcome = Outcome("unsupported", message=task.program.reason)
             progress(number, len(left), self._record(task, outcome, file))
 
-    def _unsteady(self, task: Task) -> bool:
-        """Whether the ledger says that the outcome is not always the same; such tasks come last.
-
-        What makes them so is memory that is written to by mistake, and so they may take others down with them.
-        """
+    def _fears(self, task: Task) -> frozenset[str]:
+        """Return how a task is known to end its process, and whether its outcomes change."""
         entry = self._entry(task)
-        return entry is not None and entry.unsteady
+        declaration = self._here(task.surface).declares.get(task.case.question or "")
+        known = {*(entry.kinds if entry else ()), *([declaration.answer] if declaration else ())}
+        return (FATAL | {FLAKY}) & known
 
     def _entry(self, task: Task) -> Entry | None:
         where = self.worker.environment
@@ -204,11 +200,12 @@ class Run:
 
     def _record(self, task: Task, outcome: Outcome, file: ResultsFile) -> Mapping[str, Any]:
         wanted = self.expected(task.case)
-        file.declare("case", task.case.id, lambda: case_record(task.case, wanted))
+        if task.case.id not in file.cases:
+            file.write_case(task.case.id, wanted.line or case_line(task.case, wanted))
         program = task.program
-        if isinstance(program, Program):
+        if isinstance(program, Program) and program.digest not in file.programs:
             record = {"surface": program.surface, "how": program.how, "text": program.text}
-            file.declare("program", program.digest, lambda: record)
+            file.write({"record": "program", "program": program.digest, **record})
         result, asked = self.judged(task, outcome)
         if asked is not None and (task.case.id, task.surface.name) not in file.conventions:
             file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
@@ -279,6 +276,15 @@ class Run:
         }
 
 
+def _peril(fears: Collection[str]) -> int:
+    """Return how late a task is run, by what is feared of it.
+
+    What makes outcomes change is memory that is written to by mistake, and so such tasks come last: they may take
+    others down. Behind them come those that are sure to end their process, as then none has to be started anew.
+    """
+    return 1 if FLAKY in fears else 2 if fears else 0
+
+
 def status_of(outcome: str, verdict: Verdict, entry: Entry | None, *, flaky: bool = False) -> str:
     """Return what counts in the end. outcome: its kind; entry: what the ledger says of the case on the surface."""
     if flaky:
@@ -343,38 +349,3 @@ def declared(surface: Surface, question: str) -> dict[str, Any]:
         "declared": declaration.answer if declaration else None,
         "source": declaration.source if declaration else "undocumented",
     }
-
-
-def case_record(case: Case, wanted: Expected) -> dict[str, Any]:
-    """Return the record of a case, as the format has it."""
-    price = cost(case)
-    parameters = dict(case.parameters)
-    if case.then:
-        parameters["then"] = [{"operator": item.operator, **item.parameters} for item in case.then]
-    exacts = [target.exact for target in wanted.targets if target.exact is not None]
-    bounds = [target.bound for target in wanted.targets if target.bound is not None]
-    return {
-        "operator": case.operator,
-        "level": case.level,
-        "about": case.about,
-        "source": case.source,
-        "via": list(case.via),
-        "question": case.question,
-        "parameters": parameters,
-        "inputs": {name: array_record(array) for name, array in wanted.inputs.items()},
-        "cost": price.record() if price else None,
-        "expected": _expected_record(wanted),
-        "digest": wanted.digest,
-        "pinned": sum(len(target.readings) for target in wanted.targets),
-        "terms": max(chain((int(exact.terms.max(initial=0)) for exact in exacts), [0])),
-        "bound": max(chain((float(bound.max(initial=0)) for bound in bounds), [0.0])),
-    }
-
-
-def _expected_record(wanted: Expected) -> Mapping[str, Any]:
-    def one(target: Any) -> Mapping[str, Any]:
-        return array_record(target.exact.value) if target.exact is not None else {"rejected": target.rejected}
-
-    if wanted.target is not None:
-        return one(wanted.target)
-    return {"answers": {name: one(target) for name, target in wanted.answers.items()}}

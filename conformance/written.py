@@ -15,7 +15,7 @@ from conformance.translate import translate
 if TYPE_CHECKING:
     from conformance.catalogue import Catalogue
 
-ADAPTERS = f"{__package__}.adapters."
+OWN = f"{__package__}."
 FILES = 32
 """Files that are kept: one for each backend, catalogue and content of the source."""
 
@@ -50,8 +50,8 @@ class Written:
 
 
 def _own(backend: Backend) -> bool:
-    """Whether all that the backend says stands in the suite's own adapters."""
-    return all(module.startswith(ADAPTERS) for module in _modules(backend))
+    """Whether all that the backend says stands in the suite's own modules."""
+    return all(module.startswith(OWN) for module in _modules(backend))
 
 
 def _modules(backend: Backend) -> Iterator[str]:

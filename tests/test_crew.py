@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from fakes import CRASHES, HANGS, RAISES, backend, program
 
+from conformance import client
 from conformance.client import Job, Limits, Worker, WorkerFailed
 from conformance.crew import Crew, size
 
@@ -69,3 +70,23 @@ def test_a_crew_is_as_large_as_the_programs_are_worth():
     assert [size(programs, 2) for programs in (1, 1999, 2000, 10_000)] == [1, 1, 2, 2]
     assert size(10_000, 4) == 4
     assert size(10_000, 64) == 6
+
+
+def test_a_process_is_ready_to_take_over_from_one_that_is_known_to_end(monkeypatch):
+    started = []
+    built = client.Link
+    monkeypatch.setattr(client, "Link", lambda *given: started.append(built(*given)) or started[-1])
+    fatal = [Job(program(f"# {number}\n{CRASHES}"), (np.zeros((1, 1, 1)),), fatal=True) for number in range(3)]
+    assert [kind for kind, _ in outcomes(1, [job(0), *fatal, job(1)])] == ["returned", *["crashed"] * 3, "returned"]
+    assert len(started) == 4
+    assert all(link.process.poll() is not None for link in started)
+
+
+def test_a_process_that_was_ready_for_nothing_is_ended_too(monkeypatch):
+    started = []
+    built = client.Link
+    monkeypatch.setattr(client, "Link", lambda *given: started.append(built(*given)) or started[-1])
+    harmless = [Job(program(f"# {number}\nx = x"), (np.zeros((1, 1, 1)),), fatal=True) for number in range(3)]
+    assert [kind for kind, _ in outcomes(1, harmless)] == ["returned"] * 3
+    assert len(started) == 2
+    assert all(link.process.poll() is not None for link in started)

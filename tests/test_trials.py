@@ -127,7 +127,15 @@ def test_question_that_is_answered_in_two_ways_is_flaky(tmp_path):
     assert results(records)[0]["status"] == "flaky"
 
 
-@pytest.mark.parametrize(("kinds", "status"), [(("flaky",), "known"), (("value",), "flaky"), (("crashed",), "flaky")])
+def test_crash_that_is_known_is_not_tried_again(tmp_path):
+    note = tmp_path / "note"
+    body = f"open({str(note)!r}, 'a').write('a')\nos.abort()"
+    _, records = run(tmp_path, surface("s", body), entries=[known("crashed")])
+    assert [one["status"] for one in results(records)] == ["known"]
+    assert note.read_text() == "a"
+
+
+@pytest.mark.parametrize(("kinds", "status"), [(("flaky",), "known"), (("value",), "flaky"), (("crashed",), "known")])
 def test_ledger_knows_a_flaky_case_where_it_says_so(tmp_path, kinds, status):
     _, records = run(tmp_path, surface("s", once(tmp_path, "os.abort()")), entries=[known(*kinds)])
     assert results(records)[0]["status"] == status
