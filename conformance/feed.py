@@ -144,6 +144,5 @@ class Remembered:
 def _bytes(wanted: Expected) -> int:
     """Return how much memory an expectation takes at most; parts of it come into being when they are asked for."""
     values = [target.exact.value for target in wanted.targets if target.exact is not None]
-    return sum(array.nbytes for array in wanted.inputs.values()) + sum(
-        value.nbytes + PARTS * value.size for value in values
-    )
+    arrays = sum(array.nbytes for array in wanted.inputs.values())
+    return len(wanted.line) + arrays + sum(value.nbytes + PARTS * value.size for value in values)
