@@ -135,6 +135,13 @@ def test_crash_that_is_known_is_not_tried_again(tmp_path):
     assert note.read_text() == "a"
 
 
+def test_what_is_feared_comes_last_and_what_is_sure_to_end_its_process_at_the_very_end(tmp_path):
+    entries = [known("crashed", cases="*/sure"), known("crashed", "flaky", cases="*/unsteady")]
+    cases = [PLAIN.replace("id: a", f"id: {name}") for name in ("sure", "unsteady", "plain")]
+    _, records = run(tmp_path, surface("s", "os.abort()"), cases=cases, entries=entries)
+    assert [one["case"] for one in results(records)] == [f"max_pool/{name}" for name in ("plain", "unsteady", "sure")]
+
+
 @pytest.mark.parametrize(("kinds", "status"), [(("flaky",), "known"), (("value",), "flaky"), (("crashed",), "known")])
 def test_ledger_knows_a_flaky_case_where_it_says_so(tmp_path, kinds, status):
     _, records = run(tmp_path, surface("s", once(tmp_path, "os.abort()")), entries=[known(*kinds)])
