@@ -39,6 +39,9 @@ def _circumstances(header: Header) -> Iterator[tuple[str, str]]:
     yield "platform", where.platform
     yield "instructions", where.instructions or "not told"
     yield "threads", str(where.threads)
+    yield "device", where.device
+    yield "hardware", where.hardware or NONE
+    yield "precision", where.precision
     yield "catalogue", f"{header.catalogue_version} ({header.catalogue[:DIGITS]})".strip()
     yield "ledger", (header.ledger or NONE)[:DIGITS]
     yield "the backend's own ledger", (header.own_ledger or NONE)[:DIGITS]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reports.difference import Difference
 from reports.difference_words import Group, groups, headline, notes, said, sentence
-from reports.markdown import code, cut, escaped, table
+from reports.markdown_text import Section, code, escaped, fit, tabular
 from reports.summary import plural
 
 MOST_ROWS = 100  # of one group
@@ -14,39 +14,38 @@ MOST_ROWS = 100  # of one group
 
 def render_difference(difference: Difference) -> str:
     """Return the difference as GitHub-flavoured Markdown of at most 60,000 characters."""
-    lines = [*_head(difference), *_facts(difference)]
+    return fit(sections(difference), "`--format json` has all.")
+
+
+def sections(difference: Difference) -> Iterator[Section]:
+    """Yield the parts of a page about a difference, what happened first."""
+    yield _head(difference)
+    yield from _facts(difference)
     for group in groups(difference):
-        lines += _group(group)
-    return cut(lines, "`--format json` has all.")
+        yield _group(group)
 
 
-def _head(difference: Difference) -> Iterator[str]:
+def _head(difference: Difference) -> Section:
     good = not difference.matters and not difference.problems
-    yield f"## {'✅' if good else '❌'} {escaped(headline(difference))}"
-    yield ""
-    yield escaped(sentence(difference))
-    yield ""
+    above = [f"## {'✅' if good else '❌'} {escaped(headline(difference))}", "", escaped(sentence(difference)), ""]
     points = [*(f"- ❌ {escaped(problem)}" for problem in difference.problems), *map(_note, notes(difference))]
-    yield from [*points, ""] if points else []
+    return Section(above, points, [""] if points else [])
 
 
 def _note(note: str) -> str:
     return f"- {escaped(note)}"
 
 
-def _facts(difference: Difference) -> list[str]:
+def _facts(difference: Difference) -> Iterator[Section]:
     rows = [
         [escaped(fact.what), escaped(fact.before), escaped(fact.after), ", ".join(map(escaped, names))]
         for fact, names in difference.facts.items()
     ]
-    return ["### Run under", "", *table(["what", "old", "new", "backends"], rows)] if rows else []
+    if rows:
+        yield tabular(["### Run under", ""], ["what", "old", "new", "backends"], rows)
 
 
-def _group(group: Group) -> list[str]:
+def _group(group: Group) -> Section:
     where = f"{code(group.operator)}, {escaped(group.backend)}: {plural(len(group.changes), 'result')}"
-    rows = [
-        [code(change.case.case), code(change.surface), escaped(said(change))] for change in group.changes[:MOST_ROWS]
-    ]
-    left = len(group.changes) - MOST_ROWS
-    more = [f"and {left:,} more", ""] if left > 0 else []
-    return [f"### {escaped(group.heading)}: {where}", "", *table(["case", "surface", "what"], rows), *more]
+    rows = [[code(change.case.case), code(change.surface), escaped(said(change))] for change in group.changes]
+    return tabular([f"### {escaped(group.heading)}: {where}", ""], ["case", "surface", "what"], rows, MOST_ROWS)

@@ -10,7 +10,7 @@ from reports.arrays import Array
 from reports.difference import KINDS, Change, Difference
 from reports.fields import SPECIALS, Number
 from reports.records import STATUSES, Case, Result
-from reports.summary import SIGNS, WORDS, deviation, plural, unravel
+from reports.summary import SIGNS, WORDS, plural, unravel, why
 
 HEADINGS = {
     "value": "other values, though judged the same",
@@ -26,6 +26,11 @@ COUNTED = {
     "redefined": "cannot be compared: the case is another one",
     "removed": "gone",
     "added": "new",
+}
+
+MIXED = {
+    "catalogue": "The catalogues are mixed: {fact.before} and {fact.after}; what is another case is not compared.",
+    "ledger": "Judged by different ledgers, {fact.before} and {fact.after}: what one knows may be new in the other.",
 }
 
 
@@ -95,6 +100,12 @@ def notes(difference: Difference) -> list[str]:
     return [f"{plural(difference.retold, 'result')} compared are of another program than before."]
 
 
+def warnings(difference: Difference) -> list[str]:
+    """Say what must be known before anything is read out of a comparison: why it is not whole, what was mixed."""
+    mixed = [fact for fact in difference.facts if fact.what in MIXED]
+    return difference.problems + [MIXED[fact.what].format(fact=fact) for fact in mixed]
+
+
 def said(change: Change) -> str:
     """Say what happened to a result in a few words."""
     if change.kind == "answer":
@@ -114,8 +125,7 @@ def _retold(change: Change) -> str:
 
 
 def _why(result: Result, case: Case) -> str:
-    why = deviation(result, case) or result.message or result.reason or ""
-    return ": ".join(filter(None, [result.kind, why]))
+    return ": ".join(filter(None, [result.kind, why(result, case)]))
 
 
 def _moved(before: Result, after: Result, case: Case) -> str:

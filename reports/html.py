@@ -2,45 +2,70 @@
 
 from __future__ import annotations
 
+import math
 from importlib.resources import files
 from typing import TYPE_CHECKING
+from unicodedata import category
 from urllib.parse import quote, urlencode
 
 import jinja2
 from markupsafe import Markup
 
-from reports import summary
+from reports import causes, difference_words, summary, timing
 from reports.contradictions import contradictions, said
-from reports.payload import embed, payload
+from reports.payload import packed, payload
 from reports.records import STATUSES
 
 if TYPE_CHECKING:
+    from reports.difference import Difference
     from reports.reading import Report
+    from reports.records import Convention
 
-LIBRARIES = ("vendor/preact/preact.umd.js", "vendor/preact/hooks.umd.js", "vendor/htm/htm.umd.js")
+LIBRARIES = (
+    "vendor/preact/preact.umd.js",
+    "vendor/preact/hooks.umd.js",
+    "vendor/htm/htm.umd.js",
+    "vendor/d3/d3.min.js",
+    "vendor/plot/plot.umd.min.js",
+)
 MOST_GROUPS = 200  # shown on the page itself; the list holds all results
-SCRIPTS = ("data", "numbers", "grid", "parts", "list", "case", "app")
+MOST_CHANGES = 50  # of one group on the page that compares; `conformance diff` tells all
+MOST_NEWS = 12  # groups of changes in the overview
+MINUTE = 60  # seconds
+PAGES = (("overview", "matrix"), ("differences",), ("conventions", "contradictions"), ("compare",), ("run",))
+SCRIPTS = (
+    "data", "numbers", "grid", "parts", "list", "geometry", "window", "case", "translations", "accuracy", "app",
+)  # fmt: skip
 
 
-def render_html(report: Report) -> str:
-    """Return the whole report as the text of one HTML file."""
+def render_html(report: Report, difference: Difference | None = None) -> str:
+    """Return the whole report as the text of one HTML file; difference: what is otherwise than in an earlier run."""
     template = _environment().get_template("report.html.j2")
+    found = causes.Causes(report)
     page = template.render(
         report=report,
         verdict=summary.verdict(report),
         problems=summary.problems(report),
         matrix=summary.matrix(report),
         totals=summary.by_surface(report),
-        groups=summary.groups(report),
+        groups=found.split(summary.groups(report)),
+        common=found.common,
         contradictions=contradictions(report),
-        conventions=summary.conventions(report),
+        conventions=asked_apart(summary.conventions(report)),
+        broken=answered_otherwise(report),
         unsupported=summary.unsupported(report),
-        seconds=summary.seconds_by_surface(report),
+        difference=difference,
+        changes=difference_words.groups(difference) if difference else [],
+        timing=timing,
         cases=report.cases,
         statuses=STATUSES,
+        pages=[page for page in PAGES if difference or page != ("compare",)],
         most_groups=MOST_GROUPS,
-        data=Markup(embed(payload(report))),  # noqa: S704  # embed() escapes it for a script element
+        most_changes=MOST_CHANGES,
+        most_news=MOST_NEWS,
+        data=Markup(packed(payload(report))),  # noqa: S704  # letters and digits only
         libraries=[_script(path) for path in LIBRARIES],
+        pages_script=_script("static/pages.js"),
         scripts=[_script(f"static/{name}.js") for name in SCRIPTS],
         style=_asset("static/report.css"),
     )
@@ -57,15 +82,23 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(
-        sign=summary.SIGNS, word=summary.WORDS, bad=summary.BAD, results_link=results_link, case_link=case_link
+        sign=summary.SIGNS,
+        word=summary.WORDS,
+        share=summary.share,
+        changed=difference_words,
+        results_link=results_link,
+        case_link=case_link,
     )
     environment.filters.update(
         plural=summary.plural,
         in_words=summary.in_words,
         deviation=summary.deviation,
+        in_common=causes.said,
         breakable=breakable,
         web=is_web,
         said=said,
+        percent=percent,
+        length_of_time=length_of_time,
     )
     return environment
 
@@ -77,9 +110,26 @@ def _shown(value: object) -> object:
     return "\n".join("\t".join(map(summary.printable, line.split("\t"))) for line in value.split("\n"))
 
 
-def results_link(operator: str = "", surface: str = "", status: str = "") -> str:
+def answered_otherwise(report: Report) -> list[tuple[Convention, str]]:
+    """List the answers that are not those declared, each with the status of its result; the worst first."""
+    statuses = {(one.case, one.surface): one.status for one in report.results}
+    found = [one for backend in report.backends for one in backend.conventions if one.contradicted]
+    told = [(one, statuses.get((one.case, one.surface), "fail")) for one in found]
+    return sorted(told, key=lambda pair: STATUSES.index(pair[1]))
+
+
+def asked_apart(rows: dict[str, dict[str, Convention]]) -> dict[str, dict[str, dict[str, Convention]]]:
+    """Part questions by whether the document of any surface answers them."""
+    parts: dict[str, dict[str, dict[str, Convention]]] = {"documented": {}, "undocumented": {}}
+    for question, answers in rows.items():
+        told = any(one.declared is not None and one.documented for one in answers.values())
+        parts["documented" if told else "undocumented"][question] = answers
+    return parts
+
+
+def results_link(operator: str = "", surface: str = "", status: str = "", kind: str = "") -> str:
     """Link into the list of results, filtered."""
-    filters = {"operator": operator, "surface": surface, "status": status}
+    filters = {"operator": operator, "surface": surface, "status": status, "kind": kind}
     return "#/results?" + urlencode({key: value for key, value in filters.items() if value}, quote_via=quote)
 
 
@@ -88,6 +138,19 @@ def case_link(case: str, surface: str = "") -> str:
     return f"#/case/{quote(case, safe='/')}" + (
         f"?{urlencode({'surface': surface}, quote_via=quote)}" if surface else ""
     )
+
+
+def percent(share: float | None) -> str:
+    """Write a share in whole per cents, rounded down so that only all of them are 100; a dash where there is none."""
+    return "–" if share is None else f"{math.floor(share * 100)} %"
+
+
+def length_of_time(seconds: float) -> str:
+    """Write how long something took: "3.2 s", "4 min 5 s"."""
+    if seconds < MINUTE:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), MINUTE)
+    return f"{minutes} min {rest} s"
 
 
 def breakable(name: str) -> Markup:
@@ -110,6 +173,8 @@ def _asset(path: str) -> Markup:
 
 
 def _script(path: str) -> Markup:
-    """Read a script, without the pointer to a source map that the page does not hold."""
+    """Read a script, its invisible signs escaped, without the pointer to a source map that the page does not hold."""
     lines = _asset(path).splitlines()
-    return Markup("\n").join(line for line in lines if not line.startswith("//# sourceMappingURL"))
+    whole = "\n".join(line for line in lines if not line.startswith("//# sourceMappingURL"))
+    seen = "".join(f"\\u{ord(sign):04x}" if category(sign) == "Cf" else sign for sign in whole)
+    return Markup(seen)  # noqa: S704  # our own file; such signs stand in strings, where the escape means the same

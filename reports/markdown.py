@@ -1,56 +1,53 @@
-"""The Markdown summary for a pull request or a job's page: what failed first, never longer than the page takes."""
+"""The Markdown summary for a pull request or a job's page: what failed first, then what is new, the rest folded."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from reports import summary
+from reports import difference_markdown, summary
 from reports.contradictions import contradictions, said
+from reports.difference import Difference
+from reports.markdown_text import Section, code, escaped, fit, folded, tabular
 from reports.reading import Backend, Report
 from reports.summary import SIGNS, WORDS, Group
 
-LONGEST = 60_000  # characters; GitHub cuts a comment at 65,536
-LONGEST_TEXT = 300  # characters of one message or reason
 MOST_SURFACES = 12  # named in one row
 
 
-def render_markdown(report: Report) -> str:
-    """Return the summary as GitHub-flavoured Markdown of at most 60,000 characters."""
-    lines = [line for section in _sections(report) for line in section]
-    return cut(lines, "See the HTML report.")
+def render_markdown(report: Report, difference: Difference | None = None) -> str:
+    """Return the summary as GitHub-flavoured Markdown of at most 60,000 characters.
+
+    difference: what is otherwise than in an earlier run.
+    """
+    return fit(_sections(report, difference), "The HTML report has them.")
 
 
-def cut(lines: list[str], elsewhere: str) -> str:
-    """Join lines to at most 60,000 characters; where some are left out, a last line says where all are."""
-    whole = "\n".join(lines).rstrip() + "\n"
-    if len(whole) <= LONGEST:
-        return whole
-    note = f"\n*Cut here: the whole is longer than this page takes. {elsewhere}*\n"
-    kept = whole[: LONGEST - len(note)]
-    return kept[: kept.rindex("\n") + 1] + note
-
-
-def _sections(report: Report) -> Iterator[list[str]]:
-    yield _verdict(report)
-    yield _surfaces(report)
+def _sections(report: Report, difference: Difference | None) -> Iterator[Section]:
     groups = summary.groups(report)
-    unexpected = [group for group in groups if group.status != "known"]
-    yield _groups("Unexpected", unexpected, report)
-    yield _groups("Known differences", [group for group in groups if group.status == "known"], report)
-    yield _contradictions(report)
-    yield _conventions(report)
-    yield _unsupported(report)
+    known = [group for group in groups if group.status == "known"]
+    yield _verdict(report)
+    yield from _groups([group for group in groups if group.status != "known"], report, ["### Unexpected", ""])
+    if difference is not None:
+        yield from difference_markdown.sections(difference)
+    yield _surfaces(report)
+    for title, sections in (
+        ("Known differences", _groups(known, report)),
+        ("Contradicts itself", _contradictions(report)),
+        ("Conventions", _conventions(report)),
+        ("Unsupported", _unsupported(report)),
+    ):
+        yield from (folded(f"{title}: {len(section.items):,}", section) for section in sections)
 
 
-def _verdict(report: Report) -> list[str]:
+def _verdict(report: Report) -> Section:
     verdict = summary.verdict(report)
     problems = [f"- ❌ {escaped(problem)}" for problem in summary.problems(report)]
     sign = "✅" if verdict.good else "❌"
-    return [f"## {sign} {escaped(verdict.headline)}", "", escaped(verdict.sentence), "", *problems, ""]
+    above = [f"## {sign} {escaped(verdict.headline)}", "", escaped(verdict.sentence), ""]
+    return Section(above, problems, [""] if problems else [])
 
 
-def _surfaces(report: Report) -> list[str]:
+def _surfaces(report: Report) -> Section:
     counts = summary.by_surface(report)
     shown = summary.occurring(counts)
     rows = [
@@ -58,7 +55,8 @@ def _surfaces(report: Report) -> list[str]:
         for backend in report.backends
         for surface in backend.header.surfaces
     ]
-    return table(["backend", "surface", *(f"{SIGNS[status]} {WORDS[status]}" for status in shown)], rows)
+    head = ["backend", "surface", *(f"{SIGNS[status]} {WORDS[status]}" for status in shown)]
+    return tabular(["## Surfaces", ""], head, rows)
 
 
 def _backend(backend: Backend) -> str:
@@ -66,11 +64,10 @@ def _backend(backend: Backend) -> str:
     return name if backend.complete else f"{name} ❌ partial run"
 
 
-def _groups(title: str, groups: list[Group], report: Report) -> list[str]:
-    if not groups:
-        return []
+def _groups(groups: list[Group], report: Report, above: Sequence[str] = ()) -> Iterator[Section]:
     head = ["status", "operator", "what", "smallest case", "results", "surfaces", "why"]
-    return [f"### {title}", "", *table(head, [_group(group, report) for group in groups])]
+    if groups:
+        yield tabular(above, head, [_group(group, report) for group in groups])
 
 
 def _group(group: Group, report: Report) -> list[str]:
@@ -89,18 +86,18 @@ def _group(group: Group, report: Report) -> list[str]:
     ]
 
 
-def _contradictions(report: Report) -> list[str]:
+def _contradictions(report: Report) -> Iterator[Section]:
     cases = report.cases
     rows = [
         [escaped(one.backend), code(one.operator), "; ".join(map(escaped, said(one, cases))), code(one.cases[0]),
          f"{len(one.cases):,}"]
         for one in contradictions(report)
     ]  # fmt: skip
-    head = ["backend", "operator", "what its surfaces do", "smallest case", "cases"]
-    return ["### Contradicts itself", "", *table(head, rows)] if rows else []
+    if rows:
+        yield tabular([], ["backend", "operator", "what its surfaces do", "smallest case", "cases"], rows)
 
 
-def _conventions(report: Report) -> list[str]:
+def _conventions(report: Report) -> Iterator[Section]:
     rows = [
         [
             code(question), escaped(answer.about), code(surface), code(answer.observed or "not put"),
@@ -110,39 +107,11 @@ def _conventions(report: Report) -> list[str]:
         for question, answers in summary.conventions(report).items()
         for surface, answer in answers.items()
     ]  # fmt: skip
-    if not rows:
-        return []
-    return ["### Conventions", "", *table(["question", "about", "surface", "observed", "declared", "source"], rows)]
+    if rows:
+        yield tabular([], ["question", "about", "surface", "observed", "declared", "source"], rows)
 
 
-def _unsupported(report: Report) -> list[str]:
+def _unsupported(report: Report) -> Iterator[Section]:
     rows = [[f"{len(results):,}", escaped(reason)] for reason, results in summary.unsupported(report).items()]
-    return ["### Unsupported", "", *table(["results", "reason"], rows)] if rows else []
-
-
-def table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """Return the lines of a table; the cells are Markdown already."""
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)] + [""]
-
-
-def escaped(text: str) -> str:
-    """Write any text so that Markdown, HTML and GitHub's mentions leave it as it is, on one line."""
-    return _plain_html(re.sub(r"([\\`*_{}\[\]#|~$!])", r"\\\1", _shortened(text)))
-
-
-def code(text: str) -> str:
-    """Write a name as code, whatever stands in it."""
-    line = _shortened(text)
-    if re.fullmatch(r"[\w./:, -]+", line):
-        return f"`{line}`"
-    spelt = re.sub(r"[|`*_~$\[\]]", lambda sign: f"&#{ord(sign[0])};", _plain_html(line))
-    return f"<code>{spelt}</code>"
-
-
-def _plain_html(line: str) -> str:
-    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
-
-
-def _shortened(text: str) -> str:
-    line = summary.printable(" ".join(text.split()))
-    return line if len(line) <= LONGEST_TEXT else line[: LONGEST_TEXT - 1] + "…"
+    if rows:
+        yield tabular([], ["results", "reason"], rows)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from reports import summary
 from reports.contradictions import contradictions, said
-from reports.markdown import code, escaped, table
+from reports.markdown_text import code, escaped, table
 from reports.reading import Backend, Report
 from reports.records import Result
 from reports.summary import SIGNS, WORDS

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import IO, NoReturn, TypeVar
 
 from reports.fields import Fields, Json, RecordError
 from reports.records import FORMAT, Case, Convention, Footer, Header, Program, Result, plain
+from reports.shelf import Shelf, Shelved
+
+CASE = b'{"record": "case", '  # how the suite begins the line of a case
+DIGEST = 16  # bytes
 
 
 class UnreadableResults(ValueError):  # a refusal, named for what the caller did wrong
@@ -68,6 +73,10 @@ class Report:
         """Every surface, in its adapter's order."""
         return tuple(surface for backend in self.backends for surface in backend.header.surfaces)
 
+    def case(self, name: str) -> Case:
+        """Return a case by its id."""
+        return next(backend.cases[name] for backend in self.backends if name in backend.cases)
+
     @property
     def cases(self) -> dict[str, Case]:
         """Every case once, sorted by id."""
@@ -75,12 +84,14 @@ class Report:
         return dict(sorted(merged.items()))
 
 
-def load(paths: Iterable[str | Path]) -> Report:
+def load(paths: Iterable[str | Path], *, shelved: bool = False) -> Report:
     """Read results files, in any order, into one report.
 
-    Raises UnreadableResults with one line that names file, line and reason.
+    shelved: whether of each case only what a summary asks of all is kept, and the rest read again where it is asked
+    for. Raises UnreadableResults with one line that names file, line and reason.
     """
-    runs = sorted(((Path(path), _read(Path(path))) for path in paths), key=lambda run: run[1].name)
+    shared: dict[bytes, Case] | None = None if shelved else {}
+    runs = sorted(((Path(path), _read(Path(path), shared)) for path in paths), key=lambda run: run[1].name)
     for (first, one), (second, other) in pairwise(runs):
         if one.name == other.name:
             _refuse(second, 1, f"the backend {other.name!r} also stands in {first}")
@@ -112,32 +123,36 @@ def _refuse(path: Path, line: int | None, why: str) -> NoReturn:
     raise UnreadableResults(" ".join(f"{place}: {why}".splitlines()))
 
 
-def _read(path: Path) -> Backend:
+def _read(path: Path, shared: dict[bytes, Case] | None) -> Backend:
+    """Read one file; shared: cases by a digest of their lines, for other files; None to shelve them."""
+    builder, number = _Builder(), 0
     try:
-        content = path.read_bytes()
+        with path.open("rb") as stream:
+            shelf = Shelf(stream) if shared is None else None
+            for number, (place, line) in enumerate(_whole_lines(stream), 1):  # noqa: B007 - told of one that is refused
+                added = builder.add(_parse(line)) if shared is None else builder.add_line(line, shared)
+                if shelf and isinstance(added, Case):
+                    builder.cases[added.case] = Shelved(added, shelf, place, len(line))
     except OSError as error:
         _refuse(path, None, f"cannot be read: {error.strerror}")
-    builder = _Builder()
-    for number, line in enumerate(_whole_lines(content), 1):
-        try:
-            builder.add(_parse(line))
-        except RecordError as error:
-            _refuse(path, number, str(error))
+    except RecordError as error:
+        _refuse(path, number, str(error))
     if builder.header is None:
         _refuse(path, 1, "missing header: the file is empty or was cut in its first line")
     return builder.build(builder.header)
 
 
-def _whole_lines(content: bytes) -> list[bytes]:
-    """Split into lines, without a last line that a killed run has cut in the middle."""
-    *lines, last = content.split(b"\n")
-    if last:
-        try:
-            _parse(last)
-        except RecordError:
-            return lines
-        lines.append(last)
-    return lines
+def _whole_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield each line with its place in the file, without a last line that a killed run has cut in the middle."""
+    place = 0
+    for line in stream:
+        if not line.endswith(b"\n"):
+            try:
+                _parse(line)
+            except RecordError:
+                return
+        yield place, line.removesuffix(b"\n")
+        place += len(line)
 
 
 def _parse(line: bytes) -> dict[str, Json]:
@@ -171,7 +186,19 @@ class _Builder:
     results: dict[tuple[str, str], Result] = field(default_factory=dict)
     conventions: dict[tuple[str, str], Convention] = field(default_factory=dict)
 
-    def add(self, record: dict[str, Json]) -> None:
+    def add_line(self, line: bytes, shared: dict[bytes, Case]) -> Case | None:
+        """Add a record, parsing no case anew that is shared; return the case that it is, if it is one."""
+        plain_case = line.startswith(CASE) and self.header is not None and self.footer is None
+        digest = hashlib.blake2b(line, digest_size=DIGEST).digest() if plain_case else b""
+        if digest in shared:
+            return self.hold(shared[digest])
+        case = self.add(_parse(line))
+        if plain_case and case is not None:
+            shared[digest] = case
+        return case
+
+    def add(self, record: dict[str, Json]) -> Case | None:
+        """Add a record; return the case that it is, if it is one."""
         fields = Fields(record)
         kind = fields.get("record", str)
         if self.header is None and kind != "header":
@@ -180,7 +207,7 @@ class _Builder:
             raise RecordError(f"the record {kind!r} stands after the footer")
         if kind not in _ADDERS:
             raise RecordError(f"unknown record {kind!r}")
-        _ADDERS[kind](self, fields)
+        return _ADDERS[kind](self, fields)
 
     def add_header(self, fields: Fields) -> None:
         if self.header is not None:
@@ -190,11 +217,15 @@ class _Builder:
             raise RecordError(f"unknown format {version}, this version reads {FORMAT}")
         self.header = Header.parse(fields)
 
-    def add_case(self, fields: Fields) -> None:
-        case = Case.parse(fields)
+    def add_case(self, fields: Fields) -> Case:
+        return self.hold(Case.parse(fields))
+
+    def hold(self, case: Case) -> Case:
+        """Keep a case that this file declares."""
         if case.case in self.cases:
             raise RecordError(f"the case {case.case!r} is declared twice")
         self.cases[case.case] = case
+        return case
 
     def add_program(self, fields: Fields) -> None:
         program = Program.parse(fields)
@@ -253,7 +284,7 @@ def _labelled(records: Iterable[_OnSurface], label: str) -> tuple[_OnSurface, ..
     return tuple(replace(one, surface=one.surface + label) for one in records) if label else tuple(records)
 
 
-_ADDERS: dict[str, Callable[[_Builder, Fields], None]] = {
+_ADDERS: dict[str, Callable[[_Builder, Fields], Case | None]] = {
     "header": _Builder.add_header,
     "case": _Builder.add_case,
     "program": _Builder.add_program,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from sys import intern
 
 from reports.arrays import Array, Expected, parse_expected
 from reports.fields import Fields, Json, RecordError, shown
@@ -24,7 +25,7 @@ def plain(name: str) -> str:
 
 @dataclass(frozen=True)
 class Environment:
-    """Where a backend ran: versions, set-up texts, threads."""
+    """Where a backend ran: versions, set-up texts, threads, device; hardware: its model, "" for the CPU."""
 
     python: str
     platform: str
@@ -34,6 +35,9 @@ class Environment:
     instructions: str | None
     setup: Mapping[str, str]
     threads: int
+    device: str = "cpu"
+    hardware: str = ""
+    precision: str = "float32"
 
     @classmethod
     def parse(cls, fields: Fields) -> Environment:
@@ -47,6 +51,9 @@ class Environment:
             instructions=fields.optional("instructions", str),
             setup=fields.table("setup"),
             threads=fields.get("threads", int),
+            device=fields.optional("device", str) or "cpu",
+            hardware=fields.optional("hardware", str) or "",
+            precision=fields.optional("precision", str) or "float32",
         )
 
 
@@ -120,9 +127,9 @@ class Case:
         """Parse a case record."""
         inputs = fields.get("inputs", dict)
         return cls(
-            case=fields.get("case", str),
-            operator=fields.get("operator", str),
-            level=fields.choice("level", LEVELS),
+            case=intern(fields.get("case", str)),
+            operator=intern(fields.get("operator", str)),
+            level=intern(fields.choice("level", LEVELS)),
             about=fields.get("about", str),
             source=fields.get("source", str),
             via=fields.texts("via"),
@@ -179,7 +186,7 @@ class Worst:
         return cls(tuple(index), **values)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Result:
     """What one surface did with one case, and how it was judged."""
 
@@ -206,14 +213,14 @@ class Result:
         """Parse a result record."""
         got, worst = fields.values.get("got"), fields.values.get("worst")
         return cls(
-            case=fields.get("case", str),
-            surface=fields.get("surface", str),
-            status=fields.choice("status", STATUSES),
-            outcome=fields.choice("outcome", OUTCOMES),
-            verdict=fields.optional_choice("verdict", VERDICTS),
-            kind=fields.optional_choice("kind", KINDS),
-            how=fields.optional_choice("how", HOWS),
-            program=fields.optional("program", str),
+            case=intern(fields.get("case", str)),  # what many results have in common is kept once
+            surface=intern(fields.get("surface", str)),
+            status=intern(fields.choice("status", STATUSES)),
+            outcome=intern(fields.choice("outcome", OUTCOMES)),
+            verdict=_shared(fields.optional_choice("verdict", VERDICTS)),
+            kind=_shared(fields.optional_choice("kind", KINDS)),
+            how=_shared(fields.optional_choice("how", HOWS)),
+            program=_shared(fields.optional("program", str)),
             budget_used=fields.measure("budget_used"),
             seconds=fields.optional("seconds", float) or 0.0,
             digest=fields.optional("digest", str),
@@ -221,9 +228,13 @@ class Result:
             worst=None if worst is None else Worst.parse(fields.fields("worst")),
             flaky=fields.optional("flaky", bool) or False,
             message=fields.optional("message", str),
-            reason=fields.optional("reason", str),
-            issue=fields.optional("issue", str),
+            reason=_shared(fields.optional("reason", str)),
+            issue=_shared(fields.optional("issue", str)),
         )
+
+
+def _shared(text: str | None) -> str | None:
+    return None if text is None else intern(text)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from reports.arrays import Array
@@ -97,6 +97,12 @@ def by_surface(report: Report) -> dict[str, dict[str, int]]:
     return {surface: count(of_surface) for surface, of_surface in results.items()}
 
 
+def share(counts: Mapping[str, int]) -> float | None:
+    """Return the share of results that pass among those that could be judged, None where none could."""
+    judged = sum(number for status, number in counts.items() if status != "unsupported")
+    return counts.get("pass", 0) / judged if judged else None
+
+
 def occurring(counts: dict[str, dict[str, int]]) -> list[str]:
     """List the statuses that occur anywhere in counts by surface, worst first; `pass` always stands there."""
     return [status for status in STATUSES if status == "pass" or any(status in one for one in counts.values())]
@@ -114,14 +120,6 @@ def matrix(report: Report) -> dict[str, dict[str, dict[str, int]]]:
     return rows
 
 
-def seconds_by_surface(report: Report) -> dict[str, float]:
-    """Sum the time in programs, surface by surface."""
-    seconds = dict.fromkeys(report.surfaces, 0.0)
-    for result in report.results:
-        seconds[result.surface] += result.seconds
-    return seconds
-
-
 def nothing_ran(backend: Backend) -> bool:
     """Whether no program of a backend was executed at all."""
     return all(result.outcome == "unsupported" for result in backend.results)
@@ -130,13 +128,15 @@ def nothing_ran(backend: Backend) -> bool:
 def problems(report: Report) -> list[str]:
     """Say what is wrong with the runs and their results, one sentence each; empty where all is well."""
     found = [] if report.backends else ["There are no results."]
-    for backend in report.backends:
-        if not backend.complete:
-            done = plural(len(backend.results), "result")
-            found.append(f"{backend.name}: partial run, it stopped after {done} without coming to its end.")
-        if nothing_ran(backend):
-            found.append(f"{backend.name}: nothing ran.")
+    found += [fault for backend in report.backends for fault in faults(backend)]
     return found + [_problem(status, report) for status in BAD if status in count(report.results)]
+
+
+def faults(backend: Backend) -> list[str]:
+    """Say what is wrong with the run of a backend as a whole, one sentence each; empty where it is whole."""
+    done = plural(len(backend.results), "result")
+    partial = f"{backend.name}: partial run, it stopped after {done} without coming to its end."
+    return [*([] if backend.complete else [partial]), *([f"{backend.name}: nothing ran."] * nothing_ran(backend))]
 
 
 def _problem(status: str, report: Report) -> str:
@@ -170,7 +170,7 @@ def _sentence(report: Report) -> str:
     surfaces, backends = plural(len(report.surfaces), "surface"), plural(len(report.backends), "backend")
     parts = ", ".join(f"{counted[status]:,} {WORDS[status]}" for status in STATUSES if status in counted)
     total = plural(sum(counted.values()), "result")
-    cases = plural(len(report.cases), "case")
+    cases = plural(len({name for backend in report.backends for name in backend.cases}), "case")
     return f"{total} of {cases} on {surfaces} of {backends}" + (f": {parts}." if parts else ".")
 
 
@@ -242,6 +242,11 @@ def deviation(result: Result, case: Case) -> str:
     return _first_deviation(expected, got)
 
 
+def why(result: Result, case: Case) -> str:
+    """Say in a few words what is wrong with a result: by how much it is off, or what was said; else an empty text."""
+    return deviation(result, case) or result.message or result.reason or ""
+
+
 def _first_deviation(expected: Array, got: Array) -> str:
     pairs = zip(expected.data or (), got.data or (), strict=False)
     position, (one, other) = next(((n, pair) for n, pair in enumerate(pairs) if pair[0] != pair[1]), (0, (None, None)))
@@ -271,3 +276,9 @@ def plural(number: int, noun: str) -> str:
 def printable(text: str) -> str:
     """Spell out control and formatting characters, which a terminal would obey instead of showing."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return any text as one line of at most so many characters, with nothing in it that a terminal obeys."""
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= longest else line[: longest - 1] + "…"

@@ -52,7 +52,7 @@ def _failures(failures: list[Result], report: Report) -> list[Text]:
 
 
 def _failure(result: Result, report: Report) -> Text:
-    why = summary.deviation(result, report.cases[result.case]) or result.message or result.reason or ""
+    why = summary.why(result, report.case(result.case))
     line = Text(f"{SIGNS[result.status]} {WORDS[result.status]} ", STYLES[result.status])
     line.append(f"{one_line(result.case)} on {one_line(result.surface)}", "default not bold")
     return line.append(": ".join(["", *filter(None, [result.kind, one_line(why)])]), "dim not bold")
@@ -79,5 +79,4 @@ def _contradictions(report: Report) -> list[Text]:
 
 def one_line(text: str) -> str:
     """Return any text as one line of bounded length that a terminal shows and does not obey."""
-    line = summary.printable(" ".join(text.split()))
-    return line if len(line) <= LONGEST_TEXT else line[: LONGEST_TEXT - 1] + "…"
+    return summary.one_line(text, LONGEST_TEXT)

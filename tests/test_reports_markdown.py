@@ -1,7 +1,9 @@
 import pytest
 import results_example as example
 
-from reports.markdown import LONGEST, code, escaped, render_markdown, table
+from reports.difference import compare
+from reports.markdown import render_markdown
+from reports.markdown_text import LONGEST, Section, code, escaped, fit, folded, table, tabular
 from reports.reading import Report, load
 
 
@@ -9,7 +11,7 @@ def test_summary_says_what_failed_first(tmp_path):
     page = render_markdown(load(example.write(tmp_path, example.alpha(), example.beta(), example.gamma())))
     assert page.startswith("## ❌ 9 unexpected results\n")
     assert "| beta 2.1.0 | `beta.book` | 1 | 1 |" in page
-    assert page.index("### Unexpected") < page.index("### Known differences") < page.index("### Conventions")
+    assert page.index("### Unexpected") < page.index("## Surfaces") < page.index("<summary>Known differences: ")
     assert "The recipe pads with zeros" in page
     assert "❌ contradicted" in page
     assert "partial run" in page
@@ -26,12 +28,78 @@ def test_same_results_give_the_same_text(tmp_path):
     assert render_markdown(load(paths)) == render_markdown(load(paths[::-1]))
 
 
-def test_summary_never_grows_beyond_what_a_page_takes(tmp_path):
-    names = [f"n.{number}.{'surface' * 9}" for number in range(1500)]
-    page = render_markdown(load(example.write(tmp_path, example.run("n", names, []))))
-    assert len(page) <= LONGEST
-    assert page.endswith("*Cut here: the whole is longer than this page takes. See the HTML report.*\n")
-    assert all(line.count("|") in (0, page.splitlines()[6].count("|")) for line in page.splitlines())
+def failing(backend, surfaces, message):
+    died = [example.died("conv/edge-detector", name, "crashed", message(name)) for name in surfaces]
+    return example.run(backend, surfaces, died)
+
+
+def test_summary_of_thousands_of_failures_shows_the_worst_and_says_how_much_is_left_out(tmp_path):
+    names = [f"n.{'x' * number}" for number in range(1, 3001)]
+    old, new = (
+        load(example.write(tmp_path / age, failing("n", names, message)))
+        for age, message in (("old", lambda _: "signal 6"), ("new", lambda name: f"signal {name} {example.HOSTILE}"))
+    )
+    page = render_markdown(new, compare(old, new))
+    assert LONGEST / 2 < len(page) <= LONGEST
+    assert page.startswith("## ❌ 3,000 unexpected results\n")
+    parts = page.split("\n## ")
+    assert [part.splitlines()[0] for part in parts[1:]] == ["✅ Nothing changed", "Surfaces"]
+    shown = parts[0].count("\n| ! crashed |")
+    assert shown > 10
+    assert parts[0].endswith(f"\n*and {3000 - shown:,} more*\n")
+    assert "\n| n 2.1.0 | `n.x` | 1 | 0 |\n" in parts[2]
+    listed = parts[2].count("| n 2.1.0 |")
+    assert page.endswith(
+        f"*Cut here: {6000 - shown - listed:,} lines of this page are left out. The HTML report has them.*\n"
+    )
+
+
+def test_page_is_never_too_long_whatever_its_sections():
+    for count in (1, 10, 100):
+        for size in (1, 1000, 29_000, 100_000):
+            sections = [Section([f"# {number}"], ["x" * size] * 100) for number in range(count)]
+            page = fit(sections, "Elsewhere.")
+            shown, words = page.count("x" * size), count * 100
+            assert len(page) <= LONGEST
+            assert (shown < words) == page.endswith(" lines of this page are left out. Elsewhere.*\n")
+            assert shown == words or f"Cut here: {words - shown:,} lines" in page
+
+
+def test_what_changed_stands_below_what_failed_and_above_the_rest(tmp_path):
+    old, new = (load(example.write(tmp_path / age, run)) for age, run in (("old", example.alpha()), ("new", worse())))
+    page = render_markdown(new, compare(old, new))
+    assert "1 changed status" in page
+    order = ["### Unexpected", "## ❌ Something changed", "✓ pass → ✗ fail: `conv`, alpha: 1 result", "## Surfaces"]
+    assert sorted(order, key=page.index) == order
+    assert "Something changed" not in render_markdown(new)
+
+
+def worse():
+    """Return a run of alpha in which one result fails that passed before."""
+    wrong = {"status": "fail", "verdict": "differ", "kind": "value", "digest": "00", "got": None}
+    records = [
+        one | wrong if (one.get("surface"), one.get("case")) == ("alpha.nn", "conv/edge-detector") else one
+        for one in example.alpha()[:-1]
+    ]
+    return [*records, example.footer(records)]
+
+
+def test_what_is_as_expected_is_folded(tmp_path):
+    page = render_markdown(load(example.write(tmp_path, example.alpha(), example.beta())))
+    folds = [fold.partition("</summary>")[0] for fold in page.split("<details>\n<summary>")[1:]]
+    assert folds == ["Known differences: 1", "Contradicts itself: 3", "Conventions: 4", "Unsupported: 2"]
+    assert page.count("<details>") == page.count("</details>")
+
+
+def test_folds_are_closed_though_their_rows_are_left_out():
+    row = ["x" * 999]
+    page = fit([folded("many", tabular([], ["a"], [row] * 999))] * 3, "Elsewhere.")
+    assert page.count("<details>") == page.count("</details>") == 3
+    assert page.count("*and ") == 3
+
+
+def test_table_shows_no_more_rows_than_asked_for():
+    assert "\n| 9 |\n\n*and 90 more*\n" in fit([tabular([], ["n"], [[str(n)] for n in range(100)], most=10)], "")
 
 
 def test_empty_report_is_red():

@@ -174,3 +174,19 @@ def test_wrong_value_is_refused_with_its_key(tmp_path, kind, change, said):
 def test_record_after_the_footer_is_refused(tmp_path):
     path = edited(tmp_path, lambda records: records.append(records[1]))
     assert "stands after the footer" in refusal([path])
+
+
+def test_case_that_two_files_hold_is_kept_once(tmp_path):
+    paths = example.write(tmp_path, example.alpha(), example.delta())
+    first, second = load(paths).backends
+    common = first.cases.keys() & second.cases.keys()
+    assert common
+    assert all(first.cases[name] is second.cases[name] for name in common)
+
+
+def test_same_case_twice_in_one_file_is_refused_after_another_file_held_it(tmp_path):
+    paths = example.write(tmp_path, example.alpha(), example.delta())
+    lines = paths[1].read_text("utf-8").splitlines(keepends=True)
+    paths[1].write_text("".join([*lines[:2], lines[1], *lines[2:]]), "utf-8")
+    with pytest.raises(UnreadableResults, match="declared twice"):
+        load(paths)

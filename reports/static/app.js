@@ -1,20 +1,11 @@
 // Which view the URL asks for: the page itself, the list (#/results?…) or a case (#/case/ID?surface=…).
-(() => {
+window.Report.withData(() => {
   "use strict";
-  const { Results, Case } = window.Report;
+  const { Results, Case, Translations, Accuracy, decoded, pageOf, turnTo } = window.Report;
   const { useState, useEffect, useRef } = preactHooks;
   const html = htm.bind(preact.h);
   const app = document.getElementById("app");
-  const pages = document.getElementById("pages");
   const title = document.title;
-
-  function decoded(text) {
-    try {
-      return decodeURIComponent(text);
-    } catch {
-      return text;
-    }
-  }
 
   function parse(hash) {
     if (!hash.startsWith("#/")) return null;
@@ -25,46 +16,64 @@
 
   function View({ route }) {
     if (route.view === "results") return html`<${Results} filters=${route.query} />`;
-    if (route.view === "case") return html`<${Case} id=${route.id} surface=${route.query.surface} />`;
+    if (route.view === "translations") return html`<${Translations} filters=${route.query} />`;
+    if (route.view === "accuracy") return html`<${Accuracy} filters=${route.query} />`;
+    if (route.view === "case") return html`<${Case} id=${route.id} surface=${route.query.surface} step=${route.query.step} />`;
     return html`<section><h1 tabindex="-1">No such page</h1><p><a href="#overview">Overview</a></p></section>`;
+  }
+
+  function here(link, route, page) {
+    const view = route && (route.view === "case" ? "results" : route.view);
+    return route ? link.hash === `#/${view}` : pageOf(link.hash) === page;
   }
 
   // A new view starts at its top, with its heading in focus; a changed filter leaves everything in place.
   function useArrival(route) {
-    const place = route && `${route.view}/${route.id}?${route.query.surface && route.view === "case" ? route.query.surface : ""}`;
+    const place = !route ? location.hash : `${route.view}/${route.id}?${route.query.surface && route.view === "case" ? route.query.surface : ""}`;
     const first = useRef(true);
     useEffect(() => {
-      const heading = app.querySelector("h1");
-      document.title = heading ? `${heading.textContent} – ${title}` : title;
+      const heading = (route ? app : pageOf(location.hash)).querySelector("h1");
+      document.title = heading && heading.id !== "headline" ? `${heading.textContent} – ${title}` : title;
       if (heading && !first.current) heading.focus({ preventScroll: true });
-      if (route) window.scrollTo(0, 0);
-      else if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+      const section = route ? null : document.getElementById(location.hash.slice(1));
+      if (section && !section.contains(heading)) section.scrollIntoView();
+      else window.scrollTo(0, 0);
       first.current = false;
     }, [place]);
   }
 
   function App() {
-    const [route, setRoute] = useState(() => parse(location.hash));
+    const [hash, setHash] = useState(location.hash);
+    const route = parse(hash);
     useEffect(() => {
-      const follow = () => setRoute(parse(location.hash));
+      const follow = () => setHash(location.hash);
       window.addEventListener("hashchange", follow);
       return () => window.removeEventListener("hashchange", follow);
     }, []);
     app.hidden = route === null;
-    pages.hidden = route !== null;
+    const page = pageOf(hash);
+    turnTo(page);
     useArrival(route);
     for (const link of document.querySelectorAll(".bar-top nav a")) {
-      const here = route ? link.hash === "#/results" : false;
-      if (here) link.setAttribute("aria-current", "page");
+      if (here(link, route, page)) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
     return route && html`<${View} route=${route} />`;
   }
+
+  // "/" leads to the search, wherever one is; in a field it is a letter.
+  document.addEventListener("keydown", (event) => {
+    const field = event.key === "/" && !event.target.closest("input, select, textarea") && document.querySelector("input[name=text]");
+    if (!field) return;
+    event.preventDefault();
+    field.focus();
+  });
 
   // The skip link must not leave the view that is open.
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
     document.getElementById("content").focus();
   });
+  app.replaceChildren();
   preact.render(html`<${App} />`, app);
-})();
+});

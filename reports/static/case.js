@@ -1,8 +1,8 @@
 // The section of one case on one surface: what was run, what came out, what should have.
-(() => {
+window.Report.withData(() => {
   "use strict";
-  const { data, resultsOf, caseOf, backendOf, answerOf, format, share, caseLink, resultsLink, breakable, inWords, isWeb } = window.Report;
-  const { Chip, Source, Code, ArrayView, Comparison, signature } = window.Report;
+  const { data, resultsOf, caseOf, backendOf, answerOf, format, share, caseLink, goTo, resultsLink, breakable, inWords, isWeb } = window.Report;
+  const { Chip, Source, Code, ArrayView, Comparison, WindowView, signature } = window.Report;
   const html = htm.bind(preact.h);
 
   const isArray = (value) => Array.isArray(value.shape);
@@ -117,13 +117,36 @@
     </section>`;
   }
 
-  function Case({ id, surface }) {
+  // The same case on every surface: what came of it, and the program, side by side.
+  function Surfaces({ result }) {
+    const all = resultsOf(result.case.id);
+    return html`<section class="surfaces"><h2 id="surfaces-title">On all surfaces</h2>
+      <div class="scroll" tabindex="0" role="group" aria-labelledby="surfaces-title"><table>
+        <thead><tr><th scope="col">surface</th><th scope="col">status</th><th scope="col">how</th><th scope="col" class="number">error ÷ bound</th>
+          <th scope="col" class="number">ulp</th><th scope="col">expected</th><th scope="col">got</th><th scope="col">program</th></tr></thead>
+        <tbody>${all.map((one) => html`<${OnSurface} key=${one.position} one=${one} here=${one === result} />`)}</tbody>
+      </table></div></section>`;
+  }
+
+  function OnSurface({ one, here }) {
+    const name = breakable(one.surface.name);
+    const worst = (key, digits) => (one.worst ? format(one.worst[key], digits) : "");
+    return html`<tr>
+      <th scope="row">${here ? html`<strong>${name}</strong>` : html`<a href=${caseLink(one.case.id, one.surface.name)}>${name}</a>`}</th>
+      <td><${Chip} status=${one.status} /></td><td>${one.how || ""}</td><td class="number">${one.verdict === "none" ? "" : share(one)}</td>
+      <td class="number">${worst("ulp", 4)}</td><td>${worst("expected", 9)}</td><td>${worst("got", 9)}</td>
+      <td>${one.program === undefined ? html`<span class="muted">none</span>` : html`<details><summary>Show</summary>
+        <${Code} text=${one.program} label=${`the program for ${one.surface.name}`} /></details>`}</td></tr>`;
+  }
+
+  function Case({ id, surface, step }) {
     const found = resultsOf(id);
     if (!caseOf(id) || found.length === 0)
       return html`<section><h1 tabindex="-1">No such case</h1><p>The results hold no case <code>${id}</code>. <a href="#/results">All results</a></p></section>`;
     const worstFirst = [...found].sort((one, other) => one.rank - other.rank);
     const result = found.find((one) => one.surface.name === surface) || worstFirst[0];
     const one = result.case;
+    const go = (target) => goTo(caseLink(one.id, result.surface.name, target));
     return html`<article class="case">
       <p class="path"><a href="#/results">Results</a> › <a href=${resultsLink({ operator: one.operator })}>${one.operator}</a></p>
       <h1 tabindex="-1">${breakable(one.id)} <span class="on">on ${breakable(result.surface.name)}</span></h1>
@@ -133,12 +156,14 @@
       <${Siblings} result=${result} />
       <div class="columns"><div class="evidence">
         <section><h2>What happened</h2><${Outcome} result=${result} /><${Evidence} result=${result} /></section>
+        <${WindowView} one=${one} got=${result.got} step=${step} go=${go} worst=${result.worst} />
         <${Answers} result=${result} />
         <${Program} result=${result} />
         <section><h2>Inputs</h2><div class="inputs">${Object.entries(one.inputs).map(([name, array]) => html`<${ArrayView} title=${name} array=${array} />`)}</div></section>
       </div><${Aside} result=${result} /></div>
+      <${Surfaces} result=${result} />
     </article>`;
   }
 
   Object.assign(window.Report, { Case });
-})();
+});

@@ -1,5 +1,5 @@
 // Arrays as grids of numbers, one for each plane, side by side: expected, got, difference.
-(() => {
+window.Report.withData(() => {
   "use strict";
   const { toNumber, format, difference, digitsFor } = window.Report;
   const html = htm.bind(preact.h);
@@ -148,5 +148,5 @@
     </div>`;
   }
 
-  Object.assign(window.Report, { ArrayView, Comparison, signature });
-})();
+  Object.assign(window.Report, { ArrayView, Comparison, signature, unravel });
+});

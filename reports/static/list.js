@@ -1,30 +1,31 @@
 // The list of results, filtered by operator, surface, status and text; the filter lives in the URL.
-(() => {
+window.Report.withData(() => {
   "use strict";
-  const { data, operators, filtered, resultsLink, caseLink, breakable, format, Chip } = window.Report;
+  const { data, operators, dtypes, parameters, kinds, valuesOf, filtered, resultsLink, caseLink, breakable, format, queryLink, Chip, Select } = window.Report;
   const { useMemo, useState, useEffect } = preactHooks;
   const html = htm.bind(preact.h);
-  const ROWS = 200;
-
-  function Select({ label, name, value, options, change }) {
-    return html`<label>${label}
-      <select name=${name} value=${value} onChange=${(event) => change(name, event.target.value)}>
-        <option value="">all</option>
-        ${options.map((option) => html`<option value=${option.value} selected=${option.value === value}>${option.label}</option>`)}
-        ${value && !options.some((option) => option.value === value) && html`<option value=${value} selected>${value} (none)</option>`}
-      </select></label>`;
-  }
+  const ROWS = 50; // at once, so that a filter shows without delay
+  const MORE = 250;
 
   const plain = (values) => values.map((value) => ({ value, label: value }));
   const statuses = data.statuses.map(({ name, word, sign }) => ({ value: name, label: `${sign} ${word}` }));
 
+  const readable = (text) => ({ value: text, label: text.replace(/,/g, ", ") });
+  const deeds = kinds.map((kind) => ({ value: kind, label: data.actions[kind] || kind.replace(/_/g, " ") }));
+
   function Filters({ filters, change }) {
-    return html`<form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>
-      <${Select} label="Operator" name="operator" value=${filters.operator || ""} options=${plain(operators)} change=${change} />
-      <${Select} label="Surface" name="surface" value=${filters.surface || ""} options=${plain(data.surfaces.map(({ name }) => name))} change=${change} />
-      <${Select} label="Status" name="status" value=${filters.status || ""} options=${statuses} change=${change} />
+    const select = (name, label, options) =>
+      html`<${Select} label=${label} name=${name} value=${filters[name] || ""} options=${options} change=${change} />`;
+    return html`<form class="filters" role="search" aria-label="Filter the results" onSubmit=${(event) => event.preventDefault()}>
+      ${select("operator", "Operator", plain(operators))}
+      ${select("surface", "Surface", plain(data.surfaces.map(({ name }) => name)))}
+      ${select("status", "Status", statuses)}
+      ${deeds.length > 0 && select("kind", "What it does", deeds)}
+      ${select("dtype", "Dtype", plain(dtypes))}
+      ${select("parameter", "Parameter", plain(parameters))}
+      ${filters.parameter && select("value", `Value of ${filters.parameter}`, valuesOf(filters.parameter, filters.operator).map(readable))}
       <label class="wide">Text
-        <input type="search" name="text" value=${filters.text || ""} placeholder="case, message, reason …" autocomplete="off"
+        <input type="search" name="text" value=${filters.text || ""} placeholder="case, message, reason …" autocomplete="off" aria-keyshortcuts="/"
           onInput=${(event) => change("text", event.target.value)} /></label>
       <a class="button" href="#/results">Reset</a>
     </form>`;
@@ -57,21 +58,21 @@
     const [limit, setLimit] = useState(ROWS);
     useEffect(() => setLimit(ROWS), [key]);
     const change = (name, value) => {
-      history.replaceState(null, "", resultsLink({ ...filters, [name]: value }));
-      window.dispatchEvent(new HashChangeEvent("hashchange"));
+      const forgotten = name === "parameter" ? { value: "" } : {};
+      queryLink("results", { ...filters, ...forgotten, [name]: value });
     };
     return html`<section aria-labelledby="results-title">
       <h1 id="results-title" tabindex="-1">Results</h1>
       <${Filters} filters=${filters} change=${change} />
       <p class="found" role="status">${found.length.toLocaleString("en")} of ${data.results.length.toLocaleString("en")} results</p>
-      <div class="scroll" role="region" aria-labelledby="results-title" tabindex="0"><table class="list">
+      <div class="scroll" role="group" aria-labelledby="results-title" tabindex="0"><table class="list">
         <thead><tr><th scope="col">status</th><th scope="col">case</th><th scope="col">surface</th><th scope="col" class="optional">how</th>
           <th scope="col" class="optional number" title="largest error, as a share of the error bound">error ÷ bound</th><th scope="col">what happened</th></tr></thead>
-        <tbody>${found.slice(0, limit).map((result) => html`<${Row} key=${result.position} result=${result} />`)}</tbody>
+        <tbody>${found.slice(0, limit).map((result) => html`<${Row} result=${result} />`)}</tbody>
       </table></div>
-      ${found.length > limit && html`<p><button type="button" onClick=${() => setLimit(limit + ROWS)}>Show ${Math.min(ROWS, found.length - limit)} more</button></p>`}
+      ${found.length > limit && html`<p><button type="button" onClick=${() => setLimit(limit + MORE)}>Show ${Math.min(MORE, found.length - limit)} more</button></p>`}
     </section>`;
   }
 
   Object.assign(window.Report, { Results, share });
-})();
+});

@@ -1,5 +1,5 @@
 // Numbers as a results file writes them: "nan", "inf" and "-inf" as texts, integers beyond 2^53 as texts too.
-(() => {
+window.Report.withData(() => {
   "use strict";
   const SPECIAL = { nan: NaN, inf: Infinity, "-inf": -Infinity };
   const FEWEST_DIGITS = 5;
@@ -53,4 +53,4 @@
   }
 
   Object.assign(window.Report, { toNumber, format, difference, digitsFor });
-})();
+});

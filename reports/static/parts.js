@@ -1,29 +1,46 @@
 // Small pieces that several views share.
-(() => {
+window.Report.withData(() => {
   "use strict";
   const { useState } = preactHooks;
   const html = htm.bind(preact.h);
   const COPIED_FOR = 1500; // milliseconds
 
   const query = (filters) => {
-    const given = Object.entries(filters).filter(([, value]) => value);
+    const given = Object.entries(filters).filter(([, value]) => value || value === 0);
     return given.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
   };
   const withQuery = (path, filters) => path + (query(filters) ? `?${query(filters)}` : "");
   const resultsLink = (filters) => withQuery("#/results", filters);
-  const caseLink = (id, surface) => withQuery(`#/case/${id.split("/").map(encodeURIComponent).join("/")}`, { surface });
+  const caseLink = (id, surface, step) => withQuery(`#/case/${id.split("/").map(encodeURIComponent).join("/")}`, { surface, step });
+
+  // Changes the filter in the URL without another step in the history.
+  function goTo(link) {
+    history.replaceState(null, "", link);
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+  }
+
+  const queryLink = (view, filters) => goTo(withQuery(`#/${view}`, filters));
 
   // A name that may break after dots, underscores and slashes.
   const breakable = (name) => name.split(/(?<=[._/])/).flatMap((piece, number) => (number ? [html`<wbr />`, piece] : [piece]));
   const inWords = (predicate) => predicate.replace(/(?<=[a-z0-9])(?=[A-Z])/g, " ").toLowerCase();
   const isWeb = (address) => /^https?:\/\//.test(address || "");
 
+  function Select({ label, name, value, options, change, any = true }) {
+    return html`<label>${label}
+      <select name=${name} value=${value} onChange=${(event) => change(name, event.target.value)}>
+        ${any && html`<option value="">all</option>`}
+        ${options.map((option) => html`<option value=${option.value} selected=${option.value === value}>${option.label}</option>`)}
+        ${value && !options.some((option) => option.value === value) && html`<option value=${value} selected>${value} (none)</option>`}
+      </select></label>`;
+  }
+
   function Chip({ status }) {
     return html`<span class="chip ${status.name}"><span class="sign" aria-hidden="true">${status.sign}</span> ${status.word}</span>`;
   }
 
   function Source({ text }) {
-    return isWeb(text) ? html`<a href=${text} rel="noreferrer">${text}</a>` : text;
+    return isWeb(text) ? html`<a href=${text.split(/\s/)[0]} rel="noreferrer">${text}</a>` : text;
   }
 
   // Copying without the clipboard interface, which a page from file:// may not have.
@@ -60,5 +77,5 @@
     </div>`;
   }
 
-  Object.assign(window.Report, { resultsLink, caseLink, breakable, inWords, isWeb, Chip, Source, Code });
-})();
+  Object.assign(window.Report, { resultsLink, caseLink, goTo, queryLink, Select, breakable, inWords, isWeb, Chip, Source, Code });
+});

@@ -1,0 +1,61 @@
+"""Results files as commands read them, and files that they write; whatever is wrong is one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from conformance.errors import ConformanceError, IncompleteRun
+from conformance.files import put
+from reports import reading, summary
+
+OUT = Path("build/conformance")
+STANDARD_OUTPUT = "-"
+FAILED, INCOMPLETE = 1, 3
+
+
+def load(paths: Iterable[Path], *, shelved: bool = False) -> reading.Report:
+    """Read results files into one report, see reading.load. Raises ConformanceError for one that is not sound."""
+    try:
+        return reading.load(paths, shelved=shelved)
+    except reading.UnreadableResults as error:
+        raise ConformanceError(str(error)) from None
+
+
+def load_named(paths: Iterable[Path]) -> reading.Report:
+    """Read the results files that are named, or else all of the last runs. Raises IncompleteRun if there are none."""
+    found = list(paths) or sorted((OUT / "results").glob("*.jsonl"))
+    if not found:
+        raise IncompleteRun(f"no results in {OUT / 'results'} (conformance run makes them)")
+    return load(found)
+
+
+def load_all(path: Path) -> reading.Report:
+    """Read a results file, or all of a folder, be it that of a run. Raises IncompleteRun if there are none."""
+    paths = (sorted(path.glob("*.jsonl")) or sorted(path.glob("results/*.jsonl"))) if path.is_dir() else [path]
+    if not paths:
+        raise IncompleteRun(f"no results in {path} (conformance run makes them)")
+    return load(paths)
+
+
+def status(results: reading.Report) -> int:
+    """Return the exit status that results deserve."""
+    incomplete = [not backend.complete or summary.nothing_ran(backend) for backend in results.backends]
+    if any(incomplete) or not incomplete:
+        return INCOMPLETE
+    return 0 if summary.verdict(results).good else FAILED
+
+
+def write(path: Path, content: str | bytes) -> bool:
+    """Write a file or, for a path -, to standard output; return whether it is a file."""
+    if str(path) == STANDARD_OUTPUT:
+        click.echo(content, nl=False)
+        return False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        put(path, content)
+    except OSError as error:
+        raise ConformanceError(f"{path}: {error.strerror}") from None
+    return True

@@ -1,0 +1,151 @@
+// How exact the surfaces are: the distribution of errors in ulp and of the error bound used, beside pairwise summation.
+window.Report.withData(() => {
+  "use strict";
+  const { data, results, operators, toNumber, format, caseLink, breakable, queryLink, Select } = window.Report;
+  const { useMemo, useRef, useEffect } = preactHooks;
+  const html = htm.bind(preact.h);
+  // Bits of the mantissa, and the exponent of the smallest subnormal.
+  const TYPES = { float64: [53, -1074], float32: [24, -149], float16: [11, -24], bfloat16: [8, -133] };
+  const EXTRA = 3; // the division and what else the bound allows besides the sum
+
+  const bits = new DataView(new ArrayBuffer(8));
+
+  // The number of a float64 in the order of all; floats of fewer bits have few enough to be counted in a plain number.
+  function place64(value) {
+    bits.setFloat64(0, Math.abs(value));
+    return bits.getBigInt64(0) * (value < 0 ? -1n : 1n);
+  }
+
+  function place(value, dtype) {
+    const [digits, least] = TYPES[dtype];
+    const size = Math.abs(value);
+    const exponent = Math.max(size === 0 ? least : Math.floor(Math.log2(size)) - digits + 1, least);
+    return Math.sign(value) * (size / 2 ** exponent + (exponent - least) * 2 ** (digits - 1));
+  }
+
+  // How many floats lie between two, one of them counted: as the suite counts the worst element.
+  function ulps(one, other, dtype) {
+    if (one === other) return 0;
+    if (dtype === "float64") return Math.abs(Number(place64(one) - place64(other)));
+    return Math.abs(place(one, dtype) - place(other, dtype));
+  }
+
+  // The largest error of a result in ulp of the expected output; null where the file does not tell.
+  function ulpOf({ worst, got, case: one }) {
+    if (worst && typeof worst.ulp === "number") return worst.ulp;
+    const { dtype, data: wanted } = one.expected;
+    if (!got) return 0;
+    if (!got.data || !wanted || !TYPES[dtype] || got.data.length !== wanted.length) return null;
+    const errors = wanted.map((value, position) => ulps(toNumber(got.data[position]), toNumber(value), dtype)).filter(Number.isFinite);
+    return errors.reduce((most, error) => Math.max(most, error), 0);
+  }
+
+  // The share of the bound that pairwise summation of as many terms may use; Higham, section 4.2.
+  const pairwise = (terms) => (Math.ceil(Math.log2(Math.max(terms, 1))) + EXTRA) / (terms + EXTRA);
+
+  const rounds = ({ outcome, verdict, budget, case: one }) =>
+    outcome === "returned" && verdict !== "none" && typeof budget === "number" && one.bound > 0 && Array.isArray(one.expected.shape);
+
+  const points = () =>
+    results.filter(rounds).map((result) => ({
+      result,
+      operator: result.case.operator,
+      dtype: result.case.expected.dtype,
+      surface: result.surface.name,
+      budget: result.budget,
+      pairwise: pairwise(result.case.terms),
+    }));
+
+  const middle = (sorted) => (sorted.length === 0 ? null : sorted[Math.floor((sorted.length - 1) / 2)]);
+
+  function summed(group) {
+    const ulps = group.map(({ result }) => (result.ulps ??= ulpOf(result) ?? NaN)).filter((value) => !Number.isNaN(value)).sort((one, other) => one - other);
+    const budgets = group.map(({ budget }) => budget).sort((one, other) => one - other);
+    const worst = group.reduce((most, point) => (point.budget > most.budget ? point : most));
+    return { ...worst, count: group.length, exact: ulps.filter((value) => value === 0).length, ulps, budgets, beyond: group.filter((point) => point.budget > point.pairwise).length };
+  }
+
+  function grouped(chosen) {
+    const groups = new Map();
+    for (const point of chosen) {
+      const key = [point.operator, point.dtype, point.surface].join("\n");
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push(point);
+    }
+    return [...groups.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, group]) => summed(group));
+  }
+
+  const DECADES = 6; // marked on an axis, at most
+
+  // Powers of ten for an axis that is logarithmic but for its beginning.
+  function decades(chosen, x) {
+    const most = Math.max(1, ...chosen.map((point) => point[x] || 0));
+    const count = Math.ceil(Math.log10(most));
+    const step = Math.max(1, Math.ceil(count / DECADES));
+    return [0, ...Array.from({ length: Math.floor(count / step) + 1 }, (_, number) => 10 ** (number * step))];
+  }
+
+  function Chart({ label, chosen, x, type, marks = [] }) {
+    const frame = useRef(null);
+    useEffect(() => {
+      const surfaces = data.surfaces.map(({ name }) => name).filter((name) => chosen.some((point) => point.surface === name));
+      const drawing = Plot.plot({
+        width: 720, marginLeft: 170, marginRight: 30, style: { background: "none", fontSize: "12px" },
+        x: { type, grid: true, label: null, ...(type === "symlog" && { ticks: decades(chosen, x), tickFormat: (value) => format(value, 2) }) },
+        y: { domain: surfaces, label: null },
+        marks: [Plot.boxX(chosen, { x, y: "surface", fillOpacity: 0.35 }), ...marks],
+      });
+      for (const part of drawing.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label"); // one name for the whole
+      drawing.setAttribute("role", "img");
+      drawing.setAttribute("aria-label", `${label}, by surface; the table below has the numbers`);
+      frame.current.replaceChildren(drawing);
+    }, [chosen, label]);
+    return html`<figure class="chart"><figcaption>${label}</figcaption><div class="scroll" tabindex="0" role="group" aria-label=${label} ref=${frame}></div></figure>`;
+  }
+
+  function Row({ row }) {
+    return html`<tr><th scope="row"><a href=${caseLink(row.result.case.id, row.surface)}>${breakable(row.surface)}</a></th><td>${row.operator}</td><td>${row.dtype}</td>
+      <td class="number">${row.count}</td><td class="number">${row.exact}</td>
+      <td class="number">${format(middle(row.ulps), 3)}</td><td class="number">${format(row.ulps.at(-1), 3)}</td>
+      <td class="number">${format(middle(row.budgets), 3)}</td><td class="number">${format(row.budgets.at(-1), 3)}</td>
+      <td class="number">${row.beyond}</td></tr>`;
+  }
+
+  function Accuracy({ filters }) {
+    const all = useMemo(points, []);
+    const { operator, dtype, surface } = filters;
+    const chosen = useMemo(
+      () => all.filter((point) => (!operator || point.operator === operator) && (!dtype || point.dtype === dtype) && (!surface || point.surface === surface)),
+      [operator, dtype, surface],
+    );
+    const rows = useMemo(() => grouped(chosen), [chosen]);
+    const select = (name, label, values) =>
+      html`<${Select} label=${label} name=${name} value=${filters[name] || ""} options=${values.map((value) => ({ value, label: value }))}
+        change=${(key, value) => queryLink("accuracy", { ...filters, [key]: value })} />`;
+    const occurring = (key) => [...new Set(all.map((point) => point[key]))];
+    const sound = chosen.filter((point) => point.result.verdict === "agree"); // what is wrong would leave the rest no room
+    const known = sound.map((point) => ({ ...point, ulp: (point.result.ulps ??= ulpOf(point.result) ?? NaN) }));
+    const marks = [Plot.ruleX([1], { strokeDasharray: "4 3" }), Plot.tickX(sound, { x: "pairwise", y: "surface", stroke: "var(--mark)", strokeOpacity: 0.5 })];
+    return html`<section aria-labelledby="accuracy-title">
+      <h1 id="accuracy-title" tabindex="-1">Accuracy</h1>
+      <p class="muted">Of results where rounding is allowed: how far the worst element of each is off, in units in the last place and as a share of the error bound. Drawn is what agrees; the table has everything.</p>
+      <form class="filters" aria-label="Choose results" onSubmit=${(event) => event.preventDefault()}>
+        ${select("operator", "Operator", operators.filter((name) => occurring("operator").includes(name)))}
+        ${select("dtype", "Dtype", occurring("dtype").sort())}
+        ${select("surface", "Surface", data.surfaces.map(({ name }) => name).filter((name) => occurring("surface").includes(name)))}
+      </form>
+      <p role="status">${chosen.length.toLocaleString("en")} results</p>
+      ${sound.length > 0 && html`
+        <${Chart} label="Share of the error bound used (dashed: all of it; red ticks: what pairwise summation may use)" chosen=${sound} x="budget" type="linear" marks=${marks} />
+        <${Chart} label="Largest error in ulp" chosen=${known} x="ulp" type="symlog" />`}
+      ${chosen.length > 0 && html`
+        <div class="scroll" tabindex="0" role="group" aria-labelledby="accuracy-title"><table class="accuracy">
+          <thead><tr><th scope="col">surface, its worst case</th><th scope="col">operator</th><th scope="col">dtype</th><th scope="col" class="number">results</th><th scope="col" class="number">exact</th>
+            <th scope="col" class="number">median ulp</th><th scope="col" class="number">largest</th><th scope="col" class="number">median share of bound</th><th scope="col" class="number">largest</th>
+            <th scope="col" class="number">beyond pairwise</th></tr></thead>
+          <tbody>${rows.map((row) => html`<${Row} key=${`${row.surface} ${row.operator} ${row.dtype}`} row=${row} />`)}</tbody></table></div>`}
+    </section>`;
+  }
+
+  Object.assign(window.Report, { Accuracy, ulps });
+});

@@ -1,0 +1,137 @@
+// Which input cells an output cell is made of, axis by axis: the geometry that the drawing steps through.
+// Positions count in the unpadded input: below 0 and past its size lie padding, and past that what belongs to nothing.
+window.Report.withData(() => {
+  "use strict";
+  const POOLS = ["max_pool", "min_pool", "avg_pool", "lp_pool", "softmax_pool", "max_pool_with_indices", "stochastic_pool", "stochastic_pool_probabilities"];
+  const SAME_SHAPE = ["max_pool", "min_pool", "avg_pool", "lp_pool", "softmax_pool", "max_pool_with_indices", "conv"];
+  const IMAGE_AXES = 2; // (n, c) stand before the spatial axes
+  const MOST_AXES = 3;
+
+  const range = (start, end) => Array.from({ length: Math.max(0, end - start) }, (_, step) => start + step);
+  const whole = (value, least) => Number.isInteger(value) && value >= least;
+
+  // Padding in numbers, one pair an axis; "same" leaves the odd cell after or before, as it is said.
+  function pads(padding, size, window, stride, dilation) {
+    if (Array.isArray(padding)) return padding[size.axis];
+    if (padding === "valid") return [0, 0];
+    if (padding !== "same_upper" && padding !== "same_lower") return null;
+    const windows = Math.ceil(size.extent / stride);
+    const total = Math.max(0, (windows - 1) * stride + (window - 1) * dilation + 1 - size.extent);
+    const less = Math.floor(total / 2);
+    return padding === "same_upper" ? [less, total - less] : [total - less, less];
+  }
+
+  // How many windows there are: whole ones, and one more where cells are left and the rounding wants it.
+  function windows(extent, before, after, window, stride, dilation, rounding) {
+    const room = before + extent + after - ((window - 1) * dilation + 1);
+    if (room < 0) return 0;
+    const count = Math.floor(room / stride) + 1;
+    const inside = count * stride < before + extent + Math.min(0, after);
+    return room % stride > 0 && (rounding === "full" || (rounding === "ceil" && inside)) ? count + 1 : count;
+  }
+
+  function walk(axis, extent, { window, stride, padding, dilation, rounding }) {
+    const [size, step, gap] = [window[axis], stride[axis], dilation[axis]];
+    if (!whole(size, 1) || !whole(step, 1) || !whole(gap, 1)) return null;
+    const ends = pads(padding, { axis, extent }, size, step, gap);
+    if (!ends || !ends.every(Number.isInteger)) return null;
+    const [before, after] = ends;
+    const same = !Array.isArray(padding) && padding !== "valid";
+    const outputs = windows(extent, before, after, size, step, gap, same ? "floor" : rounding || "floor");
+    const reads = (output) => range(0, size).map((cell) => output * step + cell * gap - before);
+    return outputs > 0 ? { size: extent, before, after, outputs, reads } : null;
+  }
+
+  // A transposed convolution spreads input i over outputs i * stride + k * dilation - before.
+  function spread(axis, extent, { window, stride, padding, dilation }, outputs) {
+    const before = Array.isArray(padding) ? padding[axis][0] : null;
+    if (!whole(stride[axis], 1) || !Number.isInteger(before) || !whole(outputs, 1)) return null;
+    const reads = (output) =>
+      range(0, window[axis])
+        .map((cell) => (output + before - cell * dilation[axis]) / stride[axis])
+        .filter((cell) => Number.isInteger(cell) && cell >= 0 && cell < extent)
+        .sort((one, other) => one - other);
+    return { size: extent, before: 0, after: 0, outputs, reads };
+  }
+
+  function bins(extent, outputs) {
+    if (!whole(outputs, 1) || extent === 0) return null;
+    const reads = (output) => range(Math.floor((output * extent) / outputs), Math.ceil(((output + 1) * extent) / outputs));
+    return { size: extent, before: 0, after: 0, outputs, reads };
+  }
+
+  // Where padding of a mode takes its value from; constant padding is a cell of its own.
+  const SOURCES = {
+    constant: (cell) => cell,
+    edge: (cell, extent) => Math.min(Math.max(cell, 0), extent - 1),
+    wrap: (cell, extent) => ((cell % extent) + extent) % extent,
+    symmetric: (cell, extent) => {
+      const at = ((cell % (2 * extent)) + 2 * extent) % (2 * extent);
+      return at < extent ? at : 2 * extent - 1 - at;
+    },
+    reflect: (cell, extent) => {
+      const turn = Math.max(1, 2 * (extent - 1));
+      const at = ((cell % turn) + turn) % turn;
+      return at < extent ? at : turn - at;
+    },
+  };
+
+  function padded(axis, extent, { pads: ends, mode }) {
+    const [before, after] = ends[axis];
+    const source = SOURCES[mode];
+    if (!source || ![before, after].every(Number.isInteger) || before + extent + after < 1) return null;
+    // Crops come before pads: what is repeated is what is left.
+    const [start, left] = [Math.max(0, -before), extent + Math.min(0, before) + Math.min(0, after)];
+    if (left < 1) return null;
+    const reads = (output) => [start + source(output - Math.max(0, before), left)];
+    return { size: extent, before, after, outputs: before + extent + after, reads };
+  }
+
+  // The axes of a case, null where there is nothing to step through or the parameters have no meaning.
+  function axesOf({ operator, inputs, parameters: given, expected }) {
+    const plain = operator.replace(/_grad$/, "");
+    const size = inputs.x?.shape.slice(IMAGE_AXES);
+    if (!size || size.length === 0 || size.length > MOST_AXES) return null;
+    const window = inputs.kernel && !given.window ? inputs.kernel.shape.slice(IMAGE_AXES) : given.window;
+    const target = operator === plain ? (given.then ? null : expected.shape) : inputs.grad?.shape;
+    const parameters = { ...given, window };
+    const each = (make) => size.map((extent, axis) => make(axis, extent));
+    const listed = (...names) => names.every((name) => Array.isArray(parameters[name]) && parameters[name].length === size.length);
+    if (POOLS.includes(plain) || plain === "conv")
+      return listed("window", "stride", "dilation") ? each((axis, extent) => walk(axis, extent, parameters)) : null;
+    if (plain === "conv_transpose")
+      return listed("window", "stride", "dilation") && target ? each((axis, extent) => spread(axis, extent, parameters, target[axis + IMAGE_AXES])) : null;
+    if (plain.startsWith("adaptive_")) return listed("output_size") ? each((axis, extent) => bins(extent, parameters.output_size[axis])) : null;
+    if (plain.startsWith("global_")) return each((_, extent) => bins(extent, 1));
+    if (plain === "pad") return listed("pads") ? each((axis, extent) => padded(axis, extent, parameters)) : null;
+    return null;
+  }
+
+  // What an axis reaches past its padding: the overhang of a last window that is not whole.
+  function withReach(axis) {
+    const last = Math.max(...axis.reads(axis.outputs - 1));
+    return { ...axis, overhang: Math.max(0, last + 1 - axis.size - Math.max(0, axis.after)) };
+  }
+
+  function geometry(one) {
+    const axes = axesOf(one);
+    if (!axes || axes.some((axis) => axis === null)) return null;
+    const outputs = axes.map((axis) => axis.outputs);
+    const known = SAME_SHAPE.includes(one.operator) && !one.parameters.then && one.expected.shape?.slice(IMAGE_AXES);
+    if (known && String(known) !== String(outputs)) return null; // the expectation is right, the drawing would lie
+    return { axes: axes.map(withReach), outputs };
+  }
+
+  // What a position of an axis is: a cell of the input, padding, cropped, or past the padding.
+  function kindOf(axis, position) {
+    if (position < -axis.before || (axis.after < 0 && position >= axis.size + axis.after)) return position >= 0 && position < axis.size ? "cropped" : "beyond";
+    if (position >= 0 && position < axis.size) return "input";
+    return position < axis.size + axis.after ? "padding" : "beyond";
+  }
+
+  // A cell of several axes is what the least of its positions is.
+  const ORDER = ["beyond", "cropped", "padding", "input"];
+  const kindAt = (axes, place) => ORDER.find((kind) => axes.some((axis, number) => kindOf(axis, place[number]) === kind));
+
+  Object.assign(window.Report, { geometry, kindAt });
+});

@@ -1,0 +1,132 @@
+// The drawing of a case: its input with the padding ring, and the window of one output cell, to step through.
+window.Report.withData(() => {
+  "use strict";
+  const { geometry, kindAt, format, unravel } = window.Report;
+  const html = htm.bind(preact.h);
+  const CELL = 34; // of the drawing's own units
+  const MOST = 24; // cells drawn along an axis
+  const MOST_SLICES = 4;
+  const MOST_NAMED = 12; // values in the sentence
+  const SIGN = { padding: "·", beyond: "_", cropped: "×" };
+  const WORD = { input: "input cell", padding: "cell of padding", beyond: "cell past the padding", cropped: "cropped cell" };
+  const ROW = { size: 1, before: 0, after: 0, overhang: 0, outputs: 1, reads: () => [0] };
+
+  const product = (sizes) => sizes.reduce((one, other) => one * other, 1);
+  const span = (cells) => [Math.min(...cells), Math.max(...cells)];
+
+  // The positions of an axis that are drawn: all of it, or as much as fits around the window.
+  function drawn(axis, reads) {
+    const [start, end] = [Math.min(0, -axis.before), axis.size + Math.max(0, axis.after) + axis.overhang];
+    const from = end - start <= MOST || reads.length === 0 ? start : Math.min(Math.max(start, reads[0] - Math.floor((MOST - (reads.at(-1) - reads[0])) / 2)), end - MOST);
+    return Array.from({ length: Math.min(MOST, end - start) }, (_, step) => from + step);
+  }
+
+  // The value of x at a spatial place of a plane, as text; the sign of what is no input.
+  function valueAt(x, plane, axes, place, kind) {
+    if (kind !== "input" && kind !== "cropped") return SIGN[kind];
+    if (x.data === null) return "";
+    const within = place.reduce((position, index, axis) => position * axes[axis].size + index, 0);
+    return format(x.data[plane * product(axes.map((axis) => axis.size)) + within], 3);
+  }
+
+  // One slice of the input as a drawing: every cell, those that are read, the holes between them.
+  function Slice({ title, axes, reads, rows, columns, lead, value, label }) {
+    const [down, across] = reads;
+    const reading = down.length > 0 && across.length > 0;
+    const [top, bottom] = span(down);
+    const [left, right] = span(across);
+    const inside = (row, column) => reading && row >= top && row <= bottom && column >= left && column <= right;
+    return html`<figure class="slice"><figcaption class="small muted">${title}</figcaption>
+      <svg viewBox=${`-1 -1 ${columns.length * CELL + 2} ${rows.length * CELL + 2}`} style=${{ width: `${columns.length * CELL + 2}px` }} role="img" aria-label=${label}>
+        ${rows.map((row, y) => columns.map((column, x) => {
+          const kind = kindAt(axes, [...lead, row, column]);
+          const read = down.includes(row) && across.includes(column);
+          const part = read ? "read" : inside(row, column) ? "hole" : "";
+          return html`<g class=${`cell ${kind} ${part}`} transform=${`translate(${x * CELL} ${y * CELL})`}>
+            <rect width=${CELL} height=${CELL} /><text x=${CELL / 2} y=${CELL / 2 + 4}>${value([...lead, row, column], kind)}</text>
+            ${part === "hole" && html`<path d=${`M4 ${CELL - 4}L${CELL - 4} 4`} />`}</g>`;
+        }))}
+        ${reading && html`<rect class="window" x=${(left - columns[0]) * CELL} y=${(top - rows[0]) * CELL}
+          width=${(right - left + 1) * CELL} height=${(bottom - top + 1) * CELL} />`}
+      </svg></figure>`;
+  }
+
+  // What the window of a step holds, in a sentence, for those who do not see the drawing.
+  function sentence(axes, reads, values) {
+    const places = reads.reduce((found, cells) => found.flatMap((place) => cells.map((cell) => [...place, cell])), [[]]);
+    const kinds = places.map((place) => kindAt(axes, place));
+    const counted = Object.keys(WORD).map((kind) => [kinds.filter((one) => one === kind).length, WORD[kind]]).filter(([count]) => count > 0);
+    const real = places.filter((_, number) => kinds[number] === "input").map((place) => values(place, "input"));
+    const named = real.length > 0 && real.length <= MOST_NAMED && real.every((text) => text !== "") ? ` (${real.join(", ")})` : "";
+    const cells = ([count, word]) => `${count} ${count === 1 ? word : word.replace("cell", "cells")}`;
+    return counted.length === 0 ? "no cell" : counted.map((one) => cells(one) + (one[1] === WORD.input ? named : "")).join(", ");
+  }
+
+  // What must come out of the window, and what has: where the two are arrays that have an element for it.
+  function outcome(one, got, plane, output) {
+    const at = [plane[0], one.inputs.kernel ? 0 : plane[1], ...output];
+    const element = (array) => {
+      const fits = array?.data && array.shape.length === at.length && at.every((index, axis) => index < array.shape[axis]);
+      return fits ? format(array.data[at.reduce((position, index, axis) => position * array.shape[axis] + index, 0)], 9) : null;
+    };
+    if (one.operator.endsWith("_grad")) return "";
+    const [expected, seen] = [element(one.expected), element(got)];
+    return expected === null ? "" : ` Expected ${expected}${seen === null || seen === expected ? "" : `, got ${seen}`}.`;
+  }
+
+  function Steps({ count, step, go }) {
+    const to = (target) => () => go(Math.min(Math.max(target, 0), count - 1));
+    return html`<div class="steps">
+      <button type="button" onClick=${to(step - 1)} disabled=${step === 0}>← Previous</button>
+      <label>Output cell <input type="range" name="step" min="0" max=${count - 1} value=${step} onInput=${(event) => to(Number(event.target.value))()} /></label>
+      <button type="button" onClick=${to(step + 1)} disabled=${step === count - 1}>Next →</button>
+    </div>`;
+  }
+
+  // Where the drawing begins: at the worst element, whose plane of x is its own unless channels are mixed.
+  function beginning(one, worst, outputs) {
+    const at = worst?.index.slice(2) || [];
+    const known = at.length === outputs.length && !one.operator.endsWith("_grad") && at.every((index, axis) => index < outputs[axis]);
+    if (!known) return { plane: [0, 0], step: 0 };
+    const plane = one.inputs.kernel ? [worst.index[0], 0] : worst.index.slice(0, 2);
+    const fits = plane.every((index, axis) => index < one.inputs.x.shape[axis]);
+    return { plane: fits ? plane : [0, 0], step: at.reduce((position, index, axis) => position * outputs[axis] + index, 0) };
+  }
+
+  // Stepping through the windows of a case; step: the number of an output cell, row-major, that the URL holds.
+  function WindowView({ one, got, worst, step: wanted, go }) {
+    const found = geometry(one);
+    const x = one.inputs.x;
+    if (!found) return null;
+    const count = product(found.outputs);
+    const { plane, step: first } = beginning(one, worst, found.outputs);
+    const asked = Number.parseInt(wanted, 10);
+    const step = Math.min(Math.max(Number.isNaN(asked) ? first : asked, 0), count - 1);
+    const output = unravel(step, found.outputs);
+    const reads = found.axes.map((axis, number) => axis.reads(output[number]));
+    const pair = (list, missing) => (list.length === 1 ? [missing, list[0]] : list.slice(-2));
+    const [vertical, horizontal] = pair(found.axes, ROW);
+    const [down, across] = pair(reads, [0]);
+    const [rows, columns] = [drawn(vertical, down), drawn(horizontal, across)];
+    const axes = found.axes.length === 1 ? [ROW, ...found.axes] : found.axes;
+    const leads = found.axes.length === 3 ? reads[0].slice(0, MOST_SLICES).map((cell) => [cell]) : [[]];
+    const channels = x.shape.slice(0, 2);
+    const value = (at, kind) => valueAt(x, plane[0] * channels[1] + plane[1], axes, at, kind);
+    const held = sentence(axes, found.axes.length === 1 ? [[0], ...reads] : reads, value);
+    const channel = one.inputs.kernel ? [plane[0], 0] : plane;
+    const name = `${one.operator.endsWith("_grad") ? "grad" : "output"}[${[...channel, ...output].join(", ")}]`;
+    const said = `${name}, ${step + 1} of ${count}, is made of ${held}.${outcome(one, got, plane, output)}`;
+    const part = rows.length < vertical.size || columns.length < horizontal.size || (found.axes.length === 3 && leads.length < reads[0].length);
+    return html`<section class="geometry"><h2>Window by window</h2>
+      <${Steps} count=${count} step=${step} go=${go} />
+      <p role="status" class="held">${said}</p>
+      <div class="slices" tabindex="0" role="group" aria-label="The input and the window">${leads.map((lead) => html`<${Slice}
+        title=${`x[${[...plane, ...lead, ...(found.axes.length === 1 ? [":"] : [":", ":"])].join(", ")}]`} label=${said}
+        axes=${axes} reads=${[down, across]} rows=${rows} columns=${columns} lead=${lead} value=${value} />`)}</div>
+      <p class="small muted legend-text">Framed: the window; filled: what it reads; / a hole of the dilation; · padding; _ past the padding; × cropped.
+        ${product(channels) > 1 && " One plane of several is drawn; a convolution reads those of its group."}${part && " Only what lies around the window is drawn."}</p>
+    </section>`;
+  }
+
+  Object.assign(window.Report, { WindowView });
+});

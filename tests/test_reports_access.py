@@ -1,0 +1,91 @@
+"""The report for everybody: contrast, names, keyboard; by axe, in light and dark, wide and narrow."""
+
+import importlib
+import re
+from importlib.resources import files
+
+import pytest
+import results_example as example
+
+from reports.html import render_html
+from reports.reading import load
+
+PLACES = ("", "#differences", "#conventions", "#run", "#/results", "#/results?status=fail&parameter=window")
+PLACES += ("#/translations", "#/accuracy")
+CASES = ("max_pool/stride-2-padding-1?surface=beta.keras.layers", "avg_pool/divisor-at-the-border", "no/such")
+RUNS = (example.alpha(), example.beta(), example.gamma(), example.delta())
+LEAST = 4.5  # https://www.w3.org/TR/WCAG22/#contrast-minimum
+PAIRS = [
+    *((ink, ground) for ink in ("ink", "muted", "link") for ground in ("ground", "raised", "none-ground")),
+    *((state, f"{state}-ground") for state in ("fail", "known", "pass", "none")),
+    *((state, "ground") for state in ("fail", "known", "pass", "none", "mark")),
+    *((state, "pass-ground") for state in ("fail", "known", "none")),
+]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    path = folder / "report.html"
+    path.write_text(render_html(load(example.write(folder, *RUNS))), encoding="utf-8")
+    return path
+
+
+def palette(scheme):
+    """Return the colours of a scheme by name, each as three numbers of 0 to 1."""
+    style = files("reports").joinpath("static/report.css").read_text("utf-8")
+    light, dark = re.findall(r":root \{(.*?)\}", style, flags=re.DOTALL)
+    texts = re.findall(r"--([\w-]+): #([0-9a-f]{6})", light if scheme == "light" else light + dark)
+    return {name: tuple(int(text[at : at + 2], 16) / 255 for at in (0, 2, 4)) for name, text in texts}
+
+
+def luminance(colour):
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("ink", "ground"), PAIRS)
+def test_text_stands_out_from_its_ground(scheme, ink, ground):
+    colours = palette(scheme)
+    assert contrast(colours[ink], colours[ground]) >= LEAST
+
+
+def test_contrast_is_that_of_the_standard():
+    assert contrast((0, 0, 0), (1, 1, 1)) == pytest.approx(21)
+    assert contrast((0.5, 0.5, 0.5), (1, 1, 1)) < LEAST
+
+
+@pytest.fixture(scope="module")
+def axe(browser):
+    """Import it once there is a browser: the two are installed together."""
+    assert browser.is_connected()
+    return importlib.import_module("axe_playwright_python.sync_playwright").Axe()
+
+
+def faults(axe, page):
+    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [(fault["id"], node["html"][:200], node["failureSummary"]) for fault in found for node in fault["nodes"]]
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_for_everybody(visit, axe, file, scheme, width):
+    page = visit(file, color_scheme=scheme, width=width)
+    for place in (*PLACES, *(f"#/case/{case}" for case in CASES)):
+        page.evaluate("(place) => { location.hash = place; }", place)
+        page.wait_for_timeout(50)
+        assert faults(axe, page) == [], place
+
+
+def test_axe_finds_what_is_wrong(browser, axe):
+    page = browser.new_page()
+    page.set_content('<html lang="en"><title>t</title><main><h1>h</h1><p style="color:#bbb">faint</p></main></html>')
+    found = [name for name, *_ in faults(axe, page)]
+    page.close()
+    assert found == ["color-contrast"]

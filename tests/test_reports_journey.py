@@ -1,0 +1,149 @@
+"""The report of a real run, as a reader goes through it: from link to link, to a number, and to somebody else's screen.
+
+CONFORMANCE_RESULTS names a folder with results of real runs; without it the built-in backend is run.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LINKS = """
+() => [...document.querySelectorAll("#pages a[href^='#']")].map((link) => link.getAttribute("href"))
+"""
+# What a link leads to: so many results, a case on its surface, an element of the page; falsy where it leads nowhere.
+LEADS = """
+(link) => {
+  const [path, query = ""] = link.slice(1).split("?");
+  const given = Object.fromEntries(new URLSearchParams(query));
+  if (path === "/results") return Report.filtered(given).length;
+  if (!path.startsWith("/case/")) return document.getElementById(path) !== null;
+  const found = Report.resultsOf(decodeURIComponent(path.slice("/case/".length)));
+  return found.some((result) => !given.surface || result.surface.name === given.surface);
+}
+"""
+# Opens case after case, and returns those whose heading does not come within some frames.
+OPENED = """
+async () => {
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  const shows = (id) => document.querySelector(".case h1")?.textContent.startsWith(id);
+  const closed = [];
+  for (const { id } of Report.data.cases) {
+    location.hash = Report.caseLink(id);
+    for (let frames = 0; frames < 60 && !shows(id); frames += 1) await frame();
+    if (!shows(id)) closed.push(id);
+  }
+  return { tried: Report.data.cases.length, closed };
+}
+"""
+KINDS = [
+    "#matrix th a", "#matrix a.all", "#matrix a.count", "#differences .where a", "#differences .tags a",
+    "#conventions td a[href^='#']", "#compare li a", "#overview li a", "#run th a",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The results of a real run, one file a backend."""
+    if folder := os.environ.get("CONFORMANCE_RESULTS"):
+        found = sorted(Path(folder).glob("*.jsonl"))
+        assert found, f"CONFORMANCE_RESULTS={folder} holds no results"
+        return found
+    out = tmp_path_factory.mktemp("run")
+    command = [sys.executable, "-m", "conformance.cli", "run", "--backend", "numpy", "--quiet", "--out", str(out)]
+    subprocess.run(command, check=True, capture_output=True)
+    return [out / "results" / "numpy.jsonl"]
+
+
+def changed(line, count):
+    """Return the line of a result as an earlier run might have had it: the first other bits, the second failing."""
+    record = json.loads(line)
+    if record["record"] == "footer" and count[0] > 1:
+        record["by_status"]["pass"] -= 1
+        record["by_status"]["fail"] = record["by_status"].get("fail", 0) + 1
+    if record["record"] == "result" and record["status"] == "pass" and record["outcome"] == "returned" and count[0] < 2:
+        record |= {"digest": "0" * 32} if count[0] == 0 else {"status": "fail", "verdict": "differ", "kind": "value"}
+        count[0] += 1
+    return json.dumps(record) + "\n"
+
+
+@pytest.fixture(scope="module")
+def earlier(results, tmp_path_factory):
+    """The same run, but for one value and one status of each backend."""
+    folder = tmp_path_factory.mktemp("earlier")
+    for path in results:
+        count = [0]
+        with path.open(encoding="utf-8") as lines, (folder / path.name).open("w", encoding="utf-8") as copy:
+            copy.writelines(changed(line, count) for line in lines)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def file(results, earlier, tmp_path_factory):
+    """The page that the command line makes of both."""
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    command = [sys.executable, "-m", "conformance.cli", "report", *map(str, results), "--against", str(earlier)]
+    done = subprocess.run([*command, "--out", str(path)], check=False, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    return path
+
+
+def test_every_link_leads_somewhere(visit, file):
+    page = visit(file)
+    links = sorted(set(page.evaluate(LINKS)))
+    assert {link[:6] for link in links} >= {"#/resu", "#/case"}
+    assert [link for link in links if not page.evaluate(LEADS, link)] == []
+    assert not page.evaluate(LEADS, "#/case/no/such")
+    assert not page.evaluate(LEADS, "#nowhere")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_link_of_every_kind_is_followed_to_a_page_with_a_heading(visit, file, kind):
+    page = visit(file, f"#{kind[1:].split()[0]}")
+    page.locator(kind).first.click()
+    page.locator("#app h1").wait_for()
+    assert "No such" not in page.locator("#app h1").inner_text()
+    page.go_back()
+    page.locator(kind).first.wait_for()
+
+
+def test_reader_filters_opens_a_case_steps_copies_and_sends_the_address(visit, file):
+    page = visit(file)
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Results").click()
+    page.locator("select[name=operator]").select_option("max_pool")
+    page.locator("select[name=status]").select_option("pass")
+    page.locator("input[name=text]").fill("book-stride-2-padding-1")
+    page.locator(".list tbody th a").first.click()
+    page.locator(".geometry").wait_for()
+    page.get_by_role("button", name="Next").click()
+    page.get_by_label("Output cell").press("ArrowRight")
+    page.get_by_role("button", name="Copy the program", exact=True).click()
+    page.get_by_text("Copied").wait_for()
+    held = page.locator(".held").inner_text()
+    assert "3 of 4" in held
+    sent = visit(file, page.url.partition("report.html")[2])
+    assert sent.locator(".held").inner_text() == held
+    assert sent.locator("h1").last.inner_text() == page.locator("h1").last.inner_text()
+
+
+def test_comparison_tells_the_value_and_the_status_that_changed(visit, file, results):
+    page = visit(file, "#compare")
+    headings = page.locator("#compare .difference h2").all_inner_texts()
+    assert len([text for text in headings if "✗ fail → ✓ pass" in text]) == len(results)
+    assert len([text for text in headings if "other values, though judged the same" in text]) == len(results)
+    assert f"{len(results)} changed status, {len(results)} changed value" in page.locator("#compare").inner_text()
+
+
+def test_every_case_opens(visit, file):
+    missing = visit(file).evaluate(OPENED)
+    assert missing["tried"] > 100
+    assert missing["closed"] == []
+
+
+def test_results_come_through_the_page_as_they_are_in_the_files(visit, file, results):
+    lines = [json.loads(line) for path in results for line in path.read_text("utf-8").splitlines()]
+    wanted = sum(line["record"] == "result" for line in lines)
+    assert visit(file).evaluate("Report.results.length") == wanted
