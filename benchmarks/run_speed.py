@@ -1,10 +1,13 @@
 """How fast a run is: against the same programs in a bare loop in one process, both from the start of Python on.
 
 The floor imports the framework and calls every program once on its inputs, which it finds ready on disk; it judges
-nothing, survives nothing and writes nothing. The suite is `conformance run` with one worker and everything it does.
-Ratios are medians of rounds in which both have their turn, after one run of each that nobody measures.
+nothing, survives nothing, writes nothing and has nothing kept that was compiled before. The suite is `conformance run`
+with one worker, what it keeps from one run to the next, and everything it does. Ratios are medians of rounds in which
+both have their turn, after one run that nobody measures.
 
     python benchmarks/run_speed.py --backend torch=PATH/TO/python --surface torch.nn --write docs/run_speed.md
+
+With --workers N the rounds are of one worker and of N, each without anything that a framework has kept compiled.
 """
 
 import argparse
@@ -15,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -50,26 +53,42 @@ for text, packed in jobs:
     exec(reset, names)
 """
 COLUMNS = ("surface", "results", "floor s", "suite s", "suite ÷ floor", "results a second")
+WORKERS = ("surface", "results", "one worker s", "{} workers s", "times as fast", "results a second")
+
+
+@dataclass(frozen=True)
+class Place:
+    """What is measured, where, and how many times."""
+
+    backend: Backend
+    python: str
+    level: str
+    rounds: int
+    operators: tuple[str, ...] = ()
+
+    def results(self, folder: Path) -> Path:
+        """Return the file in which a run leaves its results."""
+        return folder / "results" / f"{self.backend.name}.jsonl"
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One surface: how many results, and the seconds of each round without the suite and with it."""
+    """One surface: how many results, and the seconds of each round, as (floor, suite) or as (one worker, several)."""
 
     surface: str
     results: int
-    floor: Sequence[float]
-    suite: Sequence[float]
+    rounds: Sequence[tuple[float, float]]
+    faster: bool = False
 
     @property
     def cells(self) -> tuple[str, ...]:
         """The row of the table."""
-        ratio = median(suite / floor for suite, floor in zip(self.suite, self.floor, strict=True))
-        whole = median(self.suite)
+        ratio = median(first / last if self.faster else last / first for first, last in self.rounds)
+        whole = median(last for _, last in self.rounds)
         return (
             f"`{self.surface}`",
             f"{self.results:,}",
-            f"{median(self.floor):.1f}",
+            f"{median(first for first, _ in self.rounds):.1f}",
             f"{whole:.1f}",
             f"**{ratio:.2f}**",
             f"{self.results / whole:,.0f}",
@@ -82,28 +101,33 @@ def packed(array: Array) -> tuple[str, tuple[int, ...], bytes]:
     return dtype, array.shape, array.tobytes()
 
 
-def seconds(command: Sequence[str], *, red: bool = False, **environment: str) -> float:
-    """Return how long a command takes, from its start to its end. red: whether exit status 1 is no fault of it."""
+def seconds(command: Sequence[str], *, red: bool = False, kept: Mapping[str, str] | None = None) -> float:
+    """Return how long a command takes, from its start to its end.
+
+    red: whether exit status 1 is no fault of it; kept: variables of the environment.
+    """
     start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **(kept or {})})  # noqa: S603
     if done.returncode not in {0, int(red)}:
         sys.exit(f"{command[0]} … left with {done.returncode}: {done.stderr[-2000:]}")
     return time.perf_counter() - start
 
 
-def suite(python: str, backend: str, surface: str, level: str, out: Path) -> list[str]:
+def suite(place: Place, surface: str, out: Path, jobs: int = 1) -> list[str]:
     """Return the command of a run."""
     return [
-        *(sys.executable, "-m", "conformance.cli", "run", "--backend", f"{backend}={python}"),
-        *("--surface", surface, "--level", level, "--jobs", "1", "--out", str(out)),
+        *(sys.executable, "-m", "conformance.cli", "run", "--backend", f"{place.backend.name}={place.python}"),
+        *("--surface", surface, "--level", place.level, "--jobs", str(jobs), "--out", str(out)),
+        *(word for operator in place.operators for word in ("--operator", operator)),
     ]
 
 
-def ready(backend: Backend, surface: Surface, level: str, results: Path, folder: Path) -> tuple[Path, int]:
+def ready(place: Place, surface: Surface, folder: Path) -> tuple[Path, int]:
     """Write what the floor runs, every program that came back from its process; return it, and how many results."""
-    (found,) = reading.load([results]).backends
+    (found,) = reading.load([place.results(folder)]).backends
     came_back = {result.case for result in found.results if result.outcome in {"returned", "rejected"}}
-    run = Run(backend, catalogue.load(level=level), Ledger(), Selection(level, (surface.name,)), python=sys.executable)
+    backend, cases = place.backend, catalogue.load(level=place.level)
+    run = Run(backend, cases, Ledger(), Selection(place.level, (surface.name,), place.operators), python=sys.executable)
     jobs = [
         (task.program.text, [packed(array) for array in run.expected(task.case).inputs.values()])
         for task in run.tasks()
@@ -114,17 +138,37 @@ def ready(backend: Backend, surface: Surface, level: str, results: Path, folder:
     return path, len(found.results)
 
 
-def measure(backend: Backend, python: str, surface: Surface, level: str, rounds: int) -> Measured:
-    """Measure one surface of a backend."""
+def measure(place: Place, surface: Surface) -> Measured:
+    """Measure one surface of a backend against the floor."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = suite(python, backend.name, surface.name, level, folder)
+        command = suite(place, surface.name, folder)
         seconds(command, red=True)
-        jobs, results = ready(backend, surface, level, folder / "results" / f"{backend.name}.jsonl", folder)
-        floor = [python, "-c", FLOOR, str(jobs)]
-        seconds(floor, **ONE_THREAD)
-        pairs = [(seconds(floor, **ONE_THREAD), seconds(command, red=True)) for _ in range(rounds)]
-    return Measured(surface.name, results, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+        jobs, results = ready(place, surface, folder)
+        floor = [place.python, "-c", FLOOR, str(jobs)]
+        seconds([place.python, "-c", f"{place.backend.threads}\n{place.backend.setup}"])
+        pairs = []
+        for _ in range(place.rounds):
+            bare = seconds(floor, kept={**ONE_THREAD, "XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)})
+            pairs.append((bare, seconds(command, red=True)))
+    return Measured(surface.name, results, pairs)
+
+
+def measure_workers(place: Place, surface: Surface, jobs: int) -> Measured:
+    """Measure one surface of a backend with one worker and with several."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        commands = [suite(place, surface.name, folder, number) for number in (1, jobs)]
+        seconds(commands[0], red=True)
+        (found,) = reading.load([place.results(folder)]).backends
+        pairs = []
+        for _ in range(place.rounds):
+            nothing = [{"XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)} for _ in commands]
+            one, many = (
+                seconds(command, red=True, kept=empty) for command, empty in zip(commands, nothing, strict=True)
+            )
+            pairs.append((one, many))
+    return Measured(surface.name, len(found.results), pairs, faster=True)
 
 
 def main() -> None:
@@ -132,19 +176,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backend", required=True, metavar="NAME[=PYTHON]", help="the backend, and its interpreter")
     parser.add_argument("--surface", action="append", help="only this surface, again for another; else all")
+    parser.add_argument("--operator", action="append", default=[], help="only this operator, again for another")
     parser.add_argument("--level", choices=LEVELS, default="standard")
     parser.add_argument("--rounds", type=int, default=3, help="how many times each is measured")
+    parser.add_argument("--workers", type=int, metavar="N", help="measure N workers against one, in place of the floor")
     parser.add_argument("--write", type=Path, metavar="FILE", help="add the table to this file")
     asked = parser.parse_args()
     name, _, python = asked.backend.partition("=")
     backend = registry.backend(name)
     surfaces = [one for one in backend.surfaces if not asked.surface or one.name in asked.surface]
-    rows = [measure(backend, python or sys.executable, one, asked.level, asked.rounds).cells for one in surfaces]
-    lines = [COLUMNS, tuple("---" if number == 0 else "--:" for number in range(len(COLUMNS))), *rows]
+    place = Place(backend, python or sys.executable, asked.level, asked.rounds, tuple(asked.operator))
+    if asked.workers:
+        columns = tuple(column.format(asked.workers) for column in WORKERS)
+        rows = [measure_workers(place, one, asked.workers).cells for one in surfaces]
+    else:
+        columns = COLUMNS
+        rows = [measure(place, one).cells for one in surfaces]
+    lines = [columns, tuple("---" if number == 0 else "--:" for number in range(len(columns))), *rows]
     day = datetime.now(timezone.utc).date()
-    said = (
-        f"`{name}`, level {asked.level}, {asked.rounds} rounds, {day}, {os.cpu_count()} cores, {platform.processor()}"
-    )
+    which = ", ".join(asked.operator) or "all operators"
+    cores = f"{os.cpu_count()} cores, {platform.processor()}"
+    said = f"`{name}`, level {asked.level}, {which}, {asked.rounds} rounds, {day}, {cores}"
     table = f"## {said.rstrip(', ')}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
     print(table)
     if asked.write:

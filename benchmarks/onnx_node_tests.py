@@ -1,0 +1,177 @@
+"""How fast the node tests that onnx ships for window operators run: by onnx's own test runner, and by the suite.
+
+Both test ONNX Runtime in one process of its own. onnx's runner has its tests made, as it always does, and runs those
+of these operators; the suite runs the same parameters, shapes and dtypes as cases, on a warm cache, and judges them by
+its own bounds. Inputs of more than 1,000 numbers, too long for a case file, are its own full mantissas. Each is
+measured from the start of Python on. Medians of rounds in which both have their turn.
+
+    python benchmarks/onnx_node_tests.py --python PATH/TO/python --write docs/run_speed.md
+
+The interpreter holds onnxruntime and onnx.
+"""
+
+import argparse
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import yaml
+from run_speed import seconds
+
+from conformance import registry
+from conformance.errors import ConformanceError
+from conformance.layers import read
+from conformance.link import ONE_THREAD
+
+OPERATORS = (
+    *("MaxPool", "AveragePool", "LpPool", "GlobalMaxPool", "GlobalAveragePool"),
+    *("MaxUnpool", "Pad", "Conv", "ConvTranspose"),
+)
+# The words of onnx for inputs -> those of the suite, in the order of onnx.
+INPUTS = {
+    **dict.fromkeys(("Conv", "ConvTranspose"), ("x", "kernel", "bias")),
+    "MaxUnpool": ("x", "indices"),
+}
+WRITTEN = 1000
+# Writes [(name, operator, node as source text, inputs)]; what pads a Pad is an attribute of it, on all axes.
+COLLECT = """\
+import pickle, sys, warnings
+from onnx import helper
+warnings.simplefilter("ignore")
+from onnx.backend.test.case.node import collect_testcases
+found = []
+for test in collect_testcases(None):
+    nodes = test.model.graph.node
+    if len(nodes) != 1 or nodes[0].op_type not in sys.argv[2].split():
+        continue
+    node, inputs = nodes[0], test.data_sets[0][0]
+    said = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+    said = {key: value.decode() if isinstance(value, bytes) else value for key, value in said.items()}
+    if node.op_type == "Pad":
+        rank = inputs[0].ndim
+        axes = inputs[3].tolist() if len(inputs) > 3 else range(rank)
+        pads, count = inputs[1].tolist(), len(axes)
+        said["pads"] = [0] * 2 * rank
+        for number, axis in enumerate(axes):
+            said["pads"][axis % rank], said["pads"][rank + axis % rank] = pads[number], pads[count + number]
+        if len(inputs) > 2:
+            said["value"] = float(inputs[2])
+        inputs = inputs[:1]
+    words = "".join(f", {key}={value!r}" for key, value in said.items())
+    names = list(node.input)[:1] if node.op_type == "Pad" else list(node.input)
+    text = f"make_node({node.op_type!r}, {names}, {list(node.output)}{words})"
+    found.append((test.name, node.op_type, text, inputs))
+with open(sys.argv[1], "wb") as file:
+    pickle.dump([(*one[:3], [(x.dtype.name, x.shape, x.tolist()) for x in one[3]]) for one in found], file)
+"""
+RUNNER = """\
+import os, sys, unittest
+import onnx.backend.test
+import onnxruntime.backend
+tests = onnx.backend.test.BackendTest(onnxruntime.backend, __name__)
+for name in sys.argv[1:]:
+    tests.include(f"^{name}_cpu$")
+with open(os.devnull, "w") as away:
+    done = unittest.TextTestRunner(stream=away).run(tests.test_suite)
+ran = done.testsRun - len(done.skipped)
+sys.exit(f"{ran} tests ran, {len(sys.argv) - 1} were asked for" if ran != len(sys.argv) - 1 else 0)
+"""
+
+
+def collected(python: str, folder: Path) -> list[tuple[str, str, str, list[Any]]]:
+    """Return the tests of onnx: name, operator, node as source text, inputs as (dtype, shape, numbers)."""
+    path = folder / "tests.pickle"
+    subprocess.run([python, "-c", COLLECT, str(path), " ".join(OPERATORS)], check=True)  # noqa: S603
+    found: list[tuple[str, str, str, list[Any]]] = pickle.loads(path.read_bytes())  # noqa: S301
+    return found
+
+
+def cases(operator: str, text: str, inputs: Sequence[Any]) -> tuple[str, list[dict[str, Any]]]:
+    """Return the operator of the suite, and one case for each output. Raises ConformanceError for what has none."""
+    shapes = [tuple(shape) for _, shape, _ in inputs]
+    weighted = operator in {"Conv", "ConvTranspose"}
+    found = read(text, registry.dialects()["onnxruntime"], shapes[0], shapes[1] if weighted else None)
+    asked = replace(
+        found.request, shape=shapes[0], dtype=inputs[0][0], kernel=shapes[1] if weighted else None, bias=len(inputs) > 2
+    )
+    case = asked.case()
+    given = {key: value for key, value in case.parameters.items() if value is not None}
+    for name, (dtype, shape, numbers) in zip(INPUTS.get(operator, ("x",)), inputs, strict=False):
+        flat = np.ravel(numbers).tolist()
+        given[name] = {"dtype": dtype, "shape": list(shape), "values": flat if len(flat) <= WRITTEN else "mantissas"}
+    outputs = ("values", "indices") if "output" in given else (None,)
+    return case.operator, [given | ({"output": one} if one else {}) for one in outputs]
+
+
+def written(tests: Sequence[tuple[str, str, str, list[Any]]], folder: Path) -> dict[str, list[str]]:
+    """Write the cases, a file for each operator; return the ids of each test that the suite can say."""
+    files: dict[str, list[Any]] = defaultdict(list)
+    ids: dict[str, list[str]] = {}
+    for name, operator, text, inputs in tests:
+        try:
+            asked, found = cases(operator, text, inputs)
+        except ConformanceError as error:
+            print(f"left out on both sides: {name}: {error}", file=sys.stderr)
+            continue
+        ids[name] = []
+        for number, case in enumerate(found):
+            short = f"{name.removeprefix('test_').replace('_', '-').lower()}{f'-{number}' if number else ''}"
+            files[asked].append({"id": short, "about": f"{name} of onnx.", **case})
+            ids[name].append(f"{asked}/{short}")
+    (folder / "onnx").mkdir(parents=True)
+    for asked, listed in files.items():
+        document = {"operator": asked, "source": "onnx, backend/test/case/node", "cases": listed}
+        plain = yaml.safe_dump(_listed(document), sort_keys=False)
+        (folder / "onnx" / f"{asked}.yaml").write_text(plain, "utf-8")
+    return ids
+
+
+def _listed(value: Any) -> Any:
+    """Return tuples as lists, which YAML has."""
+    if isinstance(value, dict):
+        return {key: _listed(one) for key, one in value.items()}
+    return [_listed(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", required=True, help="the interpreter that holds onnxruntime and onnx")
+    parser.add_argument("--rounds", type=int, default=3, help="how many times each is measured")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="add the table to this file")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ids = written(collected(asked.python, folder), folder / "cases")
+        run = [sys.executable, "-m", "conformance.cli", "run", "--backend", f"onnxruntime={asked.python}", "--quiet"]
+        run += ["--jobs", "1", "--cases", str(folder / "cases"), "--out", str(folder)]
+        commands = {"onnx's runner": [asked.python, "-c", RUNNER, *ids], "`conformance run`": run}
+        took: dict[str, list[float]] = {name: [] for name in commands}
+        for number in range(asked.rounds + 1):
+            for one, command in commands.items():
+                lasted = seconds(command, red=True, kept=ONE_THREAD)
+                if number:
+                    took[one].append(lasted)
+    lines = [("", "seconds", "tests a second"), ("---", "--:", "--:")]
+    for one, times in took.items():
+        lines.append((one, f"{median(times):.2f}", f"{len(ids) / median(times):.0f}"))
+    day = datetime.now(timezone.utc).date()
+    table = f"## {len(ids)} node tests of onnx on ONNX Runtime, {asked.rounds} rounds, {day}\n\n"
+    table += "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    print(table)
+    if asked.write:
+        with asked.write.open("a", encoding="utf-8") as file:
+            file.write(f"\n{table}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""How much memory the suite's own process takes in a run, and how long a case takes, from 1,000 cases to 100,000.
+
+Each run is `conformance run` on the built-in backend with one worker and everything it does, over sweeps of maxima of
+level exhaustive: extents, windows, strides and dtypes, every combination. Memory is the largest resident size of the
+suite's process, beside what it had after its imports; that of the worker is not in it.
+
+    python benchmarks/run_memory.py --cases 1000 6000 --write docs/run_memory.md
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+SIZES = (1_000, 6_000, 20_000, 100_000)
+OF_AN_EXTENT = 1_000
+"""Rows of the sweep for each extent: ten windows, ten strides, ten dtypes."""
+FIRST_EXTENT = 30
+MOST_EXTENTS = 25
+"""Of one sweep; a factor has no more than 30 levels."""
+HEAD = "operator: max_pool\nsource: a benchmark\nsweeps:\n"
+SWEEP = """\
+  - id: from-{first}
+    level: exhaustive
+    cover: all
+    x: {{values: integers, low: 0, high: 9}}
+    factors:
+      rank: [1]
+      extent: {extents}
+      window: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+      stride: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+      dtype: [float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32]
+"""
+RUN = """\
+import json, resource, sys, time
+from conformance import cli
+size = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start, begun = size(), time.monotonic()
+try:
+    cli.main(sys.argv[1:])
+except SystemExit as left:
+    status = left.code
+print(json.dumps([status, start * 1024, size() * 1024, time.monotonic() - begun]))
+"""
+COLUMNS = ("cases", "seconds", "ms a case", "results file MB", "start MB", "peak MB", "over the start MB")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run: how many cases, seconds, bytes of the results file, bytes of memory after the imports and at most."""
+
+    cases: int
+    seconds: float
+    written: int
+    start: int
+    peak: int
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table."""
+        sizes = (f"{size / 1e6:,.0f}" for size in (self.written, self.start, self.peak))
+        over = f"**{(self.peak - self.start) / 1e6:,.0f}**"
+        return f"{self.cases:,}", f"{self.seconds:,.0f}", f"{1e3 * self.seconds / self.cases:.2f}", *sizes, over
+
+
+def measure(cases: int) -> Measured:
+    """Run so many cases."""
+    extents = [FIRST_EXTENT + number for number in range(cases // OF_AN_EXTENT)]
+    parts = [extents[start : start + MOST_EXTENTS] for start in range(0, len(extents), MOST_EXTENTS)]
+    sweeps = [SWEEP.format(first=part[0], extents=part) for part in parts]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = folder / "max_pool.yaml"
+        path.write_text(HEAD + "".join(sweeps), "utf-8")
+        asked = ["run", "--backend", "numpy", "--level", "exhaustive", "--jobs", "1", "--no-cache"]
+        command = [sys.executable, "-c", RUN, *asked, "--cases", str(path), "--out", name]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)  # noqa: S603
+        status, start, peak, seconds = json.loads(done.stdout.splitlines()[-1])
+        if status:
+            sys.exit(f"a run of {cases} cases left with {status}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+        written = (folder / "results" / "numpy.jsonl").stat().st_size
+    return Measured(cases, seconds, written, start, peak)
+
+
+def main() -> None:
+    """Measure what is asked for, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, nargs="+", default=SIZES, help=f"how many, in steps of {OF_AN_EXTENT:,}")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="add the table to this file")
+    asked = parser.parse_args()
+    rows = [measure(cases).cells for cases in asked.cases]
+    lines = [COLUMNS, tuple("--:" for _ in COLUMNS), *rows]
+    said = f"{datetime.now(timezone.utc).date()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}"
+    table = f"## {said}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    print(table)
+    if asked.write:
+        with asked.write.open("a", encoding="utf-8") as file:
+            file.write(f"\n{table}")
+
+
+if __name__ == "__main__":
+    main()
