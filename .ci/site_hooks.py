@@ -1,0 +1,82 @@
+"""What the documentation site has beside the pages in docs/: the last run's report, and links into the source."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+
+import tomllib
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from reports import summary
+from reports.badges import render_badges
+from reports.html import render_html
+from reports.junit import render_junit
+from reports.markdown_text import code, escaped, table
+from reports.reading import Report, load
+
+ROOT = Path(__file__).parent.parent
+RESULTS = Path(os.environ.get("CONFORMANCE_RESULTS", ROOT / "build" / "conformance" / "results"))
+SOURCE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Source"]
+FOLDER = "last-run"
+HEADING = "# The last run\n\n"
+NONE = f"""{HEADING}This copy of the documentation was made without results, so there is no report in it.
+
+```sh
+conformance run
+python -m tox run -e docs
+```
+
+makes one with the report of what you have run, from `build/conformance/results`.
+"""
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the page of the last run, and, where there are results, its report, its badges and its JUnit XML."""
+    paths = sorted(RESULTS.glob("*.jsonl"))
+    made = dict(_run(load(paths))) if paths else {f"{FOLDER}.md": NONE}
+    for name, content in made.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def _run(report: Report) -> Iterator[tuple[str, str]]:
+    badges = {name: text for name, text in render_badges(report).items() if name.endswith(".svg")}
+    yield from ((f"{FOLDER}/{name}", text) for name, text in badges.items())
+    yield f"{FOLDER}/report.html", render_html(report)
+    yield f"{FOLDER}/junit.xml", render_junit(report)
+    yield f"{FOLDER}.md", "\n".join([HEADING, *_page(report, list(badges))])
+
+
+def _page(report: Report, badges: list[str]) -> Iterator[str]:
+    verdict = summary.verdict(report)
+    yield f"**{'✅' if verdict.good else '❌'} {escaped(verdict.headline)}.** {escaped(verdict.sentence)}"
+    yield ""
+    problems = summary.problems(report)
+    yield from (*(f"- ❌ {escaped(problem)}" for problem in problems), "") if problems else ()
+    yield f"[Open the report]({FOLDER}/report.html){{ .md-button .md-button--primary }} [JUnit XML]({FOLDER}/junit.xml)"
+    yield ""
+    surfaces = [(backend, surface) for backend in report.backends for surface in backend.header.surfaces]
+    rows = [
+        [escaped(f"{backend.name} {backend.version or ''}"), code(surface), f"![{escaped(surface)}]({FOLDER}/{badge})"]
+        for (backend, surface), badge in zip(surfaces, badges, strict=True)
+    ]
+    yield from table(["backend", "surface", "how it does"], rows)
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Let links to files of the project that are no pages lead to the source."""
+    here = PurePosixPath(page.file.src_uri).parent
+
+    def led(link: re.Match[str]) -> str:
+        target, mark, anchor = link["target"].partition("#")
+        inside = normpath(here / target)
+        path = (Path(config.docs_dir) / inside).resolve()
+        if not target or files.get_file_from_path(inside) or not path.exists():
+            return link[0]
+        return f"]({SOURCE}/blob/main/{path.relative_to(ROOT).as_posix()}{mark}{anchor})"
+
+    return re.sub(r"\]\((?P<target>[^)\s:]+)\)", led, markdown)
