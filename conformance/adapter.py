@@ -4,9 +4,10 @@ An adapter is one module in `conformance.adapters`, named like its backend, with
 
 PACKAGES   the modules whose versions stand in the results, the framework first
 THREADS    source text run first: one thread, the device; programs mean the same without it
-HOLDS      variables of the environment that hold the framework to the instructions of AVX2, if it knows such
+HOLDS      variables of the environment that hold the framework to AVX2, if it knows such, see conformance.instructions
 SETUP      source text run once per worker: imports, array mode, 64-bit mode; programs do not work without it
 RESET      source text run after each case: default dtypes, seeds
+DEVICES    how it runs on devices other than the CPU, by their names, if it knows any: see OnDevice
 SURFACES   the surfaces, see Surface
 
 Where one framework runs on several engines, each an environment of its own, the module has VARIANTS instead: a Variant
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance.cases import LEVELS
+from conformance.devices import ON_CPU, Device
 from conformance.instructions import NATIVE
 from conformance.operators import GRADIENT
 from conformance.steps import Step
@@ -81,7 +83,7 @@ class Declaration:
 
     source: the document as text, or "undocumented"; observed: the version in which an undocumented answer was seen;
     issue: where it is discussed; note: what a reader should know besides; cpu: other answers, where the processor has a
-    feature, by its name in Linux: the first that it has counts.
+    feature, by its name in Linux: the first that it has counts; device: other answers on other devices, by their names.
     """
 
     answer: str
@@ -91,16 +93,21 @@ class Declaration:
     note: str = ""
     document: Document | None = None
     cpu: Mapping[str, str] = field(default_factory=dict)
+    device: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The answer, and those on other processors."""
-        return (self.answer, *self.cpu.values())
+        """The answer, and those on other processors and devices."""
+        return (self.answer, *self.cpu.values(), *self.device.values())
 
     def on(self, features: Collection[str]) -> Declaration:
         """Return what is declared for a processor with these features."""
         others = (other for feature, other in self.cpu.items() if feature in features)
         return replace(self, answer=next(others, self.answer), cpu={})
+
+    def placed(self, device: str) -> Declaration:
+        """Return what is declared for a device other than the CPU, whose features do not count there."""
+        return replace(self, answer=self.device.get(device, self.answer), cpu={})
 
     @property
     def documented(self) -> bool:
@@ -147,6 +154,7 @@ class Surface:
     wrap: what makes one whole of lines that end with x assigned, where the surface has more to them than their calls.
     gradient: how lines that end with x assigned are differentiated, unwrapped; None where the framework cannot.
     leaves: how the gradients of kernel and bias go out, where that is not as x does.
+    tf32: whether a run has allowed float32 to be multiplied as TF32.
     """
 
     name: str
@@ -170,6 +178,7 @@ class Surface:
     wrap: Wrapping | None = None
     gradient: Differentiation | None = None
     leaves: Mapping[str, str] = field(default_factory=dict)
+    tf32: bool = False
 
     def takes(self, verb: str, dtype: str) -> bool:
         """Whether the verb works on arrays of the dtype."""
@@ -202,6 +211,28 @@ class Surface:
 
 
 @dataclass(frozen=True)
+class OnDevice:
+    """How an adapter runs on a device other than the CPU.
+
+    setup: source text run after SETUP; precisions: more of it, for "float32", where TF32 is ruled out, and for "tf32",
+        where it is allowed; threads, reset: what is run after THREADS and RESET.
+    probe: source text run after all that, once: it raises, with the reason, where the framework has no such device,
+        and assigns the model to `hardware` where it has one.
+    surface: makes a surface what it is there, in how inputs enter and results leave, where it is not the same.
+    """
+
+    probe: str
+    precisions: Mapping[str, str]
+    setup: str = ""
+    threads: str = ""
+    reset: str = ""
+    surface: Callable[[Surface], Surface] | None = None
+
+
+Devices = Mapping[str, OnDevice]
+
+
+@dataclass(frozen=True)
 class Variant:
     """One of several backends that an adapter describes, with what stands at the top of a module that describes one."""
 
@@ -211,6 +242,7 @@ class Variant:
     reset: str = ""
     threads: str = ""
     holds: Mapping[str, str] = field(default_factory=dict)
+    devices: Devices = field(default_factory=dict)
 
 
 AT = "@"
@@ -226,8 +258,9 @@ class Backend:
     """One framework in one environment, as its adapter describes it.
 
     name: with a label, "numpy@old", where a run has chosen one to tell two versions of a framework apart.
-    threads: what runs first: which instructions, how many threads; instructions: "avx2" or "native".
+    threads: what runs first: which instructions, how many threads; instructions: "avx2", "avx512" or "native".
     ledger: where the known differences of another package's backend stand; the suite's own are in its catalogue.
+    devices: those that its adapter knows beside the CPU; device: the one that a run asks for; probe: see OnDevice.
     """
 
     name: str
@@ -238,6 +271,9 @@ class Backend:
     threads: str = ""
     instructions: str = NATIVE
     ledger: Path | None = None
+    devices: Devices = field(default_factory=dict)
+    device: Device = ON_CPU
+    probe: str = ""
 
     @property
     def label(self) -> str:

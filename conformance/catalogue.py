@@ -15,10 +15,11 @@ from typing import Any
 from conformance import exported, lock
 from conformance.cases import LEVELS, Case
 from conformance.errors import CatalogueError
-from conformance.expand import Faulty, expand
+from conformance.expand import expand
 from conformance.faults import every_fault
 from conformance.loaded import loaded
 from conformance.operators import OPERATORS
+from conformance.parameters import Faulty
 from conformance.rejects import rejects
 from conformance.rows import SweepReader, exhaustive, meaning, prefix
 from conformance.schema import Fault, faults, subject

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from packaging.requirements import Requirement
 
-from conformance import ledger, registry
+from conformance import devices, ledger, registry
 from conformance.adapter import AT, Backend, plain
+from conformance.devices import ON_CPU, Device
 from conformance.errors import ConformanceError
 from conformance.instructions import HELD
 from conformance.ledger import Ledger
@@ -20,17 +21,18 @@ from conformance.ledger import Ledger
 class Chosen:
     """A backend that the user asked for, the interpreter that holds it, and the instructions that it may use.
 
-    name: with a label where one framework is asked for twice, "numpy@old".
+    name: with a label where one framework is asked for twice, "numpy@old"; device: where its programs are to work.
     """
 
     name: str
     python: str
     instructions: str = HELD
+    device: Device = ON_CPU
 
     @property
     def backend(self) -> Backend:
         """The backend as its adapter describes it."""
-        return registry.backend(self.name, self.instructions)
+        return registry.backend(self.name, self.instructions, self.device)
 
     def known(self) -> Ledger:
         """Return the ledger, with what the backend has of its own. Raises CatalogueError."""
@@ -62,17 +64,29 @@ def _hold_apart(names: Sequence[str]) -> None:
             raise ConformanceError(f"backend {name!r}: named twice ({hint})")
 
 
-def chosen(texts: Sequence[str], surfaces: Sequence[str], instructions: str = HELD) -> list[Chosen]:
+def _hold_device(found: Sequence[Chosen], device: Device) -> None:
+    """Refuse a device that this machine lacks, or that the adapter of a backend does not know."""
+    for one in found:
+        registry.backend(one.name, one.instructions, device)
+    why = devices.fault(device.name)
+    if why:
+        raise ConformanceError(f"device {device.name}: {why}")
+
+
+def chosen(
+    texts: Sequence[str], surfaces: Sequence[str], instructions: str = HELD, device: Device = ON_CPU
+) -> list[Chosen]:
     """Return the backends to run: those named, else those installed, without those that have none of the surfaces.
 
-    texts: NAME, NAME=PYTHON or NAME@LABEL=PYTHON each. Raises ConformanceError for what there is not, or what is named
-    twice.
+    texts: NAME, NAME=PYTHON or NAME@LABEL=PYTHON each. Raises ConformanceError for what there is not, a device too, or
+    what is named twice.
     """
     pairs = [(name, python or sys.executable) for name, _, python in (text.partition("=") for text in texts)]
-    named = [Chosen(name, python, instructions) for name, python in pairs]
-    found = named or [Chosen(name, sys.executable, instructions) for name in registry.default()]
+    named = [Chosen(name, python, instructions, device) for name, python in pairs]
+    found = named or [Chosen(name, sys.executable, instructions, device) for name in registry.default(device.name)]
     names = [one.name for one in found]
     _hold_apart(names)
+    _hold_device(found, device)
     has = {name: {surface.name for surface in registry.backend(name).surfaces} for name in names}
     all_of_them = {surface for of_one in has.values() for surface in of_one}
     for surface in surfaces:

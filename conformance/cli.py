@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import io
 import sys
 from collections.abc import Sequence
@@ -13,9 +12,10 @@ from textwrap import shorten
 import click
 from rich.console import Console
 
-from conformance import __version__, catalogue, describe, registry
+from conformance import __version__, catalogue, describe
 from conformance.adapter import Unsupported
 from conformance.cases import LEVELS, Case
+from conformance.cli_backends import backends
 from conformance.cli_catalogue import catalogue as catalogue_command
 from conformance.cli_check import check, freeze
 from conformance.cli_conventions import conventions
@@ -23,16 +23,19 @@ from conformance.cli_diff import diff
 from conformance.cli_export import export_command
 from conformance.cli_find import find_case, find_surface
 from conformance.cli_ledger import ledger_group
-from conformance.cli_options import CASES_OPTION
+from conformance.cli_options import CASES_OPTION, DEVICE_OPTION, PRECISION_OPTION
 from conformance.cli_rejudge import rejudge_command
-from conformance.cli_run import report, run
+from conformance.cli_report import report
+from conformance.cli_run import run
 from conformance.cli_surfaces import surfaces
 from conformance.cli_translate import translate_command
 from conformance.cli_verified import verified_command
+from conformance.devices import Device
 from conformance.drawing import drawing
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import Expected, expected
 from conformance.operators import OPERATORS
+from conformance.placing import placed
 from conformance.repro import script
 from conformance.translate import translate
 from reports.summary import printable
@@ -160,44 +163,23 @@ def _draw(case: Case, wanted: Expected) -> None:
 @CASES_OPTION
 @click.argument("case")
 @click.option("--surface", "name", required=True, metavar="S", help="The surface to run the case on.")
-def repro(paths: tuple[Path, ...], case: str, name: str) -> None:
+@DEVICE_OPTION
+@PRECISION_OPTION
+def repro(paths: tuple[Path, ...], case: str, name: str, device: str, precision: str) -> None:
     """Print a stand-alone script that runs a case: it needs the framework and NumPy, nothing of the suite.
 
     Example: conformance repro max_pool/book-1d --surface numpy.loops > repro.py && python repro.py
     """
-    found, (backend, surface) = find_case(paths, case), find_surface(name)
+    found, where = find_case(paths, case), Device(device, precision)
+    backend = placed(find_surface(name)[0], where)
+    surface = next(one for one in backend.surfaces if one.name == name)
     program = translate(found, surface)
     if isinstance(program, Unsupported):
         raise ConformanceError(f"case {found.id}: {surface.name} does not support it: {program.reason}")
     click.echo(script(found, expected(found), backend, program), nl=False)
 
 
-@cli.command()
-def backends() -> None:
-    """List the backends, what this interpreter has of them, and their surfaces.
-
-    A backend is given to `conformance run` as NAME; as NAME=PYTHON where another interpreter holds the framework; as
-    NAME@LABEL=PYTHON where two versions of it are to be told apart, with a label of your choice (letters, digits, ._-).
-
-    Example: conformance backends
-    """
-    versions = {name: _version(name) for name in registry.names() if registry.installed(name)}
-    for line in describe.backend_lines(versions):
-        click.echo(line)
-    if sys.stdout.isatty():
-        click.echo("conformance run --backend NAME, NAME=PYTHON, or NAME@LABEL=PYTHON to tell two versions apart")
-    for line in registry.left_out():
-        click.echo(line, err=True)
-
-
-def _version(name: str) -> str:
-    """Return the version of a backend's distribution, which need not be called like its module."""
-    module = registry.backend(name).packages[0]
-    for distribution in importlib.metadata.packages_distributions().get(module, []):
-        return importlib.metadata.version(distribution)
-    return "installed"
-
-
+cli.add_command(backends)
 cli.add_command(catalogue_command)
 cli.add_command(conventions)
 cli.add_command(surfaces)

@@ -10,14 +10,13 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from conformance.errors import ConformanceError, IncompleteRun
-from conformance.files import put
+from conformance.cli_results import INCOMPLETE, STANDARD_OUTPUT, load_all, write
+from conformance.errors import ConformanceError
 from reports import difference_json, difference_markdown, difference_terminal, reading
 from reports.difference import Difference, Incomparable, compare
 
-CHANGED, INCOMPLETE = 1, 3
+CHANGED = 1
 WIDTH = 160
-STANDARD_OUTPUT = "-"
 
 
 @click.command("diff")
@@ -50,35 +49,23 @@ def diff(old: Path, new: Path, form: str, out: Path | None) -> None:
 
     Example: conformance diff build/before build/conformance --format markdown --out diff.md
     """
-    try:
-        found = compare(_load(old), _load(new))
-    except Incomparable as error:
-        raise ConformanceError(str(error)) from None
+    found = compared(old, load_all(new))
     _write(found, form, None if str(out) == STANDARD_OUTPUT else out)
     sys.exit(INCOMPLETE if found.problems else CHANGED if found.matters else 0)
 
 
-def _load(path: Path) -> reading.Report:
-    paths = (sorted(path.glob("*.jsonl")) or sorted(path.glob("results/*.jsonl"))) if path.is_dir() else [path]
-    if not paths:
-        raise IncompleteRun(f"no results in {path} (conformance run makes them)")
+def compared(old: Path, new: reading.Report) -> Difference:
+    """Compare with the results of a file or a folder. Raises ConformanceError where nothing can be compared."""
     try:
-        return reading.load(paths)
-    except reading.UnreadableResults as error:
+        return compare(load_all(old), new)
+    except Incomparable as error:
         raise ConformanceError(str(error)) from None
 
 
 def _write(found: Difference, form: str, out: Path | None) -> None:
     if out is None and form == "terminal":
         Console().print(difference_terminal.render_difference(found), soft_wrap=True)
-    elif out is None:
-        click.echo(RENDERS[form](found), nl=False)
-    else:
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            put(out, RENDERS[form](found))
-        except OSError as error:
-            raise ConformanceError(f"{out}: {error.strerror}") from None
+    elif write(out or Path(STANDARD_OUTPUT), RENDERS[form](found)):
         click.echo(f"difference: {out}")
 
 

@@ -15,12 +15,11 @@ from conformance import catalogue, drafts, ledger, propose, registry
 from conformance.adapter import plain
 from conformance.catalogue import Catalogue
 from conformance.cli_options import CASES_OPTION
-from conformance.cli_run import OUT
+from conformance.cli_results import load_named
 from conformance.drafts import Draft
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.ledger import Ledger
 from conformance.selectors import Facts
-from reports import reading
 from reports.reading import Backend, Report
 from reports.records import Result
 
@@ -98,7 +97,7 @@ def add(  # noqa: PLR0917 - click gives the options by name
 
     Example: conformance ledger add --case 'pad/*' --surface 'numpy.*' --reason 'It pads with 0, whatever it is told.'
     """
-    cases, deviations, report = catalogue.load(paths), _all(), _load(results)
+    cases, deviations, report = catalogue.load(paths), _all(), load_named(results)
     _refuse_unfit(report, cases)
     failures = _failures(report, cases, deviations, globs, surfaces or ("*",))
     draft, notes = _draft(failures, cases, name or _name(failures, deviations), reason, issue, observed)
@@ -121,16 +120,6 @@ def _file(failures: Failures) -> Path:
     names = {plain(backend.name) for backend in failures.backends}
     brought = {registry.backend(name).ledger for name in names if name in registry.names()}
     return (brought.pop() if len(brought) == 1 else None) or ledger.path()
-
-
-def _load(paths: Sequence[Path]) -> Report:
-    found = list(paths) or sorted((OUT / "results").glob("*.jsonl"))
-    if not found:
-        raise IncompleteRun(f"no results in {OUT / 'results'} (conformance run makes them)")
-    try:
-        return reading.load(found)
-    except reading.UnreadableResults as error:
-        raise ConformanceError(str(error)) from None
 
 
 def _refuse_unfit(report: Report, cases: Catalogue) -> None:
@@ -198,7 +187,8 @@ def _kind(result: Result) -> str:
 def _known(result: Result, backend: Backend, cases: Catalogue, deviations: Ledger) -> bool:
     """Whether the ledger as it stands now covers a failure. Raises ConformanceError if it speaks of it otherwise."""
     where = backend.header.environment
-    entry = deviations.entry(cases.by_id[result.case], plain(result.surface), where.packages, where.cpu)
+    case = cases.by_id[result.case]
+    entry = deviations.entry(case, plain(result.surface), where.packages, where.cpu, where.device)
     if entry and _kind(result) not in entry.kinds:
         raise ConformanceError(
             f"case {result.case} on {result.surface}: entry {entry.id} speaks of it and knows of "
@@ -226,6 +216,7 @@ def _draft(  # noqa: PLR0917 - three of them are the user's own words
         where=where or {},
         cases=() if where else failures.cases,
         versions=versions,
+        device=sorted({backend.header.environment.device for backend in failures.backends}),
         issue=issue,
     )
     return draft, [*notes, *_reach(draft, failures, cases)]

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from conformance.cases import LEVELS
+from conformance.devices import CPU, DEVICES, FLOAT32, PRECISIONS
 
 CASES_OPTION = click.option(
     "--cases",
@@ -37,6 +38,20 @@ EXHAUSTIVE_OPTION = click.option(
     default=LEVELS[1],
     show_default=True,
     help="With the rows of exhaustive sweeps, or without.",
+)
+DEVICE_OPTION = click.option(
+    "--device",
+    type=click.Choice(DEVICES),
+    default=CPU,
+    show_default=True,
+    help="Where programs work, for backends that can; conformance backends says which those are, and why not.",
+)
+PRECISION_OPTION = click.option(
+    "--precision",
+    type=click.Choice(PRECISIONS),
+    default=FLOAT32,
+    show_default=True,
+    help="On cuda, what float32 may be multiplied in; results are held to the bound of that.",
 )
 PATHS_ARGUMENT = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 

@@ -11,7 +11,8 @@ from conformance import catalogue, registry, rejudge
 from conformance.cases import LEVELS
 from conformance.chosen import known
 from conformance.cli_options import CACHE_OPTION, CASES_OPTION
-from conformance.cli_run import OUT
+from conformance.cli_results import OUT
+from conformance.devices import Device
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import expected
 from conformance.instructions import NATIVE
@@ -49,7 +50,8 @@ def _one(path: Path, paths: tuple[Path, ...], *, cache: bool) -> bool:
     header = next(rejudge.read(path))
     try:
         name, level = header["backend"], header["level"]
-        backend = registry.backend(name, header["environment"].get("instructions", NATIVE))
+        where = header["environment"]
+        backend = registry.backend(name, where.get("instructions", NATIVE), Device.read(where))
     except KeyError as error:
         raise ConformanceError(f"{path}:1: not the header of a results file: no {error}") from None
     except (TypeError, AttributeError) as error:

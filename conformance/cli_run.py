@@ -1,7 +1,8 @@
-"""`conformance run` and `conformance report`: carry cases out, and show what came of it."""
+"""`conformance run`: carry cases out, and show what came of it."""
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
@@ -13,33 +14,32 @@ from rich.console import Console
 
 from conformance import catalogue
 from conformance.cases import LEVELS
-from conformance.chosen import chosen
-from conformance.cli_options import CACHE_OPTION, CASES_OPTION
+from conformance.chosen import Chosen, chosen
+from conformance.cli_options import CACHE_OPTION, CASES_OPTION, DEVICE_OPTION, PRECISION_OPTION
 from conformance.cli_progress import QUIET, QUIET_OPTION, USUAL, VERBOSE_OPTION, Live
+from conformance.cli_results import INCOMPLETE, OUT, load, status
 from conformance.client import Limits
-from conformance.errors import ConformanceError, IncompleteRun
+from conformance.devices import Device
+from conformance.errors import IncompleteRun
 from conformance.expected import expected
-from conformance.files import put
 from conformance.instructions import HELD, NATIVE
 from conformance.kept import kept
 from conformance.operators import OPERATORS
 from conformance.runner import Run, Selection
-from reports import reading, summary
-from reports.html import render_html
-from reports.markdown import render_markdown
-from reports.matrix import render_matrix
 from reports.terminal import render_terminal
 
-OUT = Path("build/conformance")
-FAILED, INCOMPLETE = 1, 3
-RENDERS = {"html": render_html, "markdown": render_markdown, "matrix": render_matrix}
-NAMES = {"html": "report.html", "markdown": "report.md", "matrix": "matrix.md"}
 A_DAY = 86_400
 
 
 def _bearable(_context: click.Context, _option: click.Parameter, value: float) -> float:
     if not value <= A_DAY:  # NaN is not below it either
         raise click.BadParameter(f"{value} is not a number of seconds of at most a day")
+    return value
+
+
+def _finite(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not value < math.inf:
+        raise click.BadParameter(f"{value} is not a number of gigabytes, or 0 for no limit")
     return value
 
 
@@ -85,6 +85,7 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
 @click.option(
     "--memory",
     type=click.FloatRange(min=0),
+    callback=_finite,
     metavar="GB",
     help="Limit for a process of a backend; what grows past it is ended. 0 for none. [default: half of this machine's]",
 )
@@ -110,6 +111,8 @@ def _bearable(_context: click.Context, _option: click.Parameter, value: float) -
     help="What a framework may use of this processor: what nearly every x86 has, so that results are the same "
     "everywhere, or all of it.",
 )
+@DEVICE_OPTION
+@PRECISION_OPTION
 @click.option(
     "--slow",
     is_flag=True,
@@ -141,6 +144,8 @@ def run(  # noqa: PLR0917 - click gives the options by name
     repeat: int,
     jobs: int | None,
     instructions: str,
+    device: str,
+    precision: str,
     slow: bool,
     resume: bool,
     cache: bool,
@@ -156,18 +161,38 @@ def run(  # noqa: PLR0917 - click gives the options by name
 
     Example: conformance run --backend numpy --operator max_pool
     """
-    wanted = chosen(backends, surfaces, instructions)
-    cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
+    wanted = chosen(backends, surfaces, instructions, Device(device, precision))
     selection = Selection(level, surfaces, operators, globs, slow)
     limits = Limits(limit, start_limit) if memory is None else Limits(limit, start_limit, round(memory * 1e9))
     prepared = partial(Run, selection=selection, limits=limits, jobs=jobs, repeat=repeat, keep=cache)
+    written, faults = _carry_out(wanted, paths, selection, prepared, out / "results", resume=resume, loudness=loudness)
+    deserved = _show(written, brief=loudness == QUIET)
+    if faults:
+        worst = max(faults, key=lambda fault: fault.exit_status)
+        raise type(worst)("\n".join(map(str, faults)))
+    sys.exit(deserved)
+
+
+def _carry_out(
+    wanted: Iterable[Chosen],
+    paths: Sequence[Path],
+    selection: Selection,
+    prepared: partial[Run],
+    folder: Path,
+    *,
+    resume: bool,
+    loudness: str | None,
+) -> tuple[list[Path], list[IncompleteRun]]:
+    """Run the backends; return the files that were written, and what went wrong. Nothing of it stays in memory."""
+    level, operators, globs = selection.level, selection.operators, selection.globs
+    cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
-    faults: list[str] = []
+    faults: list[IncompleteRun] = []
     written: list[Path] = []
-    with kept() if cache else nullcontext(expected) as expect:
+    with kept() if prepared.keywords["keep"] else nullcontext(expected) as expect:
         for one in wanted:
-            path = out / "results" / f"{one.name}.jsonl"
+            path = folder / f"{one.name}.jsonl"
             job = prepared(one.backend, cases, one.known(), python=one.python, expect=expect)
             for surface, why in job.lacking.items() if loudness != QUIET else ():
                 click.echo(f"{surface}: {why}", err=True)
@@ -176,91 +201,16 @@ def run(  # noqa: PLR0917 - click gives the options by name
                     job.execute(path, resume=resume, progress=live.step, tell=live.tell)
                 written.append(path)
             except IncompleteRun as error:
-                faults.append(one.with_hint(str(error)))
-    status = _show(written, brief=loudness == QUIET)
-    if faults:
-        raise IncompleteRun("\n".join(faults))
-    sys.exit(status)
-
-
-def _load(paths: Iterable[Path]) -> reading.Report:
-    try:
-        return reading.load(paths)
-    except reading.UnreadableResults as error:
-        raise ConformanceError(str(error)) from None
+                faults.append(type(error)(one.with_hint(str(error))))
+    return written, faults
 
 
 def _show(paths: Sequence[Path], *, brief: bool = False) -> int:
     """Print the summary of results files, and return the exit status that they deserve."""
     if not paths:
         return INCOMPLETE
-    results = _load(paths)
+    results = load(paths, shelved=True)
     Console().print(render_terminal(results, brief=brief))
     for path in paths if not brief else ():
         click.echo(f"results: {path}")
-    return _status(results)
-
-
-def _status(results: reading.Report) -> int:
-    incomplete = [not backend.complete or summary.nothing_ran(backend) for backend in results.backends]
-    if any(incomplete) or not incomplete:
-        return INCOMPLETE
-    return 0 if summary.verdict(results).good else FAILED
-
-
-@click.command()
-@click.argument("results", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    metavar="FILE",
-    help="Where to write, - for standard output. [default: build/conformance/report.html, report.md or matrix.md]",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["html", "markdown", "matrix", "terminal"]),
-    default="html",
-    show_default=True,
-    help="A page to open, a summary for a pull request, every operator on every surface, or a summary here.",
-)
-@click.option(
-    "--require",
-    "required",
-    multiple=True,
-    metavar="BACKEND[,…]",
-    help="Be red (exit status 3) if a backend has no results. May be given several times, or several with commas.",
-)
-def report(results: tuple[Path, ...], out: Path | None, form: str, required: tuple[str, ...]) -> None:
-    """Make a report from results files, by default from all in build/conformance/results.
-
-    The exit status is that of the results, as `conformance run` has it.
-
-    Example: conformance report build/conformance/results/numpy.jsonl --out report.html
-    """
-    paths = list(results) or sorted((OUT / "results").glob("*.jsonl"))
-    if not paths:
-        raise IncompleteRun(f"no results in {OUT / 'results'} (conformance run makes them)")
-    loaded = _load(paths)
-    if form == "terminal":
-        Console().print(render_terminal(loaded))
-    else:
-        _write(out or OUT / NAMES[form], loaded, form)
-    names = {name.strip() for text in required for name in text.split(",")}
-    missing = names - {backend.name for backend in loaded.backends}
-    if missing:
-        raise IncompleteRun(f"no results of {', '.join(sorted(missing))}")
-    sys.exit(_status(loaded))
-
-
-def _write(path: Path, loaded: reading.Report, form: str) -> None:
-    text = RENDERS[form](loaded)
-    if str(path) == "-":
-        click.echo(text)
-        return
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        put(path, text)
-    except OSError as error:
-        raise ConformanceError(f"{path}: {error.strerror}") from None
-    click.echo(f"report: {path.resolve().as_uri() if form == 'html' else path}")
+    return status(results)

@@ -14,11 +14,13 @@ from typing import Any
 
 from conformance import processes
 from conformance.adapter import Backend, Program
+from conformance.errors import DeviceMissing
 from conformance.instructions import used
 from conformance.judge import Outcome
 from conformance.link import Link
 from conformance.trials import again
 from conformance.values import Array
+from conformance.worker import SETUPS
 
 AHEAD = 16
 """Jobs that lie with a worker at most: work for it while the suite waits for another one's."""
@@ -92,7 +94,7 @@ class Worker:
         self._ending = False
 
     def start(self) -> None:
-        """Start the process and wait until its setup has run. Raises WorkerFailed."""
+        """Start the process and wait until its setup has run. Raises WorkerFailed, and DeviceMissing."""
         self._wait_for_setup(self._launch())
 
     def _launch(self) -> Link:
@@ -106,10 +108,10 @@ class Worker:
     def _process(self) -> Link:
         """Start a process that runs its setup. Raises WorkerFailed."""
         try:
-            link = Link(self.python, self.limits.memory)
+            link = Link(self.python, self.limits.memory, self.backend.device.variables)
         except OSError as error:
             raise WorkerFailed(f"{self.python}: {error.strerror}") from None
-        link.send({name: getattr(self.backend, name) for name in ("threads", "setup", "reset", "packages")})
+        link.send({name: getattr(self.backend, name) for name in (*SETUPS, "packages")})
         return link
 
     def _wait_for_setup(self, link: Link) -> None:
@@ -123,9 +125,12 @@ class Worker:
             raise WorkerFailed(f"setup: {STRANGE}")
         if not header["ready"]:
             self.kill()
+            if header.get("part") == "probe":
+                raise DeviceMissing(f"backend {self.backend.name}: no {self.backend.device.name}: {header['message']}")
             raise WorkerFailed(f"setup: {header['message']}")
         self.environment = {key: header[key] for key in ("python", "packages")}
         self.environment["cpu"] = used(header["cpu"], self.backend.instructions)
+        self.environment["device"] = self.backend.device.facts(header.get("hardware", ""))
         self._size_at_start = link.look()
         self.tell(_started(link, self.environment, time.monotonic() - (begun or 0)))
 
@@ -240,7 +245,8 @@ def _is_start(header: Mapping[str, Any]) -> bool:
     ready, packages, cpu = (header.get(key) for key in ("ready", "packages", "cpu"))
     if ready is not True:
         return ready is False and isinstance(header.get("message"), str)
-    texts = [header.get("python"), *(packages.values() if isinstance(packages, dict) else [None])]
+    told = [header.get("python"), header.get("hardware", "")]
+    texts = [*told, *(packages.values() if isinstance(packages, dict) else [None])]
     return isinstance(cpu, list) and all(isinstance(text, str) for text in (*texts, *cpu))
 
 

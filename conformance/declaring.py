@@ -69,4 +69,5 @@ def _declaration(raw: Mapping[str, Any]) -> Declaration:
         note=raw.get("note", ""),
         document=document,
         cpu=raw.get("cpu", {}),
+        device=raw.get("device", {}),
     )

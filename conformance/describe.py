@@ -111,9 +111,9 @@ def whole(backend: Backend, program: Program) -> str:
     return "\n".join([*lines, "", ""] if lines else []) + program.text
 
 
-def backend_lines(versions: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each backend: its name, what is installed in this interpreter, its surfaces."""
+def backend_lines(versions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each backend with a line: its name, what is installed in this interpreter, its surfaces."""
     for name in registry.names():
         backend = registry.backend(name)
         state = versions.get(name, "not installed")
-        yield f"{name:<12} {state:<16} {', '.join(surface.name for surface in backend.surfaces)}"
+        yield name, f"{name:<12} {state:<16} {', '.join(surface.name for surface in backend.surfaces)}"

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from conformance import ledger, selectors
+from conformance.devices import CPU
 from conformance.errors import CatalogueError, ConformanceError
 from conformance.selectors import Where
 
@@ -24,7 +25,7 @@ ITEM = re.compile(r"^( *)- ", re.MULTILINE)
 class Draft:
     """An entry that is yet to be written: either ids of cases or a selector says what it is about.
 
-    versions: a specifier as text for each package.
+    versions: a specifier as text for each package; device: devices that it was seen on, see conformance.ledger.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Draft:
     where: Where = field(default_factory=dict)
     cases: Sequence[str] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    device: Sequence[str] = ()
     issue: str | None = None
 
     def text(self, indent: str = "  ") -> str:
@@ -52,6 +54,8 @@ class Draft:
         yield f"kinds: {selectors.text(tuple(self.kinds))}"
         if self.versions:
             yield f"versions: {yaml.safe_dump(dict(self.versions), default_flow_style=True, width=math.inf).strip()}"
+        if tuple(self.device) not in {(), (CPU,)}:
+            yield f"device: {selectors.text(tuple(self.device))}"
         if self.issue:
             yield f"issue: {_scalar(self.issue)}"
         yield from _folded("observed", self.observed)

@@ -17,3 +17,9 @@ class IncompleteRun(ConformanceError):
     """Nothing ran, or a requested backend is missing."""
 
     exit_status = 3
+
+
+class DeviceMissing(IncompleteRun):
+    """The device that was asked for is not there, or the framework cannot use it: wrong usage on this machine."""
+
+    exit_status = ConformanceError.exit_status

@@ -20,9 +20,9 @@ from conformance import __version__
 from conformance.cases import Answers, Case, Value
 from conformance.catalogue import Catalogue, home
 from conformance.errors import ConformanceError
-from conformance.expand import plain
 from conformance.expected import Expected, Target, expected
 from conformance.exported import ARRAYS, CATALOGUE, FORMAT, MANIFEST, MARK, SCHEMA, is_exact
+from conformance.parameters import plain
 from conformance.results import encoded
 from conformance.selectors import marks
 from conformance.values import Array

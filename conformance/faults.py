@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from conformance.expand import FOLLOWING, Faulty, expand
+from conformance.expand import FOLLOWING, expand
 from conformance.operators import OPERATORS, Operator
+from conformance.parameters import Faulty
 from conformance.yaml_reader import KeyPath
 
 Raw = dict[str, Any]

@@ -34,7 +34,7 @@ class Feed:
         (self._worker,) = run.worker.workers
         self._row = _Row(run)
         self._outcomes: Iterator[Outcome] = iter(())
-        self._found: dict[Key, Outcome] = {}
+        self._found: dict[Key, list[Outcome]] = {}
         self._running = False
 
     def start(self) -> None:
@@ -70,14 +70,15 @@ class Feed:
         if not self._awaits(key(task)):
             self._row.coming.appendleft(task)
         try:
-            while key(task) not in self._found:
+            while len(self._found.get(key(task), ())) < self.run.repeat:
                 self._advance()
         except WorkerFailed as error:
             raise IncompleteRun(f"backend {self.run.backend.name}: lost its worker for good: {error}") from None
-        return self._found.pop(key(task))
+        return self.run.settle(task.case, self._found.pop(key(task)))
 
     def _awaits(self, wanted: Key) -> bool:
-        return wanted in self._found or wanted in self._row.planned or wanted in map(key, self._row.sent)
+        under_way = (*self._row.sent, *self._row.again)
+        return wanted in self._found or wanted in self._row.planned or wanted in map(key, under_way)
 
     def _advance(self) -> None:
         """Take the next outcome, whosever it is."""
@@ -85,29 +86,33 @@ class Feed:
         if outcome is None:  # the row was empty for a while
             self._outcomes = self._worker.outcomes(self._row)
             outcome = next(self._outcomes)
-        self._found[key(self._row.sent.popleft())] = outcome
+        self._found.setdefault(key(self._row.sent.popleft()), []).append(outcome)
 
 
 class _Row:
     """Jobs for a worker. Unlike a generator it goes on when there are tasks again.
 
-    coming: tasks that have not been sent; planned: their keys; sent: tasks whose outcomes are on their way, in order.
+    coming: tasks that have not been sent; planned: their keys; again: one that has, as often as it is still to be;
+    sent: tasks whose outcomes are on their way, in order.
     """
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.coming: deque[Task] = deque()
         self.planned: set[Key] = set()
+        self.again: deque[Task] = deque()
         self.sent: deque[Task] = deque()
 
     def __iter__(self) -> _Row:
         return self
 
     def __next__(self) -> Job:
-        if not self.coming:
+        if not self.coming and not self.again:
             raise StopIteration
-        task = self.coming.popleft()
-        self.planned.discard(key(task))
+        if not self.again:
+            self.again.extend([self.coming.popleft()] * self.run.repeat)
+            self.planned.discard(key(self.again[0]))
+        task = self.again.popleft()
         job = self.run.job(task)
         self.sent.append(task)
         return job

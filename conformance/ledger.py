@@ -18,6 +18,7 @@ from packaging.version import InvalidVersion, Version
 from conformance import selectors
 from conformance.cases import Case
 from conformance.catalogue import home
+from conformance.devices import CPU
 from conformance.errors import CatalogueError
 from conformance.rows import WILD
 from conformance.schema import problems
@@ -34,7 +35,8 @@ class Entry:
     cases: globs of ids, empty for all; where: what the cases are, see conformance.selectors, empty for anything;
     kinds: how it shows: kinds of a difference, `crashed`, `timed_out` or `flaky`; versions: a specifier for each
     package that matters, an empty mapping for all versions; cpu: features that the processor must have, see
-    Declaration, or must not have, after "without-"; observed: what the backend gives instead.
+    Declaration, or must not have, after "without-"; device: devices that it holds on, the CPU alone if there are none;
+    observed: what the backend gives instead.
     An entry of the kind `flaky` holds whether or not its cases agree in a run; they are run last.
     """
 
@@ -49,6 +51,7 @@ class Entry:
     observed: str = ""
     place: str = ""
     cpu: tuple[str, ...] = ()
+    device: tuple[str, ...] = ()
 
     @property
     def unsteady(self) -> bool:
@@ -78,8 +81,10 @@ class Entry:
         """Whether the entry holds for these versions."""
         return all(_within(packages.get(name), specifier) for name, specifier in self.versions.items())
 
-    def fits(self, features: Collection[str]) -> bool:
-        """Whether the entry holds for a processor with these features."""
+    def fits(self, features: Collection[str], device: str = CPU) -> bool:
+        """Whether the entry holds for a device, and a processor with these features."""
+        if device not in (self.device or (CPU,)):
+            return False
         return all((name.removeprefix(WITHOUT) in features) != name.startswith(WITHOUT) for name in self.cpu)
 
     def idle(self, known: Sequence[Facts], surfaces: Sequence[str]) -> Iterator[str]:
@@ -131,16 +136,20 @@ class Ledger:
     @staticmethod
     def _digest(entries: Iterable[Entry]) -> str:
         parts = ("id", "cases", "surfaces", "kinds", "reason", "issue", "versions", "where", "observed", "cpu")
-        text = [[getattr(entry, part) for part in parts] for entry in entries]
+        text = [[*(getattr(entry, part) for part in parts), *entry.device] for entry in entries]
         return hashlib.blake2b(repr(text).encode(), digest_size=16).hexdigest()
 
-    def entry(self, case: Case, surface: str, packages: Mapping[str, str], cpu: Collection[str] = ()) -> Entry | None:
+    def entry(
+        self, case: Case, surface: str, packages: Mapping[str, str], cpu: Collection[str] = (), device: str = CPU
+    ) -> Entry | None:
         """Return the entry that speaks of a case on a surface, if one does, on a processor with these features."""
+        if not self._about(case.operator):
+            return None
         if case not in self._picking:  # a case comes once for each surface, but is looked at once
             facts = Facts(case)
             self._picking[case] = tuple(entry for entry in self._about(case.operator) if entry.picks(facts))
         about = (entry for entry in self._picking[case] if entry.on(surface) and entry.within(packages))
-        return next((entry for entry in about if entry.fits(cpu)), None)
+        return next((entry for entry in about if entry.fits(cpu, device)), None)
 
     def _about(self, operator: str) -> tuple[Entry, ...]:
         """Return the entries that may pick a case of the operator."""
@@ -185,7 +194,7 @@ def _entry(document: Document, index: int) -> Entry:
         raise CatalogueError(f"{place}: entry {raw['id']}: key 'versions': {error}") from None
     return Entry(
         raw["id"],
-        **{key: tuple(raw.get(key, ())) for key in ("cases", "surfaces", "kinds", "cpu")},
+        **{key: tuple(raw.get(key, ())) for key in ("cases", "surfaces", "kinds", "cpu", "device")},
         reason=raw["reason"],
         issue=raw.get("issue"),
         versions=versions,

@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -38,10 +38,11 @@ Frame = tuple[dict[str, Any], list[Array]]
 class Link:
     """A process that runs the worker file. Raises OSError if there is no such interpreter.
 
-    memory: bytes that it may hold, 0 for any number; size: bytes that it held when it was last looked at.
+    memory: bytes that it may hold, 0 for any number; size: bytes that it held when it was last looked at;
+    variables: what its environment has besides.
     """
 
-    def __init__(self, python: str, memory: int) -> None:
+    def __init__(self, python: str, memory: int, variables: Mapping[str, str] | None = None) -> None:
         self.memory = memory
         self.size = self.excess = 0
         self._mark = uuid.uuid4().hex
@@ -50,7 +51,7 @@ class Link:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **ONE_THREAD, processes.MARK: self._mark},
+            env={**os.environ, **ONE_THREAD, **(variables or {}), processes.MARK: self._mark},
             start_new_session=True,
         )
         self._inbox: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
@@ -79,17 +80,18 @@ class Link:
 
     def stop(self) -> None:
         """End the process, gently at first; nothing of it is left."""
+        below = processes.descendants(self.process.pid)
         self._outbox.put(None)
         try:
             self.process.wait(GENTLY)
         except subprocess.TimeoutExpired:
             pass
         finally:
-            self.kill()
+            self.kill(below)
 
-    def kill(self) -> None:
-        """Kill the process and all that it started."""
-        processes.end(self.process.pid, self._mark)
+    def kill(self, further: Iterable[int] = ()) -> None:
+        """Kill the process and all that it started; further: what it had started when it was still there."""
+        processes.end(self.process.pid, self._mark, further)
         self._outbox.put(None)
         self.process.wait()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 LIST = Path("/proc")
@@ -29,13 +30,32 @@ def machine() -> int:
     return whole
 
 
-def end(group: int, mark: str) -> None:
-    """Kill a group of processes, and whatever has left it but still bears the mark."""
+def end(group: int, mark: str, further: Iterable[int] = ()) -> None:
+    """Kill a group of processes, what descends from its leader, and whatever has left both but still bears the mark.
+
+    further: what else is to be killed, descendants of a leader that may be gone by now.
+    """
+    below = {*descendants(group), *further}
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
-    for process in _marked(f"{MARK}={mark}".encode()):
+    for process in (*below, *_marked(f"{MARK}={mark}".encode())):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(process, signal.SIGKILL)
+
+
+def descendants(process: int) -> list[int]:
+    """Return the processes that a living one has started, those that they have started, and so on."""
+    children: dict[int, list[int]] = defaultdict(list)
+    for entry in LIST.glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            # The name stands in parentheses and may hold any others; the parent is the second field behind them.
+            children[int(entry.read_bytes().rpartition(b")")[2].split()[1])].append(int(entry.parent.name))
+    found, ahead = [], [process]
+    while ahead:
+        below = children.pop(ahead.pop(), [])
+        found += below
+        ahead += below
+    return found
 
 
 def _marked(variable: bytes) -> Iterator[int]:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     import pytest
 
 BACKEND = "conformance_backend"
@@ -27,6 +30,27 @@ LISTS = {
     ),
 }
 LEVELS = ("smoke", "standard", "exhaustive")
+VALUES: Mapping[str, Mapping[str, Any]] = {
+    "conformance_level": {"choices": LEVELS, "help": "How many cases. [default: smoke]"},
+    "conformance_timeout": {"type": float, "metavar": "SECONDS", "help": "Limit for one case. [default: 60]"},
+    "conformance_memory": {
+        "type": float,
+        "metavar": "GB",
+        "help": "Limit for the process of a backend; what grows past it is ended. 0 for none. [default: half of this "
+        "machine's]",
+    },
+    "conformance_repeat": {
+        "type": int,
+        "metavar": "K",
+        "help": "Run every case K times; one that is not the same every time fails as flaky. [default: 1, and what "
+        "crashes or hangs once more]",
+    },
+    "conformance_device": {"metavar": "DEVICE", "help": "Where programs work: cpu or cuda. [default: cpu]"},
+    "conformance_precision": {
+        "metavar": "P",
+        "help": "On cuda, what float32 may be multiplied in: float32 or tf32. [default: float32]",
+    },
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,17 +58,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("conformance", "conformance of window operators: pooling, padding, convolution")
     for name, (metavar, text) in LISTS.items():
         group.addoption(_option(name), action="append", metavar=metavar, default=[], help=text)
-    group.addoption("--conformance-level", choices=LEVELS, help="How many cases. [default: smoke]")
-    group.addoption("--conformance-timeout", type=float, metavar="SECONDS", help="Limit for one case. [default: 60]")
+    for name, keywords in VALUES.items():
+        group.addoption(_option(name), **keywords)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Bring in the suite where a backend is asked for. Raises UsageError for options that would say nothing."""
-    given = [
-        name
-        for name in (*LISTS, "conformance_level", "conformance_timeout")
-        if config.getoption(name) not in (None, [])
-    ]
+    given = [name for name in (*LISTS, *VALUES) if config.getoption(name) not in (None, [])]
     if BACKEND in given:
         from conformance.pytest_session import register  # noqa: PLC0415 - it brings in NumPy and all of the suite
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from conformance.cases import Case
 from conformance.catalogue import Catalogue
 from conformance.chosen import Chosen, chosen
 from conformance.client import Limits
+from conformance.devices import CPU, FLOAT32, ON_CPU, Device
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.feed import Feed, Remembered
 from conformance.kept import kept
@@ -25,6 +28,7 @@ from conformance.pytest_items import CaseItem, SurfaceCollector
 from conformance.runner import Run, Selection
 
 A_DAY = 86_400
+MOST_REPEATS = 1000
 NOTHING_RAN = "conformance: nothing ran, every selected case is unsupported"
 HANDED = "conformance-cases"
 
@@ -55,31 +59,42 @@ class Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.chosen = chosen(self._texts("backend"), self._texts("surface"))
+        self.device = Device(self._value("device", CPU), self._value("precision", FLOAT32))
+        self.chosen = chosen(self._texts("backend"), self._texts("surface"), device=self.device)
         self.selection = Selection(
-            config.getoption("conformance_level") or "smoke",
+            self._value("level", "smoke"),
             surfaces=tuple(self._texts("surface")),
             operators=tuple(self._texts("operator")),
             globs=tuple(self._texts("case")),
         )
-        limit: float | None = config.getoption("conformance_timeout")
-        self.limits = Limits() if limit is None else Limits(limit)
+        self.repeat: int = self._value("repeat", 1)
+        memory = self._value("memory", None)
+        self._examine(self._value("timeout", Limits.case), memory)
+        limits = Limits(self._value("timeout", Limits.case))
+        self.limits = limits if memory is None else replace(limits, memory=round(memory * 1e9))
         self.paths = [Path(text) for text in self._texts("cases")]
         self.named: list[str] = []
         self.reported: set[str] = set()
         self.closing = ExitStack()
         config.add_cleanup(self.closing.close)
-        self._examine()
 
     def _texts(self, name: str) -> list[str]:
         texts: list[str] = self.config.getoption(f"conformance_{name}")
         return texts
 
-    def _examine(self) -> None:
-        if not 0 < self.limits.case <= A_DAY:
-            raise ConformanceError(
-                f"--conformance-timeout {self.limits.case}: not a number of seconds of at most a day"
-            )
+    def _value(self, name: str, usual: Any) -> Any:
+        """Return the value of an option, the usual one where it was not given."""
+        value = self.config.getoption(f"conformance_{name}")
+        return usual if value is None else value
+
+    def _examine(self, limit: float, memory: float | None) -> None:
+        """Refuse what conformance run refuses, too. Raises ConformanceError."""
+        if not 0 < limit <= A_DAY:
+            raise ConformanceError(f"--conformance-timeout {limit}: not a number of seconds of at most a day")
+        if memory is not None and not 0 <= memory < math.inf:
+            raise ConformanceError(f"--conformance-memory {memory}: not a number of gigabytes, or 0 for no limit")
+        if not 1 <= self.repeat <= MOST_REPEATS:
+            raise ConformanceError(f"--conformance-repeat {self.repeat}: not a number from 1 to {MOST_REPEATS}")
         for name in self.selection.operators:
             if name not in OPERATORS:
                 raise ConformanceError(f"operator {name!r}: unknown, known are {', '.join(sorted(OPERATORS))}")
@@ -118,7 +133,8 @@ class Session:
 
     def _feed(self, one: Chosen, expect: Any) -> Feed:
         cases = Catalogue(tuple(self.cases))
-        run = Run(one.backend, cases, one.known(), self.selection, python=one.python, limits=self.limits, expect=expect)
+        how = {"python": one.python, "limits": self.limits, "repeat": self.repeat, "expect": expect}
+        run = Run(one.backend, cases, one.known(), self.selection, **how)
         tasks = run.tasks()
         if not any(isinstance(task.program, Program) for task in tasks):
             raise IncompleteRun(f"backend {one.name}: nothing to run, no selected case has a program")
@@ -136,7 +152,8 @@ class Session:
     def pytest_report_header(self) -> str:
         """Say what is run, at the top."""
         names = ", ".join(f"{one.name} ({one.python})" for one in self.chosen)
-        return f"conformance: {names}; level {self.selection.level}"
+        where = "" if self.device == ON_CPU else f"; {self.device.precision} on {self.device.name}"
+        return f"conformance: {names}; level {self.selection.level}{where}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -166,7 +183,10 @@ class Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Add the cases to what was found in files, before anybody chooses among them."""
-        rest = {"named": self.named, "further": [text for path in self.paths for text in ("--cases", str(path))]}
+        further = [text for path in self.paths for text in ("--cases", str(path))]
+        if self.device != ON_CPU:
+            further += ["--device", self.device.name, "--precision", self.device.precision]
+        rest = {"named": self.named, "further": further}
         with told():
             of_surfaces = [(feed, surface) for feed in self.feeds for surface in feed.run.surfaces]
         for feed, surface in of_surfaces:

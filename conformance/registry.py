@@ -16,9 +16,11 @@ from types import ModuleType
 from conformance import adapters
 from conformance.adapter import AT, Backend, Surface, Variant
 from conformance.declaring import HOME, declared
+from conformance.devices import CPU, ON_CPU, Device
 from conformance.dialects import Dialect
 from conformance.errors import ConformanceError
-from conformance.instructions import HELD, NATIVE, holding
+from conformance.instructions import HELD, NATIVE, held, holding
+from conformance.placing import placed
 
 BUILT_IN = "numpy"
 GROUP = "conformance.backends"
@@ -77,21 +79,21 @@ def left_out() -> list[str]:
 
 
 @lru_cache
-def backend(name: str, instructions: str = HELD) -> Backend:
+def backend(name: str, instructions: str = HELD, device: Device = ON_CPU) -> Backend:
     """Return a backend by its name. Raises ConformanceError for an unknown one, or one that cannot be used.
 
     name: with or without a label, "numpy@old"; instructions: those of the processor that it may use, where it can be
-    held to any.
+    held to any; device: where its programs are to work.
     """
     first, at, label = name.partition(AT)
     if at:
         _hold_label(name, label)
-        return replace(backend(first, instructions), name=name)
+        return replace(backend(first, instructions, device), name=name)
     if name in own():
-        return _declaring(_described(name, _module(own()[name]), instructions), HOME)
+        return placed(_declaring(_described(name, _module(own()[name]), instructions), HOME), device)
     found, wrong = _others()
     if name in found:
-        return found[name]
+        return placed(found[name], device)
     whys = [f"backend {point}: {why}" for point, why in wrong.items() if point.startswith(f"{name} = ")]
     raise ConformanceError("\n".join(whys) or f"backend {name!r}: unknown, known are {', '.join(names())}")
 
@@ -130,11 +132,12 @@ def _described(name: str, module: ModuleType, instructions: str = HELD) -> Backe
     if hasattr(module, "VARIANTS"):
         one: Variant = module.VARIANTS[name.partition("-")[2]]
     else:
-        lesser = (getattr(module, "THREADS", ""), getattr(module, "HOLDS", {}))
+        lesser = (getattr(module, "THREADS", ""), getattr(module, "HOLDS", {}), getattr(module, "DEVICES", {}))
         one = Variant(module.PACKAGES, module.SETUP, module.SURFACES, module.RESET, *lesser)
-    first = holding(one.holds) if instructions == HELD else ""
-    held = HELD if first else NATIVE
-    return Backend(name, one.packages, one.setup, one.reset, one.surfaces, first + one.threads, held)
+    first = holding(one.holds) if instructions != NATIVE else ""
+    uses = held(one.holds) if first else NATIVE
+    threads = first + one.threads
+    return Backend(name, one.packages, one.setup, one.reset, one.surfaces, threads, uses, devices=one.devices)
 
 
 def _declaring(backend: Backend, home: Path) -> Backend:
@@ -155,9 +158,10 @@ def installed(name: str) -> bool:
     return all(importlib.util.find_spec(package) for package in backend(name).packages)
 
 
-def default() -> list[str]:
-    """Return the backends to run when none is named: those installed, or the built-in one."""
-    found = [name for name in names() if name != BUILT_IN and installed(name)]
+def default(device: str = CPU) -> list[str]:
+    """Return the backends to run when none is named: those installed that know the device, or the built-in one."""
+    known = (name for name in names() if device == CPU or device in backend(name).devices)
+    found = [name for name in known if name != BUILT_IN and installed(name)]
     return found or [BUILT_IN]
 
 

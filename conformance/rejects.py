@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.cases import Case
-from conformance.expand import FOLLOWING, Faulty, expand
+from conformance.expand import FOLLOWING, expand
+from conformance.parameters import Faulty
 
 
 def rejects(family: Mapping[str, Any], raw: Mapping[str, Any], places: Mapping[int, str]) -> Iterator[Case]:

@@ -195,7 +195,8 @@ class _Anew:
     def _counted(self, record: Json, case: Case) -> Json:
         """Return a result with the status that the ledger of today gives it."""
         where = self.header["environment"]
-        entry = self.ledger.entry(case, record["surface"], where["packages"], where.get("cpu", ()))
+        features, device = where.get("cpu", ()), self.backend.device.name
+        entry = self.ledger.entry(case, record["surface"], where["packages"], features, device)
         verdict = Verdict(record["verdict"], record["kind"])
         status = status_of(record["outcome"], verdict, entry, flaky="flaky" in record)
         plain = {key: value for key, value in record.items() if key not in {"reason", "issue"}}

@@ -34,7 +34,9 @@ def script(case: Case, wanted: Expected, backend: Backend, program: Program) -> 
 def _held(case: Case, wanted: Expected, backend: Backend, program: Program) -> Expected:
     """Return what must happen with the bound that the surface is held to."""
     surface = next((surface for surface in backend.surfaces if surface.name == program.surface), None)
-    target = held_to(wanted.target, case, surface, program.how) if wanted.target and surface else None
+    if not wanted.target or not surface:
+        return wanted
+    target = held_to(wanted.target, case, surface, program.how, wanted.inputs)
     return replace(wanted, target=target) if target else wanted
 
 

@@ -16,8 +16,9 @@ from typing import Any
 from conformance.cases import Case, Value
 from conformance.catalogue import home
 from conformance.errors import ConformanceError
-from conformance.expand import Faulty, expand
+from conformance.expand import expand
 from conformance.operators import GRADIENT, OPERATORS, Operator
+from conformance.parameters import Faulty
 from conformance.predicates import PREDICATES, has
 from conformance.predicates_parameters import OF_PARAMETERS
 from conformance.schema import faults

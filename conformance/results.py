@@ -81,9 +81,9 @@ class _Unsound(ValueError):
 class ResultsFile:
     """A results file that is being written, complete once `finish` has been called.
 
-    done: (case, surface) of every result in it; cases, programs: what has been declared; conventions: (case, surface)
-    of every answer. `open` with `resume` continues a partial file, which must start with the same header but for the
-    time.
+    done: (case, surface) of every result that it held when it was opened; cases, programs: what has been declared;
+    conventions: (case, surface) of every answer. `open` with `resume` continues a partial file, which must start with
+    the same header but for the time.
     """
 
     path: Path
@@ -138,6 +138,8 @@ class ResultsFile:
                 records.append(json.loads(text.decode()))
                 self._hold(records)
                 self._note(records[-1])
+                if records[-1]["record"] == "result":
+                    self.done.add((records[-1]["case"], records[-1]["surface"]))
             except _Unsound as error:
                 raise ConformanceError(f"{self.path}:{number}: cannot resume, {error}") from None
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -167,7 +169,6 @@ class ResultsFile:
     def _note(self, record: Mapping[str, Any]) -> None:
         kind = record["record"]
         if kind == "result":
-            self.done.add((record["case"], record["surface"]))
             self.by_status[record["status"]] += 1
         elif kind == "convention":
             self.conventions.add((record["case"], record["surface"]))

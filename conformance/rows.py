@@ -6,7 +6,7 @@ import fnmatch
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance import lock
@@ -40,6 +40,22 @@ def meaning(sweep: Sweep) -> str:
 
 
 @dataclass
+class Alike:
+    """Parts of cases that many rows of a sweep have in common, each kept once, by the text that it is."""
+
+    known: dict[str, Any] = field(default_factory=dict)
+
+    def shared(self, case: Case) -> Case:
+        """Return the case made of parts that others may have, too."""
+        inputs = {name: replace(spec, shape=self._one(spec.shape)) for name, spec in case.inputs.items()}
+        expect, parameters = self._one(case.expect), self._one(case.parameters)
+        return replace(case, inputs=inputs, expect=expect, parameters=parameters)
+
+    def _one(self, part: Any) -> Any:
+        return self.known.setdefault(repr(part), part)
+
+
+@dataclass
 class SweepReader:
     """Reads the sweeps of one file after another: into cases, or to be left unloaded."""
 
@@ -66,7 +82,10 @@ class SweepReader:
                 names = self._rows(sweep, released)
                 self.sweeps[sweep] = names
                 wanted = [name for name in names if self._wants(sweep, name)]
-                cases += [expand({"source": "", **document.data}, sweep.case(name), place) for name in wanted]
+                alike = Alike()
+                cases += [
+                    alike.shared(expand({"source": "", **document.data}, sweep.case(name), place)) for name in wanted
+                ]
             except ValueError as fault:
                 self.told.append(f"{place}: {subject(document, where)}{fault}")
         return cases

@@ -54,7 +54,7 @@ class Selection:
     slow: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Task:
     """A case on a surface, with its program or the reason why there is none."""
 
@@ -99,6 +99,7 @@ class Run:
         self.expected = lru_cache(maxsize=256)(expect)
         self.answers = Answered()
         self._there: dict[str, Surface] = {}
+        self._programs: dict[Program | Unsupported, Program | Unsupported] = {}
         self.written = Written(backend, catalogue) if keep else None
         self.translate = self.written.translate if self.written else translate
 
@@ -115,7 +116,8 @@ class Run:
     def task(self, case: Case, surface: Surface) -> Task:
         """Return a case on a surface, translated where the machine can run it."""
         why = self.lacking.get(surface.name)
-        return Task(case, surface, Unsupported(why) if why else self.translate(case, surface))
+        program = Unsupported(why) if why else self.translate(case, surface)
+        return Task(case, surface, self._programs.setdefault(program, program))
 
     def job(self, task: Task) -> Job:
         """Return what a worker is told of a task that has a program; the worker's environment is known by then."""
@@ -178,7 +180,7 @@ class Run:
         outcomes = self.worker.outcomes(self.job(task) for task in runnable for _ in range(self.repeat))
         for number, task in enumerate(left, 1):
             if isinstance(task.program, Program):
-                outcome = self._settled(task.case, [next(outcomes) for _ in range(self.repeat)])
+                outcome = self.settle(task.case, [next(outcomes) for _ in range(self.repeat)])
             else:
                 outcome = Outcome("unsupported", message=task.program.reason)
             progress(number, len(left), self._record(task, outcome, file))
@@ -192,9 +194,11 @@ class Run:
 
     def _entry(self, task: Task) -> Entry | None:
         where = self.worker.environment
-        return self.ledger.entry(task.case, task.surface.name, where["packages"], where["cpu"])
+        device = self.backend.device.name
+        return self.ledger.entry(task.case, task.surface.name, where["packages"], where["cpu"], device)
 
-    def _settled(self, case: Case, outcomes: Sequence[Outcome]) -> Outcome:
+    def settle(self, case: Case, outcomes: Sequence[Outcome]) -> Outcome:
+        """Return the one outcome of a case that was run so many times."""
         target = self.expected(case).target
         return settled(outcomes, lambda outcome: target is not None and judge(outcome, target).verdict != "agree")
 
@@ -223,7 +227,7 @@ class Run:
     def _judge(self, task: Task, outcome: Outcome, wanted: Expected) -> tuple[Verdict, dict[str, Any] | None]:
         if wanted.target is not None:
             how = task.program.how if isinstance(task.program, Program) else "native"
-            target = held_to(wanted.target, task.case, self._here(task.surface), how)
+            target = held_to(wanted.target, task.case, self._here(task.surface), how, wanted.inputs)
             verdict = judge(outcome, target or wanted.target)
             if target is None and (verdict.verdict == "agree" or verdict.kind == "value"):
                 return Verdict(None, message=NO_BOUND), None
@@ -269,6 +273,7 @@ class Run:
                 "packages": self.worker.environment["packages"],
                 "cpu": self.worker.environment["cpu"],
                 "instructions": self.backend.instructions,
+                **self.worker.environment["device"],
                 "setup": {surface.name: self.backend.threads + self.backend.setup for surface in self.surfaces},
                 "threads": 1,
             },

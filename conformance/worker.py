@@ -8,8 +8,9 @@ A frame is the length of its header and of its body (8 bytes each, big-endian), 
 of its arrays, which the header lists as [{"dtype", "shape"}]. bfloat16 travels as 16-bit words: a program gets uint16,
 and returns an array that calls itself bfloat16, or words in a field that is named so.
 
-setup    {"threads", "setup", "reset", "packages"}
-                          -> {"ready": true, "python", "packages", "cpu"} or {"ready": false, "message"}
+setup    {"threads", "setup", "probe"?, "reset", "packages"}
+                          -> {"ready": true, "python", "packages", "cpu", "hardware"}
+                          or {"ready": false, "message", "part"}: which of the texts failed
 run      {"program", "text"?, "arrays"}    -> {"outcome", "message", "seconds", "certain", "arrays"}
            certain: whether a crash is the program's own fault, and would come again
 
@@ -68,6 +69,7 @@ DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
 }
 VECTORS = ("sse4", "avx", "amx", "f16c", "fma", "asimd", "sve", "sme", "bf16", "fphp")
 WORDS = np.dtype([("bfloat16", np.uint16)])
+SETUPS = ("threads", "setup", "probe", "reset")
 FAULTS_OF_THE_PROGRAM = (NameError, SyntaxError, ImportError, AttributeError)
 FAULTS_OF_THE_MACHINE = (MemoryError, RecursionError)
 
@@ -182,19 +184,23 @@ def features() -> list[str]:
 
 
 def set_up(request: Header, names: Names) -> Header:
-    """Run the setup text in `names`, and say what is there."""
-    try:
-        for part in ("threads", "setup", "reset"):
+    """Run the setup texts in `names`, the probe of the device in a copy, and say what is there."""
+    own: Names = {}
+    for part in SETUPS:
+        try:
             seed()
-            exec(compile(request[part], f"<{part}>", "exec"), names)  # noqa: S102 - this is what a worker is for
-    except BaseException as error:  # whatever an import does must be told
-        traceback.print_exc()
-        return {"ready": False, "message": describe(error)}
+            own = dict(names) if part == "probe" else own
+            code = compile(request.get(part, ""), f"<{part}>", "exec")
+            exec(code, own if part == "probe" else names)  # noqa: S102 - this is what a worker is for
+        except BaseException as error:  # whatever an import does must be told
+            traceback.print_exc()
+            return {"ready": False, "message": describe(error), "part": part}
     return {
         "ready": True,
         "python": platform.python_version(),
         "packages": versions(request["packages"]),
         "cpu": features(),
+        "hardware": str(own.get("hardware", "")),
     }
 
 

@@ -10,6 +10,7 @@ from conformance import pickles
 from conformance.adapter import Backend, Program, Surface, Unsupported, Verb, plain
 from conformance.cache import environment, folder
 from conformance.cases import Case
+from conformance.devices import ON_CPU
 from conformance.translate import translate
 
 if TYPE_CHECKING:
@@ -28,17 +29,20 @@ class Written:
     """
 
     def __init__(self, backend: Backend, catalogue: Catalogue) -> None:
-        name = f"{plain(backend.name)}-{catalogue.digest[:16]}{environment()[:16]}.pickle"
+        where = "" if backend.device == ON_CPU else f"-{backend.device.name}-{backend.device.precision}"
+        name = f"{plain(backend.name)}{where}-{catalogue.digest[:16]}{environment()[:16]}.pickle"
         self.path = folder("conformance-programs") / name if _own(backend) else None
         kept = self.path and pickles.get(self.path)
         self.known: dict[tuple[str, str], Program | Unsupported] = kept or {}
+        self.shared = {made: made for made in self.known.values()}
         self.fresh = False
 
     def translate(self, case: Case, surface: Surface) -> Program | Unsupported:
         """Return the program that carries a case out on a surface, see conformance.translate."""
         key = case.id, surface.name
         if key not in self.known:
-            self.known[key] = translate(case, surface)
+            made = translate(case, surface)
+            self.known[key] = self.shared.setdefault(made, made)
             self.fresh = True
         return self.known[key]
 

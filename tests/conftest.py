@@ -1,7 +1,10 @@
+import importlib
 import os
+import shutil
 import signal
 
 import pytest
+from browsing import listen
 from hypothesis import settings
 
 from conformance import catalogue as catalogues
@@ -56,3 +59,42 @@ def folder(tmp_path, monkeypatch):
     load, own, path = ledger.load, ledger.load(), ledger.path
     monkeypatch.setattr(ledger, "load", lambda further=(): own if ledger.path is path else load(further=further))
     return tmp_path
+
+
+PATIENCE = 60_000  # milliseconds
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium. CONFORMANCE_REQUIRE_BROWSER=1 makes it an error that there is none, not a skip."""
+    missing = pytest.fail if os.environ.get("CONFORMANCE_REQUIRE_BROWSER") == "1" else pytest.skip
+    path = next(filter(None, map(shutil.which, BROWSERS)), None) or missing("no chromium on the PATH")
+    try:
+        playwright = importlib.import_module("playwright.sync_api")
+    except ImportError:
+        missing("no playwright to drive the browser with")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Return a function that opens a file at a place; nothing may then go to the console or to the network."""
+    opened = []
+
+    def open_at(file, place="", *, width=1280, height=900, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, offline=True, **options)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        opened.append((context, listen(page, file.as_uri())))
+        page.goto(f"{file.as_uri()}{place}")
+        page.wait_for_function("window.Report?.ready")
+        return page
+
+    yield open_at
+    for context, heard in opened:
+        context.close()
+        assert heard == []

@@ -50,9 +50,9 @@ def surface(name, body=None, **keywords):
     return Surface(name, {"max_pool": verb}, **keywords)
 
 
-def backend(*surfaces, setup=SETUP, reset="", packages=("numpy",), name="fake"):
+def backend(*surfaces, setup=SETUP, reset="", packages=("numpy",), name="fake", **further):
     """Return a backend of such surfaces."""
-    return Backend(name, packages, setup, reset, surfaces or (surface("fake.right"),))
+    return Backend(name, packages, setup, reset, surfaces or (surface("fake.right"),), **further)
 
 
 def declares(answer, question="max_pool/q"):

@@ -82,6 +82,8 @@ def test_help_without_a_command_names_all(conformance):
         (["run", "--timeout", "0"], 2, "is not in the range"),
         (["run", "--timeout", "nan"], 2, "nan is not a number of seconds"),
         (["run", "--timeout", "1e300"], 2, "is not a number of seconds"),
+        (["run", "--memory", "inf"], 2, "inf is not a number of gigabytes"),
+        (["run", "--memory", "nan"], 2, "nan is not a number of gigabytes"),
         (["run", "--backend", "numpy=/nowhere/python"], 3, "/nowhere/python: No such file or directory"),
         (["run", "--backend", "numpy=/bin/true"], 3, "backend numpy: setup: "),
         (["report"], 3, "no results in"),
@@ -217,6 +219,7 @@ def test_report_turns_results_into_one_page(conformance, tmp_path):
     assert "numpy.loops" in page.read_text("utf-8")
     assert conformance("report", "--format", "markdown", "--out", "-")[1].startswith("#")
     assert conformance("report", "--format", "terminal")[0] == 0
+    assert conformance("report", "--format", "junit")[:2] == (0, "report: build/conformance/junit.xml\n")
 
 
 def test_report_without_a_required_backend_is_incomplete(conformance):

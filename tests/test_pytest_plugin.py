@@ -9,16 +9,18 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 from fakes import ALWAYS_WRONG, CRASHES, HANGS, RAISES, SETUP, backend, declares, family, surface
 
-from conformance import client, ledger, pytest_plugin, pytest_session, registry
-from conformance.adapter import Unsupported
+from conformance import client, devices, ledger, pytest_plugin, pytest_session, registry
+from conformance.adapter import OnDevice, Unsupported
 from conformance.cases import LEVELS
 from conformance.ledger import Entry, Ledger
+from conformance.placing import placed
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parent.parent
@@ -305,6 +307,11 @@ def test_tests_in_files_run_beside_cases(run, cases, speaking, pytester):
         (["--conformance-surface", "nope"], "surface 'nope': not one of the chosen backends', which are s"),
         (["--conformance-timeout", "0"], "--conformance-timeout 0.0: not a number of seconds*"),
         (["--conformance-timeout", "nan"], "--conformance-timeout nan: *"),
+        (["--conformance-memory", "-1"], "--conformance-memory -1.0: not a number of gigabytes*"),
+        (["--conformance-memory", "inf"], "--conformance-memory inf: *"),
+        (["--conformance-repeat", "0"], "--conformance-repeat 0: not a number from 1 to 1000"),
+        (["--conformance-device", "mps"], "device 'mps': not one of cpu, cuda"),
+        (["--conformance-precision", "tf32"], "precision tf32: the device cpu has none; --device cuda has"),
         (["--conformance-cases", "nowhere"], "nowhere: no such file or folder"),
         (["--conformance-backend", "numpy"], "backend 'numpy': named twice (numpy@LABEL=PYTHON *"),
     ],
@@ -410,6 +417,62 @@ def test_verdicts_are_those_of_conformance_run(conformance, pytester):
     for name, report in found.items():
         outcome = "passed" if wanted[name]["status"] == "pass" else "skipped"
         assert (report.outcome, hasattr(report, "wasxfail")) == (outcome, wanted[name]["status"] == "known")
+
+
+LIMITED = """\
+if x.shape[2] == 4:
+    hold = np.ones(100_000_000)
+    time.sleep(10)
+elif x.shape[2] == 6:
+    names = sys._getframe(2).f_locals["names"]
+    names["times"] = names.get("times", 0) + 1
+    x = x + (names["times"] % 2)
+x = x[:, :, 1::2, 1::2]"""
+
+
+def test_repeats_and_limits_of_memory_give_the_verdicts_of_conformance_run(cases, speaking, conformance, pytester):
+    speaking(surface("s", LIMITED))
+    options = cases(
+        *(text.replace("4, 4", f"{extent}, {extent}") for text, extent in zip(CASES, (4, 6, 8), strict=True))
+    )
+    conformance("run", "--backend", "numpy", "--cases", options[1], "--repeat", "3", "--memory", "0.5", "--out", "out")
+    lines = map(json.loads, (pytester.path / "out/results/numpy.jsonl").read_text("utf-8").splitlines())
+    wanted = {f"s::{one['case']}": one["status"] for one in lines if one["record"] == "result"}
+    assert sorted(wanted.values()) == ["crashed", "flaky", "pass"]
+    asked = ("--conformance-repeat", "3", "--conformance-memory", "0.5")
+    reports = pytester.inline_run(*PLUGIN, "--conformance-backend", "numpy", *options, *asked)
+    calls = [one for one in reports.getreports("pytest_runtest_logreport") if one.when == "call"]
+    assert {one.nodeid: said(one)["status"] for one in calls} == wanted
+    messages = "\n".join(str(one.longrepr) for one in calls)
+    assert "of memory; the limit is 0.50 GB" in messages
+    assert "flaky: " in messages
+
+
+@pytest.fixture
+def on_cuda(run, chosen, monkeypatch):
+    """Run a wrong case on a backend that has a device, which is found by this probe."""
+
+    def session(probe):
+        chose = chosen(surface("s", WRONG_FIRST))
+        made = replace(registry.backend("numpy"), devices={"cuda": OnDevice(probe, {"tf32": "loose = True"})})
+        monkeypatch.setattr(registry, "backend", lambda _name, _held="", device=devices.ON_CPU: placed(made, device))
+        monkeypatch.setattr(devices, "fault", lambda _name: None)
+        return run(*chose, "--conformance-device", "cuda", "--conformance-precision", "tf32")
+
+    return session
+
+
+def test_device_is_that_of_conformance_run(on_cuda):
+    found = on_cuda("hardware = 'a GPU'")
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(["conformance: numpy (*); level smoke; tf32 on cuda"])
+    found.stdout.fnmatch_lines(["*loose = True", "by itself: conformance repro * --device cuda --precision tf32"])
+
+
+def test_device_that_is_not_there_is_one_line(on_cuda):
+    found = on_cuda("raise RuntimeError('none is built in')")
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["ERROR: conformance: backend numpy: no cuda: RuntimeError: none is built in"])
 
 
 def said(report):

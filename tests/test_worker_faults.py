@@ -99,6 +99,15 @@ def test_children_are_gone_with_the_worker_though_they_left_its_group(tmp_path, 
     assert all(gone(pid) for pid in pids)
 
 
+@pytest.mark.parametrize("end", ["", "\ntime.sleep(60)"])
+def test_child_without_group_or_environment_is_gone_with_its_worker(tmp_path, end):
+    note = tmp_path / "note"
+    outcomes(SPAWNS.format(note=str(note), how=", start_new_session=True, env={}") + end, limit=2)
+    pids = [int(line) for line in note.read_text().split()]
+    assert pids
+    assert all(gone(pid) for pid in pids)
+
+
 def test_thread_that_a_program_leaves_behind_keeps_no_worker_alive():
     start = time.monotonic()
     (found,) = outcomes("import threading\nthreading.Thread(target=time.sleep, args=(100,)).start()")

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Surface, Unsupported, Verb, Words
+from conformance.adapter import Code, OnDevice, Surface, Unsupported, Verb, Words
 from conformance.adapters.jax_convolution import (
     biased_conv,
     composed_transpose,
@@ -59,6 +59,14 @@ ran = globals().get("ran", 0) + 1
 if ran % 200 == 0:
     jax.clear_caches()
 """
+PRECISION = 'jax.config.update("jax_default_matmul_precision", "{}")\n'
+CUDA = OnDevice(
+    'hardware = jax.devices("cuda")[0].device_kind\n',
+    {"float32": PRECISION.format("highest"), "tf32": PRECISION.format("tensorfloat32")},
+    setup='jax.config.update("jax_platforms", "cuda,cpu")\n',
+    threads='os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"\n',
+)
+DEVICES = {"cuda": CUDA}
 
 
 def _lax_pad(step: Step) -> Code:

@@ -148,6 +148,7 @@ VARIANTS = {
         RESET + engine.reset,
         engine.threads,
         engine.holds,
+        engine.devices,
     )
     for engine in ENGINES
 }

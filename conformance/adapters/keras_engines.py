@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from conformance.adapter import Differentiation, Unsupported
+from conformance.adapter import Devices, Differentiation, Unsupported
 from conformance.adapters import jax, tensorflow, torch
 from conformance.adapters.jax_windows import jitted
 from conformance.adapters.tensorflow_convolution import HOLES, NO_INTEGERS_3D
@@ -33,7 +33,8 @@ class Engine:
     """One of the frameworks that computes for Keras.
 
     packages: the modules whose versions count besides Keras; threads, holds, setup, reset: what it adds to Keras' own;
-    dtypes: what Keras hands it; convolved: what it convolves; words: how bfloat16 comes in;
+    devices: those that it knows beside the CPU; dtypes: what Keras hands it; convolved: what it convolves;
+    words: how bfloat16 comes in;
     pools, convolves, transposes: limits of its kernels; weights: what the weights of layers cannot be;
     modes: its words for modes of padding beside the constant;
     reach: how many cells fewer than there are a mode repeats, any number where that is not said;
@@ -50,6 +51,7 @@ class Engine:
     holds: Mapping[str, str]
     setup: str
     reset: str = ""
+    devices: Devices = field(default_factory=dict)
     dtypes: frozenset[str] = EVERY
     convolved: frozenset[str] = EVERY - {"bool"}
     words: str = 'keras.ops.view({}, "bfloat16")'
@@ -100,6 +102,8 @@ TORCH = Engine(
     threads="import torch\n\ntorch.set_num_threads(1)\n",
     holds=torch.HOLDS,
     setup="import torch\n",
+    # Keras itself puts on the device whatever it makes tensors of, and takes it back.
+    devices={"cuda": replace(torch.CUDA, surface=None)},
     words="{}.to(torch.uint16).view(torch.bfloat16)",
     dtypes=EVERY - {"uint64"},
     pools=_torch_pools,
@@ -127,6 +131,7 @@ JAX = Engine(
     holds=jax.HOLDS,
     setup='import jax\n\njax.config.update("jax_enable_x64", True)\n',
     reset=jax.RESET,
+    devices=jax.DEVICES,
     compiled=True,
 )
 
@@ -159,6 +164,7 @@ TENSORFLOW = Engine(
     holds=tensorflow.HOLDS,
     setup="import tensorflow as tf\n",
     reset=tensorflow.SEED,
+    devices=tensorflow.DEVICES,
     convolved=FLOATING | {"int32"},
     pools=_tensorflow_pools,
     convolves=_tensorflow_convolves,

@@ -8,8 +8,9 @@ There are no gradients: a session computes what its graph says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from conformance.adapter import Surface, Unsupported
+from conformance.adapter import OnDevice, Surface, Unsupported
 from conformance.adapters import onnx_nodes as nodes
 from conformance.adapters import onnx_windows as windows
 from conformance.adapters.onnx_graph import model
@@ -59,12 +60,41 @@ def _no_kernel(kind: str, dtype: str) -> Unsupported:
 
 def run(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     """Return lines that build the model and run it in a session."""
+    return _session(lines, names, '["CPUExecutionProvider"]')
+
+
+def _session(lines: Sequence[str], names: Sequence[str], providers: str) -> Sequence[str]:
     return (
         *model(lines, names),
-        'session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])',
+        f"session = onnxruntime.InferenceSession(model.SerializeToString(), options, {providers})",
         "(x,) = session.run(None, inputs)",
     )
 
+
+def _on_cuda(surface: Surface) -> Surface:
+    return replace(surface, wrap=lambda lines, names: _session(lines, names, "[cuda]"))
+
+
+PROVIDER = 'cuda = ("CUDAExecutionProvider", {{"use_tf32": {}}})\n'
+# A provider whose libraries are not there is passed over, with a line on standard error.
+PROBE = """\
+if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+    raise RuntimeError("this ONNX Runtime has no CUDAExecutionProvider, which onnxruntime-gpu has")
+graph = helper.make_graph(
+    [helper.make_node("Relu", ["x"], ["y"])],
+    "probe",
+    [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
+    [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])],
+)
+probe = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+session = onnxruntime.InferenceSession(probe.SerializeToString(), options, [cuda])
+if session.get_providers()[0] != cuda[0]:
+    raise RuntimeError("the CUDAExecutionProvider cannot be used: CUDA or cuDNN is missing, or another version")
+hardware = "CUDA device 0"
+"""
+DEVICES = {
+    "cuda": OnDevice(PROBE, {"float32": PROVIDER.format(0), "tf32": PROVIDER.format(1)}, surface=_on_cuda),
+}
 
 LONG = dict.fromkeys(("max_pool", "min_pool", "global_max_pool"), "ReduceMax")
 LONG |= dict.fromkeys(("avg_pool", "global_avg_pool"), "ReduceSum")

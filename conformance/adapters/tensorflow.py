@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Surface, Unsupported, Verb, Words
+from conformance.adapter import Code, OnDevice, Surface, Unsupported, Verb, Words
 from conformance.adapters import tensorflow_compiled as xla
 from conformance.adapters import tensorflow_first as first
 from conformance.adapters.tensorflow_composed import COMPOSED, ONES, STACKED, layers_average, pad, stacked_max
@@ -56,10 +56,11 @@ if os.path.isdir(folder) and len(os.listdir(folder)) > 4000:
 kept = f"--tf_xla_persistent_cache_directory={folder} --tf_xla_persistent_cache_device_types=XLA_CPU_JIT,CPU"
 os.environ.setdefault("TF_XLA_FLAGS", kept)
 """
-# oneDNN is off by default where a processor has nothing beyond AVX2, and on where it has.
+# oneDNN is off by default where a processor has nothing beyond AVX2, and on where it has. TensorFlow asks the
+# processor whether there is AVX-512, and leaves bfloat16 to oneDNN then, which refuses it if it is held to AVX2.
 HOLDS = {
     "TF_ENABLE_ONEDNN_OPTS": "1",
-    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "ONEDNN_MAX_CPU_ISA": "AVX512_CORE",
     "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
 }
 SETUP = """\
@@ -74,7 +75,23 @@ if tf.compat.v1.get_seed(1) != (0, 1):
 RESET = f"""\
 tf.keras.backend.set_floatx("float32")
 {SEED}"""
-
+TF32 = "tf.config.experimental.enable_tensor_float_32_execution({})\n"
+# It puts on the first GPU whatever has a kernel there, so that programs need not say where they work.
+CUDA = OnDevice(
+    """\
+gpus = tf.config.list_physical_devices("GPU")
+if not gpus:
+    built = "is built with" if tf.test.is_built_with_cuda() else "is built without"
+    raise RuntimeError(f"TensorFlow sees no GPU; it {built} CUDA")
+hardware = tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU")
+""",
+    {"float32": TF32.format(False), "tf32": TF32.format(True)},
+    threads="""\
+for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.experimental.set_memory_growth(gpu, True)
+""",
+)
+DEVICES = {"cuda": CUDA}
 
 _layer_pad = partial(padding_layer, "tf.keras.layers")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from conformance.adapter import Surface, Unsupported, Verb, Words
+from conformance.adapter import OnDevice, Surface, Unsupported, Verb, Words
 from conformance.adapters import tinygrad_calls as calls
 from conformance.adapters import tinygrad_windows as windows
 from conformance.adapters.tinygrad_padding import indexed_pad, pad
@@ -23,6 +23,8 @@ from importlib.util import find_spec
 
 os.environ["DEV"] = "CPU"
 os.environ["NUM_CPU_THREADS"] = "1"
+# No processes that compile: they end with the case that started them, and the next one would start them anew.
+os.environ["PARALLEL"] = "0"
 # Compiled programs are kept for the next run.
 folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nn-conformance", "tinygrad")
 os.makedirs(folder, exist_ok=True)
@@ -42,6 +44,14 @@ import numpy as np
 from tinygrad import Tensor, dtypes
 """
 RESET = ""
+DEVICES = {
+    "cuda": OnDevice(
+        'Tensor([1.0], device="CUDA").add(1).numpy()\nhardware = "CUDA device 0"\n',
+        {"float32": "ALLOW_TF32.value = 0\n", "tf32": "ALLOW_TF32.value = 1\n"},
+        setup="from tinygrad.helpers import ALLOW_TF32\n\n",
+        threads='os.environ["DEV"] = "CUDA"\n',
+    ),
+}
 
 
 def _gradient(lines: Sequence[str], _names: Sequence[str], wanted: str) -> Sequence[str]:

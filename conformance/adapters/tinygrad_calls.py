@@ -9,6 +9,7 @@ from conformance.left import own_same
 from conformance.steps import Step
 
 NO_NAMES = Unsupported("there is no padding by name")
+BOTH_ENDS = Unsupported("twice as many numbers as there are axes are the padding before and behind each")
 NO_FULL = Unsupported("ceil_mode drops a last window that would start in the padding")
 
 
@@ -19,9 +20,17 @@ def padding(step: Step) -> str | None:
     return flat(step) if step.symmetric is None else per_axis(step.symmetric)
 
 
-def _pool(name: str, step: Step, **more: str | None) -> str | Unsupported:
+def _unsayable(step: Step) -> Unsupported | None:
+    """Return why the padding has no words, be it that of a case that must be refused."""
     if own_same(step):
         return NO_NAMES
+    return BOTH_ENDS if step.padded and len(step.padding) == 2 * step.rank else None
+
+
+def _pool(name: str, step: Step, **more: str | None) -> str | Unsupported:
+    lacking = _unsayable(step)
+    if lacking:
+        return lacking
     rounding = step.parameters.get("rounding", "floor")
     if rounding == "full":
         return NO_FULL
@@ -75,8 +84,9 @@ def global_pool(step: Step) -> Code:
 
 def conv(name: str, step: Step) -> Code:
     """Return the call; sums of narrow integers would be 32-bit ones."""
-    if own_same(step):
-        return NO_NAMES
+    lacking = _unsayable(step)
+    if lacking:
+        return lacking
     narrow = step.dtype in ("int8", "int16", "uint8", "uint16")
     if narrow and name != "conv2d":
         return Unsupported("transposed convolution has no dtype, and sums of narrow integers have 32 bits")

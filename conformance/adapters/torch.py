@@ -8,10 +8,11 @@ even are those of absolute values; symmetric padding, and padding beyond the ext
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from conformance import book
-from conformance.adapter import Code, Surface, Verb, Words
+from conformance.adapter import Code, OnDevice, Surface, Verb, Words
 from conformance.adapters import torch_compiled as compiling
 from conformance.adapters import torch_layout as layout
 from conformance.adapters import torch_padding as padding
@@ -132,6 +133,25 @@ WORDS = Words(
     "{}.to(torch.bfloat16)",
     'x.view(torch.uint16).numpy().view([("bfloat16", np.uint16)])',
 )
+
+
+def on_cuda(surface: Surface) -> Surface:
+    """Return a surface whose inputs go to the device that everything is made on, and whose results come back."""
+    words = Words(WORDS.enter, WORDS.cast, f"x.cpu(){WORDS.leave.removeprefix('x')}")
+    enter = dict.fromkeys(INPUTS, 'torch.from_numpy({}).to("cuda")')
+    return replace(surface, enter=enter, leave="x.cpu().numpy()", words=words)
+
+
+TF32 = "torch.backends.cuda.matmul.allow_tf32 = {0}\ntorch.backends.cudnn.allow_tf32 = {0}\n"
+CUDA = OnDevice(
+    "torch.cuda.init()\nhardware = torch.cuda.get_device_name()\n",
+    {"float32": TF32.format(False), "tf32": TF32.format(True)},
+    setup='torch.set_default_device("cuda")\n',
+    # An error of a kernel shows late, and then in whatever comes next: it must end the process.
+    reset="torch.cuda.synchronize()\n",
+    surface=on_cuda,
+)
+DEVICES = {"cuda": CUDA}
 
 
 def _verbs(spell: Spelling, conv: Verb, transpose: Verb, pad: Verb, relu: str) -> Mapping[str, Verb]:
