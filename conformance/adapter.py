@@ -25,7 +25,7 @@ from pathlib import Path
 
 from conformance.cases import LEVELS
 from conformance.devices import ON_CPU, Device
-from conformance.instructions import NATIVE
+from conformance.instructions import NATIVE, Variables
 from conformance.operators import GRADIENT
 from conformance.steps import Step
 
@@ -241,7 +241,7 @@ class Variant:
     surfaces: tuple[Surface, ...]
     reset: str = ""
     threads: str = ""
-    holds: Mapping[str, str] = field(default_factory=dict)
+    holds: Variables = field(default_factory=dict)
     devices: Devices = field(default_factory=dict)
 
 
@@ -258,7 +258,7 @@ class Backend:
     """One framework in one environment, as its adapter describes it.
 
     name: with a label, "numpy@old", where a run has chosen one to tell two versions of a framework apart.
-    threads: what runs first: which instructions, how many threads; instructions: "avx2", "avx512" or "native".
+    threads: what runs first: which instructions, how many threads; instructions: to which it is held, see there.
     ledger: where the known differences of another package's backend stand; the suite's own are in its catalogue.
     devices: those that its adapter knows beside the CPU; device: the one that a run asks for; probe: see OnDevice.
     """

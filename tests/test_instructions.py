@@ -1,5 +1,7 @@
 """What frameworks may use of the processor: held to AVX2, unless a run asks for all."""
 
+import io
+import os
 import subprocess
 import sys
 
@@ -7,7 +9,7 @@ import pytest
 
 from conformance import registry
 from conformance.chosen import chosen
-from conformance.instructions import HELD, HELD_LESS, NATIVE, held, holding, used
+from conformance.instructions import FEATURES, HELD, HELD_HALF, HELD_LESS, NATIVE, held, holding, used
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +39,23 @@ def test_features_beyond_are_not_used_where_a_framework_is_held():
     assert used(features, NATIVE) == features
 
 
+def test_a_framework_may_be_held_to_more_where_the_processor_computes_with_float16():
+    features = ["amx_tile", "avx2", "avx512_bf16", "avx512_fp16", "avx512f", "avx_vnni"]
+    assert used(features, HELD_HALF) == ["avx2", "avx512_bf16", "avx512_fp16", "avx512f"]
+    without = [name for name in features if name != "avx512_fp16"]
+    assert used(without, HELD_HALF) == ["avx2", "avx512f"]
+    assert held({"ONEDNN_MAX_CPU_ISA": ("AVX512_CORE", "AVX512_CORE_FP16")}) == HELD_HALF
+
+
+@pytest.mark.parametrize(("flags", "chosen"), [("avx2 avx512_fp16 amx", "more"), ("avx2 avx512f", "less")])
+def test_the_processor_is_asked_where_the_text_runs(flags, chosen, monkeypatch):
+    monkeypatch.setattr("os.path.exists", lambda _path: True)
+    monkeypatch.setattr("builtins.open", lambda *_args, **_options: io.StringIO(f"flags : {flags}\n"))
+    monkeypatch.setattr("os.environ", {})
+    exec(holding({"ONE": ("less", "more")}), {})  # noqa: S102 - as a worker does
+    assert os.environ["ONE"] == chosen
+
+
 def test_what_asks_the_processor_itself_is_held_less():
     assert held({"ONEDNN_MAX_CPU_ISA": "AVX2"}) == HELD
     assert held({"ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}) == HELD_LESS
@@ -44,14 +63,15 @@ def test_what_asks_the_processor_itself_is_held_less():
 
 LEVELS = {
     **dict.fromkeys(["torch", "jax", "mxnet", "keras-torch", "keras-jax"], HELD),
-    **dict.fromkeys(["tensorflow", "keras-tensorflow", "openvino"], HELD_LESS),
+    **dict.fromkeys(["tensorflow", "keras-tensorflow"], HELD_HALF),
+    "openvino": HELD_LESS,
 }
 
 
 @pytest.mark.parametrize(("name", "level"), LEVELS.items())
 def test_backends_that_know_how_are_held_first_of_all(name, level):
     limited, native = registry.backend(name), registry.backend(name, NATIVE)
-    assert limited.threads.startswith("import os\n\nos.environ[")
+    assert limited.threads.startswith(("import os\n\nos.environ[", f"import os\n\n{FEATURES}os.environ["))
     assert limited.threads.endswith(native.threads)
     assert (limited.instructions, native.instructions) == (level, NATIVE)
     # As results name it, so that they can be judged anew.

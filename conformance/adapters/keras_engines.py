@@ -14,6 +14,7 @@ from conformance.adapters.tensorflow_shared import HOLES_AND_STRIDE, ONEDNN, SPA
 from conformance.adapters.torch_calls import HALVES
 from conformance.adapters.torch_pooling import INTEGER_AVERAGES, NO_HALVES, NO_INTEGERS
 from conformance.adapters.torch_weights import gradient as torch_tape
+from conformance.instructions import Variables
 from conformance.steps import Step
 from conformance.values import DTYPES
 
@@ -48,7 +49,7 @@ class Engine:
     layer_tape: Differentiation
     modes: Mapping[str, str]
     threads: str
-    holds: Mapping[str, str]
+    holds: Variables
     setup: str
     reset: str = ""
     devices: Devices = field(default_factory=dict)

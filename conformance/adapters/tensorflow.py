@@ -35,6 +35,7 @@ from conformance.adapters.tensorflow_pooling import (
 )
 from conformance.adapters.tensorflow_shared import EVERY, FLOATING, INTEGERS, WHOLE_AVERAGES, padding_layer, refused
 from conformance.code import INDENT, all_axes, call, pairs_of, per_axis
+from conformance.instructions import Variables
 from conformance.steps import Step
 
 PACKAGES = ("tensorflow", "keras", "numpy")
@@ -57,10 +58,11 @@ kept = f"--tf_xla_persistent_cache_directory={folder} --tf_xla_persistent_cache_
 os.environ.setdefault("TF_XLA_FLAGS", kept)
 """
 # oneDNN is off by default where a processor has nothing beyond AVX2, and on where it has. TensorFlow asks the
-# processor whether there is AVX-512, and leaves bfloat16 to oneDNN then, which refuses it if it is held to AVX2.
-HOLDS = {
+# processor whether there is AVX-512, and leaves bfloat16 to oneDNN then, which refuses it if it is held to AVX2. So it
+# does with float16 where there is AVX512-FP16.
+HOLDS: Variables = {
     "TF_ENABLE_ONEDNN_OPTS": "1",
-    "ONEDNN_MAX_CPU_ISA": "AVX512_CORE",
+    "ONEDNN_MAX_CPU_ISA": ("AVX512_CORE", "AVX512_CORE_FP16"),
     "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
 }
 SETUP = """\
