@@ -25,8 +25,9 @@ from conformance.errors import ConformanceError
 from conformance.files import put
 from conformance.judge import Verdict
 from conformance.ledger import Ledger
+from conformance.result_record import NO_BOUND, declared, status_of
 from conformance.results import FORMAT, line
-from conformance.runner import NO_BOUND, Ask, declared, status_of
+from conformance.runner import Ask
 from conformance.translate import translate
 from conformance.values import HALF
 

@@ -7,7 +7,7 @@ import platform
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache, partial
 from pathlib import Path
@@ -28,16 +28,14 @@ from conformance.errors import IncompleteRun
 from conformance.expected import Expected, expected
 from conformance.judge import Outcome, Verdict, judge
 from conformance.ledger import Entry, Ledger
-from conformance.results import ResultsFile, array_record, forget
+from conformance.result_record import NO_BOUND, declared, result_record
+from conformance.results import ResultsFile, forget
 from conformance.translate import translate
 from conformance.trials import settled
-from conformance.values import array_digest
 from conformance.written import Written
 
 FATAL = frozenset({"crashed", "timed_out"})
 FLAKY = "flaky"
-RED = frozenset({"fail", "stale", "crashed", "timed_out", "flaky"})
-NO_BOUND = "no bound: so many roundings to 16 bits may leave anything"
 Progress = Callable[[int, int, Mapping[str, Any]], None]
 """Told after each result: how many there are, of how many, and the record of this one."""
 Ask = Callable[[Case], Expected]
@@ -220,9 +218,8 @@ class Run:
         """Return the record of a result, and that of an answer where the case puts a question."""
         wanted = self.expected(task.case)
         verdict, asked = self._judge(task, outcome, wanted)
-        entry = self._entry(task)
-        status = status_of(outcome.kind, verdict, entry, flaky=bool(outcome.flickers))
-        return _result(task, outcome, verdict, wanted, status=status, entry=entry), asked
+        record = partial(result_record, task.case, task.surface, task.program, outcome)
+        return record(verdict=verdict, wanted=wanted, entry=self._entry(task)), asked
 
     def _judge(self, task: Task, outcome: Outcome, wanted: Expected) -> tuple[Verdict, dict[str, Any] | None]:
         if wanted.target is not None:
@@ -288,69 +285,3 @@ def _peril(fears: Collection[str]) -> int:
     others down. Behind them come those that are sure to end their process, as then none has to be started anew.
     """
     return 1 if FLAKY in fears else 2 if fears else 0
-
-
-def status_of(outcome: str, verdict: Verdict, entry: Entry | None, *, flaky: bool = False) -> str:
-    """Return what counts in the end. outcome: its kind; entry: what the ledger says of the case on the surface."""
-    if flaky:
-        return "known" if entry and "flaky" in entry.kinds else "flaky"
-    if outcome == "unsupported" or verdict.message == NO_BOUND:
-        return "unsupported"
-    if verdict.verdict == "agree":
-        return "stale" if entry and not entry.unsteady else "pass"
-    shown = verdict.kind if verdict.verdict == "differ" else outcome
-    if entry and shown in entry.kinds:
-        return "known"
-    return "fail" if verdict.verdict == "differ" else outcome
-
-
-def _result(
-    task: Task, outcome: Outcome, verdict: Verdict, wanted: Expected, *, status: str, entry: Entry | None
-) -> dict[str, Any]:
-    program = task.program if isinstance(task.program, Program) else None
-    record: dict[str, Any] = {
-        "case": task.case.id,
-        "surface": task.surface.name,
-        "status": status,
-        "outcome": outcome.kind,
-        "verdict": verdict.verdict,
-        "kind": verdict.kind,
-        "how": program.how if program else None,
-        "program": program.digest if program else None,
-        "budget_used": verdict.budget_used,
-        "seconds": round(outcome.seconds, 6),
-        "digest": array_digest(*outcome.arrays) if outcome.arrays else None,
-    }
-    if len(outcome.arrays) == 1 and record["digest"] != _expected_digest(wanted):
-        record["got"] = array_record(outcome.arrays[0])
-    if outcome.flickers:
-        record["flaky"] = True
-    if verdict.worst:
-        record["worst"] = asdict(verdict.worst)
-    said = outcome.flickers or outcome.message
-    message = "; ".join(filter(None, [verdict.message, "" if program is None else said]))
-    if message:
-        record["message"] = message
-    if isinstance(task.program, Unsupported):
-        record |= {"reason": task.program.reason, "issue": task.program.issue}
-    elif status == "unsupported":
-        record |= {"reason": NO_BOUND, "issue": None}
-    elif entry and status in {"known", "stale"}:
-        record |= {"reason": entry.reason, "issue": entry.issue}
-    return record
-
-
-def _expected_digest(wanted: Expected) -> str | None:
-    if wanted.target is None or wanted.target.exact is None:
-        return None
-    return array_digest(wanted.target.exact.value)
-
-
-def declared(surface: Surface, question: str) -> dict[str, Any]:
-    """Return what a surface declares, as the record of an answer has it."""
-    declaration = surface.declares.get(question)
-    return {
-        "surface": surface.name,
-        "declared": declaration.answer if declaration else None,
-        "source": declaration.source if declaration else "undocumented",
-    }

@@ -1,0 +1,96 @@
+"""What results files tell of a result: what counts in the end, and the records of a result and of an answer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from conformance.adapter import Program, Surface, Unsupported
+from conformance.cases import Case
+from conformance.expected import Expected
+from conformance.judge import Outcome, Verdict
+from conformance.ledger import Entry
+from conformance.results import array_record
+from conformance.values import array_digest
+
+NO_BOUND = "no bound: so many roundings to 16 bits may leave anything"
+
+
+def status_of(outcome: str, verdict: Verdict, entry: Entry | None, *, flaky: bool = False) -> str:
+    """Return what counts in the end. outcome: its kind; entry: what the ledger says of the case on the surface."""
+    if flaky:
+        return "known" if entry and "flaky" in entry.kinds else "flaky"
+    if outcome == "unsupported" or verdict.message == NO_BOUND:
+        return "unsupported"
+    if verdict.verdict == "agree":
+        return "stale" if entry and not entry.unsteady else "pass"
+    shown = verdict.kind if verdict.verdict == "differ" else outcome
+    if entry and shown in entry.kinds:
+        return "known"
+    return "fail" if verdict.verdict == "differ" else outcome
+
+
+def result_record(
+    case: Case,
+    surface: Surface,
+    program: Program | Unsupported,
+    outcome: Outcome,
+    *,
+    verdict: Verdict,
+    wanted: Expected,
+    entry: Entry | None,
+) -> dict[str, Any]:
+    """Return the record of a result: of a case on a surface, with its program or the reason why there is none."""
+    written = program if isinstance(program, Program) else None
+    status = status_of(outcome.kind, verdict, entry, flaky=bool(outcome.flickers))
+    record: dict[str, Any] = {
+        "case": case.id,
+        "surface": surface.name,
+        "status": status,
+        "outcome": outcome.kind,
+        "verdict": verdict.verdict,
+        "kind": verdict.kind,
+        "how": written.how if written else None,
+        "program": written.digest if written else None,
+        "budget_used": verdict.budget_used,
+        "seconds": round(outcome.seconds, 6),
+        "digest": array_digest(*outcome.arrays) if outcome.arrays else None,
+    }
+    if len(outcome.arrays) == 1 and record["digest"] != _expected_digest(wanted):
+        record["got"] = array_record(outcome.arrays[0])
+    if outcome.flickers:
+        record["flaky"] = True
+    if verdict.worst:
+        record["worst"] = asdict(verdict.worst)
+    said = outcome.flickers or outcome.message
+    message = "; ".join(filter(None, [verdict.message, said if written else ""]))
+    if message:
+        record["message"] = message
+    return record | _why(program, status, entry)
+
+
+def _why(program: Program | Unsupported, status: str, entry: Entry | None) -> dict[str, Any]:
+    """Return the reason and the issue, where a result has any."""
+    if isinstance(program, Unsupported):
+        return {"reason": program.reason, "issue": program.issue}
+    if status == "unsupported":
+        return {"reason": NO_BOUND, "issue": None}
+    if entry and status in {"known", "stale"}:
+        return {"reason": entry.reason, "issue": entry.issue}
+    return {}
+
+
+def _expected_digest(wanted: Expected) -> str | None:
+    if wanted.target is None or wanted.target.exact is None:
+        return None
+    return array_digest(wanted.target.exact.value)
+
+
+def declared(surface: Surface, question: str) -> dict[str, Any]:
+    """Return what a surface declares, as the record of an answer has it."""
+    declaration = surface.declares.get(question)
+    return {
+        "surface": surface.name,
+        "declared": declaration.answer if declaration else None,
+        "source": declaration.source if declaration else "undocumented",
+    }
