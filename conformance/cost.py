@@ -10,7 +10,8 @@ from types import MappingProxyType
 import numpy as np
 
 from conformance.cases import Case
-from conformance.steps import Step, plan
+from conformance.compositions import plan
+from conformance.steps import Step
 from conformance.values import DTYPES, Array
 
 

@@ -9,11 +9,12 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.cases import Answers, Case, Following, Reading, Rejected, Value
+from conformance.compositions import COMPOSITIONS, plan
 from conformance.generators import GENERATORS, distinct_range
 from conformance.operators import INPUTS, OPERATORS, Operator
 from conformance.parameters import Faulty, check_extents, check_ranks, parameters_of, plain
 from conformance.sizes import MAX_ELEMENTS, too_large
-from conformance.steps import COMPOSITIONS, plan, shape_of
+from conformance.steps import shape_of
 from conformance.values import DTYPES, ArraySpec, holds
 from conformance.yaml_reader import KeyPath
 

@@ -12,12 +12,12 @@ import numpy as np
 
 import reference as oracle
 from conformance.cases import DEFAULTS, FLAT, Answers, Case, Reading, Rejected
+from conformance.compositions import plan
 from conformance.errors import CatalogueError
 from conformance.operators import OPERATORS
 from conformance.predicates import PREDICATES
 from conformance.predicates_parameters import has_of
 from conformance.predicates_questions import OF_QUESTIONS
-from conformance.steps import plan
 from conformance.values import Array, ArraySpec, array_digest
 from reference import Exact, NoBound
 

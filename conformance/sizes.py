@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from conformance.cases import Answers, Case
-from conformance.steps import Step, plan
+from conformance.compositions import plan
+from conformance.steps import Step
 
 MAX_ELEMENTS = 20_000_000
 """Of one array."""

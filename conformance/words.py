@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.cases import DEFAULTS, FLAT, SAME, Answers, Case, Rejected
+from conformance.compositions import COMPOSITIONS
 from conformance.operators import OPERATORS, Operator
-from conformance.steps import COMPOSITIONS
 
 ID = re.compile(r"[a-z0-9_]+(/[a-z0-9][a-z0-9.-]*)+")
 FAULT = re.compile(r"[A-Z][A-Za-z]*")

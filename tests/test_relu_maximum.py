@@ -7,10 +7,10 @@ from carrying import carried, maximum
 from fakes import one
 
 import reference
+from conformance.compositions import maximum_from_relu
 from conformance.describe import case_text
 from conformance.expected import expected
 from conformance.relu_maximum import channels, layers
-from conformance.steps import maximum_from_relu
 
 WINDOWS = [
     window

@@ -6,17 +6,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import reference
-from conformance.errors import CatalogueError
-from conformance.steps import (
+from conformance.compositions import (
     COMPOSITIONS,
-    Step,
     average_as_convolution,
     maximum_from_relu,
     negated_maximum,
     plan,
     zero_padding_first,
 )
-from conformance.translate import REWRITINGS
+from conformance.errors import CatalogueError
+from conformance.rewritings import REWRITINGS
+from conformance.steps import Step
 
 
 @st.composite
