@@ -43,6 +43,7 @@ AIMS = {"file, MB": 15, "made in, s": 20, "memory, MB": 500, "first view, s": 1,
 FILTERS = (
     "operator=max_pool", "surface={surface}", "status=fail", "dtype=float16", "kind=value", "text=padding%20stride",
     "parameter=stride&value=%5B2%2C2%5D", "operator=conv&dtype=float32&text=groups", "text=zzz", "",
+    "sort=case", "sort=-share&text=padding", "sort=said",
 )  # fmt: skip
 # From the change of the address to the second frame after it: what was asked for is then on the screen.
 FILTERED = """

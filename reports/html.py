@@ -25,6 +25,7 @@ LIBRARIES = (
     "vendor/preact/preact.umd.js",
     "vendor/preact/hooks.umd.js",
     "vendor/htm/htm.umd.js",
+    "vendor/table/table.umd.min.js",
     "vendor/d3/d3.min.js",
     "vendor/plot/plot.umd.min.js",
 )
@@ -34,7 +35,8 @@ MOST_NEWS = 12  # groups of changes in the overview
 MINUTE = 60  # seconds
 PAGES = (("overview", "matrix"), ("differences",), ("conventions", "contradictions"), ("compare",), ("run",))
 SCRIPTS = (
-    "data", "numbers", "grid", "parts", "list", "geometry", "window", "case", "translations", "accuracy", "app",
+    "data", "numbers", "grid", "parts", "table", "list",
+    "geometry", "window", "case", "translations", "accuracy", "app",
 )  # fmt: skip
 
 

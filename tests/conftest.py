@@ -4,11 +4,14 @@ import shutil
 import signal
 
 import pytest
+import results_example as example
 from browsing import listen
 from hypothesis import settings
 
 from conformance import catalogue as catalogues
 from conformance import cli, ledger
+from reports.html import render_html
+from reports.reading import load
 
 # The same examples on every run, wherever it is; the nightly job is the one that goes looking for new ones.
 settings.register_profile("suite", derandomize=os.environ.get("HYPOTHESIS_PROFILE") != "nightly", deadline=None)
@@ -98,3 +101,23 @@ def visit(browser):
     for context, heard in opened:
         context.close()
         assert heard == []
+
+
+@pytest.fixture(scope="session")
+def file(tmp_path_factory):
+    """The report of four small runs, with hostile texts in one of them."""
+    folder = tmp_path_factory.mktemp("report")
+    runs = (example.alpha(), example.beta(example.HOSTILE), example.gamma(), example.delta())
+    path = folder / "report.html"
+    path.write_text(render_html(load(example.write(folder, *runs))), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def opened(visit, file):
+    """Return a function that opens this report at a place."""
+
+    def open_at(place="", **options):
+        return visit(file, place, **options)
+
+    return open_at

@@ -5,15 +5,10 @@ import re
 from importlib.resources import files
 
 import pytest
-import results_example as example
 
-from reports.html import render_html
-from reports.reading import load
-
-PLACES = ("", "#differences", "#conventions", "#run", "#/results", "#/results?status=fail&parameter=window")
+PLACES = ("", "#differences", "#conventions", "#run", "#/results", "#/results?status=fail&parameter=window&sort=case")
 PLACES += ("#/translations", "#/accuracy")
 CASES = ("max_pool/stride-2-padding-1?surface=beta.keras.layers", "avg_pool/divisor-at-the-border", "no/such")
-RUNS = (example.alpha(), example.beta(), example.gamma(), example.delta())
 LEAST = 4.5  # https://www.w3.org/TR/WCAG22/#contrast-minimum
 PAIRS = [
     *((ink, ground) for ink in ("ink", "muted", "link") for ground in ("ground", "raised", "none-ground")),
@@ -21,14 +16,6 @@ PAIRS = [
     *((state, "ground") for state in ("fail", "known", "pass", "none", "mark")),
     *((state, "pass-ground") for state in ("fail", "known", "none")),
 ]
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("report")
-    path = folder / "report.html"
-    path.write_text(render_html(load(example.write(folder, *RUNS))), encoding="utf-8")
-    return path
 
 
 def palette(scheme):

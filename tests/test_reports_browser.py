@@ -1,37 +1,17 @@
 """The HTML report in a real browser. CONFORMANCE_REQUIRE_BROWSER=1 makes a missing browser an error, not a skip."""
 
 import itertools
-import re
 
 import ml_dtypes
 import numpy as np
 import pytest
 import results_example as example
-from browsing import listen
+from browsing import finds, leads, listen
 
 from reports.html import render_html
 from reports.reading import load
 
-RUNS = (example.alpha(), example.beta(example.HOSTILE), example.gamma(), example.delta())
 CASE = "#/case/max_pool/stride-2-padding-1"
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("report")
-    path = folder / "report.html"
-    path.write_text(render_html(load(example.write(folder, *RUNS))), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def opened(visit, file):
-    """Open the report at a hash."""
-
-    def open_at(place="", **options):
-        return visit(file, place, **options)
-
-    return open_at
 
 
 @pytest.fixture
@@ -44,16 +24,6 @@ def made(visit, tmp_path):
         return visit(path, place)
 
     return open_at
-
-
-def finds(page, text):
-    """Wait until the list says this: it is drawn after the event that changes it."""
-    page.get_by_role("status").filter(has_text=re.compile(f"^{re.escape(text)}$")).first.wait_for()
-
-
-def leads(page, end):
-    """Wait until the address ends so."""
-    page.wait_for_url(lambda url: url.endswith(end))
 
 
 @pytest.mark.parametrize("body", ["<script>missing()</script>", "<script>console.log(1)</script>", "<img src=x>"])

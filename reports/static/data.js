@@ -88,6 +88,7 @@ window.Report.withData(() => {
 
   Object.assign(window.Report, {
     results,
+    ordered,
     filtered,
     resultsOf: (caseId) => byCase.get(caseId) || [],
     caseOf: (caseId) => data.cases[caseNumbers.get(caseId)],

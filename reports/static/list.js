@@ -1,7 +1,7 @@
-// The list of results, filtered by operator, surface, status and text; the filter lives in the URL.
+// The list of results, filtered by operator, surface, status and text, and sorted by a column; both live in the URL.
 window.Report.withData(() => {
   "use strict";
-  const { data, operators, dtypes, parameters, kinds, valuesOf, filtered, resultsLink, caseLink, breakable, format, queryLink, Chip, Select } = window.Report;
+  const { data, operators, dtypes, parameters, kinds, valuesOf, filtered, resultsLink, caseLink, breakable, format, queryLink, useTable, saidOf, Chip, Select } = window.Report;
   const { useMemo, useState, useEffect } = preactHooks;
   const html = htm.bind(preact.h);
   const ROWS = 50; // at once, so that a filter shows without delay
@@ -36,39 +36,46 @@ window.Report.withData(() => {
     return budget === "inf" ? "∞" : budget ? format(budget, 3) : "0";
   }
 
-  function happened({ reason, message, worst }) {
-    const off = worst && `at [${worst.index.join(", ")}] expected ${format(worst.expected, 9)}, got ${format(worst.got, 9)}`;
-    return reason || message || off || "";
-  }
-
   function Row({ result }) {
+    const [deed, said] = saidOf(result);
     return html`<tr>
       <td><${Chip} status=${result.status} /></td>
       <th scope="row"><a href=${caseLink(result.case.id, result.surface.name)}>${breakable(result.case.id)}</a></th>
       <td>${breakable(result.surface.name)}</td>
       <td class="optional">${result.how || ""}</td>
       <td class="optional number">${share(result)}</td>
-      <td class="say"><div>${result.kind ? html`<em>${data.actions[result.kind]}</em> ` : ""}${happened(result)}</div></td>
+      <td class="say"><div>${deed && html`<em>${deed}</em> `}${said}</div></td>
     </tr>`;
   }
 
+  const ORDER = { asc: "ascending", desc: "descending" };
+  const ARROW = { asc: "↑", desc: "↓" };
+
+  function Head({ column }) {
+    const { header, meta = {} } = column.columnDef;
+    const order = column.getIsSorted();
+    return html`<th scope="col" class=${meta.classes} aria-sort=${ORDER[order]}>
+      <button type="button" class="sort" title=${meta.title} onClick=${() => column.toggleSorting()}>${header}<span class="arrow" aria-hidden="true">${ARROW[order] || "↕"}</span></button></th>`;
+  }
+
   function Results({ filters }) {
-    const key = resultsLink(filters);
-    const found = useMemo(() => filtered(filters), [key]);
+    const { sort, ...asked } = filters;
+    const key = resultsLink(asked);
+    const found = useMemo(() => filtered(asked), [key]);
     const [limit, setLimit] = useState(ROWS);
-    useEffect(() => setLimit(ROWS), [key]);
+    useEffect(() => setLimit(ROWS), [key, sort]);
     const change = (name, value) => {
       const forgotten = name === "parameter" ? { value: "" } : {};
       queryLink("results", { ...filters, ...forgotten, [name]: value });
     };
+    const table = useTable(found, sort, limit, (order) => queryLink("results", { ...asked, sort: order }));
     return html`<section aria-labelledby="results-title">
       <h1 id="results-title" tabindex="-1">Results</h1>
       <${Filters} filters=${filters} change=${change} />
       <p class="found" role="status">${found.length.toLocaleString("en")} of ${data.results.length.toLocaleString("en")} results</p>
       <div class="scroll" role="group" aria-labelledby="results-title" tabindex="0"><table class="list">
-        <thead><tr><th scope="col">status</th><th scope="col">case</th><th scope="col">surface</th><th scope="col" class="optional">how</th>
-          <th scope="col" class="optional number" title="largest error, as a share of the error bound">error ÷ bound</th><th scope="col">what happened</th></tr></thead>
-        <tbody>${found.slice(0, limit).map((result) => html`<${Row} result=${result} />`)}</tbody>
+        <thead><tr>${table.getAllLeafColumns().map((column) => html`<${Head} column=${column} />`)}</tr></thead>
+        <tbody>${table.getRowModel().rows.map((row) => html`<${Row} key=${row.id} result=${row.original} />`)}</tbody>
       </table></div>
       ${found.length > limit && html`<p><button type="button" onClick=${() => setLimit(limit + MORE)}>Show ${Math.min(MORE, found.length - limit)} more</button></p>`}
     </section>`;
