@@ -52,6 +52,7 @@ def render_html(report: Report, difference: Difference | None = None) -> str:
         totals=summary.by_surface(report),
         groups=found.split(summary.groups(report)),
         common=found.common,
+        sentence=found.sentence,
         contradictions=contradictions(report),
         conventions=asked_apart(summary.conventions(report)),
         broken=answered_otherwise(report),

@@ -1,11 +1,9 @@
 import pytest
 import results_example as example
 
-from reports.causes import Causes, said, traits
-from reports.fields import Fields
+from reports.causes import Causes, said
 from reports.html import render_html
 from reports.reading import load
-from reports.records import Case
 from reports.summary import groups
 
 NN = "alpha.nn"
@@ -25,36 +23,14 @@ def report(folder, wrong, right):
     return load(example.write(folder, [*records, *results, example.footer(results)]))
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"rounding": "ceil"}, "rounding = ceil"),
-        ({"stride": [1]}, "stride = [1]"),
-        ({"padding": [[0, 1]]}, "padding not the same on all sides"),
-        ({"padding": [[1, 1]]}, "padding other than 0"),
-        ({"dilation": [3]}, "dilation above 1"),
-        ({"padding": [[-1, 0]]}, "padding below 0"),
-        ({"include": True}, "include = yes"),
-        ({"divisor": None}, "divisor = none"),
-        ({"values": (1, "nan", 3)}, "NaN in x"),
-        ({"values": (1, "-inf", 3)}, "an infinity in x"),
-        ({"values": (-1, -2)}, "nothing but negative values in x"),
-        ({}, "1-D"),
-        ({}, "x is float32"),
-    ],
-)
-def test_traits_say_what_may_be_the_cause(changes, words):
-    assert words in set(traits(Case.parse(Fields(case("a", **changes)))))
-    assert not changes or words not in set(traits(Case.parse(Fields(case("b")))))
-
-
 def test_what_only_the_wrong_cases_have_is_named_first(tmp_path):
     wrong = [case("a", rounding="ceil", stride=[1]), case("b", rounding="ceil", stride=[1])]
     right = [case("c", stride=[1]), case("d"), case("e"), case("f")]
     found = report(tmp_path, wrong, right)
     (group,) = groups(found)
     text = said(Causes(found).common(group))
-    assert text == "beside 4 results that pass here: rounding = ceil (none of them), stride = [1] (1 of them)"
+    assert text.startswith("beside 4 results that pass here: rounding = ceil (none of them), ")
+    assert text.endswith("overlapping windows (1 of them), stride = [1] (1 of them)")
 
 
 def test_what_most_that_pass_have_too_tells_nothing(tmp_path):
@@ -68,8 +44,9 @@ def test_unexplained_differences_are_parted_by_what_no_passing_result_has(tmp_pa
     found = report(tmp_path, [*nan, *ceil, case("other", stride=[3])], [case("sound"), case("sound-too")])
     parts = Causes(found).split(groups(found))
     assert [len(part.cases) for part in parts] == [3, 2, 1]
-    assert [said(Causes(found).common(part)).split(": ")[1] for part in parts] == [
-        "rounding = ceil (none of them)", "NaN in x (none of them)", "stride = [3] (none of them)",
+    assert [Causes(found).sentence(part).split(";")[0] for part in parts] == [
+        "All 3 cases with rounding = ceil differ", "Both cases with NaN in x differ",
+        "The one case with stride above the window differs",
     ]  # fmt: skip
 
 
@@ -78,6 +55,58 @@ def test_where_nothing_passes_nothing_is_parted(tmp_path):
     assert [len(part.cases) for part in Causes(found).split(groups(found))] == [3]
 
 
-def test_page_says_what_cases_have_in_common(tmp_path):
+def told(folder, wrong, right):
+    found = report(folder, wrong, right)
+    return [Causes(found).sentence(group) for group in Causes(found).split(groups(found))]
+
+
+def test_sentence_names_the_fewest_conditions_that_no_passing_case_fulfils(tmp_path):
+    wrong = [case(f"w{number}", (1, "nan", 3, number), dilation=[2]) for number in range(3)]
+    right = [case("a", dilation=[2]), case("b", (1, "nan", 3, 4)), case("c")]
+    assert told(tmp_path, wrong, right) == [
+        "All 3 cases with NaN in x and dilation above 1 differ; none of the 3 that pass is such a case."
+    ]
+
+
+@pytest.mark.parametrize(("number", "says"), [(1, "The one case with stride above the window differs"),
+                                              (2, "Both cases with stride above the window differ")])  # fmt: skip
+def test_sentence_counts_as_people_do(tmp_path, number, says):
+    wrong = [case(f"w{one}", (1, 2, 3, one), stride=[3]) for one in range(number)]
+    assert told(tmp_path, wrong, [case("a")]) == [f"{says}; none of the 1 that pass is such a case."]
+
+
+def test_sentence_tells_of_the_few_that_pass_all_the_same(tmp_path):
+    wrong = [case(f"w{number}", (1, 2, 3, number), rounding="ceil") for number in range(20)]
+    right = [case("a", rounding="ceil"), case("b"), case("c")]
+    assert told(tmp_path, wrong, right) == [
+        "All 20 cases that differ have rounding = ceil; so have 1 of the 3 that pass."
+    ]
+    assert told(tmp_path, wrong[:19], right) == [""]
+
+
+def test_where_no_case_passes_the_sentence_says_so(tmp_path):
+    assert told(tmp_path, [case("a")], []) == ["No case of max_pool passes here."]
+
+
+def test_how_a_case_is_written_may_be_what_tells(tmp_path):
+    wrong, right = [case("a"), case("b")], [case("c"), case("d")]
+    records = [example.header("alpha", [NN]), *wrong, *right, example.program(NN)]
+    results = [example.differing(one["case"], NN, OUT, None, how="composed") for one in wrong]
+    results += [example.result(one["case"], NN) for one in right]
+    found = load(example.write(tmp_path, [*records, *results, example.footer(results)]))
+    assert Causes(found).sentence(groups(found)[0]) == (
+        "Both cases with a composition of operators differ; none of the 2 that pass is such a case."
+    )
+
+
+def test_page_says_in_a_sentence_which_cases_differ(tmp_path):
     page = render_html(report(tmp_path, [case("a", rounding="ceil")], [case("b"), case("c")]))
-    assert "beside 2 results that pass here: rounding = ceil (none of them)" in page
+    assert "The one case with rounding = ceil differs; none of the 2 that pass is such a case." in page
+    assert "In common" not in page
+
+
+def test_page_says_what_cases_have_in_common_where_no_sentence_tells_them_apart(tmp_path):
+    wrong = [case("a", rounding="ceil", stride=[1]), case("b", rounding="ceil")]
+    right = [case("c", rounding="ceil"), *(case(f"d{number}") for number in range(4))]
+    page = render_html(report(tmp_path, wrong, right))
+    assert "beside 5 results that pass here: rounding = ceil (1 of them)" in page
