@@ -23,6 +23,7 @@ from conformance.cli_diff import diff
 from conformance.cli_export import export_command
 from conformance.cli_find import find_case, find_surface
 from conformance.cli_ledger import ledger_group
+from conformance.cli_merge import merge_command
 from conformance.cli_options import CASES_OPTION, DEVICE_OPTION, PRECISION_OPTION
 from conformance.cli_rejudge import rejudge_command
 from conformance.cli_report import report
@@ -186,6 +187,7 @@ cli.add_command(surfaces)
 cli.add_command(run)
 cli.add_command(report)
 cli.add_command(diff)
+cli.add_command(merge_command)
 cli.add_command(rejudge_command)
 cli.add_command(check)
 cli.add_command(freeze)

@@ -9,6 +9,7 @@ import click
 
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.files import put
+from conformance.shards import Part
 from reports import reading, summary
 
 OUT = Path("build/conformance")
@@ -38,6 +39,11 @@ def load_all(path: Path) -> reading.Report:
     if not paths:
         raise IncompleteRun(f"no results in {path} (conformance run makes them)")
     return load(paths)
+
+
+def results_file(out: Path, backend: str, part: Part | None = None) -> Path:
+    """Return where the results of a backend go, or those of a shard."""
+    return out / "shards" / backend / part.file if part else out / "results" / f"{backend}.jsonl"
 
 
 def status(results: reading.Report) -> int:

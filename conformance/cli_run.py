@@ -17,7 +17,7 @@ from conformance.cases import LEVELS
 from conformance.chosen import Chosen, chosen
 from conformance.cli_options import CACHE_OPTION, CASES_OPTION, DEVICE_OPTION, PRECISION_OPTION
 from conformance.cli_progress import QUIET, QUIET_OPTION, USUAL, VERBOSE_OPTION, Live
-from conformance.cli_results import INCOMPLETE, OUT, load, status
+from conformance.cli_results import INCOMPLETE, OUT, load, results_file, status
 from conformance.client import Limits
 from conformance.devices import Device
 from conformance.errors import IncompleteRun
@@ -26,6 +26,7 @@ from conformance.instructions import HELD, NATIVE
 from conformance.kept import kept
 from conformance.operators import OPERATORS
 from conformance.runner import Run, Selection
+from conformance.shards import Part, parse
 from reports.terminal import render_terminal
 
 A_DAY = 86_400
@@ -41,6 +42,13 @@ def _finite(_context: click.Context, _option: click.Parameter, value: float | No
     if value is not None and not value < math.inf:
         raise click.BadParameter(f"{value} is not a number of gigabytes, or 0 for no limit")
     return value
+
+
+def _part(_context: click.Context, _option: click.Parameter, value: str | None) -> Part | None:
+    try:
+        return None if value is None else parse(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command()
@@ -119,6 +127,13 @@ def _finite(_context: click.Context, _option: click.Parameter, value: float | No
     help="Run every case of the level on surfaces that take long, too: those that compile every call. Without, they "
     "stay a level behind, beside the cases that are tagged for them.",
 )
+@click.option(
+    "--shard",
+    "part",
+    callback=_part,
+    metavar="K/N",
+    help="Only the K-th of N shards of all this, into DIR/shards/<backend>/K-of-N.jsonl; conformance merge joins them.",
+)
 @click.option("--resume", is_flag=True, help="Complete partial results files instead of starting anew.")
 @CACHE_OPTION
 @QUIET_OPTION
@@ -147,6 +162,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     device: str,
     precision: str,
     slow: bool,
+    part: Part | None,
     resume: bool,
     cache: bool,
     loudness: str | None,
@@ -162,10 +178,10 @@ def run(  # noqa: PLR0917 - click gives the options by name
     Example: conformance run --backend numpy --operator max_pool
     """
     wanted = chosen(backends, surfaces, instructions, Device(device, precision))
-    selection = Selection(level, surfaces, operators, globs, slow)
+    selection = Selection(level, surfaces, operators, globs, slow, part)
     limits = Limits(limit, start_limit) if memory is None else Limits(limit, start_limit, round(memory * 1e9))
     prepared = partial(Run, selection=selection, limits=limits, jobs=jobs, repeat=repeat, keep=cache)
-    written, faults = _carry_out(wanted, paths, selection, prepared, out / "results", resume=resume, loudness=loudness)
+    written, faults = _carry_out(wanted, paths, selection, prepared, out, resume=resume, loudness=loudness)
     deserved = _show(written, brief=loudness == QUIET)
     if faults:
         worst = max(faults, key=lambda fault: fault.exit_status)
@@ -178,7 +194,7 @@ def _carry_out(
     paths: Sequence[Path],
     selection: Selection,
     prepared: partial[Run],
-    folder: Path,
+    out: Path,
     *,
     resume: bool,
     loudness: str | None,
@@ -192,7 +208,7 @@ def _carry_out(
     written: list[Path] = []
     with kept() if prepared.keywords["keep"] else nullcontext(expected) as expect:
         for one in wanted:
-            path = folder / f"{one.name}.jsonl"
+            path = results_file(out, one.name, selection.part)
             job = prepared(one.backend, cases, one.known(), python=one.python, expect=expect)
             for surface, why in job.lacking.items() if loudness != QUIET else ():
                 click.echo(f"{surface}: {why}", err=True)

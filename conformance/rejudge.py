@@ -28,6 +28,7 @@ from conformance.ledger import Ledger
 from conformance.result_record import NO_BOUND, declared, status_of
 from conformance.results import FORMAT, line
 from conformance.runner import Ask
+from conformance.shards import Part
 from conformance.translate import translate
 from conformance.values import HALF
 
@@ -109,10 +110,16 @@ class _Anew:
         return {one.name: one.on(features) for one in self.backend.surfaces if not asked or one.name in asked}
 
     @cached_property
-    def cases(self) -> dict[str, Case]:
-        """The cases that such a run has today, by id."""
+    def selected(self) -> list[Case]:
+        """The cases that such a run selects today."""
         asked = self.header["selection"]
-        return {one.id: one for one in self.catalogue.select(self.header["level"], asked["operators"], asked["cases"])}
+        return self.catalogue.select(self.header["level"], asked["operators"], asked["cases"])
+
+    @cached_property
+    def cases(self) -> dict[str, Case]:
+        """Those that such a run, or such a shard of one, has today, by id."""
+        part = Part(**self.header["shard"]) if "shard" in self.header else None
+        return {one.id: one for one in self.selected if part is None or part.holds(one.id, one.question)}
 
     def results(self) -> Rejudged:
         """Return what holds, in the order of the file, with a footer if nothing is missing."""
@@ -131,7 +138,7 @@ class _Anew:
         return made
 
     def _new_header(self) -> Json:
-        identity = {"version": self.catalogue.version, "digest": self.catalogue.digest, "cases": len(self.cases)}
+        identity = {"version": self.catalogue.version, "digest": self.catalogue.digest, "cases": len(self.selected)}
         setup = dict.fromkeys(self.surfaces, self.backend.threads + self.backend.setup)
         return {
             **self.header,

@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ from conformance.values import Array
 FORMAT = 1
 MAX_ELEMENTS = 4096
 SAME = (
-    *("backend", "catalogue", "ledger", "own_ledger", "level", "slow", "repeat", "selection", "surfaces"),
+    *("backend", "catalogue", "ledger", "own_ledger", "level", "slow", "repeat", "shard", "selection", "surfaces"),
     "environment",
 )
 """What the header of a file must have in common with a run that completes it."""
@@ -117,11 +117,14 @@ class ResultsFile:
             stack.callback(stream.close)
             _claim(self.path, stream)
             whole = _whole(self.path.read_bytes())
-            records = self._records(whole)
-            if not records:
+            records = self.records(_lines(whole), "resume")
+            first = next(records, None)
+            if first is None:
                 return
+            for _ in records:
+                pass
             for key in SAME:
-                if records[0].get(key) != json.loads(json.dumps(encoded(header.get(key)))):
+                if first.get(key) != json.loads(json.dumps(encoded(header.get(key)))):
                     raise ConformanceError(f"{self.path}:1: cannot resume, {key} is not what this run has")
             # What was read is never written again: a run that is killed here too loses nothing.
             os.truncate(self.path, len(whole))
@@ -131,24 +134,26 @@ class ResultsFile:
             self._stream = stream
             stack.pop_all()
 
-    def _records(self, content: bytes) -> list[dict[str, Any]]:
-        records: list[dict[str, Any]] = []
-        for number, text in enumerate(content.removesuffix(b"\n").split(b"\n") if content else (), 1):
-            try:
-                records.append(json.loads(text.decode()))
-                self._hold(records)
-                self._note(records[-1])
-                if records[-1]["record"] == "result":
-                    self.done.add((records[-1]["case"], records[-1]["surface"]))
-            except _Unsound as error:
-                raise ConformanceError(f"{self.path}:{number}: cannot resume, {error}") from None
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                raise ConformanceError(f"{self.path}:{number}: cannot resume, this line is not a record") from None
-        return records
+    def records(self, lines: Iterable[bytes], doing: str) -> Iterator[dict[str, Any]]:
+        """Yield the records of a file, each held against those before it, and note what they declare.
 
-    def _hold(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Hold the last record against those before it. Raises _Unsound."""
-        record, first = records[-1], len(records) == 1
+        Raises ConformanceError that names the line, and what cannot be done for it.
+        """
+        for number, text in enumerate(lines, 1):
+            try:
+                record = json.loads(text.decode())
+                self._hold(record, first=number == 1)
+                self._note(record)
+                if record["record"] == "result":
+                    self.done.add((record["case"], record["surface"]))
+            except _Unsound as error:
+                raise ConformanceError(f"{self.path}:{number}: cannot {doing}, {error}") from None
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                raise ConformanceError(f"{self.path}:{number}: cannot {doing}, this line is not a record") from None
+            yield record
+
+    def _hold(self, record: Mapping[str, Any], *, first: bool) -> None:
+        """Hold a record against those before it. Raises _Unsound."""
         kind = record["record"]
         if first != (kind == "header"):
             raise _Unsound("the first line is not a header" if first else "a second header")
@@ -211,6 +216,10 @@ class ResultsFile:
         if self._stream is not None:
             with contextlib.suppress(OSError):  # what could not be written is tried once more, and has been told
                 self._stream.close()
+
+
+def _lines(content: bytes) -> list[bytes]:
+    return content.removesuffix(b"\n").split(b"\n") if content else []
 
 
 def _whole(content: bytes) -> bytes:

@@ -30,6 +30,7 @@ from conformance.judge import Outcome, Verdict, judge
 from conformance.ledger import Entry, Ledger
 from conformance.result_record import NO_BOUND, declared, result_record
 from conformance.results import ResultsFile, forget
+from conformance.shards import Part
 from conformance.translate import translate
 from conformance.trials import settled
 from conformance.written import Written
@@ -43,22 +44,30 @@ Ask = Callable[[Case], Expected]
 
 @dataclass(frozen=True)
 class Selection:
-    """What to run: filters as the user gave them, the level, and whether slow surfaces run all cases of it, too."""
+    """What to run: filters as the user gave them, the level, and whether slow surfaces run all cases of it, too.
+
+    part: the shard that is run of all this; None for everything.
+    """
 
     level: str = "smoke"
     surfaces: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
     slow: bool = False
+    part: Part | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A case on a surface, with its program or the reason why there is none."""
+    """A case on a surface, with its program or the reason why there is none.
+
+    number: tells the order of the tasks of a run, whatever shards it is cut into.
+    """
 
     case: Case
     surface: Surface
     program: Program | Unsupported
+    number: int = 0
 
 
 class Run:
@@ -102,20 +111,25 @@ class Run:
         self.translate = self.written.translate if self.written else translate
 
     def tasks(self) -> Iterator[Task]:
-        """Yield every selected case on every surface that is run on such, case by case."""
+        """Yield every selected case of the shard on every surface that is run on such, case by case."""
+        part = self.selection.part
         return (
-            self.task(case, surface) for case in self.cases for surface in self.surfaces if self.runs(case, surface)
+            self.task(case, surface, number * len(self.surfaces) + place)
+            for number, case in enumerate(self.cases)
+            if part is None or part.holds(case.id, case.question)
+            for place, surface in enumerate(self.surfaces)
+            if self.runs(case, surface)
         )
 
     def runs(self, case: Case, surface: Surface) -> bool:
         """Whether a selected case is run on a surface."""
         return surface.runs(case.level, case.tags, self.selection.level, slow=self.selection.slow)
 
-    def task(self, case: Case, surface: Surface) -> Task:
+    def task(self, case: Case, surface: Surface, number: int = 0) -> Task:
         """Return a case on a surface, translated where the machine can run it."""
         why = self.lacking.get(surface.name)
         program = Unsupported(why) if why else self.translate(case, surface)
-        return Task(case, surface, self._programs.setdefault(program, program))
+        return Task(case, surface, self._programs.setdefault(program, program), number)
 
     def job(self, task: Task) -> Job:
         """Return what a worker is told of a task that has a program; the worker's environment is known by then."""
@@ -142,7 +156,7 @@ class Run:
         if self.written:
             self.written.save()
         programs = sum(isinstance(task.program, Program) for task in tasks)
-        if not programs:
+        if not programs and self.selection.part is None:
             raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
         self.worker = Crew(
             [self.new_worker(tell=tell) for _ in range(self.jobs or size(programs, os.cpu_count() or 1))]
@@ -211,7 +225,8 @@ class Run:
         result, asked = self.judged(task, outcome)
         if asked is not None and (task.case.id, task.surface.name) not in file.conventions:
             file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
-        file.write({"record": "result", **result})
+        place = {"place": [_peril(self._fears(task)), task.number]} if self.selection.part else {}
+        file.write({"record": "result", **result, **place})
         return result
 
     def judged(self, task: Task, outcome: Outcome) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -257,6 +272,7 @@ class Run:
             "level": self.selection.level,
             **({"repeat": self.repeat} if self.repeat > 1 else {}),
             **({"slow": True} if self.selection.slow else {}),
+            **({"shard": asdict(self.selection.part)} if self.selection.part else {}),
             "selection": {
                 "surfaces": list(self.selection.surfaces),
                 "operators": list(self.selection.operators),

@@ -48,6 +48,7 @@ def _circumstances(header: Header) -> Iterator[tuple[str, str]]:
     yield "level", header.level
     yield "all cases on slow surfaces", "yes" if header.slow else "no"
     yield "repeat", str(header.repeat)
+    yield "shard", header.shard or "all"
     yield from ((f"selected {key}", ", ".join(names) or "all") for key, names in header.selection.items())
     yield "surfaces", ", ".join(map(plain, header.surfaces))
     yield from _table("suite: ", where.suite)

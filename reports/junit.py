@@ -68,6 +68,7 @@ def _circumstances(backend: Backend) -> dict[str, str]:
     header, environment = backend.header, backend.header.environment
     return {
         "level": header.level,
+        **({"shard": header.shard} if header.shard else {}),
         "catalogue": f"{header.catalogue_version} {header.catalogue}".strip(),
         "python": environment.python,
         "platform": environment.platform,

@@ -94,7 +94,8 @@ def load(paths: Iterable[str | Path], *, shelved: bool = False) -> Report:
     runs = sorted(((Path(path), _read(Path(path), shared)) for path in paths), key=lambda run: run[1].name)
     for (first, one), (second, other) in pairwise(runs):
         if one.name == other.name:
-            _refuse(second, 1, f"the backend {other.name!r} also stands in {first}")
+            shards = " (conformance merge joins shards)" if one.header.shard or other.header.shard else ""
+            _refuse(second, 1, f"the backend {other.name!r} also stands in {first}{shards}")
     for path, backend in runs[1:]:
         _refuse_other_catalogue(runs[0], (path, backend))
     _refuse_shared_surfaces(runs)

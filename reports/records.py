@@ -59,7 +59,10 @@ class Environment:
 
 @dataclass(frozen=True)
 class Header:
-    """The first line: which backend, which catalogue, which part of it."""
+    """The first line: which backend, which catalogue, which part of it.
+
+    shard: which one of how many the run was cut into, "2/5"; None for all of it.
+    """
 
     backend: str
     catalogue: str
@@ -70,6 +73,7 @@ class Header:
     level: str
     slow: bool
     repeat: int
+    shard: str | None
     selection: Mapping[str, tuple[str, ...]]
     surfaces: tuple[str, ...]
     environment: Environment
@@ -89,6 +93,7 @@ class Header:
             level=fields.choice("level", LEVELS),
             slow=fields.optional("slow", bool) or False,
             repeat=fields.optional("repeat", int) or 1,
+            shard=_shard(fields.fields("shard")) if fields.values.get("shard") is not None else None,
             selection={key: selection.texts(key) for key in sorted(selection.values)},
             surfaces=fields.texts("surfaces"),
             environment=Environment.parse(fields.fields("environment")),
@@ -100,6 +105,10 @@ class Header:
         setup = {surface + label: text for surface, text in self.environment.setup.items()}
         surfaces = tuple(surface + label for surface in self.surfaces)
         return replace(self, surfaces=surfaces, environment=replace(self.environment, setup=setup))
+
+
+def _shard(fields: Fields) -> str:
+    return f"{fields.get('number', int)}/{fields.get('of', int)}"
 
 
 @dataclass(frozen=True)

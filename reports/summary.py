@@ -121,8 +121,8 @@ def matrix(report: Report) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def nothing_ran(backend: Backend) -> bool:
-    """Whether no program of a backend was executed at all."""
-    return all(result.outcome == "unsupported" for result in backend.results)
+    """Whether no program of a backend was executed at all; of a shard alone that says nothing."""
+    return backend.header.shard is None and all(result.outcome == "unsupported" for result in backend.results)
 
 
 def problems(report: Report) -> list[str]:
@@ -171,7 +171,8 @@ def _sentence(report: Report) -> str:
     parts = ", ".join(f"{counted[status]:,} {WORDS[status]}" for status in STATUSES if status in counted)
     total = plural(sum(counted.values()), "result")
     cases = plural(len({name for backend in report.backends for name in backend.cases}), "case")
-    return f"{total} of {cases} on {surfaces} of {backends}" + (f": {parts}." if parts else ".")
+    shards = [f" Of {one.name} only shard {one.header.shard}." for one in report.backends if one.header.shard]
+    return f"{total} of {cases} on {surfaces} of {backends}" + (f": {parts}." if parts else ".") + "".join(shards)
 
 
 def groups(report: Report) -> list[Group]:

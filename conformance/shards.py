@@ -1,0 +1,43 @@
+"""A run cut into shards: which of the selected cases each takes, whatever else is selected."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+MOST = 100_000
+"""Shards of one run."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One shard of a run: the number-th of so many, 1 ≤ number ≤ of."""
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    @property
+    def file(self) -> str:
+        """What the results file of the shard is called."""
+        return f"{self.number}-of-{self.of}.jsonl"
+
+    def holds(self, case: str, question: str | None) -> bool:
+        """Whether a case belongs to this shard: by a digest, so that it stays there when others come or go.
+
+        Cases of one question stay together, as a surface that answers them in two ways contradicts itself.
+        """
+        digest = hashlib.blake2b((question or case).encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "big") % self.of == self.number - 1
+
+
+def parse(text: str) -> Part:
+    """Return the shard that is written K/N. Raises ValueError in a sentence."""
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    part = Part(*map(int, found.groups())) if found else Part(0, 0)
+    if not 1 <= part.number <= part.of <= MOST:
+        raise ValueError(f"{text!r} is not K/N with 1 ≤ K ≤ N ≤ {MOST:,}, such as 1/4")
+    return part
