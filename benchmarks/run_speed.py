@@ -29,7 +29,8 @@ from conformance.adapter import Backend, Program, Surface
 from conformance.cases import LEVELS
 from conformance.ledger import Ledger
 from conformance.link import ONE_THREAD
-from conformance.runner import Run, Selection
+from conformance.runner import Run
+from conformance.selection import Selection
 from conformance.values import Array
 from reports import reading
 

@@ -9,7 +9,7 @@ import click
 
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.files import put
-from conformance.shards import Part
+from conformance.selection import Part
 from reports import reading, summary
 
 OUT = Path("build/conformance")

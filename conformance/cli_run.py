@@ -25,8 +25,8 @@ from conformance.expected import expected
 from conformance.instructions import HELD, NATIVE
 from conformance.kept import kept
 from conformance.operators import OPERATORS
-from conformance.runner import Run, Selection
-from conformance.shards import Part, parse
+from conformance.runner import Run
+from conformance.selection import Part, Selection, parse
 from reports.terminal import render_terminal
 
 A_DAY = 86_400

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from conformance.errors import ConformanceError
 from conformance.results import SAME, ResultsFile
-from conformance.shards import Part
+from conformance.selection import Part
 
 Json = dict[str, Any]
 Step = tuple[tuple[int, int], list[Json], Json]

@@ -25,7 +25,8 @@ from conformance.feed import Feed, Remembered
 from conformance.kept import kept
 from conformance.operators import OPERATORS
 from conformance.pytest_items import CaseItem, SurfaceCollector
-from conformance.runner import Run, Selection
+from conformance.runner import Run
+from conformance.selection import Selection
 
 A_DAY = 86_400
 MOST_REPEATS = 1000

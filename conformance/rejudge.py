@@ -28,7 +28,7 @@ from conformance.ledger import Ledger
 from conformance.result_record import NO_BOUND, declared, status_of
 from conformance.results import FORMAT, line
 from conformance.runner import Ask
-from conformance.shards import Part
+from conformance.selection import Part
 from conformance.translate import translate
 from conformance.values import HALF
 

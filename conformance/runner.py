@@ -30,7 +30,7 @@ from conformance.judge import Outcome, Verdict, judge
 from conformance.ledger import Entry, Ledger
 from conformance.result_record import NO_BOUND, declared, result_record
 from conformance.results import ResultsFile, forget
-from conformance.shards import Part
+from conformance.selection import SMOKE, Selection
 from conformance.translate import translate
 from conformance.trials import settled
 from conformance.written import Written
@@ -40,21 +40,6 @@ FLAKY = "flaky"
 Progress = Callable[[int, int, Mapping[str, Any]], None]
 """Told after each result: how many there are, of how many, and the record of this one."""
 Ask = Callable[[Case], Expected]
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What to run: filters as the user gave them, the level, and whether slow surfaces run all cases of it, too.
-
-    part: the shard that is run of all this; None for everything.
-    """
-
-    level: str = "smoke"
-    surfaces: tuple[str, ...] = ()
-    operators: tuple[str, ...] = ()
-    globs: tuple[str, ...] = ()
-    slow: bool = False
-    part: Part | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +68,7 @@ class Run:
         backend: Backend,
         catalogue: Catalogue,
         ledger: Ledger,
-        selection: Selection = Selection(),
+        selection: Selection = SMOKE,
         *,
         python: str,
         limits: Limits | None = None,
@@ -269,15 +254,8 @@ class Run:
             },
             "ledger": self.ledger.digest,
             "own_ledger": self.ledger.own_digest,
-            "level": self.selection.level,
             **({"repeat": self.repeat} if self.repeat > 1 else {}),
-            **({"slow": True} if self.selection.slow else {}),
-            **({"shard": asdict(self.selection.part)} if self.selection.part else {}),
-            "selection": {
-                "surfaces": list(self.selection.surfaces),
-                "operators": list(self.selection.operators),
-                "cases": list(self.selection.globs),
-            },
+            **self.selection.header,
             "surfaces": [surface.name for surface in self.surfaces],
             "environment": {
                 "python": self.worker.environment["python"],

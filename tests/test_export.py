@@ -14,7 +14,8 @@ from conformance import catalogue as catalogues
 from conformance import check, cli, export, exported, ledger, registry, selectors
 from conformance.errors import CatalogueError, ConformanceError
 from conformance.expected import expected
-from conformance.runner import Run, Selection
+from conformance.runner import Run
+from conformance.selection import Selection
 from conformance.values import DTYPES, ArraySpec
 from reports import reading
 

@@ -13,8 +13,8 @@ from conformance import catalogue as catalogues
 from conformance.errors import ConformanceError
 from conformance.ledger import Ledger
 from conformance.merge import merge, shards_of
-from conformance.runner import Run, Selection
-from conformance.shards import MOST, Part, parse
+from conformance.runner import Run
+from conformance.selection import MOST, Part, Selection, parse
 from reports import reading
 from reports.summary import nothing_ran, verdict
 

@@ -1,10 +1,11 @@
-"""A run cut into shards: which of the selected cases each takes, whatever else is selected."""
+"""What of a catalogue a run takes: by filters, and by the shard that it is of a larger run."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 MOST = 100_000
 """Shards of one run."""
@@ -32,6 +33,36 @@ class Part:
         """
         digest = hashlib.blake2b((question or case).encode(), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.of == self.number - 1
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to run: filters as the user gave them, the level, and whether slow surfaces run all cases of it, too.
+
+    part: the shard that is run of all this; None for everything.
+    """
+
+    level: str = "smoke"
+    surfaces: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+    slow: bool = False
+    part: Part | None = None
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What the header of a results file says of it."""
+        filters = {"surfaces": self.surfaces, "operators": self.operators, "cases": self.globs}
+        return {
+            "level": self.level,
+            **({"slow": True} if self.slow else {}),
+            **({"shard": asdict(self.part)} if self.part else {}),
+            "selection": {name: list(given) for name, given in filters.items()},
+        }
+
+
+SMOKE = Selection()
+"""What is run unless somebody says otherwise."""
 
 
 def parse(text: str) -> Part:
