@@ -13,7 +13,7 @@ from conformance import conventions_text as text
 from conformance.cli_options import CASES_OPTION
 from conformance.conventions import Question, questions, record
 from conformance.errors import ConformanceError, IncompleteRun
-from reports import reading
+from reports import joining, reading
 
 
 @click.command("conventions")
@@ -58,7 +58,7 @@ def _seen(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, str]]:
     paths = list(results)
     try:
         report = reading.load(paths) if paths else None
-    except reading.UnreadableResults as error:
+    except joining.UnreadableResults as error:
         raise ConformanceError(str(error)) from None
     seen: dict[tuple[str, str], dict[str, str]] = {}
     for backend in report.backends if report else ():

@@ -29,13 +29,15 @@ TERMINAL = "terminal"
 class View:
     """A format that is a file: what it is called by default, and what makes it; if a mapping, files of a folder.
 
-    compares: whether it is also given what is otherwise than in an earlier run, or None.
+    compares: whether it is also given what is otherwise than in an earlier run, or None; warns: whether it says on its
+    own face what is wrong with the runs, so that it may show some that do not go together.
     """
 
     about: str
     file: str
     render: Callable[..., str | bytes | Mapping[str, str]]
     compares: bool = False
+    warns: bool = False
 
 
 def _parquet(report: Report) -> bytes:
@@ -48,8 +50,8 @@ def _parquet(report: Report) -> bytes:
 
 
 VIEWS = {
-    "html": View("a page to open", "report.html", render_html, compares=True),
-    "markdown": View("a summary for a pull request", "report.md", render_markdown, compares=True),
+    "html": View("a page to open", "report.html", render_html, compares=True, warns=True),
+    "markdown": View("a summary for a pull request", "report.md", render_markdown, compares=True, warns=True),
     "matrix": View("every operator on every surface", "matrix.md", render_matrix),
     "junit": View("JUnit XML for CI servers", "junit.xml", render_junit),
     "badge": View("an SVG for each surface, and JSON for Shields", "badges", render_badges),
@@ -98,7 +100,7 @@ def report(
 
     Example: conformance report build/conformance/results/numpy.jsonl --out report.html
     """
-    loaded = load_named(results)
+    loaded = load_named(results, mixed=form == TERMINAL or VIEWS[form].warns)
     if against is not None and not (form in VIEWS and VIEWS[form].compares):
         able = " or ".join(name for name, view in VIEWS.items() if view.compares)
         raise click.UsageError(f"--against is for {able}, not for {form}; conformance diff has other formats")

@@ -10,27 +10,30 @@ import click
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.files import put
 from conformance.selection import Part
-from reports import reading, summary
+from reports import joining, reading, summary
 
 OUT = Path("build/conformance")
 STANDARD_OUTPUT = "-"
 FAILED, INCOMPLETE = 1, 3
 
 
-def load(paths: Iterable[Path], *, shelved: bool = False) -> reading.Report:
+def load(paths: Iterable[Path], *, shelved: bool = False, mixed: bool = False) -> reading.Report:
     """Read results files into one report, see reading.load. Raises ConformanceError for one that is not sound."""
     try:
-        return reading.load(paths, shelved=shelved)
-    except reading.UnreadableResults as error:
+        return reading.load(paths, shelved=shelved, mixed=mixed)
+    except joining.UnreadableResults as error:
         raise ConformanceError(str(error)) from None
 
 
-def load_named(paths: Iterable[Path]) -> reading.Report:
-    """Read the results files that are named, or else all of the last runs. Raises IncompleteRun if there are none."""
+def load_named(paths: Iterable[Path], *, mixed: bool = False) -> reading.Report:
+    """Read the results files that are named, or else all of the last runs, see reading.load.
+
+    Raises IncompleteRun if there are none.
+    """
     found = list(paths) or sorted((OUT / "results").glob("*.jsonl"))
     if not found:
         raise IncompleteRun(f"no results in {OUT / 'results'} (conformance run makes them)")
-    return load(found)
+    return load(found, mixed=mixed)
 
 
 def load_all(path: Path) -> reading.Report:
@@ -49,7 +52,7 @@ def results_file(out: Path, backend: str, part: Part | None = None) -> Path:
 def status(results: reading.Report) -> int:
     """Return the exit status that results deserve."""
     incomplete = [not backend.complete or summary.nothing_ran(backend) for backend in results.backends]
-    if any(incomplete) or not incomplete:
+    if any(incomplete) or not incomplete or results.mixed:
         return INCOMPLETE
     return 0 if summary.verdict(results).good else FAILED
 

@@ -11,7 +11,7 @@ from conformance import ledger, verified
 from conformance.adapter import plain
 from conformance.errors import ConformanceError
 from conformance.verified import Count
-from reports import reading
+from reports import joining, reading
 from reports.arrays import Rejected
 from reports.reading import Backend
 
@@ -43,7 +43,7 @@ def summarised(paths: Iterable[Path]) -> verified.Summary:
     """Return the summary of results files. Raises ConformanceError for what cannot be read, and for a partial run."""
     try:
         report = reading.load(paths)
-    except reading.UnreadableResults as error:
+    except joining.UnreadableResults as error:
         raise ConformanceError(str(error)) from None
     for backend in report.backends:
         if not backend.complete:

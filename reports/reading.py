@@ -7,20 +7,16 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, NoReturn, TypeVar
 
 from reports.fields import Fields, Json, RecordError
+from reports.joining import Run, join, refuse, refuse_mixed, refuse_twins
 from reports.records import FORMAT, Case, Convention, Footer, Header, Program, Result, plain
 from reports.shelf import Shelf, Shelved
 
 CASE = b'{"record": "case", '  # how the suite begins the line of a case
 DIGEST = 16  # bytes
-
-
-class UnreadableResults(ValueError):  # a refusal, named for what the caller did wrong
-    """A results file that no view may show; the message is one line with file, line and reason."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +55,10 @@ class Backend:
 
 @dataclass(frozen=True)
 class Report:
-    """All that the views show: the runs of several backends on one catalogue, sorted by name."""
+    """All that the views show: the runs of several backends, sorted by name; mixed: what does not go together."""
 
     backends: tuple[Backend, ...]
+    mixed: tuple[str, ...] = ()
 
     @property
     def results(self) -> Iterator[Result]:
@@ -84,44 +81,20 @@ class Report:
         return dict(sorted(merged.items()))
 
 
-def load(paths: Iterable[str | Path], *, shelved: bool = False) -> Report:
+def load(paths: Iterable[str | Path], *, shelved: bool = False, mixed: bool = False) -> Report:
     """Read results files, in any order, into one report.
 
     shelved: whether of each case only what a summary asks of all is kept, and the rest read again where it is asked
-    for. Raises UnreadableResults with one line that names file, line and reason.
+    for. mixed: whether runs of different catalogues or ledgers are joined, as the report then says, or refused.
+    Raises UnreadableResults with one line that names file, line and reason.
     """
     shared: dict[bytes, Case] | None = None if shelved else {}
-    runs = sorted(((Path(path), _read(Path(path), shared)) for path in paths), key=lambda run: run[1].name)
-    for (first, one), (second, other) in pairwise(runs):
-        if one.name == other.name:
-            shards = " (conformance merge joins shards)" if one.header.shard or other.header.shard else ""
-            _refuse(second, 1, f"the backend {other.name!r} also stands in {first}{shards}")
-    for path, backend in runs[1:]:
-        _refuse_other_catalogue(runs[0], (path, backend))
-    _refuse_shared_surfaces(runs)
-    return Report(tuple(backend for _, backend in runs))
-
-
-def _refuse_other_catalogue(first: tuple[Path, Backend], second: tuple[Path, Backend]) -> None:
-    ours, theirs = first[1].header.catalogue, second[1].header.catalogue
-    if ours != theirs:
-        _refuse(second[0], 1, f"made from the catalogue {theirs}, but {first[0]} from {ours}")
-    if first[1].header.ledger != second[1].header.ledger:
-        _refuse(second[0], 1, f"judged by another ledger than {first[0]}")
-
-
-def _refuse_shared_surfaces(runs: list[tuple[Path, Backend]]) -> None:
-    owners: dict[str, Path] = {}
-    for path, backend in runs:
-        for surface in backend.header.surfaces:
-            if surface in owners:
-                _refuse(path, 1, f"the surface {surface!r} also stands in {owners[surface]}")
-            owners[surface] = path
-
-
-def _refuse(path: Path, line: int | None, why: str) -> NoReturn:
-    place = path if line is None else f"{path}:{line}"
-    raise UnreadableResults(" ".join(f"{place}: {why}".splitlines()))
+    read = sorted(((Path(path), _read(Path(path), shared)) for path in paths), key=lambda run: run[1].name)
+    runs = [Run(path, backend.header, backend.cases) for path, backend in read]
+    refuse_twins(runs)
+    if not mixed:
+        refuse_mixed(runs)
+    return Report(tuple(backend for _, backend in read), join(runs))
 
 
 def _read(path: Path, shared: dict[bytes, Case] | None) -> Backend:
@@ -135,11 +108,11 @@ def _read(path: Path, shared: dict[bytes, Case] | None) -> Backend:
                 if shelf and isinstance(added, Case):
                     builder.cases[added.case] = Shelved(added, shelf, place, len(line))
     except OSError as error:
-        _refuse(path, None, f"cannot be read: {error.strerror}")
+        refuse(path, None, f"cannot be read: {error.strerror}")
     except RecordError as error:
-        _refuse(path, number, str(error))
+        refuse(path, number, str(error))
     if builder.header is None:
-        _refuse(path, 1, "missing header: the file is empty or was cut in its first line")
+        refuse(path, 1, "missing header: the file is empty or was cut in its first line")
     return builder.build(builder.header)
 
 

@@ -128,7 +128,7 @@ def nothing_ran(backend: Backend) -> bool:
 def problems(report: Report) -> list[str]:
     """Say what is wrong with the runs and their results, one sentence each; empty where all is well."""
     found = [] if report.backends else ["There are no results."]
-    found += [fault for backend in report.backends for fault in faults(backend)]
+    found += [*report.mixed, *(fault for backend in report.backends for fault in faults(backend))]
     return found + [_problem(status, report) for status in BAD if status in count(report.results)]
 
 
@@ -150,7 +150,7 @@ def verdict(report: Report) -> Verdict:
     """Say in a sentence how the run went."""
     counted = count(report.results)
     bad = sum(counted.get(status, 0) for status in BAD)
-    sound = all(backend.complete and not nothing_ran(backend) for backend in report.backends)
+    sound = not report.mixed and all(backend.complete and not nothing_ran(backend) for backend in report.backends)
     return Verdict(bool(report.backends) and sound and not bad, _headline(report, bad, sound), _sentence(report))
 
 
@@ -160,7 +160,7 @@ def _headline(report: Report, bad: int, sound: bool) -> str:
     if not report.backends or all(nothing_ran(backend) for backend in report.backends):
         return "Nothing ran"
     if not sound:
-        return "The run is incomplete"
+        return "The runs do not go together" if report.mixed else "The run is incomplete"
     known = count(report.results).get("known", 0)
     return f"As expected, with {plural(known, 'known difference')}" if known else "All agree"
 

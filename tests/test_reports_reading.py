@@ -3,7 +3,8 @@ import json
 import pytest
 import results_example as example
 
-from reports.reading import UnreadableResults, load
+from reports.joining import UnreadableResults
+from reports.reading import load
 
 
 def refusal(paths):
