@@ -16,6 +16,7 @@ from conformance.merge import merge, shards_of
 from conformance.runner import Run
 from conformance.selection import MOST, Part, Selection, parse
 from reports import reading
+from reports.joining import UnreadableResults
 from reports.summary import nothing_ran, verdict
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
@@ -201,7 +202,7 @@ def test_an_earlier_file_stays_if_merging_fails(cut, tmp_path):
 
 def test_views_say_that_they_show_a_shard(cut):
     assert verdict(reading.load([shard(cut, 2)])).sentence.endswith("Of fake only shard 2/3.")
-    with pytest.raises(reading.UnreadableResults, match="conformance merge joins shards"):
+    with pytest.raises(UnreadableResults, match="conformance merge joins shards"):
         reading.load([shard(cut, 1), shard(cut, 2)])
 
 
