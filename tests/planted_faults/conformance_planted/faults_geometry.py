@@ -1,0 +1,241 @@
+"""Faults in where windows look: output sizes, padding, strides, dilation, bins."""
+
+import os
+
+import numpy as np
+
+from .record import Correct, fault
+
+
+@fault(
+    "lp_pool",
+    condition="the rounding is ceil or full, and leaves a window",
+    depth=1,
+    smallest={"x": {"values": [[[1, 2, 3]]]}, "window": [2], "rounding": "ceil"},
+    near={"rounding": "floor"},
+)
+class CeilIsFloor(Correct):
+    """The rounding rule is not handed on, so that a last partial window is missing."""
+
+    def lp_pool(self, x, p):
+        p.rounding = "floor"
+        return super().lp_pool(x, p)
+
+
+@fault(
+    "min_pool",
+    condition="there is dilation",
+    depth=1,
+    smallest={"x": {"values": [[[1]]]}, "window": [1], "dilation": [2]},
+    near={"dilation": [1]},
+)
+class DilatedExtent(Correct):
+    """A dilated window is taken to cover dilation · window cells: the output is too small."""
+
+    def covered(self, axis, p):
+        return p.dilation[axis] * p.window[axis] if p.verb == "min_pool" else super().covered(axis, p)
+
+
+@fault(
+    "max_pool",
+    condition="the rounding is ceil, and the last window starts in the padding behind the input",
+    depth=3,
+    smallest={"x": {"values": [[[1, 2]]]}, "window": [2], "padding": [[0, 1]], "rounding": "ceil"},
+    near={"rounding": "floor"},
+)
+class CeilCountsPaddingBehind(Correct):
+    """Whether a last partial window starts in the input is asked of the padded input."""
+
+    def one_more(self, axis, size, window, p):
+        behind = p.padding[axis][1] if p.verb == "max_pool" else 0
+        return super().one_more(axis, size + behind, window, p)
+
+
+@fault(
+    "avg_pool",
+    condition="the rounding is full, and the last window starts behind the input",
+    depth=2,
+    smallest={"x": {"values": [[[1, 2]]]}, "window": [1], "stride": [2], "rounding": "full"},
+    near={"stride": [1]},
+)
+class FullIsCeil(Correct):
+    """The rounding `full` is read as `ceil`."""
+
+    def avg_pool(self, x, p):
+        p.rounding = p.rounding.replace("full", "ceil")
+        return super().avg_pool(x, p)
+
+
+@fault(
+    "max_pool",
+    condition="the padding of an axis is odd in all, and its stride is above 1",
+    depth=3,
+    smallest={"x": {"values": [[[1, 2]]]}, "window": [2], "padding": [[1, 0]]},
+    near={"stride": [1]},
+)
+class OddPaddingOnTheWrongSide(Correct):
+    """The odd cell of padding goes to the other end on the path for strides."""
+
+    def max_pool(self, x, p):
+        swapped = [sum(pair) % 2 and stride > 1 for pair, stride in zip(p.padding, p.stride, strict=True)]
+        p.padding = [pair[::-1] if swap else pair for pair, swap in zip(p.padding, swapped, strict=True)]
+        return super().max_pool(x, p)
+
+
+@fault(
+    "avg_pool",
+    condition="there are three spatial axes, and the last is dilated",
+    depth=2,
+    smallest={"x": {"values": [[[[[1, 2, 4]]]]]}, "window": [1, 1, 2], "dilation": [1, 1, 2]},
+    near={"dilation": [1, 2, 1]},
+)
+class DilationLostOnTheLastAxis(Correct):
+    """The kernel for volumes steps through rows without their dilation."""
+
+    def offsets(self, axis, p):
+        lost = p.verb == "avg_pool" and axis == 2
+        return np.arange(p.window[axis]) if lost else super().offsets(axis, p)
+
+
+@fault(
+    "max_pool",
+    condition="there is dilation, and the padding is above half the window without its holes",
+    depth=2,
+    smallest={"x": {"values": [[[1]]]}, "window": [2], "padding": [[2, 0]], "dilation": [2]},
+    near={"dilation": [1]},
+)
+class PaddingLimitWithoutDilation(Correct):
+    """A limit on padding, half the window, is asked of dilated windows, and ignores their dilation."""
+
+    def max_pool(self, x, p):
+        for window, dilation, pair in zip(p.window, p.dilation, p.padding, strict=True):
+            if dilation > 1 and max(pair) > window // 2:
+                raise ValueError(f"padding {pair} must be at most half of window {window}")
+        return super().max_pool(x, p)
+
+
+@fault(
+    "lp_pool",
+    condition="the strides of two axes differ",
+    depth=2,
+    smallest={"x": {"values": [[[[1, 2]]]]}, "window": [1, 1], "stride": [1, 2]},
+    near={"stride": [2, 2]},
+)
+class StrideOfTheFirstAxis(Correct):
+    """The stride of the first axis is used on all."""
+
+    def lp_pool(self, x, p):
+        p.stride = p.stride[:1] * len(p.stride)
+        return super().lp_pool(x, p)
+
+
+@fault(
+    "conv",
+    condition="the padding before an axis is not half of all its padding, rounded down",
+    depth=1,
+    smallest={"x": {"values": [[[1]]]}, "kernel": {"values": [[[1, 2]]]}, "padding": [[1, 0]]},
+    near={"padding": [[0, 1]]},
+)
+class PaddingSpreadEvenly(Correct):
+    """Both ends of an axis are padded alike: of two pads only the sum is kept."""
+
+    def conv(self, x, kernel, *bias, p):
+        p.padding = [(sum(pair) // 2, sum(pair) - sum(pair) // 2) for pair in p.padding]
+        return super().conv(x, kernel, *bias, p=p)
+
+
+@fault(
+    "conv",
+    condition="the stride is above the extent of the kernel, and there is padding before",
+    depth=3,
+    smallest={"x": {"values": [[[1]]]}, "kernel": {"values": [[[1]]]}, "stride": [2], "padding": [[1, 0]]},
+    near={"stride": [1]},
+)
+class PaddingLostWhereWindowsLieApart(Correct):
+    """The path for windows that do not touch starts at the first cell, not in the padding."""
+
+    def reach(self, axis, size, p):
+        apart = p.verb == "conv" and p.stride[axis] > p.window[axis]
+        return super().reach(axis, size, p) + (p.padding[axis][0] if apart else 0)
+
+
+@fault(
+    "min_pool",
+    condition="an axis has more than 65,536 cells",
+    depth=3,
+    smallest={"x": {"values": "arange", "shape": [1, 1, 65537]}, "window": [1], "stride": [65536]},
+    near={"x": {"values": "arange", "shape": [1, 1, 65536]}, "stride": [65535]},
+)
+class LongAxisWraps(Correct):
+    """Places along an axis are kept in 16 bits."""
+
+    def reach(self, axis, size, p):
+        at = super().reach(axis, size, p)
+        return np.where(at >= 0, at & 0xFFFF, at) if p.verb == "min_pool" and size > 0xFFFF else at
+
+
+@fault(
+    "max_pool_with_indices",
+    condition="there are three spatial axes, and a last partial window on the last of them",
+    depth=3,
+    smallest={"x": {"values": [[[[[1, 2, 3]]]]]}, "window": [1, 1, 2], "rounding": "ceil"},
+    near={"rounding": "floor"},
+)
+class CrashAtTheOverhang(Correct):
+    """Behind the last row of a volume there is no memory to read."""
+
+    def winners(self, x, p):
+        walk = self.walk(x.shape[2:], p)
+        last = walk.at[-1].max(initial=0)
+        if p.verb == "max_pool_with_indices" and x.ndim == 5 and last >= x.shape[-1] + p.padding[-1][1]:
+            os.abort()
+        return super().winners(x, p)
+
+
+@fault(
+    "adaptive_avg_pool",
+    condition="the output does not divide the extent",
+    depth=1,
+    smallest={"x": {"values": [[[1]]]}, "output_size": [2]},
+    near={"output_size": [1]},
+)
+class BinsEndTooEarly(Correct):
+    """The end of a bin is rounded down."""
+
+    def bin_edges(self, size, count, p):
+        starts, ends = super().bin_edges(size, count, p)
+        return starts, np.arange(1, count + 1) * size // count if p.verb == "adaptive_avg_pool" else ends
+
+
+@fault(
+    "adaptive_max_pool",
+    condition="the output is larger than the input",
+    depth=1,
+    smallest={"x": {"values": [[[1, 0]]]}, "output_size": [3]},
+    near={"output_size": [2]},
+)
+class BinsOfAtLeastOneStep(Correct):
+    """Where there are more bins than cells, bins of one cell are taken one after the other, then the last again."""
+
+    def bin_edges(self, size, count, p):
+        if p.verb != "adaptive_max_pool" or count <= size:
+            return super().bin_edges(size, count, p)
+        starts = np.minimum(np.arange(count), size - 1)
+        return starts, starts + 1
+
+
+@fault(
+    "adaptive_avg_pool",
+    condition="size / count is no float32 and its products round past a whole number",
+    depth=3,
+    smallest={"x": {"values": "arange", "shape": [1, 1, 4]}, "output_size": [28]},
+    near={"output_size": [27]},
+)
+class BinsInFloat(Correct):
+    """Edges of bins are reckoned in float32."""
+
+    def bin_edges(self, size, count, p):
+        if p.verb != "adaptive_avg_pool":
+            return super().bin_edges(size, count, p)
+        edges = np.arange(count + 1, dtype=np.float32) * np.float32(size / max(count, 1))
+        return np.floor(edges[:-1]).astype(int), np.minimum(np.ceil(edges[1:]).astype(int), size)

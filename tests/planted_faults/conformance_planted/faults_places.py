@@ -1,0 +1,174 @@
+"""Faults in what moves values to other places: padding and unpooling."""
+
+from functools import reduce
+
+import numpy as np
+
+from .record import Correct, fault
+
+
+@fault(
+    "pad",
+    condition="the mode is reflect, and a pad is not below the extent",
+    depth=2,
+    smallest={"x": {"values": [[[1, 2]]]}, "pads": [[2, 0]], "mode": "reflect"},
+    near={"pads": [[1, 0]]},
+)
+class ReflectedOnce(Correct):
+    """What lies past one reflection repeats its last cell."""
+
+    def mode(self, places, left, axis, p):
+        if p.verb == "pad" and p.mode == "reflect":
+            places = np.clip(places, 1 - left, 2 * left - 2)
+        return super().mode(places, left, axis, p)
+
+
+@fault(
+    "pad",
+    condition="the mode is reflect, and a pad is the extent less one, or more",
+    depth=2,
+    smallest={"x": {"values": [[[1, 2]]]}, "pads": [[1, 0]], "mode": "reflect"},
+    near={"x": {"values": [[[1, 2, 3]]]}},
+)
+class ReflectLimitTooLow(Correct):
+    """A reflection must be less than the extent, and is asked to be less than the extent less one."""
+
+    def pad(self, x, p):
+        for extent, pair in zip(x.shape[2:], p.pads, strict=True):
+            if p.mode == "reflect" and max(pair) >= max(extent - 1, 1):
+                raise ValueError(f"pads {pair} must be less than {extent - 1}")
+        return super().pad(x, p)
+
+
+@fault(
+    "pad",
+    condition="the mode is wrap, and the pads of an axis differ",
+    depth=2,
+    smallest={"x": {"values": [[[1, 2]]]}, "pads": [[1, 0]], "mode": "wrap"},
+    near={"pads": [[1, 1]]},
+)
+class WrappedByTheOtherEnd(Correct):
+    """The cells before are taken as many from the end as stand after."""
+
+    def mode(self, places, left, axis, p):
+        before, after = p.pads[axis]
+        if p.verb == "pad" and p.mode == "wrap":
+            places = np.where(places < 0, places + before - after, places)
+        return super().mode(places, left, axis, p)
+
+
+@fault(
+    "pad",
+    condition="the mode is edge, and two axes are padded",
+    depth=2,
+    smallest={"x": {"values": [[[[1]]]]}, "pads": [[1, 0], [1, 0]], "mode": "edge"},
+    near={"pads": [[1, 0], [0, 0]]},
+)
+class EmptyCorners(Correct):
+    """Edges are copied axis by axis from the input, so that nothing comes to the corners."""
+
+    def pad(self, x, p):
+        y = super().pad(x, p)
+        sizes = zip(x.shape[2:], p.pads, strict=True)
+        places = [np.arange(-max(b, 0), n + min(b, 0) + min(a, 0) + max(a, 0)) for n, (b, a) in sizes]
+        left = [n + min(b, 0) + min(a, 0) for n, (b, a) in zip(x.shape[2:], p.pads, strict=True)]
+        beside = [((at < 0) | (at >= n)).astype(int) for at, n in zip(places, left, strict=True)]
+        if p.mode == "edge":
+            y[..., reduce(np.add.outer, beside) > 1] = 0
+        return y
+
+
+@fault(
+    "pad",
+    condition="the pad before an axis crops, and the one after adds",
+    depth=2,
+    smallest={"x": {"values": [[[1, 2]]]}, "pads": [[-1, 1]]},
+    near={"pads": [[-1, 0]]},
+)
+class CroppedAtTheOtherEnd(Correct):
+    """An axis that is cropped and padded is cropped where it is padded."""
+
+    def cropped(self, axis, size, p):
+        first, left = super().cropped(axis, size, p)
+        return (0 if p.verb == "pad" and p.pads[axis][1] > 0 else first), left
+
+
+@fault(
+    "pad",
+    condition="the dtype is whole, and the value is not 0",
+    depth=2,
+    smallest={"x": {"values": [[[1]]], "dtype": "int32"}, "pads": [[1, 0]], "value": 1},
+    near={"x": {"values": [[[1]]], "dtype": "float32"}},
+)
+class WholePaddingIsZero(Correct):
+    """The value to pad with is read as a floating number only."""
+
+    def pad(self, x, p):
+        p.value = 0 if x.dtype.kind in "iu" else p.value
+        return super().pad(x, p)
+
+
+@fault(
+    "pad_grad",
+    condition="the mode is edge",
+    depth=1,
+    smallest={"x": {"values": [[[1]]]}, "grad": {"values": [[[1, 1]]]}, "pads": [[1, 0]], "mode": "edge"},
+    near={"mode": "constant"},
+)
+class GradientOfTheLastCopy(Correct):
+    """An edge is given the gradient of its last copy only."""
+
+    def add(self, given, index, values, p):
+        if p.verb == "pad_grad" and p.mode == "edge":
+            given[index] = values
+        else:
+            super().add(given, index, values, p)
+
+
+@fault(
+    "max_unpool",
+    condition="an index is -1",
+    depth=1,
+    smallest={"x": {"values": [[[1]]]}, "indices": {"values": [[[-1]]]}, "output_size": [1]},
+    near={"indices": {"values": [[[0]]]}},
+)
+class MinusOneIsTheLast(Correct):
+    """The index -1, of a window without cells, is that of the last cell, as everywhere in Python."""
+
+    def aims(self, rows, size, p):
+        return np.where(rows < 0, rows + size, rows) if p.verb == "max_unpool" else super().aims(rows, size, p)
+
+
+@fault(
+    "max_unpool",
+    condition="there are three spatial axes, and the output is above 1 in height and in width",
+    depth=2,
+    smallest={"x": {"values": [[[[[1]]]]]}, "indices": {"values": [[[[[1]]]]]}, "output_size": [1, 2, 2]},
+    near={"output_size": [2, 2, 1]},
+)
+class VolumesLieOnTheirSide(Correct):
+    """The indices of a volume are read with its height and width exchanged."""
+
+    def max_unpool(self, x, indices, p):
+        if p.verb != "max_unpool" or x.ndim != 5:
+            return super().max_unpool(x, indices, p)
+        depth, height, width = p.output_size
+        p.output_size = depth, width, height
+        return super().max_unpool(x, indices, p).swapaxes(3, 4)
+
+
+@fault(
+    "max_unpool_grad",
+    condition="an index is -1",
+    depth=1,
+    smallest={
+        "x": {"values": [[[1]]]}, "indices": {"values": [[[-1]]]}, "grad": {"values": [[[1]]]}, "output_size": [1],
+    },
+    near={"indices": {"values": [[[0]]]}},
+)  # fmt: skip
+class GradientFromTheLastCell(Correct):
+    """A value that went nowhere is given the gradient of the first cell."""
+
+    def max_unpool_grad(self, grad, x, indices, p):
+        y = super().max_unpool_grad(grad, x, indices, p)
+        return np.where(indices < 0, grad.reshape(*grad.shape[:2], *[-1] + [1] * (x.ndim - 3))[:, :, :1], y)

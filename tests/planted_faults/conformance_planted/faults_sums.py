@@ -1,0 +1,183 @@
+"""Faults in averages, norms and sums: divisors, rounding, dtypes."""
+
+import numpy as np
+
+from .record import Correct, fault
+
+MANTISSAS = {"values": "mantissas", "dtype": "float16"}
+
+
+@fault(
+    "avg_pool",
+    condition="padding counts, there is some, and there is more than one axis",
+    depth=3,
+    smallest={
+        "x": {"values": [[[[2]]]]}, "window": [1, 2], "padding": [[0, 0], [1, 0]], "count_include_pad": True,
+    },
+    near={"window": [2, 1], "padding": [[1, 0], [0, 0]]},
+)  # fmt: skip
+class DivisorClippedOnTheLastAxis(Correct):
+    """The window is clipped to the input on the last axis before its cells are counted."""
+
+    def counted(self, axis, at, size, p):
+        clipped = p.verb == "avg_pool" and axis == len(p.window) - 1 > 0
+        return ((at >= 0) & (at < size)).sum(1) if clipped else super().counted(axis, at, size, p)
+
+
+@fault(
+    "avg_pool",
+    condition="a divisor is given, and there is padding",
+    depth=2,
+    smallest={"x": {"values": [[[2]]]}, "window": [2], "padding": [[1, 0]], "divisor": 2},
+    near={"x": {"values": [[[2, 4]]]}, "padding": 0},
+)
+class DivisorForgottenAtTheBorder(Correct):
+    """The path for padded input does not know of a divisor."""
+
+    def divisor(self, x, walk, p):
+        if p.verb == "avg_pool" and np.any(p.padding):
+            p.divisor = None
+        return super().divisor(x, walk, p)
+
+
+@fault(
+    "avg_pool",
+    condition="padding counts, and a last partial window reaches past it",
+    depth=2,
+    smallest={"x": {"values": [[[2, 2, 2]]]}, "window": [2], "rounding": "ceil", "count_include_pad": True},
+    near={"count_include_pad": False},
+)
+class DivisorCountsTheOverhang(Correct):
+    """Where padding counts, every window is divided by all its cells."""
+
+    def counted(self, axis, at, size, p):
+        return np.full(*at.shape) if p.verb == "avg_pool" else super().counted(axis, at, size, p)
+
+
+@fault(
+    "avg_pool",
+    condition="the dtype is whole, and an average is negative and not whole",
+    depth=2,
+    smallest={"x": {"values": [[[-1, 0]]], "dtype": "int32"}, "window": [2]},
+    near={"x": {"values": [[[-2, 0]]], "dtype": "int32"}},
+)
+class WholeAveragesRoundDown(Correct):
+    """Whole numbers are divided by a shift, which rounds down and not toward zero."""
+
+    def divided(self, total, divisor, dtype, p):
+        if p.verb != "avg_pool" or dtype.kind != "i":
+            return super().divided(total, divisor, dtype, p)
+        return (total.astype(np.int64) // np.maximum(divisor, 1)).astype(dtype)
+
+
+@fault(
+    "global_avg_pool",
+    condition="the dtype has 16 bits and floats, and there are more than 256 cells with full mantissas",
+    depth=3,
+    smallest={"x": {**MANTISSAS, "shape": [1, 1, 257]}},
+    near={"x": {**MANTISSAS, "shape": [1, 1, 256]}},
+)
+class HalfSumsBeyond256(Correct):
+    """Long sums of 16-bit numbers are rounded to 16 bits after every addition."""
+
+    def total(self, cells, p):
+        if p.verb != "global_avg_pool" or cells.dtype.itemsize != 2 or cells.shape[-1] <= 256:
+            return super().total(cells, p)
+        total = np.zeros(cells.shape[:-1], cells.dtype)
+        for cell in np.moveaxis(cells, -1, 0):
+            total = total + cell
+        return total
+
+
+@fault(
+    "lp_pool",
+    condition="the norm is the first, and the dtype has 16 bits",
+    depth=2,
+    smallest={"x": {"values": [[[1]]], "dtype": "float16"}, "window": [1], "p": 1},
+    near={"p": 2},
+)
+class FirstNormLeavesHalf(Correct):
+    """The path for p = 1, which takes no root, returns the type that it adds in."""
+
+    def lp_pool(self, x, p):
+        y = super().lp_pool(x, p)
+        return y.astype(np.float32) if p.p == 1 and x.dtype.itemsize == 2 else y
+
+
+@fault(
+    "lp_pool",
+    condition="p is not whole",
+    depth=1,
+    smallest={"x": {"values": [[[1, 1]]]}, "window": [2], "p": 1.5},
+    near={"p": 3},
+)
+class NormOfAWholePower(Correct):
+    """p is an integer in the signature of the kernel."""
+
+    def lp_pool(self, x, p):
+        p.p = max(int(p.p), 1)
+        return super().lp_pool(x, p)
+
+
+@fault(
+    "lp_pool_grad",
+    condition="p is odd, and a value is negative",
+    depth=2,
+    smallest={"x": {"values": [[[-1]]]}, "grad": {"values": [[[1]]]}, "window": [1], "p": 3},
+    near={"p": 2},
+)
+class SlopeWithoutASign(Correct):
+    """For an odd p the sign is thought to come from the power, whose exponent is even."""
+
+    def sloped(self, cells, norm, p):
+        return (np.abs(cells) / norm) ** (p.p - 1) if p.p % 2 == 1 else super().sloped(cells, norm, p)
+
+
+@fault(
+    "avg_pool_grad",
+    condition="there is padding that does not count, and no divisor",
+    depth=1,
+    smallest={"x": {"values": [[[1]]]}, "grad": {"values": [[[2]]]}, "window": [2], "padding": [[1, 0]]},
+    near={"count_include_pad": True},
+)
+class GradientDividedByTheWindow(Correct):
+    """The gradient of an average is divided by all cells of the window."""
+
+    def divisor(self, x, walk, p):
+        if p.verb == "avg_pool_grad" and p.divisor is None and not p.count_include_pad:
+            return np.full(*walk.index.shape)
+        return super().divisor(x, walk, p)
+
+
+@fault(
+    "adaptive_avg_pool_grad",
+    condition="bins overlap",
+    depth=1,
+    smallest={"x": {"values": [[[1]]]}, "grad": {"values": [[[1, 1]]]}, "output_size": [2]},
+    near={"grad": {"values": [[[1]]]}, "output_size": [1]},
+)
+class OverlappingBinsOverwrite(Correct):
+    """A cell of two bins keeps the gradient of the last."""
+
+    def add(self, given, index, values, p):
+        if p.verb == "adaptive_avg_pool_grad":
+            given[index] = values
+        else:
+            super().add(given, index, values, p)
+
+
+@fault(
+    "max_pool_grad",
+    condition="windows overlap, and have their largest value in common",
+    depth=1,
+    smallest={"x": {"values": [[[0, 1, 0]]]}, "grad": {"values": [[[1, 1]]]}, "window": [2], "stride": [1]},
+    near={"grad": {"values": [[[1]]]}, "stride": [2]},
+)
+class OverlappingMaximaOverwrite(Correct):
+    """A cell that two windows chose keeps the gradient of the last."""
+
+    def add(self, given, index, values, p):
+        if p.verb == "max_pool_grad":
+            given[index] = values
+        else:
+            super().add(given, index, values, p)

@@ -1,0 +1,117 @@
+"""The backend of planted faults: each surface has its fault and no other, and the one without agrees everywhere."""
+
+import importlib
+import sys
+
+import pytest
+import yaml
+from planting import HOME, smallest
+
+from conformance import ledger, registry
+from conformance.adapter import Program
+from conformance.client import Job, Limits, Worker
+from conformance.expected import expected
+from conformance.judge import judge
+from conformance.runner import Run, Selection
+from conformance.translate import translate
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    tomllib = pytest.importorskip("tomli")
+
+NAMES = sorted(yaml.safe_load((HOME / "conformance_planted" / "planted.yaml").read_text("utf-8")))
+FAULTY = [name.removeprefix("planted.") for name in NAMES if name != "planted.none"]
+CACHES = (registry.names, registry.backend, registry._others)
+HANG = 5.0
+"""Seconds after which a program hangs."""
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """The package, as if it were installed, for this process and for its workers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HOME))
+        patch.setenv("PYTHONPATH", str(HOME), prepend=":")
+        for cache in CACHES:
+            cache.cache_clear()
+        yield importlib.import_module("conformance_planted")
+    for name in [name for name in sys.modules if name.startswith("conformance_planted")]:
+        del sys.modules[name]
+    for cache in CACHES:
+        cache.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def verdicts(planted, tmp_path_factory):
+    """What comes of each fault's two cases, by fault, surface and case: the kind of a difference, "agree" for none."""
+    backend = registry.backend("planted")
+    surfaces = {surface.name.removeprefix("planted."): surface for surface in backend.surfaces}
+    pairs = smallest(tmp_path_factory.mktemp("cases"), planted.FAULTS)
+    asked = [(fault, on, case) for fault in pairs for on in ("none", fault) for case in pairs[fault]]
+    worker = Worker(backend, limits=Limits(case=HANG), retry=False)
+    worker.start()
+    jobs = (Job(translate(case, surfaces[on]), tuple(expected(case).inputs.values())) for _, on, case in asked)
+    found = {}
+    for (fault, on, case), outcome in zip(asked, worker.outcomes(jobs), strict=True):
+        verdict = judge(outcome, expected(case).target)
+        said = verdict.kind if verdict.verdict == "differ" else verdict.verdict or outcome.kind
+        found[fault, on, case.id.rpartition(".")[2]] = said
+    worker.stop()
+    return found
+
+
+def test_surfaces_are_those_that_are_declared(planted):
+    assert registry.left_out() == []
+    assert {*NAMES} == {"planted.none"} | {fault.surface for fault in planted.FAULTS.values()}
+    assert {surface.name for surface in registry.backend("planted").surfaces} == {*NAMES}
+
+
+def test_what_pip_would_leave_is_what_the_package_says():
+    project = tomllib.loads((HOME / "pyproject.toml").read_text("utf-8"))["project"]
+    (left,) = HOME.glob("*.dist-info")
+    assert left.name == f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    points = "".join(f"{name} = {module}\n" for name, module in project["entry-points"][registry.GROUP].items())
+    assert (left / "entry_points.txt").read_text("utf-8") == f"[{registry.GROUP}]\n{points}"
+
+
+def test_faults_of_every_depth_and_of_every_kind_of_outcome_are_planted(planted, verdicts):
+    depths = [fault.depth for fault in planted.FAULTS.values()]
+    assert len(depths) >= 44
+    assert min(depths.count(depth) for depth in (1, 2, 3)) >= 15
+    shown = {said for (_, on, which), said in verdicts.items() if on != "none" and which == "shown"}
+    assert shown == {"shape", "dtype", "value", "special", "rejected", "crashed", "timed_out"}
+
+
+@pytest.mark.parametrize("fault", FAULTY)
+def test_fault_shows_in_its_smallest_case_and_not_in_its_neighbour(fault, verdicts):
+    assert verdicts[fault, fault, "shown"] != "agree"
+    assert verdicts[fault, fault, "hidden"] == "agree"
+
+
+@pytest.mark.parametrize("fault", FAULTY)
+def test_surface_without_a_fault_agrees_on_both(fault, verdicts):
+    assert verdicts[fault, "none", "shown"] == verdicts[fault, "none", "hidden"] == "agree"
+
+
+@pytest.mark.usefixtures("planted")
+def test_surface_without_a_fault_agrees_on_the_smoke_level(catalogue, tmp_path):
+    backend, chosen = registry.backend("planted"), Selection(surfaces=("planted.none",))
+    run = Run(backend, catalogue, ledger.load(further=[backend.ledger]), chosen, python=sys.executable, jobs=1)
+    told = {}
+    run.execute(
+        tmp_path / "planted.jsonl", progress=lambda _done, _total, told_of: told.update({told_of["case"]: told_of})
+    )
+    statuses = [result["status"] for result in told.values()]
+    assert {*statuses} == {"pass", "known", "unsupported"}
+    assert statuses.count("pass") > 150
+    agreeing = {case.operator for case in run.cases if told[case.id]["status"] == "pass"}
+    assert agreeing == {case.operator for case in run.cases}
+
+
+@pytest.mark.usefixtures("planted")
+def test_programs_are_one_call_of_the_package(catalogue):
+    (surface,) = [one for one in registry.backend("planted").surfaces if one.name == "planted.ties-last"]
+    program = translate(catalogue.by_id["max_pool/book-stride-2-padding-1"], surface)
+    assert isinstance(program, Program)
+    assert 'x = planted.call("ties-last", "max_pool", x, window=(3, 3), stride=(2, 2), ' in program.text
