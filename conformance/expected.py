@@ -46,7 +46,7 @@ class Expected:
     inputs: Mapping[str, Array]
     target: Target | None
     answers: Mapping[str, Target] = field(default_factory=dict)
-    digest: str = ""
+    digest: str = field(default_factory=str)  # not of the class, so that a part can know it later
     line: str = ""
 
     @property

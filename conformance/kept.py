@@ -8,9 +8,11 @@ written is asked for again the next time.
 from __future__ import annotations
 
 import contextlib
+import pickle
 import sqlite3
+import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,8 +33,12 @@ FILES = 2
 """Files that are kept: one for each source of the suite and set of versions."""
 AT_ONCE = 4 << 20
 """Bytes that are gathered before they are written."""
+FIELDS = frozenset(one.name for one in fields(Expected))
 PARTS = ("value", "high", "low", "terms", "magnitude", "extra", "exact")
-TABLE = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, expected BLOB) WITHOUT ROWID"
+TABLE = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, expected BLOB)"
+"""With row numbers, as a long blob is found three times as fast then."""
+LENGTH = struct.Struct(">I")
+"""Of the line, which stands before the rest."""
 
 
 @contextlib.contextmanager
@@ -55,7 +61,7 @@ class Kept:
 
     def expected(self, case: Case) -> Expected:
         """Return what must happen in a case, as conformance.expected has it. Raises CatalogueError."""
-        found = self.get(case.key)
+        found = self.get(case)
         if found is None:
             made = expected(case)
             found = replace(made, line=case_line(case, made))
@@ -63,19 +69,21 @@ class Kept:
                 self.put(case.key, found)
         return found
 
-    def get(self, key: str) -> Expected | None:
+    def get(self, case: Case) -> Expected | None:
         """Return an expectation, None if it is not known or was damaged."""
-        packed = self.fresh.get(key)
-        if packed is None and key in self._keys:
+        packed = self.fresh.get(case.key)
+        if packed is None and case.key in self._keys:
             with contextlib.suppress(sqlite3.Error):
-                row = self._file.execute("SELECT expected FROM kept WHERE key = ?", (key,)).fetchone()
+                row = self._file.execute("SELECT expected FROM kept WHERE key = ?", (case.key,)).fetchone()
                 packed = row[0] if row else None
-        found: Expected | None = pickles.unpacked(packed) if packed else None
-        return found
+        content = pickles.opened(packed) if packed else None
+        return Packed(case, content) if content else None
 
     def put(self, key: str, made: Expected) -> None:
-        """Enter an expectation, and write what has gathered."""
-        self.fresh[key] = pickles.packed(_whole(made))
+        """Enter an expectation with its line, and write what has gathered."""
+        line = made.line.encode()
+        rest = pickle.dumps(replace(_whole(made), line=""), pickle.HIGHEST_PROTOCOL)
+        self.fresh[key] = pickles.sealed(LENGTH.pack(len(line)) + line + rest)
         self.gathered += len(self.fresh[key])
         if self.gathered > AT_ONCE:
             self.save()
@@ -101,6 +109,22 @@ class Kept:
         with contextlib.suppress(sqlite3.Error):
             return frozenset(key for (key,) in self._file.execute("SELECT key FROM kept"))
         return frozenset()
+
+
+class Packed(Expected):
+    """A kept expectation: its line, and the rest in a pickle until it is asked for, as no result may need it."""
+
+    def __init__(self, case: Case, content: memoryview) -> None:
+        start = LENGTH.size + LENGTH.unpack_from(content)[0]
+        parts = {"line": str(content[LENGTH.size : start], "utf-8"), "_case": case, "_pickle": content[start:]}
+        vars(self).update(parts)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in FIELDS:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        made: Expected | None = pickles.loaded(self._pickle)
+        vars(self).update(vars(made or expected(self._case)), line=self.line, _pickle=b"")
+        return vars(self)[name]
 
 
 def _whole(made: Expected) -> Expected:

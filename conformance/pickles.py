@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import pickle
+import zlib
 from pathlib import Path
 from typing import Any
 
 from conformance.cache import forget
 
-SUM = 16
+SUM = 4
 """Bytes of the checksum in front."""
 
 
@@ -35,17 +35,28 @@ def put(path: Path, kept: object, files: int) -> None:
 
 def packed(kept: object) -> bytes:
     """Return something as bytes, a checksum in front."""
-    content = pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
-    return _sum(content) + content
+    return sealed(pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
 
 
 def unpacked(content: bytes) -> Any:
     """Return what was packed, None if it was damaged since. What it is read from is the user's own."""
-    with contextlib.suppress(Exception):  # whatever is wrong with it, it is made anew
-        if _sum(content[SUM:]) == content[:SUM]:
-            return pickle.loads(content[SUM:])  # noqa: S301 - our own file, in the user's own folder
+    inner = opened(content)
+    return None if inner is None else loaded(inner)
+
+
+def loaded(content: bytes | memoryview) -> Any:
+    """Return what a pickle holds, None if it cannot be read: whatever is wrong with it, it is made anew."""
+    with contextlib.suppress(Exception):
+        return pickle.loads(content)  # noqa: S301 - our own file, in the user's own folder
     return None
 
 
-def _sum(content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=SUM).digest()
+def sealed(content: bytes) -> bytes:
+    """Return bytes with a checksum in front."""
+    return zlib.crc32(content).to_bytes(SUM, "big") + content
+
+
+def opened(content: bytes) -> memoryview | None:
+    """Return what was sealed, None if it was damaged since."""
+    inner = memoryview(content)[SUM:]
+    return inner if content[:SUM] == zlib.crc32(inner).to_bytes(SUM, "big") else None

@@ -123,9 +123,39 @@ def test_damaged_answer_is_asked_for_anew(tmp_path, path, monkeypatch):
         file.execute("UPDATE kept SET expected = ?", (packed[:-1] + bytes([packed[-1] ^ 1]),))
     file.close()
     asked = counted(monkeypatch)
-    assert Kept(path).get(key) is None
+    assert key == case.key
+    assert Kept(path).get(case) is None
     assert same(Kept(path).expected(case).target.exact.value, right.target.exact.value)
     assert len(asked) == 1
+
+
+def test_line_is_known_before_the_rest_is_unpacked(tmp_path, path, monkeypatch):
+    case = one(tmp_path, LP)
+    with kept(path) as ask:
+        right = ask(case)
+    unpacked, loaded = [], pickles.loaded
+    monkeypatch.setattr(pickles, "loaded", lambda content: unpacked.append(loaded(content)) or unpacked[-1])
+    with kept(path) as ask:
+        found = ask(case)
+    assert found.line == right.line
+    assert not unpacked
+    assert found.digest == right.digest
+    assert len(found.targets) == len(unpacked) == 1
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = found.nothing
+
+
+def test_rest_that_cannot_be_unpacked_is_asked_for_anew(tmp_path, path, monkeypatch):
+    case = one(tmp_path, LP)
+    with kept(path) as ask:
+        right = ask(case)
+    monkeypatch.setattr(pickles, "loaded", lambda _content: None)
+    asked = counted(monkeypatch)
+    with kept(path) as ask:
+        found = ask(case)
+        assert same(found.target.exact.value, right.target.exact.value)
+    assert found.line == right.line
+    assert asked == [case.id]
 
 
 @pytest.mark.parametrize("length", [0, 20, -1])
