@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 from conformance import processes
@@ -22,8 +22,13 @@ from conformance.trials import again
 from conformance.values import Array
 from conformance.worker import SETUPS
 
-AHEAD = 16
-"""Jobs that lie with a worker at most: work for it while the suite waits for another one's."""
+AHEAD, MOST_AHEAD = 16, 512
+"""Jobs that lie with a worker: work for it while the suite is busy with something else, or waits for another one's."""
+SECONDS_AHEAD, BYTES_AHEAD = 0.25, 8 << 20
+"""More than the fewest lie there only as long as they take so long, and their inputs so much."""
+SHARE = 0.1
+"""Of the last job in what is thought of the next ones."""
+SHORTEST = SECONDS_AHEAD / MOST_AHEAD
 FAILED_AT_ONCE = "exit status 1; it said:"
 STRANGE = "the worker sent what is no reply"
 OUTCOMES = frozenset({"returned", "rejected", "crashed"})
@@ -89,16 +94,22 @@ class Worker:
         self.link: Link | None = None
         self._known: set[str] = set()
         self._size_at_start = 0
+        self._pace = SECONDS_AHEAD
         self._begun: float | None = None
         self._spare: Link | None = None
         self._ending = False
 
     def start(self) -> None:
         """Start the process and wait until its setup has run. Raises WorkerFailed, and DeviceMissing."""
-        self._wait_for_setup(self._launch())
+        self._wait_for_setup(self.launch())
 
-    def _launch(self) -> Link:
-        """Start the process, and let it run its setup while others work: jobs may be sent after it at once."""
+    def launch(self) -> Link:
+        """Start the process if there is none, and let it run its setup while others work: jobs may be sent at once.
+
+        Raises WorkerFailed if there is no such interpreter.
+        """
+        if self.link is not None:
+            return self.link
         self._begun = time.monotonic()
         link = self.link = self._spare or self._process()
         self._spare, self._ending = None, False
@@ -179,8 +190,13 @@ class Worker:
         """Send jobs until enough lie with the worker; one that has grown gets none, and is replaced when it is idle."""
         if self._grown() and not sent:
             self.stop()
-        for job in islice(jobs, 0 if self._grown() else AHEAD - len(sent)):
+        room = max(AHEAD, int(SECONDS_AHEAD / max(self._pace, SHORTEST)))
+        if self._grown() or 2 * len(sent) > room:  # many at once take less time than one by one
+            return
+        weight = sum(map(_weight, sent))
+        while len(sent) < (room if weight < BYTES_AHEAD else AHEAD) and (job := next(jobs, None)) is not None:
             sent.append(job)
+            weight += _weight(job)
             self._submit(job)
 
     def _alone(self, job: Job) -> Outcome:
@@ -198,7 +214,7 @@ class Worker:
         return 2 * (link.look() - self._size_at_start) > room  # it may have shrunk since it was looked at
 
     def _submit(self, job: Job) -> None:
-        link = self.link or self._launch()
+        link = self.launch()
         if job.fatal:
             if self._ending and self._spare is None:
                 self._spare = self._process()
@@ -222,6 +238,7 @@ class Worker:
             self._drop()
             return Lost(Outcome("crashed", message=STRANGE))
         outcome = Outcome(header["outcome"], tuple(arrays), header["message"], header["seconds"])
+        self._pace += SHARE * (outcome.seconds - self._pace)
         if self.retry and outcome.kind == "crashed" and not header["certain"]:
             self._drop()
             return Lost(outcome)
@@ -268,6 +285,10 @@ def _hinted(outcome: Outcome, link: Link) -> str:
     if outcome.kind == "timed_out":
         return f"{outcome.message}; --start-timeout sets this limit{link.last_words()}"
     return outcome.message + (NEEDS if FAILED_AT_ONCE in outcome.message else "")
+
+
+def _weight(job: Job) -> int:
+    return sum(array.nbytes for array in job.inputs)
 
 
 def _drain(jobs: deque[Job]) -> Iterator[Job]:

@@ -51,6 +51,7 @@ class Link:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            bufsize=CHUNK,
             env={**os.environ, **ONE_THREAD, **(variables or {}), processes.MARK: self._mark},
             start_new_session=True,
         )
@@ -132,7 +133,8 @@ class Link:
         with contextlib.suppress(OSError):  # the reader learns that the worker is gone
             while (frame := outbox.get()) is not None:
                 pipe.write(frame)
-                pipe.flush()
+                if outbox.empty():
+                    pipe.flush()
         with contextlib.suppress(OSError):
             pipe.close()
 
