@@ -68,7 +68,8 @@ class Live:
         """Note that so many results are there of so many, and the last one, a record of the results file."""
         status = result["status"]
         self.counts[status] += 1
-        self._bar.update(self._task, completed=done, total=total)
+        if not self._bar.disable:
+            self._bar.update(self._task, completed=done, total=total)
         if status in BAD:
             self.tell(_said(result), STYLES[status])
         now = time.monotonic()

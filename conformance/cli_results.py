@@ -11,16 +11,25 @@ from conformance.errors import ConformanceError, IncompleteRun
 from conformance.files import put
 from conformance.selection import Part
 from reports import joining, reading, summary
+from reports.growing import Growing
 
 OUT = Path("build/conformance")
 STANDARD_OUTPUT = "-"
 FAILED, INCOMPLETE = 1, 3
 
 
-def load(paths: Iterable[Path], *, shelved: bool = False, mixed: bool = False) -> reading.Report:
+def load(paths: Iterable[Path], *, mixed: bool = False) -> reading.Report:
     """Read results files into one report, see reading.load. Raises ConformanceError for one that is not sound."""
     try:
-        return reading.load(paths, shelved=shelved, mixed=mixed)
+        return reading.load(paths, mixed=mixed)
+    except joining.UnreadableResults as error:
+        raise ConformanceError(str(error)) from None
+
+
+def merged(written: Iterable[Growing]) -> reading.Report:
+    """Return what runs of this process have written as one report. Raises ConformanceError for what is not sound."""
+    try:
+        return reading.merged((one.path, one.backend()) for one in written)
     except joining.UnreadableResults as error:
         raise ConformanceError(str(error)) from None
 

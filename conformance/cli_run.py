@@ -17,7 +17,7 @@ from conformance.cases import LEVELS
 from conformance.chosen import Chosen, chosen
 from conformance.cli_options import CACHE_OPTION, CASES_OPTION, DEVICE_OPTION, PRECISION_OPTION
 from conformance.cli_progress import QUIET, QUIET_OPTION, USUAL, VERBOSE_OPTION, Live
-from conformance.cli_results import INCOMPLETE, OUT, load, results_file, status
+from conformance.cli_results import INCOMPLETE, OUT, merged, results_file, status
 from conformance.client import Limits
 from conformance.devices import Device
 from conformance.errors import IncompleteRun
@@ -27,6 +27,7 @@ from conformance.kept import kept
 from conformance.operators import OPERATORS
 from conformance.runner import Run
 from conformance.selection import Part, Selection, parse
+from reports.growing import Growing
 from reports.terminal import render_terminal
 
 A_DAY = 86_400
@@ -198,35 +199,35 @@ def _carry_out(
     *,
     resume: bool,
     loudness: str | None,
-) -> tuple[list[Path], list[IncompleteRun]]:
-    """Run the backends; return the files that were written, and what went wrong. Nothing of it stays in memory."""
+) -> tuple[list[Growing], list[IncompleteRun]]:
+    """Run the backends; return what was written, and what went wrong."""
     level, operators, globs = selection.level, selection.operators, selection.globs
     cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
     faults: list[IncompleteRun] = []
-    written: list[Path] = []
+    written: list[Growing] = []
     with kept() if prepared.keywords["keep"] else nullcontext(expected) as expect:
         for one in wanted:
-            path = results_file(out, one.name, selection.part)
+            grown = Growing(results_file(out, one.name, selection.part))
             job = prepared(one.backend, cases, one.known(), python=one.python, expect=expect)
             for surface, why in job.lacking.items() if loudness != QUIET else ():
                 click.echo(f"{surface}: {why}", err=True)
             try:
                 with Live(one.name, loudness or USUAL) as live:
-                    job.execute(path, resume=resume, progress=live.step, tell=live.tell)
-                written.append(path)
+                    job.execute(grown.path, resume=resume, progress=live.step, tell=live.tell, hear=grown.add)
+                written.append(grown)
             except IncompleteRun as error:
                 faults.append(type(error)(one.with_hint(str(error))))
     return written, faults
 
 
-def _show(paths: Sequence[Path], *, brief: bool = False) -> int:
-    """Print the summary of results files, and return the exit status that they deserve."""
-    if not paths:
+def _show(written: Sequence[Growing], *, brief: bool = False) -> int:
+    """Print the summary of what was written, and return the exit status that it deserves."""
+    if not written:
         return INCOMPLETE
-    results = load(paths, shelved=True)
+    results = merged(written)
     Console().print(render_terminal(results, brief=brief))
-    for path in paths if not brief else ():
-        click.echo(f"results: {path}")
+    for one in written if not brief else ():
+        click.echo(f"results: {one.path}")
     return status(results)

@@ -11,6 +11,9 @@ from conformance.expected import Expected, Target, misread
 from conformance.values import Array
 from reference import Exact
 
+JUDGED = frozenset({"returned", "rejected"})
+"""Outcomes that are held against what must happen."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -55,7 +58,7 @@ class Verdict:
 
 def judge(outcome: Outcome, target: Target) -> Verdict:
     """Hold an outcome against what must happen."""
-    if outcome.kind not in {"returned", "rejected"}:
+    if outcome.kind not in JUDGED:
         return Verdict(None)
     if target.exact is None:
         agrees = outcome.kind == "rejected"
@@ -73,7 +76,7 @@ def judge(outcome: Outcome, target: Target) -> Verdict:
 
 def answered(outcome: Outcome, expected: Expected) -> str | None:
     """Return the name of the answer that an outcome gives to a question, "other" for none of them."""
-    if outcome.kind not in {"returned", "rejected"}:
+    if outcome.kind not in JUDGED:
         return None
     agreeing = (name for name, target in expected.answers.items() if judge(outcome, target).verdict == "agree")
     return next(agreeing, "other")

@@ -151,6 +151,14 @@ class Ledger:
         about = (entry for entry in self._picking[case] if entry.on(surface) and entry.within(packages))
         return next((entry for entry in about if entry.fits(cpu, device)), None)
 
+    def here(
+        self, surfaces: Iterable[str], packages: Mapping[str, str], cpu: Collection[str] = (), device: str = CPU
+    ) -> Ledger:
+        """Return what may speak of these surfaces there, so that each case need not be held against all the rest."""
+        names = list(surfaces)
+        fit = (entry for entry in self.entries if entry.within(packages) and entry.fits(cpu, device))
+        return Ledger(tuple(entry for entry in fit if any(map(entry.on, names))))
+
     def _about(self, operator: str) -> tuple[Entry, ...]:
         """Return the entries that may pick a case of the operator."""
         if operator not in self._operators:

@@ -11,7 +11,7 @@ from conformance.expected import Expected
 from conformance.judge import Outcome, Verdict
 from conformance.ledger import Entry
 from conformance.results import array_record
-from conformance.values import array_digest
+from conformance.values import Array, array_digest
 
 NO_BOUND = "no bound: so many roundings to 16 bits may leave anything"
 
@@ -37,10 +37,13 @@ def result_record(
     outcome: Outcome,
     *,
     verdict: Verdict,
-    wanted: Expected,
+    wanted: Expected | None,
     entry: Entry | None,
 ) -> dict[str, Any]:
-    """Return the record of a result: of a case on a surface, with its program or the reason why there is none."""
+    """Return the record of a result: of a case on a surface, with its program or the reason why there is none.
+
+    wanted: what must happen, None where nothing came back; entry: what the ledger says of it.
+    """
     written = program if isinstance(program, Program) else None
     status = status_of(outcome.kind, verdict, entry, flaky=bool(outcome.flickers))
     record: dict[str, Any] = {
@@ -56,7 +59,7 @@ def result_record(
         "seconds": round(outcome.seconds, 6),
         "digest": array_digest(*outcome.arrays) if outcome.arrays else None,
     }
-    if len(outcome.arrays) == 1 and record["digest"] != _expected_digest(wanted):
+    if len(outcome.arrays) == 1 and not _expected(outcome.arrays[0], record["digest"], wanted):
         record["got"] = array_record(outcome.arrays[0])
     if outcome.flickers:
         record["flaky"] = True
@@ -80,10 +83,13 @@ def _why(program: Program | Unsupported, status: str, entry: Entry | None) -> di
     return {}
 
 
-def _expected_digest(wanted: Expected) -> str | None:
-    if wanted.target is None or wanted.target.exact is None:
-        return None
-    return array_digest(wanted.target.exact.value)
+def _expected(got: Array, digest: str, wanted: Expected | None) -> bool:
+    """Whether an array is the expected one, but for what a NaN looks like."""
+    if wanted is None or wanted.target is None or wanted.target.exact is None:
+        return False
+    value = wanted.target.exact.value
+    same = got.dtype == value.dtype and got.shape == value.shape
+    return same and (got.tobytes() == value.tobytes() or digest == array_digest(value))
 
 
 def declared(surface: Surface, question: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -73,6 +73,10 @@ def _claim(path: Path, stream: IO[Any]) -> None:
         raise ConformanceError(f"{path}: another run is writing it") from None
 
 
+BEFORE = frozenset({"case", "program", "convention"})
+"""Records that stand before the result that needs them."""
+
+
 class _Unsound(ValueError):
     """A record that cannot stand where it stands."""
 
@@ -81,19 +85,22 @@ class _Unsound(ValueError):
 class ResultsFile:
     """A results file that is being written, complete once `finish` has been called.
 
+    hear: told of every line that is written, where it stands in the file, if that is new, and what it says;
     done: (case, surface) of every result that it held when it was opened; cases, programs: what has been declared;
     conventions: (case, surface) of every answer. `open` with `resume` continues a partial file, which must start with
     the same header but for the time.
     """
 
     path: Path
+    hear: Callable[[int, bytes], None] = lambda _place, _line: None
     done: set[tuple[str, str]] = field(default_factory=set)
     cases: set[str] = field(default_factory=set)
     programs: set[str] = field(default_factory=set)
     conventions: set[tuple[str, str]] = field(default_factory=set)
     by_status: Counter[str] = field(default_factory=Counter)
     complete: bool = False
-    _stream: IO[str] | None = None
+    _stream: IO[bytes] | None = None
+    _length: int = 0
 
     def open(self, header: Mapping[str, Any], *, resume: bool = False) -> None:
         """Create the file, or continue it. Raises ConformanceError if it cannot be written or is another run's."""
@@ -103,7 +110,7 @@ class ResultsFile:
                 self._continue(header)
             if self._stream is None:
                 # Opened to be added to, so that nothing is lost if another run has it.
-                self._stream = self.path.open("a", encoding="utf-8", errors="replace")
+                self._stream = self.path.open("ab")
                 _claim(self.path, self._stream)
                 if self._stream.tell():
                     self._stream.truncate(0)
@@ -112,7 +119,7 @@ class ResultsFile:
             raise ConformanceError(f"{error.filename or self.path}: {error.strerror}") from None
 
     def _continue(self, header: Mapping[str, Any]) -> None:
-        stream = self.path.open("r+", encoding="utf-8", errors="replace")
+        stream = self.path.open("r+b")
         with contextlib.ExitStack() as stack:
             stack.callback(stream.close)
             _claim(self.path, stream)
@@ -130,7 +137,7 @@ class ResultsFile:
             os.truncate(self.path, len(whole))
             stream.seek(0, os.SEEK_END)
             if not whole.endswith(b"\n"):
-                stream.write("\n")
+                stream.write(b"\n")
             self._stream = stream
             stack.pop_all()
 
@@ -182,23 +189,27 @@ class ResultsFile:
         self.complete = self.complete or kind == "footer"
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Append one record."""
-        self._append(line(record))
+        """Append one record. Those of a case, a program and an answer wait for the result that follows them."""
+        self._append(line(record), wait=record["record"] in BEFORE)
         self._note(record)
 
     def write_case(self, case: str, text: str) -> None:
         """Append the record of a case, which is a line already."""
-        self._append(text)
+        self._append(text, wait=True)
         self.cases.add(case)
 
-    def _append(self, text: str) -> None:
+    def _append(self, text: str, *, wait: bool) -> None:
         assert self._stream is not None  # noqa: S101 - open comes first
+        content = text.encode("utf-8", "replace")
         try:
-            self._stream.write(text + "\n")
-            self._stream.flush()
+            self._stream.write(content + b"\n")
+            if not wait:
+                self._stream.flush()
         except OSError as error:
             hint = "; the run is not complete, --resume goes on with it"
             raise IncompleteRun(f"{self.path}: {error.strerror}{hint}") from None
+        self.hear(self._length, content)
+        self._length += len(content) + 1
 
     def finish(self, seconds: float) -> None:
         """Append the footer: the run is complete."""

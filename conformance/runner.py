@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from conformance.client import Job, Limits, Worker, WorkerFailed
 from conformance.crew import Crew, size
 from conformance.errors import IncompleteRun
 from conformance.expected import Expected, expected
-from conformance.judge import Outcome, Verdict, judge
+from conformance.judge import JUDGED, Outcome, Verdict, judge
 from conformance.ledger import Entry, Ledger
 from conformance.result_record import NO_BOUND, declared, result_record
 from conformance.results import ResultsFile, forget
@@ -37,6 +38,8 @@ from conformance.written import Written
 
 FATAL = frozenset({"crashed", "timed_out"})
 FLAKY = "flaky"
+AT_HAND = 64
+"""Expectations that are kept for the next surface; those of programs that lie with workers are kept besides."""
 Progress = Callable[[int, int, Mapping[str, Any]], None]
 """Told after each result: how many there are, of how many, and the record of this one."""
 Ask = Callable[[Case], Expected]
@@ -60,7 +63,8 @@ class Run:
 
     python: the interpreter that holds the framework; limits: what a worker may take; jobs: workers side by side, None
     for as many as the programs are worth on this machine's cores; repeat: how many times every case is run; expect:
-    what to ask for expectations; keep: whether programs are kept on disk for the next run, and those of the last are.
+    what to ask for expectations; keep: whether programs are kept on disk for the next run, and those of the last are;
+    begun: the first worker, where it has been launched already.
     """
 
     def __init__(
@@ -76,6 +80,7 @@ class Run:
         repeat: int = 1,
         expect: Ask = expected,
         keep: bool = False,
+        begun: Worker | None = None,
     ) -> None:
         self.backend = backend
         self.catalogue = catalogue
@@ -87,8 +92,8 @@ class Run:
         self.jobs = jobs
         self.repeat = repeat
         self.new_worker = partial(Worker, backend, python, limits, retry=repeat == 1)
-        self.worker = Crew([self.new_worker()])
-        self.expected = lru_cache(maxsize=256)(expect)
+        self.worker = Crew([begun or self.new_worker()])
+        self.expected = lru_cache(AT_HAND)(expect)
         self.answers = Answered()
         self._there: dict[str, Surface] = {}
         self._programs: dict[Program | Unsupported, Program | Unsupported] = {}
@@ -129,28 +134,18 @@ class Run:
         resume: bool = False,
         progress: Progress = lambda _done, _total, _result: None,
         tell: Callable[[str], None] = lambda _said: None,
+        hear: Callable[[int, bytes], None] = lambda _place, _line: None,
     ) -> ResultsFile:
         """Run everything into the file. Raises IncompleteRun if the backend cannot be started or nothing could run.
 
-        tell: told in a sentence of each worker that starts, and of what a file that is completed holds already.
+        tell: told in a sentence of each worker that starts, and of what a file that is completed holds already;
+        hear: told of every line of the file, see ResultsFile.
         """
         start = time.monotonic()
         if not resume:
             forget(path)
-        tasks = list(self.tasks())
-        if self.written:
-            self.written.save()
-        programs = sum(isinstance(task.program, Program) for task in tasks)
-        if not programs and self.selection.part is None:
-            raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
-        self.worker = Crew(
-            [self.new_worker(tell=tell) for _ in range(self.jobs or size(programs, os.cpu_count() or 1))]
-        )
-        try:
-            self.worker.start()
-        except WorkerFailed as error:
-            raise IncompleteRun(f"backend {self.backend.name}: {error}") from None
-        with self._at_work(), ResultsFile(path) as file:
+        with self._at_work(), ResultsFile(path, hear) as file:
+            tasks = self._ready(tell)
             file.open(self._header(), resume=resume)
             if resume:
                 tell(f"{len(file.done):,} of {len(tasks):,} results stand already")
@@ -158,6 +153,25 @@ class Run:
                 self._carry_out(tasks, file, progress)
                 file.finish(time.monotonic() - start)
         return file
+
+    def _ready(self, tell: Callable[[str], None]) -> list[Task]:
+        """Start as many workers as the tasks are worth, and return these. Raises IncompleteRun."""
+        (first,) = self.worker.workers
+        first.tell = tell
+        try:
+            first.launch()
+            tasks = list(self.tasks())
+            if self.written:
+                self.written.save()
+            programs = sum(isinstance(task.program, Program) for task in tasks)
+            if not programs and self.selection.part is None:
+                raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
+            jobs = self.jobs or size(programs, os.cpu_count() or 1)
+            self.worker = Crew([first, *(self.new_worker(tell=tell) for _ in range(jobs - 1))])
+            self.worker.start()
+        except WorkerFailed as error:
+            raise IncompleteRun(f"backend {self.backend.name}: {error}") from None
+        return tasks
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -173,14 +187,23 @@ class Run:
     def _carry_out(self, tasks: Sequence[Task], file: ResultsFile, progress: Progress) -> None:
         left = [task for task in tasks if (task.case.id, task.surface.name) not in file.done]
         left.sort(key=lambda task: _peril(self._fears(task)))
-        runnable = (task for task in left if isinstance(task.program, Program))
-        outcomes = self.worker.outcomes(self.job(task) for task in runnable for _ in range(self.repeat))
+        ahead: deque[Expected] = deque()
+        outcomes = self.worker.outcomes(self._jobs(left, ahead))
         for number, task in enumerate(left, 1):
             if isinstance(task.program, Program):
                 outcome = self.settle(task.case, [next(outcomes) for _ in range(self.repeat)])
+                record = self._record(task, outcome, file, ahead.popleft())
             else:
                 outcome = Outcome("unsupported", message=task.program.reason)
-            progress(number, len(left), self._record(task, outcome, file))
+                record = self._record(task, outcome, file)
+            progress(number, len(left), record)
+
+    def _jobs(self, tasks: Iterable[Task], ahead: deque[Expected]) -> Iterator[Job]:
+        """Yield the jobs of those tasks that have a program; ahead: gets what must happen in each."""
+        for task in tasks:
+            if isinstance(task.program, Program):
+                ahead.append(self.expected(task.case))
+                yield from [self.job(task)] * self.repeat
 
     def _fears(self, task: Task) -> frozenset[str]:
         """Return how a task is known to end its process, and whether its outcomes change."""
@@ -190,34 +213,54 @@ class Run:
         return (FATAL | {FLAKY}) & known
 
     def _entry(self, task: Task) -> Entry | None:
-        where = self.worker.environment
-        device = self.backend.device.name
-        return self.ledger.entry(task.case, task.surface.name, where["packages"], where["cpu"], device)
+        return self._ledger_here.entry(task.case, task.surface.name, *self._where)
+
+    @property
+    def _where(self) -> tuple[Mapping[str, str], Collection[str], str]:
+        """Versions, features of the processor, device."""
+        environment = self.worker.environment
+        return environment["packages"], environment["cpu"], self.backend.device.name
+
+    @cached_property
+    def _ledger_here(self) -> Ledger:
+        return self.ledger.here([surface.name for surface in self.surfaces], *self._where)
 
     def settle(self, case: Case, outcomes: Sequence[Outcome]) -> Outcome:
         """Return the one outcome of a case that was run so many times."""
-        target = self.expected(case).target
-        return settled(outcomes, lambda outcome: target is not None and judge(outcome, target).verdict != "agree")
+        return settled(outcomes, lambda outcome: self._wrong(case, outcome))
 
-    def _record(self, task: Task, outcome: Outcome, file: ResultsFile) -> Mapping[str, Any]:
-        wanted = self.expected(task.case)
+    def _wrong(self, case: Case, outcome: Outcome) -> bool:
+        target = self.expected(case).target
+        return target is not None and judge(outcome, target).verdict != "agree"
+
+    def _record(
+        self, task: Task, outcome: Outcome, file: ResultsFile, wanted: Expected | None = None
+    ) -> Mapping[str, Any]:
         if task.case.id not in file.cases:
+            wanted = wanted or self.expected(task.case)
             file.write_case(task.case.id, wanted.line or case_line(task.case, wanted))
         program = task.program
         if isinstance(program, Program) and program.digest not in file.programs:
             record = {"surface": program.surface, "how": program.how, "text": program.text}
             file.write({"record": "program", "program": program.digest, **record})
-        result, asked = self.judged(task, outcome)
+        result, asked = self.judged(task, outcome, wanted)
         if asked is not None and (task.case.id, task.surface.name) not in file.conventions:
             file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
         place = {"place": [_peril(self._fears(task)), task.number]} if self.selection.part else {}
         file.write({"record": "result", **result, **place})
         return result
 
-    def judged(self, task: Task, outcome: Outcome) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """Return the record of a result, and that of an answer where the case puts a question."""
-        wanted = self.expected(task.case)
-        verdict, asked = self._judge(task, outcome, wanted)
+    def judged(
+        self, task: Task, outcome: Outcome, wanted: Expected | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """Return the record of a result, and that of an answer where the case puts a question.
+
+        wanted: what must happen, where it is at hand.
+        """
+        verdict, asked = Verdict(None), None
+        if outcome.kind in JUDGED or task.case.question is not None:
+            wanted = wanted or self.expected(task.case)
+            verdict, asked = self._judge(task, outcome, wanted)
         record = partial(result_record, task.case, task.surface, task.program, outcome)
         return record(verdict=verdict, wanted=wanted, entry=self._entry(task)), asked
 

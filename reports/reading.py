@@ -89,24 +89,29 @@ def load(paths: Iterable[str | Path], *, shelved: bool = False, mixed: bool = Fa
     Raises UnreadableResults with one line that names file, line and reason.
     """
     shared: dict[bytes, Case] | None = None if shelved else {}
-    read = sorted(((Path(path), _read(Path(path), shared)) for path in paths), key=lambda run: run[1].name)
-    runs = [Run(path, backend.header, backend.cases) for path, backend in read]
+    return merged(((Path(path), _read(Path(path), shared)) for path in paths), mixed=mixed)
+
+
+def merged(read: Iterable[tuple[Path, Backend]], *, mixed: bool = False) -> Report:
+    """Return what several files hold as one report. Raises UnreadableResults for files that do not go together."""
+    found = sorted(read, key=lambda run: run[1].name)
+    runs = [Run(path, backend.header, backend.cases) for path, backend in found]
     refuse_twins(runs)
     if not mixed:
         refuse_mixed(runs)
-    return Report(tuple(backend for _, backend in read), join(runs))
+    return Report(tuple(backend for _, backend in found), join(runs))
 
 
 def _read(path: Path, shared: dict[bytes, Case] | None) -> Backend:
     """Read one file; shared: cases by a digest of their lines, for other files; None to shelve them."""
-    builder, number = _Builder(), 0
+    builder, number = Builder(), 0
     try:
         with path.open("rb") as stream:
             shelf = Shelf(stream) if shared is None else None
             for number, (place, line) in enumerate(_whole_lines(stream), 1):  # noqa: B007 - told of one that is refused
-                added = builder.add(_parse(line)) if shared is None else builder.add_line(line, shared)
+                added = builder.add(parse(line)) if shared is None else builder.add_line(line, shared)
                 if shelf and isinstance(added, Case):
-                    builder.cases[added.case] = Shelved(added, shelf, place, len(line))
+                    builder.cases[added.case] = Shelved.of(added, shelf, place, len(line))
     except OSError as error:
         refuse(path, None, f"cannot be read: {error.strerror}")
     except RecordError as error:
@@ -122,14 +127,15 @@ def _whole_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     for line in stream:
         if not line.endswith(b"\n"):
             try:
-                _parse(line)
+                parse(line)
             except RecordError:
                 return
         yield place, line.removesuffix(b"\n")
         place += len(line)
 
 
-def _parse(line: bytes) -> dict[str, Json]:
+def parse(line: bytes) -> dict[str, Json]:
+    """Return the record of a line. Raises RecordError."""
     try:
         record = json.loads(line.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
@@ -150,7 +156,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 @dataclass
-class _Builder:
+class Builder:
     """Collects the records of one file and holds each to those before it."""
 
     header: Header | None = None
@@ -166,7 +172,7 @@ class _Builder:
         digest = hashlib.blake2b(line, digest_size=DIGEST).digest() if plain_case else b""
         if digest in shared:
             return self.hold(shared[digest])
-        case = self.add(_parse(line))
+        case = self.add(parse(line))
         if plain_case and case is not None:
             shared[digest] = case
         return case
@@ -183,7 +189,7 @@ class _Builder:
             raise RecordError(f"unknown record {kind!r}")
         return _ADDERS[kind](self, fields)
 
-    def add_header(self, fields: Fields) -> None:
+    def _add_header(self, fields: Fields) -> None:
         if self.header is not None:
             raise RecordError("a second header")
         version = fields.get("format", int)
@@ -191,7 +197,7 @@ class _Builder:
             raise RecordError(f"unknown format {version}, this version reads {FORMAT}")
         self.header = Header.parse(fields)
 
-    def add_case(self, fields: Fields) -> Case:
+    def _add_case(self, fields: Fields) -> Case:
         return self.hold(Case.parse(fields))
 
     def hold(self, case: Case) -> Case:
@@ -201,12 +207,12 @@ class _Builder:
         self.cases[case.case] = case
         return case
 
-    def add_program(self, fields: Fields) -> None:
+    def _add_program(self, fields: Fields) -> None:
         program = Program.parse(fields)
         self._hold_surface(program.surface)
         self.programs[program.program] = program
 
-    def add_result(self, fields: Fields) -> None:
+    def _add_result(self, fields: Fields) -> None:
         result = Result.parse(fields)
         self._hold_case(result.case)
         self._hold_surface(result.surface)
@@ -216,7 +222,7 @@ class _Builder:
             raise RecordError(f"the program {result.program!r} was never declared")
         self.results[result.case, result.surface] = result
 
-    def add_convention(self, fields: Fields) -> None:
+    def _add_convention(self, fields: Fields) -> None:
         convention = Convention.parse(fields)
         self._hold_case(convention.case)
         self._hold_surface(convention.surface)
@@ -225,7 +231,7 @@ class _Builder:
             raise RecordError(f"a second answer to {convention.case!r} on {convention.surface!r}")
         self.conventions[key] = convention
 
-    def add_footer(self, fields: Fields) -> None:
+    def _add_footer(self, fields: Fields) -> None:
         footer = Footer.parse(fields)
         counted = Counter(result.status for result in self.results.values())
         if footer.results != len(self.results):
@@ -243,6 +249,7 @@ class _Builder:
             raise RecordError(f"the surface {surface!r} is not one of the header's")
 
     def build(self, header: Header) -> Backend:
+        """Return the run, whose header this is; where it has a label, every surface bears it."""
         label = header.backend.removeprefix(plain(header.backend))
         results, conventions = _labelled(self.results.values(), label), _labelled(self.conventions.values(), label)
         programs = _labelled(self.programs.values(), label)
@@ -258,11 +265,11 @@ def _labelled(records: Iterable[_OnSurface], label: str) -> tuple[_OnSurface, ..
     return tuple(replace(one, surface=one.surface + label) for one in records) if label else tuple(records)
 
 
-_ADDERS: dict[str, Callable[[_Builder, Fields], Case | None]] = {
-    "header": _Builder.add_header,
-    "case": _Builder.add_case,
-    "program": _Builder.add_program,
-    "result": _Builder.add_result,
-    "convention": _Builder.add_convention,
-    "footer": _Builder.add_footer,
+_ADDERS: dict[str, Callable[[Builder, Fields], Case | None]] = {
+    "header": Builder._add_header,
+    "case": Builder._add_case,
+    "program": Builder._add_program,
+    "result": Builder._add_result,
+    "convention": Builder._add_convention,
+    "footer": Builder._add_footer,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import weakref
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import IO, Any
 
@@ -30,24 +31,33 @@ class Shelf:
 
 
 class Shelved(Case):
-    """A case that looks up in its file what it has not kept."""
+    """A case that looks up in its file what it has not kept.
+
+    parts: of KEPT; place, length: of its line in bytes; size: where it is known already.
+    """
 
     __slots__ = (*KEPT, "_length", "_place", "_shelf", "_size")
     _shelf: Shelf
     _place: int
     _length: int
-    _size: int
+    _size: int | None
 
-    def __init__(self, case: Case, shelf: Shelf, place: int, length: int) -> None:
-        parts = {name: getattr(case, name) for name in KEPT}
-        parts |= {"_size": case.size, "_shelf": shelf, "_place": place, "_length": length}
-        for name, part in parts.items():
+    def __init__(
+        self, parts: Mapping[str, Any], shelf: Shelf, place: int, length: int, *, size: int | None = None
+    ) -> None:
+        where = {"_size": size, "_shelf": shelf, "_place": place, "_length": length}
+        for name, part in {**parts, **where}.items():
             object.__setattr__(self, name, part)
+
+    @classmethod
+    def of(cls, case: Case, shelf: Shelf, place: int, length: int) -> Shelved:
+        """Return a case without what stands in its line."""
+        return cls({name: getattr(case, name) for name in KEPT}, shelf, place, length, size=case.size)
 
     @property
     def size(self) -> int:
         """Number of input elements."""
-        return self._size
+        return self._shelf.case(self._place, self._length).size if self._size is None else self._size
 
     def __getattr__(self, name: str) -> Any:
         if name in Shelved.__slots__:
