@@ -18,8 +18,10 @@ from conformance.chosen import Chosen, chosen
 from conformance.cli_options import CACHE_OPTION, CASES_OPTION, DEVICE_OPTION, PRECISION_OPTION
 from conformance.cli_progress import QUIET, QUIET_OPTION, USUAL, VERBOSE_OPTION, Live
 from conformance.cli_results import INCOMPLETE, OUT, merged, results_file, status
+from conformance.cli_scheduled import SCHEDULER_OPTION, SHARDS_OPTION, scheduled
 from conformance.client import Limits
 from conformance.devices import Device
+from conformance.divided import Order
 from conformance.errors import IncompleteRun
 from conformance.expected import expected
 from conformance.instructions import HELD, NATIVE
@@ -135,6 +137,8 @@ def _part(_context: click.Context, _option: click.Parameter, value: str | None) 
     metavar="K/N",
     help="Only the K-th of N shards of all this, into DIR/shards/<backend>/K-of-N.jsonl; conformance merge joins them.",
 )
+@SCHEDULER_OPTION
+@SHARDS_OPTION
 @click.option("--resume", is_flag=True, help="Complete partial results files instead of starting anew.")
 @CACHE_OPTION
 @QUIET_OPTION
@@ -164,6 +168,8 @@ def run(  # noqa: PLR0917 - click gives the options by name
     precision: str,
     slow: bool,
     part: Part | None,
+    scheduler: str | None,
+    shards: int | None,
     resume: bool,
     cache: bool,
     loudness: str | None,
@@ -180,14 +186,28 @@ def run(  # noqa: PLR0917 - click gives the options by name
     """
     wanted = chosen(backends, surfaces, instructions, Device(device, precision))
     selection = Selection(level, surfaces, operators, globs, slow, part)
-    limits = Limits(limit, start_limit) if memory is None else Limits(limit, start_limit, round(memory * 1e9))
-    prepared = partial(Run, selection=selection, limits=limits, jobs=jobs, repeat=repeat, keep=cache)
-    written, faults = _carry_out(wanted, paths, selection, prepared, out, resume=resume, loudness=loudness)
+    _hold_together(scheduler, shards, part)
+    if scheduler is not None:
+        size = None if memory is None else round(memory * 1e9)
+        order = partial(Order, selection=selection, paths=paths, limits=(limit, start_limit), memory=size)
+        orders = [order(one, jobs=jobs or 1, repeat=repeat, keep=cache) for one in wanted]
+        written, faults = scheduled(orders, scheduler, shards, out, resume=resume, loudness=loudness)
+    else:
+        limits = Limits(limit, start_limit) if memory is None else Limits(limit, start_limit, round(memory * 1e9))
+        prepared = partial(Run, selection=selection, limits=limits, jobs=jobs, repeat=repeat, keep=cache)
+        written, faults = _carry_out(wanted, paths, selection, prepared, out, resume=resume, loudness=loudness)
     deserved = _show(written, brief=loudness == QUIET)
     if faults:
         worst = max(faults, key=lambda fault: fault.exit_status)
         raise type(worst)("\n".join(map(str, faults)))
     sys.exit(deserved)
+
+
+def _hold_together(scheduler: str | None, shards: int | None, part: Part | None) -> None:
+    if shards is not None and scheduler is None:
+        raise click.UsageError("--shards is for --scheduler; --shard K/N runs one of them here")
+    if part is not None and scheduler is not None:
+        raise click.UsageError("--shard and --scheduler exclude each other: a scheduler has all shards run")
 
 
 def _carry_out(

@@ -121,14 +121,19 @@ def _of_one_run(shards: Sequence[Shard]) -> Sequence[Shard]:
         if shard.part.number in there:
             raise ConformanceError(f"{shard.path}: shard {shard.part} also stands in {there[shard.part.number].path}")
         there[shard.part.number] = shard
-        for key in SAME:
-            if _shared(shard.header, key) != _shared(first.header, key):
-                raise ConformanceError(f"{shard.path}: not of the same run as {first.path}, {key} is another")
+        hold_alike(shard, first)
     missing = [number for number in range(1, first.part.of + 1) if number not in there]
     if missing:
         named = ", ".join(map(str, missing[:NAMED])) + (f" and {len(missing) - NAMED} more" if missing[NAMED:] else "")
         raise ConformanceError(f"missing of {first.part.of} shards: {named}")
     return shards
+
+
+def hold_alike(shard: Shard, first: Shard) -> None:
+    """Hold what a shard says of its run against another. Raises ConformanceError."""
+    for key in SAME:
+        if _shared(shard.header, key) != _shared(first.header, key):
+            raise ConformanceError(f"{shard.path}: not of the same run as {first.path}, {key} is another")
 
 
 def _shared(header: Mapping[str, Any], key: str) -> object:

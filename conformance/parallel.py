@@ -40,7 +40,7 @@ def each(function: Callable[[Thing], Answer], things: Sequence[Thing], jobs: int
         yield from map(function, things)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, initializer=_follow)
+    pool = ProcessPoolExecutor(jobs, context, initializer=follow)
     try:
         yield from pool.map(function, things, chunksize=CHUNK)
     except BrokenProcessPool:
@@ -49,7 +49,7 @@ def each(function: Callable[[Thing], Answer], things: Sequence[Thing], jobs: int
         pool.shutdown(cancel_futures=True)
 
 
-def _follow() -> None:
+def follow() -> None:
     """Leave Ctrl-C to the process that started this one, and go when that one goes, however it went."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_outlive, args=(multiprocessing.parent_process(),), daemon=True).start()

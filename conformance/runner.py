@@ -287,19 +287,23 @@ class Run:
             self._there[surface.name] = surface.on(self.worker.environment["cpu"])
         return self._there[surface.name]
 
-    def _header(self) -> dict[str, Any]:
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the header of the results file says of the run before anything has started."""
+        catalogue = self.catalogue
         return {
             "backend": self.backend.name,
-            "catalogue": {
-                "version": self.catalogue.version,
-                "digest": self.catalogue.digest,
-                "cases": len(self.cases),
-            },
+            "catalogue": {"version": catalogue.version, "digest": catalogue.digest, "cases": len(self.cases)},
             "ledger": self.ledger.digest,
             "own_ledger": self.ledger.own_digest,
             **({"repeat": self.repeat} if self.repeat > 1 else {}),
             **self.selection.header,
             "surfaces": [surface.name for surface in self.surfaces],
+        }
+
+    def _header(self) -> dict[str, Any]:
+        return {
+            **self.identity,
             "environment": {
                 "python": self.worker.environment["python"],
                 "platform": platform.platform(),
