@@ -49,5 +49,5 @@ def test_every_backend_has_an_extra_that_pins_the_framework(name):
     assert "==" in EXTRAS[name][0]
 
 
-def test_no_extra_is_of_no_backend_but_that_of_a_format():
-    assert set(EXTRAS) == OWN | {"parquet"}
+def test_no_extra_is_of_no_backend_but_those_of_a_format_and_of_a_cluster():
+    assert set(EXTRAS) == OWN | {"parquet", "scale"}
