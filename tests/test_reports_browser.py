@@ -140,6 +140,10 @@ def test_detail_without_a_surface_shows_the_worst_one(opened):
     [
         ("avg_pool/large?surface=beta.keras.layers", "too large to be kept in the results"),
         ("max_pool/window-larger-than-input?surface=alpha.nn", "window exceeds padded input"),
+        (
+            "max_pool/window-larger-than-input?surface=alpha.nn",
+            "Nothing is drawn. What must be rejected has no output.",
+        ),
         ("max_pool/stride-2-padding-1?surface=alpha.nn", "equal bit for bit"),
         ("avg_pool/three-channels?surface=beta.book", "</script><img src=x onerror="),
         ("conv/edge-detector?surface=beta.book", "No program exists for this case"),

@@ -22,10 +22,13 @@ WALKS = list(
 )
 ENDS = [(0, 0), (1, 2), (-1, 1), (2, -2)]
 MODES = ["constant", "edge", "reflect", "symmetric", "wrap"]
-# What the drawing reads of x for every output, with the largest value read; a cell of padding is nothing.
+# The largest value that the drawing reads of the last plane of x, for every output; a cell of padding is nothing.
 LARGEST = """
 () => Report.data.cases.map((one) => {
-  const found = Report.geometry(one);
+  const { shape } = one.inputs.x;
+  const plane = [shape[0] - 1, shape[1] - 1];
+  const first = (plane[0] * shape[1] + plane[1]) * shape.slice(2).reduce((all, size) => all * size, 1);
+  const found = Report.geometry(one, plane);
   if (!found) return [one.id, null];
   const sizes = found.axes.map((axis) => axis.size);
   const join = (places, list) => places.flatMap((place) => list.map((at) => [...place, at]));
@@ -34,8 +37,8 @@ LARGEST = """
   const real = (place) => Report.kindAt(found.axes, place) === "input";
   const outputs = every(found.outputs.map((count) => Array.from({ length: count }, (_, at) => at)));
   return [one.id, outputs.map((output) => {
-    const read = every(found.axes.map((axis, number) => axis.reads(output[number]))).filter(real);
-    return read.length ? Math.max(...read.map((place) => one.inputs.x.data[flat(place)])) : null;
+    const read = every(found.reads(output)).filter(real);
+    return read.length ? Math.max(...read.map((place) => one.inputs.x.data[first + flat(place)])) : null;
   })];
 })
 """
@@ -87,6 +90,34 @@ def others():
     yield example.case("global_max_pool/2d", written(x), written(y), parameters={}), y
 
 
+def scattered():
+    """Yield fractional pooling with a sample a plane, of two planes."""
+    numbers = np.random.default_rng(7)
+    for rank, window, size, dtype in itertools.product([1, 2, 3], [1, 2, 3], [1, 2, 3], [np.float32, np.float64]):
+        x = np.concatenate([distinct(rank), distinct(rank)[..., ::-1]], axis=1)
+        samples = numbers.random((1, 2, rank)).astype(dtype)
+        y = reference.fractional_max_pool(x, [window] * rank, [size] * rank, samples)
+        given = {"window": [window] * rank, "output_size": [size] * rank}
+        inputs = {"x": written(x), "samples": written(samples)}
+        name = f"fractional_max_pool/{rank}-{window}-{size}-{np.dtype(dtype).name}"
+        yield example.case(name, written(x), written(y), parameters=given, inputs=inputs), y[:, 1:]
+
+
+def unpooled():
+    """Yield values put at random places, some left out, some at the same place; of two planes."""
+    numbers = np.random.default_rng(7)
+    for rank, size, number in itertools.product([1, 2, 3], [2, 3, 5], range(6)):
+        x = np.concatenate([distinct(rank), distinct(rank)[..., ::-1]], axis=1)[..., :3]
+        indices = numbers.integers(-1, size**rank, x.shape)
+        y = reference.max_unpool(x, indices, [size] * rank)
+        inputs = {"x": written(x), "indices": example.array(indices.ravel().tolist(), indices.shape, "int64")}
+        name = f"max_unpool/{rank}-{size}-{number}"
+        yield (
+            example.case(name, written(x), written(y), parameters={"output_size": [size] * rank}, inputs=inputs),
+            y[:, 1:],
+        )
+
+
 @pytest.fixture
 def drawn(visit, tmp_path):
     """Return what the page reads for every output of some cases, by case."""
@@ -101,7 +132,7 @@ def drawn(visit, tmp_path):
     return ask
 
 
-@pytest.mark.parametrize("made", [pools, others])
+@pytest.mark.parametrize("made", [pools, others, scattered, unpooled])
 def test_every_output_is_made_of_what_the_drawing_reads(drawn, made):
     cases = list(made())
     assert len(cases) > 50
@@ -132,6 +163,7 @@ def test_nothing_is_drawn_that_contradicts_the_expected_shape_or_has_no_meaning(
             "max_pool/zero", x, {"rejected": "StrideNotPositive"}, parameters={"window": [2, 2], "stride": [0, 1]}
         ),
         example.case("max_unpool/none", x, right, parameters={"output_size": [2, 2]}),
+        example.case("fractional_max_pool/none", x, right, parameters={"window": [2, 2], "output_size": [2, 2]}),
         example.case(
             "max_pool/texts", x, right, parameters={"window": "x", "stride": {}, "padding": [["a"]], "dilation": 1}
         ),

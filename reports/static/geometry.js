@@ -2,12 +2,14 @@
 // Positions count in the unpadded input: below 0 and past its size lie padding, and past that what belongs to nothing.
 window.Report.withData(() => {
   "use strict";
+  const { unravel } = window.Report;
   const POOLS = ["max_pool", "min_pool", "avg_pool", "lp_pool", "softmax_pool", "max_pool_with_indices", "stochastic_pool", "stochastic_pool_probabilities"];
   const SAME_SHAPE = ["max_pool", "min_pool", "avg_pool", "lp_pool", "softmax_pool", "max_pool_with_indices", "conv"];
   const IMAGE_AXES = 2; // (n, c) stand before the spatial axes
   const MOST_AXES = 3;
 
   const range = (start, end) => Array.from({ length: Math.max(0, end - start) }, (_, step) => start + step);
+  const plainly = (operator) => operator.replace(/_grad$/, "");
   const whole = (value, least) => Number.isInteger(value) && value >= least;
 
   // Padding in numbers, one pair an axis; "same" leaves the odd cell after or before, as it is said.
@@ -60,6 +62,36 @@ window.Report.withData(() => {
     return { size: extent, before: 0, after: 0, outputs, reads };
   }
 
+  // A number from 0 to 1 as a quotient of whole numbers, which is exact.
+  function quotient(value) {
+    let [above, below] = [value, 1];
+    while (!Number.isInteger(above)) [above, below] = [2 * above, 2 * below];
+    return [BigInt(above), BigInt(below)];
+  }
+
+  // Windows of a size whose starts lie about evenly: of a sample u the i-th at floor((i + u)a) - floor(ua), the last at the end.
+  function scattered(extent, window, outputs, sample) {
+    if (!whole(window, 1) || !whole(outputs, 1) || window + outputs - 1 > extent || !(sample >= 0 && sample < 1)) return null;
+    const [above, below] = quotient(sample);
+    const [slack, gaps] = [BigInt(extent - window), BigInt(Math.max(outputs - 1, 1))];
+    const at = (number) => Number(((BigInt(number) * below + above) * slack) / (below * gaps) - (above * slack) / (below * gaps));
+    const start = (output) => (output === outputs - 1 ? extent - window : at(output));
+    return { size: extent, before: 0, after: 0, outputs, reads: (output) => range(start(output), start(output) + window) };
+  }
+
+  // Each output holds the value of the last cell of x that was put there, if one was.
+  function placed({ x, indices }, size, outputs, plane) {
+    if (!indices?.data || !Array.isArray(outputs) || !outputs.every((one) => whole(one, 1)) || outputs.length !== size.length || String(indices.shape) !== String(x.shape)) return null;
+    const cells = size.reduce((one, other) => one * other, 1);
+    const first = (plane[0] * x.shape[1] + plane[1]) * cells;
+    const own = indices.data.slice(first, first + cells);
+    const reads = (output) => {
+      const from = own.lastIndexOf(output.reduce((position, index, axis) => position * outputs[axis] + index, 0));
+      return from < 0 ? size.map(() => []) : unravel(from, size).map((index) => [index]);
+    };
+    return { axes: size.map((extent, axis) => ({ size: extent, before: 0, after: 0, overhang: 0, outputs: outputs[axis] })), outputs, reads };
+  }
+
   // Where padding of a mode takes its value from; constant padding is a cell of its own.
   const SOURCES = {
     constant: (cell) => cell,
@@ -88,8 +120,8 @@ window.Report.withData(() => {
   }
 
   // The axes of a case, null where there is nothing to step through or the parameters have no meaning.
-  function axesOf({ operator, inputs, parameters: given, expected }) {
-    const plain = operator.replace(/_grad$/, "");
+  function axesOf({ operator, inputs, parameters: given, expected }, plane) {
+    const plain = plainly(operator);
     const size = inputs.x?.shape.slice(IMAGE_AXES);
     if (!size || size.length === 0 || size.length > MOST_AXES) return null;
     const window = inputs.kernel && !given.window ? inputs.kernel.shape.slice(IMAGE_AXES) : given.window;
@@ -102,6 +134,10 @@ window.Report.withData(() => {
     if (plain === "conv_transpose")
       return listed("window", "stride", "dilation") && target ? each((axis, extent) => spread(axis, extent, parameters, target[axis + IMAGE_AXES])) : null;
     if (plain.startsWith("adaptive_")) return listed("output_size") ? each((axis, extent) => bins(extent, parameters.output_size[axis])) : null;
+    if (plain === "fractional_max_pool" && listed("window", "output_size") && inputs.samples?.data) {
+      const first = (plane[0] * inputs.x.shape[1] + plane[1]) * size.length;
+      return each((axis, extent) => scattered(extent, window[axis], parameters.output_size[axis], inputs.samples.data[first + axis]));
+    }
     if (plain.startsWith("global_")) return each((_, extent) => bins(extent, 1));
     if (plain === "pad") return listed("pads") ? each((axis, extent) => padded(axis, extent, parameters)) : null;
     return null;
@@ -113,13 +149,26 @@ window.Report.withData(() => {
     return { ...axis, overhang: Math.max(0, last + 1 - axis.size - Math.max(0, axis.after)) };
   }
 
-  function geometry(one) {
-    const axes = axesOf(one);
+  // What the outputs of a plane are made of: axes, how many outputs there are along each, what one reads along each.
+  function geometry(one, plane = [0, 0]) {
+    const size = one.inputs.x?.shape.slice(IMAGE_AXES) || [];
+    if (plainly(one.operator) === "max_unpool") return size.length > 0 && size.length <= MOST_AXES ? placed(one.inputs, size, one.parameters.output_size, plane) : null;
+    const axes = axesOf(one, plane);
     if (!axes || axes.some((axis) => axis === null)) return null;
     const outputs = axes.map((axis) => axis.outputs);
     const known = SAME_SHAPE.includes(one.operator) && !one.parameters.then && one.expected.shape?.slice(IMAGE_AXES);
     if (known && String(known) !== String(outputs)) return null; // the expectation is right, the drawing would lie
-    return { axes: axes.map(withReach), outputs };
+    return { axes: axes.map(withReach), outputs, reads: (output) => axes.map((axis, number) => axis.reads(output[number])) };
+  }
+
+  // Why there is nothing to step through, where there is not.
+  function whyNot({ inputs, parameters, expected }) {
+    const axes = (inputs.x?.shape.length || 0) - IMAGE_AXES;
+    if (expected.rejected) return "What must be rejected has no output.";
+    if (axes < 1) return "The input has no spatial axis.";
+    if (axes > MOST_AXES) return `The input has more than ${MOST_AXES} spatial axes.`;
+    if (parameters.then) return "One operator goes on with the output of another.";
+    return "The parameters do not say by themselves where the windows lie.";
   }
 
   // What a position of an axis is: a cell of the input, padding, cropped, or past the padding.
@@ -133,5 +182,5 @@ window.Report.withData(() => {
   const ORDER = ["beyond", "cropped", "padding", "input"];
   const kindAt = (axes, place) => ORDER.find((kind) => axes.some((axis, number) => kindOf(axis, place[number]) === kind));
 
-  Object.assign(window.Report, { geometry, kindAt });
+  Object.assign(window.Report, { geometry, kindAt, whyNot });
 });

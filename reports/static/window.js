@@ -1,7 +1,7 @@
 // The drawing of a case: its input with the padding ring, and the window of one output cell, to step through.
 window.Report.withData(() => {
   "use strict";
-  const { geometry, kindAt, format, unravel } = window.Report;
+  const { geometry, kindAt, whyNot, format, unravel } = window.Report;
   const html = htm.bind(preact.h);
   const CELL = 34; // of the drawing's own units
   const MOST = 24; // cells drawn along an axis
@@ -83,11 +83,13 @@ window.Report.withData(() => {
     </div>`;
   }
 
-  // Where the drawing begins: at the worst element, whose plane of x is its own unless channels are mixed.
-  function beginning(one, worst, outputs) {
+  // Where the drawing begins: at the worst element, whose plane of x is its own unless channels are mixed; else where
+  // something is read, for of what is unpooled most cells are made of nothing.
+  function beginning(one, worst, { outputs, reads }) {
+    const made = Array.from({ length: product(outputs) }, (_, step) => step).find((step) => reads(unravel(step, outputs)).every((cells) => cells.length > 0));
     const at = worst?.index.slice(2) || [];
     const known = at.length === outputs.length && !one.operator.endsWith("_grad") && at.every((index, axis) => index < outputs[axis]);
-    if (!known) return { plane: [0, 0], step: 0 };
+    if (!known) return { plane: [0, 0], step: made || 0 };
     const plane = one.inputs.kernel ? [worst.index[0], 0] : worst.index.slice(0, 2);
     const fits = plane.every((index, axis) => index < one.inputs.x.shape[axis]);
     return { plane: fits ? plane : [0, 0], step: at.reduce((position, index, axis) => position * outputs[axis] + index, 0) };
@@ -95,21 +97,23 @@ window.Report.withData(() => {
 
   // Stepping through the windows of a case; step: the number of an output cell, row-major, that the URL holds.
   function WindowView({ one, got, worst, step: wanted, go }) {
-    const found = geometry(one);
+    const anyPlane = geometry(one);
     const x = one.inputs.x;
-    if (!found) return null;
-    const count = product(found.outputs);
-    const { plane, step: first } = beginning(one, worst, found.outputs);
+    if (!anyPlane) return html`<section class="geometry"><h2>Window by window</h2><p class="muted">Nothing is drawn. ${whyNot(one)}</p></section>`;
+    const count = product(anyPlane.outputs);
+    const { plane, step: first } = beginning(one, worst, anyPlane);
+    const found = geometry(one, plane);
     const asked = Number.parseInt(wanted, 10);
     const step = Math.min(Math.max(Number.isNaN(asked) ? first : asked, 0), count - 1);
     const output = unravel(step, found.outputs);
-    const reads = found.axes.map((axis, number) => axis.reads(output[number]));
+    const reads = found.reads(output);
     const pair = (list, missing) => (list.length === 1 ? [missing, list[0]] : list.slice(-2));
     const [vertical, horizontal] = pair(found.axes, ROW);
     const [down, across] = pair(reads, [0]);
     const [rows, columns] = [drawn(vertical, down), drawn(horizontal, across)];
     const axes = found.axes.length === 1 ? [ROW, ...found.axes] : found.axes;
-    const leads = found.axes.length === 3 ? reads[0].slice(0, MOST_SLICES).map((cell) => [cell]) : [[]];
+    const deep = reads[0].length > 0 ? reads[0].slice(0, MOST_SLICES) : [0];
+    const leads = found.axes.length === 3 ? deep.map((cell) => [cell]) : [[]];
     const channels = x.shape.slice(0, 2);
     const value = (at, kind) => valueAt(x, plane[0] * channels[1] + plane[1], axes, at, kind);
     const held = sentence(axes, found.axes.length === 1 ? [[0], ...reads] : reads, value);
