@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from reports.conditions import statement
 from reports.reading import Report
@@ -45,25 +44,18 @@ class Causes:
 
     def __init__(self, report: Report) -> None:
         self._cases = report.cases
-        self._report = report
-
-    @cached_property
-    def _traits(self) -> dict[tuple[str, str | None], frozenset[str]]:
-        """Return what holds for a case and how it is written, by both."""
-        found = {name: frozenset(traits(case)) for name, case in self._cases.items()}
-        return {(name, how): one | ways for name, one in found.items() for how, ways in HOW.items()}
-
-    @cached_property
-    def _passing(self) -> Mapping[tuple[str, str], list[frozenset[str]]]:
-        """Return the traits of each result that passes, by operator and surface."""
-        found: defaultdict[tuple[str, str], list[frozenset[str]]] = defaultdict(list)
-        for result in self._report.results:
+        self._found: dict[tuple[str, str | None], frozenset[str]] = {}
+        self._passing: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
+        for result in report.results:
             if result.status == "pass":
-                found[self._cases[result.case].operator, result.surface].append(self._of(result))
-        return found
+                self._passing[self._cases[result.case].operator, result.surface].append(result)
 
     def _of(self, result: Result) -> frozenset[str]:
-        return self._traits[result.case, result.how]
+        """Return what holds for a case and how it is written, worked out where it is first asked for."""
+        key = (result.case, result.how)
+        if key not in self._found:
+            self._found[key] = frozenset(traits(self._cases[result.case])) | HOW[result.how]
+        return self._found[key]
 
     def sentence(self, group: Group) -> str:
         """Say which cases differ: the fewest plain conditions that they fulfil and that (nearly) none does that passes.
@@ -114,7 +106,8 @@ class Causes:
         return [replace(group, results=results) for results in (*parts, rest) if results]
 
     def _sound(self, group: Group) -> list[frozenset[str]]:
-        return [one for surface in group.surfaces for one in self._passing.get((group.operator, surface), ())]
+        passing = (self._passing.get((group.operator, surface), ()) for surface in group.surfaces)
+        return [self._of(result) for results in passing for result in results]
 
     def _shared(self, group: Group) -> frozenset[str]:
         first, *others = map(self._of, group.results)
