@@ -28,6 +28,7 @@ from conformance.cli_options import CASES_OPTION, DEVICE_OPTION, PRECISION_OPTIO
 from conformance.cli_rejudge import rejudge_command
 from conformance.cli_report import report
 from conformance.cli_run import run
+from conformance.cli_store import store_command
 from conformance.cli_surfaces import surfaces
 from conformance.cli_translate import translate_command
 from conformance.cli_verified import verified_command
@@ -186,6 +187,7 @@ cli.add_command(conventions)
 cli.add_command(surfaces)
 cli.add_command(run)
 cli.add_command(report)
+cli.add_command(store_command)
 cli.add_command(diff)
 cli.add_command(merge_command)
 cli.add_command(rejudge_command)

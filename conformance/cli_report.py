@@ -12,6 +12,7 @@ from rich.console import Console
 
 from conformance.cli_diff import compared
 from conformance.cli_results import OUT, STANDARD_OUTPUT, load_named, status, write
+from conformance.cli_store import is_store, load_store
 from conformance.errors import ConformanceError, IncompleteRun
 from reports.badges import render_badges
 from reports.difference import Difference
@@ -30,7 +31,8 @@ class View:
     """A format that is a file: what it is called by default, and what makes it; if a mapping, files of a folder.
 
     compares: whether it is also given what is otherwise than in an earlier run, or None; warns: whether it says on its
-    own face what is wrong with the runs, so that it may show some that do not go together.
+    own face what is wrong with the runs, so that it may show some that do not go together; counts: whether what is as
+    expected is only counted in it, so that a store will do.
     """
 
     about: str
@@ -38,6 +40,7 @@ class View:
     render: Callable[..., str | bytes | Mapping[str, str]]
     compares: bool = False
     warns: bool = False
+    counts: bool = False
 
 
 def _parquet(report: Report) -> bytes:
@@ -51,10 +54,12 @@ def _parquet(report: Report) -> bytes:
 
 VIEWS = {
     "html": View("a page to open", "report.html", render_html, compares=True, warns=True),
-    "markdown": View("a summary for a pull request", "report.md", render_markdown, compares=True, warns=True),
-    "matrix": View("every operator on every surface", "matrix.md", render_matrix),
+    "markdown": View(
+        "a summary for a pull request", "report.md", render_markdown, compares=True, warns=True, counts=True
+    ),
+    "matrix": View("every operator on every surface", "matrix.md", render_matrix, counts=True),
     "junit": View("JUnit XML for CI servers", "junit.xml", render_junit),
-    "badge": View("an SVG for each surface, and JSON for Shields", "badges", render_badges),
+    "badge": View("an SVG for each surface, and JSON for Shields", "badges", render_badges, counts=True),
     "parquet": View("all results for a notebook (pip install pyarrow)", "results.parquet", _parquet),
 }
 FORMATS = "; ".join([*(f"{name}: {view.about}" for name, view in VIEWS.items()), f"{TERMINAL}: lines to read here"])
@@ -96,11 +101,13 @@ def report(
 ) -> None:
     """Make a report from results files, by default from all in build/conformance/results.
 
+    Of a store (conformance store) it makes what need not show each result: terminal, markdown, matrix and badge.
+
     The exit status is that of the results, as `conformance run` has it.
 
     Example: conformance report build/conformance/results/numpy.jsonl --out report.html
     """
-    loaded = load_named(results, mixed=form == TERMINAL or VIEWS[form].warns)
+    loaded = _load(results, form, against, mixed=form == TERMINAL or VIEWS[form].warns)
     if against is not None and not (form in VIEWS and VIEWS[form].compares):
         able = " or ".join(name for name, view in VIEWS.items() if view.compares)
         raise click.UsageError(f"--against is for {able}, not for {form}; conformance diff has other formats")
@@ -113,6 +120,18 @@ def report(
     if missing:
         raise IncompleteRun(f"no results of {', '.join(sorted(missing))}")
     sys.exit(status(loaded))
+
+
+def _load(results: tuple[Path, ...], form: str, against: Path | None, *, mixed: bool) -> Report:
+    stores = [path for path in results if is_store(path)]
+    if not stores:
+        return load_named(results, mixed=mixed)
+    able = [TERMINAL, *(name for name, view in VIEWS.items() if view.counts)]
+    if form not in able:
+        raise click.UsageError(f"--format {form} needs results files; of a store there are {', '.join(able)}")
+    if against is not None or len(stores) < len(results):
+        raise click.UsageError("a store is not compared or joined with results files")
+    return load_store(stores, mixed=mixed)
 
 
 def _make(view: View, loaded: Report, difference: Difference | None, out: Path | None) -> None:

@@ -80,10 +80,20 @@ COLUMNS: dict[str, tuple[pa.DataType, Value]] = {
 
 def render_parquet(report: Report) -> bytes:
     """Return the results as the bytes of a Parquet file, in the order of their files, backends by name."""
+    return written(table(report))
+
+
+def table(report: Report) -> pa.Table:
+    """Return the results, a row for each."""
     rows = list(_rows(report))
     arrays = [pa.array(_texts([value(row) for row in rows]), kind) for kind, value in COLUMNS.values()]
+    return pa.table(arrays, names=[*COLUMNS])
+
+
+def written(rows: pa.Table) -> bytes:
+    """Return the bytes of a Parquet file."""
     sink = pa.BufferOutputStream()
-    parquet.write_table(pa.table(arrays, names=[*COLUMNS]), sink, compression="zstd")
+    parquet.write_table(rows, sink, compression="zstd")
     return bytes(sink.getvalue())
 
 

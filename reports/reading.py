@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, NoReturn, TypeVar
@@ -30,7 +30,7 @@ class Backend:
     header: Header
     cases: Mapping[str, Case]
     programs: Mapping[str, Program]
-    results: tuple[Result, ...]
+    results: Collection[Result]
     conventions: tuple[Convention, ...]
     footer: Footer | None
 
@@ -80,6 +80,11 @@ class Report:
         merged = {name: case for backend in self.backends for name, case in backend.cases.items()}
         return dict(sorted(merged.items()))
 
+    @property
+    def size(self) -> int:
+        """How many cases there are."""
+        return len({name for backend in self.backends for name in backend.cases})
+
 
 def load(paths: Iterable[str | Path], *, shelved: bool = False, mixed: bool = False) -> Report:
     """Read results files, in any order, into one report.
@@ -108,7 +113,7 @@ def _read(path: Path, shared: dict[bytes, Case] | None) -> Backend:
     try:
         with path.open("rb") as stream:
             shelf = Shelf(stream) if shared is None else None
-            for number, (place, line) in enumerate(_whole_lines(stream), 1):  # noqa: B007 - told of one that is refused
+            for number, (place, line) in enumerate(whole_lines(stream), 1):  # noqa: B007 - told of one that is refused
                 added = builder.add(parse(line)) if shared is None else builder.add_line(line, shared)
                 if shelf and isinstance(added, Case):
                     builder.cases[added.case] = Shelved.of(added, shelf, place, len(line))
@@ -121,7 +126,7 @@ def _read(path: Path, shared: dict[bytes, Case] | None) -> Backend:
     return builder.build(builder.header)
 
 
-def _whole_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+def whole_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """Yield each line with its place in the file, without a last line that a killed run has cut in the middle."""
     place = 0
     for line in stream:

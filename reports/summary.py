@@ -170,7 +170,7 @@ def _sentence(report: Report) -> str:
     surfaces, backends = plural(len(report.surfaces), "surface"), plural(len(report.backends), "backend")
     parts = ", ".join(f"{counted[status]:,} {WORDS[status]}" for status in STATUSES if status in counted)
     total = plural(sum(counted.values()), "result")
-    cases = plural(len({name for backend in report.backends for name in backend.cases}), "case")
+    cases = plural(report.size, "case")
     shards = [f" Of {one.name} only shard {one.header.shard}." for one in report.backends if one.header.shard]
     return f"{total} of {cases} on {surfaces} of {backends}" + (f": {parts}." if parts else ".") + "".join(shards)
 

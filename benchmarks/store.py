@@ -1,0 +1,192 @@
+"""What a store of results takes: bytes for a row, and seconds for a view and for queries, at 1 and 10 million rows.
+
+Rows are those of a real run, again and again under other ids of cases, in files of 10,000: ids, digests and times are
+their own, all else repeats as it does in sweeps. Beyond the first 20 files each is a copy of one of them, under other ids
+again. Each view and query is a process or a connection of its own, on files
+that have just been written, so the disk's cache is warm.
+
+    python benchmarks/store.py RESULTS.jsonl --rows 1000000 10000000 --write docs/scale.md
+"""
+
+import argparse
+import hashlib
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+from pyarrow import parquet
+
+from reports.storing import RECORDS, RUN, stored
+
+OF_A_FILE = 10_000
+"""Results of a shard."""
+ORIGINALS = 20
+"""Files that are made as `conformance store` makes them; the others are copies of these."""
+QUERIES = {
+    "results by operator, surface and status": "SELECT operator, surface, status, count(*) FROM {} GROUP BY ALL",
+    "what fails, smallest first": "SELECT \"case\", surface, message FROM {} WHERE status = 'fail' "
+    "ORDER BY input_elements LIMIT 20",
+    "largest part of the bound used, by operator and dtype": "SELECT operator, dtype, max(budget_used) FROM {} "
+    "WHERE status = 'pass' GROUP BY ALL",
+    "cases on which two surfaces part": "SELECT count(*) FROM (SELECT \"case\" FROM {} WHERE outcome <> 'unsupported' "
+    "GROUP BY ALL HAVING count(DISTINCT verdict) > 1)",
+    "everything of one case": "SELECT * FROM {} WHERE \"case\" = '{}'",
+}
+VIEW = (
+    "import sys\nfrom conformance.cli import main\nmain(['report', sys.argv[1], '--format', 'markdown', '--out', '-'])"
+)
+
+
+def blocks(path: Path) -> tuple[dict, list[list[dict]], dict]:
+    """Return header, records of each result with what must stand before it, and footer."""
+    header, *records, footer = (json.loads(line) for line in path.open(encoding="utf-8"))
+    known = {one["case"]: one for one in records if one["record"] == "case"}
+    programs = {one["program"]: one for one in records if one["record"] == "program"}
+    answers = {(one["case"], one["surface"]): one for one in records if one["record"] == "convention"}
+    found: dict[str, list[dict]] = {}
+    for one in records:
+        if one["record"] == "result":
+            block = found.setdefault(one["case"], [known[one["case"]]])
+            key = one["case"], one["surface"]
+            block += [programs[one["program"]]] * (one["program"] is not None)
+            block += [answers[key]] * (key in answers) + [one]
+    return header, list(found.values()), footer
+
+
+def files(source: Path, folder: Path) -> Iterator[Path]:
+    """Write shards of other cases each, one after the other, each over the last."""
+    header, cases, footer = blocks(source)
+    chance = random.Random(1)  # noqa: S311 - no secret
+    path, number = folder / "shard.jsonl", 0
+    for shard in range(1, ORIGINALS + 1):
+        said, lines, results = set(), [{**header, "shard": {"number": shard, "of": ORIGINALS}}], []
+        while len(results) < OF_A_FILE:
+            number += 1
+            for one in cases[number % len(cases)]:
+                if one["record"] == "program":
+                    lines += [one] * (one["program"] not in said)
+                    said.add(one["program"])
+                    continue
+                other = {**one, "case": f"{one['case']}-{number}"}
+                if other.get("digest"):
+                    other["digest"] = hashlib.blake2b(str(chance.random()).encode(), digest_size=16).hexdigest()
+                if other["record"] == "result":
+                    other |= {"seconds": round(chance.expovariate(2000), 6), "place": [0, len(results)]}
+                    results.append(other)
+                lines.append(other)
+        counts = dict(Counter(one["status"] for one in results))
+        lines.append({**footer, "results": len(results), "by_status": counts})
+        path.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), "utf-8")
+        yield path
+
+
+def made(source: Path, folder: Path) -> dict[str, float]:
+    """Make the first files; return how many bytes a row takes in them and in results files, and how long they took."""
+    text = took = 0.0
+    for count, path in enumerate(files(source, folder), 1):
+        text += path.stat().st_size
+        start = time.perf_counter()
+        content, _ = stored(path)
+        (folder / f"0-{count}.parquet").write_bytes(content)
+        took += time.perf_counter() - start
+        path.unlink()
+    size = sum(path.stat().st_size for path in folder.glob("*.parquet"))
+    rows = sum(parquet.read_metadata(path).num_rows for path in folder.glob("*.parquet"))
+    return {
+        "JSON lines, bytes a row": text / rows,
+        "store, bytes a row": size / rows,
+        "made, s for 10,000": took / count,
+    }
+
+
+def grown(folder: Path, copies: int) -> None:
+    """Have each of the first files there so many times, each time under other ids of cases."""
+    for path in sorted(folder.glob("0-*.parquet")):
+        original = parquet.read_table(path)
+        for copy in range(copies):
+            if (target := folder / path.name.replace("0-", f"{copy}-", 1)).exists() and copy:
+                continue
+            parquet.write_table(_other(original, copy, copies), target, compression="zstd")
+
+
+def _other(table: pa.Table, copy: int, copies: int) -> pa.Table:
+    """Return the rows of a shard as those of another one."""
+    names = table["case"].to_pylist()
+    suffix = f"-{copy}" if copy else ""
+    table = table.set_column(table.column_names.index("case"), "case", pa.array([name + suffix for name in names]))
+    for column in RECORDS:
+        texts = zip(table[column].to_pylist(), names, strict=True)
+        fresh = [text and text.replace(f'"case": "{name}"', f'"case": "{name}{suffix}"') for text, name in texts]
+        table = table.set_column(table.column_names.index(column), column, pa.array(fresh, pa.string()))
+    run = json.loads(table.schema.metadata[RUN])
+    number = (run["header"]["shard"]["number"] - 1) % ORIGINALS + 1 + copy * ORIGINALS
+    run["header"]["shard"] = {"number": number, "of": ORIGINALS * copies}
+    return table.replace_schema_metadata({RUN: json.dumps(run)})
+
+
+def asked(folder: Path) -> dict[str, float]:
+    """Return the seconds of the view and of each query."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", VIEW, str(folder)], check=False, stdout=subprocess.DEVNULL)  # noqa: S603
+    times = {"`report --format markdown`, s": time.perf_counter() - start}
+    times["its memory, MB"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
+    table = f"'{folder}/*.parquet'"
+    (case,) = duckdb.sql(f'SELECT min("case") FROM {table}').fetchall()[0]  # noqa: S608 - our own
+    for name, query in QUERIES.items():
+        start = time.perf_counter()
+        with duckdb.connect() as connection:
+            connection.execute(query.format(table, case)).fetchall()
+        times[f"{name}, s"] = time.perf_counter() - start
+    return times
+
+
+def main() -> None:
+    """Measure, print the table, and write it if asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path, help="the results file of a real run")
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--write", type=Path, help="a page at whose end the table is added")
+    given = parser.parse_args()
+    columns = []
+    with tempfile.TemporaryDirectory() as folder:
+        first = made(given.results, Path(folder))
+        for rows in given.rows:
+            for path in Path(folder).glob("[1-9]*-*.parquet"):  # of how many shards they are is not what it was
+                path.unlink()
+            grown(Path(folder), max(1, rows // (ORIGINALS * OF_A_FILE)))
+            columns.append(first | asked(Path(folder)))
+    day = datetime.now(timezone.utc).date()
+    head = ["rows", *(f"{rows:,}" for rows in given.rows)]
+    body = [
+        [name, *(f"{column[name]:,.{0 if ' row' in name or 'MB' in name else 2}f}" for column in columns)]
+        for name in columns[0]
+    ]
+    table = [
+        f"### Rows of `{given.results.stem}`, {day}",
+        "",
+        *map(line, [head, ["---", *["--:"] * len(columns)], *body]),
+        "",
+    ]
+    print("\n".join(table))
+    if given.write:
+        with given.write.open("a", encoding="utf-8") as page:
+            page.write("\n" + "\n".join(table))
+
+
+def line(cells: list[str]) -> str:
+    """Return a line of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()
