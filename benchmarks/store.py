@@ -1,8 +1,8 @@
 """What a store of results takes: bytes for a row, and seconds for a view and for queries, at 1 and 10 million rows.
 
 Rows are those of a real run, again and again under other ids of cases, in files of 10,000: ids, digests and times are
-their own, all else repeats as it does in sweeps. Beyond the first 20 files each is a copy of one of them, under other ids
-again. Each view and query is a process or a connection of its own, on files
+their own, all else repeats as it does in sweeps. Beyond the first 20 files each is a copy of one of them, under other ids.
+Each view and query is a process or a connection of its own, on files
 that have just been written, so the disk's cache is warm.
 
     python benchmarks/store.py RESULTS.jsonl --rows 1000000 10000000 --write docs/scale.md
@@ -114,8 +114,7 @@ def grown(folder: Path, copies: int) -> None:
     for path in sorted(folder.glob("0-*.parquet")):
         original = parquet.read_table(path)
         for copy in range(copies):
-            if (target := folder / path.name.replace("0-", f"{copy}-", 1)).exists() and copy:
-                continue
+            target = folder / path.name.replace("0-", f"{copy}-", 1)
             parquet.write_table(_other(original, copy, copies), target, compression="zstd")
 
 
