@@ -13,6 +13,7 @@ from reports.summary import unravel
 
 IMAGE_AXES = 2  # (n, c) stand before the spatial axes
 TRANSPOSED = "conv_transpose"  # its windows lie on the output
+LARGEST = 4096  # window, stride or dilation: as many cells as a results file keeps of an array
 LONGEST_VALUE = 40  # characters; longer parameters tell nobody anything
 SIZES = ("more than one item in the batch", "more than one channel")
 EXACT = " = "  # between a parameter and its value: such a trait says less than one of a kind
@@ -154,7 +155,7 @@ def walks(case: Case) -> list[Walk]:
 
 
 def _positive(value: Json, axes: int) -> list[int]:
-    numbers = [one for one in value if isinstance(one, int) and one > 0] if isinstance(value, list) else []
+    numbers = [one for one in value if isinstance(one, int) and 0 < one <= LARGEST] if isinstance(value, list) else []
     return numbers if len(numbers) == axes else []
 
 
@@ -165,7 +166,11 @@ def _ends(padding: Json, axes: Sequence[tuple[int, int, int, int]]) -> list[tupl
     if padding in ("same_upper", "same_lower"):
         pairs = [_same(*axis) for axis in axes]
         return pairs if padding == "same_upper" else [(after, before) for before, after in pairs]
-    return [(int(pair[0]), int(pair[1])) for pair in _pairs(padding) if len(pair) == 2]  # noqa: PLR2004  # before, after
+    return [(one[0], one[1]) for one in map(_whole, _pairs(padding)) if len(one) == 2]  # noqa: PLR2004  # before, after
+
+
+def _whole(numbers: Sequence[float]) -> list[int]:
+    return [one for one in numbers if isinstance(one, int)]
 
 
 def _same(extent: int, window: int, stride: int, dilation: int) -> tuple[int, int]:
