@@ -20,6 +20,7 @@ from conformance.cli_catalogue import catalogue as catalogue_command
 from conformance.cli_check import check, freeze
 from conformance.cli_conventions import conventions
 from conformance.cli_diff import diff
+from conformance.cli_explore import explore
 from conformance.cli_export import export_command
 from conformance.cli_find import find_case, find_surface
 from conformance.cli_ledger import ledger_group
@@ -186,6 +187,7 @@ cli.add_command(catalogue_command)
 cli.add_command(conventions)
 cli.add_command(surfaces)
 cli.add_command(run)
+cli.add_command(explore)
 cli.add_command(report)
 cli.add_command(store_command)
 cli.add_command(diff)

@@ -103,8 +103,8 @@ class Sweep:
         geometry = [name in GEOMETRY for name in self.factors]
         shapes = itertools.product(*(n if fixed else (0,) for n, fixed in zip(numbers, geometry, strict=True)))
         others = itertools.product(*((0,) if fixed else n for n, fixed in zip(numbers, geometry, strict=True)))
-        possible = np.array([row for row in shapes if self._possible(row)], np.int64).reshape(-1, len(numbers))
-        rest = np.array([row for row in others if self._makes(row)], np.int64).reshape(-1, len(numbers))
+        possible = np.array([row for row in shapes if self.possible(row)], np.int64).reshape(-1, len(numbers))
+        rest = np.array([row for row in others if self.makes(row)], np.int64).reshape(-1, len(numbers))
         return Cover((possible[:, None] + rest).reshape(-1, len(numbers)), self.strength)
 
     def rows(self, frozen: Iterable[str] = (), *, grow: bool = True) -> list[str]:
@@ -177,7 +177,7 @@ class Sweep:
             raise ValueError(f"the frozen case {name} is none of this sweep any more: its levels must stay")
         return tuple(row)
 
-    def _possible(self, row: Sequence[int]) -> bool:
+    def possible(self, row: Sequence[int]) -> bool:
         """Whether the geometry is one: output everywhere, and in every window a cell of the input; each only once."""
         level = self._levels(row)
         rank, size = level["rank"], along(level["extent"], level["rank"])
@@ -190,7 +190,7 @@ class Sweep:
         idle = self.strength < len(self.factors) and holes_in_nothing(level, rank)
         return possible(level, size, rank) and not idle
 
-    def _makes(self, row: Sequence[int]) -> bool:
+    def makes(self, row: Sequence[int]) -> bool:
         """Whether the values are ones of the dtype: marks and full mantissas are floating.
 
         Beside full mantissas, whole numbers stand for the geometry, and 16 bits tell too few of them apart. A bias that

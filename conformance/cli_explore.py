@@ -1,0 +1,155 @@
+"""`conformance explore`: look for differences that no case of the catalogue shows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from conformance import catalogue
+from conformance.chosen import Chosen, chosen
+from conformance.cli_results import OUT
+from conformance.client import Limits
+from conformance.errors import ConformanceError
+from conformance.explore.explorer import GENERATION, Explorer, Tally, Until
+from conformance.explore.findings import Finding
+from conformance.explore.lab import Lab
+from conformance.explore.output import write
+from conformance.explore.promote import promote
+from conformance.explore.space import Space
+from conformance.operators import OPERATORS
+
+USUAL = 2000
+MINUTE = 60
+FOUND = 1
+
+
+@click.command()
+@click.option(
+    "--backend",
+    "backends",
+    multiple=True,
+    metavar="NAME[@LABEL][=PYTHON]",
+    help="A backend, as in conformance run. Several may be given; they are explored one after the other.",
+)
+@click.option("--surface", "surfaces", multiple=True, metavar="S", help="Only this surface; slow ones run if named.")
+@click.option(
+    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only this operator."
+)
+@click.option("--cases", type=click.IntRange(1), metavar="N", help=f"Try so many cases. [default: {USUAL:,}]")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True, max=100_000),
+    metavar="M",
+    help=f"Try whole generations of {GENERATION:,} cases until so many minutes have passed.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="What is drawn follows from it.")
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes side by side. [default: one a core]")
+@click.option(
+    "--timeout",
+    "limit",
+    type=click.FloatRange(min=0, min_open=True, max=86_400),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Limit for one case.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=OUT / "explored",
+    show_default=True,
+    metavar="DIR",
+    help="Where findings go: results, cases, scripts and a page.",
+)
+@click.option("--promote", "finding", metavar="ID", help="Write the case of a finding into the catalogue, and leave.")
+@click.option("--as", "name", metavar="NAME", help="What the promoted case is called, behind its operator.")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="DIR",
+    help="The catalogue that the promoted case goes into. [default: the suite's own]",
+)
+def explore(  # noqa: PLR0917 - click gives the options by name
+    backends: tuple[str, ...],
+    surfaces: tuple[str, ...],
+    operators: tuple[str, ...],
+    cases: int | None,
+    minutes: float | None,
+    seed: int,
+    jobs: int | None,
+    limit: float,
+    out: Path,
+    finding: str | None,
+    name: str | None,
+    into: Path | None,
+) -> None:
+    """Draw cases that nobody wrote, judge them like any other, and shrink what differs to the smallest case.
+
+    Each finding is a case ready for the catalogue, a sentence that says when it shows, and a script that needs the
+    framework alone. The same seed finds the same, whatever the number of processes and their speed.
+
+    Exit status: 0 nothing new; 1 something was found; 2 wrong usage; 3 a backend cannot be started.
+
+    Example: conformance explore --backend numpy --operator max_pool --cases 1000
+    """
+    if finding:
+        path, case = promote(out, finding, into or catalogue.home(), name or "")
+        click.echo(f"{case}: written to {path}; conformance freeze takes it into the lock")
+        return
+    if name or into:
+        raise ConformanceError("--as and --into go with --promote")
+    if cases is not None and minutes is not None:
+        raise ConformanceError("--cases and --minutes: give one of them")
+    until = Until(cases if cases or minutes else USUAL, minutes * MINUTE if minutes else None)
+    spaces = _spaces(operators)
+    found = 0
+    for one in chosen(backends, surfaces):
+        found += _explore(one, surfaces, spaces, seed, jobs or os.cpu_count() or 1, limit, until, out)
+    sys.exit(FOUND if found else 0)
+
+
+def _spaces(operators: Sequence[str]) -> dict[str, Space]:
+    sweeps = catalogue.load().sweeps
+    return {operator: Space.of(operator, sweeps) for operator in operators or OPERATORS}
+
+
+def _explore(  # noqa: PLR0917 - as the command has them
+    one: Chosen,
+    surfaces: Sequence[str],
+    spaces: dict[str, Space],
+    seed: int,
+    jobs: int,
+    limit: float,
+    until: Until,
+    out: Path,
+) -> int:
+    """Explore one backend, write what was found, and return how many findings there are."""
+    limits = Limits(case=limit)
+    with Lab(one.backend, one.python, one.known(), surfaces=surfaces, limits=limits, jobs=jobs) as lab:
+        explorer = Explorer(lab, spaces, seed)
+        explorer.explore(until, lambda tally, fresh: _tell(one.name, tally, fresh))
+        tally, findings = explorer.tally, explorer.findings
+        told = {"seed": seed, "cases": tally.cases, "statuses": dict(sorted(tally.statuses.items()))}
+        files = write(out, lab, findings.found, {**told, "beyond": findings.beyond})
+    for finding in findings.found:
+        click.echo(f"{finding.id}: {finding.sentence}")
+    counts = ", ".join(f"{count:,} {status}" for status, count in sorted(tally.statuses.items()))
+    click.echo(f"{one.name}: {tally.cases:,} cases, {counts}; {len(findings.found)} findings")
+    if findings.beyond:
+        click.echo(f"{findings.beyond:,} further differences are like those of findings and were not shrunk")
+    for path in files[:1] + files[-1:] if findings.found else []:
+        click.echo(f"written: {path}")
+    return len(findings.found)
+
+
+def _tell(name: str, tally: Tally, fresh: Sequence[Finding]) -> None:
+    """Say on standard error how far it is."""
+    rate = tally.cases / tally.seconds if tally.seconds else 0
+    said = f"{name}: {tally.cases:,} cases, {rate:.0f} a second"
+    click.echo(said + (f", {len(fresh)} new findings" if fresh else ""), err=True)
+    for finding in fresh:
+        click.echo(f"  {finding.sentence}", err=True)

@@ -1,0 +1,35 @@
+"""Chance that is the same on every machine and under every NumPy: raw bits of PCG64, as NumPy guarantees them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+class Dice:
+    """Numbers that follow from what the dice are made of, and from nothing else."""
+
+    def __init__(self, *seeds: object) -> None:
+        digest = hashlib.blake2b(repr(seeds).encode(), digest_size=16).digest()
+        self._bits = np.random.PCG64(int.from_bytes(digest, "little"))
+
+    def below(self, limit: int) -> int:
+        """Return a whole number from 0 to limit - 1."""
+        return int(self._bits.random_raw()) % limit
+
+    def between(self, least: int, most: int) -> int:
+        """Return a whole number from least to most, both included."""
+        return least + self.below(most - least + 1)
+
+    def one_of(self, things: Sequence[T]) -> T:
+        """Return one of some things, each as likely."""
+        return things[self.below(len(things))]
+
+    def chance(self, one_in: int) -> bool:
+        """Return True once in so many times."""
+        return self.below(one_in) == 0

@@ -1,0 +1,110 @@
+"""The explorer: generation after generation of cases, each drawn from the seed and from what came of those before.
+
+Nothing else goes in, neither time nor the number of workers, so that the same seed finds the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from conformance.explore.dice import Dice
+from conformance.explore.findings import Finding, Findings
+from conformance.explore.guide import Guide
+from conformance.explore.lab import Lab, Tried
+from conformance.explore.recipes import Recipe
+from conformance.explore.space import Space
+
+GENERATION = 1000
+"""Cases that are drawn before what came of them is looked at."""
+RULED = 20
+"""One in so many recipes is held to the laws of its operator, too."""
+ODD = 64
+"""Recipes of an operator that showed what none had shown before, and are kept to draw from their neighbourhood."""
+
+
+@dataclass
+class Tally:
+    """What an exploration has done so far: generations and cases tried, and results by status."""
+
+    generations: int = 0
+    cases: int = 0
+    seconds: float = 0.0
+    statuses: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Until:
+    """When to stop: after so many cases, or with the generation in which so many seconds have passed."""
+
+    cases: int | None = None
+    seconds: float | None = None
+
+    def size(self, tally: Tally) -> int:
+        """Return how many cases the next generation has, 0 for no further one."""
+        if self.seconds is not None and tally.seconds >= self.seconds:
+            return 0
+        return GENERATION if self.cases is None else min(GENERATION, self.cases - tally.cases)
+
+
+class Explorer:
+    """An exploration of one backend. guided: whether draws are guided; else they are independent of each other."""
+
+    def __init__(self, lab: Lab, spaces: Mapping[str, Space], seed: int = 0, *, guided: bool = True) -> None:
+        self.lab = lab
+        self.spaces = spaces
+        self.seed = seed
+        self.guided = guided
+        self.findings = Findings(lab, spaces)
+        self.tally = Tally()
+        self._guides = {operator: Guide() for operator in spaces}
+        self._shown: set[tuple[str, str, str, str]] = set()
+        self._odd: dict[str, list[Recipe]] = {operator: [] for operator in spaces}
+
+    def explore(self, until: Until, tell: Callable[[Tally, Sequence[Finding]], None] = lambda *_: None) -> None:
+        """Explore on, telling after each generation what was done and which findings are new."""
+        start = time.monotonic() - self.tally.seconds
+        while size := until.size(self.tally):
+            tried = self.lab.tried(list(self.generation(size)))
+            ruled = self.findings.court.tried(self.ruled([one.recipe for one in tried]))
+            fresh = self.findings.add([*tried, *ruled], self.tally.cases)
+            self.take_in(tried)
+            self.tally.seconds = time.monotonic() - start
+            tell(self.tally, fresh)
+
+    def generation(self, size: int) -> Iterator[Recipe]:
+        """Yield the recipes of the next generation, the operators taking turns."""
+        operators = list(self.spaces)
+        for number in range(self.tally.cases, self.tally.cases + size):
+            operator = operators[number % len(operators)]
+            yield self._next(operator, Dice(self.seed, operator, number))
+
+    def ruled(self, recipes: Sequence[Recipe]) -> list[Recipe]:
+        """Return recipes to be held to laws: some of those tried, and as many again that are vast."""
+        some = list(recipes[::RULED])
+        dice = Dice(self.seed, "laws", self.tally.cases)
+        vast = (self.spaces[dice.one_of(list(self.spaces))].vast(dice) for _ in some)
+        return [*some, *(recipe for recipe in vast if recipe)]
+
+    def _next(self, operator: str, dice: Dice) -> Recipe:
+        space, odd = self.spaces[operator], self._odd[operator]
+        if not self.guided:
+            return space.draw(dice)
+        if odd and dice.chance(4):
+            recipe = space.mutated(dice.one_of(odd), dice)
+            self._guides[operator].count(recipe)
+            return recipe
+        return self._guides[operator].choose(lambda: space.draw(dice))
+
+    def take_in(self, tried: Sequence[Tried]) -> None:
+        """Count what came of a generation, and keep what showed something that nothing had shown before."""
+        self.tally.generations += 1
+        self.tally.cases += len(tried)
+        for one in tried:
+            self.tally.statuses.update(seen.status for seen in one.seen)
+            shown = {(one.recipe.operator, seen.surface, seen.how, seen.kind) for seen in one.seen} - self._shown
+            self._shown |= shown
+            if shown:
+                self._odd[one.recipe.operator] = [one.recipe, *self._odd[one.recipe.operator]][:ODD]

@@ -1,0 +1,198 @@
+"""Findings: differences that nobody knew of, shrunk, with the condition under which they show, and grouped by it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from conformance.explore.lab import Lab, Seen, Tried
+from conformance.explore.laws import LAW, Court
+from conformance.explore.neighbours import around
+from conformance.explore.recipes import Recipe
+from conformance.explore.shrink import shrunk
+from conformance.explore.space import Space
+from conformance.explore.traits import conditions
+from reports.conditions import statement
+
+MOST_ALIKE = 4
+"""Findings of one operator on one surface that differ in the same way; what is beyond them is counted only."""
+KEPT = 4000
+"""Recipes of an operator on a surface that agreed and are kept, to hold statements against."""
+FEARED = ("crashed", "timed_out")
+ASKED, ASKED_OF_FEARED = 4000, 60
+"""Recipes that may be asked about to shrink one; of those that end a process or hang, fewer."""
+
+
+@dataclass
+class Finding:
+    """One cause, as far as can be told.
+
+    way: how it differs; recipe: the smallest that was found; conditions: under which it shows, None where none was
+    found that tells; surfaces: on which; covers: cases that it explains; message: what was said of the smallest.
+    """
+
+    operator: str
+    way: str
+    recipe: Recipe
+    surfaces: tuple[str, ...]
+    conditions: tuple[str, ...] | None
+    first: int
+    covers: int = 0
+    message: str = ""
+
+    @property
+    def id(self) -> str:
+        """What it is called: the same wherever and whenever the same smallest case is found."""
+        said = f"{self.operator} {self.way} {self.recipe.raw['id']}"
+        return f"{self.operator}-{hashlib.blake2b(said.encode(), digest_size=4).hexdigest()}"
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        where = ", ".join(self.surfaces)
+        if self.conditions is None:
+            return f"{self.operator} on {where}: {_told(self.way)}; no plain condition tells when."
+        return f"{self.operator} on {where}: {_told(self.way)} whenever there is {' and '.join(self.conditions)}."
+
+    def explains(self, operator: str, surface: str, way: str, true: frozenset[str]) -> bool:
+        """Whether a difference is one of this finding, by the conditions that hold for its recipe."""
+        if operator != self.operator or surface not in self.surfaces or way != self.way:
+            return False
+        return self.conditions is not None and true.issuperset(self.conditions)
+
+
+WAYS: Mapping[str, str] = {
+    "value": "numbers are off by more than rounding allows",
+    "special": "NaN or infinity stands where another number belongs, or the other way round",
+    "shape": "the output has another shape",
+    "dtype": "the output has another dtype",
+    "timed_out": "the call does not come back in time",
+    "flaky": "the outcome is not the same every time",
+}
+
+
+def _told(way: str) -> str:
+    kind, _, said = way.partition(": ")
+    if kind == "rejected":
+        return f"the call is refused ({said})"
+    if kind == "law":
+        return f"the law of {said} is broken"
+    return f"the process ends ({said})" if kind == "crashed" else WAYS.get(way, way)
+
+
+@dataclass
+class Pile:
+    """What is known of one operator on one surface: recipes that agreed, and those that differ and wait."""
+
+    agreed: list[frozenset[str]] = field(default_factory=list)
+    waiting: dict[str, list[tuple[int, Recipe]]] = field(default_factory=dict)
+
+
+class Findings:
+    """All findings of an exploration of one backend."""
+
+    def __init__(self, lab: Lab, spaces: Mapping[str, Space]) -> None:
+        self.lab = lab
+        self.court = Court(lab)
+        self.spaces = spaces
+        self.found: list[Finding] = []
+        self.beyond = 0
+        self._piles: dict[tuple[str, str], Pile] = {}
+
+    def add(self, tried: Iterable[Tried], done: int) -> list[Finding]:
+        """Take in what came of recipes, `done` of them before; return the findings that are new."""
+        for number, one in enumerate(tried, done + 1):
+            if one.seen:
+                true = conditions(one.recipe)
+                for seen in one.seen:
+                    self._note(one.recipe, true, seen, number)
+        return list(self._settle())
+
+    def _try(self, way: str, recipes: Sequence[Recipe], surfaces: Sequence[str] = ()) -> list[Tried]:
+        """Try recipes as whatever found a difference did: against the reference, or against a law."""
+        if way.startswith(LAW):
+            return self.court.tried(recipes, surfaces, way.removeprefix(LAW))
+        return self.lab.tried(recipes, surfaces)
+
+    def _note(self, recipe: Recipe, true: frozenset[str], seen: Seen, number: int) -> None:
+        pile = self._piles.setdefault((recipe.operator, seen.surface), Pile())
+        if seen.status in {"pass", "stale"} and len(pile.agreed) < KEPT:
+            pile.agreed.append(true)
+        if seen.new and not self._explained(recipe.operator, seen, true):
+            pile.waiting.setdefault(seen.way, []).append((number, recipe))
+
+    def _explained(self, operator: str, seen: Seen, true: frozenset[str]) -> bool:
+        for finding in self.found:
+            if finding.explains(operator, seen.surface, seen.way, true):
+                finding.covers += 1
+                return True
+        return False
+
+    def _settle(self) -> Iterator[Finding]:
+        """Make findings of what waits, the smallest first, until everything is explained or there are too many."""
+        for (operator, surface), pile in sorted(self._piles.items()):
+            for way in sorted(pile.waiting):
+                waiting = sorted(pile.waiting.pop(way), key=lambda pair: pair[1].size)
+                while waiting := self._unexplained(operator, surface, way, waiting):
+                    alike = [one for one in self.found if (one.operator, one.way) == (operator, way)]
+                    if sum(surface in one.surfaces for one in alike) >= MOST_ALIKE:
+                        self.beyond += len(waiting)
+                        break
+                    number, recipe = waiting.pop(0)
+                    finding = self._finding(recipe, surface, way, number)
+                    if finding not in self.found:
+                        self.found.append(finding)
+                        yield finding
+                    finding.covers += 1
+
+    def _unexplained(
+        self, operator: str, surface: str, way: str, waiting: Sequence[tuple[int, Recipe]]
+    ) -> list[tuple[int, Recipe]]:
+        seen = Seen(surface, "fail", way)
+        return [pair for pair in waiting if not self._explained(operator, seen, conditions(pair[1]))]
+
+    def _finding(self, recipe: Recipe, surface: str, way: str, number: int) -> Finding:
+        """Shrink a recipe, look around the smallest, and say when it differs; or return a finding that is the same."""
+        smallest = shrunk(recipe, _Asking(self._try, surface, way))
+        (there,) = self._try(way, [smallest])
+        same = [one for one in there.seen if one.new and one.way == way]
+        for known in self.found:
+            if (known.operator, known.way, known.recipe) == (recipe.operator, way, smallest):
+                known.surfaces = tuple(sorted({*known.surfaces, surface}))
+                return known
+        told = self._conditions(smallest, surface, way)
+        surfaces = tuple(one.surface for one in same) or (surface,)
+        message = next((one.message for one in same if one.surface == surface), "")
+        return Finding(recipe.operator, way, smallest, surfaces, told, number, message=message)
+
+    def _conditions(self, smallest: Recipe, surface: str, way: str) -> tuple[str, ...] | None:
+        """Return the fewest conditions that hold where it differs, around the smallest, and nowhere where it agrees."""
+        if way.startswith(FEARED):
+            near = around(smallest, self.spaces[smallest.operator])[: ASKED_OF_FEARED // 2]
+        else:
+            near = around(smallest, self.spaces[smallest.operator])
+        tried = [(one.recipe, one.on(surface)) for one in self._try(way, near, [surface])]
+        agreed = [conditions(recipe) for recipe, seen in tried if seen and seen.status in {"pass", "stale"}]
+        differ = [conditions(recipe) for recipe, seen in tried if seen and seen.new and seen.way == way]
+        pile = self._piles[smallest.operator, surface]
+        others = agreed + pile.agreed
+        own = conditions(smallest)
+        return statement([own, *differ], others) or statement([own], others)
+
+
+Try = Callable[[str, Sequence[Recipe], Sequence[str]], list[Tried]]
+
+
+class _Asking:
+    """Whether recipes differ on a surface in a way; it stops asking when it has asked enough."""
+
+    def __init__(self, ask: Try, surface: str, way: str) -> None:
+        self.ask, self.surface, self.way = ask, surface, way
+        self.left = ASKED_OF_FEARED if way.startswith(FEARED) else ASKED
+
+    def __call__(self, recipes: Sequence[Recipe]) -> list[bool]:
+        some = recipes[: max(self.left, 0)]
+        self.left -= len(some)
+        seen = [one.on(self.surface) for one in self.ask(self.way, some, [self.surface])] if some else []
+        return [bool(one and one.new and one.way == self.way) for one in seen] + [False] * (len(recipes) - len(some))

@@ -1,0 +1,185 @@
+"""The lab: recipes in, and for each of them what every surface of a backend made of it, judged as in any run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conformance.adapter import Backend, Program
+from conformance.catalogue import Catalogue
+from conformance.client import Job, Limits, Worker, WorkerFailed
+from conformance.crew import Crew
+from conformance.errors import CatalogueError, IncompleteRun
+from conformance.expected import Expected, expected
+from conformance.explore.recipes import Recipe
+from conformance.judge import Outcome
+from conformance.ledger import Ledger
+from conformance.ordinary import extraordinary
+from conformance.runner import RED, Ask, Run, Selection, Task
+
+STALE = "stale"
+NEW = RED - {STALE}
+"""Statuses that nobody knows of. What the ledger knows and what agrees in spite of it are counted only."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one surface made of one case.
+
+    status: as a run gives it; way: how it differs, crashes or hangs, in words that are alike where the cause may be,
+    "" if it does not; how: the program's, "" without one; kind: of the outcome, with the verdict and its size roughly.
+    """
+
+    surface: str
+    status: str
+    way: str = ""
+    how: str = ""
+    kind: str = ""
+    message: str = ""
+
+    @property
+    def new(self) -> bool:
+        """Whether it differs in a way that nobody knows of."""
+        return self.status in NEW
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A recipe and what the surfaces made of it; none if its numbers leave the ordinary."""
+
+    recipe: Recipe
+    seen: Sequence[Seen] = ()
+
+    def on(self, surface: str) -> Seen | None:
+        """Return what one surface made of it."""
+        return next((one for one in self.seen if one.surface == surface), None)
+
+
+class Lab:
+    """A backend at work. Use it with `with`: its processes end with that.
+
+    surfaces: those to try, all if none are named; slow ones only if they are. jobs: workers side by side, on whose
+    number no result depends.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        python: str,
+        ledger: Ledger,
+        *,
+        surfaces: Sequence[str] = (),
+        limits: Limits | None = None,
+        jobs: int = 1,
+        tell: Callable[[str], None] = lambda _said: None,
+    ) -> None:
+        chosen = [one for one in backend.surfaces if (one.name in surfaces if surfaces else not one.tag)]
+        self.backend = replace(backend, surfaces=tuple(replace(one, tag="") for one in chosen))
+        self.python = python
+        self.ledger = ledger
+        self.limits = limits
+        self.crew = Crew(Worker(self.backend, python, limits, tell=tell) for _ in range(jobs))
+
+    def __enter__(self) -> Lab:
+        with self._failing():
+            self.crew.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.crew.kill()
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except WorkerFailed as error:
+            raise IncompleteRun(f"backend {self.backend.name}: {error}") from None
+
+    @property
+    def surfaces(self) -> tuple[str, ...]:
+        """The names of the surfaces that are tried."""
+        return tuple(one.name for one in self.backend.surfaces)
+
+    def drop(self, surface: str) -> None:
+        """Try a surface no more."""
+        left = tuple(one for one in self.backend.surfaces if one.name != surface)
+        self.backend = replace(self.backend, surfaces=left)
+
+    def _run(self, recipes: Sequence[Recipe], surfaces: Sequence[str], expect: Ask) -> Run:
+        """Return the run of some recipes, each the case of its own name, on the workers that are there."""
+        cases = {recipe.case.id: recipe.case for recipe in recipes}
+        catalogue, selection = Catalogue(tuple(cases.values())), Selection("exhaustive", tuple(surfaces))
+        run = Run(self.backend, catalogue, self.ledger, selection, python=self.python, expect=expect)
+        run.worker = self.crew
+        return run
+
+    def tried(self, recipes: Sequence[Recipe], surfaces: Sequence[str] = ()) -> list[Tried]:
+        """Try recipes, on all surfaces or on some; in order."""
+        wanted = [_wanted(recipe) for recipe in recipes]
+        known = {recipe.case.id: one for recipe, one in zip(recipes, wanted, strict=True) if one}
+        run = self._run(recipes, surfaces, lambda case: known[case.id])
+        tasks = [
+            [run.task(recipe.case, surface) for surface in run.surfaces] if one else []
+            for recipe, one in zip(recipes, wanted, strict=True)
+        ]
+        runnable = (task for some in tasks for task in some if isinstance(task.program, Program))
+        with self._failing():
+            outcomes = self.crew.outcomes(map(run.job, runnable))
+            return [
+                Tried(recipe, tuple(_seen(run, task, outcomes) for task in some))
+                for recipe, some in zip(recipes, tasks, strict=True)
+            ]
+
+    def returned(self, jobs: Iterable[Job]) -> list[Outcome]:
+        """Run programs on inputs, in order, without any judgement."""
+        with self._failing():
+            return list(self.crew.outcomes(jobs))
+
+
+def _wanted(recipe: Recipe) -> Expected | None:
+    """Return what must happen; None where numbers leave the ordinary, or where nothing can be said of them."""
+    try:
+        wanted = expected(recipe.case)
+    except CatalogueError:
+        return None
+    return None if next(extraordinary(recipe.case, wanted), None) else wanted
+
+
+def _seen(run: Run, task: Task, outcomes: Iterator[Outcome]) -> Seen:
+    if not isinstance(task.program, Program):
+        return Seen(task.surface.name, "unsupported", kind=task.program.reason)
+    outcome = next(outcomes)
+    record, _ = run.judged(task, outcome)
+    status = str(record["status"])
+    way = way_of(record, outcome) if status in RED | {"known"} and status != STALE else ""
+    kind = " ".join(map(str, (record["outcome"], record["kind"], _roughly(record["budget_used"]))))
+    return Seen(task.surface.name, status, way, task.program.how, f"{kind} {way}", str(record.get("message", "")))
+
+
+def way_of(record: dict[str, Any], outcome: Outcome) -> str:
+    """Return how something differs: its kind, and for what was refused or ended a process, what was said of it."""
+    if record.get("flaky"):
+        return "flaky"
+    if outcome.kind in {"crashed", "timed_out"}:
+        return f"{outcome.kind}: {plainly(outcome.message)}" if outcome.kind == "crashed" else outcome.kind
+    kind = str(record["kind"])
+    return f"{kind}: {plainly(outcome.message)}" if kind == "rejected" else kind
+
+
+def plainly(message: str) -> str:
+    """Return what a message says without its numbers and names of things: alike for the same cause."""
+    first = message.strip().splitlines()[0] if message.strip() else ""
+    words = re.sub(
+        r"\x1b\[[0-9;]*m|['\"][^'\"]*['\"]|\{\{[^}]*\}\}|\[[^\]]*\]|\([^)]*\)|0x[0-9a-f]+|-?\d[\d.e+]*", "#", first
+    )
+    return re.sub(r"[#\s]*#[#\s]*", " # ", words).strip()[:80]
+
+
+def _roughly(used: float | None) -> str:
+    """Return how much of an error bound was used, to a power of ten."""
+    if used is None or used == 0:
+        return "" if used is None else "0"
+    return f"{used:.0e}"[-4:] if used < float("inf") else "inf"

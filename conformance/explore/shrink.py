@@ -1,0 +1,171 @@
+"""Shrinking: from a recipe that differs to the smallest that differs in the same way.
+
+Each round asks for every simpler recipe one step away, simplest first, and goes on with the first that still differs;
+what is simpler is `Recipe.size`. At last the numbers are written out and made zeros and ones as far as they may be.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from conformance.explore.recipes import ENDS, PER_AXIS, PLAIN, Recipe
+from conformance.operators import OPERATORS
+from conformance.values import DTYPES
+
+Differs = Callable[[Sequence[Recipe]], Sequence[bool]]
+"""Whether each of some recipes differs in the way that is looked at."""
+AT_ONCE = 24
+"""Recipes that are asked about together."""
+WRITTEN = 64
+"""Cells of an input up to which its numbers are written out."""
+ROUNDS = 200
+
+
+def shrunk(recipe: Recipe, differs: Differs) -> Recipe:
+    """Return the smallest recipe that was found to differ still, the recipe itself at worst."""
+    for _ in range(ROUNDS):
+        smaller = _first(_simpler(recipe), differs)
+        if smaller is None:
+            break
+        recipe = smaller
+    written = _first(iter([_written(recipe)]), differs) if _writable(recipe) else None
+    for _ in range(ROUNDS if written else 0):
+        smaller = _first(_plainer(written or recipe), differs)
+        if smaller is None:
+            break
+        written = smaller
+    return written or recipe
+
+
+def _first(recipes: Iterator[Recipe], differs: Differs) -> Recipe | None:
+    """Return the first of the recipes that differs."""
+    while some := list(itertools.islice(recipes, AT_ONCE)):
+        found = next((one for one, true in zip(some, differs(some), strict=True) if true), None)
+        if found:
+            return found
+    return None
+
+
+def _simpler(recipe: Recipe) -> Iterator[Recipe]:
+    """Yield what is sound and smaller, each only once, the smallest first."""
+    found = {one.name: one for one in _steps(recipe) if one.sound() and one.size < recipe.size}
+    found.pop(recipe.name, None)
+    yield from sorted(found.values(), key=lambda one: one.size)
+
+
+def _steps(recipe: Recipe) -> Iterator[Recipe]:
+    """Yield every recipe one step away, whether it has a meaning or not."""
+    yield from (_without(recipe, axis) for axis in range(recipe.rank) if recipe.rank > 1)
+    for factor, level in recipe.levels.items():
+        plain = PLAIN.get(factor, OPERATORS[recipe.operator].defaults.get(factor))
+        if factor in PER_AXIS:
+            yield from _sizes(recipe, factor)
+        elif factor in ENDS:
+            yield from _pairs(recipe, factor)
+        elif factor == "values":
+            yield from (recipe.having(values=word) for word in ("integers", "mantissas") if word != level)
+        elif factor == "dtype":
+            yield from (recipe.having(dtype=name) for name in ("float32", "float64", "int32") if name != level)
+        elif factor != "rank" and level != plain:
+            yield recipe.having(**{factor: plain})
+            yield from _numbers(recipe, factor)
+    yield from _together(recipe)
+
+
+def _numbers(recipe: Recipe, factor: str) -> Iterator[Recipe]:
+    """Yield lesser whole numbers of a factor: half of it, and one less."""
+    level = recipe.levels[factor]
+    if isinstance(level, int) and not isinstance(level, bool) and level > 1:
+        yield from (recipe.having(**{factor: number}) for number in {2, level // 2, level - 1} if number < level)
+
+
+def _without(recipe: Recipe, axis: int) -> Recipe:
+    """Return the recipe without one of its spatial axes."""
+    changed = {name: _but(recipe.each(name), axis) for name in PER_AXIS if name in recipe.levels}
+    changed |= {
+        name: _but(recipe.each(name), axis) for name in ENDS if not isinstance(recipe.levels.get(name, ""), str)
+    }
+    return recipe.having(rank=recipe.rank - 1, **changed)
+
+
+def _but(values: tuple[object, ...], axis: int) -> tuple[object, ...]:
+    return values[:axis] + values[axis + 1 :]
+
+
+def _sizes(recipe: Recipe, factor: str) -> Iterator[Recipe]:
+    """Yield lesser sizes on one axis, and the plain one on all."""
+    plain = PLAIN.get(factor, 1)
+    values = recipe.each(factor)
+    yield recipe.having(**{factor: (plain,) * recipe.rank})
+    if "window" in recipe.levels and factor == "stride":
+        yield recipe.having(stride=recipe.each("window"))
+    for axis, value in enumerate(values):
+        for lesser in sorted({plain, 1, 2, 3, value // 2, value - value // 4, value - 2, value - 1}):
+            if plain <= lesser < value:
+                yield recipe.having(**{factor: (*values[:axis], lesser, *values[axis + 1 :])})
+
+
+def _pairs(recipe: Recipe, factor: str) -> Iterator[Recipe]:
+    """Yield less padding: none, none at one end, less at one end."""
+    nothing = ((0, 0),) * recipe.rank
+    yield recipe.having(**{factor: nothing})
+    if isinstance(recipe.levels[factor], str):
+        yield from (recipe.having(**{factor: pads}) for pads in (((1, 1),) * recipe.rank, ((0, 1),) * recipe.rank))
+        return
+    pairs = recipe.each(factor)
+    for axis, end in itertools.product(range(recipe.rank), (0, 1)):
+        value = pairs[axis][end]
+        for lesser in {0, int(math.copysign(abs(value) // 2, value)), int(math.copysign(abs(value) - 1, value))}:
+            if abs(lesser) < abs(value):
+                pair = (lesser, pairs[axis][1]) if end == 0 else (pairs[axis][0], lesser)
+                yield recipe.having(**{factor: (*pairs[:axis], pair, *pairs[axis + 1 :])})
+
+
+def _together(recipe: Recipe) -> Iterator[Recipe]:
+    """Yield what is smaller only if two sizes go down at once: a window and the extent, the stride or the padding."""
+    for factor, other in itertools.combinations([name for name in PER_AXIS if name in recipe.levels], 2):
+        for axis in range(recipe.rank):
+            one, two = list(recipe.each(factor)), list(recipe.each(other))
+            one[axis], two[axis] = one[axis] - 1, two[axis] - 1
+            if min(one[axis] - PLAIN.get(factor, 1), two[axis] - PLAIN.get(other, 1)) >= 0:
+                yield recipe.having(**{factor: tuple(one), other: tuple(two)})
+    if {"channels", "groups"} <= recipe.levels.keys():
+        yield recipe.having(channels=1, out=1)
+
+
+def _writable(recipe: Recipe) -> bool:
+    return all(math.prod(spec.shape) <= WRITTEN for spec in recipe.case.inputs.values())
+
+
+def _written(recipe: Recipe) -> Recipe:
+    """Return the recipe with all its numbers written out."""
+    return recipe.holding(**{name: _listed(spec.make()) for name, spec in recipe.case.inputs.items()})
+
+
+def _listed(array: object) -> object:
+    """Return an array as nested lists of numbers that its dtype reads back."""
+    values = np.asarray(array)
+    return values.astype(np.float64).tolist() if DTYPES[values.dtype.name].kind in "fV" else values.astype(int).tolist()
+
+
+def _plainer(recipe: Recipe) -> Iterator[Recipe]:
+    """Yield plainer numbers: all zeros, all ones, then one number after the other."""
+    steps = (one for name in recipe.numbers for one in _replaced(recipe, name))
+    smaller = (one for one in steps if one.sound() and one.size < recipe.size)
+    yield from smaller
+
+
+def _replaced(recipe: Recipe, name: str) -> Iterator[Recipe]:
+    values = np.array(recipe.numbers[name])
+    for number in (0, 1):
+        yield recipe.holding(**{name: np.full_like(values, number).tolist()})
+    for place in np.ndindex(values.shape):
+        for number in (0, 1, np.trunc(values[place]) if np.isfinite(values[place]) else 0):
+            if values[place] != number:
+                changed = values.copy()
+                changed[place] = number
+                yield recipe.holding(**{name: changed.tolist()})
