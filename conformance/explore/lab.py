@@ -18,11 +18,11 @@ from conformance.explore.recipes import Recipe
 from conformance.judge import Outcome
 from conformance.ledger import Ledger
 from conformance.ordinary import extraordinary
-from conformance.runner import RED, Ask, Run, Selection, Task
+from conformance.runner import Ask, Run, Task
+from conformance.selection import Selection
 
-STALE = "stale"
-NEW = RED - {STALE}
-"""Statuses that nobody knows of. What the ledger knows and what agrees in spite of it are counted only."""
+NEW = frozenset({"fail", "crashed", "timed_out", "flaky"})
+"""Statuses of differences that nobody knows of. What the ledger knows and what agrees in spite of it are counted."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _seen(run: Run, task: Task, outcomes: Iterator[Outcome]) -> Seen:
     outcome = next(outcomes)
     record, _ = run.judged(task, outcome)
     status = str(record["status"])
-    way = way_of(record, outcome) if status in RED | {"known"} and status != STALE else ""
+    way = way_of(record, outcome) if status in NEW | {"known"} else ""
     kind = " ".join(map(str, (record["outcome"], record["kind"], _roughly(record["budget_used"]))))
     return Seen(task.surface.name, status, way, task.program.how, f"{kind} {way}", str(record.get("message", "")))
 

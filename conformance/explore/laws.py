@@ -19,11 +19,12 @@ import numpy as np
 from conformance.adapter import Program, Surface
 from conformance.cases import Case
 from conformance.client import Job
+from conformance.compositions import plan
 from conformance.explore.lab import Lab, Seen, Tried, way_of
 from conformance.explore.recipes import ENDS, PER_AXIS, Recipe
 from conformance.judge import Outcome
 from conformance.operators import OPERATORS
-from conformance.steps import first_step, plan
+from conformance.steps import first_step
 from conformance.translate import translate
 from conformance.values import DTYPES, HALF, Array
 

@@ -15,7 +15,8 @@ from conformance.explore.findings import Finding
 from conformance.explore.lab import Lab
 from conformance.files import put
 from conformance.repro import script
-from conformance.runner import Run, Selection
+from conformance.runner import Run
+from conformance.selection import Selection
 from conformance.translate import translate
 
 WIDTH = 116

@@ -50,8 +50,7 @@ class Space:
     @classmethod
     def of(cls, operator: str, sweeps: Iterable[Sweep]) -> Space:
         """Return the space that the sweeps of an operator span. Raises ValueError if it has none."""
-        every = [one for one in sweeps if one.operator == operator]
-        own = [one for one in every if not one.common.get("tags")] or every
+        own = [one for one in sweeps if one.operator == operator]
         if not own:
             raise ValueError(f"{operator}: no sweep of the catalogue says what it is tried with")
         found = {name: dict.fromkeys(level for one in own for level in one.factors.get(name, ())) for name in WORDS}

@@ -13,7 +13,7 @@ from conformance.operators import OPERATORS
 from conformance.steps import Step, first_step
 from conformance.values import DTYPES, HALF
 
-STEPS = (2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 256, 257, 1024, LONG)
+STEPS = (2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 256, 257, 1024, 32_768, LONG)
 """Sizes from which on something may be otherwise."""
 NAMED = ("mode", "ties", "output", "p")
 
@@ -28,12 +28,13 @@ def kinds(recipe: Recipe) -> tuple[str, ...]:
         "extent": _magnitude(max(step.shape[2:])),
         "channels": _magnitude(step.shape[1]),
         "batch": min(step.shape[0], 2),
-        "groups": levels.get("groups", 1) > 1,
-        "bias": levels.get("bias", False),
-        "divisor": levels.get("divisor") is not None,
         "alike": _alike(recipe),
-        **{name: levels[name] for name in ("rounding", "count_include_pad", *NAMED) if name in levels},
+        **{name: levels[name] for name in ("rounding", "count_include_pad", "bias", *NAMED) if name in levels},
     }
+    if "groups" in levels:
+        found["groups"] = levels["groups"] > 1
+    if "divisor" in levels:
+        found["divisor"] = levels["divisor"] is not None
     if step.window:
         found["window"] = _magnitude(math.prod(step.window))
     if step.window and step.stride:
@@ -102,7 +103,7 @@ def _conditions(recipe: Recipe, step: Step) -> Iterator[str]:
     yield from _from("channels", step.shape[1])
     yield from _from("an extent", max(step.shape[2:], default=0))
     if recipe.rank > 1:
-        yield from _from("cells of a plane", math.prod(step.shape[2:]))
+        yield from _from("cells of a padded plane", math.prod(_padded(recipe, step)))
     yield from _from("the terms of an output", terms(recipe) // max(math.prod(step.output), 1))
     if min(step.shape[2:], default=0) == 1:
         yield "an extent of 1"
@@ -124,6 +125,12 @@ def _conditions(recipe: Recipe, step: Step) -> Iterator[str]:
     yield from _padding(recipe, step) if any(name in levels for name in ENDS) else ()
     if "output_size" in levels:
         yield from _bins(recipe, step)
+
+
+def _padded(recipe: Recipe, step: Step) -> tuple[int, ...]:
+    """Return the extents of x with its padding; a transposed convolution crops its output instead."""
+    ends = step.padding if any(name in recipe.levels for name in ENDS) and step.verb != "conv_transpose" else ()
+    return tuple(size + sum(pair) for size, pair in zip(step.shape[2:], ends or ((0, 0),) * step.rank, strict=True))
 
 
 def _numbers(recipe: Recipe) -> Iterator[str]:

@@ -1,0 +1,151 @@
+"""Recipes, the space they are drawn from, and what is said of them."""
+
+import math
+from collections import Counter
+
+import pytest
+
+from conformance import catalogue
+from conformance.explore.dice import Dice
+from conformance.explore.guide import Guide, together
+from conformance.explore.recipes import Recipe
+from conformance.explore.space import LONG, MOST_TERMS, Space, bearable, terms
+from conformance.explore.traits import conditions, kinds
+from conformance.operators import OPERATORS
+from conformance.yaml_reader import read_on
+
+X = {"x": {"values": "integers"}}
+PLAIN = {"rank": 2, "batch": 1, "channels": 1, "extent": (4, 5), "window": (2, 3), "stride": (1, 1), "padding": 0,
+         "dilation": (1, 1), "rounding": "floor", "values": "integers", "dtype": "float32"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sweeps():
+    return catalogue.load().sweeps
+
+
+def recipe(**levels):
+    return Recipe("max_pool", {**PLAIN, **levels}, X)
+
+
+def draws(space, count, *seeds):
+    return [space.draw(Dice(*seeds, number)) for number in range(count)]
+
+
+def test_dice_are_the_same_for_ever():
+    dice = Dice(7, "max_pool", 3)
+    assert [dice.below(1000) for _ in range(5)] == [147, 662, 249, 251, 260]
+    assert {Dice(number).between(2, 4) for number in range(50)} == {2, 3, 4}
+
+
+def test_a_recipe_is_a_case_of_the_catalogue():
+    case = recipe(padding=((1, 0), (0, 2)), stride=(2, 1)).case
+    assert case.id == "max_pool/explored/2d-n1-c1-i4x5-w2x3-s2x1-p1.0x0.2"
+    assert case.shape == (1, 1, 4, 5)
+    assert case.parameters["padding"] == ((1, 0), (0, 2))
+    assert case.parameters["stride"] == (2, 1)
+
+
+def test_numbers_that_are_written_out_are_part_of_the_name():
+    drawn = recipe(extent=(1, 2), window=(1, 1))
+    one, other = (drawn.holding(x=[[[[number, 0]]]]) for number in (1, 2))
+    assert len({drawn.case.id, one.case.id, other.case.id}) == 3
+    assert one.case.inputs["x"].make().tolist() == [[[[1, 0]]]]
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [{"extent": (1, 1), "window": (2, 2)}, {"values": "nan", "dtype": "int32"}, {"padding": ((0, 9), (0, 0))}],
+    ids=["no room", "no such number", "a window of padding only"],
+)
+def test_what_has_no_meaning_is_not_sound(levels):
+    assert not recipe(**levels).sound()
+
+
+def test_smaller_is_nearer_to_plain_then_fewer_cells():
+    small = recipe(extent=(2, 3))
+    assert small.size < recipe().size < recipe(stride=(1, 2)).size < recipe(stride=(2, 2)).size
+    assert sorted(recipe(stride=(2, 1), padding=((0, 1), (0, 0)), dtype="int8").away()) == [
+        "dtype", "padding", "rank", "stride", "window", "window",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_operator_has_a_space_of_sound_cases(operator, sweeps):
+    space = Space.of(operator, sweeps)
+    found = draws(space, 40, operator)
+    assert all(bearable(one) and terms(one) <= MOST_TERMS for one in found)
+    assert len({one.name for one in found}) > 30
+    assert [one.name for one in draws(space, 5, operator)] == [one.name for one in found[:5]]
+
+
+def test_the_space_is_wide(sweeps):
+    found = draws(Space.of("avg_pool", sweeps), 600, "wide")
+    assert {one.rank for one in found} == {1, 2, 3}
+    assert max(max(one.each("extent")) for one in found) >= LONG
+    assert {one.levels["rounding"] for one in found} == {"floor", "ceil", "full"}
+    assert any(max(one.each("stride")) > max(one.each("window")) for one in found)
+    assert any(one.levels["divisor"] for one in found)
+    assert any(math.prod(one.each("window")) > 256 for one in found)
+    assert {"nan", "mantissas", "integers"} <= {one.levels["values"] for one in found}
+
+
+def test_an_operator_without_sweeps_has_no_space():
+    with pytest.raises(ValueError, match="max_pool: no sweep"):
+        Space.of("max_pool", [])
+
+
+def test_a_neighbour_is_sound_and_near(sweeps):
+    space = Space.of("conv", sweeps)
+    first = space.draw(Dice("near"))
+    for number in range(20):
+        other = space.mutated(first, Dice("mutated", number))
+        changed = [name for name, level in first.levels.items() if other.levels[name] != level]
+        assert bearable(other)
+        assert len(changed) <= 2
+
+
+def test_vast_recipes_are_more_than_the_reference_is_asked(sweeps):
+    space = Space.of("max_pool", sweeps)
+    found = [one for number in range(10) if (one := space.vast(Dice("vast", number)))]
+    assert found
+    assert all(terms(one) > MOST_TERMS and one.sound() for one in found)
+
+
+def test_the_guide_brings_together_what_was_not(sweeps):
+    space, guide = Space.of("max_pool", sweeps), Guide()
+    guided = Counter()
+    for number in range(60):
+        dice = Dice("guided", number)
+        guided.update(set(together(guide.choose(lambda dice=dice: space.draw(dice)))))
+    plain = Counter()
+    for one in draws(space, 60, "plain"):
+        plain.update(set(together(one)))
+    assert len(guided) > 1.1 * len(plain)
+
+
+def test_conditions_are_what_is_true():
+    true = conditions(recipe(stride=(3, 1), padding=((1, 0), (0, 0)), rounding="ceil", extent=(4, 70_000)))
+    assert {"2-D", "stride > window", "padding before", "more padding before than after", "ceil or full"} <= true
+    assert {"an extent of 65,536 or more", "a window of 3 or more", "dtype float32"} <= true
+    assert not {"dilation", "padding after", "groups", "16-bit floats", "whole numbers"} & true
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_all_of_a_space_can_be_said(operator, sweeps):
+    for one in draws(Space.of(operator, sweeps), 15, "said"):
+        assert conditions(one)
+        assert len(kinds(one)) == len({word.split()[0] for word in kinds(one)})
+
+
+def test_a_recipe_reads_back_from_its_file(tmp_path, sweeps):
+    from conformance.explore.output import item_text  # noqa: PLC0415
+
+    for number, operator in enumerate(OPERATORS):
+        one = Space.of(operator, sweeps).draw(Dice("file", number))
+        path = tmp_path / "pooling" / f"{operator}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"operator: {operator}\nsource: here\n\ncases:\n{item_text(one.raw)}", "utf-8")
+        assert read_on(path).data["cases"][0]["id"] == one.raw["id"]
+        (case,) = catalogue.load([path]).cases
+        assert case.canonical() == one.case.canonical()
