@@ -17,6 +17,10 @@ from reports.conditions import statement
 
 MOST_ALIKE = 4
 """Findings of one operator on one surface that differ in the same way; what is beyond them is counted only."""
+FEW = 3
+"""One in so many may agree where conditions say that it differs: what is wrong need not show everywhere."""
+MOST_SHRUNK = 6
+"""Recipes of one operator on one surface that differ in the same way and are shrunk in one generation."""
 KEPT = 4000
 """Recipes of an operator on a surface that agreed and are kept, to hold statements against."""
 FEARED = ("crashed", "timed_out")
@@ -29,7 +33,8 @@ class Finding:
     """One cause, as far as can be told.
 
     way: how it differs; recipe: the smallest that was found; conditions: under which it shows, None where none was
-    found that tells; surfaces: on which; covers: cases that it explains; message: what was said of the smallest.
+    found that tells; agreed: how many cases agreed in spite of them; surfaces: on which; covers: cases that it
+    explains; message: what was said of the smallest.
     """
 
     operator: str
@@ -38,6 +43,7 @@ class Finding:
     surfaces: tuple[str, ...]
     conditions: tuple[str, ...] | None
     first: int
+    agreed: int = 0
     covers: int = 0
     message: str = ""
 
@@ -53,7 +59,12 @@ class Finding:
         where = ", ".join(self.surfaces)
         if self.conditions is None:
             return f"{self.operator} on {where}: {_told(self.way)}; no plain condition tells when."
-        return f"{self.operator} on {where}: {_told(self.way)} whenever there is {' and '.join(self.conditions)}."
+        when = (
+            f"where there is {' and '.join(self.conditions)}, but for some"
+            if self.agreed
+            else (f"whenever there is {' and '.join(self.conditions)}")
+        )
+        return f"{self.operator} on {where}: {_told(self.way)} {when}."
 
     def explains(self, operator: str, surface: str, way: str, true: frozenset[str]) -> bool:
         """Whether a difference is one of this finding, by the conditions that hold for its recipe."""
@@ -134,11 +145,13 @@ class Findings:
         for (operator, surface), pile in sorted(self._piles.items()):
             for way in sorted(pile.waiting):
                 waiting = sorted(pile.waiting.pop(way), key=lambda pair: pair[1].size)
+                left = MOST_SHRUNK
                 while waiting := self._unexplained(operator, surface, way, waiting):
                     alike = [one for one in self.found if (one.operator, one.way) == (operator, way)]
-                    if sum(surface in one.surfaces for one in alike) >= MOST_ALIKE:
+                    if not left or sum(surface in one.surfaces for one in alike) >= MOST_ALIKE:
                         self.beyond += len(waiting)
                         break
+                    left -= 1
                     number, recipe = waiting.pop(0)
                     finding = self._finding(recipe, surface, way, number)
                     if finding not in self.found:
@@ -158,30 +171,39 @@ class Findings:
         (there,) = self._try(way, [smallest])
         same = [one for one in there.seen if one.new and one.way == way]
         for known in self.found:
-            if (known.operator, known.way, known.recipe) == (recipe.operator, way, smallest):
+            if (known.way, known.recipe.case.id) == (way, smallest.case.id):
                 known.surfaces = tuple(sorted({*known.surfaces, surface}))
                 return known
-        told = self._conditions(smallest, surface, way)
+        told, agreed = self._conditions(smallest, surface, way)
         surfaces = tuple(one.surface for one in same) or (surface,)
         message = next((one.message for one in same if one.surface == surface), "")
-        return Finding(recipe.operator, way, smallest, surfaces, told, number, message=message)
+        return Finding(recipe.operator, way, smallest, surfaces, told, number, agreed, message=message)
 
-    def _conditions(self, smallest: Recipe, surface: str, way: str) -> tuple[str, ...] | None:
-        """Return the fewest conditions that hold where it differs, around the smallest, and nowhere where it agrees."""
-        if way.startswith(FEARED):
-            near = around(smallest, self.spaces[smallest.operator])[: ASKED_OF_FEARED // 2]
-        else:
-            near = around(smallest, self.spaces[smallest.operator])
+    def _conditions(self, smallest: Recipe, surface: str, way: str) -> tuple[tuple[str, ...] | None, int]:
+        """Return the fewest conditions that hold where it differs, around the smallest, and hardly where it agrees.
+
+        With them, how many cases agree in spite of them: few of those that differ, or there are no conditions.
+        """
+        near = around(smallest, self.spaces[smallest.operator])
+        near = near[: ASKED_OF_FEARED // 2] if way.startswith(FEARED) else near
         tried = [(one.recipe, one.on(surface)) for one in self._try(way, near, [surface])]
         agreed = [conditions(recipe) for recipe, seen in tried if seen and seen.status in {"pass", "stale"}]
         differ = [conditions(recipe) for recipe, seen in tried if seen and seen.new and seen.way == way]
         pile = self._piles[smallest.operator, surface]
         others = agreed + pile.agreed
-        own = conditions(smallest)
-        return statement([own, *differ], others) or statement([own], others)
+        covered = [conditions(smallest), *differ]
+        told = statement(covered, others, _rank, exceptions=len(covered) // FEW) or statement(
+            covered[:1], others, _rank
+        )
+        return told, sum(one.issuperset(told) for one in others) if told else 0
 
 
 Try = Callable[[str, Sequence[Recipe], Sequence[str]], list[Tried]]
+
+
+def _rank(condition: str) -> tuple[float | str, ...]:
+    """Rank what says most of a cause before sizes, and these before the number of axes and the dtype."""
+    return any(letter.isdigit() for letter in condition), condition.startswith("dtype"), len(condition), condition
 
 
 class _Asking:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,25 @@ def case_text(finding: Finding, name: str = "") -> str:
 
 def item_text(raw: Mapping[str, Any]) -> str:
     """Return a case as YAML, indented as in a catalogue file."""
-    text = yaml.safe_dump(dict(raw), sort_keys=False, width=WIDTH, default_flow_style=None, allow_unicode=True)
+    text = yaml.dump(_plain(raw), Dumper=_Whole, sort_keys=False, width=WIDTH, default_flow_style=None)
     lines = text.splitlines()
     return "".join(f"{'  - ' if number == 0 else '    '}{line}\n" for number, line in enumerate(lines))
+
+
+class _Whole(yaml.SafeDumper):
+    """Writes a list again wherever it stands: a catalogue takes no aliases."""
+
+    def ignore_aliases(self, _data: Any) -> bool:
+        return True
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in the types that YAML knows."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Decimal):
+        return float(value)
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _case_files(findings: Iterable[Finding]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +15,6 @@ from conformance.factors import FACTORS, Level, along, pairs
 from conformance.operators import OPERATORS
 from conformance.parameters import Faulty
 from conformance.sweeps import Sweep
-from conformance.values import Array
 
 ID = "explored"
 SOURCE = "found by exploring"
@@ -111,28 +111,19 @@ class Recipe:
 
     @cached_property
     def size(self) -> tuple[int, int, int, float, str]:
-        """How large it is, to be made smaller: what is away from plain, cells, how far it reaches, sums of numbers."""
-        cells = sum(spec.size for spec in self._arrays.values())
+        """How large it is, to be made smaller: what is away from plain, cells, how far it reaches, what is in them."""
         reach = sum(sum(self.each(name)) for name in PER_AXIS if name in self.levels)
         reach += sum(sum(map(abs, pair)) for name in ENDS if name in self.levels for pair in self.each(name))
-        written = sum(1 for name in self.numbers)
-        return len(list(self.away())), cells, reach, self._magnitude - written / 2, self.name
+        cells = {name: math.prod(spec.shape) for name, spec in self.case.inputs.items()}
+        held = sum(_magnitude(self.numbers[name]) if name in self.numbers else 2 * cells[name] for name in cells)
+        return sum(1 for _ in self.away()), sum(cells.values()), reach, held - len(self.numbers) / 2, self.name
 
-    @cached_property
-    def _arrays(self) -> Mapping[str, Array]:
-        return {name: spec.make() for name, spec in self.case.inputs.items()}
 
-    @cached_property
-    def _magnitude(self) -> float:
-        """How much stands in the inputs: 1 for each that is not 0, and a little for how large it is."""
-        total = 0.0
-        for name, array in self._arrays.items():
-            if name in self.numbers:
-                values = [abs(float(value)) for value in array.ravel()]
-                total += sum(1 + min(value, 1e6) / 1e7 for value in values if value != 0)
-            else:
-                total += 2.0 * array.size
-        return total
+def _magnitude(numbers: Any) -> float:
+    """Return how much stands in nested lists: 1 for each number that is not 0, and a little for how large it is."""
+    if isinstance(numbers, list):
+        return sum(map(_magnitude, numbers))
+    return 0.0 if numbers == 0 else 1 + min(abs(numbers), 1e6) / 1e7 if numbers == numbers else 1.5  # noqa: PLR0124 - NaN
 
 
 PLAIN: Mapping[str, Level] = {

@@ -31,6 +31,9 @@ VAST_TERMS = 8_000_000
 MOST_CURVED = 8_000
 """Of what the reference evaluates to certainty, powers and exponentials; and of gradients that it reckons by cells."""
 CURVED = ("lp_pool", "softmax_pool", "stochastic_pool", "global_max_pool_grad", "global_avg_pool_grad")
+MOST_BINS = 150
+"""Cells of an output that is reckoned bin by bin."""
+BINNED = ("adaptive", "fractional")
 TRIES = 400
 """Draws of which one must be sound."""
 WORDS = ("rounding", "count_include_pad", "mode", "ties", "output", "bias", "p", "value")
@@ -74,6 +77,8 @@ class Space:
             extent = list(recipe.each("extent"))
             axis = dice.below(recipe.rank)
             extent[axis] *= dice.one_of((16, 64, 256, 1024))
+            if extent[axis] > 3 * LONG:
+                continue
             larger = recipe.having(extent=tuple(extent), batch=2)
             if larger.sound() and MOST_TERMS < terms(larger) <= VAST_TERMS:
                 return larger
@@ -110,8 +115,11 @@ class Space:
 
 def bearable(recipe: Recipe) -> bool:
     """Whether a recipe is sound, and no more than the reference reckons in a fraction of a second."""
-    most = MOST_CURVED if recipe.operator.startswith(CURVED) else MOST_TERMS
-    return recipe.sound() and terms(recipe) <= most
+    if not recipe.sound():
+        return False
+    if recipe.operator.startswith(BINNED) and math.prod(recipe.each("output_size")) > MOST_BINS:
+        return False
+    return terms(recipe) <= (MOST_CURVED if recipe.operator.startswith(CURVED) else MOST_TERMS)
 
 
 def terms(recipe: Recipe) -> int:

@@ -175,7 +175,8 @@ ON_AN_AXIS: Mapping[str, Callable[[_Axis], bool]] = {
     "stride beyond the window's reach": lambda axis: axis.stride > axis.reach,
     "1 < stride < window": lambda axis: 1 < axis.stride < axis.window,
     "windows that overlap": lambda axis: axis.stride < axis.window,
-    "dilation": lambda axis: axis.hole > 1 and axis.window > 1,
+    "dilation": lambda axis: axis.hole > 1,
+    "a window with holes": lambda axis: axis.hole > 1 and axis.window > 1,
     "dilation above 2": lambda axis: axis.hole > 2 and axis.window > 1,  # noqa: PLR2004 - as it says
     "dilation and stride on one axis": lambda axis: axis.hole > 1 and axis.stride > 1,
     "a window larger than the extent": lambda axis: axis.window > axis.size,

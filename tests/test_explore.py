@@ -1,0 +1,293 @@
+"""Exploring a backend: what it finds, how it shrinks and says it, and that nothing depends on chance or on workers."""
+
+import importlib
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+import yaml
+from planting import HOME
+
+from conformance import catalogue, registry
+from conformance.explore import findings as findings_module
+from conformance.explore.dice import Dice
+from conformance.explore.explorer import Explorer, Until
+from conformance.explore.findings import Finding
+from conformance.explore.lab import Lab, Seen, Tried, plainly
+from conformance.explore.laws import LAWS, Court
+from conformance.explore.neighbours import around
+from conformance.explore.promote import promote
+from conformance.explore.recipes import Recipe
+from conformance.explore.shrink import shrunk
+from conformance.explore.space import Space
+from conformance.ledger import Ledger
+
+CACHES = (registry.names, registry.backend, registry._others)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """The package of planted faults, as if it were installed, for this process and for its workers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HOME))
+        patch.setenv("PYTHONPATH", str(HOME), prepend=":")
+        for cache in CACHES:
+            cache.cache_clear()
+        yield importlib.import_module("conformance_planted")
+    for name in [name for name in sys.modules if name.startswith("conformance_planted")]:
+        del sys.modules[name]
+    for cache in CACHES:
+        cache.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def sweeps():
+    return catalogue.load().sweeps
+
+
+def lab_of(*faults, jobs=1):
+    names = [f"planted.{name}" for name in faults]
+    return Lab(registry.backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs)
+
+
+def explored(lab, sweeps, cases, *operators, seed=0):
+    with lab:
+        explorer = Explorer(lab, {name: Space.of(name, sweeps) for name in operators}, seed)
+        explorer.explore(Until(cases))
+    return explorer
+
+
+@pytest.mark.usefixtures("planted")
+def test_a_surface_without_fault_shows_nothing(sweeps):
+    explorer = explored(lab_of("none"), sweeps, 60, "max_pool", "conv", "avg_pool_grad")
+    assert explorer.findings.found == []
+    assert set(explorer.tally.statuses) <= {"pass", "unsupported"}
+    assert explorer.tally.statuses["pass"] > 50
+
+
+FOUND = {
+    "dilated-extent": ("min_pool", 40, "dilation"),
+    "indices-over-channels": ("max_pool_with_indices", 60, "channels of 2 or more"),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.usefixtures("planted")
+def test_a_fault_is_found_shrunk_and_told(name, sweeps):
+    operator, cases, said = FOUND[name]
+    found = explored(lab_of(name), sweeps, cases, operator).findings.found
+    assert found
+    finding = min(found, key=lambda one: one.recipe.size)
+    assert said in (finding.conditions or ())
+    assert finding.surfaces == (f"planted.{name}",)
+    assert finding.covers >= 1
+    assert max(finding.recipe.each("extent")) <= 3
+    assert len(list(finding.recipe.away())) <= 2
+
+
+@pytest.mark.usefixtures("planted")
+def test_results_depend_neither_on_workers_nor_on_the_run(sweeps):
+    told = []
+    for jobs in (1, 2):
+        explorer = explored(lab_of("dilated-extent", "none", jobs=jobs), sweeps, 50, "min_pool", "pad", seed=3)
+        told.append([(one.id, one.sentence, one.covers, one.first) for one in explorer.findings.found])
+    assert told[0] == told[1] != []
+
+
+def test_another_seed_draws_other_cases(sweeps):
+    spaces = {"pad": Space.of("pad", sweeps)}
+    lab = Lab(registry.backend("numpy"), sys.executable, Ledger())
+    names = [[one.name for one in Explorer(lab, spaces, seed).generation(20)] for seed in (0, 0, 1)]
+    assert names[0] == names[1] != names[2]
+
+
+@pytest.mark.usefixtures("planted")
+def test_a_crash_is_a_finding(sweeps, monkeypatch):
+    monkeypatch.setattr(findings_module, "ASKED_OF_FEARED", 8)
+    space = Space.of("conv", sweeps)
+    with lab_of("crash-of-two-channels-for-one") as lab:
+        explorer = Explorer(lab, {"conv": space})
+        levels = {
+            "rank": 1, "batch": 2, "channels": 1, "out": 2, "groups": 2, "extent": (3,), "window": (2,), "stride": (1,),
+            "padding": ((0, 0),), "dilation": (1,), "bias": True, "values": "integers", "dtype": "float32",
+        }  # fmt: skip
+        inputs = {name: {"values": "integers"} for name in ("x", "kernel", "bias")}
+        recipe = Recipe("conv", levels, inputs)
+        (finding,) = explorer.findings.add(lab.tried([recipe]), 0)
+    assert finding.way.startswith("crashed")
+    assert "the process ends" in finding.sentence
+    assert finding.recipe.size < recipe.size
+    assert finding.surfaces == ("planted.crash-of-two-channels-for-one",)
+
+
+def test_shrinking_goes_to_the_least_that_differs(sweeps):
+    space = Space.of("max_pool", sweeps)
+
+    def differs(recipes):
+        return [max(one.each("window")) > 1 and max(one.each("stride")) > 2 for one in recipes]
+
+    for number in range(8):
+        drawn = next(one for seed in range(999) if differs([one := space.draw(Dice(number, seed))])[0])
+        small = shrunk(drawn, differs)
+        assert sorted(small.away()) == ["stride", "window"]
+        assert (small.each("window"), small.each("stride"), small.rank) == ((2,), (3,), 1)
+        assert small.numbers["x"] == [[[0.0, 0.0]]]
+
+
+def test_neighbours_are_near_and_sound(sweeps):
+    space = Space.of("max_pool", sweeps)
+    levels = {
+        "rank": 1, "batch": 1, "channels": 1, "extent": (3,), "window": (2,), "stride": (1,), "padding": ((0, 0),),
+        "dilation": (1,), "rounding": "floor", "values": "integers", "dtype": "float32",
+    }  # fmt: skip
+    near = around(Recipe("max_pool", levels, {"x": {"values": "integers"}}), space)
+    assert len(near) > 20
+    assert all(one.sound() for one in near)
+    assert {one.rank for one in near} == {1, 2}
+    assert {"ceil", "full", "floor"} == {one.levels["rounding"] for one in near}
+
+
+@pytest.mark.usefixtures("planted")
+def test_laws_hold_where_nothing_is_wrong(sweeps):
+    seen = set()
+    with lab_of("none") as lab:
+        court = Court(lab)
+        for operator in ("max_pool", "min_pool", "avg_pool", "conv", "conv_transpose", "pad", "max_pool_grad"):
+            space = Space.of(operator, sweeps)
+            for tried in court.tried([space.draw(Dice("law", operator, number)) for number in range(30)]):
+                assert not [one for one in tried.seen if one.new]
+                seen |= {one.kind for one in tried.seen if one.status == "pass"}
+    assert seen == {f"law: {law.name}" for law in LAWS}
+
+
+LAWLESS = {"channel-alone-in-its-block": ("max_pool", "channels"), "dilation-lost-in-groups": ("conv", "adjoint")}
+
+
+@pytest.mark.parametrize("name", LAWLESS)
+@pytest.mark.usefixtures("planted")
+def test_a_fault_breaks_a_law_without_any_reference(name, sweeps, monkeypatch):
+    monkeypatch.setattr("conformance.explore.lab.expected", lambda _case: pytest.fail("the reference was asked"))
+    operator, law = LAWLESS[name]
+    space = Space.of(operator, sweeps)
+    with lab_of(name) as lab:
+        tried = Court(lab).tried([space.draw(Dice("broken", number)) for number in range(150)])
+    assert f"law: {law}" in {one.way for some in tried for one in some.seen if one.new}
+
+
+def test_what_the_ledger_knows_is_counted_only(sweeps):
+    made = findings_module.Findings(Lab(registry.backend("numpy"), sys.executable, Ledger()), {})
+    recipe = Space.of("pad", sweeps).draw(Dice(1))
+    known = Tried(recipe, [Seen("numpy.loops", "known", "value"), Seen("numpy.loops", "stale")])
+    assert made.add([known], 0) == []
+
+
+@pytest.mark.usefixtures("planted")
+def test_findings_of_one_cause_are_one(sweeps):
+    explorer = explored(lab_of("dilated-extent"), sweeps, 60, "min_pool")
+    assert explorer.tally.statuses["fail"] > 10
+    assert len(explorer.findings.found) <= 3
+    assert (
+        sum(one.covers for one in explorer.findings.found) + explorer.findings.beyond >= explorer.tally.statuses["fail"]
+    )
+
+
+def test_messages_are_alike_where_only_numbers_differ():
+    one = plainly("RuntimeError: input image (T: 1 H: 2) smaller than kernel size (kT: 1)\nmore")
+    assert one == plainly("RuntimeError: input image (T: 7 H: 9) smaller than kernel size (kT: 13)")
+    assert plainly("") == ""
+
+
+def finding_of(sweeps, **changed):
+    recipe = Space.of("max_pool", sweeps).draw(Dice("finding"))
+    return replace(Finding("max_pool", "value", recipe, ("torch.nn",), ("dilation", "ceil"), 1), **changed)
+
+
+def test_a_finding_is_a_sentence(sweeps):
+    assert finding_of(sweeps).sentence == (
+        "max_pool on torch.nn: numbers are off by more than rounding allows whenever there is dilation and ceil."
+    )
+    assert finding_of(sweeps, conditions=None).sentence.endswith("; no plain condition tells when.")
+    assert "the law of shift is broken" in finding_of(sweeps, way="law: shift").sentence
+
+
+@pytest.fixture
+def left(conformance, planted, tmp_path):
+    """What the command leaves of an exploration with a finding."""
+    assert "dilated-extent" in planted.FAULTS
+    options = ("--backend", "planted", "--surface", "planted.dilated-extent", "--operator", "min_pool")
+    status, out, err = conformance("explore", *options, "--cases", 60, "--jobs", 1, "--out", tmp_path / "explored")
+    assert status == 1
+    return tmp_path / "explored", out, err
+
+
+def test_the_command_leaves_results_cases_scripts_and_a_page(left, conformance):
+    folder, out, err = left
+    assert "60 cases" in out
+    assert any("a second" in line for line in err)
+    header = json.loads((folder / "results" / "planted.jsonl").read_text("utf-8").splitlines()[0])
+    (first, *_) = header["explored"]["findings"]
+    assert first["sentence"] in out
+    assert (folder / "repro" / f"{first['id']}.py").exists()
+    assert f"## {first['id']}" in (folder / "planted.md").read_text("utf-8")
+    path = folder / "cases" / "pooling" / "min_pool.yaml"
+    assert first["case"] in {case.id for case in catalogue.load([path]).cases}
+    surface = ("--backend", "planted", "--surface", "planted.dilated-extent")
+    status, shown, _ = conformance("run", *surface, "--cases", path, "--out", folder / "again")
+    assert status == 1
+    assert "fail" in shown
+
+
+def test_a_finding_becomes_a_case(left, conformance, tmp_path):
+    folder, _, _ = left
+    header = json.loads((folder / "results" / "planted.jsonl").read_text("utf-8").splitlines()[0])
+    name = header["explored"]["findings"][0]["id"]
+    home = tmp_path / "home" / "pooling"
+    home.mkdir(parents=True)
+    (home / "min_pool.yaml").write_text(
+        "operator: min_pool\nsource: here\n\ncases:\n  - id: one\n    x: {values: [[[1, 2]]]}\n    window: [1]\n",
+        "utf-8",
+    )
+    where = ("--out", folder, "--into", home.parent)
+    status, out, _ = conformance("explore", "--promote", name, "--as", "found/by-chance", *where)
+    assert status == 0
+    assert "min_pool/found/by-chance" in out
+    assert [case.id for case in catalogue.load([home.parent]).cases] == ["min_pool/one", "min_pool/found/by-chance"]
+    status, _, err = conformance("explore", "--promote", name, "--as", "one", *where)
+    assert status == 2
+    assert "min_pool/one stands already" in err[-1]
+    assert len(yaml.safe_load((home / "min_pool.yaml").read_text("utf-8"))["cases"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--cases", "10", "--minutes", "1"), "give one of them"),
+        (("--cases", "0"), "0 is not in the range"),
+        (("--promote", "max_pool-0"), "no findings in it"),
+        (("--as", "name"), "go with --promote"),
+        (("--backend", "nobody", "--cases", "1"), "backend 'nobody'"),
+        (("--backend", "numpy", "--surface", "other", "--cases", "1"), "surface 'other'"),
+    ],
+)
+def test_wrong_use_is_one_line(words, said, conformance, tmp_path):
+    status, _, err = conformance("explore", *words, "--out", tmp_path)
+    assert status == 2
+    (line,) = err[-1:]
+    assert said in line
+    assert "Traceback" not in line
+
+
+def test_a_lost_interpreter_is_one_line(conformance, tmp_path):
+    status, _, err = conformance(
+        "explore", "--backend", f"numpy={tmp_path / 'python'}", "--cases", 5, "--out", tmp_path
+    )
+    assert status == 3
+    assert "No such file" in err[-1]
+
+
+def test_a_promoted_case_needs_its_file(left, tmp_path):
+    folder, _, _ = left
+    header = json.loads((folder / "results" / "planted.jsonl").read_text("utf-8").splitlines()[0])
+    with pytest.raises(Exception, match="no such file"):
+        promote(folder, header["explored"]["findings"][0]["id"], tmp_path / "empty")
