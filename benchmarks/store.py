@@ -1,9 +1,9 @@
 """What a store of results takes: bytes for a row, and seconds for a view and for queries, at 1 and 10 million rows.
 
 Rows are those of a real run, again and again under other ids of cases, in files of 10,000: ids, digests and times are
-their own, all else repeats as it does in sweeps. Beyond the first 20 files each is a copy of one of them, under other ids.
-Each view and query is a process or a connection of its own, on files
-that have just been written, so the disk's cache is warm.
+their own, all else repeats as it does in sweeps. Beyond the first ten files each is a copy of one of them.
+Each view and query is a process or a connection of its own, on files that have just been written, so the disk's cache
+is warm.
 
     python benchmarks/store.py RESULTS.jsonl --rows 1000000 10000000 --write docs/scale.md
 """
@@ -30,7 +30,7 @@ from reports.storing import RECORDS, RUN, stored
 
 OF_A_FILE = 10_000
 """Results of a shard."""
-ORIGINALS = 20
+ORIGINALS = 10
 """Files that are made as `conformance store` makes them; the others are copies of these."""
 QUERIES = {
     "results by operator, surface and status": "SELECT operator, surface, status, count(*) FROM {} GROUP BY ALL",

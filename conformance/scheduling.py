@@ -99,31 +99,27 @@ class Dask:
 
     def submit(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Any]]:
         """Yield each shard with its answer, see Workers; what a lost connection has cancelled is sent again."""
-        arrived: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        arrived: SimpleQueue[str] = SimpleQueue()
         under_way: dict[str, tuple[Shard, Any]] = {}
 
         def send(shard: Shard) -> None:
             key = f"{shard.name}-{uuid.uuid4().hex}"
             future = self._client.submit(_named, shard.work, *shard.arguments, key=key, pure=False)
-            under_way[shard.name] = shard, future
-            future.add_done_callback(lambda done: arrived.put((shard.name, done)))
+            under_way[key] = shard, future
+            future.add_done_callback(lambda _done: arrived.put(key))
 
         try:
             for shard in shards:
                 send(shard)
             while under_way:
-                name, future = arrived.get()
-                shard, awaited = under_way[name]
-                if future is not awaited:
-                    continue
+                shard, future = under_way.pop(arrived.get())
                 try:
                     answer = self._answer(shard, future)
                 except (CancelledError, OSError):
                     self._found_again()
                     send(shard)
-                    continue
-                del under_way[name]
-                yield shard, answer
+                else:
+                    yield shard, answer
         finally:
             if self._client.status == "running":
                 self._client.cancel([future for _, future in under_way.values()], force=True)

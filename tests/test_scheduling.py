@@ -101,12 +101,12 @@ def test_a_worker_that_is_cut_off_loses_its_shard_to_another(dask, tmp_path):
 
 
 def test_a_scheduler_that_is_gone_for_good_is_told_in_a_line(dask, tmp_path, monkeypatch):
-    monkeypatch.setattr(scheduling, "PATIENCE", 2)
+    monkeypatch.setattr(scheduling, "PATIENCE", 10)
     dask.worker()
     cable = Cable(dask.address)
     with scheduling.cluster(cable.address) as workers:
         threading.Thread(target=lambda: (until(lambda: begun(tmp_path)), cable.remove())).start()
-        with pytest.raises(IncompleteRun, match="lost, and not found again within 2 s"):
+        with pytest.raises(IncompleteRun, match="lost, and not found again within 10 s"):
             list(workers.submit([Shard("0", noted, (tmp_path, 0))]))
 
 
