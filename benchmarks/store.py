@@ -58,8 +58,7 @@ def blocks(path: Path) -> tuple[dict, list[list[dict]], dict]:
         if one["record"] == "result":
             block = found.setdefault(one["case"], [known[one["case"]]])
             key = one["case"], one["surface"]
-            block += [programs[one["program"]]] * (one["program"] is not None)
-            block += [answers[key]] * (key in answers) + [one]
+            block += [*filter(None, (programs.get(one["program"]), answers.get(key))), one]
     return header, list(found.values()), footer
 
 
