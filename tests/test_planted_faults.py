@@ -1,18 +1,21 @@
 """The backend of planted faults: each surface has its fault and no other, and the one without agrees everywhere."""
 
 import importlib
+import json
+import runpy
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from planting import HOME, smallest
 
-from conformance import ledger, registry
+from conformance import registry
 from conformance.adapter import Program
 from conformance.client import Job, Limits, Worker
 from conformance.expected import expected
 from conformance.judge import judge
-from conformance.runner import Run, Selection
 from conformance.translate import translate
 
 try:
@@ -95,18 +98,13 @@ def test_surface_without_a_fault_agrees_on_both(fault, verdicts):
 
 
 @pytest.mark.usefixtures("planted")
-def test_surface_without_a_fault_agrees_on_the_smoke_level(catalogue, tmp_path):
-    backend, chosen = registry.backend("planted"), Selection(surfaces=("planted.none",))
-    run = Run(backend, catalogue, ledger.load(further=[backend.ledger]), chosen, python=sys.executable, jobs=1)
-    told = {}
-    run.execute(
-        tmp_path / "planted.jsonl", progress=lambda _done, _total, told_of: told.update({told_of["case"]: told_of})
-    )
-    statuses = [result["status"] for result in told.values()]
-    assert {*statuses} == {"pass", "known", "unsupported"}
-    assert statuses.count("pass") > 150
-    agreeing = {case.operator for case in run.cases if told[case.id]["status"] == "pass"}
-    assert agreeing == {case.operator for case in run.cases}
+def test_surface_without_a_fault_agrees_on_the_smoke_level(catalogue, conformance, tmp_path):
+    assert conformance("run", "--backend", "planted", "--surface", "planted.none", "--out", tmp_path)[0] == 0
+    lines = (tmp_path / "results" / "planted.jsonl").read_text("utf-8").splitlines()
+    results = [record for record in map(json.loads, lines) if record["record"] == "result"]
+    passed = [record["case"] for record in results if record["status"] == "pass"]
+    assert len(passed) > 150
+    assert {name.partition("/")[0] for name in passed} == {case.operator for case in catalogue.select("smoke")}
 
 
 @pytest.mark.usefixtures("planted")
@@ -115,3 +113,28 @@ def test_programs_are_one_call_of_the_package(catalogue):
     program = translate(catalogue.by_id["max_pool/book-stride-2-padding-1"], surface)
     assert isinstance(program, Program)
     assert 'x = planted.call("ties-last", "max_pool", x, window=(3, 3), stride=(2, 2), ' in program.text
+
+
+@pytest.fixture(scope="module")
+def benchmark(planted):
+    """The names of the script that writes the page."""
+    return SimpleNamespace(
+        **runpy.run_path(str(Path(planted.__file__).parents[3] / "benchmarks" / "planted_catalogue.py"))
+    )
+
+
+def test_page_has_a_row_for_each_fault_and_takes_further_columns(planted, benchmark):
+    kept = json.loads(benchmark.KEPT.read_text("utf-8"))
+    assert kept["found"].keys() == planted.FAULTS.keys()
+    page = benchmark.page(kept["cases"], kept["found"], {"guided": {"ties-last": "7 of 20,000"}})
+    assert "| smoke | standard | guided |" in page
+    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
+    assert rows.keys() == planted.FAULTS.keys()
+    assert rows["ties-last"].endswith("| 7 of 20,000 |")
+
+
+def test_fault_that_no_case_shows_is_told_as_such(planted, benchmark):
+    found = {name: {"smoke": (0, 0), "standard": (0, 0)} for name in planted.FAULTS}
+    found["ties-last"]["standard"] = (1234, 5)
+    assert "| – | 1,234 (5) |" in benchmark.table(found, {})
+    assert f"| all | {len(found)} | 0 | 1 |" in benchmark.depths(found)

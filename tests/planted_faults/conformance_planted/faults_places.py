@@ -167,8 +167,8 @@ class VolumesLieOnTheirSide(Correct):
     near={"indices": {"values": [[[0]]]}},
 )  # fmt: skip
 class GradientFromTheLastCell(Correct):
-    """A value that went nowhere is given the gradient of the first cell."""
+    """A value that went nowhere is given the gradient of the last cell."""
 
     def max_unpool_grad(self, grad, x, indices, p):
         y = super().max_unpool_grad(grad, x, indices, p)
-        return np.where(indices < 0, grad.reshape(*grad.shape[:2], *[-1] + [1] * (x.ndim - 3))[:, :, :1], y)
+        return np.where(indices < 0, grad.reshape(*grad.shape[:2], *[-1] + [1] * (x.ndim - 3))[:, :, -1:], y)
