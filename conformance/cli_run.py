@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from conformance.cli_options import CACHE_OPTION, CASES_OPTION, DEVICE_OPTION, P
 from conformance.cli_progress import QUIET, QUIET_OPTION, USUAL, VERBOSE_OPTION, Live
 from conformance.cli_results import INCOMPLETE, OUT, merged, results_file, status
 from conformance.cli_scheduled import SCHEDULER_OPTION, SHARDS_OPTION, scheduled
-from conformance.client import Limits
+from conformance.client import Limits, Worker, WorkerFailed
 from conformance.devices import Device
 from conformance.divided import Order
 from conformance.errors import IncompleteRun
@@ -195,7 +195,8 @@ def run(  # noqa: PLR0917 - click gives the options by name
     else:
         limits = Limits(limit, start_limit) if memory is None else Limits(limit, start_limit, round(memory * 1e9))
         prepared = partial(Run, selection=selection, limits=limits, jobs=jobs, repeat=repeat, keep=cache)
-        written, faults = _carry_out(wanted, paths, selection, prepared, out, resume=resume, loudness=loudness)
+        with _launched(wanted[0], limits, repeat) as begun:
+            written, faults = _carry_out(wanted, paths, prepared, begun, out, resume=resume, loudness=loudness)
     deserved = _show(written, brief=loudness == QUIET)
     if faults:
         worst = max(faults, key=lambda fault: fault.exit_status)
@@ -210,17 +211,30 @@ def _hold_together(scheduler: str | None, shards: int | None, part: Part | None)
         raise click.UsageError("--shard and --scheduler exclude each other: a scheduler has all shards run")
 
 
+@contextmanager
+def _launched(first: Chosen, limits: Limits, repeat: int) -> Iterator[Worker]:
+    """Launch the first worker, so that its framework is imported while the catalogue is read; end it afterwards."""
+    worker = Worker(first.backend, first.python, limits, retry=repeat == 1)
+    with suppress(WorkerFailed):  # told when the run wants to start it
+        worker.launch()
+    try:
+        yield worker
+    finally:
+        worker.kill()
+
+
 def _carry_out(
-    wanted: Iterable[Chosen],
+    wanted: Sequence[Chosen],
     paths: Sequence[Path],
-    selection: Selection,
     prepared: partial[Run],
+    begun: Worker,
     out: Path,
     *,
     resume: bool,
     loudness: str | None,
 ) -> tuple[list[Growing], list[IncompleteRun]]:
-    """Run the backends; return what was written, and what went wrong."""
+    """Run the backends; return what was written, and what went wrong. begun: the first one's first worker."""
+    selection: Selection = prepared.keywords["selection"]
     level, operators, globs = selection.level, selection.operators, selection.globs
     cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
     if not cases.select(level, operators, globs):
@@ -228,9 +242,10 @@ def _carry_out(
     faults: list[IncompleteRun] = []
     written: list[Growing] = []
     with kept() if prepared.keywords["keep"] else nullcontext(expected) as expect:
-        for one in wanted:
+        for number, one in enumerate(wanted):
             grown = Growing(results_file(out, one.name, selection.part))
-            job = prepared(one.backend, cases, one.known(), python=one.python, expect=expect)
+            worker = None if number else begun
+            job = prepared(one.backend, cases, one.known(), python=one.python, expect=expect, begun=worker)
             for surface, why in job.lacking.items() if loudness != QUIET else ():
                 click.echo(f"{surface}: {why}", err=True)
             try:
