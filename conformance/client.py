@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import queue
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,13 +18,15 @@ from conformance.adapter import Backend, Program
 from conformance.errors import DeviceMissing
 from conformance.instructions import used
 from conformance.judge import Outcome
-from conformance.link import Link
+from conformance.link import Frame, Link
 from conformance.trials import again
 from conformance.values import Array
 from conformance.worker import SETUPS
 
 AHEAD, MOST_AHEAD = 16, 512
-"""Jobs that lie with a worker: work for it while the suite is busy with something else, or waits for another one's."""
+"""Jobs that lie with a worker, so that it has work while the suite is busy with something else."""
+IN_A_CREW = 2
+"""The fewest of one among several: those that nobody has yet are for whoever has time."""
 SECONDS_AHEAD, BYTES_AHEAD = 0.25, 8 << 20
 """More than the fewest lie there only as long as they take so long, and their inputs so much."""
 SHARE = 0.1
@@ -74,6 +77,7 @@ class Worker:
     tell: told in a sentence of each process that has started.
     While jobs wait behind one that is known to be fatal, a second process gets ready to take over.
     After `start`, `environment` tells the versions of Python and the packages, and what is used of the processor.
+    arrived: set whenever something comes from a process.
     """
 
     def __init__(
@@ -91,11 +95,13 @@ class Worker:
         self.retry = retry
         self.tell = tell
         self.environment: dict[str, Any] = {}
+        self.arrived = threading.Event()
         self.link: Link | None = None
         self._known: set[str] = set()
         self._size_at_start = 0
         self._pace = SECONDS_AHEAD
         self._begun: float | None = None
+        self._since = 0.0
         self._spare: Link | None = None
         self._ending = False
 
@@ -119,15 +125,15 @@ class Worker:
     def _process(self) -> Link:
         """Start a process that runs its setup. Raises WorkerFailed."""
         try:
-            link = Link(self.python, self.limits.memory, self.backend.device.variables)
+            link = Link(self.python, self.limits.memory, self.backend.device.variables, self.arrived)
         except OSError as error:
             raise WorkerFailed(f"{self.python}: {error.strerror}") from None
         link.send({name: getattr(self.backend, name) for name in (*SETUPS, "packages")})
         return link
 
-    def _wait_for_setup(self, link: Link) -> None:
+    def _wait_for_setup(self, link: Link, *, wait: bool = True) -> None:
         begun, self._begun = self._begun, None
-        reply = self._receive(link, self.limits.start)
+        reply = self._receive(link, self.limits.start, wait=wait)
         if isinstance(reply, Lost):
             raise WorkerFailed(f"setup: {_hinted(reply.outcome, link)}")
         header = reply[0]
@@ -143,6 +149,7 @@ class Worker:
         self.environment["cpu"] = used(header["cpu"], self.backend.instructions)
         self.environment["device"] = self.backend.device.facts(header.get("hardware", ""))
         self._size_at_start = link.look()
+        self._since = time.monotonic()
         self.tell(_started(link, self.environment, time.monotonic() - (begun or 0)))
 
     def stop(self) -> None:
@@ -167,34 +174,53 @@ class Worker:
 
     def outcomes(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
         """Yield the outcome of each job, in order. Raises WorkerFailed if a lost worker cannot be replaced."""
+        return filter(None, self.steps(jobs))
+
+    def steps(self, jobs: Iterable[Job], *, wait: bool = True) -> Iterator[Outcome | None]:
+        """Yield the same; not to wait means None as long as the next one is not there."""
         coming = iter(jobs)
         sent: deque[Job] = deque()
         lost: deque[Job] = deque()
+        fewest = AHEAD if wait else IN_A_CREW
         while True:
-            self._keep_busy(sent, chain(_drain(lost), coming))
+            self._keep_busy(sent, chain(_drain(lost), coming), fewest)
             if not sent:
                 return
-            job, reply = sent[0], self._reply(self.limits.case)
+            while not (wait or self._settled()):
+                yield None
+            job, reply = sent[0], self._reply(self.limits.case, wait=wait)
             sent.popleft()
+            self._since = time.monotonic()
             if isinstance(reply, Lost):
                 lost.extendleft(reversed(sent))
                 sent.clear()
                 once_more = self.retry and not job.fatal
                 outcome = again(reply.outcome, self._alone(job)) if once_more else reply.outcome
-                self._keep_busy(sent, _drain(lost))  # the next process starts while others are waited for
+                self._keep_busy(sent, _drain(lost), fewest)  # the next process starts while others are waited for
                 yield outcome
             else:
                 yield reply
 
-    def _keep_busy(self, sent: deque[Job], jobs: Iterator[Job]) -> None:
+    def _settled(self) -> bool:
+        """Whether the next reply is there, or will not come; goes on with a start that is under way."""
+        assert self.link is not None  # noqa: S101 - something was sent
+        waited = time.monotonic() - self._since
+        if self._begun is None:
+            return self.link.heard or waited > self.limits.case
+        if self.link.heard or waited > self.limits.start:
+            self._wait_for_setup(self.link, wait=False)
+        return False
+
+    def _keep_busy(self, sent: deque[Job], jobs: Iterator[Job], fewest: int) -> None:
         """Send jobs until enough lie with the worker; one that has grown gets none, and is replaced when it is idle."""
         if self._grown() and not sent:
             self.stop()
-        room = max(AHEAD, int(SECONDS_AHEAD / max(self._pace, SHORTEST)))
+        room = max(fewest, int(SECONDS_AHEAD / max(self._pace, SHORTEST)))
         if self._grown() or 2 * len(sent) > room:  # many at once take less time than one by one
             return
         weight = sum(map(_weight, sent))
-        while len(sent) < (room if weight < BYTES_AHEAD else AHEAD) and (job := next(jobs, None)) is not None:
+        while len(sent) < (room if weight < BYTES_AHEAD else fewest) and (job := next(jobs, None)) is not None:
+            self._since = self._since if sent else time.monotonic()
             sent.append(job)
             weight += _weight(job)
             self._submit(job)
@@ -225,12 +251,12 @@ class Worker:
             header["text"] = job.program.text
         link.send(header, job.inputs)
 
-    def _reply(self, limit: float) -> Outcome | Lost:
-        """Return the outcome of the job that was sent first."""
+    def _reply(self, limit: float, *, wait: bool = True) -> Outcome | Lost:
+        """Return the outcome of the job that was sent first; not to wait means that it is there by now or overdue."""
         assert self.link is not None  # noqa: S101 - something was sent
         if self._begun is not None:
             self._wait_for_setup(self.link)
-        reply = self._receive(self.link, limit)
+        reply = self._receive(self.link, limit, wait=wait)
         if isinstance(reply, Lost):
             return reply
         header, arrays = reply
@@ -244,9 +270,9 @@ class Worker:
             return Lost(outcome)
         return outcome
 
-    def _receive(self, link: Link, limit: float) -> tuple[dict[str, Any], list[Array]] | Lost:
+    def _receive(self, link: Link, limit: float, *, wait: bool) -> Frame | Lost:
         try:
-            frame = link.receive(limit)
+            frame = link.receive(limit if wait else 0)
         except queue.Empty:
             self._drop()
             return Lost(Outcome("timed_out", message=f"no answer within {limit:g} s", seconds=limit))

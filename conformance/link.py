@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import math
 import os
@@ -29,6 +30,8 @@ LOOK = 0.1
 """Seconds between two looks at the memory of a process."""
 TAIL = 4000
 CHUNK = 1 << 16
+ROOM = 1 << 20
+"""Bytes that a pipe may hold: neither end waits for the other as long as there is room."""
 MAX_FRAME = LARGEST_REPLY + (1 << 24)
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -39,11 +42,18 @@ class Link:
     """A process that runs the worker file. Raises OSError if there is no such interpreter.
 
     memory: bytes that it may hold, 0 for any number; size: bytes that it held when it was last looked at;
-    variables: what its environment has besides.
+    variables: what its environment has besides; arrived: set whenever something comes from it.
     """
 
-    def __init__(self, python: str, memory: int, variables: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        python: str,
+        memory: int,
+        variables: Mapping[str, str] | None = None,
+        arrived: threading.Event | None = None,
+    ) -> None:
         self.memory = memory
+        self._arrived = arrived or threading.Event()
         self.size = self.excess = 0
         self._mark = uuid.uuid4().hex
         self.process = subprocess.Popen(  # noqa: S603 - the interpreter that the user named
@@ -55,6 +65,9 @@ class Link:
             env={**os.environ, **ONE_THREAD, **(variables or {}), processes.MARK: self._mark},
             start_new_session=True,
         )
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):  # more than this user may have; any size will do
+                fcntl.fcntl(_pipe(stream), fcntl.F_SETPIPE_SZ, ROOM)
         self._inbox: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._stderr = bytearray()
@@ -73,6 +86,11 @@ class Link:
     def receive(self, limit: float) -> Frame | None:
         """Return the next frame, None if the process is gone. Raises queue.Empty if neither comes within the limit."""
         return self._inbox.get(timeout=limit)
+
+    @property
+    def heard(self) -> bool:
+        """Whether `receive` need not wait."""
+        return not self._inbox.empty()
 
     def look(self) -> int:
         """Return the bytes of memory that the process holds."""
@@ -142,7 +160,9 @@ class Link:
         pipe, inbox = _pipe(self.process.stdout), self._inbox
         while (frame := read_frame(pipe)) is not None:
             inbox.put(frame)
+            self._arrived.set()
         inbox.put(None)
+        self._arrived.set()
         pipe.close()
 
     def _listen(self) -> None:
