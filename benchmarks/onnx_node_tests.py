@@ -10,7 +10,6 @@ measured from the start of Python on. Medians of rounds in which both have their
 The interpreter holds onnxruntime and onnx.
 """
 
-import argparse
 import pickle
 import subprocess
 import sys
@@ -18,12 +17,12 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
+import tables
 import yaml
 from run_speed import seconds
 
@@ -144,10 +143,9 @@ def _listed(value: Any) -> Any:
 
 def main() -> None:
     """Measure, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = tables.arguments(__doc__)
     parser.add_argument("--python", required=True, help="the interpreter that holds onnxruntime and onnx")
     parser.add_argument("--rounds", type=int, default=3, help="how many times each is measured")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="add the table to this file")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -161,16 +159,9 @@ def main() -> None:
                 lasted = seconds(command, red=True, kept=ONE_THREAD)
                 if number:
                     took[one].append(lasted)
-    lines = [("", "seconds", "tests a second"), ("---", "--:", "--:")]
-    for one, times in took.items():
-        lines.append((one, f"{median(times):.2f}", f"{len(ids) / median(times):.0f}"))
-    day = datetime.now(timezone.utc).date()
-    table = f"## {len(ids)} node tests of onnx on ONNX Runtime, {asked.rounds} rounds, {day}\n\n"
-    table += "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    print(table)
-    if asked.write:
-        with asked.write.open("a", encoding="utf-8") as file:
-            file.write(f"\n{table}")
+    rows = [(one, f"{median(times):.2f}", f"{len(ids) / median(times):.0f}") for one, times in took.items()]
+    title = f"{len(ids)} node tests of onnx on ONNX Runtime, {asked.rounds} rounds, {tables.here()}"
+    tables.tell(title, ("", "seconds", "tests a second"), rows, asked.write)
 
 
 if __name__ == "__main__":

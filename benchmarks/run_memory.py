@@ -7,15 +7,15 @@ suite's process, beside what it had after its imports; that of the worker is not
     python benchmarks/run_memory.py --cases 1000 6000 --write docs/run_memory.md
 """
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
+
+import tables
 
 SIZES = (1_000, 6_000, 20_000, 100_000)
 OF_AN_EXTENT = 1_000
@@ -45,17 +45,21 @@ try:
     cli.main(sys.argv[1:])
 except SystemExit as left:
     status = left.code
-print(json.dumps([status, start * 1024, size() * 1024, time.monotonic() - begun]))
+print(json.dumps([status, start * 1024, size() * 1024, time.monotonic() - begun, time.process_time()]))
 """
-COLUMNS = ("cases", "seconds", "ms a case", "results file MB", "start MB", "peak MB", "over the start MB")
+COLUMNS = ("cases", "seconds", "processor ms a case", "results file MB", "start MB", "peak MB", "over the start MB")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One run: how many cases, seconds, bytes of the results file, bytes of memory after the imports and at most."""
+    """One run: how many cases, seconds, seconds of the processor that the suite's own process took, and bytes.
+
+    written: of the results file; start, peak: of memory after the imports, and at most.
+    """
 
     cases: int
     seconds: float
+    processor: float
     written: int
     start: int
     peak: int
@@ -65,7 +69,7 @@ class Measured:
         """The row of the table."""
         sizes = (f"{size / 1e6:,.0f}" for size in (self.written, self.start, self.peak))
         over = f"**{(self.peak - self.start) / 1e6:,.0f}**"
-        return f"{self.cases:,}", f"{self.seconds:,.0f}", f"{1e3 * self.seconds / self.cases:.2f}", *sizes, over
+        return f"{self.cases:,}", f"{self.seconds:,.0f}", f"{1e3 * self.processor / self.cases:.2f}", *sizes, over
 
 
 def measure(cases: int) -> Measured:
@@ -80,27 +84,19 @@ def measure(cases: int) -> Measured:
         asked = ["run", "--backend", "numpy", "--level", "exhaustive", "--jobs", "1", "--no-cache"]
         command = [sys.executable, "-c", RUN, *asked, "--cases", str(path), "--out", name]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)  # noqa: S603
-        status, start, peak, seconds = json.loads(done.stdout.splitlines()[-1])
+        status, start, peak, seconds, processor = json.loads(done.stdout.splitlines()[-1])
         if status:
             sys.exit(f"a run of {cases} cases left with {status}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
         written = (folder / "results" / "numpy.jsonl").stat().st_size
-    return Measured(cases, seconds, written, start, peak)
+    return Measured(cases, seconds, processor, written, start, peak)
 
 
 def main() -> None:
     """Measure what is asked for, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = tables.arguments(__doc__)
     parser.add_argument("--cases", type=int, nargs="+", default=SIZES, help=f"how many, in steps of {OF_AN_EXTENT:,}")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="add the table to this file")
     asked = parser.parse_args()
-    rows = [measure(cases).cells for cases in asked.cases]
-    lines = [COLUMNS, tuple("--:" for _ in COLUMNS), *rows]
-    said = f"{datetime.now(timezone.utc).date()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}"
-    table = f"## {said}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    print(table)
-    if asked.write:
-        with asked.write.open("a", encoding="utf-8") as file:
-            file.write(f"\n{table}")
+    tables.tell(tables.here(), COLUMNS, [measure(cases).cells for cases in asked.cases], asked.write)
 
 
 if __name__ == "__main__":

@@ -7,22 +7,24 @@ both have their turn, after one run that nobody measures.
 
     python benchmarks/run_speed.py --backend torch=PATH/TO/python --surface torch.nn --write docs/run_speed.md
 
+With --start it is measured how long the first result takes, beside the import of the framework and the program itself.
 With --workers N the rounds are of one worker and of N, each without anything that a framework has kept compiled.
 """
 
-import argparse
+import json
 import os
 import pickle
-import platform
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from statistics import median
+
+import tables
 
 from conformance import catalogue, registry
 from conformance.adapter import Backend, Program, Surface
@@ -54,6 +56,7 @@ for text, packed in jobs:
     exec(reset, names)
 """
 COLUMNS = ("surface", "results", "floor s", "suite s", "suite ÷ floor", "results a second")
+START = ("surface", "framework's import s", "first result s", "its program s", "beside both s")
 WORKERS = ("surface", "results", "one worker s", "{} workers s", "times as fast", "results a second")
 
 
@@ -94,6 +97,21 @@ class Measured:
             f"**{ratio:.2f}**",
             f"{self.results / whole:,.0f}",
         )
+
+
+@dataclass(frozen=True)
+class Started:
+    """One surface: seconds of each round, as (framework's import, until the first result stood, its own program)."""
+
+    surface: str
+    rounds: Sequence[tuple[float, float, float]]
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table."""
+        parts = [f"{median(column):.2f}" for column in zip(*self.rounds, strict=True)]
+        beside = median(first - alone - program for alone, first, program in self.rounds)
+        return f"`{self.surface}`", *parts, f"**{beside:.2f}**"
 
 
 def packed(array: Array) -> tuple[str, tuple[int, ...], bytes]:
@@ -155,7 +173,7 @@ def measure(place: Place, surface: Surface) -> Measured:
     return Measured(surface.name, results, pairs)
 
 
-def measure_workers(place: Place, surface: Surface, jobs: int) -> Measured:
+def measure_workers(place: Place, jobs: int, surface: Surface) -> Measured:
     """Measure one surface of a backend with one worker and with several."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -172,37 +190,62 @@ def measure_workers(place: Place, surface: Surface, jobs: int) -> Measured:
     return Measured(surface.name, len(found.results), pairs, faster=True)
 
 
+def measure_start(place: Place, surface: Surface) -> Started:
+    """Measure how long the first result takes, and the import of the framework alone."""
+    alone = [place.python, "-c", f"{place.backend.threads}\n{place.backend.setup}"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        command = suite(place, surface.name, folder)
+        seconds(command, red=True)
+        rounds = [
+            (seconds(alone, kept=ONE_THREAD), *first(command, place.results(folder))) for _ in range(place.rounds)
+        ]
+    return Started(surface.name, rounds)
+
+
+def first(command: Sequence[str], path: Path) -> tuple[float, float]:
+    """Return how long it takes from the start of a run until its first result stands, and what its program took."""
+    path.unlink()
+    start = time.perf_counter()
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+    try:
+        while run.poll() is None:
+            lines = path.read_bytes().splitlines() if path.exists() else []
+            results = (json.loads(line) for line in lines if line.startswith(b'{"record": "result"'))
+            ran = next((result for result in results if result["outcome"] != "unsupported"), None)
+            if ran:
+                return time.perf_counter() - start, ran["seconds"]
+            time.sleep(0.002)
+    finally:
+        run.terminate()
+        run.wait()
+    sys.exit("the run ended without a result")
+
+
 def main() -> None:
     """Measure what is asked for, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = tables.arguments(__doc__)
     parser.add_argument("--backend", required=True, metavar="NAME[=PYTHON]", help="the backend, and its interpreter")
     parser.add_argument("--surface", action="append", help="only this surface, again for another; else all")
     parser.add_argument("--operator", action="append", default=[], help="only this operator, again for another")
     parser.add_argument("--level", choices=LEVELS, default="standard")
     parser.add_argument("--rounds", type=int, default=3, help="how many times each is measured")
     parser.add_argument("--workers", type=int, metavar="N", help="measure N workers against one, in place of the floor")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="add the table to this file")
+    parser.add_argument("--start", action="store_true", help="measure the start, up to the first result")
     asked = parser.parse_args()
     name, _, python = asked.backend.partition("=")
     backend = registry.backend(name)
     surfaces = [one for one in backend.surfaces if not asked.surface or one.name in asked.surface]
     place = Place(backend, python or sys.executable, asked.level, asked.rounds, tuple(asked.operator))
+    columns, one = COLUMNS, partial(measure, place)
     if asked.workers:
         columns = tuple(column.format(asked.workers) for column in WORKERS)
-        rows = [measure_workers(place, one, asked.workers).cells for one in surfaces]
-    else:
-        columns = COLUMNS
-        rows = [measure(place, one).cells for one in surfaces]
-    lines = [columns, tuple("---" if number == 0 else "--:" for number in range(len(columns))), *rows]
-    day = datetime.now(timezone.utc).date()
+        one = partial(measure_workers, place, asked.workers)
+    if asked.start:
+        columns, one = START, partial(measure_start, place)
     which = ", ".join(asked.operator) or "all operators"
-    cores = f"{os.cpu_count()} cores, {platform.processor()}"
-    said = f"`{name}`, level {asked.level}, {which}, {asked.rounds} rounds, {day}, {cores}"
-    table = f"## {said.rstrip(', ')}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    print(table)
-    if asked.write:
-        with asked.write.open("a", encoding="utf-8") as file:
-            file.write(f"\n{table}")
+    title = f"`{name}`, level {asked.level}, {which}, {asked.rounds} rounds, {tables.here()}"
+    tables.tell(title, columns, [one(surface).cells for surface in surfaces], asked.write)
 
 
 if __name__ == "__main__":

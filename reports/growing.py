@@ -14,11 +14,14 @@ from reports.shelf import KEPT, Shelf, Shelved
 PARAMETERS = b', "parameters": '
 """What follows the parts of a case that are kept. No text holds it, as quotes are escaped in texts."""
 
+MOST = 50_000
+"""Results that are kept beside all that a run needs; of more the file is read when the run has let go of that."""
+
 
 class Growing:
     """What a file holds so far; in the end, what `reading.load` makes of it where cases are shelved.
 
-    path: of the file. It is read at the end after all if it is not this process alone that has written it.
+    path: of the file. It is read at the end after all if this process alone has not written it, or it is long.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,8 +39,11 @@ class Growing:
                 self._builder.hold(self._shelved(place, line))
             else:
                 self._builder.add(reading.parse(line))
+            self._sound = len(self._builder.results) <= MOST
         except RecordError:  # a file that is continued has its header elsewhere, and what is at fault is told by line
             self._sound = False
+        if not self._sound:
+            self._builder = Builder()
 
     def _shelved(self, place: int, line: bytes) -> Shelved:
         if self._shelf is None:

@@ -10,7 +10,7 @@ from conformance import catalogue
 from conformance.adapter import Surface
 from conformance.ledger import Ledger
 from conformance.runner import Run
-from reports import reading
+from reports import growing, reading
 from reports.growing import Growing
 from reports.joining import UnreadableResults
 from reports.reading import Report
@@ -86,6 +86,15 @@ def test_file_that_is_continued_is_read_at_the_end(grown, tmp_path, lines):
     assert {(one.case, one.surface, one.status) for one in found.backend().results} == {
         (one.case, one.surface, one.status) for one in grown.backend().results
     }
+
+
+def test_many_results_are_left_to_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(growing, "MOST", 5)
+    found = Growing(tmp_path / "f.jsonl")
+    run = job(tmp_path)
+    run.execute(found.path, hear=found.add)
+    assert not found._builder.results
+    assert found.backend().results == reading.load([found.path]).backends[0].results
 
 
 def test_what_is_no_record_is_refused_with_its_line(tmp_path, grown):
