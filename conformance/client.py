@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import queue
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -19,6 +18,7 @@ from conformance.errors import DeviceMissing
 from conformance.instructions import used
 from conformance.judge import Outcome
 from conformance.link import Frame, Link
+from conformance.replies import hinted, is_reply, is_start, started
 from conformance.trials import again
 from conformance.values import Array
 from conformance.worker import SETUPS
@@ -32,10 +32,7 @@ SECONDS_AHEAD, BYTES_AHEAD = 0.25, 8 << 20
 SHARE = 0.1
 """Of the last job in what is thought of the next ones."""
 SHORTEST = SECONDS_AHEAD / MOST_AHEAD
-FAILED_AT_ONCE = "exit status 1; it said:"
 STRANGE = "the worker sent what is no reply"
-OUTCOMES = frozenset({"returned", "rejected", "crashed"})
-NEEDS = " (a worker needs Python 3.8 or newer, and NumPy)"
 
 
 class WorkerFailed(Exception):
@@ -135,9 +132,9 @@ class Worker:
         begun, self._begun = self._begun, None
         reply = self._receive(link, self.limits.start, wait=wait)
         if isinstance(reply, Lost):
-            raise WorkerFailed(f"setup: {_hinted(reply.outcome, link)}")
+            raise WorkerFailed(f"setup: {hinted(reply.outcome, link)}")
         header = reply[0]
-        if not _is_start(header):
+        if not is_start(header):
             self.kill()
             raise WorkerFailed(f"setup: {STRANGE}")
         if not header["ready"]:
@@ -150,7 +147,7 @@ class Worker:
         self.environment["device"] = self.backend.device.facts(header.get("hardware", ""))
         self._size_at_start = link.look()
         self._since = time.monotonic()
-        self.tell(_started(link, self.environment, time.monotonic() - (begun or 0)))
+        self.tell(started(link, self.environment, time.monotonic() - (begun or 0)))
 
     def stop(self) -> None:
         """End the process, gently at first; nothing of it is left."""
@@ -260,7 +257,7 @@ class Worker:
         if isinstance(reply, Lost):
             return reply
         header, arrays = reply
-        if not _is_reply(header):
+        if not is_reply(header):
             self._drop()
             return Lost(Outcome("crashed", message=STRANGE))
         outcome = Outcome(header["outcome"], tuple(arrays), header["message"], header["seconds"])
@@ -281,36 +278,6 @@ class Worker:
             self._drop()
             return Lost(Outcome("crashed", message=cause))
         return frame
-
-
-def _is_start(header: Mapping[str, Any]) -> bool:
-    """Whether this is how a worker answers its first frame: a program may have written into the pipe."""
-    ready, packages, cpu = (header.get(key) for key in ("ready", "packages", "cpu"))
-    if ready is not True:
-        return ready is False and isinstance(header.get("message"), str)
-    told = [header.get("python"), header.get("hardware", "")]
-    texts = [*told, *(packages.values() if isinstance(packages, dict) else [None])]
-    return isinstance(cpu, list) and all(isinstance(text, str) for text in (*texts, *cpu))
-
-
-def _is_reply(header: Mapping[str, Any]) -> bool:
-    """Whether this is how a worker answers a program."""
-    kind, message, seconds, certain = (header.get(key) for key in ("outcome", "message", "seconds", "certain"))
-    known = isinstance(kind, str) and kind in OUTCOMES and isinstance(message, str) and isinstance(certain, bool)
-    return known and type(seconds) is float and 0 <= seconds < math.inf
-
-
-def _started(link: Link, environment: Mapping[str, Any], seconds: float) -> str:
-    versions = {"Python": environment["python"], **environment["packages"]}
-    said = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return f"worker {link.process.pid} started in {seconds:.1f} s: {said}"
-
-
-def _hinted(outcome: Outcome, link: Link) -> str:
-    """Return how a start failed, with what may help."""
-    if outcome.kind == "timed_out":
-        return f"{outcome.message}; --start-timeout sets this limit{link.last_words()}"
-    return outcome.message + (NEEDS if FAILED_AT_ONCE in outcome.message else "")
 
 
 def _weight(job: Job) -> int:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-import platform
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from conformance import __version__
 from conformance.adapter import Backend, Program, Surface, Unsupported
 from conformance.allowance import held_to
 from conformance.answers import Answered, answered, declared_verdict
@@ -25,6 +20,7 @@ from conformance.cases import Case
 from conformance.catalogue import Catalogue
 from conformance.client import Job, Limits, Worker, WorkerFailed
 from conformance.crew import Crew, size
+from conformance.environment_record import environment_record
 from conformance.errors import IncompleteRun
 from conformance.expected import Expected, expected
 from conformance.judge import JUDGED, Outcome, Verdict, judge
@@ -32,30 +28,18 @@ from conformance.ledger import Entry, Ledger
 from conformance.result_record import NO_BOUND, declared, result_record
 from conformance.results import ResultsFile, forget
 from conformance.selection import SMOKE, Selection
+from conformance.tasks import FATAL, FLAKY, Task, peril
 from conformance.translate import translate
 from conformance.trials import settled
 from conformance.written import Written
 
-FATAL = frozenset({"crashed", "timed_out"})
-FLAKY = "flaky"
+__all__ = ["Ask", "Progress", "Run", "Task"]
+
 AT_HAND = 64
 """Expectations that are kept for the next surface; those of programs that lie with workers are kept besides."""
 Progress = Callable[[int, int, Mapping[str, Any]], None]
 """Told after each result: how many there are, of how many, and the record of this one."""
 Ask = Callable[[Case], Expected]
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A case on a surface, with its program or the reason why there is none.
-
-    number: tells the order of the tasks of a run, whatever shards it is cut into.
-    """
-
-    case: Case
-    surface: Surface
-    program: Program | Unsupported
-    number: int = 0
 
 
 class Run:
@@ -186,7 +170,7 @@ class Run:
 
     def _carry_out(self, tasks: Sequence[Task], file: ResultsFile, progress: Progress) -> None:
         left = [task for task in tasks if (task.case.id, task.surface.name) not in file.done]
-        left.sort(key=lambda task: _peril(self._fears(task)))
+        left.sort(key=lambda task: peril(self._fears(task)))
         ahead: deque[Expected] = deque()
         outcomes = self.worker.outcomes(self._jobs(left, ahead))
         for number, task in enumerate(left, 1):
@@ -246,7 +230,7 @@ class Run:
         result, asked = self.judged(task, outcome, wanted)
         if asked is not None and (task.case.id, task.surface.name) not in file.conventions:
             file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
-        place = {"place": [_peril(self._fears(task)), task.number]} if self.selection.part else {}
+        place = {"place": [peril(self._fears(task)), task.number]} if self.selection.part else {}
         file.write({"record": "result", **result, **place})
         return result
 
@@ -304,25 +288,6 @@ class Run:
     def _header(self) -> dict[str, Any]:
         return {
             **self.identity,
-            "environment": {
-                "python": self.worker.environment["python"],
-                "platform": platform.platform(),
-                "suite": {"nn-conformance": __version__, "numpy": np.__version__},
-                "packages": self.worker.environment["packages"],
-                "cpu": self.worker.environment["cpu"],
-                "instructions": self.backend.instructions,
-                **self.worker.environment["device"],
-                "setup": {surface.name: self.backend.threads + self.backend.setup for surface in self.surfaces},
-                "threads": 1,
-            },
+            "environment": environment_record(self.backend, self.surfaces, self.worker.environment),
             "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         }
-
-
-def _peril(fears: Collection[str]) -> int:
-    """Return how late a task is run, by what is feared of it.
-
-    What makes outcomes change is memory that is written to by mistake, and so such tasks come last: they may take
-    others down. Behind them come those that are sure to end their process, as then none has to be started anew.
-    """
-    return 1 if FLAKY in fears else 2 if fears else 0
