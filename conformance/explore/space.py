@@ -108,6 +108,8 @@ class Space:
             levels[name] = dice.one_of(sweep.factors.get(name, known))
         if "bias" in levels and "bias" not in inputs:
             levels["bias"] = False
+        if levels.get("mode", "constant") != "constant":
+            levels["value"] = 0
         if "divisor" in OPERATORS[self.operator].defaults:
             levels["divisor"] = dice.one_of((None, None, 1, 2, 3, 5, 7))
         return Recipe(self.operator, {**levels, **_sizes(self.operator, rank, dice)}, inputs)
