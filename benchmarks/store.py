@@ -40,7 +40,7 @@ QUERIES = {
     "WHERE status = 'pass' GROUP BY ALL",
     "cases on which two surfaces part": "SELECT count(*) FROM (SELECT \"case\" FROM {} WHERE outcome <> 'unsupported' "
     "GROUP BY ALL HAVING count(DISTINCT verdict) > 1)",
-    "everything of one case": "SELECT * FROM {} WHERE \"case\" = '{}'",
+    "everything of one case": "SELECT * EXCLUDE (started) FROM {} WHERE \"case\" = '{}'",
 }
 VIEW = (
     "import sys\nfrom conformance.cli import main\nmain(['report', sys.argv[1], '--format', 'markdown', '--out', '-'])"
