@@ -1,12 +1,14 @@
 """Several workers give what one gives, in the same order, whatever the programs do."""
 
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from fakes import CRASHES, HANGS, RAISES, backend, program
 
 from conformance import client
+from conformance import crew as crews
 from conformance.client import Job, Limits, Worker, WorkerFailed
 from conformance.crew import Crew, size
 
@@ -90,3 +92,40 @@ def test_a_process_that_was_ready_for_nothing_is_ended_too(monkeypatch):
     assert [kind for kind, _ in outcomes(1, harmless)] == ["returned"] * 3
     assert len(started) == 2
     assert all(link.process.poll() is not None for link in started)
+
+
+def test_new_programs_go_to_the_worker_that_has_time():
+    body = "x = np.full((1, 1, 1), os.getpid())"
+    texts = [f"time.sleep(2)\n{body}", *(f"# {number}\n{body}" for number in range(60))]
+    jobs = [Job(program(text), (np.zeros((1, 1, 1)),)) for text in texts]
+    slow, *others = [str(arrays) for _, arrays in outcomes(2, jobs)]
+    assert others.count(slow) < 2 * client.IN_A_CREW
+
+
+def test_outcomes_that_wait_for_another_one_are_bounded(monkeypatch):
+    monkeypatch.setattr(crews, "MOST", 3)
+    texts = ["time.sleep(1)", *(f"x = x + {number}" for number in range(20))]
+    found = outcomes(2, [Job(program(text), (np.zeros((1, 1, 1)),)) for text in texts])
+    assert [arrays for _, arrays in found[1:]] == [[[[[number]]]] for number in range(20)]
+
+
+@pytest.mark.parametrize(("body", "most"), [("x = x + 1", client.MOST_AHEAD), ("time.sleep(0.05)", client.AHEAD)])
+def test_more_lies_ready_with_a_worker_whose_programs_are_short(monkeypatch, body, most):
+    sent, ahead = [], []
+    submit = Worker._submit
+    monkeypatch.setattr(Worker, "_submit", lambda worker, one: sent.append(one) or submit(worker, one))
+    with crew_of_one() as worker:
+        for number, _ in enumerate(worker.outcomes(job(0, body) for _ in range(60 if most == client.AHEAD else 1500))):
+            ahead.append(len(sent) - number)
+    assert client.AHEAD // 2 < max(ahead) <= most
+    assert (max(ahead) > client.AHEAD) is (most > client.AHEAD)
+
+
+@contextmanager
+def crew_of_one():
+    worker = Worker(backend(), sys.executable, Limits(case=LIMIT))
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()
