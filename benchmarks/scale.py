@@ -5,7 +5,7 @@ and of two take turns, after one run that nobody measures; the cluster is there 
 shard is what many shards take longer than few, on one worker, for each that they are more. The client's part is reading
 what comes, holding it against the rest, and merging: what a run takes that finds all its shards.
 
-    python benchmarks/scale.py --backend torch=PATH/TO/python --level standard --write docs/scale.md
+    python benchmarks/scale.py --backend torch=PATH/TO/python --operator conv --write docs/scale.md
 """
 
 import argparse
@@ -25,7 +25,7 @@ from conformance.divided import Divided, Order
 from conformance.scheduling import Dask
 from conformance.selection import Selection
 
-FEW, MANY = 4, 24
+FEW, MANY = 4, 12
 HEAD = (
     *("backend", "results", "one core s", "two cores s", "times as fast", "efficiency"),
     *("results a second and core", "s for each shard more", "client, results a second"),
@@ -58,13 +58,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backend", action="append", required=True, metavar="NAME=PYTHON")
     parser.add_argument("--level", default="standard")
+    parser.add_argument("--operator", action="append", default=[], help="only cases of this operator")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--write", type=Path, help="a page at whose end the table is added")
     given = parser.parse_args()
     rows = []
     for text in given.backend:
         name, _, python = text.partition("=")
-        order = Order(Chosen(name, python or sys.executable), Selection(given.level), keep=True)
+        order = Order(
+            Chosen(name, python or sys.executable), Selection(given.level, operators=tuple(given.operator)), keep=True
+        )
         seconds(order, 2, FEW)
         rounds = [[seconds(order, workers, shards) for workers, shards in ((1, FEW), (2, FEW), (1, MANY))]
                   for _ in range(given.rounds)]  # fmt: skip
@@ -76,7 +79,8 @@ def main() -> None:
             [f"`{name}`", f"{results:,}", *took, f"{results / one:,.0f}", f"{overhead:.2f}", f"{results / merged:,.0f}"]
         )
     day = datetime.now(timezone.utc).date()
-    title = f"### Level {given.level}, {FEW} shards, {given.rounds} rounds, {day}"
+    which = "".join(f", {operator}" for operator in given.operator)
+    title = f"### Level {given.level}{which}, {FEW} shards, {given.rounds} rounds, {day}"
     table = [title, "", line(HEAD), line(["---", *["--:"] * 8]), *map(line, rows), ""]
     print("\n".join(table))
     if given.write:
