@@ -278,6 +278,9 @@ def report(rounds: int) -> str:
     lines = [
         "# Speed of the reference",
         "",
+        "How fast a run is stands in [run_speed.md](run_speed.md), what memory it takes in "
+        "[run_memory.md](run_memory.md).",
+        "",
         f"Measured on {today} by `benchmarks/reference_speed.py`, on one thread of {machine()}; {versions}.",
         f"Medians of {rounds} rounds in which each competitor has its turn, in processor time. Ratios are what to look",
         "at: the machine did other work too. That time grows linearly with size is drawn in",
