@@ -14,7 +14,7 @@ from reports.shelf import KEPT, Shelf, Shelved
 PARAMETERS = b', "parameters": '
 """What follows the parts of a case that are kept. No text holds it, as quotes are escaped in texts."""
 
-MOST = 20_000
+MOST = 10_000
 """Results that are kept beside all that a run needs; of more the file is read when the run has let go of that."""
 
 
