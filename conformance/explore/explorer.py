@@ -27,9 +27,8 @@ ODD = 64
 
 @dataclass
 class Tally:
-    """What an exploration has done so far: generations and cases tried, and results by status."""
+    """What an exploration has done so far: cases tried, in how many seconds, and results by status."""
 
-    generations: int = 0
     cases: int = 0
     seconds: float = 0.0
     statuses: Counter[str] = field(default_factory=Counter)
@@ -100,7 +99,6 @@ class Explorer:
 
     def take_in(self, tried: Sequence[Tried]) -> None:
         """Count what came of a generation, and keep what showed something that nothing had shown before."""
-        self.tally.generations += 1
         self.tally.cases += len(tried)
         for one in tried:
             self.tally.statuses.update(seen.status for seen in one.seen)

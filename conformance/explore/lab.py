@@ -98,16 +98,6 @@ class Lab:
         except WorkerFailed as error:
             raise IncompleteRun(f"backend {self.backend.name}: {error}") from None
 
-    @property
-    def surfaces(self) -> tuple[str, ...]:
-        """The names of the surfaces that are tried."""
-        return tuple(one.name for one in self.backend.surfaces)
-
-    def drop(self, surface: str) -> None:
-        """Try a surface no more."""
-        left = tuple(one for one in self.backend.surfaces if one.name != surface)
-        self.backend = replace(self.backend, surfaces=left)
-
     def _run(self, recipes: Sequence[Recipe], surfaces: Sequence[str], expect: Ask) -> Run:
         """Return the run of some recipes, each the case of its own name, on the workers that are there."""
         cases = {recipe.case.id: recipe.case for recipe in recipes}
