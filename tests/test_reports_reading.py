@@ -40,6 +40,14 @@ def test_complete_run_is_read_whole(tmp_path):
     assert [answer.contradicted for answer in backend.conventions] == [True, False]
 
 
+def test_a_backend_on_an_engine_has_the_version_of_its_first_word(tmp_path):
+    records = [{**record} for record in example.beta()]
+    packages = {"eta": "3.1", "beta": "2.0", "numpy": "2.4.6"}
+    environment = {**records[0]["environment"], "packages": packages}
+    records[0] |= {"backend": "eta-beta", "environment": environment}
+    assert load(example.write(tmp_path, records)).backends[0].version == "3.1"
+
+
 def test_file_without_footer_is_a_partial_run(tmp_path):
     assert not load(example.write(tmp_path, example.gamma())).backends[0].complete
 
