@@ -154,7 +154,7 @@ class Findings:
                     left -= 1
                     number, recipe = waiting.pop(0)
                     finding = self._finding(recipe, surface, way, number)
-                    if finding not in self.found:
+                    if not any(finding is one for one in self.found):
                         self.found.append(finding)
                         yield finding
                     finding.covers += 1
