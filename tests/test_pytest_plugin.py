@@ -390,7 +390,9 @@ def test_cases_are_sent_ahead_of_the_one_that_is_judged(run, cases, speaking, mo
     monkeypatch.setattr(client, "AHEAD", 8)
     receive = client.Worker._receive
     monkeypatch.setattr(
-        client.Worker, "_receive", lambda worker, *more: (waiting.append(ahead(worker)), receive(worker, *more))[1]
+        client.Worker,
+        "_receive",
+        lambda worker, *more, **how: (waiting.append(ahead(worker)), receive(worker, *more, **how))[1],
     )
     speaking(surface("s", "time.sleep(0.05)\nx = x[:, :, 1::2, 1::2]"))
 
