@@ -48,8 +48,10 @@ class Backend:
     def version(self) -> str | None:
         """Version of the package that bears the backend's name, or its first word; None where there is none."""
         packages, own = self.header.environment.packages, plain(self.name)
-        return packages.get(own) or packages.get(own.partition("-")[0]) or next(
-            (version for name, version in sorted(packages.items()) if name.startswith(f"{own}-")), None
+        return (
+            packages.get(own)
+            or packages.get(own.partition("-")[0])
+            or next((version for name, version in sorted(packages.items()) if name.startswith(f"{own}-")), None)
         )
 
 
