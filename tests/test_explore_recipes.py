@@ -93,6 +93,14 @@ def test_the_space_is_wide(sweeps):
     assert {"nan", "mantissas", "integers"} <= {one.levels["values"] for one in found}
 
 
+def test_what_one_sweep_leaves_out_is_the_default_for_another(sweeps):
+    found = draws(Space.of("pad", sweeps), 400, "words")
+    assert {one.levels["mode"] for one in found} == {"constant", "edge", "reflect", "symmetric", "wrap"}
+    assert {one.levels["value"] for one in found if one.levels["mode"] == "constant"} == {0, 7}
+    assert {one.levels["value"] for one in found if one.levels["mode"] != "constant"} == {0}
+    assert "extremes" in {one.levels["values"] for one in found}
+
+
 def test_an_operator_without_sweeps_has_no_space():
     with pytest.raises(ValueError, match="max_pool: no sweep"):
         Space.of("max_pool", [])

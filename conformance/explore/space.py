@@ -18,7 +18,7 @@ from conformance.factors import Level
 from conformance.operators import OPERATORS
 from conformance.steps import first_step
 from conformance.sweeps import USUAL, Sweep
-from conformance.values import HALF
+from conformance.values import DTYPES, HALF
 
 WIDTHS = (15, 16, 17, 31, 32, 33, 63, 64, 65)
 """Extents and channels about the widths of vector instructions."""
@@ -38,6 +38,10 @@ TRIES = 400
 """Draws of which one must be sound."""
 WORDS = ("rounding", "count_include_pad", "mode", "ties", "output", "bias", "p", "value")
 """Factors whose levels are those that stand in any sweep of the operator."""
+FURTHER: Mapping[str, Sequence[Level]] = {"p": (1.5,)}
+"""Levels that no sweep has, and that mean the same to everybody."""
+SELECTING = ("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad")
+"""Operators that hand on whole numbers as they are: the least and the largest of a dtype are none the worse."""
 PLENTY = (257, 300, 512, 700, 1030)
 """Cells of a window that 8 or 16 bits do not add well."""
 
@@ -56,8 +60,12 @@ class Space:
         own = [one for one in sweeps if one.operator == operator]
         if not own:
             raise ValueError(f"{operator}: no sweep of the catalogue says what it is tried with")
+        usual = OPERATORS[operator].defaults
         found = {name: dict.fromkeys(level for one in own for level in one.factors.get(name, ())) for name in WORDS}
-        return cls(operator, own, {name: tuple(levels) for name, levels in found.items() if levels})
+        words = {name: (*levels, *FURTHER.get(name, ())) for name, levels in found.items() if levels}
+        # What a sweep leaves out is the default to it, which another one need not name.
+        every = {name: (usual[name], *levels) if name in usual else levels for name, levels in words.items()}
+        return cls(operator, own, {name: tuple(dict.fromkeys(levels)) for name, levels in every.items()})
 
     def draw(self, dice: Dice) -> Recipe:
         """Return a recipe of the space."""
@@ -104,6 +112,8 @@ class Space:
         levels: dict[str, Level] = {"rank": rank}
         for name in ("values", "dtype"):
             levels[name] = dice.one_of(sweep.factors.get(name, (USUAL[name],)))
+        if self.operator in SELECTING and DTYPES[levels["dtype"]].kind in "iu" and dice.chance(4):
+            levels["values"] = "extremes"
         for name, known in self.words.items():
             levels[name] = dice.one_of(sweep.factors.get(name, known))
         if "bias" in levels and "bias" not in inputs:
@@ -170,7 +180,11 @@ def _outputs(forward: str, extent: tuple[int, ...], levels: Mapping[str, Any], d
     if forward == "fractional_max_pool":
         return {"output_size": tuple(dice.between(1, max(size - 1, 1)) for size in extent)}
     if forward.startswith("adaptive"):
-        return {"output_size": tuple(dice.one_of((1, size, dice.between(1, size + 2))) for size in extent)}
+        return {
+            "output_size": tuple(
+                dice.one_of((1, size, dice.between(1, size + 2), dice.between(1, 9 * size))) for size in extent
+            )
+        }
     return {}
 
 
