@@ -4,7 +4,11 @@ All surfaces of the backend `planted` (tests/planted_faults) are explored at onc
 counts whether or not anything is left to find in its operator. Of each fault the first case that showed it is shrunk,
 and held against the smallest that was found by hand.
 
-    PYTHONPATH=tests/planted_faults python benchmarks/explore_faults.py --cases 20000 --write found.json
+    python benchmarks/explore_faults.py --cases 20000 --write guided.json
+    python benchmarks/explore_faults.py --cases 20000 --plain --write plain.json
+    python benchmarks/explore_faults.py --columns guided.json plain.json --write columns.json
+
+The last makes columns for `benchmarks/planted_catalogue.py --columns`.
 """
 
 import argparse
@@ -27,7 +31,9 @@ from conformance.ledger import Ledger
 from conformance.operators import OPERATORS
 
 HOME = Path(__file__).parent.parent / "tests" / "planted_faults"
-HANG = 5.0
+HANG = 2.0
+ASKED, FEARED = 4000, 60
+"""Recipes that are asked about to shrink one; of those that end a process or hang, fewer."""
 
 
 def faults() -> dict[str, Any]:
@@ -110,11 +116,30 @@ class Search:
         """Return what the case that showed a fault shrinks to."""
         _, recipe, way = self.found[surface]
 
+        left = FEARED if way.startswith(("crashed", "timed_out")) else ASKED
+
         def differs(some: Any) -> list[bool]:
-            seen = [one.on(surface) for one in self.lab.tried(some, [surface])]
-            return [bool(one and one.new and one.way == way) for one in seen]
+            nonlocal left
+            asked, left = some[: max(left, 0)], left - len(some)
+            seen = [one.on(surface) for one in self.lab.tried(asked, [surface])] if asked else []
+            return [bool(one and one.new and one.way == way) for one in seen] + [False] * (len(some) - len(asked))
 
         return shrunk(recipe, differs)
+
+
+def columns(guided: dict[str, Any], plain: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """Return columns for the table of planted faults, by their titles."""
+    found = {name: one or {} for name, one in guided["faults"].items()}
+    beside = {name: one or {} for name, one in plain["faults"].items()}
+
+    def cells(table: dict[str, Any], key: str) -> dict[str, str]:
+        return {name: f"{one[key]:,}" if one.get(key) is not None else "–" for name, one in table.items()}
+
+    return {
+        f"explored, of {guided['cases']:,}": cells(found, "first"),
+        f"drawn plainly, of {plain['cases']:,}": cells(beside, "first"),
+        "steps too large": cells(found, "steps"),
+    }
 
 
 def main() -> None:
@@ -123,8 +148,13 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plain", action="store_true", help="draw each case by itself")
+    parser.add_argument("--columns", type=Path, nargs=2, metavar="FILE", help="make columns of two searches")
     parser.add_argument("--write", type=Path, required=True, metavar="FILE")
     asked = parser.parse_args()
+    if asked.columns:
+        tables = [json.loads(path.read_text("utf-8")) for path in asked.columns]
+        asked.write.write_text(json.dumps(columns(*tables), indent=1), "utf-8")
+        return
     known = faults()
     registry.names.cache_clear()
     backend = registry.backend("planted")

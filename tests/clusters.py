@@ -66,6 +66,7 @@ class Cable:
         host, port = address.removeprefix("tcp://").split(":")
         self.far = host, int(port)
         self.ends = []
+        self.gone = False
         self.server = socket.create_server(("127.0.0.1", 0))
         self.address = f"tcp://127.0.0.1:{self.server.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -80,6 +81,8 @@ class Cable:
             self.ends += [near, far]
             for one, other in ((near, far), (far, near)):
                 threading.Thread(target=carry, args=(one, other), daemon=True).start()
+            if self.gone:  # accepted while it was being removed
+                self.cut()
 
     def cut(self):
         ends, self.ends = self.ends, []
@@ -87,6 +90,8 @@ class Cable:
             shut(end)
 
     def remove(self):
+        self.gone = True
+        shut(self.server)  # closing alone leaves the thread that accepts to take one connection more
         self.server.close()
         self.cut()
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from conformance.explore.recipes import ENDS, PER_AXIS, PLAIN, Recipe
 from conformance.operators import OPERATORS
+from conformance.steps import first_step
 from conformance.values import DTYPES
 
 Differs = Callable[[Sequence[Recipe]], Sequence[bool]]
@@ -133,8 +134,23 @@ def _together(recipe: Recipe) -> Iterator[Recipe]:
             one[axis], two[axis] = one[axis] - 1, two[axis] - 1
             if min(one[axis] - PLAIN.get(factor, 1), two[axis] - PLAIN.get(other, 1)) >= 0:
                 yield recipe.having(**{factor: tuple(one), other: tuple(two)})
+    if "padding" in recipe.levels:
+        yield from _filled(recipe)
     if {"channels", "groups"} <= recipe.levels.keys():
         yield recipe.having(channels=1, out=1)
+
+
+def _filled(recipe: Recipe) -> Iterator[Recipe]:
+    """Yield the recipe with cells of the input in place of padding: at one end of an axis, and at both."""
+    extent, pairs = recipe.each("extent"), recipe.each("padding")
+    if not pairs:  # a word: the input reaches as far as the window does
+        reach = tuple(map(max, extent, first_step(recipe.case).window))
+        yield recipe.having(padding=((0, 0),) * recipe.rank, extent=reach)
+    for axis, (before, after) in enumerate(pairs):
+        for pair in ((0, after), (before, 0), (0, 0)):
+            larger = extent[axis] + before + after - sum(pair)
+            padding = (*pairs[:axis], pair, *pairs[axis + 1 :])
+            yield recipe.having(padding=padding, extent=(*extent[:axis], larger, *extent[axis + 1 :]))
 
 
 def _writable(recipe: Recipe) -> bool:
