@@ -2,14 +2,16 @@ import importlib
 import os
 import shutil
 import signal
+import sys
 
 import pytest
 import results_example as example
 from browsing import listen
 from hypothesis import settings
+from planting import HOME
 
 from conformance import catalogue as catalogues
-from conformance import cli, ledger
+from conformance import cli, ledger, registry
 from reports.html import render_html
 from reports.reading import load
 
@@ -21,6 +23,22 @@ settings.load_profile("suite")
 # A shell that starts pytest in the background has it ignore interrupts, and all that it starts would do so too.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """The package of planted faults, as if it were installed, for this process and for its workers."""
+    caches = (registry.names, registry.backend, registry._others)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HOME))
+        patch.setenv("PYTHONPATH", str(HOME), prepend=":")
+        for cache in caches:
+            cache.cache_clear()
+        yield importlib.import_module("conformance_planted")
+    for name in [name for name in sys.modules if name.startswith("conformance_planted")]:
+        del sys.modules[name]
+    for cache in caches:
+        cache.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,11 @@
 """Exploring a backend: what it finds, how it shrinks and says it, and that nothing depends on chance or on workers."""
 
-import importlib
 import json
 import sys
 from dataclasses import replace
 
 import pytest
 import yaml
-from planting import HOME
 
 from conformance import catalogue, registry
 from conformance.explore import findings as findings_module
@@ -22,23 +20,6 @@ from conformance.explore.recipes import Recipe
 from conformance.explore.shrink import shrunk
 from conformance.explore.space import Space
 from conformance.ledger import Ledger
-
-CACHES = (registry.names, registry.backend, registry._others)
-
-
-@pytest.fixture(scope="module")
-def planted():
-    """The package of planted faults, as if it were installed, for this process and for its workers."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(HOME))
-        patch.setenv("PYTHONPATH", str(HOME), prepend=":")
-        for cache in CACHES:
-            cache.cache_clear()
-        yield importlib.import_module("conformance_planted")
-    for name in [name for name in sys.modules if name.startswith("conformance_planted")]:
-        del sys.modules[name]
-    for cache in CACHES:
-        cache.cache_clear()
 
 
 @pytest.fixture(scope="module")

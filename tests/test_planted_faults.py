@@ -1,9 +1,7 @@
 """The backend of planted faults: each surface has its fault and no other, and the one without agrees everywhere."""
 
-import importlib
 import json
 import runpy
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,24 +23,8 @@ except ModuleNotFoundError:  # Python 3.10
 
 NAMES = sorted(yaml.safe_load((HOME / "conformance_planted" / "planted.yaml").read_text("utf-8")))
 FAULTY = [name.removeprefix("planted.") for name in NAMES if name != "planted.none"]
-CACHES = (registry.names, registry.backend, registry._others)
 HANG = 5.0
 """Seconds after which a program hangs."""
-
-
-@pytest.fixture(scope="module")
-def planted():
-    """The package, as if it were installed, for this process and for its workers."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(HOME))
-        patch.setenv("PYTHONPATH", str(HOME), prepend=":")
-        for cache in CACHES:
-            cache.cache_clear()
-        yield importlib.import_module("conformance_planted")
-    for name in [name for name in sys.modules if name.startswith("conformance_planted")]:
-        del sys.modules[name]
-    for cache in CACHES:
-        cache.cache_clear()
 
 
 @pytest.fixture(scope="module")
