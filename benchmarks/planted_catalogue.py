@@ -51,16 +51,6 @@ that each fault shows in the smallest case that is known to show it, and not in 
 the fault, and in brackets how many of them do. Level smoke has {smoke:,} cases, standard {standard:,}.
 """
 
-FURTHER = """\
-**explored** and **drawn plainly**: how many cases `conformance explore` draws until the first that shows the fault, all
-34 operators taking turns, guided and not (`benchmarks/explore_faults.py`). The guide saves little: that sizes are drawn
-by kinds, and not evenly, is what finds most. **steps too large**: how many parameters more than in the smallest case
-known by hand are not plain in what that case shrinks to; fewer than none, where it finds a smaller one. What no search
-finds but one is asked by questions alone (indices of -1, ties of zeros, padding beyond the input, windows without a
-cell, averages of whole numbers, signs of odd norms), or needs numbers that no sweep of the operator has; that one is
-`fewer-bits-in-the-fast-path`, where five things must meet.
-"""
-
 
 def measure(tell: Callable[[str], None]) -> dict[str, object]:
     """Return how many cases each level has, and what they find."""
@@ -99,7 +89,7 @@ def options(name: str, values: Iterable[str]) -> Iterator[str]:
 
 def page(cases: Mapping[str, int], found: Found, more: Columns) -> str:
     """Return the page: what is found of each depth, and a row for each fault. more: see Columns."""
-    parts = [HEAD.format(**cases), depths(found), *([FURTHER] if more else []), table(found, more)]
+    parts = [HEAD.format(**cases), depths(found), table(found, more)]
     return "\n".join(parts)
 
 
