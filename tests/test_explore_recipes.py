@@ -5,14 +5,17 @@ from collections import Counter
 
 import pytest
 
-from conformance import catalogue
+from conformance import catalogue, registry
+from conformance.adapter import Program, Unsupported
 from conformance.expected import expected
 from conformance.explore.dice import Dice
 from conformance.explore.guide import Guide, together
+from conformance.explore.neighbours import around
 from conformance.explore.recipes import Recipe
 from conformance.explore.space import LONG, MOST_TERMS, Space, bearable, terms
 from conformance.explore.traits import conditions, kinds
 from conformance.operators import OPERATORS
+from conformance.translate import translate
 from conformance.yaml_reader import read_on
 
 QUICK = 2000
@@ -160,3 +163,32 @@ def test_a_recipe_reads_back_from_its_file(tmp_path, sweeps):
         assert read_on(path).data["cases"][0]["id"] == one.raw["id"]
         (case,) = catalogue.load([path]).cases
         assert case.canonical() == one.case.canonical()
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_backend_translates_what_is_drawn_and_what_lies_near(operator, sweeps):
+    space = Space.of(operator, sweeps)
+    surfaces = [surface for name in registry.names() for surface in registry.backend(name).surfaces]
+    for drawn in draws(space, 3, "translated"):
+        for one in (drawn, *around(drawn, space)[::9]):
+            answers = [translate(one.case, surface) for surface in surfaces]
+            assert all(isinstance(answer, Program | Unsupported) for answer in answers), one.name
+
+
+def test_nothing_that_was_pooled_is_unpooled_by_every_backend():
+    """No cells and a size all the same: a window that leads there cannot be told from sizes divided by extents."""
+    nothing = Recipe(
+        "max_unpool",
+        {"rank": 1, "extent": 0, "output_size": 3},
+        {"x": {"values": "integers"}, "indices": {"values": "distinct"}},
+    )
+    assert nothing.sound()
+    for name in registry.names():
+        for surface in registry.backend(name).surfaces:
+            assert translate(nothing.case, surface)
+
+
+def test_a_neighbour_has_no_bias_where_the_sweep_has_none(sweeps):
+    space = Space.of("conv", sweeps)
+    drawn = next(one for one in draws(space, 100, "no bias") if "bias" not in one.inputs)
+    assert not any(one.levels["bias"] for one in around(drawn, space))

@@ -115,7 +115,7 @@ def padded_beyond(step: Step) -> bool:
 def max_unpool(step: Step) -> Code:
     """Return the node with the window and strides of a pooling that leads to such an output."""
     extents, sizes = step.shape[2:], step.parameters["output_size"]
-    strides = [max(size // extent, 1) for extent, size in zip(extents, sizes, strict=True)]
+    strides = [max(size // max(extent, 1), 1) for extent, size in zip(extents, sizes, strict=True)]
     pads = [max((extent - size + 1) // 2, 0) for extent, size in zip(extents, sizes, strict=True)]
     axes = zip(extents, sizes, strides, pads, strict=True)
     attributes: Attributes = {

@@ -29,7 +29,7 @@ def max_unpool(spell: Spelling, step: Step) -> Code:
     """Return the call with the window and stride of a pooling that leads to such an output."""
     windows, strides, paddings = [], [], []
     for extent, size in zip(step.shape[2:], step.parameters["output_size"], strict=True):
-        stride, padding = max(size // extent, 1), max((extent - size + 1) // 2, 0)
+        stride, padding = max(size // max(extent, 1), 1), max((extent - size + 1) // 2, 0)
         windows.append(size - (extent - 1) * stride + 2 * padding)
         strides.append(stride)
         paddings.append(padding)
@@ -37,7 +37,10 @@ def max_unpool(spell: Spelling, step: Step) -> Code:
         "stride": per_axis(strides) if strides != windows else None,
         "padding": per_axis(paddings) if any(paddings) else None,
     }
-    return floating(WHAT[step.verb], step, spell(step.verb, step, per_axis(windows), inputs="x, indices", **keywords))
+    text = spell(step.verb, step, per_axis(windows), inputs="x, indices", **keywords)
+    if 0 in step.shape[2:]:
+        return Unsupported("max unpooling takes no plane without cells", refused=text)
+    return floating(WHAT[step.verb], step, text)
 
 
 def adaptive_pool(spell: Spelling, step: Step) -> Code:

@@ -32,7 +32,7 @@ def _changes(recipe: Recipe, space: Space) -> Iterator[Recipe]:
             yield from _padded(recipe, factor)
         elif isinstance(level, int) and not isinstance(level, bool):
             yield from (recipe.having(**{factor: level + more}) for more in (-1, *BUMPS) if level + more > 0)
-        else:
+        elif factor != "bias" or "bias" in recipe.inputs:
             yield from (recipe.having(**{factor: other}) for other in _others(factor, space) if other != level)
 
 
