@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ class Entry:
     package that matters, an empty mapping for all versions; cpu: features that the processor must have, see
     Declaration, or must not have, after "without-"; device: devices that it holds on, the CPU alone if there are none;
     observed: what the backend gives instead.
+    beyond: what cases that nobody wrote are that have the same cause, where this is more than cases and where say.
     An entry of the kind `flaky` holds whether or not its cases agree in a run; they are run last.
     """
 
@@ -52,6 +53,7 @@ class Entry:
     place: str = ""
     cpu: tuple[str, ...] = ()
     device: tuple[str, ...] = ()
+    beyond: Where = field(default_factory=dict)
 
     @property
     def unsteady(self) -> bool:
@@ -98,6 +100,9 @@ class Entry:
         for key, value in ((key, value) for key, values in self.where.items() for value in values if picked):
             if not any(selectors.holds(facts, {key: (value,)}) for facts in picked):
                 yield f"key 'where.{key}': {selectors.text(value)} matches no case of the catalogue"
+        missed = next((facts.case.id for facts in picked if not selectors.holds(facts, self.beyond)), None)
+        if missed:
+            yield f"key 'beyond': does not hold for {missed}, which the entry is about"
         for glob in self.surfaces:
             if not fnmatch.filter(surfaces, glob):
                 yield f"key 'surfaces': {glob} matches no surface"
@@ -159,6 +164,11 @@ class Ledger:
         fit = (entry for entry in self.entries if entry.within(packages) and entry.fits(cpu, device))
         return Ledger(tuple(entry for entry in fit if any(map(entry.on, names))))
 
+    def beyond(self) -> Ledger:
+        """Return the ledger as it speaks of cases that nobody wrote: of all that may have the cause of an entry."""
+        wide = (replace(entry, cases=(), where=entry.beyond) if entry.beyond else entry for entry in self.entries)
+        return Ledger(tuple(wide), self.own)
+
     def _about(self, operator: str) -> tuple[Entry, ...]:
         """Return the entries that may pick a case of the operator."""
         if operator not in self._operators:
@@ -206,7 +216,8 @@ def _entry(document: Document, index: int) -> Entry:
         reason=raw["reason"],
         issue=raw.get("issue"),
         versions=versions,
-        where=_where(document, index),
+        where=_selector(document, index, "where"),
+        beyond=_selector(document, index, "beyond"),
         observed=_said(raw.get("observed", "")),
         place=place,
     )
@@ -221,13 +232,13 @@ def _plain(literal: Any) -> Any:
     return tuple(map(_plain, literal)) if isinstance(literal, list) else selectors.level(literal)
 
 
-def _where(document: Document, index: int) -> Where:
+def _selector(document: Document, index: int, name: str) -> Where:
     raw, faults = document.data["entries"][index], []
-    for key in raw.get("where", {}):
+    for key in raw.get(name, {}):
         wrong = selectors.unknown(key)
         if wrong:
-            place = document.place(("entries", index, "where", key))
-            faults.append(f"{place}: entry {raw['id']}: key 'where.{key}': {wrong}")
+            place = document.place(("entries", index, name, key))
+            faults.append(f"{place}: entry {raw['id']}: key '{name}.{key}': {wrong}")
     if faults:
         raise CatalogueError("\n".join(faults))
-    return {key: selectors.wanted(value) for key, value in raw.get("where", {}).items()}
+    return {key: selectors.wanted(value) for key, value in raw.get(name, {}).items()}

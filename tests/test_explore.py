@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from conformance import catalogue, registry
+from conformance import catalogue, ledger, registry
 from conformance.explore import findings as findings_module
 from conformance.explore.dice import Dice
 from conformance.explore.explorer import Explorer, Until
@@ -272,3 +272,18 @@ def test_a_promoted_case_needs_its_file(left, tmp_path):
     header = json.loads((folder / "results" / "planted.jsonl").read_text("utf-8").splitlines()[0])
     with pytest.raises(Exception, match="no such file"):
         promote(folder, header["explored"]["findings"][0]["id"], tmp_path / "empty")
+
+
+@pytest.mark.usefixtures("planted")
+def test_what_shares_the_cause_of_a_ledger_entry_is_counted_and_not_told(sweeps, tmp_path):
+    book = tmp_path / "ledger.yaml"
+    entry = (
+        "{id: e, cases: [min_pool/of-the-catalogue], surfaces: [planted.dilated-extent], kinds: [shape], reason: its output is known to be small,"
+        " beyond: {operator: min_pool, dilated: true}}"
+    )
+    book.write_text(f"entries:\n  - {entry}\n", "utf-8")
+    names = ["planted.dilated-extent"]
+    lab = Lab(registry.backend("planted"), sys.executable, ledger.load(book), surfaces=names)
+    explorer = explored(lab, sweeps, 40, "min_pool")
+    assert explorer.findings.found == []
+    assert explorer.tally.statuses["known"] > 5

@@ -257,3 +257,24 @@ def test_entry_is_asked_about_the_operators_that_it_picks_by(tmp_path, operators
 def test_feature_that_no_processor_has_is_told(tmp_path):
     (said,) = refusals(tmp_path, ENTRY.replace("observed: 0", "cpu: [avx512_fp8], observed: 0"))
     assert "a feature of a processor" in said
+
+
+BEYOND = ENTRY.replace("surfaces", "beyond: {operator: max_pool, padded: true}, surfaces")
+
+
+@pytest.mark.parametrize(("case", "beyond", "covered"), [("b", False, False), ("b", True, True), ("ab", True, True)])
+def test_entry_speaks_of_what_shares_its_cause_where_nobody_wrote_the_case(tmp_path, case, beyond, covered):
+    (found,) = load(tmp_path, f"id: {case}, {PADDED}").cases
+    book = loaded(tmp_path, BEYOND)
+    assert bool((book.beyond() if beyond else book).entry(found, "s.nn", {})) is covered
+
+
+def test_cause_that_leaves_out_a_case_of_its_entry_is_told(tmp_path, catalogue):
+    narrow = WHERE.replace("surfaces", "beyond: {operator: max_pool, rank: 7}, surfaces")
+    (said,) = loaded(tmp_path, narrow).idle(catalogue.cases, ["s.nn"])
+    assert "key 'beyond': does not hold for max_pool/" in said
+
+
+def test_unknown_key_of_a_cause_is_one_line(tmp_path):
+    (said,) = refusals(tmp_path, BEYOND.replace("padded", "padedd"))
+    assert "key 'beyond.padedd': unknown key, did you mean 'padded'?" in said

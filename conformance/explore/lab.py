@@ -79,7 +79,7 @@ class Lab:
         chosen = [one for one in backend.surfaces if (one.name in surfaces if surfaces else not one.tag)]
         self.backend = replace(backend, surfaces=tuple(replace(one, tag="") for one in chosen))
         self.python = python
-        self.ledger = ledger
+        self.ledger = ledger.beyond()
         self.limits = limits
         self.crew = Crew(Worker(self.backend, python, limits, tell=tell) for _ in range(jobs))
 
