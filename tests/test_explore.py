@@ -278,8 +278,8 @@ def test_a_promoted_case_needs_its_file(left, tmp_path):
 def test_what_shares_the_cause_of_a_ledger_entry_is_counted_and_not_told(sweeps, tmp_path):
     book = tmp_path / "ledger.yaml"
     entry = (
-        "{id: e, cases: [min_pool/of-the-catalogue], surfaces: [planted.dilated-extent], kinds: [shape], reason: its output is known to be small,"
-        " beyond: {operator: min_pool, dilated: true}}"
+        "{id: e, cases: [min_pool/of-the-catalogue], surfaces: [planted.dilated-extent], kinds: [shape],"
+        " reason: its output is known to be small, beyond: {operator: min_pool, dilated: true}}"
     )
     book.write_text(f"entries:\n  - {entry}\n", "utf-8")
     names = ["planted.dilated-extent"]
