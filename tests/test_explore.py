@@ -19,6 +19,7 @@ from conformance.explore.promote import promote
 from conformance.explore.recipes import Recipe
 from conformance.explore.shrink import shrunk
 from conformance.explore.space import Space
+from conformance.explore.traits import conditions
 from conformance.ledger import Ledger
 
 
@@ -287,3 +288,23 @@ def test_what_shares_the_cause_of_a_ledger_entry_is_counted_and_not_told(sweeps,
     explorer = explored(lab, sweeps, 40, "min_pool")
     assert explorer.findings.found == []
     assert explorer.tally.statuses["known"] > 5
+
+
+def test_another_way_to_do_it_says_nothing_of_the_own_call(sweeps):
+    """A stand-in wrong wherever it is one call: that compositions agree must not hide what is common to all others."""
+
+    class Half:
+        def tried(self, recipes, surfaces=()):
+            return [Tried(one, (self.seen(one),)) for one in recipes]
+
+        def seen(self, one):
+            if one.levels["p"] % 2:
+                return Seen("s", "pass", how="composed")
+            wrong = "cells left over" in conditions(one)
+            return Seen("s", "fail", "value", "native") if wrong else Seen("s", "pass", how="native")
+
+    lab = Half()
+    found = findings_module.Findings(lab, {"lp_pool": Space.of("lp_pool", sweeps)})
+    space = found.spaces["lp_pool"]
+    (finding,) = found.add(lab.tried([space.draw(Dice("own call", number)) for number in range(60)]), 0)
+    assert set(finding.conditions) == {"a call of its own", "cells left over"}

@@ -12,7 +12,7 @@ from conformance.explore.neighbours import around
 from conformance.explore.recipes import Recipe
 from conformance.explore.shrink import shrunk
 from conformance.explore.space import Space
-from conformance.explore.traits import conditions
+from conformance.explore.traits import conditions, handled
 from reports.conditions import statement
 
 MOST_ALIKE = 4
@@ -24,6 +24,7 @@ MOST_SHRUNK = 6
 KEPT = 4000
 """Recipes of an operator on a surface that agreed and are kept, to hold statements against."""
 FEARED = ("crashed", "timed_out")
+AGREED = frozenset({"pass", "stale"})
 ASKED, ASKED_OF_FEARED = 4000, 60
 """Recipes that may be asked about to shrink one; of those that end a process or hang, fewer."""
 
@@ -92,12 +93,21 @@ def _told(way: str) -> str:
     return f"the process ends ({said})" if kind == "crashed" else WAYS.get(way, way)
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """A recipe that differs and is yet to be explained: its number, and what is true of it and of its program."""
+
+    number: int
+    recipe: Recipe
+    true: frozenset[str]
+
+
 @dataclass
 class Pile:
     """What is known of one operator on one surface: recipes that agreed, and those that differ and wait."""
 
     agreed: list[frozenset[str]] = field(default_factory=list)
-    waiting: dict[str, list[tuple[int, Recipe]]] = field(default_factory=dict)
+    waiting: dict[str, list[Waiting]] = field(default_factory=dict)
 
 
 class Findings:
@@ -117,7 +127,7 @@ class Findings:
             if one.seen:
                 true = conditions(one.recipe)
                 for seen in one.seen:
-                    self._note(one.recipe, true, seen, number)
+                    self._note(Waiting(number, one.recipe, true | handled(seen.how)), seen)
         return list(self._settle())
 
     def _try(self, way: str, recipes: Sequence[Recipe], surfaces: Sequence[str] = ()) -> list[Tried]:
@@ -126,16 +136,16 @@ class Findings:
             return self.court.tried(recipes, surfaces, way.removeprefix(LAW))
         return self.lab.tried(recipes, surfaces)
 
-    def _note(self, recipe: Recipe, true: frozenset[str], seen: Seen, number: int) -> None:
-        pile = self._piles.setdefault((recipe.operator, seen.surface), Pile())
-        if seen.status in {"pass", "stale"} and len(pile.agreed) < KEPT:
-            pile.agreed.append(true)
-        if seen.new and not self._explained(recipe.operator, seen, true):
-            pile.waiting.setdefault(seen.way, []).append((number, recipe))
+    def _note(self, one: Waiting, seen: Seen) -> None:
+        pile = self._piles.setdefault((one.recipe.operator, seen.surface), Pile())
+        if seen.status in AGREED and len(pile.agreed) < KEPT:
+            pile.agreed.append(one.true)
+        if seen.new and not self._explained(seen.surface, seen.way, one):
+            pile.waiting.setdefault(seen.way, []).append(one)
 
-    def _explained(self, operator: str, seen: Seen, true: frozenset[str]) -> bool:
+    def _explained(self, surface: str, way: str, one: Waiting) -> bool:
         for finding in self.found:
-            if finding.explains(operator, seen.surface, seen.way, true):
+            if finding.explains(one.recipe.operator, surface, way, one.true):
                 finding.covers += 1
                 return True
         return False
@@ -144,58 +154,51 @@ class Findings:
         """Make findings of what waits, the smallest first, until everything is explained or there are too many."""
         for (operator, surface), pile in sorted(self._piles.items()):
             for way in sorted(pile.waiting):
-                waiting = sorted(pile.waiting.pop(way), key=lambda pair: pair[1].size)
+                waiting = sorted(pile.waiting.pop(way), key=lambda one: one.recipe.size)
                 left = MOST_SHRUNK
-                while waiting := self._unexplained(operator, surface, way, waiting):
+                while waiting := [one for one in waiting if not self._explained(surface, way, one)]:
                     alike = [one for one in self.found if (one.operator, one.way) == (operator, way)]
                     if not left or sum(surface in one.surfaces for one in alike) >= MOST_ALIKE:
                         self.beyond += len(waiting)
                         break
                     left -= 1
-                    number, recipe = waiting.pop(0)
-                    finding = self._finding(recipe, surface, way, number)
+                    finding = self._finding(waiting.pop(0), surface, way)
                     if not any(finding is one for one in self.found):
                         self.found.append(finding)
                         yield finding
                     finding.covers += 1
 
-    def _unexplained(
-        self, operator: str, surface: str, way: str, waiting: Sequence[tuple[int, Recipe]]
-    ) -> list[tuple[int, Recipe]]:
-        seen = Seen(surface, "fail", way)
-        return [pair for pair in waiting if not self._explained(operator, seen, conditions(pair[1]))]
-
-    def _finding(self, recipe: Recipe, surface: str, way: str, number: int) -> Finding:
+    def _finding(self, one: Waiting, surface: str, way: str) -> Finding:
         """Shrink a recipe, look around the smallest, and say when it differs; or return a finding that is the same."""
-        smallest = shrunk(recipe, _Asking(self._try, surface, way))
+        smallest = shrunk(one.recipe, _Asking(self._try, surface, way))
         (there,) = self._try(way, [smallest])
-        same = [one for one in there.seen if one.new and one.way == way]
+        same = {seen.surface: seen for seen in there.seen if seen.new and seen.way == way}
         for known in self.found:
             if (known.way, known.recipe.case.id) == (way, smallest.case.id):
                 known.surfaces = tuple(sorted({*known.surfaces, surface}))
                 return known
-        told, agreed = self._conditions(smallest, surface, way)
-        surfaces = tuple(one.surface for one in same) or (surface,)
-        message = next((one.message for one in same if one.surface == surface), "")
-        return Finding(recipe.operator, way, smallest, surfaces, told, number, agreed, message=message)
+        here = same.get(surface, Seen(surface, "fail", way))
+        told, agreed = self._conditions(smallest, here)
+        surfaces = tuple(same) or (surface,)
+        return Finding(smallest.operator, way, smallest, surfaces, told, one.number, agreed, message=here.message)
 
-    def _conditions(self, smallest: Recipe, surface: str, way: str) -> tuple[tuple[str, ...] | None, int]:
+    def _conditions(self, smallest: Recipe, here: Seen) -> tuple[tuple[str, ...] | None, int]:
         """Return the fewest conditions that hold where it differs, around the smallest, and hardly where it agrees.
 
         With them, how many cases agree in spite of them: few of those that differ, or there are no conditions.
         """
         near = around(smallest, self.spaces[smallest.operator])
-        near = near[: ASKED_OF_FEARED // 2] if way.startswith(FEARED) else near
-        tried = [(one.recipe, one.on(surface)) for one in self._try(way, near, [surface])]
-        agreed = [conditions(recipe) for recipe, seen in tried if seen and seen.status in {"pass", "stale"}]
-        differ = [conditions(recipe) for recipe, seen in tried if seen and seen.new and seen.way == way]
-        pile = self._piles[smallest.operator, surface]
-        others = agreed + pile.agreed
-        covered = [conditions(smallest), *differ]
-        told = statement(covered, others, _rank, exceptions=len(covered) // FEW) or statement(
+        near = near[: ASKED_OF_FEARED // 2] if here.way.startswith(FEARED) else near
+        tried = [(one.recipe, one.on(here.surface)) for one in self._try(here.way, near, [here.surface])]
+        told = [(conditions(recipe) | handled(seen.how), seen) for recipe, seen in tried if seen]
+        differ = [true for true, seen in told if seen.new and seen.way == here.way]
+        pile = self._piles[smallest.operator, here.surface]
+        others = [true for true, seen in told if seen.status in AGREED] + pile.agreed
+        covered = [conditions(smallest) | handled(here.how), *differ]
+        when = statement(covered, others, _rank, exceptions=len(covered) // FEW) or statement(
             covered[:1], others, _rank
         )
-        return told, sum(one.issuperset(told) for one in others) if told else 0
+        return when, sum(one.issuperset(when) for one in others) if when else 0
 
 
 Try = Callable[[str, Sequence[Recipe], Sequence[str]], list[Tried]]

@@ -15,6 +15,11 @@ from conformance.values import DTYPES, HALF
 
 STEPS = (2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 256, 257, 1024, 32_768, LONG)
 """Sizes from which on something may be otherwise."""
+HANDLED: Mapping[str, str] = {
+    "native": "a call of its own",
+    "padded": "padding that is written first",
+    "composed": "a composition of calls",
+}
 NAMED = ("mode", "ties", "output", "p")
 
 
@@ -91,6 +96,11 @@ def _ends(recipe: Recipe, step: Step) -> str:
 def conditions(recipe: Recipe) -> frozenset[str]:
     """Return all that may be said of a recipe, as phrases that read well one after the other."""
     return frozenset(_conditions(recipe, first_step(recipe.case)))
+
+
+def handled(how: str) -> frozenset[str]:
+    """Return what may be said of how a surface does it: what is true of its own call says nothing of another way."""
+    return frozenset({HANDLED[how]} if how in HANDLED else ())
 
 
 def _conditions(recipe: Recipe, step: Step) -> Iterator[str]:
@@ -190,6 +200,8 @@ def _walk(step: Step) -> Iterator[str]:
     yield from (word for word, holds in ON_AN_AXIS.items() if any(map(holds, axes)))
     if _left(step):
         yield "cells left over" if step.verb != "conv_transpose" else "output padding"
+    if step.verb != "conv_transpose" and any(step.walk.overhang):
+        yield "a last window that reaches past all padding"
     for name, values in (("windows", step.window), ("strides", step.stride or ()), ("dilations", step.dilation)):
         if any(one != other for one, other in pairwise(values)):
             yield f"{name} that differ between axes"
