@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from packaging.requirements import Requirement
-
-from conformance import devices, ledger, registry
+from conformance import devices, registry
 from conformance.adapter import AT, Backend, plain
 from conformance.devices import ON_CPU, Device
 from conformance.errors import ConformanceError
 from conformance.instructions import HELD
-from conformance.ledger import Ledger
+
+if TYPE_CHECKING:
+    from conformance.ledger import Ledger
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,10 @@ class Chosen:
         """Add how to install a framework that is missing, with the versions of the extra."""
         if "ModuleNotFoundError" not in message:
             return message
+        import importlib.metadata  # noqa: PLC0415 - as long as nothing is missing it is not needed
+
+        from packaging.requirements import Requirement  # noqa: PLC0415 - likewise
+
         extra = f'extra == "{plain(self.name)}"'
         needed = (Requirement(text) for text in importlib.metadata.requires("nn-conformance") or ())
         texts = [f"'{need.name}{need.specifier}'" for need in needed if extra in str(need.marker)]
@@ -50,6 +54,8 @@ class Chosen:
 
 def known(backend: Backend) -> Ledger:
     """Return the ledger, with what a backend has of its own. Raises CatalogueError."""
+    from conformance import ledger  # noqa: PLC0415 - a worker can be launched before it is known
+
     own = backend.ledger
     return ledger.load(further=[own] if own and own.exists() else [])
 

@@ -1,48 +1,40 @@
-"""The command line: every command that is short; the others stand in modules of their own."""
+"""The command line: every command stands in a module of its own, `cli_<what>.py`."""
 
 from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from shutil import get_terminal_size
-from textwrap import shorten
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 
 import click
-from rich.console import Console
 
-from conformance import __version__, catalogue, describe
-from conformance.adapter import Unsupported
-from conformance.cases import LEVELS, Case
-from conformance.cli_backends import backends
-from conformance.cli_catalogue import catalogue as catalogue_command
-from conformance.cli_check import check, freeze
-from conformance.cli_conventions import conventions
-from conformance.cli_diff import diff
-from conformance.cli_explore import explore
-from conformance.cli_export import export_command
-from conformance.cli_find import find_case, find_surface
-from conformance.cli_ledger import ledger_group
-from conformance.cli_merge import merge_command
-from conformance.cli_options import CASES_OPTION, DEVICE_OPTION, PRECISION_OPTION
-from conformance.cli_rejudge import rejudge_command
-from conformance.cli_report import report
-from conformance.cli_run import run
-from conformance.cli_store import store_command
-from conformance.cli_surfaces import surfaces
-from conformance.cli_translate import translate_command
-from conformance.cli_verified import verified_command
-from conformance.devices import Device
-from conformance.drawing import drawing
-from conformance.errors import ConformanceError, IncompleteRun
-from conformance.expected import Expected, expected
-from conformance.operators import OPERATORS
-from conformance.placing import placed
-from conformance.repro import script
-from conformance.translate import translate
-from reports.summary import printable
+from conformance import __version__
+from conformance.errors import ConformanceError
 
+COMMANDS = {
+    "backends": "cli_backends.backends",
+    "catalogue": "cli_catalogue.catalogue",
+    "check": "cli_check.check",
+    "conventions": "cli_conventions.conventions",
+    "diff": "cli_diff.diff",
+    "explore": "cli_explore.explore",
+    "export": "cli_export.export_command",
+    "freeze": "cli_check.freeze",
+    "ledger": "cli_ledger.ledger_group",
+    "list": "cli_show.list_command",
+    "merge": "cli_merge.merge_command",
+    "rejudge": "cli_rejudge.rejudge_command",
+    "report": "cli_report.report",
+    "repro": "cli_show.repro",
+    "run": "cli_run.run",
+    "show": "cli_show.show",
+    "store": "cli_store.store_command",
+    "surfaces": "cli_surfaces.surfaces",
+    "translate": "cli_translate.translate_command",
+    "verified": "cli_verified.verified_command",
+}
+"""Where each command stands."""
 INTERRUPTED = 130
 LONGEST = 1500
 """Letters of one line of an error."""
@@ -51,11 +43,31 @@ LONGEST = 1500
 def _tell_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     """Say which suite and which catalogue this is, and leave."""
     if wanted and not context.resilient_parsing:
+        from conformance import catalogue  # noqa: PLC0415 - a command that needs it imports it
+
         click.echo(f"conformance, version {__version__}, catalogue {catalogue.version() or 'without a lock'}")
         context.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class Commands(Mapping[str, click.Command]):
+    """The commands by their names. The module of each is imported when somebody asks for it: a run need not wait."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        module, attribute = COMMANDS[name].split(".")
+        found: click.Command = getattr(import_module(f"{__package__}.{module}"), attribute)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+@click.group(
+    commands=Commands(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -102,103 +114,11 @@ def _one_line(error: click.ClickException) -> str:
 
 def _harmless(line: str) -> str:
     """Return a line that quotes who knows what: signs that a terminal obeys spelt out, and no longer than bearable."""
+    from reports.summary import printable  # noqa: PLC0415 - where all goes well it is not needed
+
     shown = printable(line)
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
 
-
-@cli.command("list")
-@CASES_OPTION
-@click.option(
-    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
-)
-@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
-@click.option(
-    "--level", type=click.Choice(LEVELS), default="standard", show_default=True, help="Only cases up to this level."
-)
-def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tuple[str, ...], level: str) -> None:
-    """List the ids of cases, one a line; on a terminal with what they are about.
-
-    On a terminal also how many there are, and the version of the catalogue.
-
-    Example: conformance list --operator max_pool --case '*book*'
-    """
-    cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
-    selected = cases.select(level, operators, globs)
-    if not selected:
-        raise IncompleteRun("no case is selected")
-    width = max(len(case.id) for case in selected)
-    room = max(get_terminal_size().columns - width - 2, 20)
-    for case in selected:
-        about = f"  {shorten(case.about, room, placeholder=' …')}" if sys.stdout.isatty() and case.about else ""
-        click.echo(f"{case.id:<{width if about else 0}}{about}")
-    if sys.stdout.isatty():
-        click.echo(f"{len(selected)} cases{f', catalogue {cases.version}' if cases.version else ''}")
-
-
-@cli.command()
-@CASES_OPTION
-@click.argument("case")
-@click.option("--drawing/--no-drawing", "drawn", default=True, help="Draw the input with its windows, and the output.")
-def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
-    """Show a case: parameters, inputs, what must come out, what it costs, and a drawing of it.
-
-    Example: conformance show max_pool/book-stride-2-padding-1
-    """
-    found = find_case(paths, case)
-    wanted = expected(found)
-    click.echo("\n".join(map(printable, describe.case_text(found, wanted).split("\n"))))
-    if drawn:
-        _draw(found, wanted)
-
-
-def _draw(case: Case, wanted: Expected) -> None:
-    """Print the drawing of a case: in colour on a terminal, in ASCII anywhere else."""
-    console = Console(highlight=False)
-    plain = not console.is_terminal or console.is_dumb_terminal or console.no_color
-    for line in drawing(case, wanted, console.width, ascii_only=plain or not console.encoding.startswith("utf")):
-        if plain:
-            click.echo(line.plain)
-        else:
-            console.print(line, no_wrap=True, crop=False, overflow="ignore")
-
-
-@cli.command()
-@CASES_OPTION
-@click.argument("case")
-@click.option("--surface", "name", required=True, metavar="S", help="The surface to run the case on.")
-@DEVICE_OPTION
-@PRECISION_OPTION
-def repro(paths: tuple[Path, ...], case: str, name: str, device: str, precision: str) -> None:
-    """Print a stand-alone script that runs a case: it needs the framework and NumPy, nothing of the suite.
-
-    Example: conformance repro max_pool/book-1d --surface numpy.loops > repro.py && python repro.py
-    """
-    found, where = find_case(paths, case), Device(device, precision)
-    backend = placed(find_surface(name)[0], where)
-    surface = next(one for one in backend.surfaces if one.name == name)
-    program = translate(found, surface)
-    if isinstance(program, Unsupported):
-        raise ConformanceError(f"case {found.id}: {surface.name} does not support it: {program.reason}")
-    click.echo(script(found, expected(found), backend, program), nl=False)
-
-
-cli.add_command(backends)
-cli.add_command(catalogue_command)
-cli.add_command(conventions)
-cli.add_command(surfaces)
-cli.add_command(run)
-cli.add_command(explore)
-cli.add_command(report)
-cli.add_command(store_command)
-cli.add_command(diff)
-cli.add_command(merge_command)
-cli.add_command(rejudge_command)
-cli.add_command(check)
-cli.add_command(freeze)
-cli.add_command(export_command)
-cli.add_command(ledger_group)
-cli.add_command(translate_command)
-cli.add_command(verified_command)
 
 if __name__ == "__main__":
     main()

@@ -11,7 +11,7 @@ import click
 
 from conformance import catalogue
 from conformance.chosen import Chosen, chosen
-from conformance.cli_results import OUT
+from conformance.cli_options import OUT
 from conformance.client import Limits
 from conformance.errors import ConformanceError
 from conformance.explore.explorer import GENERATION, Explorer, Tally, Until

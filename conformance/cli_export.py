@@ -8,7 +8,8 @@ import click
 
 from conformance import catalogue, export
 from conformance.cases import LEVELS
-from conformance.cli_options import CASES_OPTION, progress
+from conformance.cli_bar import progress
+from conformance.cli_options import CASES_OPTION
 from conformance.errors import IncompleteRun
 from conformance.operators import OPERATORS
 

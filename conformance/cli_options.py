@@ -1,18 +1,16 @@
-"""What several commands of the command line share: options, and a bar that shows how far long work is."""
+"""Options that several commands of the command line share, and where results go; light, as every command imports it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from conformance.cases import LEVELS
 from conformance.devices import CPU, DEVICES, FLOAT32, PRECISIONS
 
+OUT = Path("build/conformance")
+"""Where results go."""
 CASES_OPTION = click.option(
     "--cases",
     "paths",
@@ -54,13 +52,26 @@ PRECISION_OPTION = click.option(
     help="On cuda, what float32 may be multiplied in; results are held to the bound of that.",
 )
 PATHS_ARGUMENT = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"
 
-
-@contextmanager
-def progress(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield what to call with how much is done of how much: a bar on a terminal, nothing in a pipe."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+QUIET_OPTION = click.option(
+    "--quiet", "loudness", flag_value=QUIET, help="Say only what is unexpected, and the last line of the summary."
+)
+VERBOSE_OPTION = click.option(
+    "--verbose",
+    "loudness",
+    flag_value=VERBOSE,
+    help="Say also, on standard error, what is unexpected as it comes in, each start of a worker, what --resume found.",
+)
+SCHEDULER_OPTION = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Have it run in shards by the workers of the Dask scheduler at this address; local: of this machine's cores. "
+    "The frameworks need be there alone, and PYTHON is an interpreter there.",
+)
+SHARDS_OPTION = click.option(
+    "--shards",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="With --scheduler: how many shards. [default: four for each worker, of 250 results or more]",
+)

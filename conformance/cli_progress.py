@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from conformance.cli_options import QUIET, USUAL, VERBOSE
 from reports.records import STATUSES
 from reports.summary import BAD, SIGNS, WORDS, printable
 from reports.terminal import STYLES
@@ -21,17 +21,6 @@ EVERY = 5.0
 """Seconds between two lines where standard error is no terminal; a run that is shorter says nothing."""
 LONGEST = 200
 MINUTE, HOUR = 60, 3600
-QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"
-
-QUIET_OPTION = click.option(
-    "--quiet", "loudness", flag_value=QUIET, help="Say only what is unexpected, and the last line of the summary."
-)
-VERBOSE_OPTION = click.option(
-    "--verbose",
-    "loudness",
-    flag_value=VERBOSE,
-    help="Say also, on standard error, what is unexpected as it comes in, each start of a worker, what --resume found.",
-)
 
 
 class Live:

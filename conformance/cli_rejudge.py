@@ -10,8 +10,7 @@ import click
 from conformance import catalogue, registry, rejudge
 from conformance.cases import LEVELS
 from conformance.chosen import known
-from conformance.cli_options import CACHE_OPTION, CASES_OPTION
-from conformance.cli_results import OUT
+from conformance.cli_options import CACHE_OPTION, CASES_OPTION, OUT
 from conformance.devices import Device
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import expected

@@ -11,7 +11,8 @@ import click
 from rich.console import Console
 
 from conformance.cli_diff import compared
-from conformance.cli_results import OUT, STANDARD_OUTPUT, load_named, status, write
+from conformance.cli_options import OUT
+from conformance.cli_results import STANDARD_OUTPUT, load_named, status, write
 from conformance.cli_store import is_store, load_store
 from conformance.errors import ConformanceError, IncompleteRun
 from reports.badges import render_badges

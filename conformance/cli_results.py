@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
+from conformance.cli_options import OUT
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.files import put
 from conformance.selection import Part
 from reports import joining, reading, summary
 from reports.growing import Growing
 
-OUT = Path("build/conformance")
 STANDARD_OUTPUT = "-"
 FAILED, INCOMPLETE = 1, 3
 

@@ -1,36 +1,35 @@
-"""`conformance run`: carry cases out, and show what came of it."""
+"""`conformance run`: what is asked for, and the first worker, launched before anything that it can do without."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from conformance import catalogue
 from conformance.cases import LEVELS
 from conformance.chosen import Chosen, chosen
-from conformance.cli_options import CACHE_OPTION, CASES_OPTION, DEVICE_OPTION, PRECISION_OPTION
-from conformance.cli_progress import QUIET, QUIET_OPTION, USUAL, VERBOSE_OPTION, Live
-from conformance.cli_results import INCOMPLETE, OUT, merged, results_file, status
-from conformance.cli_scheduled import SCHEDULER_OPTION, SHARDS_OPTION, scheduled
+from conformance.cli_asked import Asked
+from conformance.cli_options import (
+    CACHE_OPTION,
+    CASES_OPTION,
+    DEVICE_OPTION,
+    OUT,
+    PRECISION_OPTION,
+    QUIET,
+    QUIET_OPTION,
+    SCHEDULER_OPTION,
+    SHARDS_OPTION,
+    VERBOSE_OPTION,
+)
 from conformance.client import Limits, Worker, WorkerFailed
 from conformance.devices import Device
-from conformance.divided import Order
-from conformance.errors import IncompleteRun
-from conformance.expected import expected
 from conformance.instructions import HELD, NATIVE
-from conformance.kept import kept
 from conformance.operators import OPERATORS
-from conformance.runner import Run
 from conformance.selection import Part, Selection, parse
-from reports.growing import Growing
-from reports.terminal import render_terminal
 
 A_DAY = 86_400
 
@@ -187,17 +186,20 @@ def run(  # noqa: PLR0917 - click gives the options by name
     wanted = chosen(backends, surfaces, instructions, Device(device, precision))
     selection = Selection(level, surfaces, operators, globs, slow, part)
     _hold_together(scheduler, shards, part)
+    size = None if memory is None else round(memory * 1e9)
+    asked = Asked(selection, paths, (limit, start_limit), size, jobs, repeat, cache, resume, loudness, out)
     if scheduler is not None:
-        size = None if memory is None else round(memory * 1e9)
-        order = partial(Order, selection=selection, paths=paths, limits=(limit, start_limit), memory=size)
-        orders = [order(one, jobs=jobs or 1, repeat=repeat, keep=cache) for one in wanted]
-        written, faults = scheduled(orders, scheduler, shards, out, resume=resume, loudness=loudness)
+        from conformance.cli_scheduled import scheduled  # noqa: PLC0415 - few ask for it
+
+        written, faults = scheduled(wanted, asked, scheduler, shards)
     else:
-        limits = Limits(limit, start_limit) if memory is None else Limits(limit, start_limit, round(memory * 1e9))
-        prepared = partial(Run, selection=selection, limits=limits, jobs=jobs, repeat=repeat, keep=cache)
-        with _launched(wanted[0], limits, repeat) as begun:
-            written, faults = _carry_out(wanted, paths, prepared, begun, out, resume=resume, loudness=loudness)
-    deserved = _show(written, brief=loudness == QUIET)
+        with _launched(wanted[0], asked) as begun:
+            from conformance.cli_work import carried_out  # noqa: PLC0415 - while the worker imports the framework
+
+            written, faults = carried_out(wanted, asked, begun)
+    from conformance.cli_work import shown  # noqa: PLC0415 - it is there by now
+
+    deserved = shown(written, brief=loudness == QUIET)
     if faults:
         worst = max(faults, key=lambda fault: fault.exit_status)
         raise type(worst)("\n".join(map(str, faults)))
@@ -212,57 +214,12 @@ def _hold_together(scheduler: str | None, shards: int | None, part: Part | None)
 
 
 @contextmanager
-def _launched(first: Chosen, limits: Limits, repeat: int) -> Iterator[Worker]:
+def _launched(first: Chosen, asked: Asked) -> Iterator[Worker]:
     """Launch the first worker, so that its framework is imported while the catalogue is read; end it afterwards."""
-    worker = Worker(first.backend, first.python, limits, retry=repeat == 1)
+    worker = Worker(first.backend, first.python, asked.limits, retry=asked.repeat == 1)
     with suppress(WorkerFailed):  # told when the run wants to start it
         worker.launch()
     try:
         yield worker
     finally:
         worker.kill()
-
-
-def _carry_out(
-    wanted: Sequence[Chosen],
-    paths: Sequence[Path],
-    prepared: partial[Run],
-    begun: Worker,
-    out: Path,
-    *,
-    resume: bool,
-    loudness: str | None,
-) -> tuple[list[Growing], list[IncompleteRun]]:
-    """Run the backends; return what was written, and what went wrong. begun: the first one's first worker."""
-    selection: Selection = prepared.keywords["selection"]
-    level, operators, globs = selection.level, selection.operators, selection.globs
-    cases = catalogue.load(paths, level=level, operators=operators, globs=globs)
-    if not cases.select(level, operators, globs):
-        raise IncompleteRun("no case is selected")
-    faults: list[IncompleteRun] = []
-    written: list[Growing] = []
-    with kept() if prepared.keywords["keep"] else nullcontext(expected) as expect:
-        for number, one in enumerate(wanted):
-            grown = Growing(results_file(out, one.name, selection.part))
-            worker = None if number else begun
-            job = prepared(one.backend, cases, one.known(), python=one.python, expect=expect, begun=worker)
-            for surface, why in job.lacking.items() if loudness != QUIET else ():
-                click.echo(f"{surface}: {why}", err=True)
-            try:
-                with Live(one.name, loudness or USUAL) as live:
-                    job.execute(grown.path, resume=resume, progress=live.step, tell=live.tell, hear=grown.add)
-                written.append(grown)
-            except IncompleteRun as error:
-                faults.append(type(error)(one.with_hint(str(error))))
-    return written, faults
-
-
-def _show(written: Sequence[Growing], *, brief: bool = False) -> int:
-    """Print the summary of what was written, and return the exit status that it deserves."""
-    if not written:
-        return INCOMPLETE
-    results = merged(written)
-    Console().print(render_terminal(results, brief=brief))
-    for one in written if not brief else ():
-        click.echo(f"results: {one.path}")
-    return status(results)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conformance.adapter import UNDOCUMENTED, Declaration, Document
 from conformance.errors import CatalogueError
-from conformance.schema import problems
-from conformance.yaml_reader import Document as File
-from conformance.yaml_reader import read
+from conformance.loaded import small
+
+if TYPE_CHECKING:
+    from conformance.yaml_reader import Document as File
 
 HOME = Path(__file__).parent / "declarations"
+SCHEMA = "schema.json"
 LIKE = "like"
 Declared = Mapping[str, Mapping[str, Declaration]]
 """For each surface its answers, by the ids of the questions."""
@@ -26,8 +28,17 @@ def declared(backend: str, surfaces: Iterable[str], home: Path = HOME) -> Declar
     path = home / f"{backend}.yaml"
     if not path.exists():
         return {}
+    if home != HOME:
+        return _declared(path, surfaces)
+    return small([path, HOME / SCHEMA], lambda: _declared(path, surfaces))
+
+
+def _declared(path: Path, surfaces: Iterable[str]) -> Declared:
+    from conformance.schema import problems  # noqa: PLC0415 - what is kept needs neither, and a run waits for it
+    from conformance.yaml_reader import read  # noqa: PLC0415 - likewise
+
     file, known = read(path), set(surfaces)
-    faults = problems(file, HOME / "schema.json") or [*_strangers(file, known)]
+    faults = problems(file, HOME / SCHEMA) or [*_strangers(file, known)]
     if faults:
         raise CatalogueError("\n".join(faults))
     return {name: _answers(file, name) for name in file.data}

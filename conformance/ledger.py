@@ -20,12 +20,14 @@ from conformance.cases import Case
 from conformance.catalogue import home
 from conformance.devices import CPU
 from conformance.errors import CatalogueError
+from conformance.loaded import small
 from conformance.rows import WILD
 from conformance.schema import problems
 from conformance.selectors import Facts, Where
 from conformance.yaml_reader import Document, read
 
 WITHOUT = "without-"
+SCHEMA = "ledger.schema.json"
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,8 @@ def path() -> Path:
 
 def load(source: Path | None = None, *, further: Iterable[Path] = ()) -> Ledger:
     """Read the ledger, and those of other packages behind it. Raises CatalogueError with one line for each fault."""
-    shared = _entries(read(source or path()))
+    own = path()
+    shared = _entries(read(source)) if source else small([own, home() / SCHEMA], lambda: _entries(read(own)))
     entries = (*shared, *(entry for file in further for entry in _entries(read(file))))
     for position, entry in enumerate(entries):
         if entry.id in {earlier.id for earlier in entries[:position]}:
@@ -198,7 +201,7 @@ def load(source: Path | None = None, *, further: Iterable[Path] = ()) -> Ledger:
 
 
 def _entries(document: Document) -> list[Entry]:
-    faults = problems(document, home() / "ledger.schema.json")
+    faults = problems(document, home() / SCHEMA)
     if faults:
         raise CatalogueError("\n".join(faults))
     return [_entry(document, index) for index in range(len(document.data["entries"]))]

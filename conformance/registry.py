@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from conformance import adapters
 from conformance.adapter import AT, Backend, Surface, Variant
@@ -21,6 +21,9 @@ from conformance.dialects import Dialect
 from conformance.errors import ConformanceError
 from conformance.instructions import HELD, NATIVE, held, holding
 from conformance.placing import placed
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 BUILT_IN = "numpy"
 GROUP = "conformance.backends"
@@ -39,13 +42,23 @@ def names() -> tuple[str, ...]:
 @lru_cache
 def own() -> Mapping[str, str]:
     """Return the module of each backend of the suite; a module `<backend>_<part>` is a part of one, and none itself."""
-    found = [module.name for module in pkgutil.iter_modules(adapters.__path__) if "_" not in module.name]
-    variants = {name: getattr(_module(name), "VARIANTS", None) for name in found}
-    return {full: name for name in found for full in _variants(name, variants[name])}
+    return {full: name for name in _modules() for full in _variants(name)}
 
 
-def _variants(name: str, variants: Mapping[str, Variant] | None) -> list[str]:
-    return [name] if variants is None else [f"{name}-{variant}" for variant in variants]
+@lru_cache
+def _modules() -> tuple[str, ...]:
+    return tuple(module.name for module in pkgutil.iter_modules(adapters.__path__) if "_" not in module.name)
+
+
+def _variants(module: str) -> list[str]:
+    variants: Mapping[str, Variant] | None = getattr(_module(module), "VARIANTS", None)
+    return [module] if variants is None else [f"{module}-{variant}" for variant in variants]
+
+
+def _owner(name: str) -> ModuleType | None:
+    """Return the module of a backend of the suite, None if there is none; no other is imported."""
+    module = name.partition("-")[0]
+    return _module(module) if module in _modules() and name in _variants(module) else None
 
 
 def _module(name: str) -> ModuleType:
@@ -55,6 +68,8 @@ def _module(name: str) -> ModuleType:
 @lru_cache
 def _others() -> tuple[Mapping[str, Backend], Mapping[str, str]]:
     """Return the backends that other packages bring, and for each entry point that brings none the reason."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, and who names a backend of the suite's needs none
+
     found: dict[str, Backend] = {}
     wrong: dict[str, str] = {}
     points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
@@ -89,8 +104,9 @@ def backend(name: str, instructions: str = HELD, device: Device = ON_CPU) -> Bac
     if at:
         _hold_label(name, label)
         return replace(backend(first, instructions, device), name=name)
-    if name in own():
-        return placed(_declaring(_described(name, _module(own()[name]), instructions), HOME), device)
+    module = _owner(name)
+    if module:
+        return placed(_declaring(_described(name, module, instructions), HOME), device)
     found, wrong = _others()
     if name in found:
         return placed(found[name], device)

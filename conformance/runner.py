@@ -37,6 +37,8 @@ __all__ = ["Ask", "Progress", "Run", "Task"]
 
 AT_HAND = 64
 """Expectations that are kept for the next surface; those of programs that lie with workers are kept besides."""
+FIRST = 16
+"""Tasks whose expectations are looked up before the first worker is ready."""
 Progress = Callable[[int, int, Mapping[str, Any]], None]
 """Told after each result: how many there are, of how many, and the record of this one."""
 Ask = Callable[[Case], Expected]
@@ -150,6 +152,8 @@ class Run:
             programs = sum(isinstance(task.program, Program) for task in tasks)
             if not programs and self.selection.part is None:
                 raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
+            for task in tasks[:FIRST]:  # looked up while the framework is imported
+                self.expected(task.case)
             jobs = self.jobs or size(programs, os.cpu_count() or 1)
             self.worker = Crew([first, *(self.new_worker(tell=tell) for _ in range(jobs - 1))])
             self.worker.start()

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from decimal import InvalidOperation, localcontext
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from jsonschema.validators import extend
+from typing import TYPE_CHECKING, Any
 
 from conformance.yaml_reader import Document, KeyPath
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 LISTS = {"cases": "case", "sweeps": "sweep", "questions": "question", "rejects": "valid case", "entries": "entry"}
 LONGEST = 60
@@ -29,14 +28,18 @@ LIMITS = {
 }
 
 
-def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    """JSON Schema's $ is the end of the text; Python's matches before a last line break too."""
-    if isinstance(instance, str) and (instance.endswith("\n") or not re.search(pattern, instance)):
-        yield ValidationError(f"{instance!r} does not match {pattern!r}")
-
-
 @lru_cache
 def _validator(schema: Path) -> Any:
+    # Large, and a run whose files are as they were when they were last read holds none against a schema.
+    from jsonschema import Draft202012Validator  # noqa: PLC0415
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415
+    from jsonschema.validators import extend  # noqa: PLC0415
+
+    def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+        """JSON Schema's $ is the end of the text; Python's matches before a last line break too."""
+        if isinstance(instance, str) and (instance.endswith("\n") or not re.search(pattern, instance)):
+            yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
     strict: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
     return strict(json.loads(schema.read_text("utf-8")))
 

@@ -38,7 +38,6 @@ import struct
 import time
 import traceback
 import warnings
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -163,6 +162,8 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
 
 def installed(name: str) -> str:
     """Return the version in which an imported package was installed."""
+    from importlib import metadata  # noqa: PLC0415 - slow, and most packages say their version themselves
+
     try:
         return metadata.version(name) if name in sys.modules else "unknown"
     except metadata.PackageNotFoundError:

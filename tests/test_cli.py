@@ -17,7 +17,7 @@ from reports import reading
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
 PLAIN = f"id: a, {X}, window: 2"
-COMMANDS = sorted(cli.cli.commands)
+COMMANDS = sorted(cli.COMMANDS)
 CASE = "max_pool/book-loops"
 
 
@@ -52,9 +52,16 @@ def test_help_says_what_a_command_does_with_an_example(conformance, name):
     assert f"Example: conformance {name}" in out
 
 
-def test_help_without_a_command_names_all(conformance):
+def test_help_without_a_command_names_all_with_what_they_do(conformance):
     _, out, _ = conformance("--help")
-    assert all(name in out for name in COMMANDS)
+    said = out.partition("Commands:")[2].splitlines()[1:]
+    assert [line.split()[0] for line in said if line[2:3].strip()] == COMMANDS
+    for name in COMMANDS:
+        assert f"  {name:<{max(map(len, COMMANDS))}}  {cli.cli.commands[name].get_short_help_str(20)[:-3]}" in out
+
+
+def test_every_command_stands_where_it_is_looked_for():
+    assert {name: cli.cli.commands[name].name for name in COMMANDS} == dict(zip(COMMANDS, COMMANDS, strict=True))
 
 
 @pytest.mark.parametrize(
