@@ -35,22 +35,27 @@ def merged(written: Iterable[Growing]) -> reading.Report:
 
 
 def load_named(paths: Iterable[Path], *, mixed: bool = False) -> reading.Report:
-    """Read the results files that are named, or else all of the last runs, see reading.load.
+    """Read the results files that are named, those of folders too, or else all of the last runs, see reading.load.
 
     Raises IncompleteRun if there are none.
     """
-    found = list(paths) or sorted((OUT / "results").glob("*.jsonl"))
-    if not found:
-        raise IncompleteRun(f"no results in {OUT / 'results'} (conformance run makes them)")
+    found = [file for path in list(paths) or [OUT / "results"] for file in files_of(path)]
     return load(found, mixed=mixed)
 
 
 def load_all(path: Path) -> reading.Report:
     """Read a results file, or all of a folder, be it that of a run. Raises IncompleteRun if there are none."""
-    paths = (sorted(path.glob("*.jsonl")) or sorted(path.glob("results/*.jsonl"))) if path.is_dir() else [path]
-    if not paths:
+    return load(files_of(path))
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return a results file, or all of a folder, be it that of a run. Raises IncompleteRun if there are none."""
+    if not path.is_dir() and path != OUT / "results":
+        return [path]
+    found = sorted(path.glob("*.jsonl")) or sorted(path.glob("results/*.jsonl"))
+    if not found:
         raise IncompleteRun(f"no results in {path} (conformance run makes them)")
-    return load(paths)
+    return found
 
 
 def results_file(out: Path, backend: str, part: Part | None = None) -> Path:
@@ -60,8 +65,7 @@ def results_file(out: Path, backend: str, part: Part | None = None) -> Path:
 
 def status(results: reading.Report) -> int:
     """Return the exit status that results deserve."""
-    incomplete = [not backend.complete or summary.nothing_ran(backend) for backend in results.backends]
-    if any(incomplete) or not incomplete or results.mixed:
+    if not results.runs or any(map(summary.faults, results.runs)) or results.mixed:
         return INCOMPLETE
     return 0 if summary.verdict(results).good else FAILED
 

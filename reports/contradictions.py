@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from reports.deviation import deviation
 from reports.reading import Backend, Report
 from reports.records import Case, Result
-from reports.summary import ACTIONS, deed, deviation
+from reports.summary import ACTIONS, deed
 
 AGREES = "agrees with the reference"
 Deed = tuple[str, str]

@@ -7,10 +7,11 @@ from collections import Counter
 from dataclasses import dataclass
 
 from reports.arrays import Array
+from reports.deviation import unravel, why
 from reports.difference import KINDS, Change, Difference
 from reports.fields import SPECIALS, Number
 from reports.records import STATUSES, Case, Result
-from reports.summary import SIGNS, WORDS, plural, unravel, why
+from reports.summary import SIGNS, WORDS, plural
 
 HEADINGS = {
     "value": "other values, though judged the same",

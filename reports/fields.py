@@ -69,6 +69,13 @@ class Fields:
         """Return a nested object."""
         return Fields(self.get(key, dict))
 
+    def objects(self, key: str) -> list[Fields]:
+        """Return a list of nested objects."""
+        value = self.get(key, list)
+        if not all(isinstance(one, dict) for one in value):
+            raise RecordError(f"{key!r} is not a list of objects")
+        return [Fields(one) for one in value]
+
     def measure(self, key: str) -> float | None:
         """Return a number that may be null or one of the strings for infinities and NaN."""
         value = self.values.get(key)

@@ -13,13 +13,15 @@ from markupsafe import Markup
 
 from reports import causes, difference_words, summary, timing
 from reports.contradictions import contradictions, said
+from reports.deviation import deviation
 from reports.payload import packed, payload
 from reports.records import STATUSES
 
 if TYPE_CHECKING:
     from reports.difference import Difference
-    from reports.reading import Report
-    from reports.records import Convention
+    from reports.findings import Finding
+    from reports.reading import Backend, Report
+    from reports.records import Convention, Result
 
 LIBRARIES = (
     "vendor/preact/preact.umd.js",
@@ -35,10 +37,17 @@ MOST_NEWS = 12  # groups of changes in the overview
 MOST_COUNTED = 10  # surfaces beside each other on paper; more stand in lines
 MOST_ANSWERING = 5  # likewise, with the words that they answer
 MINUTE = 60  # seconds
-PAGES = (("overview", "matrix"), ("differences",), ("conventions", "contradictions"), ("compare",), ("run",))
+PAGES = (
+    ("overview", "matrix"),
+    ("findings",),
+    ("differences",),
+    ("conventions", "contradictions"),
+    ("compare",),
+    ("run",),
+)
 SCRIPTS = (
     "data", "numbers", "grid", "parts", "table", "list",
-    "geometry", "window", "case", "translations", "accuracy", "app",
+    "geometry", "window", "case", "findings", "translations", "accuracy", "app",
 )  # fmt: skip
 
 
@@ -64,7 +73,8 @@ def render_html(report: Report, difference: Difference | None = None) -> str:
         timing=timing,
         cases=report.cases,
         statuses=STATUSES,
-        pages=[page for page in PAGES if difference or page != ("compare",)],
+        smallest=smallest,
+        pages=_pages(report, difference),
         most_groups=MOST_GROUPS,
         most_changes=MOST_CHANGES,
         most_news=MOST_NEWS,
@@ -77,6 +87,18 @@ def render_html(report: Report, difference: Difference | None = None) -> str:
         style=_asset("static/report.css"),
     )
     return page.encode("utf-8", "backslashreplace").decode()  # a message may hold bytes that were no text
+
+
+def _pages(report: Report, difference: Difference | None) -> list[tuple[str, ...]]:
+    """List the pages there is something to show on."""
+    missing = {*(() if difference else ("compare",)), *(() if report.explored else ("findings",))}
+    return [page for page in PAGES if page[0] not in missing]
+
+
+def smallest(run: Backend, finding: Finding) -> Result | None:
+    """Return what came of the smallest case of a finding, on the surface where that is worst; None of a cut file."""
+    found = [one for one in run.results if one.case == finding.case and one.surface in finding.surfaces]
+    return min(found, key=lambda one: STATUSES.index(one.status), default=None)
 
 
 def _environment() -> jinja2.Environment:
@@ -99,7 +121,7 @@ def _environment() -> jinja2.Environment:
     environment.filters.update(
         plural=summary.plural,
         in_words=summary.in_words,
-        deviation=summary.deviation,
+        deviation=deviation,
         in_common=causes.said,
         breakable=breakable,
         web=is_web,

@@ -50,12 +50,7 @@ def refuse_twins(runs: Sequence[Run]) -> None:
 
 
 def join(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Say of each file that was made otherwise than the first what is mixed, a sentence each.
-
-    Raises UnreadableResults where two files hold two cases of one name.
-    """
-    if len({run.header.catalogue for run in runs}) > 1:
-        _refuse_other_cases(runs)
+    """Say of each file that was made otherwise than the first what is mixed, a sentence each."""
     return tuple(sentence for run in runs[1:] for sentence in _otherwise(runs[0], run))
 
 
@@ -69,8 +64,10 @@ def refuse_mixed(runs: Sequence[Run]) -> None:
             refuse(run.path, 1, f"judged by another ledger than {first.path}")
 
 
-def _refuse_other_cases(runs: Sequence[Run]) -> None:
-    for first, second in combinations(runs, 2):
+def refuse_other_cases(runs: Sequence[Run]) -> None:
+    """Raise UnreadableResults where two files of different catalogues hold two cases of one name."""
+    others = (pair for pair in combinations(runs, 2) if pair[0].header.catalogue != pair[1].header.catalogue)
+    for first, second in others:
         for name in first.cases.keys() & second.cases.keys():
             ours, theirs = first.cases[name], second.cases[name]
             if (ours.digest, ours.parameters) != (theirs.digest, theirs.parameters):

@@ -9,6 +9,7 @@ from operator import attrgetter
 from xml.etree import ElementTree
 
 from reports import summary
+from reports.deviation import why
 from reports.reading import Backend, Report
 from reports.records import Case, Result, plain
 from reports.summary import BAD, WORDS
@@ -94,7 +95,7 @@ def _add(suite: ElementTree.Element, result: Result, backend: Backend) -> None:
         ElementTree.SubElement(test, "skipped", type=SKIPPED[result.status], message=_line(_reason(result)))
     elif result.status in BAD:
         case = backend.cases[result.case]
-        told = ": ".join(filter(None, [WORDS[result.status], result.kind, summary.why(result, case)]))
+        told = ": ".join(filter(None, [WORDS[result.status], result.kind, why(result, case)]))
         failure = ElementTree.SubElement(test, "failure", type=result.status, message=_line(told))
         failure.text = "\n".join(_told(result, case, backend))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from reports import difference_markdown, summary
 from reports.contradictions import contradictions, said
+from reports.deviation import deviation
 from reports.difference import Difference
 from reports.markdown_text import Section, code, escaped, fit, folded, tabular
 from reports.reading import Backend, Report
@@ -27,9 +28,11 @@ def _sections(report: Report, difference: Difference | None) -> Iterator[Section
     known = [group for group in groups if group.status == "known"]
     yield _verdict(report)
     yield from _groups([group for group in groups if group.status != "known"], report, ["### Unexpected", ""])
+    yield from _findings(report)
     if difference is not None:
         yield from difference_markdown.sections(difference)
-    yield _surfaces(report)
+    if report.backends or not report.explored:
+        yield _surfaces(report)
     for title, sections in (
         ("Known differences", _groups(known, report)),
         ("Contradicts itself", _contradictions(report)),
@@ -71,7 +74,7 @@ def _groups(groups: list[Group], report: Report, above: Sequence[str] = ()) -> I
 
 
 def _group(group: Group, report: Report) -> list[str]:
-    off = summary.deviation(group.example, report.cases[group.example.case])
+    off = deviation(group.example, report.cases[group.example.case])
     named = ", ".join(code(surface) for surface in group.surfaces[:MOST_SURFACES])
     more = f" and {len(group.surfaces) - MOST_SURFACES} more" if len(group.surfaces) > MOST_SURFACES else ""
     why = " ".join(filter(None, [escaped(group.reason), escaped(group.issue or "")]))
@@ -84,6 +87,16 @@ def _group(group: Group, report: Report) -> list[str]:
         named + more,
         why,
     ]
+
+
+def _findings(report: Report) -> Iterator[Section]:
+    rows = [
+        [code(one.id), escaped(one.sentence), code(one.case), f"{one.covers:,}"]
+        for run in report.explored
+        for one in (run.header.explored.findings if run.header.explored else ())
+    ]
+    if rows:
+        yield tabular(["### Found by exploring", ""], ["finding", "what", "smallest case", "cases like it"], rows)
 
 
 def _contradictions(report: Report) -> Iterator[Section]:

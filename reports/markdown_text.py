@@ -13,6 +13,7 @@ from reports import summary
 LONGEST = 60_000  # characters; GitHub cuts a comment at 65,536
 LONGEST_NOTE = 200
 LONGEST_TEXT = 300  # characters of one message or reason
+SHORTEST_FENCE = 3  # signs around a block of code
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,14 @@ def folded(title: str, section: Section) -> Section:
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
     """Return the lines of a table; the cells are Markdown already."""
     return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)] + [""]
+
+
+def fenced(text: str, language: str) -> list[str]:
+    """Return the lines of a text as a block of code, whatever stands in it."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(longest + 1, SHORTEST_FENCE)
+    lines = ["\t".join(map(summary.printable, line.split("\t"))) for line in text.split("\n")]
+    return [f"{fence}{language}", *lines[: -1 if not lines[-1] else None], fence]
 
 
 def escaped(text: str) -> str:

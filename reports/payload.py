@@ -8,6 +8,7 @@ import math
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict
+from operator import itemgetter
 
 from reports.arrays import Answers, Array, Expected, Rejected
 from reports.fields import SPECIALS, Json
@@ -35,24 +36,23 @@ class _Table:
 
 def payload(report: Report) -> dict[str, Json]:
     """Return the report's data as plain JSON values."""
-    texts = _Table()
-    surfaces = {surface: number for number, surface in enumerate(report.surfaces)}
-    cases = {case: number for number, case in enumerate(report.cases)}
-    programs = {key: program for backend in report.backends for key, program in backend.programs.items()}
+    texts, runs = _Table(), list(enumerate(report.runs))
+    every = dict(sorted({name: case for _, run in runs for name, case in run.cases.items()}.items()))
+    cases = {case: number for number, case in enumerate(every)}
+    surfaces = [(number, surface) for number, run in runs for surface in run.header.surfaces]
+    columns = {surface: place for place, surface in enumerate(surfaces)}
+    programs = {key: program for _, run in runs for key, program in run.programs.items()}
+    placed = [(cases[one.case], columns[number, one.surface], one) for number, run in runs for one in run.results]
     rows: list[Json] = [
-        [cases[result.case], surfaces[result.surface], STATUSES.index(result.status), _details(result, programs, texts)]
-        for result in sorted(report.results, key=lambda result: (cases[result.case], surfaces[result.surface]))
+        [case, surface, STATUSES.index(result.status), _details(result, programs, texts)]
+        for case, surface, result in sorted(placed, key=itemgetter(0, 1))
     ]
     return {
         "statuses": [{"name": status, "sign": SIGNS[status], "word": WORDS[status]} for status in STATUSES],
         "actions": dict(ACTIONS),
-        "backends": [_backend(backend) for backend in report.backends],
-        "surfaces": [
-            {"name": surface, "backend": number}
-            for number, backend in enumerate(report.backends)
-            for surface in backend.header.surfaces
-        ],
-        "cases": [_case(case) for case in report.cases.values()],
+        "backends": [_backend(run) for run in report.runs],
+        "surfaces": [{"name": surface, "backend": number} for number, surface in surfaces],
+        "cases": [_case(case) for case in every.values()],
         "results": rows,
         "conventions": [
             _convention(convention) for answers in conventions(report).values() for convention in answers.values()
@@ -89,6 +89,7 @@ def _backend(backend: Backend) -> Json:
     environment = backend.header.environment
     return {
         "name": backend.name,
+        "explored": backend.header.explored is not None,
         "packages": dict(sorted(environment.packages.items())),
         "python": environment.python,
         "platform": environment.platform,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, NoReturn, TypeVar
 
 from reports.fields import Fields, Json, RecordError
-from reports.joining import Run, join, refuse, refuse_mixed, refuse_twins
+from reports.joining import Run, join, refuse, refuse_mixed, refuse_other_cases, refuse_twins
 from reports.records import FORMAT, Case, Convention, Footer, Header, Program, Result, plain
 from reports.shelf import Shelf, Shelved
 
@@ -57,10 +57,19 @@ class Backend:
 
 @dataclass(frozen=True)
 class Report:
-    """All that the views show: the runs of several backends, sorted by name; mixed: what does not go together."""
+    """All that the views show: the runs of several backends, sorted by name; mixed: what does not go together.
+
+    explored: what explorations left, where that is shown apart: their cases are of no catalogue.
+    """
 
     backends: tuple[Backend, ...]
     mixed: tuple[str, ...] = ()
+    explored: tuple[Backend, ...] = ()
+
+    @property
+    def runs(self) -> tuple[Backend, ...]:
+        """Every run, those of a catalogue first."""
+        return (*self.backends, *self.explored)
 
     @property
     def results(self) -> Iterator[Result]:
@@ -92,7 +101,8 @@ def load(paths: Iterable[str | Path], *, shelved: bool = False, mixed: bool = Fa
     """Read results files, in any order, into one report.
 
     shelved: whether of each case only what a summary asks of all is kept, and the rest read again where it is asked
-    for. mixed: whether runs of different catalogues or ledgers are joined, as the report then says, or refused.
+    for. mixed: whether runs of different catalogues or ledgers are joined, as the report then says, or refused, and
+    explorations kept apart from runs of a catalogue.
     Raises UnreadableResults with one line that names file, line and reason.
     """
     shared: dict[bytes, Case] | None = None if shelved else {}
@@ -102,11 +112,15 @@ def load(paths: Iterable[str | Path], *, shelved: bool = False, mixed: bool = Fa
 def merged(read: Iterable[tuple[Path, Backend]], *, mixed: bool = False) -> Report:
     """Return what several files hold as one report. Raises UnreadableResults for files that do not go together."""
     found = sorted(read, key=lambda run: run[1].name)
-    runs = [Run(path, backend.header, backend.cases) for path, backend in found]
-    refuse_twins(runs)
+    ran = [run for run in found if not (mixed and run[1].header.explored)]
+    explored = [run for run in found if mixed and run[1].header.explored]
+    runs, others = ([Run(path, one.header, one.cases) for path, one in some] for some in (ran, explored))
+    for some in (runs, others):
+        refuse_twins(some)
     if not mixed:
         refuse_mixed(runs)
-    return Report(tuple(backend for _, backend in found), join(runs))
+    refuse_other_cases([*runs, *others])
+    return Report(tuple(backend for _, backend in ran), join(runs), tuple(backend for _, backend in explored))
 
 
 def _read(path: Path, shared: dict[bytes, Case] | None) -> Backend:

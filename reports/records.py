@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from sys import intern
 
 from reports.arrays import Array, Expected, parse_expected
+from reports.environment import Environment
 from reports.fields import Fields, Json, RecordError, shown
+from reports.findings import Explored
 
 FORMAT = 1
 LEVELS = ("smoke", "standard", "exhaustive")
@@ -24,44 +26,11 @@ def plain(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Environment:
-    """Where a backend ran: versions, set-up texts, threads, device; hardware: its model, "" for the CPU."""
-
-    python: str
-    platform: str
-    suite: Mapping[str, str]
-    packages: Mapping[str, str]
-    cpu: tuple[str, ...]
-    instructions: str | None
-    setup: Mapping[str, str]
-    threads: int
-    device: str = "cpu"
-    hardware: str = ""
-    precision: str = "float32"
-
-    @classmethod
-    def parse(cls, fields: Fields) -> Environment:
-        """Parse the header's environment."""
-        return cls(
-            python=fields.get("python", str),
-            platform=fields.get("platform", str),
-            suite=fields.table("suite"),
-            packages=fields.table("packages"),
-            cpu=fields.texts("cpu") if "cpu" in fields.values else (),
-            instructions=fields.optional("instructions", str),
-            setup=fields.table("setup"),
-            threads=fields.get("threads", int),
-            device=fields.optional("device", str) or "cpu",
-            hardware=fields.optional("hardware", str) or "",
-            precision=fields.optional("precision", str) or "float32",
-        )
-
-
-@dataclass(frozen=True)
 class Header:
     """The first line: which backend, which catalogue, which part of it.
 
-    shard: which one of how many the run was cut into, "2/5"; None for all of it.
+    shard: which one of how many the run was cut into, "2/5"; None for all of it. explored: where the file has the
+    smallest cases of an exploration, what that was and found.
     """
 
     backend: str
@@ -78,6 +47,7 @@ class Header:
     surfaces: tuple[str, ...]
     environment: Environment
     started: str
+    explored: Explored | None = None
 
     @classmethod
     def parse(cls, fields: Fields) -> Header:
@@ -98,13 +68,16 @@ class Header:
             surfaces=fields.texts("surfaces"),
             environment=Environment.parse(fields.fields("environment")),
             started=fields.get("started", str),
+            explored=Explored.parse(fields.fields("explored")) if "explored" in fields.values else None,
         )
 
     def labelled(self, label: str) -> Header:
         """Return the header with the label of the backend on every surface."""
         setup = {surface + label: text for surface, text in self.environment.setup.items()}
         surfaces = tuple(surface + label for surface in self.surfaces)
-        return replace(self, surfaces=surfaces, environment=replace(self.environment, setup=setup))
+        explored = self.explored and self.explored.labelled(label)
+        environment = replace(self.environment, setup=setup)
+        return replace(self, surfaces=surfaces, environment=environment, explored=explored)
 
 
 def _shard(fields: Fields) -> str:

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from reports.arrays import Array
 from reports.reading import Backend, Report
 from reports.records import STATUSES, Case, Convention, Result
 
@@ -121,15 +120,20 @@ def matrix(report: Report) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def nothing_ran(backend: Backend) -> bool:
-    """Whether no program of a backend was executed at all; of a shard alone that says nothing."""
-    return backend.header.shard is None and all(result.outcome == "unsupported" for result in backend.results)
+    """Whether no program of a backend was executed at all; a shard or an exploration may hold none."""
+    whole = backend.header.shard is None and backend.header.explored is None
+    return whole and all(result.outcome == "unsupported" for result in backend.results)
 
 
 def problems(report: Report) -> list[str]:
     """Say what is wrong with the runs and their results, one sentence each; empty where all is well."""
-    found = [] if report.backends else ["There are no results."]
-    found += [*report.mixed, *(fault for backend in report.backends for fault in faults(backend))]
-    return found + [_problem(status, report) for status in BAD if status in count(report.results)]
+    found = [] if report.runs else ["There are no results."]
+    found += [*report.mixed, *(fault for run in report.runs for fault in faults(run))]
+    found += [_problem(status, report) for status in BAD if status in count(report.results)]
+    return found + [
+        f"{name}: exploring found {plural(number, 'difference')} that nobody knew of."
+        for name, number in _found(report).items()
+    ]
 
 
 def faults(backend: Backend) -> list[str]:
@@ -137,6 +141,12 @@ def faults(backend: Backend) -> list[str]:
     done = plural(len(backend.results), "result")
     partial = f"{backend.name}: partial run, it stopped after {done} without coming to its end."
     return [*([] if backend.complete else [partial]), *([f"{backend.name}: nothing ran."] * nothing_ran(backend))]
+
+
+def _found(report: Report) -> dict[str, int]:
+    """Count the findings of each exploration that has any."""
+    explored = {run.name: run.header.explored for run in report.explored}
+    return {name: len(one.findings) for name, one in explored.items() if one and one.findings}
 
 
 def _problem(status: str, report: Report) -> str:
@@ -150,29 +160,49 @@ def verdict(report: Report) -> Verdict:
     """Say in a sentence how the run went."""
     counted = count(report.results)
     bad = sum(counted.get(status, 0) for status in BAD)
-    sound = not report.mixed and all(backend.complete and not nothing_ran(backend) for backend in report.backends)
-    return Verdict(bool(report.backends) and sound and not bad, _headline(report, bad, sound), _sentence(report))
+    sound = not report.mixed and not any(faults(run) for run in report.runs)
+    good = bool(report.runs) and sound and not bad and not _found(report)
+    return Verdict(good, _headline(report, bad, sound), " ".join([*_sentence(report), *_explorations(report)]))
 
 
 def _headline(report: Report, bad: int, sound: bool) -> str:
-    if bad:
-        return f"{plural(bad, 'unexpected result')}"
-    if not report.backends or all(nothing_ran(backend) for backend in report.backends):
+    found = sum(_found(report).values())
+    if bad or found:
+        counted = [*([plural(bad, "unexpected result")] if bad else []), *([plural(found, "finding")] if found else [])]
+        return ", ".join(counted)
+    if all(nothing_ran(run) for run in report.runs):
         return "Nothing ran"
     if not sound:
         return "The runs do not go together" if report.mixed else "The run is incomplete"
     known = count(report.results).get("known", 0)
+    if not report.backends:
+        return "Nothing was found"
     return f"As expected, with {plural(known, 'known difference')}" if known else "All agree"
 
 
-def _sentence(report: Report) -> str:
+def _explorations(report: Report) -> list[str]:
+    """Say what was explored, a sentence for each backend."""
+    found = _found(report)
+    return [
+        f"Exploring {run.name} tried {plural(run.header.explored.cases, 'case')}: "
+        f"{plural(found.get(run.name, 0), 'finding')}."
+        for run in report.explored
+        if run.header.explored
+    ]
+
+
+def _sentence(report: Report) -> list[str]:
+    """Say how many results there are of what; nothing of explorations alone."""
+    if report.explored and not report.backends:
+        return []
     counted = count(report.results)
     surfaces, backends = plural(len(report.surfaces), "surface"), plural(len(report.backends), "backend")
     parts = ", ".join(f"{counted[status]:,} {WORDS[status]}" for status in STATUSES if status in counted)
     total = plural(sum(counted.values()), "result")
     cases = plural(report.size, "case")
-    shards = [f" Of {one.name} only shard {one.header.shard}." for one in report.backends if one.header.shard]
-    return f"{total} of {cases} on {surfaces} of {backends}" + (f": {parts}." if parts else ".") + "".join(shards)
+    shards = [f"Of {one.name} only shard {one.header.shard}." for one in report.backends if one.header.shard]
+    counts = f"{total} of {cases} on {surfaces} of {backends}" + (f": {parts}." if parts else ".")
+    return [counts, *shards]
 
 
 def groups(report: Report) -> list[Group]:
@@ -228,40 +258,6 @@ def unsupported(report: Report) -> dict[str, list[Result]]:
         if result.status == "unsupported":
             found[result.reason or result.message or "no reason given"].append(result)
     return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
-
-
-def deviation(result: Result, case: Case) -> str:
-    """Say by how much a result is off, where that can be said in a few words; else an empty text."""
-    worst, got, expected = result.worst, result.got, case.expected
-    if worst is not None:
-        place = ", ".join(map(str, worst.index))
-        return f"at [{place}] expected {worst.expected}, got {worst.got}"
-    if got is None or not isinstance(expected, Array):
-        return ""
-    if (got.shape, got.dtype) != (expected.shape, expected.dtype):
-        return f"expected {expected.dtype} {list(expected.shape)}, got {got.dtype} {list(got.shape)}"
-    return _first_deviation(expected, got)
-
-
-def why(result: Result, case: Case) -> str:
-    """Say in a few words what is wrong with a result: by how much it is off, or what was said; else an empty text."""
-    return deviation(result, case) or result.message or result.reason or ""
-
-
-def _first_deviation(expected: Array, got: Array) -> str:
-    pairs = zip(expected.data or (), got.data or (), strict=False)
-    position, (one, other) = next(((n, pair) for n, pair in enumerate(pairs) if pair[0] != pair[1]), (0, (None, None)))
-    place = ", ".join(map(str, unravel(position, expected.shape)))
-    return "" if one is None else f"at [{place}] expected {one}, got {other}"
-
-
-def unravel(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the index of the element that stands at a position of a flat array, row-major."""
-    index: tuple[int, ...] = ()
-    for size in reversed(shape):
-        position, last = divmod(position, size)
-        index = (last, *index)
-    return index
 
 
 def in_words(predicate: str) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from reports import summary
 from reports.contradictions import contradictions
+from reports.deviation import why
 from reports.reading import Report
 from reports.records import STATUSES, Result
 from reports.summary import BAD, SIGNS, WORDS
@@ -24,11 +25,19 @@ def render_terminal(report: Report, *, brief: bool = False) -> RenderableType:
     failures = [result for result in report.results if result.status in BAD]
     if brief:
         return Group(*_failures(failures, report), *_verdict(report)[1:])
-    parts: list[RenderableType] = [_matrix(report)]
+    parts: list[RenderableType] = [_matrix(report)] if report.backends or not report.explored else []
     if failures:
         parts += [Text(), *_failures(failures, report)]
-    parts += [Text(), *_verdict(report)]
+    parts += [Text(), *_findings(report), *_verdict(report)]
     return Group(*parts)
+
+
+def _findings(report: Report) -> list[Text]:
+    return [
+        Text(f"{SIGNS['fail']} {one_line(one.id)} ", "bold red").append(one_line(one.sentence), "default not bold")
+        for run in report.explored
+        for one in (run.header.explored.findings if run.header.explored else ())
+    ]
 
 
 def _matrix(report: Report) -> Table:
@@ -52,10 +61,10 @@ def _failures(failures: list[Result], report: Report) -> list[Text]:
 
 
 def _failure(result: Result, report: Report) -> Text:
-    why = summary.why(result, report.case(result.case))
+    told = why(result, report.case(result.case))
     line = Text(f"{SIGNS[result.status]} {WORDS[result.status]} ", STYLES[result.status])
     line.append(f"{one_line(result.case)} on {one_line(result.surface)}", "default not bold")
-    return line.append(": ".join(["", *filter(None, [result.kind, one_line(why)])]), "dim not bold")
+    return line.append(": ".join(["", *filter(None, [result.kind, one_line(told)])]), "dim not bold")
 
 
 def _verdict(report: Report) -> list[Text]:

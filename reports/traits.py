@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from reports.arrays import Array
+from reports.deviation import unravel
 from reports.fields import Json
 from reports.records import Case
-from reports.summary import unravel
 
 IMAGE_AXES = 2  # (n, c) stand before the spatial axes
 TRANSPOSED = "conv_transpose"  # its windows lie on the output

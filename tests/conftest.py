@@ -123,11 +123,14 @@ def visit(browser):
 
 @pytest.fixture(scope="session")
 def file(tmp_path_factory):
-    """The report of four small runs, with hostile texts in one of them."""
+    """The report of four small runs and of what exploring found, with hostile texts in two of them."""
     folder = tmp_path_factory.mktemp("report")
     runs = (example.alpha(), example.beta(example.HOSTILE), example.gamma(), example.delta())
+    texts = dict.fromkeys(("sentence", "said", "case_text", "script"), example.HOSTILE)
+    found = example.exploration(findings=[example.finding(**texts)], message=example.HOSTILE)
+    paths = [*example.write(folder, *runs), *example.write(folder / "explored", found)]
     path = folder / "report.html"
-    path.write_text(render_html(load(example.write(folder, *runs))), encoding="utf-8")
+    path.write_text(render_html(load(paths, mixed=True)), encoding="utf-8")
     return path
 
 

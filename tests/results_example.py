@@ -261,6 +261,51 @@ def delta():
     return run("delta", ["delta.npx"], [unsupported("conv/edge-detector", "delta.npx", "no convolution")])
 
 
+FOUND = "max_pool/explored/1d-n1-c1-i2-w1-s2"
+
+
+def finding(**changes):
+    """A finding as the header of an exploration has it."""
+    return {
+        "id": "max_pool-0a1b2c3d",
+        "case": FOUND,
+        "operator": "max_pool",
+        "surfaces": ["alpha.nn"],
+        "way": "value",
+        "sentence": "max_pool on alpha.nn: numbers are off by more than rounding allows whenever there is stride.",
+        "conditions": ["stride"],
+        "true": ["one axis", "stride"],
+        "first": 17,
+        "covers": 41,
+        "said": "",
+        "case_text": "  - id: explored/1d-n1-c1-i2-w1-s2\n    x:\n      values: [[[0, 1]]]\n",
+        "script": "import alpha\n\nprint(alpha.pool([[[0, 1]]]))\n",
+    } | changes
+
+
+def exploration(backend="alpha", findings=None, message=None, complete=True, **changes):
+    """All records that exploring a backend leaves, with one finding unless others are given."""
+    findings = [finding()] if findings is None else findings
+    surfaces = list(dict.fromkeys(surface for one in findings for surface in one["surfaces"])) or [f"{backend}.nn"]
+    explored = {"seed": 7, "cases": 1000, "statuses": {"fail": 41, "pass": 959}, "beyond": 3, "findings": findings}
+    catalogue = {"digest": "ee" * 16, "version": "", "cases": len(findings)}
+    worst = {"index": [0, 0, 0], "expected": 0, "got": 1, "absolute": 1, "ulp": 1065353216}
+    said = {"message": message} if message else {}
+    lines = [
+        header(backend, surfaces, **{"catalogue": catalogue, "level": "exhaustive", "explored": explored} | changes)
+    ]
+    for name in dict.fromkeys(one["case"] for one in findings):
+        parameters = {"window": [1], "stride": [2], "padding": [[0, 0]], "dilation": [1]}
+        lines.append(case(name, array([0, 1], [1, 1, 2]), array([0], [1, 1, 1]), parameters=parameters))
+    lines += map(program, surfaces)
+    results = [
+        differing(one["case"], surface, array([1], [1, 1, 1]), worst, **said)
+        for one in findings
+        for surface in one["surfaces"]
+    ]
+    return [*lines, *results, *([footer(results)] if complete else [])]
+
+
 def text(records):
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 

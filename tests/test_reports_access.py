@@ -6,7 +6,15 @@ from importlib.resources import files
 
 import pytest
 
-PLACES = ("", "#differences", "#conventions", "#run", "#/results", "#/results?status=fail&parameter=window&sort=case")
+PLACES = (
+    "",
+    "#findings",
+    "#differences",
+    "#conventions",
+    "#run",
+    "#/results",
+    "#/results?status=fail&parameter=window&sort=case",
+)
 PLACES += ("#/translations", "#/accuracy")
 CASES = ("max_pool/stride-2-padding-1?surface=beta.keras.layers", "avg_pool/divisor-at-the-border", "no/such")
 LEAST = 4.5  # https://www.w3.org/TR/WCAG22/#contrast-minimum

@@ -39,7 +39,7 @@ def test_errors_words_and_requests_of_a_page_are_noticed(browser, tmp_path, body
 
 def test_page_opens_with_its_overview(opened):
     page = opened()
-    assert page.get_by_role("heading", level=1).all_inner_texts() == ["✗ 9 unexpected results"]
+    assert page.get_by_role("heading", level=1).all_inner_texts() == ["✗ 9 unexpected results, 1 finding"]
     assert page.locator("#app").is_hidden()
     assert page.locator("img").count() == 0
 

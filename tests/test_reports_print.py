@@ -8,7 +8,17 @@ from reports.reading import load
 
 PAPER = 700  # pixels between the margins of A4
 CASE = "#/case/max_pool/stride-2-padding-1"
-PLACES = ("", "#differences", "#conventions", "#run", "#/results?sort=case", "#/translations", "#/accuracy", CASE)
+PLACES = (
+    "",
+    "#findings",
+    "#differences",
+    "#conventions",
+    "#run",
+    "#/results?sort=case",
+    "#/translations",
+    "#/accuracy",
+    CASE,
+)
 CONTROLS = "nav, select, input, summary, .copy, .steps, .bar-top, button:not(.sort), .arrow"
 
 # The elements that hide a part of what they hold.

@@ -4,6 +4,7 @@ import pytest
 import results_example as example
 
 from reports import summary
+from reports.deviation import deviation
 from reports.reading import Report, load
 
 
@@ -89,14 +90,14 @@ def test_causes_that_differ_only_in_numbers_are_one_group(tmp_path):
 )
 def test_deviation_is_said_in_few_words(report, case, surface, said):
     result = next(result for result in report.results if (result.case, result.surface) == (case, surface))
-    assert summary.deviation(result, report.cases[case]) == said
+    assert deviation(result, report.cases[case]) == said
 
 
 def test_deviation_in_shape_names_both(tmp_path):
     got = example.array([1, 2], [2])
     result = example.differing("conv/edge-detector", "k.nn", got, None, kind="shape")
     report = load(example.write(tmp_path, example.run("k", ["k.nn"], [result])))
-    said = summary.deviation(next(report.results), report.cases["conv/edge-detector"])
+    said = deviation(next(report.results), report.cases["conv/edge-detector"])
     assert said == "expected float32 [1, 1, 1, 7], got float32 [2]"
 
 

@@ -11,17 +11,26 @@ import yaml
 
 from conformance.adapter import Backend, Program
 from conformance.catalogue import Catalogue
+from conformance.crew import Crew
 from conformance.expected import expected
 from conformance.explore.findings import Finding
 from conformance.explore.lab import Lab
+from conformance.explore.traits import conditions
 from conformance.files import put
 from conformance.repro import script
+from conformance.results import ResultsFile, forget
 from conformance.runner import Run
 from conformance.selection import Selection
 from conformance.translate import translate
+from reports.findings_markdown import render_findings
+from reports.reading import load
 
 WIDTH = 116
 FAMILIES = (("conv", "convolution"), ("pad", "padding"))
+
+
+TIMES = 3
+"""How often the smallest case of a finding is run in the end, to see whether it is the same every time."""
 
 
 class FoundRun(Run):
@@ -32,32 +41,43 @@ class FoundRun(Run):
     def _header(self) -> dict[str, Any]:
         return {**super()._header(), "explored": self.explored}
 
+    def execute_none(self, path: Path, crew: Crew) -> None:
+        """Write a file without results: nothing was found where these workers are."""
+        self.worker = crew
+        forget(path)
+        with ResultsFile(path) as file:
+            file.open(self._header())
+            file.finish(0)
+
 
 def write(folder: Path, lab: Lab, findings: Sequence[Finding], explored: Mapping[str, Any]) -> list[Path]:
     """Write all that an exploration of a backend leaves below a folder; return the files, the results first."""
     name = lab.backend.name
     results = folder / "results" / f"{name}.jsonl"
-    written = [results] if findings else []
+    written = [results]
+    scripts = {one.id: text for one in findings if (text := _script(lab.backend, one))}
+    cases = {one.recipe.case.id: one.recipe.case for one in findings}
+    run = FoundRun(
+        lab.backend, Catalogue(tuple(cases.values())), lab.ledger, Selection("exhaustive"),
+        python=lab.python, limits=lab.limits, jobs=1, repeat=TIMES,
+    )  # fmt: skip
+    run.explored = {**explored, "findings": [record(one, scripts.get(one.id, "")) for one in findings]}
     if findings:
-        cases = {one.recipe.case.id: one.recipe.case for one in findings}
-        run = FoundRun(
-            lab.backend, Catalogue(tuple(cases.values())), lab.ledger, Selection("exhaustive"),
-            python=lab.python, limits=lab.limits, jobs=1,
-        )  # fmt: skip
-        run.explored = {**explored, "findings": [record(one) for one in findings]}
         run.execute(results)
-    for path, text in {**_case_files(findings), **_scripts(lab.backend, findings)}.items():
+    else:
+        run.execute_none(results, lab.crew)
+    files = {f"repro/{identity}.py": text for identity, text in scripts.items()}
+    for path, text in {**_case_files(findings), **files}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         put(folder / path, text)
         written.append(folder / path)
     page = folder / f"{name}.md"
-    folder.mkdir(parents=True, exist_ok=True)
-    put(page, markdown(lab, findings, explored))
+    put(page, render_findings(load([results], mixed=True).explored[0]))
     return [*written, page]
 
 
-def record(finding: Finding) -> dict[str, Any]:
-    """Return a finding as results files have it."""
+def record(finding: Finding, script: str = "") -> dict[str, Any]:
+    """Return a finding as results files have it; script: what shows its smallest case with the framework alone."""
     return {
         "id": finding.id,
         "case": finding.recipe.case.id,
@@ -66,8 +86,12 @@ def record(finding: Finding) -> dict[str, Any]:
         "way": finding.way,
         "sentence": finding.sentence,
         "conditions": None if finding.conditions is None else list(finding.conditions),
+        "true": sorted(conditions(finding.recipe)),
         "first": finding.first,
         "covers": finding.covers,
+        "said": finding.message,
+        "case_text": case_text(finding),
+        "script": script,
     }
 
 
@@ -117,33 +141,10 @@ def _case_files(findings: Iterable[Finding]) -> dict[str, str]:
     return texts
 
 
-def _scripts(backend: Backend, findings: Iterable[Finding]) -> dict[str, str]:
-    """Return a script for each finding, on the first of its surfaces."""
-    texts = {}
-    for finding in findings:
-        surface = next(one for one in backend.surfaces if one.name == finding.surfaces[0])
-        program = translate(finding.recipe.case, surface)
-        if isinstance(program, Program):
-            wanted = expected(finding.recipe.case)
-            texts[f"repro/{finding.id}.py"] = script(finding.recipe.case, wanted, backend, program)
-    return texts
-
-
-def markdown(lab: Lab, findings: Sequence[Finding], explored: Mapping[str, Any]) -> str:
-    """Return a page with a text for each finding, as an issue for those who make the framework has it."""
-    where = lab.crew.environment
-    versions = ", ".join(f"{name} {version}" for name, version in where["packages"].items())
-    seed, cases = explored["seed"], explored["cases"]
-    head = f"# What exploring {lab.backend.name} found\n\n{versions}; {cases:,} cases, seed {seed}.\n"
-    texts = _scripts(lab.backend, findings)
-    return head + "".join(_issue(one, texts.get(f"repro/{one.id}.py", ""), versions) for one in findings)
-
-
-def _issue(finding: Finding, text: str, versions: str) -> str:
-    said = f"\nIt said: `{finding.message.splitlines()[0][:200]}`\n" if finding.message else ""
-    return (
-        f"\n## {finding.id}\n\n{finding.sentence}\n{said}\nThe smallest case that was found, with {versions}"
-        f" ({finding.covers:,} of the cases tried are explained by it):\n\n```yaml\n{case_text(finding)}```\n"
-        f"\n<details><summary>A script that needs the framework and NumPy alone</summary>\n\n```python\n{text}```\n\n"
-        "</details>\n"
-    )
+def _script(backend: Backend, finding: Finding) -> str:
+    """Return a script for a finding on the first of its surfaces, "" where no program can be written."""
+    surface = next(one for one in backend.surfaces if one.name == finding.surfaces[0])
+    program = translate(finding.recipe.case, surface)
+    if not isinstance(program, Program):
+        return ""
+    return script(finding.recipe.case, expected(finding.recipe.case), backend, program)

@@ -165,5 +165,5 @@ window.Report.withData(() => {
     </article>`;
   }
 
-  Object.assign(window.Report, { Case });
+  Object.assign(window.Report, { Case, Outcome, Evidence });
 });

@@ -6,7 +6,7 @@ window.Report.withData(() => {
   const caseNumbers = numbers(data.cases.map((one) => one.id));
   const textKeys = ["program", "message", "reason", "issue"];
 
-  const results = data.results.map(([caseNumber, surfaceNumber, statusNumber, details], position) => {
+  const every = data.results.map(([caseNumber, surfaceNumber, statusNumber, details], position) => {
     const result = {
       position,
       case: data.cases[caseNumber],
@@ -23,8 +23,14 @@ window.Report.withData(() => {
     return result;
   });
 
+  // What exploring found stands on a page of its own: no list, count or choice is made of it.
+  const explored = (surface) => data.backends[surface.backend].explored;
+  const results = every.filter((result) => !explored(result.surface));
+  const surfaces = data.surfaces.filter((surface) => !explored(surface));
+  const cases = [...new Set(results.map((result) => result.case))];
+
   const byCase = new Map();
-  for (const result of results) {
+  for (const result of every) {
     if (!byCase.has(result.case.id)) byCase.set(result.case.id, []);
     byCase.get(result.case.id).push(result);
   }
@@ -79,8 +85,8 @@ window.Report.withData(() => {
 
   // The values that a parameter has in cases of an operator, as the URL writes them, in order.
   function valuesOf(parameter, operator) {
-    const cases = data.cases.filter((one) => (!operator || one.operator === operator) && Object.hasOwn(one.parameters, parameter));
-    return sorted(cases.map((one) => written(one.parameters[parameter])));
+    const asked = cases.filter((one) => (!operator || one.operator === operator) && Object.hasOwn(one.parameters, parameter));
+    return sorted(asked.map((one) => written(one.parameters[parameter])));
   }
 
   const collator = new Intl.Collator("en", { numeric: true });
@@ -88,6 +94,8 @@ window.Report.withData(() => {
 
   Object.assign(window.Report, {
     results,
+    surfaces,
+    cases,
     ordered,
     filtered,
     resultsOf: (caseId) => byCase.get(caseId) || [],
@@ -97,9 +105,9 @@ window.Report.withData(() => {
     deed,
     sorted,
     valuesOf,
-    operators: sorted(data.cases.map((one) => one.operator)),
-    dtypes: sorted(data.cases.flatMap(dtypesOf)),
-    parameters: sorted(data.cases.flatMap((one) => Object.keys(one.parameters))),
+    operators: sorted(cases.map((one) => one.operator)),
+    dtypes: sorted(cases.flatMap(dtypesOf)),
+    parameters: sorted(cases.flatMap((one) => Object.keys(one.parameters))),
     kinds: sorted(results.map(deed).filter(Boolean)),
   });
 });

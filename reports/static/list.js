@@ -1,7 +1,7 @@
 // The list of results, filtered by operator, surface, status and text, and sorted by a column; both live in the URL.
 window.Report.withData(() => {
   "use strict";
-  const { data, operators, dtypes, parameters, kinds, valuesOf, filtered, resultsLink, caseLink, breakable, format, queryLink, useTable, saidOf, Chip, Select } = window.Report;
+  const { data, results, surfaces, operators, dtypes, parameters, kinds, valuesOf, filtered, resultsLink, caseLink, breakable, format, queryLink, useTable, saidOf, Chip, Select } = window.Report;
   const { useMemo, useState, useEffect } = preactHooks;
   const html = htm.bind(preact.h);
   const ROWS = 50; // at once, so that a filter shows without delay
@@ -18,7 +18,7 @@ window.Report.withData(() => {
       html`<${Select} label=${label} name=${name} value=${filters[name] || ""} options=${options} change=${change} />`;
     return html`<form class="filters" role="search" aria-label="Filter the results" onSubmit=${(event) => event.preventDefault()}>
       ${select("operator", "Operator", plain(operators))}
-      ${select("surface", "Surface", plain(data.surfaces.map(({ name }) => name)))}
+      ${select("surface", "Surface", plain(surfaces.map(({ name }) => name)))}
       ${select("status", "Status", statuses)}
       ${deeds.length > 0 && select("kind", "What it does", deeds)}
       ${select("dtype", "Dtype", plain(dtypes))}
@@ -72,7 +72,7 @@ window.Report.withData(() => {
     return html`<section aria-labelledby="results-title">
       <h1 id="results-title" tabindex="-1">Results</h1>
       <${Filters} filters=${filters} change=${change} />
-      <p class="found" role="status">${found.length.toLocaleString("en")} of ${data.results.length.toLocaleString("en")} results</p>
+      <p class="found" role="status">${found.length.toLocaleString("en")} of ${results.length.toLocaleString("en")} results</p>
       <div class="scroll" role="group" aria-labelledby="results-title" tabindex="0"><table class="list">
         <thead><tr>${table.getAllLeafColumns().map((column) => html`<${Head} column=${column} />`)}</tr></thead>
         <tbody>${table.getRowModel().rows.map((row) => html`<${Row} key=${row.id} result=${row.original} />`)}</tbody>

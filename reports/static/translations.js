@@ -1,7 +1,7 @@
 // How a call is written on each surface: programs that this run holds, chosen by operator and parameters.
 window.Report.withData(() => {
   "use strict";
-  const { data, operators, resultsOf, backendOf, caseLink, queryLink, breakable, sorted, Select, Chip, Code } = window.Report;
+  const { data, cases: every, operators, resultsOf, backendOf, caseLink, queryLink, breakable, sorted, Select, Chip, Code } = window.Report;
   const { useMemo } = preactHooks;
   const html = htm.bind(preact.h);
   const IMAGE_AXES = 2; // (n, c) stand before the spatial axes
@@ -40,7 +40,7 @@ window.Report.withData(() => {
   }
 
   function Translations({ filters: { operator: asked, ...given } }) {
-    const candidates = useMemo(() => data.cases.filter(plain).map((one) => ({ one, traits: traits(one) })), []);
+    const candidates = useMemo(() => every.filter(plain).map((one) => ({ one, traits: traits(one) })), []);
     const offered = operators.filter((name) => candidates.some(({ one }) => one.operator === name));
     const operator = asked || (offered.includes(FIRST) ? FIRST : offered[0]);
     const own = candidates.filter(({ one }) => one.operator === operator);

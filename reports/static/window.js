@@ -95,11 +95,11 @@ window.Report.withData(() => {
     return { plane: fits ? plane : [0, 0], step: at.reduce((position, index, axis) => position * outputs[axis] + index, 0) };
   }
 
-  // Stepping through the windows of a case; step: the number of an output cell, row-major, that the URL holds.
-  function WindowView({ one, got, worst, step: wanted, go }) {
+  // Stepping through the windows of a case; step: the number of an output cell, row-major; heading: the element of its title.
+  function WindowView({ one, got, worst, step: wanted, go, heading = "h2" }) {
     const anyPlane = geometry(one);
     const x = one.inputs.x;
-    if (!anyPlane) return html`<section class="geometry"><h2>Window by window</h2><p class="muted">Nothing is drawn. ${whyNot(one)}</p></section>`;
+    if (!anyPlane) return html`<section class="geometry"><${heading}>Window by window<//><p class="muted">Nothing is drawn. ${whyNot(one)}</p></section>`;
     const count = product(anyPlane.outputs);
     const { plane, step: first } = beginning(one, worst, anyPlane);
     const found = geometry(one, plane);
@@ -121,7 +121,7 @@ window.Report.withData(() => {
     const name = `${one.operator.endsWith("_grad") ? "grad" : "output"}[${[...channel, ...output].join(", ")}]`;
     const said = `${name}, ${step + 1} of ${count}, is made of ${held}.${outcome(one, got, plane, output)}`;
     const part = rows.length < vertical.size || columns.length < horizontal.size || (found.axes.length === 3 && leads.length < reads[0].length);
-    return html`<section class="geometry"><h2>Window by window</h2>
+    return html`<section class="geometry"><${heading}>Window by window<//>
       <${Steps} count=${count} step=${step} go=${go} />
       <p role="status" class="held">${said}</p>
       <div class="slices" tabindex="0" role="group" aria-label="The input and the window">${leads.map((lead) => html`<${Slice}

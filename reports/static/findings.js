@@ -1,0 +1,27 @@
+// The smallest case of each finding, drawn where its text stands as any case is that differs; scripts get their button.
+window.Report.withData(() => {
+  "use strict";
+  const { resultsOf, ArrayView, Outcome, Evidence, WindowView, Code } = window.Report;
+  const { useState } = preactHooks;
+  const html = htm.bind(preact.h);
+
+  function Smallest({ result }) {
+    const [step, go] = useState();
+    const one = result.case;
+    return html`
+      <div class="inputs">${Object.entries(one.inputs).map(([name, array]) => html`<${ArrayView} title=${name} array=${array} />`)}</div>
+      <${Outcome} result=${result} /><${Evidence} result=${result} />
+      <${WindowView} one=${one} got=${result.got} step=${step} go=${go} worst=${result.worst} heading="h4" />`;
+  }
+
+  for (const place of document.querySelectorAll("#findings .drawn")) {
+    const { case: id, surface } = place.dataset;
+    const result = resultsOf(id).find((one) => one.surface.name === surface && window.Report.backendOf(one.surface).explored);
+    if (result) preact.render(html`<${Smallest} result=${result} />`, place);
+  }
+  for (const place of document.querySelectorAll("#findings .source")) {
+    const text = place.textContent.trimEnd();
+    place.replaceChildren();
+    preact.render(html`<${Code} text=${`${text}\n`} label=${place.dataset.label} />`, place);
+  }
+});
