@@ -120,13 +120,17 @@ def packed(array: Array) -> tuple[str, tuple[int, ...], bytes]:
     return dtype, array.shape, array.tobytes()
 
 
-def seconds(command: Sequence[str], *, red: bool = False, kept: Mapping[str, str] | None = None) -> float:
+def seconds(
+    command: Sequence[str], *, red: bool = False, kept: Mapping[str, str] | None = None, alone: bool = False
+) -> float:
     """Return how long a command takes, from its start to its end.
 
-    red: whether exit status 1 is no fault of it; kept: variables of the environment.
+    red: whether exit status 1 is no fault of it; kept: variables of the environment; alone: whether it gets a session
+    of its own, as a worker does: Linux shares processors out among those.
     """
+    env = {**os.environ, **(kept or {})}
     start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **(kept or {})})  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, start_new_session=alone)  # noqa: S603
     if done.returncode not in {0, int(red)}:
         sys.exit(f"{command[0]} … left with {done.returncode}: {done.stderr[-2000:]}")
     return time.perf_counter() - start
@@ -168,7 +172,7 @@ def measure(place: Place, surface: Surface) -> Measured:
         seconds([place.python, "-c", f"{place.backend.threads}\n{place.backend.setup}"])
         pairs = []
         for _ in range(place.rounds):
-            bare = seconds(floor, kept={**ONE_THREAD, "XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)})
+            bare = seconds(floor, kept={**ONE_THREAD, "XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)}, alone=True)
             pairs.append((bare, seconds(command, red=True)))
     return Measured(surface.name, results, pairs)
 
@@ -192,13 +196,15 @@ def measure_workers(place: Place, jobs: int, surface: Surface) -> Measured:
 
 def measure_start(place: Place, surface: Surface) -> Started:
     """Measure how long the first result takes, and the import of the framework alone."""
-    alone = [place.python, "-c", f"{place.backend.threads}\n{place.backend.setup}"]
+    leave = "import os; os._exit(0)"  # as a worker does: what the framework takes to end is no part of its import
+    alone = [place.python, "-c", f"{place.backend.threads}\n{place.backend.setup}\n{leave}"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         command = suite(place, surface.name, folder)
         seconds(command, red=True)
         rounds = [
-            (seconds(alone, kept=ONE_THREAD), *first(command, place.results(folder))) for _ in range(place.rounds)
+            (seconds(alone, kept=ONE_THREAD, alone=True), *first(command, place.results(folder)))
+            for _ in range(place.rounds)
         ]
     return Started(surface.name, rounds)
 

@@ -29,6 +29,8 @@ IN_A_CREW = 2
 """The fewest of one among several: those that nobody has yet are for whoever has time."""
 SECONDS_AHEAD, BYTES_AHEAD = 0.25, 8 << 20
 """More than the fewest lie there only as long as they take so long, and their inputs so much."""
+LULL, MEANWHILE = 0.003, 4
+"""Seconds for which nobody waits for short replies, where so many times as much lies with the worker."""
 SHARE = 0.1
 """Of the last job in what is thought of the next ones."""
 SHORTEST = SECONDS_AHEAD / MOST_AHEAD
@@ -183,6 +185,7 @@ class Worker:
             self._keep_busy(sent, chain(_drain(lost), coming), fewest)
             if not sent:
                 return
+            self._let_be(len(sent))
             while not (wait or self._settled()):
                 yield None
             job, reply = sent[0], self._reply(self.limits.case, wait=wait)
@@ -221,6 +224,11 @@ class Worker:
             sent.append(job)
             weight += _weight(job)
             self._submit(job)
+
+    def _let_be(self, ahead: int) -> None:
+        """Have short replies come some at a time as long as there is more ahead than the worker does meanwhile."""
+        assert self.link is not None  # noqa: S101 - something was sent
+        self.link.lull = LULL if self._pace < LULL < ahead * self._pace / MEANWHILE else 0
 
     def _alone(self, job: Job) -> Outcome:
         """Run a job in a new process, which is given nothing else to do."""

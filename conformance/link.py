@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import io
 import json
 import math
 import os
 import queue
+import select
 import signal
 import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from conformance import processes
 from conformance.values import DTYPES, Array
 from conformance.worker import LARGEST_REPLY, LENGTHS
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 WORKER = Path(__file__).with_name("worker.py")
 GENTLY = 5.0
@@ -42,7 +47,8 @@ class Link:
     """A process that runs the worker file. Raises OSError if there is no such interpreter.
 
     memory: bytes that it may hold, 0 for any number; size: bytes that it held when it was last looked at;
-    variables: what its environment has besides; arrived: set whenever something comes from it.
+    variables: what its environment has besides; arrived: set whenever something comes from it; lull: seconds in which
+    nobody waits for what comes next, where there will be something by then.
     """
 
     def __init__(
@@ -55,6 +61,7 @@ class Link:
         self.memory = memory
         self._arrived = arrived or threading.Event()
         self.size = self.excess = 0
+        self.lull = 0.0
         self._mark = uuid.uuid4().hex
         self.process = subprocess.Popen(  # noqa: S603 - the interpreter that the user named
             [python, "-u", str(WORKER)],
@@ -158,7 +165,8 @@ class Link:
 
     def _read(self) -> None:
         pipe, inbox = _pipe(self.process.stdout), self._inbox
-        while (frame := read_frame(pipe)) is not None:
+        frames = io.BufferedReader(Lulled(pipe.fileno(), lambda: self.lull), CHUNK)
+        while (frame := read_frame(frames)) is not None:
             inbox.put(frame)
             self._arrived.set()
         inbox.put(None)
@@ -173,6 +181,29 @@ class Link:
         pipe.close()
 
 
+class Lulled(io.RawIOBase):
+    """The near end of a pipe of which nobody waits for what comes next before a lull of so many seconds is over.
+
+    Who writes to a pipe wakes who waits for it. That takes a worker longer than all else it does for a short program,
+    and may take it off its processor; where nobody waits it is free.
+    """
+
+    def __init__(self, descriptor: int, lull: Callable[[], float]) -> None:
+        self._descriptor, self._lull = descriptor, lull
+        self._look = select.poll()
+        self._look.register(descriptor, select.POLLIN)
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read what is there, or wait for it."""
+        if (lull := self._lull()) and not self._look.poll(0):
+            time.sleep(lull)
+        return os.readv(self._descriptor, [buffer])
+
+
 def _gigabytes(size: int) -> str:
     return f"{size / 1e9:.2f} GB"
 
@@ -182,7 +213,7 @@ def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     return stream
 
 
-def read_frame(pipe: IO[bytes]) -> Frame | None:
+def read_frame(pipe: IO[bytes] | io.BufferedReader) -> Frame | None:
     """Return the next frame, None at the end and for what is none: a worker that died while it wrote leaves such."""
     lengths = pipe.read(LENGTHS.size)
     if len(lengths) < LENGTHS.size:
