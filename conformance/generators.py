@@ -117,12 +117,12 @@ def extremes(shape: Shape, dtype: DType, seed: int = 0) -> Array:
     return chosen
 
 
-def marked(shape: Shape, dtype: DType, mark: str, **options: int) -> Array:
-    """Return whole numbers with a mark in each item of the batch: in item b at the b-th cell of every plane."""
+def marked(shape: Shape, dtype: DType, mark: str, at: int = 0, **options: int) -> Array:
+    """Return whole numbers with a mark in each item of the batch: in item b at cell `at` + b of every plane."""
     numbers = integers(shape, dtype, **options).astype(np.float64).astype(dtype)
     numbers = numbers.reshape(*shape[:2], math.prod(shape[2:]))
     for item in range(shape[0] if numbers.size else 0):
-        numbers[item, :, item % numbers.shape[2]] = marking(mark, dtype)
+        numbers[item, :, (at + item) % numbers.shape[2]] = marking(mark, dtype)
     return numbers.ravel()
 
 
@@ -153,7 +153,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
         "wide": Generator(wide, frozenset({"seed"}), "f"),
         "cancelling": Generator(cancelling, frozenset({"seed"}), "f"),
         "extremes": Generator(extremes, frozenset({"seed"}), "wb"),
-        "marked": Generator(marked, frozenset({"mark", "low", "high", "seed"}), "f"),
+        "marked": Generator(marked, frozenset({"mark", "at", "low", "high", "seed"}), "f"),
     }
 )
 NUMERIC = frozenset({"mantissas", "wide", "cancelling"})

@@ -243,7 +243,7 @@ class Sweep:
         raw = {**_generator(self.common[name], name, level), "seed": seed, "dtype": dtype}
         options = GENERATORS[raw["values"]].options
         if name == "indices":
-            raw |= {"low": 0, "high": math.prod(along(level["output_size"], level["rank"])) - 1}
+            raw |= {"low": raw.get("low", 0), "high": math.prod(along(level["output_size"], level["rank"])) - 1}
         elif raw["values"] != "distinct" and "low" in options:
             low, high = raw.get("low", -9), raw.get("high", 9)
             kind = DTYPES[dtype].kind

@@ -86,6 +86,8 @@ def test_item_b_of_the_batch_is_marked_at_its_bth_cell_and_nowhere_else():
     marked = np.isnan(numbers)
     assert (marked.sum(axis=2) == 1).all()
     assert marked.argmax(axis=2).tolist() == [[item % 4] * 2 for item in range(6)]
+    later = np.isnan(made("marked", (2, 1, 5), "float32", mark="nan", at=9))
+    assert later.ravel().nonzero()[0].tolist() == [4, 5]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

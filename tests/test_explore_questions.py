@@ -1,0 +1,105 @@
+"""Questions that drawn cases put: where they lie, who is asked, and that no convention passes for a fault."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+from conformance import catalogue, registry
+from conformance.adapter import Declaration, Program, Surface, Unsupported
+from conformance.explore.dice import Dice
+from conformance.explore.lab import Lab
+from conformance.explore.questions import GROUNDS, answers, asked, refusal
+from conformance.explore.recipes import Recipe
+from conformance.explore.space import Space, bearable
+from conformance.ledger import Ledger
+from conformance.operators import OPERATORS
+
+NATIVE = Program("some.surface", "native", "def run(x): return x")
+TIED = Recipe(
+    "max_pool_with_indices",
+    {"rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (2,), "stride": (1,), "dilation": (1,),
+     "padding": 0, "rounding": "floor", "output": "indices", "values": "integers", "dtype": "float32"},
+    {"x": {"values": "integers", "low": 1, "high": 1}},
+)  # fmt: skip
+TIE = "max_pool_with_indices/tie"
+
+
+@pytest.fixture(scope="module")
+def sweeps():
+    return catalogue.load().sweeps
+
+
+def drawn(space, ground, *seeds):
+    """Return a draw that entered some ground, None where nothing bearable came of it."""
+    dice = Dice(*seeds)
+    levels, inputs = space._plain(dice)
+    recipe = Recipe(space.operator, *ground.enter((levels, inputs), dice))
+    return recipe if bearable(recipe) else None
+
+
+def test_every_question_stands_in_the_catalogue_and_the_reference_answers_it():
+    assert set(answers()) == {question for ground in GROUNDS for question in ground.questions.values()}
+    assert answers()["max_pool/window-of-padding-only"] == "minus-infinity"
+    assert answers()["max_pool/zeros-of-both-signs"] == "positive"
+
+
+@pytest.mark.parametrize("ground", GROUNDS, ids=lambda ground: next(iter(ground.questions.values())))
+def test_ground_that_is_entered_puts_its_question(ground, sweeps):
+    for operator, question in ground.questions.items():
+        space = Space.of(operator, sweeps)
+        found = [one for number in range(60) if (one := drawn(space, ground, operator, question, number))]
+        assert sum(question in asked(one) for one in found) > len(found) / 3 > 3, operator
+
+
+def test_one_draw_in_four_at_most_puts_a_question(sweeps):
+    for operator in OPERATORS:
+        space = Space.of(operator, sweeps)
+        asking = sum(bool(asked(space.draw(Dice("asks", operator, number)))) for number in range(60))
+        assert asking < 30, operator
+
+
+def declaring(**declares):
+    return Surface("some.surface", {}, declares={name: Declaration(answer) for name, answer in declares.items()})
+
+
+def test_a_surface_is_held_to_the_answer_that_it_declares_and_to_no_other():
+    assert asked(TIED) == (TIE,)
+    assert refusal(TIED, declaring(**{TIE: "first"}), NATIVE) is None
+    for surface, program, said in (
+        (declaring(**{TIE: "last"}), NATIVE, "answers last"),
+        (declaring(), NATIVE, "declares no answer"),
+        (declaring(**{TIE: "first"}), replace(NATIVE, how="composed"), "asked of single calls"),
+    ):
+        why = refusal(TIED, surface, program)
+        assert isinstance(why, Unsupported)
+        assert said in why.reason
+
+
+def test_what_puts_no_question_is_asked_of_everybody():
+    plain = replace(TIED, inputs={"x": {"values": "distinct"}})
+    assert asked(plain) == ()
+    assert refusal(plain, declaring(), replace(NATIVE, how="composed")) is None
+
+
+def test_numbers_that_are_written_out_put_the_questions_that_they_hold():
+    plain = replace(TIED, inputs={"x": {"values": "distinct"}})
+    assert asked(plain.holding(x=[[[1, 2]]])) == ()
+    assert asked(plain.holding(x=[[[2, 2]]])) == (TIE,)
+    assert asked(plain.holding(x=[[[-0.0, 0.0]]])) == (TIE, "max_pool/zeros-of-both-signs")
+    assert "max_pool_with_indices/nan" in asked(plain.holding(x=[[[float("nan"), 1]]]))
+
+
+@pytest.mark.usefixtures("planted")
+def test_another_answer_is_a_convention_and_the_declared_one_is_not_broken_unseen():
+    """The fault `ties-last` is one only where the surface declares that the first of equals wins."""
+    statuses = {}
+    for answer in ("first", "last"):
+        lab = Lab(registry.backend("planted"), sys.executable, Ledger(), surfaces=["planted.ties-last"])
+        (surface,) = lab.backend.surfaces
+        declares = {**surface.declares, TIE: Declaration(answer)}
+        lab.backend = replace(lab.backend, surfaces=(replace(surface, declares=declares),))
+        with lab:
+            (tried,) = lab.tried([TIED])
+        statuses[answer] = tried.seen[0].status
+    assert statuses == {"first": "fail", "last": "unsupported"}
