@@ -12,17 +12,18 @@ from reference import Windows
 Levels = Mapping[str, Level]
 
 
-def walks(level: Levels, size: Sequence[int], rank: int) -> bool:
-    """Whether windows walk: output everywhere, and in every window a cell of the input."""
+def walks(level: Levels, size: Sequence[int], rank: int, *, bare: bool = False) -> bool:
+    """Whether windows walk: output everywhere, and in every window a cell of the input, unless some may be bare."""
     padding, rounding = level.get("padding", 0), level.get("rounding", "floor")
     if isinstance(padding, str) and rounding != "floor":
         return False
     walked = padding if isinstance(padding, str) else pairs(padding, rank)
     window, stride, dilation = (along(level.get(name, 1), rank) for name in ("window", "stride", "dilation"))
     try:
-        return bool(Windows.of(size, window, stride, walked, dilation, rounding).counts(False).all())
+        counts = Windows.of(size, window, stride, walked, dilation, rounding).counts(False)
     except ValueError:
         return False
+    return bool(counts.size and (bare or counts.all()))
 
 
 def holes_in_nothing(level: Levels, rank: int) -> bool:
@@ -36,12 +37,12 @@ def holes_in_nothing(level: Levels, rank: int) -> bool:
 REACH: Mapping[str, int] = MappingProxyType({"reflect": -1, "symmetric": 0, "wrap": 0})
 
 
-def _pads(level: Levels, size: Sequence[int], rank: int) -> bool:
-    """Whether something is left after the crop, and has enough cells to mirror or to go round."""
+def pads(level: Levels, size: Sequence[int], rank: int, *, far: bool = False) -> bool:
+    """Whether something is left after the crop, and has enough cells to mirror or to go round, or may go far."""
     mode = level.get("mode", "constant")
     for extent, pair in zip(size, pairs(level["pads"], rank), strict=True):
         left = extent + sum(min(end, 0) for end in pair)
-        if left <= 0 or (mode in REACH and max(pair) > left + REACH[mode]):
+        if left <= 0 or (mode in REACH and not far and max(pair) > left + REACH[mode]):
             return False
     return True
 
@@ -76,7 +77,7 @@ def _always(_level: Levels, _size: Sequence[int], _rank: int) -> bool:
 # What makes a geometry possible, of the operators that do not walk over their input.
 POSSIBLE: Mapping[str, Callable[[Levels, Sequence[int], int], bool]] = MappingProxyType(
     {
-        "pad": _pads,
+        "pad": pads,
         "conv_transpose": _transposes,
         "max_unpool": _unpools,
         "fractional_max_pool": _fractions,

@@ -137,7 +137,7 @@ def test_laws_hold_where_nothing_is_wrong(sweeps):
         court = Court(lab)
         for operator in ("max_pool", "min_pool", "avg_pool", "conv", "conv_transpose", "pad", "max_pool_grad"):
             space = Space.of(operator, sweeps)
-            for tried in court.tried([space.draw(Dice("law", operator, number)) for number in range(30)]):
+            for tried in court.tried([space.draw(Dice("law", operator, number)) for number in range(250)]):
                 assert not [one for one in tried.seen if one.new]
                 seen |= {one.kind for one in tried.seen if one.status == "pass"}
     assert seen == {f"law: {law.name}" for law in LAWS}
@@ -153,7 +153,7 @@ def test_a_fault_breaks_a_law_without_any_reference(name, sweeps, monkeypatch):
     operator, law = LAWLESS[name]
     space = Space.of(operator, sweeps)
     with lab_of(name) as lab:
-        tried = Court(lab).tried([space.draw(Dice("broken", number)) for number in range(150)])
+        tried = Court(lab).tried([space.draw(Dice("broken", number)) for number in range(400)])
     assert f"law: {law}" in {one.way for some in tried for one in some.seen if one.new}
 
 

@@ -9,7 +9,7 @@ from conformance import catalogue, registry
 from conformance.adapter import Program, Unsupported
 from conformance.expected import expected
 from conformance.explore.dice import Dice
-from conformance.explore.guide import Guide, together
+from conformance.explore.guide import Guide, Turns, together
 from conformance.explore.neighbours import around
 from conformance.explore.recipes import Recipe
 from conformance.explore.space import LONG, MOST_TERMS, Space, bearable, terms
@@ -60,11 +60,22 @@ def test_numbers_that_are_written_out_are_part_of_the_name():
 
 @pytest.mark.parametrize(
     "levels",
-    [{"extent": (1, 1), "window": (2, 2)}, {"values": "nan", "dtype": "int32"}, {"padding": ((0, 9), (0, 0))}],
-    ids=["no room", "no such number", "a window of padding only"],
+    [{"extent": (1, 1), "window": (2, 2)}, {"values": "nan", "dtype": "int32"}],
+    ids=["no room", "no such number"],
 )
 def test_what_has_no_meaning_is_not_sound(levels):
     assert not recipe(**levels).sound()
+
+
+def test_windows_of_padding_alone_are_sound_only_where_a_question_is_about_them():
+    levels = {**PLAIN, "padding": ((0, 9), (0, 0))}
+    assert Recipe("max_pool", levels, X).sound()
+    assert not Recipe("softmax_pool", levels, X).sound()
+
+
+def test_what_inputs_hold_is_part_of_the_name():
+    cases = [Recipe("max_pool", PLAIN, {"x": {"values": "integers", **more}}).case for more in ({}, {"low": 1})]
+    assert cases[0].id != cases[1].id
 
 
 def test_smaller_is_nearer_to_plain_then_fewer_cells():
@@ -131,11 +142,32 @@ def test_the_guide_brings_together_what_was_not(sweeps):
     guided = Counter()
     for number in range(60):
         dice = Dice("guided", number)
-        guided.update(set(together(guide.choose(lambda dice=dice: space.draw(dice)))))
+        chosen = guide.choose(lambda dice=dice: space.draw(dice))
+        guide.count(chosen)
+        guided.update(set(together(chosen)))
     plain = Counter()
     for one in draws(space, 60, "plain"):
         plain.update(set(together(one)))
     assert len(guided) > 1.1 * len(plain)
+
+
+def test_turns_go_where_there_is_more_that_is_new():
+    turns, taken = Turns(["narrow", "wide"]), Counter()
+    for _ in range(2000):
+        operator = turns.next()
+        taken[operator] += 1
+        turns.weigh(operator, {"narrow": 0.1, "wide": 0.5}[operator])
+    assert 4 < taken["wide"] / taken["narrow"] < 6
+
+
+def test_bold_dice_take_what_is_not_plain():
+    drawn = Counter()
+    for number in range(400):
+        dice = Dice("bold", number)
+        dice.again()
+        drawn[sum(dice.kind((0,), (1,)) for _ in range(8))] += 1
+    assert drawn[8] > 20
+    assert sum(many for ones, many in drawn.items() if ones <= 4) > 80
 
 
 def test_conditions_are_what_is_true():

@@ -9,6 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 T = TypeVar("T")
+BOLD, BOLDNESS = 8, (4, 7)
+"""In so many choices, how often something out of the ordinary is taken: it is drawn anew for each draw."""
 
 
 class Dice:
@@ -16,6 +18,7 @@ class Dice:
 
     def __init__(self, *seeds: object) -> None:
         digest = hashlib.blake2b(repr(seeds).encode(), digest_size=16).digest()
+        self._bold = BOLD // 2
         self._bits = np.random.PCG64(int.from_bytes(digest, "little"))
 
     def below(self, limit: int) -> int:
@@ -29,6 +32,14 @@ class Dice:
     def one_of(self, things: Sequence[T]) -> T:
         """Return one of some things, each as likely."""
         return things[self.below(len(things))]
+
+    def kind(self, plain: Sequence[T], rest: Sequence[T]) -> T:
+        """Return a kind of something, one of the plain ones or, as often as these dice are bold, one of the rest."""
+        return self.one_of(rest if self.below(BOLD) < self._bold else plain)
+
+    def again(self) -> None:
+        """Begin a further draw, with another boldness."""
+        self._bold = self.one_of(BOLDNESS)
 
     def chance(self, one_in: int) -> bool:
         """Return True once in so many times."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from conformance.explore.dice import Dice
 from conformance.explore.findings import Finding, Findings
-from conformance.explore.guide import Guide
+from conformance.explore.guide import Guide, Turns
 from conformance.explore.lab import Lab, Tried
 from conformance.explore.recipes import Recipe
 from conformance.explore.space import Space
@@ -58,7 +58,9 @@ class Explorer:
         self.guided = guided
         self.findings = Findings(lab, spaces)
         self.tally = Tally()
+        self._operators = tuple(spaces)
         self._guides = {operator: Guide() for operator in spaces}
+        self._turns = Turns(spaces)
         self._shown: set[tuple[str, str, str, str]] = set()
         self._odd: dict[str, list[Recipe]] = {operator: [] for operator in spaces}
 
@@ -67,17 +69,18 @@ class Explorer:
         start = time.monotonic() - self.tally.seconds
         while size := until.size(self.tally):
             tried = self.lab.tried(list(self.generation(size)))
-            ruled = self.findings.court.tried(self.ruled([one.recipe for one in tried]))
+            # Where a surface differs already, known or not, a law has nothing to add.
+            agreeing = [one.recipe for one in tried if not any(seen.way for seen in one.seen)]
+            ruled = self.findings.court.tried(self.ruled(agreeing))
             fresh = self.findings.add([*tried, *ruled], self.tally.cases)
             self.take_in(tried)
             self.tally.seconds = time.monotonic() - start
             tell(self.tally, fresh)
 
     def generation(self, size: int) -> Iterator[Recipe]:
-        """Yield the recipes of the next generation, the operators taking turns."""
-        operators = list(self.spaces)
+        """Yield the recipes of the next generation, the operators taking turns: more of them, the more there is new."""
         for number in range(self.tally.cases, self.tally.cases + size):
-            operator = operators[number % len(operators)]
+            operator = self._turns.next() if self.guided else self._operators[number % len(self._operators)]
             yield self._next(operator, Dice(self.seed, operator, number))
 
     def ruled(self, recipes: Sequence[Recipe]) -> list[Recipe]:
@@ -88,14 +91,13 @@ class Explorer:
         return [*some, *(recipe for recipe in vast if recipe)]
 
     def _next(self, operator: str, dice: Dice) -> Recipe:
-        space, odd = self.spaces[operator], self._odd[operator]
+        space, odd, guide = self.spaces[operator], self._odd[operator], self._guides[operator]
         if not self.guided:
             return space.draw(dice)
-        if odd and dice.chance(4):
-            recipe = space.mutated(dice.one_of(odd), dice)
-            self._guides[operator].count(recipe)
-            return recipe
-        return self._guides[operator].choose(lambda: space.draw(dice))
+        near = space.mutated(dice.one_of(odd), dice) if odd and dice.chance(4) else None
+        recipe = near or guide.choose(lambda: space.draw(dice))
+        self._turns.weigh(operator, guide.count(recipe))
+        return recipe
 
     def take_in(self, tried: Sequence[Tried]) -> None:
         """Count what came of a generation, and keep what showed something that nothing had shown before."""

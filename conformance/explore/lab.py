@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conformance.adapter import Backend, Program
+from conformance.adapter import Backend, Program, Surface
 from conformance.catalogue import Catalogue
 from conformance.client import Job, Limits, Worker, WorkerFailed
 from conformance.crew import Crew
 from conformance.errors import CatalogueError, IncompleteRun
 from conformance.expected import Expected, expected
+from conformance.explore.questions import refusal
 from conformance.explore.recipes import Recipe
 from conformance.judge import Outcome
 from conformance.ledger import Ledger
@@ -112,7 +113,7 @@ class Lab:
         known = {recipe.case.id: one for recipe, one in zip(recipes, wanted, strict=True) if one}
         run = self._run(recipes, surfaces, lambda case: known[case.id])
         tasks = [
-            [run.task(recipe.case, surface) for surface in run.surfaces] if one else []
+            [self._task(run, recipe, surface) for surface in run.surfaces] if one else []
             for recipe, one in zip(recipes, wanted, strict=True)
         ]
         runnable = (task for some in tasks for task in some if isinstance(task.program, Program))
@@ -122,6 +123,12 @@ class Lab:
                 Tried(recipe, tuple(_seen(run, task, outcomes) for task in some))
                 for recipe, some in zip(recipes, tasks, strict=True)
             ]
+
+    def _task(self, run: Run, recipe: Recipe, surface: Surface) -> Task:
+        """Return a recipe on a surface; without a program where it is no contradiction to answer otherwise."""
+        task = run.task(recipe.case, surface)
+        why = refusal(recipe, surface.on(self.crew.environment["cpu"]), task.program)
+        return replace(task, program=why) if why else task
 
     def returned(self, jobs: Iterable[Job]) -> list[Outcome]:
         """Run programs on inputs, in order, without any judgement."""

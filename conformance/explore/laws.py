@@ -21,6 +21,7 @@ from conformance.cases import Case
 from conformance.client import Job
 from conformance.compositions import plan
 from conformance.explore.lab import Lab, Seen, Tried, way_of
+from conformance.explore.questions import asked
 from conformance.explore.recipes import ENDS, PER_AXIS, Recipe
 from conformance.judge import Outcome
 from conformance.operators import OPERATORS
@@ -247,6 +248,9 @@ class _Trial:
 
 
 def _trials(recipe: Recipe, surfaces: Sequence[Surface], laws: Sequence[Law]) -> list[_Trial]:
+    """Return the trials of a recipe; none of one that puts a question, as laws hold for no answer but the usual."""
+    if asked(recipe):
+        return []
     inputs = {name: spec.make() for name, spec in recipe.case.inputs.items()}
     own = Part(recipe.case, inputs)
     found = []

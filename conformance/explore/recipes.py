@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from conformance.cases import Case
 from conformance.expand import expand
 from conformance.factors import FACTORS, Level, along, pairs
+from conformance.geometries import pads, walks
 from conformance.operators import OPERATORS
 from conformance.parameters import Faulty
 from conformance.sweeps import Sweep
@@ -51,18 +52,24 @@ class Recipe:
         return self._sweep.name((0,) * len(self._sweep.factors))
 
     def possible(self) -> bool:
-        """Whether there is output everywhere, a cell of the input in every window, and numbers of the dtype."""
-        row = (0,) * len(self._sweep.factors)
-        return self._sweep.possible(row) and self._sweep.makes(row)
+        """Whether there is output everywhere, and numbers of the dtype.
+
+        In every window there is a cell of the input, and beside every pad enough of them, unless a question is about
+        what happens where there are none.
+        """
+        row, asking = (0,) * len(self._sweep.factors), ASKING.get(self.operator)
+        asks = bool(asking and asking(self.levels, self.each("extent"), self.rank))
+        return (asks or self._sweep.possible(row)) and self._sweep.makes(row)
 
     @cached_property
     def raw(self) -> dict[str, Any]:
-        """The case as a catalogue file has it; where numbers are written out, they are part of what it is called."""
+        """The case as a catalogue file has it; what its inputs hold is part of what it is called, but for the usual."""
         raw = {**self._sweep.case(self.name), "source": SOURCE}
         for name, numbers in self.numbers.items():
             raw[name] = {"values": numbers, "dtype": raw[name]["dtype"]}
-        if self.numbers:
-            digest = hashlib.blake2b(repr(sorted(self.numbers.items())).encode(), digest_size=4).hexdigest()
+        held = self.numbers or {name: spec for name, spec in self.inputs.items() if len(spec) > 1}
+        if held:
+            digest = hashlib.blake2b(repr(sorted(held.items())).encode(), digest_size=4).hexdigest()
             raw["id"] = f"{raw['id']}-{digest}"
         return raw
 
@@ -126,6 +133,11 @@ def _magnitude(numbers: Any) -> float:
     return 0.0 if numbers == 0 else 1 + min(abs(numbers), 1e6) / 1e7 if numbers == numbers else 1.5  # noqa: PLR0124 - NaN
 
 
+ASKING: Mapping[str, Callable[[Mapping[str, Level], Sequence[int], int], bool]] = {
+    **dict.fromkeys(("max_pool", "min_pool", "max_pool_with_indices", "avg_pool"), partial(walks, bare=True)),
+    **dict.fromkeys(("pad", "pad_grad"), partial(pads, far=True)),
+}
+"""Which further geometries an operator has a question about, see `questions`."""
 PLAIN: Mapping[str, Level] = {
     "rank": 1, "batch": 1, "channels": 1, "out": 1, "groups": 1, "window": 1, "stride": 1, "dilation": 1,
     "output_padding": 0, "rounding": "floor", "dtype": "float32", "bias": False, "values": "integers", "p": 2,

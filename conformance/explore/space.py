@@ -8,22 +8,21 @@ padding, dilations, channels and groups are drawn: a kind first, each as likely 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from conformance.explore.dice import Dice
+from conformance.explore.numbers import Numbers, drawn, numbers_of
+from conformance.explore.questions import Inputs, asked, grounds
 from conformance.explore.recipes import Recipe
+from conformance.explore.sizes import LONG, sizes
 from conformance.factors import Level
+from conformance.generators import MARKS
 from conformance.operators import OPERATORS
 from conformance.steps import first_step
-from conformance.sweeps import USUAL, Sweep
-from conformance.values import DTYPES, HALF
+from conformance.sweeps import Sweep
+from conformance.values import HALF
 
-WIDTHS = (15, 16, 17, 31, 32, 33, 63, 64, 65)
-"""Extents and channels about the widths of vector instructions."""
-LONG = 65_536
-"""Cells on an axis that 16 bits do not count."""
 MOST_TERMS = 400_000
 """Of one case, for the reference and the slowest framework to bear: output cells x window x channels."""
 VAST_TERMS = 8_000_000
@@ -40,10 +39,6 @@ WORDS = ("rounding", "count_include_pad", "mode", "ties", "output", "bias", "p",
 """Factors whose levels are those that stand in any sweep of the operator."""
 FURTHER: Mapping[str, Sequence[Level]] = {"p": (1.5,)}
 """Levels that no sweep has, and that mean the same to everybody."""
-SELECTING = ("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad")
-"""Operators that hand on whole numbers as they are: the least and the largest of a dtype are none the worse."""
-PLENTY = (257, 300, 512, 700, 1030)
-"""Cells of a window that 8 or 16 bits do not add well."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,9 @@ class Space:
 
     operator: str
     sweeps: Sequence[Sweep]
-    words: Mapping[str, Sequence[Level]] = field(default_factory=dict)
+    words: Mapping[str, Sequence[Level]]
+    numbers: Sequence[Numbers]
+    ranks: Sequence[int]
 
     @classmethod
     def of(cls, operator: str, sweeps: Iterable[Sweep]) -> Space:
@@ -65,13 +62,15 @@ class Space:
         words = {name: (*levels, *FURTHER.get(name, ())) for name, levels in found.items() if levels}
         # What a sweep leaves out is the default to it, which another one need not name.
         every = {name: (usual[name], *levels) if name in usual else levels for name, levels in words.items()}
-        return cls(operator, own, {name: tuple(dict.fromkeys(levels)) for name, levels in every.items()})
+        words = {name: tuple(dict.fromkeys(levels)) for name, levels in every.items()}
+        ranks = sorted({rank for one in own for rank in one.factors["rank"]})
+        return cls(operator, own, words, numbers_of(operator, own), ranks)
 
     def draw(self, dice: Dice) -> Recipe:
         """Return a recipe of the space."""
         for _ in range(TRIES):
             recipe = self._try(dice)
-            if bearable(recipe):
+            if recipe and bearable(recipe):
                 return recipe
         raise ValueError(f"{self.operator}: nothing sound in {TRIES} draws")
 
@@ -79,8 +78,10 @@ class Space:
         """Return a recipe that would take the reference long, with whole numbers; None if none was drawn."""
         for _ in range(TRIES // 10):
             recipe = self._try(dice)
+            if not recipe or asked(recipe):
+                continue
             whole = recipe.levels["values"] in {"integers", "distinct"} and recipe.levels["dtype"] not in HALF
-            if not whole or not recipe.sound():
+            if not whole:
                 continue
             extent = list(recipe.each("extent"))
             axis = dice.below(recipe.rank)
@@ -96,7 +97,7 @@ class Space:
         """Return the recipe with one or two factors as another draw has them; the same if nothing sound comes of it."""
         for _ in range(TRIES // 10):
             other = self._try(dice)
-            if other.rank != recipe.rank or other.inputs != recipe.inputs:
+            if not other or other.rank != recipe.rank or other.inputs != recipe.inputs:
                 continue
             names = [name for name in other.levels if name not in {"rank", "values", "dtype"}]
             changed = {name: other.levels[name] for name in (dice.one_of(names) for _ in range(dice.between(1, 2)))}
@@ -105,24 +106,39 @@ class Space:
                 return neighbour
         return recipe
 
-    def _try(self, dice: Dice) -> Recipe:
-        sweep = dice.one_of(self.sweeps)
-        inputs = {name: sweep.common[name] for name in OPERATORS[self.operator].inputs if name in sweep.common}
-        rank = dice.one_of(sweep.factors["rank"])
-        levels: dict[str, Level] = {"rank": rank}
-        for name in ("values", "dtype"):
-            levels[name] = dice.one_of(sweep.factors.get(name, (USUAL[name],)))
-        if self.operator in SELECTING and DTYPES[levels["dtype"]].kind in "iu" and dice.chance(4):
-            levels["values"] = "extremes"
+    def _try(self, dice: Dice) -> Recipe | None:
+        """Return what may be a recipe; None where it puts a question without having entered its ground."""
+        dice.again()
+        levels, inputs = self._plain(dice)
+        known = grounds(self.operator)
+        ground = dice.one_of(known) if known and dice.chance(4) else None
+        if ground:
+            levels, inputs = ground.enter((levels, inputs), dice)
+        recipe = Recipe(self.operator, levels, inputs)
+        return recipe if recipe.sound() and (ground or not asked(recipe)) else None
+
+    def _plain(self, dice: Dice) -> tuple[dict[str, Level], Inputs]:
+        numbers, rank = drawn(self.numbers, dice), dice.one_of(self.ranks)
+        inputs = dict(numbers.inputs)
+        levels: dict[str, Level] = {"rank": rank, "dtype": numbers.dtype, "values": numbers.values}
         for name, known in self.words.items():
-            levels[name] = dice.one_of(sweep.factors.get(name, known))
+            levels[name] = self._word(name, known, dice)
         if "bias" in levels and "bias" not in inputs:
             levels["bias"] = False
         if levels.get("mode", "constant") != "constant":
             levels["value"] = 0
         if "divisor" in OPERATORS[self.operator].defaults:
-            levels["divisor"] = dice.one_of((None, None, 1, 2, 3, 5, 7))
-        return Recipe(self.operator, {**levels, **_sizes(self.operator, rank, dice)}, inputs)
+            levels["divisor"] = dice.kind((None,), (1, 2, 3, 5, 7))
+        levels |= sizes(self.operator, rank, dice)
+        if levels["values"] in MARKS:
+            inputs |= {"x": {**inputs["x"], "at": dice.below(math.prod(levels["extent"]))}}
+        return levels, inputs
+
+    def _word(self, name: str, known: Sequence[Level], dice: Dice) -> Level:
+        """Return a level of a factor of words: its default, or as often as the dice are bold another one."""
+        plain = [level for level in known if level == OPERATORS[self.operator].defaults.get(name, False)]
+        rest = [level for level in known if level not in plain]
+        return dice.kind(plain, rest) if plain and rest else dice.one_of(known)
 
 
 def bearable(recipe: Recipe) -> bool:
@@ -139,101 +155,3 @@ def terms(recipe: Recipe) -> int:
     step = first_step(recipe.case)
     inner = max(step.kernel[:2], default=1) if step.kernel else 1
     return max(math.prod(step.output) * max(math.prod(step.window), 1) * inner, math.prod(step.shape))
-
-
-def _sizes(operator: str, rank: int, dice: Dice) -> dict[str, Level]:
-    """Draw all that has a size."""
-    known = OPERATORS[operator]
-    weights, forward = "kernel" in known.inputs, known.forward
-    extent = _extents(rank, dice)
-    vast = max(extent) > WIDTHS[-1]
-    levels: dict[str, Level] = {
-        "extent": extent,
-        "batch": 1 if vast else dice.one_of((1, 1, 2, 3)),
-        "channels": 1 if vast and max(extent) > PLENTY[-1] else dice.one_of((1, 1, 2, 3, dice.one_of((8, *WIDTHS)))),
-    }
-    if weights:
-        levels["out"] = dice.one_of((1, 1, 2, 3, dice.one_of((8, *WIDTHS))))
-        levels["groups"] = dice.one_of((1, 1, 2, 3))
-    window = _along(rank, dice, lambda axis: _window(extent[axis], dice))
-    if weights or "window" in known.defaults:
-        levels["window"] = window
-    if "stride" in known.defaults:
-        levels["stride"] = _along(rank, dice, lambda axis: _stride(window[axis], dice))
-    if "dilation" in known.defaults:
-        levels["dilation"] = _along(rank, dice, lambda _axis: dice.one_of((1, 1, 1, 2, 3, dice.between(2, 6))))
-    if "padding" in known.defaults:
-        levels["padding"] = _padding(window, dice)
-    return levels | _outputs(forward, extent, levels, dice)
-
-
-def _outputs(forward: str, extent: tuple[int, ...], levels: Mapping[str, Any], dice: Dice) -> dict[str, Level]:
-    """Draw what says how far an output goes."""
-    rank = len(extent)
-    if forward == "pad":
-        return {"pads": tuple((_end(size, dice), _end(size, dice)) for size in extent)}
-    if forward == "conv_transpose":
-        usual = dice.chance(2)
-        return {"output_padding": tuple(0 if usual else dice.below(levels["stride"][axis] + 1) for axis in range(rank))}
-    if forward == "max_unpool":
-        return {"output_size": tuple(dice.between(size, 3 * size) for size in extent)}
-    if forward == "fractional_max_pool":
-        return {"output_size": tuple(dice.between(1, max(size - 1, 1)) for size in extent)}
-    if forward.startswith("adaptive"):
-        return {
-            "output_size": tuple(
-                dice.one_of((1, size, dice.between(1, size + 2), dice.between(1, 9 * size))) for size in extent
-            )
-        }
-    return {}
-
-
-def _along(rank: int, dice: Dice, draw: Callable[[int], int]) -> tuple[int, ...]:
-    """Draw for each axis; as often as not, the first for all."""
-    first = draw(0)
-    return (first,) * rank if dice.chance(2) else (first, *(draw(axis) for axis in range(1, rank)))
-
-
-def _extents(rank: int, dice: Dice) -> tuple[int, ...]:
-    """Draw small extents, and one that may be of another kind."""
-    kind = dice.one_of(("small", "middle", "middle", "width", "plenty", "long"))
-    usual = [dice.between(1, 4 if kind == "small" else 9) for _ in range(rank)]
-    usual = [min(size, 5) if rank > 2 else size for size in usual]  # noqa: PLR2004 - axes
-    axis = dice.below(rank)
-    if kind == "width":
-        usual[axis] = dice.one_of(WIDTHS)
-    elif kind == "plenty":
-        usual[axis] = dice.one_of(PLENTY)
-    elif kind == "long":
-        usual = [1] * rank if dice.chance(2) else [min(size, 2) for size in usual]
-        usual[axis] = LONG + dice.below(5000)
-    elif kind == "middle":
-        usual[axis] = dice.between(5, 13)
-    return tuple(usual)
-
-
-def _window(extent: int, dice: Dice) -> int:
-    most = max(extent, 1)
-    return dice.one_of((1, 2, 2, 3, 3, 4, dice.between(1, 7), min(most, dice.one_of(PLENTY)), min(most, 9)))
-
-
-def _stride(window: int, dice: Dice) -> int:
-    return dice.one_of((1, 1, 2, 3, window, window + 1, window + dice.between(1, 3), dice.between(1, 6)))
-
-
-def _padding(window: tuple[int, ...], dice: Dice) -> Level:
-    kind = dice.one_of(("none", "none", "alike", "alike", "before", "after", "any", "any", "same_upper", "same_lower"))
-    if kind.startswith("same"):
-        return kind
-    most = [min(size, 6) for size in window]
-    pairs = []
-    for size in most:
-        first, second = dice.between(0, size), dice.between(0, size)
-        ends = {"none": (0, 0), "alike": (first, first), "before": (first, 0), "after": (0, first)}
-        pairs.append(ends.get(kind, (first, second)))
-    return tuple(pairs)
-
-
-def _end(extent: int, dice: Dice) -> int:
-    size = min(extent, 9)
-    return dice.one_of((0, 0, 1, dice.between(0, size), size, -1, -dice.between(0, size)))

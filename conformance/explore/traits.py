@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from conformance.explore.recipes import ENDS, Recipe
-from conformance.explore.space import LONG, PLENTY, WIDTHS, terms
+from conformance.explore.sizes import LONG, PLENTY, WIDTHS
+from conformance.explore.space import terms
 from conformance.operators import OPERATORS
 from conformance.steps import Step, first_step
 from conformance.values import DTYPES, HALF
