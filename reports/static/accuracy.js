@@ -1,7 +1,7 @@
 // How exact the surfaces are: the distribution of errors in ulp and of the error bound used, beside pairwise summation.
 window.Report.withData(() => {
   "use strict";
-  const { surfaces: all, results, operators, toNumber, format, caseLink, breakable, queryLink, Select } = window.Report;
+  const { surfaces: ran, results, operators, toNumber, format, caseLink, breakable, queryLink, Select } = window.Report;
   const { useMemo, useRef, useEffect } = preactHooks;
   const html = htm.bind(preact.h);
   // Bits of the mantissa, and the exponent of the smallest subnormal.
@@ -88,7 +88,7 @@ window.Report.withData(() => {
   function Chart({ label, chosen, x, type, marks = [] }) {
     const frame = useRef(null);
     useEffect(() => {
-      const surfaces = all.map(({ name }) => name).filter((name) => chosen.some((point) => point.surface === name));
+      const surfaces = ran.map(({ name }) => name).filter((name) => chosen.some((point) => point.surface === name));
       const drawing = Plot.plot({
         width: 720, marginLeft: 170, marginRight: 30, style: { background: "none", fontSize: "12px" },
         x: { type, grid: true, label: null, ...(type === "symlog" && { ticks: decades(chosen, x), tickFormat: (value) => format(value, 2) }) },
@@ -132,7 +132,7 @@ window.Report.withData(() => {
       <form class="filters" aria-label="Choose results" onSubmit=${(event) => event.preventDefault()}>
         ${select("operator", "Operator", operators.filter((name) => occurring("operator").includes(name)))}
         ${select("dtype", "Dtype", occurring("dtype").sort())}
-        ${select("surface", "Surface", all.map(({ name }) => name).filter((name) => occurring("surface").includes(name)))}
+        ${select("surface", "Surface", ran.map(({ name }) => name).filter((name) => occurring("surface").includes(name)))}
       </form>
       <p role="status">${chosen.length.toLocaleString("en")} results</p>
       ${sound.length > 0 && html`

@@ -1,7 +1,7 @@
 // The smallest case of each finding, drawn where its text stands as any case is that differs; scripts get their button.
 window.Report.withData(() => {
   "use strict";
-  const { resultsOf, ArrayView, Outcome, Evidence, WindowView, Code } = window.Report;
+  const { resultsOf, backendOf, pageOf, ArrayView, Outcome, Evidence, WindowView, Code } = window.Report;
   const { useState } = preactHooks;
   const html = htm.bind(preact.h);
 
@@ -14,10 +14,21 @@ window.Report.withData(() => {
       <${WindowView} one=${one} got=${result.got} step=${step} go=${go} worst=${result.worst} heading="h4" />`;
   }
 
-  for (const place of document.querySelectorAll("#findings .drawn")) {
-    const { case: id, surface } = place.dataset;
-    const result = resultsOf(id).find((one) => one.surface.name === surface && window.Report.backendOf(one.surface).explored);
-    if (result) preact.render(html`<${Smallest} result=${result} />`, place);
+  const page = document.getElementById("findings")?.closest(".page");
+  const places = [...document.querySelectorAll("#findings .drawn")];
+
+  // Drawn while the page is open.
+  function draw() {
+    for (const place of places) {
+      const { case: id, surface } = place.dataset;
+      const result = resultsOf(id).find((one) => one.surface.name === surface && backendOf(one.surface).explored);
+      preact.render(result && page === pageOf(location.hash) ? html`<${Smallest} result=${result} />` : null, place);
+    }
+  }
+
+  if (page) {
+    draw();
+    window.addEventListener("hashchange", draw);
   }
   for (const place of document.querySelectorAll("#findings .source")) {
     const text = place.textContent.trimEnd();
