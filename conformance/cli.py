@@ -33,6 +33,7 @@ COMMANDS = {
     "surfaces": "cli_surfaces.surfaces",
     "translate": "cli_translate.translate_command",
     "verified": "cli_verified.verified_command",
+    "watch": "cli_watch.watch_command",
 }
 """Where each command stands."""
 INTERRUPTED = 130

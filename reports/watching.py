@@ -1,0 +1,215 @@
+"""What a night has brought since the one before: new differences and findings, what is gone, values that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from reports import summary
+from reports.blame import Blame, blame
+from reports.causes import Causes
+from reports.difference import Change, Difference, compare
+from reports.difference_facts import Fact
+from reports.findings import Finding
+from reports.reading import Backend, Report
+from reports.records import Result, plain
+from reports.seen import Memory, Seen, alike, digest
+from reports.summary import BAD, Group, plural
+
+LONGEST_TITLE = 230  # letters, with a key behind them; GitHub takes 256
+QUIET = ("value", "answer")
+"""Changes of results that are judged as before: told by number, for an upgrade moves many."""
+
+
+@dataclass(frozen=True)
+class News:
+    """What an issue is written for: a finding, or differences of one cause in cases of the catalogue.
+
+    key: what its issue is known by; statement: it in a sentence; before: the same backend the night before.
+    detail: under which conditions, where the statement does not say so; like: further findings that cannot be told
+    from this one.
+    """
+
+    key: str
+    backend: Backend
+    before: Backend | None
+    statement: str
+    blame: Blame
+    finding: Finding | None = None
+    group: Group | None = None
+    detail: str = ""
+    like: tuple[Finding, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The title of its issue, with the key to find it by: a line of at most 250 letters."""
+        said = f"{plain(self.backend.name)}: {self.statement.rstrip('.')}"
+        return f"{summary.one_line(said, LONGEST_TITLE)} [{self.key}]"
+
+
+@dataclass(frozen=True)
+class Night:
+    """All there is to say of a night. gone: results that differed and no longer do; lost: findings not drawn again.
+
+    known: how many findings were told before; memory: what the next night must know; nothing stands in for a backend
+    that the night before had: missing.
+    """
+
+    tonight: Report
+    last: Report | None
+    news: tuple[News, ...]
+    changed: tuple[tuple[Change, Blame], ...]
+    gone: tuple[Change, ...]
+    lost: tuple[tuple[str, Finding], ...]
+    known: int
+    memory: Memory
+
+    @property
+    def new(self) -> bool:
+        """Whether anything is new: a difference, a finding, a value or an answer that is another one."""
+        return bool(self.news or self.changed)
+
+    @property
+    def problems(self) -> list[str]:
+        """Say why the night is not whole, a sentence each."""
+        faults = [fault for run in self.tonight.runs for fault in summary.faults(run)]
+        return [*self.tonight.mixed, *faults, *_missing(self.last, self.tonight)]
+
+
+def watch(tonight: Report, last: Report | None, memory: Memory) -> Night:
+    """Compare a night with the one before, None where there is none; memory: what was told up to that one."""
+    difference = _compared(last, tonight)
+    changes = difference.changes if difference else ()
+    shown = [change for change in changes if change.kind in QUIET and not _flickered(change, memory)]
+    findings, known, memory = _findings(tonight, last, memory)
+    worse = [change for change in _worse(tonight, difference) if not _flickered(change, memory)]
+    flickering = {(one.surface, one.case) for run in tonight.backends for one in run.results if one.status == "flaky"}
+    return Night(
+        tonight,
+        last,
+        (*findings, *_differences(tonight, last, worse)),
+        tuple((change, _blamed(change, *_sides(change.backend, tonight, last))) for change in shown),
+        tuple(change for change in changes if change.kind == "status" and change.was in BAD and change.now == "pass"),
+        tuple(_lost(tonight, last)),
+        known,
+        replace(memory, flickering=memory.flickering | flickering),
+    )
+
+
+def _compared(last: Report | None, tonight: Report) -> Difference | None:
+    names = {run.name for run in last.backends} if last else set()
+    return compare(last, tonight) if last and names & {run.name for run in tonight.backends} else None
+
+
+def _missing(last: Report | None, tonight: Report) -> Iterator[str]:
+    for what, had, have in (
+        ("results", last.backends if last else (), tonight.backends),
+        ("exploration", last.explored if last else (), tonight.explored),
+    ):
+        for name in sorted({run.name for run in had} - {run.name for run in have}):
+            yield f"{name}: the night before has its {what}, this one has not."
+
+
+def _sides(name: str, tonight: Report, last: Report | None) -> tuple[Backend | None, Backend]:
+    """Return the runs of a backend in both nights."""
+    return _named(last.backends if last else (), name), next(run for run in tonight.backends if run.name == name)
+
+
+def _named(runs: Iterable[Backend], name: str) -> Backend | None:
+    return next((run for run in runs if run.name == name), None)
+
+
+def _worse(tonight: Report, difference: Difference | None) -> Iterator[Change]:
+    """Yield what is not as it should be, but was so or was not there; all that is not, where nothing is compared."""
+    for change in difference.changes if difference else ():
+        if change.kind in {"status", "added", "redefined"} and change.now in BAD and change.was not in BAD:
+            yield change
+    for run in () if difference else tonight.backends:
+        for one in run.results:
+            if one.status in BAD:
+                yield Change("added", run.name, one.surface, run.cases[one.case], None, one.status, None, one)
+
+
+def _flickered(change: Change, memory: Memory) -> bool:
+    return (change.surface, change.case.case) in memory.flickering
+
+
+def _blamed(change: Change, before: Backend | None, after: Backend) -> Blame:
+    """Say why a result is otherwise."""
+    flickers = any(one is not None and one.flaky for one in (change.before, change.after)) or change.now == "flaky"
+    return blame(before, after, flickers=flickers, further=list(_own(change)))
+
+
+def _own(change: Change) -> Iterator[Fact]:
+    """Yield what the suite has otherwise for one result."""
+    if change.before is None:
+        yield Fact("the case on this surface", "none", "new")
+    elif change.kind == "redefined":
+        yield Fact("the case", "another one", "of the same id")
+    elif change.after is not None and change.before.program != change.after.program:
+        yield Fact("the program", change.before.program or "none", change.after.program or "none")
+
+
+def _differences(tonight: Report, last: Report | None, worse: Iterable[Change]) -> Iterator[News]:
+    """Group new differences of the catalogue's cases by cause, and by why they may be new."""
+    found: dict[tuple[str, str], list[tuple[Result, Blame]]] = {}
+    for change in worse:
+        told = _blamed(change, *_sides(change.backend, tonight, last))
+        if change.after is not None:
+            found.setdefault((change.backend, told.kind), []).append((change.after, told))
+    causes = Causes(tonight) if found else None
+    for (name, _), pairs in found.items():
+        before, after = _sides(name, tonight, last)
+        groups = summary.groups(Report((replace(after, results=tuple(result for result, _ in pairs)),)))
+        for group in causes.split(groups) if causes else ():
+            said = causes.sentence(group) if causes else ""
+            told = next(told for result, told in pairs if result == group.example)
+            yield News(_key(name, group), after, before, _statement(group), told, group=group, detail=said)
+
+
+def _key(name: str, group: Group) -> str:
+    return digest(plain(name), group.operator, group.status, group.kind, group.example.case)
+
+
+def _statement(group: Group) -> str:
+    counted = f"{plural(len(group.results), 'result')}, first {group.example.case}"
+    return f"{group.operator} {group.action} on {', '.join(group.surfaces)}: {counted}."
+
+
+def _findings(tonight: Report, last: Report | None, memory: Memory) -> tuple[list[News], int, Memory]:
+    """Return what exploring found that was not told before, how much was, and all that has now been told."""
+    for run in last.explored if last else ():
+        memory = memory.with_findings(one for one, _ in _seen(run))
+    news, known = [], 0
+    for run in tonight.explored:
+        before = _named(last.explored if last else (), run.name)
+        found = dict(_seen(run))
+        known += sum(memory.known(one) is not None for one in found)
+        for first, *others in alike(one for one in found if not memory.known(one)):
+            reason = blame(before, run, flickers=flickers(run, found[first]))
+            like = tuple(found[one] for one in others)
+            statement = found[first].sentence
+            news.append(News(first.key, run, before, statement, reason, found[first], like=like))
+        memory = memory.with_findings(found)
+    return news, known, memory
+
+
+def _seen(run: Backend) -> list[tuple[Seen, Finding]]:
+    findings = run.header.explored.findings if run.header.explored else ()
+    return [(Seen.of(run.name, one, run.header.started), one) for one in findings]
+
+
+def flickers(run: Backend, finding: Finding) -> bool:
+    """Whether the smallest case of a finding is not the same every time, or did not differ when it was run again."""
+    statuses = {one.status for one in run.results if one.case == finding.case and one.surface in finding.surfaces}
+    return finding.way == "flaky" or "flaky" in statuses or (not finding.lawless and "pass" in statuses)
+
+
+def _lost(tonight: Report, last: Report | None) -> Iterator[tuple[str, Finding]]:
+    """Yield the findings of the night before that this one has not drawn again, by backend."""
+    for run in last.explored if last else ():
+        now = _named(tonight.explored, run.name)
+        here = [one for one, _ in _seen(now)] if now else None
+        for seen, finding in _seen(run) if here is not None else ():
+            if not any(one.same(seen) for one in here or ()):
+                yield run.name, finding

@@ -1,0 +1,342 @@
+"""A night told from the one before: what is new, what may be the reason, and what was told already."""
+
+import json
+
+import pytest
+import results_example as example
+
+from conformance import cli_watch
+from reports.fields import Fields
+from reports.findings import Finding
+from reports.seen import Memory, Seen
+
+NN = "alpha.nn"
+POOL = "max_pool/stride-2-padding-1"
+WORST = {"index": [0, 0, 1, 1], "expected": 15, "got": 14, "absolute": 1, "ulp": 1}
+WRONG = example.array([5, 7, 13, 14], [1, 1, 2, 2])
+NEWER = {"alpha": "2.2.0", "numpy": "2.4.6"}
+OTHER = "max_pool/explored/1d-n1-c1-i3-w1-s3"
+
+
+def environment(**changes):
+    return example.header("alpha", [NN])["environment"] | changes
+
+
+def sound(**changes):
+    return example.run("alpha", [NN], example.all_pass(NN), **changes)
+
+
+def with_pool(record, **changes):
+    """A run with another result of one case."""
+    records = [one for one in example.all_pass(NN) if one["case"] != POOL]
+    return example.run("alpha", [NN], [*records, record], **changes)
+
+
+def broken(**changes):
+    return with_pool(example.differing(POOL, NN, WRONG, WORST), **changes)
+
+
+def other_seed(found, seed=8, **changes):
+    """An exploration with another seed."""
+    records = example.exploration(findings=found, **changes)
+    records[0]["explored"]["seed"] = seed
+    return records
+
+
+@pytest.fixture
+def night(tmp_path):
+    """Write the files of a night; return its folder."""
+
+    def write(name, *runs, explored=()):
+        example.write(tmp_path / name / "results", *runs)
+        example.write(tmp_path / name / "explored" / "results", *explored)
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture
+def watched(conformance, tmp_path):
+    """Run the command; return status, output, the issues, the summary and the lines of standard error."""
+
+    def call(tonight, last=None):
+        out = tmp_path / "watch"
+        status, said, errors = conformance(
+            "watch", tonight, *(["--against", last] if last else []), "--out", out
+        )  # fmt: skip
+        issues = json.loads((out / "issues.json").read_text("utf-8"))
+        texts = [(out / one["file"]).read_text("utf-8") for one in issues]
+        return status, issues, texts, (out / "summary.md").read_text("utf-8"), errors, said
+
+    return call
+
+
+def test_a_night_like_the_one_before_has_nothing_new(night, watched):
+    last = night("last", broken(), explored=[example.exploration()])
+    tonight = night("tonight", broken(), explored=[example.exploration()])
+    status, issues, _, summary, errors, said = watched(tonight, last)
+    assert (status, issues, errors) == (0, [], [])
+    assert "## ✅ Nothing new" in summary
+    assert "Findings that were told before: 1." in summary
+    assert said.startswith("Nothing new")
+
+
+def test_on_the_first_night_all_that_is_wrong_is_new(night, watched):
+    status, issues, texts, summary, *_ = watched(night("tonight", broken(), explored=[example.exploration()]))
+    assert status == 1
+    assert [one["why"] for one in issues] == ["first", "first"]
+    assert "## ❌ 2 new differences" in summary
+    assert all("There is no earlier night of this backend" in text for text in texts)
+
+
+def test_an_issue_has_the_smallest_case_what_came_of_it_versions_and_a_script(night, watched):
+    _, (found, differs), texts, *_ = watched(night("tonight", broken(), explored=[example.exploration()]))
+    assert found["title"].startswith(
+        "alpha: max_pool on alpha.nn: numbers are off by more than rounding allows whenever"
+    )
+    assert found["title"].endswith(f"[{found['key']}]")
+    for said in (
+        "values: [[[0, 1]]]",
+        "print(alpha.pool([[[0, 1]]]))",
+        "at \\[0, 0, 0\\] expected 0, got 1",
+        "alpha 2.1.0",
+    ):
+        assert said in texts[0], said
+    assert differs["title"].startswith(f"alpha: max_pool returns other values on alpha.nn: 1 result, first {POOL} [")
+    assert "expected 15, got 14" in texts[1]
+
+
+def test_a_case_of_the_suite_comes_with_its_script(night, watched, monkeypatch):
+    monkeypatch.setattr("conformance.cli_watch._script", lambda case, surface: f"# {case} on {surface}\n")
+    _, _, (text,), *_ = watched(night("tonight", broken()))
+    assert f"```python\n# {POOL} on {NN}\n```" in text
+    assert f"`conformance repro {POOL} --surface {NN}`" in text
+
+
+def test_script_is_that_of_the_case(conformance):
+    case = "max_pool/book-1d"
+    status, printed, _ = conformance("repro", case, "--surface", "numpy.loops")
+    assert (status, cli_watch._script(case, "numpy.loops@old")) == (0, printed)
+    assert cli_watch._script("pad/no-such", "numpy.loops") == ""
+    assert cli_watch._script(case, "no.such") == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "why", "said"),
+    [
+        ({"environment": environment(packages=NEWER)}, "versions", "alpha: 2.1.0 → 2.2.0"),
+        ({"environment": environment(python="3.12.1")}, "versions", "Python: 3.11.7 → 3.12.1"),
+        ({"ledger": "1" * 32}, "suite", "ledger: none → 111111111111"),
+        ({"environment": environment(platform="Linux-9")}, "suite", "→ Linux-9"),
+        ({"environment": environment(suite={"nn-conformance": "9.9"})}, "suite", "suite: nn-conformance: 0.1.0 → 9.9"),
+        ({}, "flaky", "It is not the same every time, though nothing differs."),
+    ],
+)
+def test_a_new_difference_is_told_with_what_may_be_the_reason(night, watched, changes, why, said):
+    status, (issue,), (text,), summary, *_ = watched(night("tonight", broken(**changes)), night("last", sound()))
+    assert (status, issue["why"]) == (1, why)
+    assert said in text.replace("\\", "")
+    assert said in summary.replace("\\", "")
+
+
+def test_another_catalogue_is_a_reason_in_the_suite(night, watched):
+    newer = {"catalogue": {"digest": "00" * 16, "version": "2.0.0", "cases": 9}}
+    _, (issue,), (text,), *_ = watched(night("tonight", broken(**newer)), night("last", sound()))
+    assert issue["why"] == "suite"
+    assert "2.0.0 (000000000000)" in text
+
+
+def test_another_program_is_a_reason_in_the_suite(night, watched):
+    records = example.all_pass(NN)
+    differs = example.differing(POOL, NN, WRONG, WORST, program=f"{NN}-padded", how="padded")
+    told = [differs if one["case"] == POOL else one for one in records]
+    run = example.run("alpha", [NN], told)
+    run.insert(1, example.program(NN, how="padded"))
+    _, (issue,), (text,), *_ = watched(night("tonight", run), night("last", sound()))
+    assert issue["why"] == "suite"
+    assert "the program: alpha.nn-native → alpha.nn-padded" in text
+
+
+@pytest.mark.parametrize("versions", [{}, {"environment": environment(packages=NEWER)}])
+def test_what_is_not_the_same_when_repeated_is_flaky_whatever_else_changed(night, watched, versions):
+    flaky = example.differing(POOL, NN, WRONG, WORST, status="flaky", flaky=True, message="of 3 runs: two and one")
+    _, (issue,), *_ = watched(night("tonight", with_pool(flaky, **versions)), night("last", sound()))
+    assert issue["why"] == "flaky"
+
+
+def test_what_flickers_is_told_once(night, watched, tmp_path):
+    flaky = example.differing(POOL, NN, WRONG, WORST, status="flaky", flaky=True)
+    first = night("first", with_pool(flaky))
+    assert watched(first, night("zeroth", sound()))[0] == 1
+    calm = night("calm", sound())
+    (calm / "seen.json").write_text((tmp_path / "watch" / "seen.json").read_text("utf-8"), "utf-8")
+    assert watched(night("again", with_pool(flaky)), calm)[0] == 0
+
+
+def test_what_is_no_longer_wrong_is_gone_and_nothing_new(night, watched):
+    status, issues, _, summary, *_ = watched(night("tonight", sound()), night("last", broken()))
+    assert (status, issues) == (0, [])
+    assert "### Gone: no longer wrong" in summary
+    assert f"`{POOL}`" in summary
+
+
+def test_changed_values_are_told_by_their_number_and_open_no_issue(night, watched):
+    moved = with_pool(example.result(POOL, NN, digest="0" * 32), environment=environment(packages=NEWER))
+    status, issues, _, summary, *_ = watched(night("tonight", moved), night("last", sound()))
+    assert (status, issues) == (1, [])
+    assert "## ❌ 1 changed value" in summary
+    assert "| version bump | alpha | `max_pool` | value, 1 result |" in summary
+
+
+SAME = {
+    "another smallest case that the conditions hold for": {"case": OTHER, "true": ["stride", "odd"]},
+    "another smallest case, whose conditions hold for the old one": {"case": OTHER, "conditions": ["one axis"]},
+    "the same smallest case under other conditions": {"conditions": ["odd"]},
+}
+
+
+@pytest.mark.parametrize("change", SAME.values(), ids=SAME)
+def test_a_finding_is_known_again_from_what_another_seed_made_of_it(night, watched, change):
+    again = example.finding(id="max_pool-ffffffff", **{"true": ["odd"], **change})
+    last = night("last", explored=[example.exploration()])
+    status, issues, _, summary, *_ = watched(night("tonight", explored=[other_seed([again])]), last)
+    assert (status, issues) == (0, [])
+    assert "Findings that were told before: 1." in summary
+    assert "not drawn again" not in summary
+
+
+OTHERS = {
+    "way": {"way": "shape"},
+    "operator": {"operator": "min_pool"},
+    "surface": {"surfaces": ["alpha.other"]},
+    "conditions": {"case": OTHER, "conditions": ["NaN"], "true": ["NaN"]},
+}
+
+
+@pytest.mark.parametrize("change", OTHERS.values(), ids=OTHERS)
+def test_another_cause_is_new_and_the_old_one_was_not_drawn_again(night, watched, change):
+    last = night("last", explored=[example.exploration()])
+    tonight = night("tonight", explored=[other_seed([example.finding(id="max_pool-ffffffff", **change)])])
+    status, (issue,), (text,), summary, *_ = watched(tonight, last)
+    assert (status, issue["why"]) == (1, "drawn")
+    assert "other cases were drawn: seed: 7 → 8" in text
+    assert "not drawn again" in summary
+    assert "`max_pool-0a1b2c3d`" in summary
+
+
+def test_findings_without_conditions_cannot_be_told_apart(night, watched):
+    found = [example.finding(id=f"max_pool-{name}", case=case, conditions=None, true=[]) for name, case in
+             (("aaaaaaaa", example.FOUND), ("bbbbbbbb", OTHER))]  # fmt: skip
+    status, (issue,), (text,), *_ = watched(night("tonight", explored=[example.exploration(findings=found)]))
+    assert status == 1
+    assert "- `max_pool-bbbbbbbb` cannot be told from it" in text
+    third = example.finding(id="max_pool-cccccccc", case="max_pool/explored/third", conditions=None, true=[])
+    tonight = night("next", explored=[other_seed([third])])
+    assert watched(tonight, night("tonight"))[0] == 0
+    assert issue["key"] == Seen.of("alpha", _parsed(third), "").key
+
+
+def _parsed(record):
+    return Finding.parse(Fields(record))
+
+
+def test_a_finding_may_be_of_a_new_version(night, watched):
+    tonight = other_seed([example.finding()], environment=environment(packages=NEWER))
+    last = night("last", explored=[example.exploration(findings=[])])
+    _, (issue,), (text,), summary, *_ = watched(night("tonight", explored=[tonight]), last)
+    assert issue["why"] == "versions"
+    assert "alpha: 2.1.0 → 2.2.0; seed: 7 → 8" in text
+    assert "| alpha 2.2.0, numpy 2.4.6 | alpha 2.1.0, numpy 2.4.6 |" in summary
+
+
+def test_a_finding_that_is_not_there_again_flickers(night, watched):
+    records = example.exploration()
+    last = night("last", explored=[example.exploration(findings=[])])
+    for number, one in enumerate(records):
+        if one["record"] == "result":
+            records[number] = example.result(one["case"], one["surface"])
+    records[-1] = example.footer(records)
+    _, (issue,), *_ = watched(night("tonight", explored=[records]), last)
+    assert issue["why"] == "flaky"
+
+
+def test_a_finding_of_the_night_before_last_is_known(night, watched, tmp_path):
+    first = night("first", explored=[example.exploration()])
+    assert watched(first)[0] == 1
+    second = night("second", explored=[other_seed([])])
+    (second / "seen.json").write_text((tmp_path / "watch" / "seen.json").read_text("utf-8"), "utf-8")
+    assert watched(night("third", explored=[other_seed([example.finding()], 9)]), second)[0] == 0
+
+
+def test_a_backend_that_is_missing_makes_the_night_incomplete(night, watched):
+    last = night("last", sound(), example.beta(), explored=[example.exploration()])
+    status, _, _, summary, errors, _ = watched(night("tonight", sound()), last)
+    assert status == 3
+    assert errors == [
+        "beta: the night before has its results, this one has not.",
+        "alpha: the night before has its exploration, this one has not.",
+    ]
+    assert "❌ beta: the night before" in summary
+
+
+def test_a_run_that_was_cut_makes_the_night_incomplete(night, watched):
+    status, *_ = watched(night("tonight", example.gamma()), night("last", example.gamma()))
+    assert status == 3
+
+
+def test_texts_of_frameworks_stay_texts(night, watched):
+    texts = dict.fromkeys(("sentence", "said", "case_text", "script"), example.HOSTILE + "\n```\n<b>")
+    runs = example.exploration(findings=[example.finding(**texts)], message=example.HOSTILE)
+    _, issues, (text,), summary, *_ = watched(night("tonight", explored=[runs]))
+    blocks = text.split("````")
+    outside = "".join(blocks[::2])
+    assert len(blocks) == 5
+    for told in (outside, summary):
+        assert "<img" not in told
+        assert "@user" not in told
+        assert "\x1b" not in told
+    assert len(issues[0]["title"]) <= 256
+    assert "\n" not in issues[0]["title"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["none"], 2, "does not exist"),
+        (["empty"], 3, "no results in empty, neither in results nor in explored/results"),
+        (["tonight", "--against", "empty"], 3, "no results in empty"),
+    ],
+)
+def test_no_night_is_said_in_a_line(conformance, night, folder, arguments, status, said):  # noqa: PLR0917
+    night("tonight", sound())
+    (folder / "empty").mkdir()
+    found, _, errors = conformance("watch", *arguments)
+    assert found == status
+    assert len(errors) == 1
+    assert said in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not JSON"),
+        ("[]", "lacks the key 'format'"),
+        ('{"format": 2}', "unknown format 2"),
+        ('{"format": 1, "findings": [{}], "flickering": []}', "lacks the key 'backend'"),
+        ('{"format": 1, "findings": [], "flickering": [{"surface": 3}]}', "'surface' is 3, not a text"),
+    ],
+)
+def test_what_no_night_has_told_is_refused_in_a_line(conformance, night, text, said):
+    last, tonight = night("last", sound()), night("tonight", sound())
+    (last / "seen.json").write_text(text, "utf-8")
+    status, _, errors = conformance("watch", tonight, "--against", last)
+    assert status == 2
+    assert len(errors) == 1
+    assert said in errors[0]
+
+
+def test_memory_is_read_as_it_was_written():
+    seen = Seen.of("alpha", _parsed(example.finding()), "2026-11-20")
+    memory = Memory((seen,), frozenset({("alpha.nn", POOL)}))
+    assert Memory.parse(memory.text()) == memory
+    assert memory.with_findings([seen]) == memory
