@@ -87,8 +87,8 @@ class ResultsFile:
 
     hear: told of every line that is written, where it stands in the file, if that is new, and what it says;
     done: (case, surface) of every result that it held when it was opened; cases, programs: what has been declared;
-    conventions: (case, surface) of every answer. `open` with `resume` continues a partial file, which must start with
-    the same header but for the time.
+    conventions: (case, surface) of every answer; answers: the first case of every surface, question and answer.
+    `open` with `resume` continues a partial file, which must start with the same header but for the time.
     """
 
     path: Path
@@ -97,6 +97,7 @@ class ResultsFile:
     cases: set[str] = field(default_factory=set)
     programs: set[str] = field(default_factory=set)
     conventions: set[tuple[str, str]] = field(default_factory=set)
+    answers: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
     by_status: Counter[str] = field(default_factory=Counter)
     complete: bool = False
     _stream: IO[bytes] | None = None
@@ -184,6 +185,7 @@ class ResultsFile:
             self.by_status[record["status"]] += 1
         elif kind == "convention":
             self.conventions.add((record["case"], record["surface"]))
+            self.answers.setdefault((record["surface"], record["question"], record["observed"]), record["case"])
         elif kind in {"case", "program"}:
             {"case": self.cases, "program": self.programs}[kind].add(record[kind])
         self.complete = self.complete or kind == "footer"

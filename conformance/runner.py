@@ -136,6 +136,7 @@ class Run:
             if resume:
                 tell(f"{len(file.done):,} of {len(tasks):,} results stand already")
             if not file.complete:
+                self._remember(file)
                 self._carry_out(tasks, file, progress)
                 file.finish(time.monotonic() - start)
         return file
@@ -171,6 +172,11 @@ class Run:
             raise IncompleteRun(f"backend {self.backend.name}: lost its worker for good: {error}") from None
         finally:
             self.worker.kill()
+
+    def _remember(self, file: ResultsFile) -> None:
+        """Note the answers in a file that is completed, as this run would have done; a crash is none."""
+        for (surface, question, answer), case in file.answers.items():
+            self.answers.other(surface, question, case, None if answer in FATAL else answer)
 
     def _carry_out(self, tasks: Sequence[Task], file: ResultsFile, progress: Progress) -> None:
         left = [task for task in tasks if (task.case.id, task.surface.name) not in file.done]

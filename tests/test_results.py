@@ -75,6 +75,45 @@ def test_run_cut_after_any_line_is_completed_to_the_same_records(undisturbed):
         assert sorted(resumed(undisturbed, b"".join(lines[:cut]))) == sorted(records(undisturbed / "whole.jsonl"))
 
 
+def contradicting(folder):
+    """Return a run in which a surface answers a question now so, now otherwise, and one crashes in between."""
+    sizes = (4, 6, 8, 5, 7)
+    first = "about: b, window: 3, answers: {window: {stride: 3}, one: {stride: 1}}"
+    shape = "x: {{values: arange, shape: [1, 1, {0}, {0}]}}"
+    texts = [f"id: q{n}, question: q0, {shape.format(size)}, {first}" for n, size in enumerate(sizes)]
+    texts[0] = texts[0].replace("question: q0, ", "")
+    one, window = "x[:, :, 2:, 2:]", "x[:, :, 2::3, 2::3]"
+    wavers = surface(
+        "s", f"x = {one} if x.shape[2] in (6, 7) else {window}", declares=declares("window", "max_pool/q0")
+    )
+    crashes = surface("t", f"if x.shape[2] in (4, 8):\n    os.abort()\nx = {one} if x.shape[2] == 5 else {window}")
+    catalogue = load(folder, *texts, section="questions")
+    return Run(backend(wavers, crashes), catalogue, Ledger(), python=sys.executable)
+
+
+def test_surface_that_contradicts_itself_across_a_cut_is_found_out_as_without_it(tmp_path):
+    path = tmp_path / "whole.jsonl"
+    contradicting(tmp_path).execute(path)
+    whole = records(path)
+    assert sum("contradicts itself" in one for one in whole) == 4
+    lines = path.read_bytes().splitlines(keepends=True)
+    for cut in range(len(lines) + 1):
+        path.write_bytes(b"".join(lines[:cut]))
+        contradicting(tmp_path).execute(path, resume=True)
+        assert records(path) == whole, cut
+
+
+@pytest.mark.parametrize("record", [{}, {"observed": []}, {"question": {}, "observed": "one"}])
+def test_resume_refuses_an_answer_that_is_none(tmp_path, undisturbed, record):
+    path = tmp_path / "f.jsonl"
+    lines = (undisturbed / "whole.jsonl").read_bytes().splitlines(keepends=True)
+    number = next(n for n, line in enumerate(lines) if b'"record": "convention"' in line)
+    kept = {key: value for key, value in json.loads(lines[number]).items() if key not in {"observed", "question"}}
+    path.write_bytes(b"".join([*lines[:number], f"{json.dumps(kept | record)}\n{{}}\n".encode()]))
+    with pytest.raises(ConformanceError, match=f":{number + 1}: cannot resume, this line is not a record"):
+        asking(undisturbed).execute(path, resume=True)
+
+
 def test_complete_file_is_left_alone_by_resume(undisturbed):
     path = undisturbed / "whole.jsonl"
     before = path.read_bytes()
