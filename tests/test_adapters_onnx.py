@@ -220,3 +220,16 @@ def outputs(program):
     """Return the names that all nodes of a program give."""
     lists = [re.findall(r"\[.*?\]", node)[1] for node in nodes(program)]
     return [name for text in lists for name in re.findall(r'"(\w+)"', text)]
+
+
+@both
+def test_what_changes_nothing_is_a_graph_all_the_same(made, surface):
+    program = translate(made("pad", f"{ROW}, pads: [[0, 0]], mode: symmetric"), surface)
+    assert nodes(program) == ['"Identity", ["x"], ["y"]']
+
+
+@both
+def test_unpooling_to_fewer_cells_pads_less_than_its_window(made, surface):
+    case = made("max_unpool", "x: {values: [[[1, 2, 3]]]}, indices: {values: [[[0, 0, 0]]]}, output_size: [1]")
+    (node,) = nodes(translate(case, surface))
+    assert "kernel_shape=[3], pads=[2, 2]" in node

@@ -98,7 +98,7 @@ def _list(name: str, items: Sequence[str]) -> list[str]:
 
 def model(lines: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return lines that build the `model` of what the lines do, and the `inputs` that it is run on, by their names."""
-    graph = Graph(lines, names)
+    graph = Graph(lines or ["x = Identity(x)"], names)  # no graph gives back what it is given
     constants = [f'numpy_helper.from_array({name}, "{name}")' for name in graph.constants]
     inputs = [f'"{name}": {name}' for name in names]
     return [

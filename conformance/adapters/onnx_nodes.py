@@ -116,7 +116,7 @@ def max_unpool(step: Step) -> Code:
     """Return the node with the window and strides of a pooling that leads to such an output."""
     extents, sizes = step.shape[2:], step.parameters["output_size"]
     strides = [max(size // max(extent, 1), 1) for extent, size in zip(extents, sizes, strict=True)]
-    pads = [max((extent - size + 1) // 2, 0) for extent, size in zip(extents, sizes, strict=True)]
+    pads = [max(extent - size, 0) for extent, size in zip(extents, sizes, strict=True)]  # less than the window
     axes = zip(extents, sizes, strides, pads, strict=True)
     attributes: Attributes = {
         "kernel_shape": ints([size - (extent - 1) * stride + 2 * ends for extent, size, stride, ends in axes]),
