@@ -294,7 +294,7 @@ def test_another_way_to_do_it_says_nothing_of_the_own_call(sweeps):
     """A stand-in wrong wherever it is one call: that compositions agree must not hide what is common to all others."""
 
     class Half:
-        def tried(self, recipes, surfaces=()):
+        def tried(self, recipes, _surfaces=()):
             return [Tried(one, (self.seen(one),)) for one in recipes]
 
         def seen(self, one):
