@@ -8,7 +8,8 @@ both have their turn, after one run that nobody measures.
     python benchmarks/run_speed.py --backend torch=PATH/TO/python --surface torch.nn --write docs/run_speed.md
 
 With --start it is measured how long the first result takes, beside the import of the framework and the program itself.
-With --workers N the rounds are of one worker and of N, each without anything that a framework has kept compiled.
+With --workers N the rounds are of one worker and of N, each without anything that a framework has kept compiled, and
+beside them of one floor and of N at once: as much as the machine does more in the same time, so much may be had.
 """
 
 import json
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -57,7 +59,10 @@ for text, packed in jobs:
 """
 COLUMNS = ("surface", "results", "floor s", "suite s", "suite ÷ floor", "results a second")
 START = ("surface", "framework's import s", "first result s", "its program s", "beside both s")
-WORKERS = ("surface", "results", "one worker s", "{} workers s", "times as fast", "results a second")
+WORKERS = (
+    *("surface", "results", "one worker s", "{} workers s", "times as fast", "results a second"),
+    *("one floor s", "{} at once s", "times as much"),
+)
 
 
 @dataclass(frozen=True)
@@ -77,26 +82,44 @@ class Place:
 
 @dataclass(frozen=True)
 class Measured:
-    """One surface: how many results, and the seconds of each round, as (floor, suite) or as (one worker, several)."""
+    """One surface: how many results, and the seconds of each round, as (floor, suite)."""
 
     surface: str
     results: int
     rounds: Sequence[tuple[float, float]]
-    faster: bool = False
 
     @property
     def cells(self) -> tuple[str, ...]:
         """The row of the table."""
-        ratio = median(first / last if self.faster else last / first for first, last in self.rounds)
         whole = median(last for _, last in self.rounds)
         return (
             f"`{self.surface}`",
             f"{self.results:,}",
             f"{median(first for first, _ in self.rounds):.1f}",
             f"{whole:.1f}",
-            f"**{ratio:.2f}**",
+            f"**{median(last / first for first, last in self.rounds):.2f}**",
             f"{self.results / whole:,.0f}",
         )
+
+
+@dataclass(frozen=True)
+class Shared:
+    """One surface: how many results, and seconds of each round: one worker, several, one floor, as many floors."""
+
+    surface: str
+    results: int
+    jobs: int
+    rounds: Sequence[tuple[float, float, float, float]]
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table."""
+        one, many, floor, floors = (f"{median(column):.1f}" for column in zip(*self.rounds, strict=True))
+        faster = median(one / many for one, many, _, _ in self.rounds)
+        more = median(self.jobs * floor / floors for _, _, floor, floors in self.rounds)
+        rate = self.results / median(many for _, many, _, _ in self.rounds)
+        head = (f"`{self.surface}`", f"{self.results:,}", one, many, f"**{faster:.2f}**", f"{rate:,.0f}")
+        return *head, floor, floors, f"**{more:.2f}**"
 
 
 @dataclass(frozen=True)
@@ -177,21 +200,30 @@ def measure(place: Place, surface: Surface) -> Measured:
     return Measured(surface.name, results, pairs)
 
 
-def measure_workers(place: Place, jobs: int, surface: Surface) -> Measured:
+def at_once(command: Sequence[str], empty: Sequence[Mapping[str, str]]) -> float:
+    """Return how long so many processes of a command take side by side, each with variables of its own."""
+    with ThreadPoolExecutor(len(empty)) as pool:
+        start = time.perf_counter()
+        list(pool.map(lambda own: seconds(command, kept={**ONE_THREAD, **own}, alone=True), empty))
+        return time.perf_counter() - start
+
+
+def measure_workers(place: Place, jobs: int, surface: Surface) -> Shared:
     """Measure one surface of a backend with one worker and with several."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         commands = [suite(place, surface.name, folder, number) for number in (1, jobs)]
         seconds(commands[0], red=True)
-        (found,) = reading.load([place.results(folder)]).backends
-        pairs = []
+        programs, results = ready(place, surface, folder)
+        floor = [place.python, "-c", FLOOR, str(programs)]
+        rounds = []
         for _ in range(place.rounds):
-            nothing = [{"XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)} for _ in commands]
+            nothing = [{"XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)} for _ in range(3 + jobs)]
             one, many = (
-                seconds(command, red=True, kept=empty) for command, empty in zip(commands, nothing, strict=True)
+                seconds(command, red=True, kept=empty) for command, empty in zip(commands, nothing[:2], strict=True)
             )
-            pairs.append((one, many))
-    return Measured(surface.name, len(found.results), pairs, faster=True)
+            rounds.append((one, many, at_once(floor, nothing[2:3]), at_once(floor, nothing[3:])))
+    return Shared(surface.name, results, jobs, rounds)
 
 
 def measure_start(place: Place, surface: Surface) -> Started:
