@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance import devices, registry
@@ -33,6 +33,11 @@ class Chosen:
     def backend(self) -> Backend:
         """The backend as its adapter describes it."""
         return registry.backend(self.name, self.instructions, self.device)
+
+    @property
+    def anywhere(self) -> Chosen:
+        """The same for any machine: with the interpreter that is at work there, where the user has named none."""
+        return replace(self, python="") if self.python == sys.executable else self
 
     def known(self) -> Ledger:
         """Return the ledger, with what the backend has of its own. Raises CatalogueError."""

@@ -5,22 +5,24 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from conformance import catalogue
-from conformance.chosen import Chosen, chosen
-from conformance.cli_options import OUT
-from conformance.client import Limits
+from conformance.chosen import chosen
+from conformance.cli_options import OUT, SCHEDULER_OPTION
 from conformance.errors import ConformanceError
 from conformance.explore.explorer import GENERATION, Explorer, Tally, Until
 from conformance.explore.findings import Finding
-from conformance.explore.lab import Lab
+from conformance.explore.lab import Bench
 from conformance.explore.output import write
 from conformance.explore.promote import promote
 from conformance.explore.space import Space
+from conformance.explore.spread import Site, bench
 from conformance.operators import OPERATORS
+from conformance.scheduling import cluster
 
 USUAL = 2000
 MINUTE = 60
@@ -57,6 +59,7 @@ FOUND = 1
     metavar="SECONDS",
     help="Limit for one case.",
 )
+@SCHEDULER_OPTION
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -82,6 +85,7 @@ def explore(  # noqa: PLR0917 - click gives the options by name
     seed: int,
     jobs: int | None,
     limit: float,
+    scheduler: str | None,
     out: Path,
     finding: str | None,
     name: str | None,
@@ -90,7 +94,8 @@ def explore(  # noqa: PLR0917 - click gives the options by name
     """Draw cases that nobody wrote, judge them like any other, and shrink what differs to the smallest case.
 
     Each finding is a case ready for the catalogue, a sentence that says when it shows, and a script that needs the
-    framework alone. The same seed finds the same, whatever the number of processes and their speed.
+    framework alone. The same seed finds the same, whatever the number of processes and their speed, here or on
+    a cluster.
 
     Exit status: 0 nothing new; 1 something was found; 2 wrong usage; 3 a backend cannot be started.
 
@@ -106,9 +111,11 @@ def explore(  # noqa: PLR0917 - click gives the options by name
         raise ConformanceError("--cases and --minutes: give one of them")
     until = Until(cases if cases or minutes else USUAL, minutes * MINUTE if minutes else None)
     spaces = _spaces(operators)
-    found = 0
-    for one in chosen(backends, surfaces):
-        found += _explore(one, surfaces, spaces, seed, jobs or os.cpu_count() or 1, limit, until, out)
+    found, each = 0, jobs or (1 if scheduler else os.cpu_count() or 1)
+    with nullcontext() if scheduler is None else cluster(scheduler) as workers:
+        for one in chosen(backends, surfaces):
+            with bench(Site(one.anywhere, surfaces, limit, each), workers) as lab:
+                found += _explore(one.name, lab, Explorer(lab, spaces, seed), until, out)
     sys.exit(FOUND if found else 0)
 
 
@@ -117,28 +124,16 @@ def _spaces(operators: Sequence[str]) -> dict[str, Space]:
     return {operator: Space.of(operator, sweeps) for operator in operators or OPERATORS}
 
 
-def _explore(  # noqa: PLR0917 - as the command has them
-    one: Chosen,
-    surfaces: Sequence[str],
-    spaces: dict[str, Space],
-    seed: int,
-    jobs: int,
-    limit: float,
-    until: Until,
-    out: Path,
-) -> int:
+def _explore(name: str, lab: Bench, explorer: Explorer, until: Until, out: Path) -> int:
     """Explore one backend, write what was found, and return how many findings there are."""
-    limits = Limits(case=limit)
-    with Lab(one.backend, one.python, one.known(), surfaces=surfaces, limits=limits, jobs=jobs) as lab:
-        explorer = Explorer(lab, spaces, seed)
-        explorer.explore(until, lambda tally, fresh: _tell(one.name, tally, fresh))
-        tally, findings = explorer.tally, explorer.findings
-        told = {"seed": seed, "cases": tally.cases, "statuses": dict(sorted(tally.statuses.items()))}
-        files = write(out, lab, findings.found, {**told, "beyond": findings.beyond})
+    explorer.explore(until, lambda tally, fresh: _tell(name, tally, fresh))
+    tally, findings = explorer.tally, explorer.findings
+    told = {"seed": explorer.seed, "cases": tally.cases, "statuses": dict(sorted(tally.statuses.items()))}
+    files = write(out, lab, findings.found, {**told, "beyond": findings.beyond})
     for finding in findings.found:
         click.echo(f"{finding.id}: {finding.sentence}")
     counts = ", ".join(f"{count:,} {status}" for status, count in sorted(tally.statuses.items()))
-    click.echo(f"{one.name}: {tally.cases:,} cases, {counts}; {len(findings.found)} findings")
+    click.echo(f"{name}: {tally.cases:,} cases, {counts}; {len(findings.found)} findings")
     if findings.beyond:
         click.echo(f"{findings.beyond:,} further differences are like those of findings and were not shrunk")
     for path in files[:1] + files[-1:] if findings.found else []:

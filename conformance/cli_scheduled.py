@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 
 import click
@@ -32,8 +30,8 @@ def scheduled(
             click.echo(f"scheduler {address}: has no worker yet", err=True)
         for one in wanted:
             path = results_file(asked.out, one.name)
-            there = order(_there(one), jobs=asked.jobs or 1, repeat=asked.repeat, keep=asked.keep)
-            divided = Divided(there, asked.out / "shards" / one.name, shards)
+            whole = order(one.anywhere, jobs=asked.jobs or 1, repeat=asked.repeat, keep=asked.keep)
+            divided = Divided(whole, asked.out / "shards" / one.name, shards)
             try:
                 with Live(one.name, asked.loudness or USUAL) as live:
                     divided.execute(path, workers, resume=asked.resume, progress=live.step, tell=live.tell)
@@ -41,8 +39,3 @@ def scheduled(
             except IncompleteRun as error:
                 faults.append(type(error)(one.with_hint(str(error))))
     return written, faults
-
-
-def _there(one: Chosen) -> Chosen:
-    """Return a backend with the interpreter of each worker, where the user has named none."""
-    return replace(one, python="") if one.python == sys.executable else one

@@ -64,12 +64,12 @@ class Order:
             "repeat": self.repeat,
         }
         run = Run(chosen.backend, cases, chosen.known(), selection, **further)
-        _hold(run.identity, self.identity)
+        hold(run.identity, self.identity)
         return run
 
     def parts(self, of: int) -> dict[str, Order]:
         """Return the orders of so many shards, by the names of their files, each with what the run is here."""
-        whole = replace(self, identity=_known(self.run().identity))
+        whole = replace(self, identity=shared(self.run().identity))
         parts = (Part(number, of) for number in range(1, of + 1))
         return {part.file: replace(whole, selection=replace(self.selection, part=part)) for part in parts}
 
@@ -79,14 +79,14 @@ def _loaded(paths: tuple[Path, ...], level: str, operators: tuple[str, ...], glo
     return catalogue.load(paths, level=level, operators=operators, globs=globs)
 
 
-def _known(identity: Mapping[str, Any]) -> dict[str, Any]:
+def shared(identity: Mapping[str, Any]) -> dict[str, Any]:
     """Return what all shards of a run say of it, with the version of the suite."""
     return {"suite": __version__} | {key: value for key, value in identity.items() if key != "shard"}
 
 
-def _hold(here: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+def hold(here: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Hold what a run or a shard says of itself against what was asked for. Raises ConformanceError."""
-    known = _known(here)
+    known = shared(here)
     for key, value in asked.items():
         if known.get(key) != value:
             raise ConformanceError(f"{key} is not what it is where the run was started: {known.get(key)}, not {value}")
@@ -170,7 +170,7 @@ class Divided:
             with path.open("rb") as stream:
                 header = merge.Shard(path, stream).header
             try:
-                _hold({**header, "suite": header["environment"]["suite"]["nn-conformance"]}, orders[file].identity)
+                hold({**header, "suite": header["environment"]["suite"]["nn-conformance"]}, orders[file].identity)
             except ConformanceError as error:
                 raise ConformanceError(f"{path}: cannot resume, {error}") from None
         return there

@@ -9,6 +9,7 @@ import yaml
 
 from conformance import catalogue, ledger, registry
 from conformance.explore import findings as findings_module
+from conformance.explore import trace
 from conformance.explore.dice import Dice
 from conformance.explore.explorer import Explorer, Until
 from conformance.explore.findings import Finding
@@ -86,7 +87,7 @@ def test_another_seed_draws_other_cases(sweeps):
 
 @pytest.mark.usefixtures("planted")
 def test_a_crash_is_a_finding(sweeps, monkeypatch):
-    monkeypatch.setattr(findings_module, "ASKED_OF_FEARED", 8)
+    monkeypatch.setattr(trace, "ASKED_OF_FEARED", 8)
     space = Space.of("conv", sweeps)
     with lab_of("crash-of-two-channels-for-one") as lab:
         explorer = Explorer(lab, {"conv": space})
@@ -294,6 +295,9 @@ def test_another_way_to_do_it_says_nothing_of_the_own_call(sweeps):
     """A stand-in wrong wherever it is one call: that compositions agree must not hide what is common to all others."""
 
     class Half:
+        def each(self, work, pieces):
+            return [work(self, *piece) for piece in pieces]
+
         def tried(self, recipes, _surfaces=()):
             return [Tried(one, (self.seen(one),)) for one in recipes]
 

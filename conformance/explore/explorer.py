@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from conformance.explore.dice import Dice
 from conformance.explore.findings import Finding, Findings
 from conformance.explore.guide import Guide, Turns
-from conformance.explore.lab import Lab, Tried
+from conformance.explore.lab import Bench, Seen, Tried
+from conformance.explore.laws import LAW
+from conformance.explore.oracles import Held, answers
 from conformance.explore.recipes import Recipe
 from conformance.explore.space import Space
 
@@ -21,6 +23,8 @@ GENERATION = 1000
 """Cases that are drawn before what came of them is looked at."""
 RULED = 20
 """One in so many recipes is held to the laws of its operator, too."""
+LEAST = 50
+"""Recipes for which a part of a generation is worth the start of a framework."""
 ODD = 64
 """Recipes of an operator that showed what none had shown before, and are kept to draw from their neighbourhood."""
 
@@ -51,7 +55,7 @@ class Until:
 class Explorer:
     """An exploration of one backend. guided: whether draws are guided; else they are independent of each other."""
 
-    def __init__(self, lab: Lab, spaces: Mapping[str, Space], seed: int = 0, *, guided: bool = True) -> None:
+    def __init__(self, lab: Bench, spaces: Mapping[str, Space], seed: int = 0, *, guided: bool = True) -> None:
         self.lab = lab
         self.spaces = spaces
         self.seed = seed
@@ -68,14 +72,22 @@ class Explorer:
         """Explore on, telling after each generation what was done and which findings are new."""
         start = time.monotonic() - self.tally.seconds
         while size := until.size(self.tally):
-            tried = self.lab.tried(list(self.generation(size)))
+            tried = self._tried([Held(recipe) for recipe in self.generation(size)])
             # Where a surface differs already, known or not, a law has nothing to add.
             agreeing = [one.recipe for one in tried if not any(seen.way for seen in one.seen)]
-            ruled = self.findings.court.tried(self.ruled(agreeing))
+            ruled = self._tried([Held(recipe, LAW) for recipe in self.ruled(agreeing)])
             fresh = self.findings.add([*tried, *ruled], self.tally.cases)
             self.take_in(tried)
             self.tally.seconds = time.monotonic() - start
             tell(self.tally, fresh)
+
+    def _tried(self, asked: Sequence[Held]) -> list[Tried]:
+        """Have recipes tried by as many as there are, to each some of every kind."""
+        parts = max(1, min(self.lab.size, len(asked) // LEAST))
+        found: list[Sequence[Seen]] = [()] * len(asked)
+        for part, seen in enumerate(self.lab.each(answers, [(asked[part::parts],) for part in range(parts)])):
+            found[part::parts] = seen
+        return [Tried(one.recipe, seen) for one, seen in zip(asked, found, strict=True)]
 
     def generation(self, size: int) -> Iterator[Recipe]:
         """Yield the recipes of the next generation, the operators taking turns: more of them, the more there is new."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from conformance.explore.lab import Lab, Seen, Tried
-from conformance.explore.laws import LAW, Court
-from conformance.explore.neighbours import around
+from conformance.explore.lab import Bench, Seen, Tried
 from conformance.explore.recipes import Recipe
-from conformance.explore.shrink import shrunk
 from conformance.explore.space import Space
+from conformance.explore.trace import Suspect, Trace, traced
 from conformance.explore.traits import conditions, handled
 from reports.conditions import statement
 
@@ -23,10 +21,7 @@ MOST_SHRUNK = 6
 """Recipes of one operator on one surface that differ in the same way and are shrunk in one generation."""
 KEPT = 4000
 """Recipes of an operator on a surface that agreed and are kept, to hold statements against."""
-FEARED = ("crashed", "timed_out")
 AGREED = frozenset({"pass", "stale"})
-ASKED, ASKED_OF_FEARED = 4000, 60
-"""Recipes that may be asked about to shrink one; of those that end a process or hang, fewer."""
 
 
 @dataclass
@@ -113,9 +108,8 @@ class Pile:
 class Findings:
     """All findings of an exploration of one backend."""
 
-    def __init__(self, lab: Lab, spaces: Mapping[str, Space]) -> None:
+    def __init__(self, lab: Bench, spaces: Mapping[str, Space]) -> None:
         self.lab = lab
-        self.court = Court(lab)
         self.spaces = spaces
         self.found: list[Finding] = []
         self.beyond = 0
@@ -128,13 +122,7 @@ class Findings:
                 true = conditions(one.recipe)
                 for seen in one.seen:
                     self._note(Waiting(number, one.recipe, true | handled(seen.how)), seen)
-        return list(self._settle())
-
-    def _try(self, way: str, recipes: Sequence[Recipe], surfaces: Sequence[str] = ()) -> list[Tried]:
-        """Try recipes as whatever found a difference did: against the reference, or against a law."""
-        if way.startswith(LAW):
-            return self.court.tried(recipes, surfaces, way.removeprefix(LAW))
-        return self.lab.tried(recipes, surfaces)
+        return self._settle()
 
     def _note(self, one: Waiting, seen: Seen) -> None:
         pile = self._piles.setdefault((one.recipe.operator, seen.surface), Pile())
@@ -150,10 +138,24 @@ class Findings:
                 return True
         return False
 
-    def _settle(self) -> Iterator[Finding]:
-        """Make findings of what waits, the smallest first, until everything is explained or there are too many."""
-        for (operator, surface), pile in sorted(self._piles.items()):
-            for way in sorted(pile.waiting):
+    def _settle(self) -> list[Finding]:
+        """Make findings of what waits, operators side by side: what is found of one says nothing of another."""
+        before = len(self.found)
+        waiting = [self._suspects(operator) for operator in sorted({operator for operator, _ in self._piles})]
+        while suspects := [one for of_one in waiting if (one := next(of_one, None))]:
+            pieces = [(one, self.spaces[one.recipe.operator], self._known(one.way)) for one in suspects]
+            for suspect, trace in zip(suspects, self.lab.each(traced, pieces), strict=True):
+                self._take_in(suspect, trace)
+        self.found[before:] = sorted(self.found[before:], key=lambda one: one.operator)
+        return self.found[before:]
+
+    def _suspects(self, operator: str) -> Iterator[Suspect]:
+        """Yield what is to be shrunk, the smallest first, until everything is explained or there is too much.
+
+        When one is asked for, the last must have been taken in.
+        """
+        for (of, surface), pile in sorted(self._piles.items()):
+            for way in sorted(pile.waiting) if of == operator else ():
                 waiting = sorted(pile.waiting.pop(way), key=lambda one: one.recipe.size)
                 left = MOST_SHRUNK
                 while waiting := [one for one in waiting if not self._explained(surface, way, one)]:
@@ -162,34 +164,35 @@ class Findings:
                         self.beyond += len(waiting)
                         break
                     left -= 1
-                    finding = self._finding(waiting.pop(0), surface, way)
-                    if not any(finding is one for one in self.found):
-                        self.found.append(finding)
-                        yield finding
-                    finding.covers += 1
+                    one = waiting.pop(0)
+                    yield Suspect(one.recipe, surface, way, one.number)
 
-    def _finding(self, one: Waiting, surface: str, way: str) -> Finding:
-        """Shrink a recipe, look around the smallest, and say when it differs; or return a finding that is the same."""
-        smallest = shrunk(one.recipe, _Asking(self._try, surface, way))
-        (there,) = self._try(way, [smallest])
-        same = {seen.surface: seen for seen in there.seen if seen.new and seen.way == way}
-        for known in self.found:
-            if (known.way, known.recipe.case.id) == (way, smallest.case.id):
-                known.surfaces = tuple(sorted({*known.surfaces, surface}))
-                return known
+    def _known(self, way: str) -> frozenset[str]:
+        """Return the ids of cases that findings have shrunk to in a way."""
+        return frozenset(one.recipe.case.id for one in self.found if one.way == way)
+
+    def _take_in(self, suspect: Suspect, trace: Trace) -> None:
+        """Make a finding of a suspect, or add it to the one that has the same smallest case."""
+        surface, way, smallest = suspect.surface, suspect.way, trace.smallest
+        known = next((one for one in self.found if (one.way, one.recipe.case.id) == (way, smallest.case.id)), None)
+        if known:
+            known.surfaces = tuple(sorted({*known.surfaces, surface}))
+            known.covers += 1
+            return
+        same = {seen.surface: seen for seen in trace.there if seen.new and seen.way == way}
         here = same.get(surface, Seen(surface, "fail", way))
-        told, agreed = self._conditions(smallest, here)
+        told, agreed = self._conditions(trace, here)
         surfaces = tuple(same) or (surface,)
-        return Finding(smallest.operator, way, smallest, surfaces, told, one.number, agreed, message=here.message)
+        finding = Finding(smallest.operator, way, smallest, surfaces, told, suspect.number, agreed, 1, here.message)
+        self.found.append(finding)
 
-    def _conditions(self, smallest: Recipe, here: Seen) -> tuple[tuple[str, ...] | None, int]:
+    def _conditions(self, trace: Trace, here: Seen) -> tuple[tuple[str, ...] | None, int]:
         """Return the fewest conditions that hold where it differs, around the smallest, and hardly where it agrees.
 
         With them, how many cases agree in spite of them: few of those that differ, or there are no conditions.
         """
-        near = around(smallest, self.spaces[smallest.operator])
-        near = near[: ASKED_OF_FEARED // 2] if here.way.startswith(FEARED) else near
-        tried = [(one.recipe, one.on(here.surface)) for one in self._try(here.way, near, [here.surface])]
+        smallest = trace.smallest
+        tried = [(one.recipe, one.on(here.surface)) for one in trace.near]
         told = [(conditions(recipe) | handled(seen.how), seen) for recipe, seen in tried if seen]
         differ = [true for true, seen in told if seen.new and seen.way == here.way]
         pile = self._piles[smallest.operator, here.surface]
@@ -201,23 +204,6 @@ class Findings:
         return when, sum(one.issuperset(when) for one in others) if when else 0
 
 
-Try = Callable[[str, Sequence[Recipe], Sequence[str]], list[Tried]]
-
-
 def _rank(condition: str) -> tuple[float | str, ...]:
     """Rank what says most of a cause before sizes, and these before the number of axes and the dtype."""
     return any(letter.isdigit() for letter in condition), condition.startswith("dtype"), len(condition), condition
-
-
-class _Asking:
-    """Whether recipes differ on a surface in a way; it stops asking when it has asked enough."""
-
-    def __init__(self, ask: Try, surface: str, way: str) -> None:
-        self.ask, self.surface, self.way = ask, surface, way
-        self.left = ASKED_OF_FEARED if way.startswith(FEARED) else ASKED
-
-    def __call__(self, recipes: Sequence[Recipe]) -> list[bool]:
-        some = recipes[: max(self.left, 0)]
-        self.left -= len(some)
-        seen = [one.on(self.surface) for one in self.ask(self.way, some, [self.surface])] if some else []
-        return [bool(one and one.new and one.way == self.way) for one in seen] + [False] * (len(recipes) - len(some))

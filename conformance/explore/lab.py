@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from conformance.adapter import Backend, Program, Surface
 from conformance.catalogue import Catalogue
@@ -59,6 +59,25 @@ class Tried:
         return next((one for one in self.seen if one.surface == surface), None)
 
 
+T = TypeVar("T")
+
+
+class Bench(Protocol):
+    """Where pieces of work are done that each need a lab: the one that is here, or others elsewhere.
+
+    backend: with the surfaces to try.
+    """
+
+    backend: Backend
+
+    @property
+    def size(self) -> int:
+        """How many pieces are worked at side by side."""
+
+    def each(self, work: Callable[..., T], pieces: Sequence[tuple[Any, ...]]) -> list[T]:
+        """Return what work(lab, *piece) returns for each piece, in order."""
+
+
 class Lab:
     """A backend at work. Use it with `with`: its processes end with that.
 
@@ -91,6 +110,21 @@ class Lab:
 
     def __exit__(self, *_: object) -> None:
         self.crew.kill()
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What it is, wherever it is set up."""
+        names = [surface.name for surface in self.backend.surfaces]
+        return {"ledger": self.ledger.digest, "own_ledger": self.ledger.own_digest, "surfaces": names}
+
+    @property
+    def size(self) -> int:
+        """One piece of work at a time is done here, by all workers together."""
+        return 1
+
+    def each(self, work: Callable[..., T], pieces: Sequence[tuple[Any, ...]]) -> list[T]:
+        """Return what work(lab, *piece) returns for each piece, in order."""
+        return [work(self, *piece) for piece in pieces]
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

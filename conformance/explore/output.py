@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -14,11 +15,12 @@ from conformance.catalogue import Catalogue
 from conformance.crew import Crew
 from conformance.expected import expected
 from conformance.explore.findings import Finding
-from conformance.explore.lab import Lab
+from conformance.explore.lab import Bench, Lab
+from conformance.explore.recipes import Recipe
 from conformance.explore.traits import conditions
 from conformance.files import put
 from conformance.repro import script
-from conformance.results import ResultsFile, forget
+from conformance.results import ResultsFile
 from conformance.runner import Run
 from conformance.selection import Selection
 from conformance.translate import translate
@@ -44,36 +46,44 @@ class FoundRun(Run):
     def execute_none(self, path: Path, crew: Crew) -> None:
         """Write a file without results: nothing was found where these workers are."""
         self.worker = crew
-        forget(path)
         with ResultsFile(path) as file:
             file.open(self._header())
             file.finish(0)
 
 
-def write(folder: Path, lab: Lab, findings: Sequence[Finding], explored: Mapping[str, Any]) -> list[Path]:
+def write(folder: Path, lab: Bench, findings: Sequence[Finding], explored: Mapping[str, Any]) -> list[Path]:
     """Write all that an exploration of a backend leaves below a folder; return the files, the results first."""
     name = lab.backend.name
-    results = folder / "results" / f"{name}.jsonl"
-    written = [results]
     scripts = {one.id: text for one in findings if (text := _script(lab.backend, one))}
-    cases = {one.recipe.case.id: one.recipe.case for one in findings}
-    run = FoundRun(
-        lab.backend, Catalogue(tuple(cases.values())), lab.ledger, Selection("exhaustive"),
-        python=lab.python, limits=lab.limits, jobs=1, repeat=TIMES,
-    )  # fmt: skip
-    run.explored = {**explored, "findings": [record(one, scripts.get(one.id, "")) for one in findings]}
-    if findings:
-        run.execute(results)
-    else:
-        run.execute_none(results, lab.crew)
+    header = {**explored, "findings": [record(one, scripts.get(one.id, "")) for one in findings]}
+    written = [folder / "results" / f"{name}.jsonl"]
+    written[0].parent.mkdir(parents=True, exist_ok=True)
+    put(written[0], *lab.each(results_file, [([one.recipe for one in findings], header)]))
     files = {f"repro/{identity}.py": text for identity, text in scripts.items()}
     for path, text in {**_case_files(findings), **files}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         put(folder / path, text)
         written.append(folder / path)
     page = folder / f"{name}.md"
-    put(page, render_findings(load([results], mixed=True).explored[0]))
+    put(page, render_findings(load(written[:1], mixed=True).explored[0]))
     return [*written, page]
+
+
+def results_file(lab: Lab, recipes: Sequence[Recipe], explored: Mapping[str, Any]) -> bytes:
+    """Run the smallest cases of findings, and return the results file."""
+    cases = {recipe.case.id: recipe.case for recipe in recipes}
+    run = FoundRun(
+        lab.backend, Catalogue(tuple(cases.values())), lab.ledger, Selection("exhaustive"),
+        python=lab.python, limits=lab.limits, jobs=1, repeat=TIMES,
+    )  # fmt: skip
+    run.explored = explored
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        path = Path(folder) / "found.jsonl"
+        if recipes:
+            run.execute(path)
+        else:
+            run.execute_none(path, lab.crew)
+        return path.read_bytes()
 
 
 def record(finding: Finding, script: str = "") -> dict[str, Any]:

@@ -36,6 +36,10 @@ class Recipe:
     inputs: Mapping[str, Mapping[str, Any]]
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
+    def __reduce__(self) -> tuple[type[Recipe], tuple[Any, ...]]:
+        """Leave behind what follows from the rest when it goes to another process."""
+        return Recipe, (self.operator, self.levels, self.inputs, self.numbers)
+
     @property
     def rank(self) -> int:
         """Number of spatial axes."""

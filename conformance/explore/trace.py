@@ -1,0 +1,62 @@
+"""From a case that differs to the smallest that differs in the same way, and to what its neighbours do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from conformance.explore.lab import Lab, Seen, Tried
+from conformance.explore.neighbours import around
+from conformance.explore.oracles import tried
+from conformance.explore.recipes import Recipe
+from conformance.explore.shrink import shrunk
+from conformance.explore.space import Space
+
+FEARED = ("crashed", "timed_out")
+ASKED, ASKED_OF_FEARED = 4000, 60
+"""Recipes that may be asked about to shrink one; of those that end a process or hang, fewer."""
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A recipe, the surface on which it differs, and in which way; number: of the case that showed it."""
+
+    recipe: Recipe
+    surface: str
+    way: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Where a suspect leads: the smallest recipe, what all surfaces made of it, what the suspect's made around it."""
+
+    smallest: Recipe
+    there: Sequence[Seen]
+    near: Sequence[Tried] = ()
+
+
+def traced(lab: Lab, suspect: Suspect, space: Space, known: Collection[str] = ()) -> Trace:
+    """Shrink a suspect, and look around the smallest unless that is a case whose id is known."""
+    surface, way = suspect.surface, suspect.way
+    smallest = shrunk(suspect.recipe, _Asking(lab, surface, way))
+    (there,) = tried(lab, way, [smallest])
+    if smallest.case.id in known:
+        return Trace(smallest, there.seen)
+    near = around(smallest, space)
+    near = near[: ASKED_OF_FEARED // 2] if way.startswith(FEARED) else near
+    return Trace(smallest, there.seen, tried(lab, way, near, [surface]))
+
+
+class _Asking:
+    """Whether recipes differ on a surface in a way; it stops asking when it has asked enough."""
+
+    def __init__(self, lab: Lab, surface: str, way: str) -> None:
+        self.lab, self.surface, self.way = lab, surface, way
+        self.left = ASKED_OF_FEARED if way.startswith(FEARED) else ASKED
+
+    def __call__(self, recipes: Sequence[Recipe]) -> list[bool]:
+        some = recipes[: max(self.left, 0)]
+        self.left -= len(some)
+        seen = [one.on(self.surface) for one in tried(self.lab, self.way, some, [self.surface])] if some else []
+        return [bool(one and one.new and one.way == self.way) for one in seen] + [False] * (len(recipes) - len(some))
