@@ -4,16 +4,21 @@ All surfaces of the backend `planted` (tests/planted_faults) are explored at onc
 counts whether or not anything is left to find in its operator. Of each fault the first case that showed it is shrunk,
 and held against the smallest that was found by hand.
 
-    python benchmarks/explore_faults.py --cases 20000 --write guided.json
-    python benchmarks/explore_faults.py --cases 20000 --plain --write plain.json
-    python benchmarks/explore_faults.py --columns guided.json plain.json --write columns.json
+    python benchmarks/explore_faults.py --cases 20000 --seed 0 --draw guided --shrink --write guided-0.json
+    python benchmarks/explore_faults.py --cases 20000 --seed 0 --draw plain --write plain-0.json
+    python benchmarks/explore_faults.py --cases 200000 --seed 0 --draw uniform --write uniform-0.json
+    python benchmarks/explore_faults.py --compare guided-*.json plain-*.json uniform-*.json
+    python benchmarks/explore_faults.py --columns guided-0.json plain-0.json uniform-0.json --write columns.json
 
-The last makes columns for `benchmarks/planted_catalogue.py --columns`.
+guided: as `conformance explore` draws; plain: from the same space, each case by itself; uniform: every parameter
+uniform in its range, see explore_uniform.py. --compare prints what each found within how many cases, and how many cases
+a fault took; the last makes columns for `benchmarks/planted_catalogue.py --columns`.
 """
 
 import argparse
 import json
 import os
+import statistics
 import sys
 import time
 from collections.abc import Iterator
@@ -30,8 +35,13 @@ from conformance.explore.space import Space
 from conformance.ledger import Ledger
 from conformance.operators import OPERATORS
 
+sys.path.insert(0, str(Path(__file__).parent))
+from explore_uniform import Uniform
+
 HOME = Path(__file__).parent.parent / "tests" / "planted_faults"
 HANG = 2.0
+LIMITS = (1000, 2000, 4000, 20_000, 200_000)
+"""In how many cases searches are compared."""
 ASKED, FEARED = 4000, 60
 """Recipes that are asked about to shrink one; of those that end a process or hang, fewer."""
 
@@ -82,9 +92,10 @@ def steps_away(case: Any) -> int:
 class Search:
     """One search for all faults: the explorer draws, and each surface is tried until its fault is found."""
 
-    def __init__(self, lab: Lab, known: dict[str, Any], seed: int, *, guided: bool) -> None:
-        spaces = {operator: Space.of(operator, catalogue.load().sweeps) for operator in OPERATORS}
-        self.explorer = Explorer(lab, spaces, seed, guided=guided)
+    def __init__(self, lab: Lab, known: dict[str, Any], seed: int, draw: str) -> None:
+        made = {operator: Space.of(operator, catalogue.load().sweeps) for operator in OPERATORS}
+        spaces: Any = {name: Uniform(space) for name, space in made.items()} if draw == "uniform" else made
+        self.explorer = Explorer(lab, spaces, seed, guided=draw == "guided")
         self.lab = lab
         self.wanted = {fault.surface: fault for fault in known.values()}
         self.found: dict[str, tuple[int, Recipe, str]] = {}
@@ -127,19 +138,42 @@ class Search:
         return shrunk(recipe, differs)
 
 
-def columns(guided: dict[str, Any], plain: dict[str, Any]) -> dict[str, dict[str, str]]:
+def columns(tables: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
     """Return columns for the table of planted faults, by their titles."""
-    found = {name: one or {} for name, one in guided["faults"].items()}
-    beside = {name: one or {} for name, one in plain["faults"].items()}
+    made = {}
+    for table in tables:
+        faults = {name: one or {} for name, one in table["faults"].items()}
+        made[f"{TITLES[table['draw']]}, of {table['cases']:,}"] = _cells(faults, "first")
+    made["steps too large"] = _cells({name: one or {} for name, one in tables[0]["faults"].items()}, "steps")
+    return made
 
-    def cells(table: dict[str, Any], key: str) -> dict[str, str]:
-        return {name: f"{one[key]:,}" if one.get(key) is not None else "–" for name, one in table.items()}
 
-    return {
-        f"explored, of {guided['cases']:,}": cells(found, "first"),
-        f"drawn plainly, of {plain['cases']:,}": cells(beside, "first"),
-        "steps too large": cells(found, "steps"),
-    }
+TITLES = {"guided": "explored", "plain": "drawn by themselves", "uniform": "uniform"}
+
+
+def _cells(faults: dict[str, Any], key: str) -> dict[str, str]:
+    return {name: f"{one[key]:,}" if one.get(key) is not None else "–" for name, one in faults.items()}
+
+
+def compare(tables: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield for each way to draw, over its seeds, what was found in how many cases, and how many cases a fault took."""
+    for limit in LIMITS:
+        means = {}
+        for draw in TITLES:
+            own = [
+                one for one in tables if one["draw"] == draw and (one["cases"] >= limit or all(one["faults"].values()))
+            ]
+            if own:
+                firsts = [[(one or {}).get("first", limit + 1) for one in table["faults"].values()] for table in own]
+                found = [sum(first <= limit for first in seed) for seed in firsts]
+                taken = [min(first, limit) for seed in firsts for first in seed]
+                means[draw] = statistics.geometric_mean(taken), statistics.median(taken)
+                yield (
+                    f"{limit:,} cases, {draw}: found {found}; cases for a fault, one not found counted as {limit:,}: "
+                    f"geometric mean {means[draw][0]:.0f}, median {means[draw][1]:.0f}"
+                )
+        for draw in means.keys() - {"guided"} if "guided" in means else ():
+            yield f"{limit:,} cases, {draw} / guided: {means[draw][0] / means['guided'][0]:.2f} times the cases"
 
 
 def main() -> None:
@@ -147,20 +181,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--plain", action="store_true", help="draw each case by itself")
-    parser.add_argument("--columns", type=Path, nargs=2, metavar="FILE", help="make columns of two searches")
-    parser.add_argument("--write", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--draw", choices=TITLES, default="guided", help="how cases are drawn")
+    parser.add_argument("--shrink", action="store_true", help="shrink the first case that shows each fault")
+    parser.add_argument("--columns", type=Path, nargs="+", metavar="FILE", help="make columns of searches")
+    parser.add_argument("--compare", type=Path, nargs="+", metavar="FILE", help="print what searches have found")
+    parser.add_argument("--write", type=Path, metavar="FILE")
     asked = parser.parse_args()
-    if asked.columns:
-        tables = [json.loads(path.read_text("utf-8")) for path in asked.columns]
-        asked.write.write_text(json.dumps(columns(*tables), indent=1), "utf-8")
+    tables = [json.loads(path.read_text("utf-8")) for path in asked.columns or asked.compare or ()]
+    if asked.compare:
+        print("\n".join(compare(tables)))
         return
+    if not asked.write:
+        parser.error("--write FILE is missing")
+    if asked.columns:
+        asked.write.write_text(json.dumps(columns(tables), indent=1), "utf-8")
+        return
+    asked.write.write_text(json.dumps(search(asked)), "utf-8")
+
+
+def search(asked: argparse.Namespace) -> dict[str, Any]:
+    """Search for all faults, and return what came of it."""
     known = faults()
     registry.names.cache_clear()
     backend = registry.backend("planted")
     start = time.perf_counter()
     with Lab(backend, sys.executable, Ledger(), limits=Limits(case=HANG)) as lab:
-        search = Search(lab, known, asked.seed, guided=not asked.plain)
+        search = Search(lab, known, asked.seed, asked.draw)
         while search.explorer.tally.cases < asked.cases and len(search.found) < len(known):
             search.generation(min(GENERATION, asked.cases - search.explorer.tally.cases))
             done = search.explorer.tally.cases
@@ -172,13 +218,11 @@ def main() -> None:
             if fault.surface not in search.found:
                 table[name] = None
                 continue
-            small = search.smallest(fault.surface) if not asked.plain else None
+            small = search.smallest(fault.surface) if asked.shrink else None
             steps = away(small, dict(fault.smallest)) if small and small.operator == fault.operators[0] else None
             table[name] = {"first": search.found[fault.surface][0], "steps": steps, "case": small and small.raw["id"]}
             print(name, table[name], flush=True)
-    asked.write.write_text(
-        json.dumps({"seed": asked.seed, "plain": asked.plain, "cases": asked.cases, "faults": table})
-    )
+    return {"seed": asked.seed, "draw": asked.draw, "cases": asked.cases, "faults": table}
 
 
 if __name__ == "__main__":
