@@ -9,8 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 T = TypeVar("T")
-BOLD, BOLDNESS = 8, (4, 7)
-"""In so many choices, how often something out of the ordinary is taken: it is drawn anew for each draw."""
+BOLD, BOLDNESS = 2, (1, 2)
+"""In so many choices, how often what is not plain is taken: in half of all draws always, in the others as often as not.
+
+Most faults need some things to meet; few, that something is not there."""
 
 
 class Dice:
@@ -18,7 +20,7 @@ class Dice:
 
     def __init__(self, *seeds: object) -> None:
         digest = hashlib.blake2b(repr(seeds).encode(), digest_size=16).digest()
-        self._bold = BOLD // 2
+        self._bold = BOLDNESS[0]
         self._bits = np.random.PCG64(int.from_bytes(digest, "little"))
 
     def below(self, limit: int) -> int:

@@ -51,11 +51,11 @@ def _walk(extent: tuple[int, ...], dice: Dice) -> dict[str, Level]:
 
 def _usual_walk(rank: int, dice: Dice) -> dict[str, Level]:
     """Draw one of the walks that most models have, for which frameworks have paths of their own."""
-    window = dice.one_of((1, 2, 3, 5, 7))
-    end = dice.kind((0,), (window // 2,))
+    window = dice.one_of((1, 2, 3, 3, 5, 7))
+    end = dice.one_of((0, window // 2))
     return {
         "window": (window,) * rank,
-        "stride": (dice.kind((1,), (2, window)),) * rank,
+        "stride": (dice.one_of((1, 1, 2, window)),) * rank,
         "dilation": (1,) * rank,
         "padding": ((end, end),) * rank,
     }

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.explore.dice import Dice
-from conformance.explore.numbers import Numbers, drawn, numbers_of
+from conformance.explore.numbers import WHOLE, Numbers, drawn, numbers_of
 from conformance.explore.questions import Inputs, asked, grounds
 from conformance.explore.recipes import Recipe
 from conformance.explore.sizes import LONG, sizes
@@ -80,9 +80,7 @@ class Space:
             recipe = self._try(dice)
             if not recipe or asked(recipe):
                 continue
-            whole = recipe.levels["values"] in {"integers", "distinct"} and recipe.levels["dtype"] not in HALF
-            if not whole:
-                continue
+            recipe = self._whole(recipe, dice)
             extent = list(recipe.each("extent"))
             axis = dice.below(recipe.rank)
             extent[axis] *= dice.one_of((16, 64, 256, 1024))
@@ -92,6 +90,14 @@ class Space:
             if larger.sound() and MOST_TERMS < terms(larger) <= VAST_TERMS:
                 return larger
         return None
+
+    def _whole(self, recipe: Recipe, dice: Dice) -> Recipe:
+        """Return the recipe with whole numbers of which sums are exact."""
+        whole = [one for one in self.numbers if one.values in WHOLE and one.dtype not in HALF]
+        numbers = dice.one_of(whole)
+        levels = {**recipe.levels, "values": numbers.values, "dtype": numbers.dtype}
+        bias = {"bias": False} if "bias" in levels and "bias" not in numbers.inputs else {}
+        return Recipe(self.operator, {**levels, **bias}, numbers.inputs)
 
     def mutated(self, recipe: Recipe, dice: Dice) -> Recipe:
         """Return the recipe with one or two factors as another draw has them; the same if nothing sound comes of it."""
