@@ -125,8 +125,18 @@ def _spaces(operators: Sequence[str]) -> dict[str, Space]:
 
 
 def _explore(name: str, lab: Bench, explorer: Explorer, until: Until, out: Path) -> int:
-    """Explore one backend, write what was found, and return how many findings there are."""
-    explorer.explore(until, lambda tally, fresh: _tell(name, tally, fresh))
+    """Explore one backend, write what was found, even if interrupted, and return how many findings there are."""
+    try:
+        explorer.explore(until, lambda tally, fresh: _tell(name, tally, fresh))
+    except KeyboardInterrupt:
+        click.echo(f"{name}: interrupted; what was found in whole generations is written", err=True)
+        _leave(name, lab, explorer, out)
+        raise
+    return _leave(name, lab, explorer, out)
+
+
+def _leave(name: str, lab: Bench, explorer: Explorer, out: Path) -> int:
+    """Write what was found, say so, and return how many findings there are."""
     tally, findings = explorer.tally, explorer.findings
     told = {"seed": explorer.seed, "cases": tally.cases, "statuses": dict(sorted(tally.statuses.items()))}
     files = write(out, lab, findings.found, {**told, "beyond": findings.beyond})

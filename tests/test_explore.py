@@ -312,3 +312,21 @@ def test_another_way_to_do_it_says_nothing_of_the_own_call(sweeps):
     space = found.spaces["lp_pool"]
     (finding,) = found.add(lab.tried([space.draw(Dice("own call", number)) for number in range(60)]), 0)
     assert set(finding.conditions) == {"a call of its own", "cells left over"}
+
+
+@pytest.mark.usefixtures("planted")
+def test_what_was_found_until_an_interruption_is_written(conformance, monkeypatch, tmp_path):
+    whole = Explorer.explore
+
+    def interrupted(self, _until, tell):
+        whole(self, Until(60), tell)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Explorer, "explore", interrupted)
+    options = ("--backend", "planted", "--surface", "planted.dilated-extent", "--operator", "min_pool")
+    status, out, err = conformance("explore", *options, "--jobs", 1, "--out", tmp_path)
+    assert status == 130
+    assert "planted: interrupted; what was found in whole generations is written" in err
+    assert "60 cases" in out
+    assert (tmp_path / "planted.md").exists()
+    assert (tmp_path / "results" / "planted.jsonl").exists()

@@ -19,7 +19,7 @@ FEW = 3
 """One in so many may agree where conditions say that it differs: what is wrong need not show everywhere."""
 MOST_SHRUNK = 6
 """Recipes of one operator on one surface that differ in the same way and are shrunk in one generation."""
-KEPT = 4000
+KEPT = 1000
 """Recipes of an operator on a surface that agreed and are kept, to hold statements against."""
 AGREED = frozenset({"pass", "stale"})
 
@@ -120,8 +120,9 @@ class Findings:
         for number, one in enumerate(tried, done + 1):
             if one.seen:
                 true = conditions(one.recipe)
+                ways = {seen.how: true | handled(seen.how) for seen in one.seen}  # many are kept: surfaces share them
                 for seen in one.seen:
-                    self._note(Waiting(number, one.recipe, true | handled(seen.how)), seen)
+                    self._note(Waiting(number, one.recipe, ways[seen.how]), seen)
         return self._settle()
 
     def _note(self, one: Waiting, seen: Seen) -> None:
