@@ -61,7 +61,7 @@ def watch_command(tonight: Path, last: Path | None, out: Path) -> None:
 
     Example: conformance watch build/conformance --against build/last --out build/watch
     """
-    night = watch(_night(tonight), _night(last) if last else None, _memory(last))
+    night = watch(_night(tonight), _last(last) if last else None, _memory(last))
     for one in night.news:
         write(out / ISSUES / f"{one.key}.md", issue(one, _script))
     write(out / LIST, json.dumps([_listed(one) for one in night.news], indent=1) + "\n")
@@ -82,10 +82,19 @@ def _listed(news: News) -> dict[str, str]:
 
 def _night(folder: Path) -> Report:
     """Read what a night has left. Raises IncompleteRun if that is nothing."""
-    files = [path for part in PARTS for path in sorted((folder / part).glob("*.jsonl"))]
+    files = _files(folder)
     if not files:
         raise IncompleteRun(f"no results in {folder}, neither in {' nor in '.join(PARTS)}")
     return load(files, mixed=True)
+
+
+def _last(folder: Path) -> Report | None:
+    """Read what the night before has left; None where that is only what it told, for files are not kept for ever."""
+    return None if (folder / SEEN).exists() and not _files(folder) else _night(folder)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for part in PARTS for path in sorted((folder / part).glob("*.jsonl"))]
 
 
 def _memory(last: Path | None) -> Memory:

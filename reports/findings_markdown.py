@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from reports import summary
 from reports.arrays import Array, Expected, Rejected
@@ -24,7 +25,7 @@ def render_findings(backend: Backend) -> str:
     tried = f"{plural(explored.cases, 'case')}, seed {explored.seed}"
     lines = [f"# What exploring {escaped(backend.name)} found", "", f"{escaped(versions(backend))}; {tried}.", ""]
     for finding in explored.findings:
-        lines += [f"## {code(finding.id)}", "", *finding_lines(backend, finding)]
+        lines += [f"## {code(finding.id)}", "", *chain.from_iterable(finding_parts(backend, finding))]
     if not explored.findings:
         lines += ["Nothing that nobody knew of.", ""]
     if explored.beyond:
@@ -32,19 +33,22 @@ def render_findings(backend: Backend) -> str:
     return "\n".join(lines)
 
 
-def finding_lines(backend: Backend, finding: Finding) -> Iterator[str]:
-    """Yield what there is to say of a finding: its sentence, the smallest case, what came of it, and the script."""
+def finding_parts(backend: Backend, finding: Finding) -> Iterator[list[str]]:
+    """Yield what there is to say of a finding, part by part: its sentence, the smallest case, what came, the script."""
     explored = backend.header.explored
     tried = f" of {plural(explored.cases, 'case')} tried with seed {explored.seed}" if explored else ""
     case = backend.cases.get(finding.case)
     results = [one for one in backend.results if one.case == finding.case and one.surface in finding.surfaces]
-    yield from [escaped(finding.sentence), ""]
-    yield f"It explains {finding.covers:,}{tried}. The smallest case that was found, with {escaped(versions(backend))}:"
-    yield from ["", *fenced(finding.case_text, "yaml"), ""]
-    yield from result_lines(case, results, finding.said) if case else ()
+    found = (
+        f"It explains {finding.covers:,}{tried}. The smallest case that was found, with {escaped(versions(backend))}:"
+    )
+    yield [escaped(finding.sentence), "", found, ""]
+    yield [*fenced(finding.case_text, "yaml"), ""]
+    if case:
+        yield list(result_lines(case, results, finding.said))
     if finding.lawless:
-        yield from ["A law of the operator shows it, on the backend by itself; one case may agree all the same.", ""]
-    yield from script_lines(finding.script)
+        yield ["A law of the operator shows it, on the backend by itself; one case may agree all the same.", ""]
+    yield list(script_lines(finding.script))
 
 
 def script_lines(script: str) -> Iterator[str]:

@@ -8,7 +8,8 @@ from itertools import groupby
 from reports.blame import KINDS, Blame
 from reports.difference import Change
 from reports.difference_words import said
-from reports.findings_markdown import finding_lines, result_lines, script_lines, versions
+from reports.findings import Finding
+from reports.findings_markdown import finding_parts, result_lines, script_lines, versions
 from reports.markdown_text import Section, code, escaped, fit, tabular
 from reports.reading import Backend
 from reports.records import plain
@@ -22,37 +23,40 @@ Script = Callable[[str, str], str]
 
 
 def issue(news: News, script: Script) -> str:
-    """Return the text of an issue but for its title: what was found, why it may be new, and how to see it."""
-    lines = [f"**{news.blame.word}.** {escaped(news.blame.sentence)}", ""]
-    if news.finding:
-        lines += finding_lines(news.backend, news.finding)
-        lines += [f"- {code(one.id)} cannot be told from it: {escaped(one.sentence)}" for one in news.like]
-        lines += [""] * bool(news.like)
-    else:
-        lines += _differing(news, script)
-    return "\n".join([*lines, *_nights(news.before, news.backend)]).rstrip() + "\n"
+    """Return the text of an issue but for its title: what was found, why it may be new, and how to see it.
+
+    It has at most 60,000 characters, and says so where a part did not fit.
+    """
+    head = [f"**{news.blame.word}.** {escaped(news.blame.sentence)}", ""]
+    parts = _found(news, news.finding) if news.finding else _differing(news, script)
+    return fit([Section(head), *_nights(news.before, news.backend), *map(Section, parts)], "The results file has all.")
 
 
-def _differing(news: News, script: Script) -> Iterator[str]:
+def _found(news: News, finding: Finding) -> Iterator[list[str]]:
+    yield from finding_parts(news.backend, finding)
+    like = [f"- {code(one.id)} cannot be told from it: {escaped(one.sentence)}" for one in news.like]
+    yield [*like, *[""] * bool(like)]
+
+
+def _differing(news: News, script: Script) -> Iterator[list[str]]:
     """Yield what there is to say of cases of the catalogue that differ."""
     assert news.group is not None  # noqa: S101 - it is a finding or a group
     example = news.group.example
-    yield from [escaped(f"{news.statement} {news.detail}".rstrip()), ""]
     shown, asked = code(f"conformance show {example.case}"), f"{example.case} --surface {plain(example.surface)}"
-    yield f"The smallest case, as {shown} has it; {code(f'conformance repro {asked}')} prints a script:"
-    yield from ["", *result_lines(news.backend.cases[example.case], [example])]
-    yield from script_lines(script(example.case, example.surface))
+    yield [escaped(f"{news.statement} {news.detail}".rstrip()), ""]
+    yield [f"The smallest case, as {shown} has it; {code(f'conformance repro {asked}')} prints a script:", ""]
+    yield list(result_lines(news.backend.cases[example.case], [example]))
+    yield list(script_lines(script(example.case, example.surface)))
     named = [f"- {code(one.case)} on {code(one.surface)}" for one in news.group.results[:MOST_CASES]]
     left = len(news.group.results) - len(named)
-    yield from [*named, *([f"- and {left:,} more"] if left else []), ""]
+    yield [*named, *([f"- and {left:,} more"] if left else []), ""]
 
 
-def _nights(before: Backend | None, after: Backend) -> Iterator[str]:
+def _nights(before: Backend | None, after: Backend) -> Iterator[Section]:
     """Yield the circumstances of both nights, one below the other."""
     head = ["night", "started", "versions", "Python", "suite", "tried"]
     rows = [_night("before", before)] if before else []
-    section = tabular([], head, [*rows, _night("this one", after)])
-    yield from section.lines(section.usual)
+    yield tabular([], head, [*rows, _night("this one", after)])
 
 
 def _night(name: str, run: Backend) -> list[str]:

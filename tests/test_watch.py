@@ -299,6 +299,21 @@ def test_texts_of_frameworks_stay_texts(night, watched):
     assert "\n" not in issues[0]["title"]
 
 
+def test_an_issue_is_no_longer_than_it_may_be(night, watched):
+    found = example.finding(script="x = 1\n" * 20_000)
+    _, _, (text,), *_ = watched(night("tonight", explored=[example.exploration(findings=[found])]))
+    assert len(text) < 61_000
+    assert "*Cut here: 1 lines of this page are left out. The results file has all.*" in text
+    assert "values: [[[0, 1]]]" in text
+
+
+def test_what_a_night_told_outlives_its_results(night, watched, tmp_path):
+    assert watched(night("tonight", explored=[example.exploration()]))[0] == 1
+    (tmp_path / "last").mkdir()
+    (tmp_path / "last" / "seen.json").write_text((tmp_path / "watch" / "seen.json").read_text("utf-8"), "utf-8")
+    assert watched(tmp_path / "tonight", tmp_path / "last")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
