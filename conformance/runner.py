@@ -201,12 +201,13 @@ class Run:
 
     def _fears(self, task: Task) -> frozenset[str]:
         """Return how a task is known to end its process, and whether its outcomes change."""
-        entry = self._entry(task)
+        entry = self.entry(task)
         declaration = self._here(task.surface).declares.get(task.case.question or "")
         known = {*(entry.kinds if entry else ()), *([declaration.answer] if declaration else ())}
         return (FATAL | {FLAKY}) & known
 
-    def _entry(self, task: Task) -> Entry | None:
+    def entry(self, task: Task) -> Entry | None:
+        """Return what the ledger knows of a task; the worker's environment is known by then."""
         return self._ledger_here.entry(task.case, task.surface.name, *self._where)
 
     @property
@@ -256,7 +257,7 @@ class Run:
             wanted = wanted or self.expected(task.case)
             verdict, asked = self._judge(task, outcome, wanted)
         record = partial(result_record, task.case, task.surface, task.program, outcome)
-        return record(verdict=verdict, wanted=wanted, entry=self._entry(task)), asked
+        return record(verdict=verdict, wanted=wanted, entry=self.entry(task)), asked
 
     def _judge(self, task: Task, outcome: Outcome, wanted: Expected) -> tuple[Verdict, dict[str, Any] | None]:
         if wanted.target is not None:

@@ -16,6 +16,7 @@ from conformance.explore.guide import Guide, Turns
 from conformance.explore.lab import Bench, Seen, Tried
 from conformance.explore.laws import LAW
 from conformance.explore.oracles import Held, answers
+from conformance.explore.peers import SURFACES
 from conformance.explore.recipes import Recipe
 from conformance.explore.space import Space
 
@@ -75,7 +76,7 @@ class Explorer:
             tried = self._tried([Held(recipe) for recipe in self.generation(size)])
             # Where a surface differs already, known or not, a law has nothing to add.
             agreeing = [one.recipe for one in tried if not any(seen.way for seen in one.seen)]
-            ruled = self._tried([Held(recipe, LAW) for recipe in self.ruled(agreeing)])
+            ruled = self._tried([Held(*pair) for pair in self.ruled(agreeing)])
             fresh = self.findings.add([*tried, *ruled], self.tally.cases)
             self.take_in(tried)
             self.tally.seconds = time.monotonic() - start
@@ -95,12 +96,16 @@ class Explorer:
             operator = self._turns.next() if self.guided else self._operators[number % len(self._operators)]
             yield self._next(operator, Dice(self.seed, operator, number))
 
-    def ruled(self, recipes: Sequence[Recipe]) -> list[Recipe]:
-        """Return recipes to be held to laws: some of those tried, and as many again that are vast."""
+    def ruled(self, recipes: Sequence[Recipe]) -> list[tuple[Recipe, str]]:
+        """Return recipes to be held to laws: some of those tried, and as many again that are vast.
+
+        Of these no reference says anything, so that surfaces are held against each other, too.
+        """
         some = list(recipes[::RULED])
         dice = Dice(self.seed, "laws", self.tally.cases)
         vast = (self.spaces[dice.one_of(list(self.spaces))].vast(dice) for _ in some)
-        return [*some, *(recipe for recipe in vast if recipe)]
+        larger = [recipe for recipe in vast if recipe]
+        return [*((recipe, LAW) for recipe in some + larger), *((recipe, SURFACES) for recipe in larger)]
 
     def _next(self, operator: str, dice: Dice) -> Recipe:
         space, odd, guide = self.spaces[operator], self._odd[operator], self._guides[operator]

@@ -79,10 +79,19 @@ WAYS: Mapping[str, str] = {
 }
 
 
+APART: Mapping[str, str] = {
+    "value": "numbers are further apart than rounding allows",
+    "shape": "outputs have other shapes",
+    "dtype": "outputs have other dtypes",
+}
+
+
 def _told(way: str) -> str:
     kind, _, said = way.partition(": ")
     if kind == "rejected":
         return f"the call is refused ({said})"
+    if kind == "surfaces":
+        return f"the surfaces of the backend do not agree ({APART[said]})"
     if kind == "law":
         return f"the law of {said} is broken"
     return f"the process ends ({said})" if kind == "crashed" else WAYS.get(way, way)

@@ -164,10 +164,17 @@ class Lab:
         why = refusal(recipe, surface.on(self.crew.environment["cpu"]), task.program)
         return replace(task, program=why) if why else task
 
-    def returned(self, jobs: Iterable[Job]) -> list[Outcome]:
-        """Run programs on inputs, in order, without any judgement."""
+    def programs(self, recipe: Recipe) -> dict[str, Program]:
+        """Return what carries a recipe out on each surface of which the ledger knows nothing, by their names."""
+        run = self._run([recipe], (), expected)
+        tasks = [self._task(run, recipe, surface) for surface in run.surfaces]
+        found = {task.surface.name: task.program for task in tasks if not run.entry(task)}
+        return {name: program for name, program in found.items() if isinstance(program, Program)}
+
+    def returned(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+        """Run programs on inputs, and yield what came of them, in order, without any judgement."""
         with self._failing():
-            return list(self.crew.outcomes(jobs))
+            yield from self.crew.outcomes(jobs)
 
 
 def _wanted(recipe: Recipe) -> Expected | None:

@@ -88,12 +88,12 @@ def _channels(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
 
 
 def _joined(_recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
-    return _same(outputs[0], np.concatenate(outputs[1:]))
+    return same(outputs[0], np.concatenate(outputs[1:]))
 
 
 def _ends_of_channels(_recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
     whole, first, last = outputs
-    return _same(whole[:, :1], first) and _same(whole[:, -1:], last)
+    return same(whole[:, :1], first) and same(whole[:, -1:], last)
 
 
 def _axes(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
@@ -113,7 +113,7 @@ def _turned(array: Array) -> Array:
 
 
 def _alike_turned(_recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
-    return _same(_turned(outputs[0]), outputs[1])
+    return same(_turned(outputs[0]), outputs[1])
 
 
 def _shift(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
@@ -141,7 +141,7 @@ def _skipped(recipe: Recipe) -> int:
 
 
 def _shifted(recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
-    return _same(np.ascontiguousarray(outputs[0][..., _skipped(recipe) :]), outputs[1])
+    return same(np.ascontiguousarray(outputs[0][..., _skipped(recipe) :]), outputs[1])
 
 
 def _negation(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
@@ -152,7 +152,7 @@ def _negation(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
 
 
 def _negated(_recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
-    return _same(outputs[0], -outputs[1])
+    return same(outputs[0], -outputs[1])
 
 
 def _convolution(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
@@ -169,7 +169,7 @@ def _convolution(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
 
 
 def _equal(_recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
-    return _same(outputs[0], outputs[1])
+    return same(outputs[0], outputs[1])
 
 
 def _adjoint(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
@@ -190,7 +190,7 @@ def _adjoined(recipe: Recipe, inputs: Arrays, outputs: Sequence[Array]) -> bool:
     return bool(left == (inputs["x"].astype(np.float64) * backward.astype(np.float64)).sum())
 
 
-def _same(one: Array, other: Array) -> bool:
+def same(one: Array, other: Array) -> bool:
     """Whether two results are the same numbers of the same dtype; zeros have no sign here."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
@@ -219,7 +219,7 @@ class Court:
         chosen = [one for one in self.lab.backend.surfaces if not surfaces or one.name in surfaces]
         laws = [one for one in LAWS if not law or one.name == law]
         trials = [trial for recipe in recipes for trial in _trials(recipe, chosen, laws)]
-        outcomes = iter(self.lab.returned([job for trial in trials for job in trial.jobs]))
+        outcomes = self.lab.returned(job for trial in trials for job in trial.jobs)
         seen: dict[int, list[Seen]] = {id(recipe): [] for recipe in recipes}
         for trial in trials:
             seen[id(trial.recipe)].append(trial.judged([next(outcomes) for _ in trial.jobs]))

@@ -1,12 +1,16 @@
-"""What a backend is held to: the reference, and the laws of the operators. A way of differing says which it was."""
+"""What a backend is held to: the reference, laws of the operators, its own surfaces. A way of differing says which."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from conformance.errors import CatalogueError
+from conformance.expected import expected
+from conformance.explore import peers
 from conformance.explore.lab import Lab, Seen, Tried
 from conformance.explore.laws import LAW, Court
+from conformance.explore.peers import SURFACES
 from conformance.explore.recipes import Recipe
 
 REFERENCE = ""
@@ -14,24 +18,40 @@ REFERENCE = ""
 
 @dataclass(frozen=True)
 class Held:
-    """A recipe, and what it is held to: the reference or, if that is LAW, the laws."""
+    """A recipe, and what it is held to: the reference, the laws or, with SURFACES, other surfaces."""
 
     recipe: Recipe
     oracle: str = REFERENCE
 
 
+def sane(recipe: Recipe) -> bool:
+    """Whether the reference takes a recipe, though it may say nothing of its numbers."""
+    try:
+        return bool(expected(recipe.case).inputs)
+    except CatalogueError:
+        return False
+
+
 def tried(lab: Lab, way: str, recipes: Sequence[Recipe], surfaces: Sequence[str] = ()) -> list[Tried]:
-    """Try recipes as whatever shows this way of differing does: against the reference, or against a law."""
+    """Try recipes as whatever shows this way of differing does: against a law, other surfaces or the reference."""
     if way.startswith(LAW):
         return Court(lab).tried(recipes, surfaces, way.removeprefix(LAW))
+    if way.startswith(SURFACES):
+        return peers.tried(lab, recipes)
     return lab.tried(recipes, surfaces)
 
 
 def answers(lab: Lab, asked: Sequence[Held]) -> list[Sequence[Seen]]:
-    """Return for each recipe, in order, what its oracle says of every surface."""
+    """Return for each recipe, in order, what its oracle says of every surface.
+
+    Of what the reference says nothing of, surfaces are held against each other.
+    """
     found: dict[int, Sequence[Seen]] = {}
     for oracle in dict.fromkeys(one.oracle for one in asked):
         some = [number for number, one in enumerate(asked) if one.oracle == oracle]
         outcomes = tried(lab, oracle, [asked[number].recipe for number in some])
         found |= {number: one.seen for number, one in zip(some, outcomes, strict=True)}
+    silent = [n for n, one in enumerate(asked) if one.oracle == REFERENCE and not found[n] and sane(one.recipe)]
+    outcomes = peers.tried(lab, [asked[number].recipe for number in silent])
+    found |= {number: one.seen for number, one in zip(silent, outcomes, strict=True)}
     return [found[number] for number in range(len(asked))]
