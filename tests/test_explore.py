@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from conformance import catalogue, ledger, registry
+from conformance.client import Worker
 from conformance.explore import findings as findings_module
 from conformance.explore import trace
 from conformance.explore.dice import Dice
@@ -16,6 +17,7 @@ from conformance.explore.findings import Finding
 from conformance.explore.lab import Lab, Seen, Tried, plainly
 from conformance.explore.laws import LAWS, Court
 from conformance.explore.neighbours import around
+from conformance.explore.oracles import tried
 from conformance.explore.promote import promote
 from conformance.explore.recipes import Recipe
 from conformance.explore.shrink import shrunk
@@ -298,7 +300,7 @@ def test_another_way_to_do_it_says_nothing_of_the_own_call(sweeps):
         def each(self, work, pieces):
             return [work(self, *piece) for piece in pieces]
 
-        def tried(self, recipes, _surfaces=()):
+        def tried(self, recipes, _surfaces=(), **_how):
             return [Tried(one, (self.seen(one),)) for one in recipes]
 
         def seen(self, one):
@@ -330,3 +332,19 @@ def test_what_was_found_until_an_interruption_is_written(conformance, monkeypatc
     assert "60 cases" in out
     assert (tmp_path / "planted.md").exists()
     assert (tmp_path / "results" / "planted.jsonl").exists()
+
+
+@pytest.mark.usefixtures("planted")
+def test_what_ends_a_process_is_not_tried_again_to_shrink_it(sweeps, monkeypatch):
+    def again(*_):
+        raise AssertionError("tried again")
+
+    space = Space.of("conv", sweeps)
+    some = [space.draw(Dice("crash", number)) for number in range(150)]
+    with lab_of("crash-of-two-channels-for-one") as lab:
+        first = next(one.recipe for one in lab.tried(some) if one.seen and one.seen[0].way.startswith("crashed"))
+        monkeypatch.setattr(Worker, "_alone", again)
+        (once,) = tried(lab, "crashed: signal", [first])
+        assert once.seen[0].status == "crashed"
+        with pytest.raises(AssertionError, match="tried again"):
+            tried(lab, "", [first])

@@ -141,8 +141,8 @@ class Lab:
         run.worker = self.crew
         return run
 
-    def tried(self, recipes: Sequence[Recipe], surfaces: Sequence[str] = ()) -> list[Tried]:
-        """Try recipes, on all surfaces or on some; in order."""
+    def tried(self, recipes: Sequence[Recipe], surfaces: Sequence[str] = (), *, fatal: bool = False) -> list[Tried]:
+        """Try recipes, on all surfaces or on some; in order. fatal: do not try again what ends its process, see Job."""
         wanted = [_wanted(recipe) for recipe in recipes]
         known = {recipe.case.id: one for recipe, one in zip(recipes, wanted, strict=True) if one}
         run = self._run(recipes, surfaces, lambda case: known[case.id])
@@ -152,7 +152,8 @@ class Lab:
         ]
         runnable = (task for some in tasks for task in some if isinstance(task.program, Program))
         with self._failing():
-            outcomes = self.crew.outcomes(map(run.job, runnable))
+            jobs = map(run.job, runnable)
+            outcomes = self.crew.outcomes(replace(job, fatal=True) if fatal else job for job in jobs)
             return [
                 Tried(recipe, tuple(_seen(run, task, outcomes) for task in some))
                 for recipe, some in zip(recipes, tasks, strict=True)

@@ -14,6 +14,8 @@ from conformance.explore.peers import SURFACES
 from conformance.explore.recipes import Recipe
 
 REFERENCE = ""
+FEARED = ("crashed", "timed_out")
+"""What an end or a hang of the process is called: a start of the framework for each that is tried."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def tried(lab: Lab, way: str, recipes: Sequence[Recipe], surfaces: Sequence[str]
         return Court(lab).tried(recipes, surfaces, way.removeprefix(LAW))
     if way.startswith(SURFACES):
         return peers.tried(lab, recipes)
-    return lab.tried(recipes, surfaces)
+    return lab.tried(recipes, surfaces, fatal=way.startswith(FEARED))
 
 
 def answers(lab: Lab, asked: Sequence[Held]) -> list[Sequence[Seen]]:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from conformance.explore.lab import Lab, Seen, Tried
 from conformance.explore.neighbours import around
-from conformance.explore.oracles import tried
+from conformance.explore.oracles import FEARED, tried
 from conformance.explore.recipes import Recipe
 from conformance.explore.shrink import shrunk
 from conformance.explore.space import Space
 
-FEARED = ("crashed", "timed_out")
 ASKED, ASKED_OF_FEARED = 4000, 60
 """Recipes that may be asked about to shrink one; of those that end a process or hang, fewer."""
 
