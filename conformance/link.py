@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -62,6 +62,7 @@ class Link:
         self._arrived = arrived or threading.Event()
         self.size = self.excess = 0
         self.lull = 0.0
+        self._worker = 0
         self._mark = uuid.uuid4().hex
         self.process = subprocess.Popen(  # noqa: S603 - the interpreter that the user named
             [python, "-u", str(WORKER)],
@@ -101,25 +102,32 @@ class Link:
 
     def look(self) -> int:
         """Return the bytes of memory that the process holds."""
-        self.size = processes.memory(self.process.pid)
+        self._worker = self._worker or processes.worker(self.process.pid)
+        self.size = processes.memory(self._worker or self.process.pid)
         return self.size
 
     def stop(self) -> None:
         """End the process, gently at first; nothing of it is left."""
-        below = processes.descendants(self.process.pid)
         self._outbox.put(None)
         try:
             self.process.wait(GENTLY)
         except subprocess.TimeoutExpired:
             pass
         finally:
-            self.kill(below)
+            self.kill()
 
-    def kill(self, further: Iterable[int] = ()) -> None:
-        """Kill the process and all that it started; further: what it had started when it was still there."""
-        processes.end(self.process.pid, self._mark, further)
+    def kill(self) -> None:
+        """Kill the process and all that it started."""
+        self._end()
         self._outbox.put(None)
         self.process.wait()
+
+    def _end(self) -> None:
+        """Have the guard end, and be surer of it than that."""
+        if self.process.poll() is None and processes.end_below(self.process.pid):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(GENTLY)
+        processes.end(self.process.pid, self._mark)
 
     def cause(self) -> str:
         """Return how the process ended: the signal or the exit status, and the last line it said."""
@@ -142,16 +150,13 @@ class Link:
         return f"; it said: {spoken[-1][:300]}" if spoken else ""
 
     def _watch(self) -> None:
-        """Look at the process until it ends; end it if it takes too much memory, and whatever it leaves behind.
-
-        What is left behind may hold the pipe of the replies open, and nothing else would tell that the worker is gone.
-        """
+        """Look at the process until it ends; end it if it takes too much memory, and whatever it leaves behind."""
         while self.process.poll() is None:
             if self.look() > self.memory > 0:
                 self.excess = self.size
                 break
             time.sleep(LOOK)
-        processes.end(self.process.pid, self._mark)
+        self._end()
 
     def _write(self) -> None:
         pipe, outbox = _pipe(self.process.stdin), self._outbox

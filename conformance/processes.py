@@ -30,15 +30,31 @@ def machine() -> int:
     return whole
 
 
-def end(group: int, mark: str, further: Iterable[int] = ()) -> None:
-    """Kill a group of processes, what descends from its leader, and whatever has left both but still bears the mark.
+def worker(guard: int) -> int:
+    """Return the child of a guard that is the worker, its first; 0 as long as there is none."""
+    try:
+        found = list(map(int, (LIST / f"{guard}/task/{guard}/children").read_bytes().split()))
+    except OSError:  # not every system lists them
+        found = descendants(guard)
+    return found[0] if found else 0
 
-    further: what else is to be killed, descendants of a leader that may be gone by now.
-    """
-    below = {*descendants(group), *further}
+
+def end_below(guard: int) -> bool:
+    """Kill what descends from a guard, which then ends the rest and itself; return whether there was anything."""
+    below = descendants(guard)
+    _kill(below)
+    return bool(below)
+
+
+def end(group: int, mark: str) -> None:
+    """Kill a group of processes, and whatever has left it but still bears the mark."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
-    for process in (*below, *_marked(f"{MARK}={mark}".encode())):
+    _kill(_marked(f"{MARK}={mark}".encode()))
+
+
+def _kill(processes: Iterable[int]) -> None:
+    for process in processes:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(process, signal.SIGKILL)
 

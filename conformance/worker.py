@@ -14,8 +14,8 @@ setup    {"threads", "setup", "probe"?, "reset", "packages"}
 run      {"program", "text"?, "arrays"}    -> {"outcome", "message", "seconds", "certain", "arrays"}
            certain: whether a crash is the program's own fault, and would come again
 
-What a program changes of its process, as far as STATE lists it, is as it was before the next one runs. A guard ends the
-worker and what it started if the suite goes away, however it goes.
+What a program changes of its process, as far as STATE lists it, is as it was before the next one runs. The process that
+is started becomes a guard: the worker is its child, and what that has started ends with it, or if the suite goes away.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ if __name__ == "__main__":
     # Python puts the folder of a script first on the path: the suite's modules would hide others of the same name.
     sys.path.pop(0)
 
+import contextlib
 import ctypes
+import glob
 import io
 import json
 import os
 import platform
 import random
+import resource
 import select
 import signal
 import struct
@@ -61,6 +64,8 @@ ERRORS = 200
 LONGEST_MESSAGE = 2000
 LARGEST_REPLY = 1 << 30
 """Bytes of arrays that a program may return; a view can be larger than all memory."""
+ADOPT_ORPHANS = 36
+"""PR_SET_CHILD_SUBREAPER of Linux: who descends from a process becomes its child when its own parent dies."""
 GRACE = 3
 """Seconds in which a worker may end by itself once nobody asks it any more."""
 DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
@@ -74,25 +79,93 @@ FAULTS_OF_THE_MACHINE = (MemoryError, RecursionError)
 
 
 def guard() -> None:
-    """Leave a small process behind that ends this one and its children once the suite is gone, though it was killed.
+    """Go on in a child of this process, which stays behind as its guard and ends as that one ends.
 
-    It waits until the far end of standard input is closed. A program that hangs might never let a thread run.
+    Nothing that the child starts lives longer: what it leaves behind becomes a child of the guard, whatever session
+    and environment it has given itself. The guard also ends all once the suite is gone, though it was killed: a program
+    that hangs might never let a thread run.
     """
     if os.getpgrp() != os.getpid():
         return  # started by hand, in the group of somebody else's processes
+    with contextlib.suppress(OSError, AttributeError):  # only Linux has it
+        ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1, 0, 0, 0)
     child = os.fork()
     if child:
-        os.waitpid(child, 0)
-        return
-    if os.fork():  # two steps away: a program that waits for its children must not wait for the guard
-        os._exit(0)
-    for stream in (1, 2):
-        os.close(stream)
-    suite = select.poll()
-    suite.register(0, 0)
-    suite.poll()
-    time.sleep(GRACE)
-    os.killpg(0, signal.SIGKILL)
+        for stream in (1, 2):
+            os.close(stream)
+        status = watch(child)
+        end_orphans()
+        end_like(status)
+
+
+def watch(child: int) -> int:
+    """Return the status with which a child has ended; it is killed if it goes on for a while without a suite.
+
+    That is there as long as the far end of standard input is open.
+    """
+    news, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
+    look = select.poll()
+    look.register(news, select.POLLIN)
+    look.register(0, 0)
+    status = ended(child)
+    while status is None:
+        for descriptor, _ in look.poll():
+            if descriptor == news:
+                os.read(news, 512)
+            else:
+                look.unregister(0)
+                signal.alarm(GRACE)
+        status = ended(child)
+    signal.alarm(0)
+    return status
+
+
+def ended(child: int) -> int | None:
+    """Take note of all children that have ended; return the status of this one, None if it is not among them."""
+    found = None
+    with contextlib.suppress(ChildProcessError):
+        process, status = os.waitpid(-1, os.WNOHANG)
+        while process:
+            found = status if process == child else found
+            process, status = os.waitpid(-1, os.WNOHANG)
+    return found
+
+
+def end_orphans() -> None:
+    """Kill all children until there are none: those that one of them leaves behind become children too."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+        while found := children():
+            for child in found:
+                with contextlib.suppress(PermissionError):
+                    os.kill(child, signal.SIGKILL)
+            os.waitpid(-1, 0)
+
+
+def children() -> list[int]:
+    """Return the children of this process, none where the system lists no processes."""
+    found = []
+    for place in glob.glob("/proc/[0-9]*/stat"):
+        with contextlib.suppress(OSError), open(place, "rb") as stream:
+            # The name stands in parentheses and may hold any others; the parent is the second field behind them.
+            number, _, fields = stream.read().rpartition(b")")
+            if int(fields.split()[1]) == os.getpid():
+                found.append(int(number.split()[0]))
+    return found
+
+
+def end_like(status: int) -> None:
+    """End this process with the status of another one."""
+    if os.WIFSIGNALED(status):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with contextlib.suppress(OSError):  # what cannot be caught needs no handler
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.WEXITSTATUS(status))
 
 
 def private_pipe() -> tuple[BinaryIO, BinaryIO]:

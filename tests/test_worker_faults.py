@@ -19,6 +19,17 @@ LEAKS = (
 )
 FORKS = "child = os.fork()\nif child == 0:\n    time.sleep(100)\nopen({note!r}, 'a').write(f'{{child}}\\n')\n"
 SPAWNS = "import subprocess\nopen({note!r}, 'a').write(f\"{{subprocess.Popen(['sleep', '100']{how}).pid}}\\n\")"
+LEAVES = SPAWNS.replace("{how}", ", start_new_session=True, env={{}}")
+ORPHANS = """\
+if os.fork() == 0:
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        os.execve('/bin/sleep', ['sleep', '100'], {{}})
+    open({note!r}, 'a').write(f'{{child}}\\n')
+    os._exit(0)
+os.wait()
+"""
 TWO = [
     ("os.chdir('/')", "os.getcwd()"),
     ("import tempfile\nos.chdir(tempfile.mkdtemp())\nos.rmdir(os.getcwd())", "os.getcwd()"),
@@ -99,13 +110,45 @@ def test_children_are_gone_with_the_worker_though_they_left_its_group(tmp_path, 
     assert all(gone(pid) for pid in pids)
 
 
-@pytest.mark.parametrize("end", ["", "\ntime.sleep(60)"])
-def test_child_without_group_or_environment_is_gone_with_its_worker(tmp_path, end):
+@pytest.mark.parametrize("end", ["", "\ntime.sleep(60)", "\nos.abort()", "\nos._exit(0)", "\nos.kill(os.getpid(), 9)"])
+@pytest.mark.parametrize("child", [LEAVES, ORPHANS])
+def test_child_without_group_or_environment_is_gone_with_its_worker(tmp_path, child, end):
     note = tmp_path / "note"
-    outcomes(SPAWNS.format(note=str(note), how=", start_new_session=True, env={}") + end, limit=2)
+    outcomes(child.format(note=str(note)) + end, limit=2)
     pids = [int(line) for line in note.read_text().split()]
-    assert pids
+    assert len(pids) == (2 if end else 1)
     assert all(gone(pid) for pid in pids)
+
+
+@pytest.mark.parametrize("child", [LEAVES, ORPHANS])
+def test_child_without_group_or_environment_is_gone_where_nobody_asks_its_worker_any_more(tmp_path, child):
+    note = tmp_path / "note"
+    link = Link(PYTHON, 0)
+    link.send({"threads": "", "setup": backend().setup, "reset": "", "packages": []})
+    link.send({"program": "p", "text": program(child.format(note=str(note)) + "\ntime.sleep(60)").text}, [X])
+    assert soon(lambda: note.exists() and note.read_text())
+    link._outbox.put(None)
+    assert gone(int(note.read_text()))
+    assert link.process.wait(20) == -9
+
+
+def test_worker_does_not_reach_the_suite_by_its_parent():
+    (found,) = outcomes("os.kill(os.getppid(), 15)\ntime.sleep(60)")
+    assert (found.kind, found.message.partition(";")[0]) == ("crashed", "signal 15 (Terminated)")
+
+
+@pytest.mark.parametrize(
+    ("end", "cause"),
+    [
+        ("os._exit(7)", "the process left with exit status 7"),
+        ("os.abort()", "signal 6 (Aborted)"),
+        ("os.kill(os.getpid(), 11)", "signal 11 (Segmentation fault)"),
+        ("os.kill(os.getpid(), 9)", "signal 9 (Killed)"),
+    ],
+)
+def test_guard_ends_as_its_worker_did(end, cause):
+    (found,) = outcomes(end)
+    assert found.message.startswith(cause)
 
 
 def test_thread_that_a_program_leaves_behind_keeps_no_worker_alive():
