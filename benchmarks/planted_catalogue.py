@@ -7,7 +7,7 @@ answers a question otherwise than the surface without a fault.
     python benchmarks/planted_catalogue.py --measure        runs them, which takes minutes, and keeps what was found
     python benchmarks/planted_catalogue.py --write docs/explore_faults.md
 
---columns FILE adds columns to the table: {title: {fault: cell}}, in JSON.
+--columns FILE adds columns to the table: {title: {fault: cell}}, in JSON, as `explore_faults.py --columns` makes them.
 """
 
 import argparse
@@ -50,6 +50,14 @@ that each fault shows in the smallest case that is known to show it, and not in 
 **smoke** and **standard**: how many cases of the level run, in the order of the catalogue, until the first that shows
 the fault, and in brackets how many of them do. Level smoke has {smoke:,} cases, standard {standard:,}.
 """
+DRAWN = """\
+The last columns are of searches that draw their cases, by `benchmarks/explore_faults.py`: how many cases of all
+operators were drawn until the first that showed the fault. **explored** is how `conformance explore` draws, **drawn by
+themselves** the same space without a guide, **uniform** every parameter uniform in its range; see
+[Exploring](explore.md). **steps too large**: how many more parameters of the case that it was shrunk to are not plain
+than of the smallest known by hand; below 0 it is smaller than that.
+"""
+"""What is said of the further columns."""
 
 
 def measure(tell: Callable[[str], None]) -> dict[str, object]:
@@ -89,7 +97,7 @@ def options(name: str, values: Iterable[str]) -> Iterator[str]:
 
 def page(cases: Mapping[str, int], found: Found, more: Columns) -> str:
     """Return the page: what is found of each depth, and a row for each fault. more: see Columns."""
-    parts = [HEAD.format(**cases), depths(found), table(found, more)]
+    parts = [HEAD.format(**cases), *([DRAWN] if more else []), depths(found), table(found, more)]
     return "\n".join(parts)
 
 
