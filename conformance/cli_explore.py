@@ -12,7 +12,7 @@ import click
 
 from conformance import catalogue
 from conformance.chosen import chosen
-from conformance.cli_options import OUT, SCHEDULER_OPTION
+from conformance.cli_options import OPERATOR_OPTION, OUT, SCHEDULER_OPTION
 from conformance.errors import ConformanceError
 from conformance.explore.explorer import GENERATION, Explorer, Tally, Until
 from conformance.explore.findings import Finding
@@ -38,9 +38,7 @@ FOUND = 1
     help="A backend, as in conformance run. Several may be given; they are explored one after the other.",
 )
 @click.option("--surface", "surfaces", multiple=True, metavar="S", help="Only this surface; slow ones run if named.")
-@click.option(
-    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only this operator."
-)
+@OPERATOR_OPTION
 @click.option("--cases", type=click.IntRange(1), metavar="N", help=f"Try so many cases. [default: {USUAL:,}]")
 @click.option(
     "--minutes",

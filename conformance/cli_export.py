@@ -9,17 +9,14 @@ import click
 from conformance import catalogue, export
 from conformance.cases import LEVELS
 from conformance.cli_bar import progress
-from conformance.cli_options import CASES_OPTION
+from conformance.cli_options import CASES_OPTION, OPERATOR_OPTION
 from conformance.errors import IncompleteRun
-from conformance.operators import OPERATORS
 
 
 @click.command("export")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="How many cases.")
-@click.option(
-    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
-)
+@OPERATOR_OPTION
 @click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
 @CASES_OPTION
 def export_command(

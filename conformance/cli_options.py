@@ -8,6 +8,7 @@ import click
 
 from conformance.cases import LEVELS
 from conformance.devices import CPU, DEVICES, FLOAT32, PRECISIONS
+from conformance.operators import OPERATORS
 
 OUT = Path("build/conformance")
 """Where results go."""
@@ -50,6 +51,9 @@ PRECISION_OPTION = click.option(
     default=FLOAT32,
     show_default=True,
     help="On cuda, what float32 may be multiplied in; results are held to the bound of that.",
+)
+OPERATOR_OPTION = click.option(
+    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
 )
 PATHS_ARGUMENT = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"

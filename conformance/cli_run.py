@@ -17,6 +17,7 @@ from conformance.cli_options import (
     CACHE_OPTION,
     CASES_OPTION,
     DEVICE_OPTION,
+    OPERATOR_OPTION,
     OUT,
     PRECISION_OPTION,
     QUIET,
@@ -28,7 +29,6 @@ from conformance.cli_options import (
 from conformance.client import Limits, Worker, WorkerFailed
 from conformance.devices import Device
 from conformance.instructions import HELD, NATIVE
-from conformance.operators import OPERATORS
 from conformance.selection import Part, Selection, parse
 
 A_DAY = 86_400
@@ -66,9 +66,7 @@ def _part(_context: click.Context, _option: click.Parameter, value: str | None) 
 @click.option(
     "--surface", "surfaces", multiple=True, metavar="S", help="Only this surface. May be given several times."
 )
-@click.option(
-    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
-)
+@OPERATOR_OPTION
 @click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
 @CASES_OPTION
 @click.option("--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="How many cases.")

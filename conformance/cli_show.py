@@ -14,12 +14,11 @@ from conformance import catalogue, describe
 from conformance.adapter import Unsupported
 from conformance.cases import LEVELS, Case
 from conformance.cli_find import find_case, find_surface
-from conformance.cli_options import CASES_OPTION, DEVICE_OPTION, PRECISION_OPTION
+from conformance.cli_options import CASES_OPTION, DEVICE_OPTION, OPERATOR_OPTION, PRECISION_OPTION
 from conformance.devices import Device
 from conformance.drawing import drawing
 from conformance.errors import ConformanceError, IncompleteRun
 from conformance.expected import Expected, expected
-from conformance.operators import OPERATORS
 from conformance.placing import placed
 from conformance.repro import script
 from conformance.translate import translate
@@ -28,9 +27,7 @@ from reports.summary import printable
 
 @click.command("list")
 @CASES_OPTION
-@click.option(
-    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
-)
+@OPERATOR_OPTION
 @click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
 @click.option(
     "--level", type=click.Choice(LEVELS), default="standard", show_default=True, help="Only cases up to this level."

@@ -10,16 +10,13 @@ import click
 from conformance import catalogue as catalogues
 from conformance import registry
 from conformance import ways_text as text
-from conformance.cli_options import CASES_OPTION
+from conformance.cli_options import CASES_OPTION, OPERATOR_OPTION
 from conformance.errors import IncompleteRun
-from conformance.operators import OPERATORS
 from conformance.ways import ways
 
 
 @click.command("surfaces")
-@click.option(
-    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
-)
+@OPERATOR_OPTION
 @click.option("--surface", "globs", multiple=True, metavar="GLOB", help="Only surfaces whose name matches.")
 @click.option(
     "--format",
