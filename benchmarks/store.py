@@ -8,7 +8,6 @@ is warm.
     python benchmarks/store.py RESULTS.jsonl --rows 1000000 10000000 --write docs/scale.md
 """
 
-import argparse
 import hashlib
 import json
 import random
@@ -19,11 +18,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime, timezone
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import tables
 from pyarrow import parquet
 
 from reports.storing import RECORDS, RUN, stored
@@ -150,10 +149,9 @@ def asked(folder: Path) -> dict[str, float]:
 
 def main() -> None:
     """Measure, print the table, and write it if asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = tables.arguments(__doc__)
     parser.add_argument("results", type=Path, help="the results file of a real run")
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
-    parser.add_argument("--write", type=Path, help="a page at whose end the table is added")
     given = parser.parse_args()
     columns = []
     with tempfile.TemporaryDirectory() as folder:
@@ -163,27 +161,12 @@ def main() -> None:
                 path.unlink()
             grown(Path(folder), max(1, rows // (ORIGINALS * OF_A_FILE)))
             columns.append(first | asked(Path(folder)))
-    day = datetime.now(timezone.utc).date()
-    head = ["rows", *(f"{rows:,}" for rows in given.rows)]
     body = [
         [name, *(f"{column[name]:,.{0 if ' row' in name or 'MB' in name else 2}f}" for column in columns)]
         for name in columns[0]
     ]
-    table = [
-        f"### Rows of `{given.results.stem}`, {day}",
-        "",
-        *map(line, [head, ["---", *["--:"] * len(columns)], *body]),
-        "",
-    ]
-    print("\n".join(table))
-    if given.write:
-        with given.write.open("a", encoding="utf-8") as page:
-            page.write("\n" + "\n".join(table))
-
-
-def line(cells: list[str]) -> str:
-    """Return a line of a Markdown table."""
-    return f"| {' | '.join(cells)} |"
+    head = ["rows", *(f"{rows:,}" for rows in given.rows)]
+    tables.tell(f"Rows of `{given.results.stem}`, {tables.here()}", head, body, given.write)
 
 
 if __name__ == "__main__":
