@@ -12,11 +12,13 @@ and held against the smallest that was found by hand.
 
 guided: as `conformance explore` draws; plain: from the same space, each case by itself; uniform: every parameter
 uniform in its range, see explore_uniform.py. --compare prints what each found within how many cases, and how many cases
-a fault took; the last makes columns for `benchmarks/planted_catalogue.py --columns`.
+a fault took as a geometric mean, one not found counted as all; the last makes columns for
+`benchmarks/planted_catalogue.py --columns`.
 """
 
 import argparse
 import json
+import math
 import os
 import statistics
 import sys
@@ -173,7 +175,9 @@ def columns(tables: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
     for table in tables:
         faults = {name: one or {} for name, one in table["faults"].items()}
         made[f"{TITLES[table['draw']]}, of {table['cases']:,}"] = _cells(faults, "first")
-    made["steps too large"] = _cells({name: one or {} for name, one in tables[0]["faults"].items()}, "steps")
+    shrunk_to = {name: one or {} for name, one in tables[0]["faults"].items()}
+    if any(one.get("steps") is not None for one in shrunk_to.values()):
+        made["steps too large"] = _cells(shrunk_to, "steps")
     return made
 
 
@@ -186,23 +190,31 @@ def _cells(faults: dict[str, Any], key: str) -> dict[str, str]:
 
 def compare(tables: list[dict[str, Any]]) -> Iterator[str]:
     """Yield for each way to draw, over its seeds, what was found in how many cases, and how many cases a fault took."""
+    firsts = {draw: [_firsts(table) for table in tables if table["draw"] == draw] for draw in TITLES}
     for limit in LIMITS:
         means = {}
-        for draw in TITLES:
-            own = [
-                one for one in tables if one["draw"] == draw and (one["cases"] >= limit or all(one["faults"].values()))
-            ]
-            if own:
-                firsts = [[(one or {}).get("first", limit + 1) for one in table["faults"].values()] for table in own]
-                found = [sum(first <= limit for first in seed) for seed in firsts]
-                taken = [min(first, limit) for seed in firsts for first in seed]
-                means[draw] = statistics.geometric_mean(taken), statistics.median(taken)
-                yield (
-                    f"{limit:,} cases, {draw}: found {found}; cases for a fault, one not found counted as {limit:,}: "
-                    f"geometric mean {means[draw][0]:.0f}, median {means[draw][1]:.0f}"
-                )
+        for draw, seeds in firsts.items():
+            own = [found for found, cases in seeds if cases >= limit]
+            if not own:
+                continue
+            taken = [min(first, limit) for seed in own for first in seed]
+            means[draw] = statistics.geometric_mean(taken)
+            counts = [sum(first <= limit for first in seed) for seed in own]
+            yield f"{limit:,} cases, {draw}: found {counts}, cases for a fault {means[draw]:.0f}"
+            yield from _as_many(firsts["guided"], draw, min(counts))
         for draw in means.keys() - {"guided"} if "guided" in means else ():
-            yield f"{limit:,} cases, {draw} / guided: {means[draw][0] / means['guided'][0]:.2f} times the cases"
+            yield f"{limit:,} cases, {draw} / guided: {means[draw] / means['guided']:.2f} times the cases for a fault"
+
+
+def _firsts(table: dict[str, Any]) -> tuple[list[float], float]:
+    """Return for each fault when it was found, in order, and how many cases are known: any, if all are found."""
+    found = sorted((one or {}).get("first", math.inf) for one in table["faults"].values())
+    return found, table["cases"] if math.inf in found else math.inf
+
+
+def _as_many(guided: list[tuple[list[float], float]], draw: str, count: int) -> Iterator[str]:
+    if draw != "guided" and guided and count:
+        yield f"    as many, {count}, were found by exploring in {[found[count - 1] for found, _ in guided]} cases"
 
 
 def main() -> None:

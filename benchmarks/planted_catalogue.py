@@ -54,8 +54,8 @@ DRAWN = """\
 The last columns are of searches that draw their cases, by `benchmarks/explore_faults.py`: how many cases of all
 operators were drawn until the first that showed the fault. **explored** is how `conformance explore` draws, **drawn by
 themselves** the same space without a guide, **uniform** every parameter uniform in its range; see
-[Exploring](explore.md). **steps too large**: how many more parameters of the case that it was shrunk to are not plain
-than of the smallest known by hand; below 0 it is smaller than that.
+[Exploring](explore.md). **steps too large**, where it stands: how many more parameters of the case that it was shrunk
+to are not plain than of the smallest known by hand; below 0 it is smaller than that.
 """
 """What is said of the further columns."""
 
