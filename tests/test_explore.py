@@ -45,7 +45,8 @@ def explored(lab, sweeps, cases, *operators, seed=0):
 
 @pytest.mark.usefixtures("planted")
 def test_a_surface_without_fault_shows_nothing(sweeps):
-    explorer = explored(lab_of("none"), sweeps, 60, "max_pool", "conv", "avg_pool_grad")
+    names = ("max_pool", "conv", "avg_pool_grad", "lp_pool_grad", "max_pool_with_indices", "max_unpool")
+    explorer = explored(lab_of("none"), sweeps, 120, *names)
     assert explorer.findings.found == []
     assert set(explorer.tally.statuses) <= {"pass", "unsupported"}
     assert explorer.tally.statuses["pass"] > 50
@@ -69,6 +70,24 @@ def test_a_fault_is_found_shrunk_and_told(name, sweeps):
     assert finding.covers >= 1
     assert max(finding.recipe.each("extent")) <= 3
     assert len(list(finding.recipe.away())) <= 2
+
+
+ASKED = {
+    "minus-one-is-the-last": "max_unpool",
+    "whole-averages-round-down": "avg_pool",
+    "slope-without-a-sign": "lp_pool_grad",
+    "reflected-once": "pad",
+}
+"""Faults that show only where a question is put."""
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.usefixtures("planted")
+def test_a_fault_that_only_a_question_shows_is_found(name, sweeps):
+    with lab_of(name, "none") as lab:
+        explorer = Explorer(lab, {ASKED[name]: Space.of(ASKED[name], sweeps)})
+        seen = [one for tried in lab.tried(list(explorer.generation(120))) for one in tried.seen if one.new]
+    assert {one.surface for one in seen} == {f"planted.{name}"}
 
 
 @pytest.mark.usefixtures("planted")
