@@ -18,6 +18,7 @@ from reports.summary import BAD, SIGNS, WORDS
 STYLES = {"pass": "green", "known": "yellow", "unsupported": "dim"} | dict.fromkeys(BAD, "bold red")
 MOST_LINES = 40  # failures listed one by one
 LONGEST_TEXT = 160  # characters of one message
+LONGEST_SENTENCE = 600  # of a finding, whose conditions stand at its end
 
 
 def render_terminal(report: Report, *, brief: bool = False) -> RenderableType:
@@ -34,7 +35,9 @@ def render_terminal(report: Report, *, brief: bool = False) -> RenderableType:
 
 def _findings(report: Report) -> list[Text]:
     return [
-        Text(f"{SIGNS['fail']} {one_line(one.id)} ", "bold red").append(one_line(one.sentence), "default not bold")
+        Text(f"{SIGNS['fail']} {one_line(one.id)} ", "bold red").append(
+            summary.one_line(one.sentence, LONGEST_SENTENCE), "default not bold"
+        )
         for run in report.explored
         for one in (run.header.explored.findings if run.header.explored else ())
     ]
