@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from reports.fields import Fields
 
-LAW = "law: "
-"""How the way of a finding begins that no reference has shown."""
+UNREFERRED = ("law: ", "surfaces: ")
+"""How the ways of findings begin that the reference has not shown: a broken law, surfaces that part."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Finding:
         )
 
     @property
-    def lawless(self) -> bool:
-        """Whether a law is broken, so that by the reference alone nothing may be wrong."""
-        return self.way.startswith(LAW)
+    def unreferred(self) -> bool:
+        """Whether by the reference alone nothing may be wrong: a law is broken, or surfaces part."""
+        return self.way.startswith(UNREFERRED)
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,8 @@ def finding_parts(backend: Backend, finding: Finding) -> Iterator[list[str]]:
     yield [*fenced(finding.case_text, "yaml"), ""]
     if case:
         yield list(result_lines(case, results, finding.said))
-    if finding.lawless:
-        yield ["A law of the operator shows it, on the backend by itself; one case may agree all the same.", ""]
+    if finding.unreferred:
+        yield ["The backend by itself shows it; against the reference its smallest case may agree all the same.", ""]
     yield list(script_lines(finding.script))
 
 

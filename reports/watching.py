@@ -202,7 +202,7 @@ def _seen(run: Backend) -> list[tuple[Seen, Finding]]:
 def flickers(run: Backend, finding: Finding) -> bool:
     """Whether the smallest case of a finding is not the same every time, or did not differ when it was run again."""
     statuses = {one.status for one in run.results if one.case == finding.case and one.surface in finding.surfaces}
-    return finding.way == "flaky" or "flaky" in statuses or (not finding.lawless and "pass" in statuses)
+    return finding.way == "flaky" or "flaky" in statuses or (not finding.unreferred and "pass" in statuses)
 
 
 def _lost(tonight: Report, last: Report | None) -> Iterator[tuple[str, Finding]]:

@@ -249,15 +249,16 @@ def test_a_finding_may_be_of_a_new_version(night, watched):
     assert "| alpha 2.2.0, numpy 2.4.6 | alpha 2.1.0, numpy 2.4.6 |" in summary
 
 
-def test_a_finding_that_is_not_there_again_flickers(night, watched):
-    records = example.exploration()
+@pytest.mark.parametrize(("way", "why"), [("value", "flaky"), ("law: shift", "drawn"), ("surfaces: value", "drawn")])
+def test_a_finding_that_is_not_there_again_flickers_unless_the_reference_never_showed_it(night, watched, way, why):
+    records = other_seed([example.finding(way=way)])
     last = night("last", explored=[example.exploration(findings=[])])
     for number, one in enumerate(records):
         if one["record"] == "result":
             records[number] = example.result(one["case"], one["surface"])
     records[-1] = example.footer(records)
     _, (issue,), *_ = watched(night("tonight", explored=[records]), last)
-    assert issue["why"] == "flaky"
+    assert issue["why"] == why
 
 
 def test_a_finding_of_the_night_before_last_is_known(night, watched, tmp_path):
