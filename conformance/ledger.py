@@ -192,7 +192,8 @@ def path() -> Path:
 def load(source: Path | None = None, *, further: Iterable[Path] = ()) -> Ledger:
     """Read the ledger, and those of other packages behind it. Raises CatalogueError with one line for each fault."""
     own = path()
-    shared = _entries(read(source)) if source else small([own, home() / SCHEMA], lambda: _entries(read(own)))
+    kept = source is None and own.parent == home()  # another's may be anything, and is not worth a place
+    shared = small([own, home() / SCHEMA], lambda: _entries(read(own))) if kept else _entries(read(source or own))
     entries = (*shared, *(entry for file in further for entry in _entries(read(file))))
     for position, entry in enumerate(entries):
         if entry.id in {earlier.id for earlier in entries[:position]}:

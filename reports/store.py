@@ -104,7 +104,7 @@ def load(paths: Iterable[Path], *, mixed: bool = False) -> Report:
     except duckdb.Error as error:
         joining.refuse(every[0], None, f"cannot be read: {error}")
     report = reading.merged(runs, mixed=mixed)
-    return Stored(report.backends, report.mixed, counted)
+    return Stored(report.backends, report.mixed, counted=counted)
 
 
 def _rows(query: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:

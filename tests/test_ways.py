@@ -106,7 +106,9 @@ def test_command_that_selects_no_surface_says_so(capsys):
 def test_written_page_has_what_the_command_prints(catalogue, name):
     page = (ROOT / "docs" / "surfaces.md").read_text("utf-8")
     surfaces = registry.backend(name).surfaces
-    (_, part) = "\n".join(ways_text.markdown(ways(catalogue.cases, surfaces), {name: surfaces})).split(f"## {name}\n")
+    (_, part) = "\n".join(ways_text.markdown(ways(catalogue.select("standard"), surfaces), {name: surfaces})).split(
+        f"## {name}\n"
+    )
     assert f"## {name}\n{part.rstrip()}\n" in page + "\n"
 
 

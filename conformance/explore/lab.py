@@ -21,6 +21,7 @@ from conformance.ledger import Ledger
 from conformance.ordinary import extraordinary
 from conformance.runner import Ask, Run, Task
 from conformance.selection import Selection
+from conformance.trials import AGAIN
 
 NEW = frozenset({"fail", "crashed", "timed_out", "flaky"})
 """Statuses of differences that nobody knows of. What the ledger knows and what agrees in spite of it are counted."""
@@ -202,8 +203,10 @@ def way_of(record: dict[str, Any], outcome: Outcome) -> str:
     """Return how something differs: its kind, and for what was refused or ended a process, what was said of it."""
     if record.get("flaky"):
         return "flaky"
-    if outcome.kind in {"crashed", "timed_out"}:
-        return f"{outcome.kind}: {plainly(outcome.message)}" if outcome.kind == "crashed" else outcome.kind
+    if outcome.kind == "timed_out":
+        return outcome.kind
+    if outcome.kind == "crashed":  # the same whether or not it was tried twice
+        return f"{outcome.kind}: {plainly(outcome.message.removesuffix(f'; {AGAIN}'))}"
     kind = str(record["kind"])
     return f"{kind}: {plainly(outcome.message)}" if kind == "rejected" else kind
 

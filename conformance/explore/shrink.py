@@ -126,14 +126,23 @@ def _pairs(recipe: Recipe, factor: str) -> Iterator[Recipe]:
                 yield recipe.having(**{factor: (*pairs[:axis], pair, *pairs[axis + 1 :])})
 
 
+def _half(size: int) -> int:
+    return size // 2
+
+
+def _one_less(size: int) -> int:
+    return size - 1
+
+
 def _together(recipe: Recipe) -> Iterator[Recipe]:
     """Yield what is smaller only if two sizes go down at once: a window and the extent, the stride or the padding."""
     for factor, other in itertools.combinations([name for name in PER_AXIS if name in recipe.levels], 2):
         for axis in range(recipe.rank):
-            one, two = list(recipe.each(factor)), list(recipe.each(other))
-            one[axis], two[axis] = one[axis] - 1, two[axis] - 1
-            if min(one[axis] - PLAIN.get(factor, 1), two[axis] - PLAIN.get(other, 1)) >= 0:
-                yield recipe.having(**{factor: tuple(one), other: tuple(two)})
+            for less in (_half, _one_less):
+                one, two = list(recipe.each(factor)), list(recipe.each(other))
+                one[axis], two[axis] = less(one[axis]), less(two[axis])
+                if min(one[axis] - PLAIN.get(factor, 1), two[axis] - PLAIN.get(other, 1)) >= 0:
+                    yield recipe.having(**{factor: tuple(one), other: tuple(two)})
     if "padding" in recipe.levels:
         yield from _filled(recipe)
     if {"channels", "groups"} <= recipe.levels.keys():
