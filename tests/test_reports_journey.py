@@ -39,6 +39,14 @@ async () => {
   return { tried: Report.data.cases.length, closed };
 }
 """
+HURRIED = """
+async () => {
+  const changed = new Promise((done) => addEventListener("hashchange", done, { once: true }));
+  location.hash = "#matrix";
+  await changed;
+  location.hash = "#/results";
+}
+"""
 KINDS = [
     "#matrix th a", "#matrix a.all", "#matrix a.count", "#differences .where a", "#differences .tags a",
     "#conventions td a[href^='#']", "#compare li a", "#overview li a", "#run th a",
@@ -135,6 +143,12 @@ def test_comparison_tells_the_value_and_the_status_that_changed(visit, file, res
     assert len([text for text in headings if "✗ fail → ✓ pass" in text]) == len(results)
     assert len([text for text in headings if "other values, though judged the same" in text]) == len(results)
     assert f"{len(results)} changed status, {len(results)} changed value" in page.locator("#compare").inner_text()
+
+
+def test_address_that_changes_while_a_page_is_drawn_is_followed(visit, file):
+    page = visit(file, "#overview")
+    page.evaluate(HURRIED)
+    page.get_by_role("heading", name="Results").wait_for()
 
 
 def test_every_case_opens(visit, file):

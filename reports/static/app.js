@@ -28,14 +28,15 @@ window.Report.withData(() => {
   }
 
   // A new view starts at its top, with its heading in focus; a changed filter leaves everything in place.
-  function useArrival(route) {
-    const place = !route ? location.hash : `${route.view}/${route.id}?${route.query.surface && route.view === "case" ? route.query.surface : ""}`;
+  // What was drawn is what `hash` asked for: by the time this runs, the address may already ask for something else.
+  function useArrival(hash, route, page) {
+    const place = !route ? hash : `${route.view}/${route.id}?${route.query.surface && route.view === "case" ? route.query.surface : ""}`;
     const first = useRef(true);
     useEffect(() => {
-      const heading = (route ? app : pageOf(location.hash)).querySelector("h1");
+      const heading = (route ? app : page).querySelector("h1");
       document.title = heading && heading.id !== "headline" ? `${heading.textContent} – ${title}` : title;
       if (heading && !first.current) heading.focus({ preventScroll: true });
-      const section = route ? null : document.getElementById(location.hash.slice(1));
+      const section = route ? null : document.getElementById(hash.slice(1));
       if (section && !section.contains(heading)) section.scrollIntoView();
       else window.scrollTo(0, 0);
       first.current = false;
@@ -53,7 +54,7 @@ window.Report.withData(() => {
     app.hidden = route === null;
     const page = pageOf(hash);
     turnTo(page);
-    useArrival(route);
+    useArrival(hash, route, page);
     for (const link of document.querySelectorAll(".bar-top nav a")) {
       if (here(link, route, page)) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
