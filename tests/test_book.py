@@ -1,9 +1,13 @@
 """What the book's exercises ask to be shown, read off the catalogue and the reference."""
 
 import numpy as np
+import pytest
 
+from conformance import book, registry
+from conformance.adapter import Unsupported
 from conformance.expected import expected
 from conformance.relu_maximum import channels
+from conformance.translate import translate
 
 
 def outcome(catalogue, name):
@@ -49,3 +53,13 @@ def test_layers_and_channels_of_a_maximum_from_relu_are_counted():
 
 def test_whole_book_is_in_smoke(catalogue):
     assert all(case.level == "smoke" for case in catalogue.cases if "/book-" in case.id)
+
+
+@pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax", "mxnet"])
+def test_loops_are_not_asked_for_more_cells_than_they_make_in_seconds(framework, made):
+    """One more cell is one too many; a program that takes minutes would be told as one that hangs."""
+    (surface,) = (one for one in registry.backend(framework).surfaces if one.name.endswith(".book"))
+    asked = "x: {{values: integers, shape: [1, 1, 2, {}]}}, window: [2, 2]"
+    width = book.CELLS + 1
+    assert not isinstance(translate(made("max_pool", f"{asked.format(width)}, stride: [1, 1]"), surface), Unsupported)
+    assert "1,000" in translate(made("max_pool", f"{asked.format(width + 1)}, stride: [1, 1]"), surface).reason

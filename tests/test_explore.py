@@ -108,7 +108,7 @@ def test_another_seed_draws_other_cases(sweeps):
 
 @pytest.mark.usefixtures("planted")
 def test_a_crash_is_a_finding(sweeps, monkeypatch):
-    monkeypatch.setattr(trace, "ASKED_OF_FEARED", 8)
+    monkeypatch.setitem(trace.ASKED_OF_FEARED, "crashed", 8)
     space = Space.of("conv", sweeps)
     with lab_of("crash-of-two-channels-for-one") as lab:
         explorer = Explorer(lab, {"conv": space})

@@ -20,31 +20,34 @@ from conformance.values import DTYPES
 Differs = Callable[[Sequence[Recipe]], Sequence[bool]]
 """Whether each of some recipes differs in the way that is looked at."""
 AT_ONCE = 24
-"""Recipes that are asked about together."""
+"""Recipes that are asked about together, where asking takes no time to speak of."""
 WRITTEN = 64
 """Cells of an input up to which its numbers are written out."""
 ROUNDS = 200
 
 
-def shrunk(recipe: Recipe, differs: Differs) -> Recipe:
-    """Return the smallest recipe that was found to differ still, the recipe itself at worst."""
+def shrunk(recipe: Recipe, differs: Differs, at_once: int = AT_ONCE) -> Recipe:
+    """Return the smallest recipe that was found to differ still, the recipe itself at worst.
+
+    at_once: recipes that are asked about together, though the first that differs is taken.
+    """
     for _ in range(ROUNDS):
-        smaller = _first(_simpler(recipe), differs)
+        smaller = _first(_simpler(recipe), differs, at_once)
         if smaller is None:
             break
         recipe = smaller
-    written = _first(iter([_written(recipe)]), differs) if _writable(recipe) else None
+    written = _first(iter([_written(recipe)]), differs, 1) if _writable(recipe) else None
     for _ in range(ROUNDS if written else 0):
-        smaller = _first(_plainer(written or recipe), differs)
+        smaller = _first(_plainer(written or recipe), differs, at_once)
         if smaller is None:
             break
         written = smaller
     return written or recipe
 
 
-def _first(recipes: Iterator[Recipe], differs: Differs) -> Recipe | None:
+def _first(recipes: Iterator[Recipe], differs: Differs, at_once: int) -> Recipe | None:
     """Return the first of the recipes that differs."""
-    while some := list(itertools.islice(recipes, AT_ONCE)):
+    while some := list(itertools.islice(recipes, at_once)):
         found = next((one for one, true in zip(some, differs(some), strict=True) if true), None)
         if found:
             return found

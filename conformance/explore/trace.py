@@ -9,11 +9,13 @@ from conformance.explore.lab import Lab, Seen, Tried
 from conformance.explore.neighbours import around
 from conformance.explore.oracles import FEARED, tried
 from conformance.explore.recipes import Recipe
-from conformance.explore.shrink import shrunk
+from conformance.explore.shrink import AT_ONCE, shrunk
 from conformance.explore.space import Space
 
-ASKED, ASKED_OF_FEARED = 4000, 60
-"""Recipes that may be asked about to shrink one; of those that end a process or hang, fewer."""
+ASKED = 4000
+"""Recipes that may be asked about to shrink one."""
+ASKED_OF_FEARED = dict(zip(FEARED, (60, 20), strict=True))
+"""The same of what ends a process, and of what hangs: each of these may take all the time that a program has."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,18 @@ class Trace:
 def traced(lab: Lab, suspect: Suspect, space: Space, known: Collection[str] = ()) -> Trace:
     """Shrink a suspect, and look around the smallest unless that is a case whose id is known."""
     surface, way = suspect.surface, suspect.way
-    smallest = shrunk(suspect.recipe, _Asking(lab, surface, way))
+    asking = _Asking(lab, surface, way)
+    smallest = shrunk(suspect.recipe, asking, 1 if way.startswith(FEARED) else AT_ONCE)
     (there,) = tried(lab, way, [smallest])
     if smallest.case.id in known:
         return Trace(smallest, there.seen)
-    near = around(smallest, space)
-    near = near[: ASKED_OF_FEARED // 2] if way.startswith(FEARED) else near
+    near = around(smallest, space)[: allowed(way) // 2]
     return Trace(smallest, there.seen, tried(lab, way, near, [surface]))
+
+
+def allowed(way: str) -> int:
+    """Return how many recipes may be asked about to shrink what differs in a way."""
+    return next((most for feared, most in ASKED_OF_FEARED.items() if way.startswith(feared)), ASKED)
 
 
 class _Asking:
@@ -52,7 +59,7 @@ class _Asking:
 
     def __init__(self, lab: Lab, surface: str, way: str) -> None:
         self.lab, self.surface, self.way = lab, surface, way
-        self.left = ASKED_OF_FEARED if way.startswith(FEARED) else ASKED
+        self.left = allowed(way)
 
     def __call__(self, recipes: Sequence[Recipe]) -> list[bool]:
         some = recipes[: max(self.left, 0)]
