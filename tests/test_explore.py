@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from conformance import catalogue, ledger, registry
-from conformance.client import Worker
+from conformance.client import Limits, Worker
 from conformance.explore import findings as findings_module
 from conformance.explore import trace
 from conformance.explore.dice import Dice
@@ -31,9 +31,9 @@ def sweeps():
     return catalogue.load().sweeps
 
 
-def lab_of(*faults, jobs=1):
+def lab_of(*faults, jobs=1, limits=None):
     names = [f"planted.{name}" for name in faults]
-    return Lab(registry.backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs)
+    return Lab(registry.backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs, limits=limits)
 
 
 def explored(lab, sweeps, cases, *operators, seed=0):
@@ -108,7 +108,7 @@ def test_another_seed_draws_other_cases(sweeps):
 
 @pytest.mark.usefixtures("planted")
 def test_a_crash_is_a_finding(sweeps, monkeypatch):
-    monkeypatch.setitem(trace.ASKED_OF_FEARED, "crashed", 8)
+    monkeypatch.setitem(trace.ENOUGH, "crashed", 8)
     space = Space.of("conv", sweeps)
     with lab_of("crash-of-two-channels-for-one") as lab:
         explorer = Explorer(lab, {"conv": space})
@@ -123,6 +123,27 @@ def test_a_crash_is_a_finding(sweeps, monkeypatch):
     assert "the process ends" in finding.sentence
     assert finding.recipe.size < recipe.size
     assert finding.surfaces == ("planted.crash-of-two-channels-for-one",)
+
+
+@pytest.mark.usefixtures("planted")
+def test_a_hang_is_a_finding_unless_there_is_much_to_do(sweeps, monkeypatch):
+    monkeypatch.setitem(trace.ENOUGH, "timed_out", 3)
+    name, space = "hang-of-dilated-output-padding", Space.of("conv_transpose", sweeps)
+    levels = {
+        "rank": 1, "batch": 1, "channels": 1, "out": 1, "groups": 1, "extent": (2,), "window": (1,), "stride": (1,),
+        "padding": ((0, 0),), "dilation": (2,), "output_padding": (1,), "bias": False, "values": "integers",
+        "dtype": "float32",
+    }  # fmt: skip
+    inputs = {name: {"values": "integers"} for name in ("x", "kernel")}
+    recipe = Recipe("conv_transpose", levels, inputs)
+    with lab_of(name, limits=Limits(case=1)) as lab:
+        findings = Explorer(lab, {"conv_transpose": space}).findings
+        slow = lab.tried([recipe.having(extent=(1001,))])
+        assert findings.add(slow, 0) == []
+        assert [one.kind for one in slow[0].seen] == ["takes more than 1 seconds"]
+        (finding,) = findings.add(lab.tried([recipe]), 0)
+    assert finding.way == "timed_out"
+    assert finding.recipe.size < recipe.size
 
 
 def test_shrinking_goes_to_the_least_that_differs(sweeps):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from conformance.adapter import Backend, Program, Surface
+from conformance.cases import Case
 from conformance.catalogue import Catalogue
 from conformance.client import Job, Limits, Worker, WorkerFailed
 from conformance.crew import Crew
@@ -21,10 +23,14 @@ from conformance.ledger import Ledger
 from conformance.ordinary import extraordinary
 from conformance.runner import Ask, Run, Task
 from conformance.selection import Selection
+from conformance.steps import first_step
 from conformance.trials import AGAIN
 
 NEW = frozenset({"fail", "crashed", "timed_out", "flaky"})
 """Statuses of differences that nobody knows of. What the ledger knows and what agrees in spite of it are counted."""
+
+SLOW = 1e-3
+"""Seconds that a program may take for a cell of the input or the output: frameworks that loop in Python do."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,8 @@ class Lab:
         self.backend = replace(backend, surfaces=tuple(replace(one, tag="") for one in chosen))
         self.python = python
         self.ledger = ledger.beyond()
-        self.limits = limits
-        self.crew = Crew(Worker(self.backend, python, limits, tell=tell) for _ in range(jobs))
+        self.limits = limits or Limits()
+        self.crew = Crew(Worker(self.backend, python, self.limits, tell=tell) for _ in range(jobs))
 
     def __enter__(self) -> Lab:
         with self._failing():
@@ -156,7 +162,7 @@ class Lab:
             jobs = map(run.job, runnable)
             outcomes = self.crew.outcomes(replace(job, fatal=True) if fatal else job for job in jobs)
             return [
-                Tried(recipe, tuple(_seen(run, task, outcomes) for task in some))
+                Tried(recipe, tuple(self._seen(run, task, outcomes) for task in some))
                 for recipe, some in zip(recipes, tasks, strict=True)
             ]
 
@@ -165,6 +171,23 @@ class Lab:
         task = run.task(recipe.case, surface)
         why = refusal(recipe, surface.on(self.crew.environment["cpu"]), task.program)
         return replace(task, program=why) if why else task
+
+    def _seen(self, run: Run, task: Task, outcomes: Iterator[Outcome]) -> Seen:
+        if not isinstance(task.program, Program):
+            return Seen(task.surface.name, "unsupported", kind=task.program.reason)
+        outcome = next(outcomes)
+        if outcome.kind == "timed_out" and self._is_slow(task.case):
+            return Seen(task.surface.name, "unsupported", kind=f"takes more than {self.limits.case:g} seconds")
+        record, _ = run.judged(task, outcome)
+        status = str(record["status"])
+        way = way_of(record, outcome) if status in NEW | {"known"} else ""
+        kind = " ".join(map(str, (record["outcome"], record["kind"], _roughly(record["budget_used"]))))
+        return Seen(task.surface.name, status, way, task.program.how, f"{kind} {way}", str(record.get("message", "")))
+
+    def _is_slow(self, case: Case) -> bool:
+        """Whether a program need not hang to take longer than it may: it has that many cells to go through."""
+        step = first_step(case)
+        return max(math.prod(step.output), math.prod(step.shape)) * SLOW > self.limits.case
 
     def programs(self, recipe: Recipe) -> dict[str, Program]:
         """Return what carries a recipe out on each surface of which the ledger knows nothing, by their names."""
@@ -186,17 +209,6 @@ def _wanted(recipe: Recipe) -> Expected | None:
     except CatalogueError:
         return None
     return None if next(extraordinary(recipe.case, wanted), None) else wanted
-
-
-def _seen(run: Run, task: Task, outcomes: Iterator[Outcome]) -> Seen:
-    if not isinstance(task.program, Program):
-        return Seen(task.surface.name, "unsupported", kind=task.program.reason)
-    outcome = next(outcomes)
-    record, _ = run.judged(task, outcome)
-    status = str(record["status"])
-    way = way_of(record, outcome) if status in NEW | {"known"} else ""
-    kind = " ".join(map(str, (record["outcome"], record["kind"], _roughly(record["budget_used"]))))
-    return Seen(task.surface.name, status, way, task.program.how, f"{kind} {way}", str(record.get("message", "")))
 
 
 def way_of(record: dict[str, Any], outcome: Outcome) -> str:

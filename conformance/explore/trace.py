@@ -14,8 +14,8 @@ from conformance.explore.space import Space
 
 ASKED = 4000
 """Recipes that may be asked about to shrink one."""
-ASKED_OF_FEARED = dict(zip(FEARED, (60, 20), strict=True))
-"""The same of what ends a process, and of what hangs: each of these may take all the time that a program has."""
+ENOUGH = dict(zip(FEARED, (60, 20), strict=True))
+"""How many may be found on the way that end a process, and that hang: those take all the time that a program has."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,21 @@ def traced(lab: Lab, suspect: Suspect, space: Space, known: Collection[str] = ()
 
 
 def allowed(way: str) -> int:
-    """Return how many recipes may be asked about to shrink what differs in a way."""
-    return next((most for feared, most in ASKED_OF_FEARED.items() if way.startswith(feared)), ASKED)
+    """Return how many that differ in a way may be found to shrink one; half as many may be tried around it."""
+    return next((most for feared, most in ENOUGH.items() if way.startswith(feared)), ASKED)
 
 
 class _Asking:
-    """Whether recipes differ on a surface in a way; it stops asking when it has asked enough."""
+    """Whether recipes differ on a surface in a way; it stops asking when it has asked, or found, enough."""
 
     def __init__(self, lab: Lab, surface: str, way: str) -> None:
         self.lab, self.surface, self.way = lab, surface, way
-        self.left = allowed(way)
+        self.left, self.found = ASKED, 0
 
     def __call__(self, recipes: Sequence[Recipe]) -> list[bool]:
-        some = recipes[: max(self.left, 0)]
+        some = recipes[: self.left if self.found < allowed(self.way) else 0]
         self.left -= len(some)
         seen = [one.on(self.surface) for one in tried(self.lab, self.way, some, [self.surface])] if some else []
-        return [bool(one and one.new and one.way == self.way) for one in seen] + [False] * (len(recipes) - len(some))
+        differ = [bool(one and one.new and one.way == self.way) for one in seen]
+        self.found += sum(differ)
+        return differ + [False] * (len(recipes) - len(some))
