@@ -29,7 +29,7 @@ from conformance.trials import AGAIN
 NEW = frozenset({"fail", "crashed", "timed_out", "flaky"})
 """Statuses of differences that nobody knows of. What the ledger knows and what agrees in spite of it are counted."""
 
-SLOW = 1e-3
+SLOW = 5e-3
 """Seconds that a program may take for a cell of the input or the output: frameworks that loop in Python do."""
 
 
