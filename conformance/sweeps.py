@@ -218,7 +218,7 @@ class Sweep:
             raw[key] = self._array(key, shapes.get(key), level, whole)
         if not level.get("bias", "bias" in self.common):
             raw.pop("bias", None)
-        parameters = OPERATORS[self.operator].defaults.keys() & self.factors.keys()
+        parameters = [key for key in OPERATORS[self.operator].defaults if key in self.factors]
         raw |= {key: spatial(key, level[key], rank) for key in parameters if level[key] is not None}
         return raw
 

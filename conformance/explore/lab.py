@@ -29,6 +29,8 @@ from conformance.trials import AGAIN
 NEW = frozenset({"fail", "crashed", "timed_out", "flaky"})
 """Statuses of differences that nobody knows of. What the ledger knows and what agrees in spite of it are counted."""
 
+AT_ONCE = 100
+"""Recipes whose inputs and expected outputs are in memory together."""
 SLOW = 5e-3
 """Seconds that a program may take for a cell of the input or the output: frameworks that loop in Python do."""
 
@@ -150,6 +152,10 @@ class Lab:
 
     def tried(self, recipes: Sequence[Recipe], surfaces: Sequence[str] = (), *, fatal: bool = False) -> list[Tried]:
         """Try recipes, on all surfaces or on some; in order. fatal: do not try again what ends its process, see Job."""
+        parts = (recipes[start : start + AT_ONCE] for start in range(0, len(recipes), AT_ONCE))
+        return [one for part in parts for one in self._tried(part, surfaces, fatal=fatal)]
+
+    def _tried(self, recipes: Sequence[Recipe], surfaces: Sequence[str], *, fatal: bool) -> list[Tried]:
         wanted = [_wanted(recipe) for recipe in recipes]
         known = {recipe.case.id: one for recipe, one in zip(recipes, wanted, strict=True) if one}
         run = self._run(recipes, surfaces, lambda case: known[case.id])
