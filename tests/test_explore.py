@@ -136,11 +136,13 @@ def test_a_hang_is_a_finding_unless_there_is_much_to_do(sweeps, monkeypatch):
     }  # fmt: skip
     inputs = {name: {"values": "integers"} for name in ("x", "kernel")}
     recipe = Recipe("conv_transpose", levels, inputs)
+    large = recipe.having(extent=(1001,))
     with lab_of(name, limits=Limits(case=1)) as lab:
         findings = Explorer(lab, {"conv_transpose": space}).findings
-        slow = lab.tried([recipe.having(extent=(1001,))])
-        assert findings.add(slow, 0) == []
+        slow, ruled = lab.tried([large]), Court(lab).tried([large])
+        assert findings.add([*slow, *ruled], 0) == []
         assert [one.kind for one in slow[0].seen] == ["takes more than 1 seconds"]
+        assert {one.status for one in ruled[0].seen} == {"unsupported"}
         (finding,) = findings.add(lab.tried([recipe]), 0)
     assert finding.way == "timed_out"
     assert finding.recipe.size < recipe.size

@@ -182,7 +182,7 @@ class Lab:
         if not isinstance(task.program, Program):
             return Seen(task.surface.name, "unsupported", kind=task.program.reason)
         outcome = next(outcomes)
-        if outcome.kind == "timed_out" and self._is_slow(task.case):
+        if outcome.kind == "timed_out" and not self.ended(task.case, outcome):
             return Seen(task.surface.name, "unsupported", kind=f"takes more than {self.limits.case:g} seconds")
         record, _ = run.judged(task, outcome)
         status = str(record["status"])
@@ -190,10 +190,15 @@ class Lab:
         kind = " ".join(map(str, (record["outcome"], record["kind"], _roughly(record["budget_used"]))))
         return Seen(task.surface.name, status, way, task.program.how, f"{kind} {way}", str(record.get("message", "")))
 
-    def _is_slow(self, case: Case) -> bool:
-        """Whether a program need not hang to take longer than it may: it has that many cells to go through."""
+    def ended(self, case: Case, outcome: Outcome) -> str:
+        """Return in which way a program ended its process or hung, "" if it did not.
+
+        With very many cells to go through, it need not hang to take longer than it may.
+        """
         step = first_step(case)
-        return max(math.prod(step.output), math.prod(step.shape)) * SLOW > self.limits.case
+        slow = max(math.prod(step.output), math.prod(step.shape)) * SLOW > self.limits.case
+        feared = outcome.kind == "crashed" or (outcome.kind == "timed_out" and not slow)
+        return way_of({"kind": None}, outcome) if feared else ""
 
     def programs(self, recipe: Recipe) -> dict[str, Program]:
         """Return what carries a recipe out on each surface of which the ledger knows nothing, by their names."""

@@ -20,7 +20,7 @@ from conformance.adapter import Program, Surface
 from conformance.cases import Case
 from conformance.client import Job
 from conformance.compositions import plan
-from conformance.explore.lab import Lab, Seen, Tried, way_of
+from conformance.explore.lab import Lab, Seen, Tried
 from conformance.explore.questions import asked
 from conformance.explore.recipes import ENDS, PER_AXIS, Recipe
 from conformance.judge import Outcome
@@ -222,7 +222,7 @@ class Court:
         outcomes = self.lab.returned(job for trial in trials for job in trial.jobs)
         seen: dict[int, list[Seen]] = {id(recipe): [] for recipe in recipes}
         for trial in trials:
-            seen[id(trial.recipe)].append(trial.judged([next(outcomes) for _ in trial.jobs]))
+            seen[id(trial.recipe)].append(trial.judged(self.lab, [next(outcomes) for _ in trial.jobs]))
         return [Tried(recipe, tuple(seen[id(recipe)])) for recipe in recipes]
 
 
@@ -236,12 +236,12 @@ class _Trial:
     inputs: Arrays
     jobs: Sequence[Job]
 
-    def judged(self, outcomes: Sequence[Outcome]) -> Seen:
+    def judged(self, lab: Lab, outcomes: Sequence[Outcome]) -> Seen:
         way = f"{LAW}{self.law.name}"
         if any(one.kind != "returned" or len(one.arrays) != 1 for one in outcomes):
-            ended = next((one for one in outcomes if one.kind in {"crashed", "timed_out"}), None)
-            if ended:
-                return Seen(self.surface, ended.kind, way_of({"kind": None}, ended), kind=way, message=ended.message)
+            for one in outcomes:
+                if ended := lab.ended(self.recipe.case, one):
+                    return Seen(self.surface, one.kind, ended, kind=way, message=one.message)
             return Seen(self.surface, "unsupported", kind=way)
         kept = self.law.holds(self.recipe, self.inputs, [one.arrays[0] for one in outcomes])
         return Seen(self.surface, "pass" if kept else "fail", "" if kept else way, kind=way)

@@ -20,7 +20,7 @@ import numpy as np
 
 from conformance.adapter import Program
 from conformance.client import Job
-from conformance.explore.lab import Lab, Seen, Tried, way_of
+from conformance.explore.lab import Lab, Seen, Tried
 from conformance.explore.laws import same
 from conformance.explore.recipes import Recipe
 from conformance.judge import Outcome
@@ -42,7 +42,7 @@ def tried(lab: Lab, recipes: Sequence[Recipe]) -> list[Tried]:
     programs = [lab.programs(recipe) for recipe in recipes]
     pairs = [(recipe, some if len(some) > 1 else {}) for recipe, some in zip(recipes, programs, strict=True)]
     outcomes = lab.returned(_jobs(pairs))
-    return [Tried(recipe, tuple(_seen(recipe, some, [next(outcomes) for _ in some]))) for recipe, some in pairs]
+    return [Tried(recipe, tuple(_seen(lab, recipe, some, [next(outcomes) for _ in some]))) for recipe, some in pairs]
 
 
 def _jobs(pairs: Sequence[tuple[Recipe, Mapping[str, Program]]]) -> Iterator[Job]:
@@ -55,12 +55,11 @@ def _inputs(recipe: Recipe) -> Arrays:
     return {name: spec.make() for name, spec in recipe.case.inputs.items()}
 
 
-def _seen(recipe: Recipe, programs: Mapping[str, Program], outcomes: Sequence[Outcome]) -> Iterator[Seen]:
+def _seen(lab: Lab, recipe: Recipe, programs: Mapping[str, Program], outcomes: Sequence[Outcome]) -> Iterator[Seen]:
     """Yield what came of each surface: whether it ended or hung, or else whether it is at odds with the others."""
     there: dict[str, Array] = {}
     for name, outcome in zip(programs, outcomes, strict=True):
-        if outcome.kind in {"crashed", "timed_out"}:
-            way = way_of({"kind": None}, outcome)
+        if way := lab.ended(recipe.case, outcome):
             yield Seen(name, outcome.kind, way, programs[name].how, SURFACES, outcome.message)
         elif outcome.kind == "returned" and len(outcome.arrays) == 1:
             there[name] = outcome.arrays[0]
