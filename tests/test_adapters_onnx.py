@@ -136,6 +136,18 @@ def test_indices_of_one_plane_need_no_change(made, surface):
     assert (program.how, len(nodes(program))) == ("native", 1)
 
 
+def test_evaluator_finds_indices_by_itself_where_windows_step_by_one(made):
+    case = made("max_pool_with_indices", f"{PLANE}, window: [1, 2], stride: [1, 1], output: indices")
+    assert "MaxPool" not in translate(case, EVALUATOR).text
+    assert translate(case, RUNTIME).how == "native"
+
+
+@pytest.mark.parametrize(("pads", "how"), [("[0, 1]", "composed"), ("[1, 0]", "native")])
+def test_evaluator_does_not_read_an_average_that_is_left_out(made, pads, how):
+    asked = f"{ROW}, window: [1], stride: [1], padding: [{pads}], rounding: ceil, count_include_pad: true"
+    assert translate(made("avg_pool", asked), EVALUATOR).how == how
+
+
 @both
 def test_unpooling_gets_indices_of_the_whole_tensor(made, surface):
     case = made(

@@ -257,7 +257,7 @@ def test_the_command_leaves_results_cases_scripts_and_a_page(left, conformance):
     assert first["sentence"] in out
     assert (folder / "repro" / f"{first['id']}.py").exists()
     assert f"## `{first['id']}`" in (folder / "planted.md").read_text("utf-8")
-    path = folder / "cases" / "pooling" / "min_pool.yaml"
+    path = folder / "cases" / "planted" / "pooling" / "min_pool.yaml"
     assert first["case"] in {case.id for case in catalogue.load([path]).cases}
     surface = ("--backend", "planted", "--surface", "planted.dilated-extent")
     status, shown, _ = conformance("run", *surface, "--cases", path, "--out", folder / "again")

@@ -63,15 +63,38 @@ def declaring(**declares):
     return Surface("some.surface", {}, declares={name: Declaration(answer) for name, answer in declares.items()})
 
 
+def nothing(_case):
+    """Know of no difference."""
+    return False
+
+
+def test_a_surface_is_not_held_to_an_answer_in_a_rank_in_which_it_is_known_to_answer_otherwise():
+    recipe, surface = replace(TIED, operator="max_pool_grad"), declaring(**{"max_pool_grad/tie": "first"})
+
+    def known(case):
+        return case.id == "max_pool_grad/tie-in-three-dimensions"
+
+    assert refusal(recipe, surface, NATIVE, known) is None
+    solid = recipe.having(rank=3)
+    assert refusal(solid, surface, NATIVE, nothing) is None
+    assert "answers otherwise with 3 axes" in refusal(solid, surface, NATIVE, known).reason
+
+
+def test_distinct_numbers_that_a_dtype_rounds_to_the_same_are_tied():
+    few = replace(TIED, inputs={"x": {"values": "distinct"}}).having(dtype="bfloat16", extent=(128,))
+    assert asked(few) == ()
+    assert asked(few.having(extent=(600,))) == (TIE,)
+
+
 def test_a_surface_is_held_to_the_answer_that_it_declares_and_to_no_other():
     assert asked(TIED) == (TIE,)
-    assert refusal(TIED, declaring(**{TIE: "first"}), NATIVE) is None
+    assert refusal(TIED, declaring(**{TIE: "first"}), NATIVE, nothing) is None
     for surface, program, said in (
         (declaring(**{TIE: "last"}), NATIVE, "answers last"),
         (declaring(), NATIVE, "declares no answer"),
         (declaring(**{TIE: "first"}), replace(NATIVE, how="composed"), "asked of single calls"),
     ):
-        why = refusal(TIED, surface, program)
+        why = refusal(TIED, surface, program, nothing)
         assert isinstance(why, Unsupported)
         assert said in why.reason
 
@@ -79,7 +102,7 @@ def test_a_surface_is_held_to_the_answer_that_it_declares_and_to_no_other():
 def test_what_puts_no_question_is_asked_of_everybody():
     plain = replace(TIED, inputs={"x": {"values": "distinct"}})
     assert asked(plain) == ()
-    assert refusal(plain, declaring(), replace(NATIVE, how="composed")) is None
+    assert refusal(plain, declaring(), replace(NATIVE, how="composed"), nothing) is None
 
 
 def test_numbers_that_are_written_out_put_the_questions_that_they_hold():

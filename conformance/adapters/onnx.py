@@ -31,13 +31,30 @@ PADDED_BY_ONE_STEP = Unsupported(
 )
 CROPS = Unsupported("Pad does not crop", "https://github.com/onnx/onnx/pull/8199", refused=ASKED)
 PLANES = Unsupported("GlobalMaxPool reduces two axes, whatever the rank is", refused=ASKED)
-PARTIAL = Unsupported("what a last window lacks is written around both ends, and LpPool counts it", refused=ASKED)
+INDICES = Unsupported(
+    "MaxPool takes the extents of its output for those of the window, to reckon indices, where it steps by one cell",
+    refused=ASKED,
+)
+PARTIAL = Unsupported(
+    "what a last window lacks is written around both ends, and LpPool counts it; one that is left out is read",
+    refused=ASKED,
+)
+
+
+def _by_one_step(step: Step) -> bool:
+    """Whether max pooling takes the way of the other poolings: it has neither a stride nor holes."""
+    return not step.dilated and set(step.stride or (1,)) == {1}
 
 
 def _padded_by_one_step(step: Step) -> bool:
-    """Whether max pooling takes the way of the other poolings, which have a stride or holes."""
-    plain = not step.dilated and set(step.stride or (1,)) == {1}
-    return plain and (own_same(step) or step.padded or step.dtype == "int8")
+    return _by_one_step(step) and (own_same(step) or step.padded or step.dtype == "int8")
+
+
+def _starts_in_padding(step: Step) -> bool:
+    """Whether windows that `ceil_mode` leaves out start at or past the end of the input, though all of them fit."""
+    axes = zip(step.walk.output, step.stride or (), step.shape[2:], step.padding, strict=True)
+    starts = any((cells - 1) * stride >= extent + before for cells, stride, extent, (before, _) in axes)
+    return step.parameters.get("rounding") == "ceil" and starts
 
 
 def _lacks(step: Step, cells: int) -> bool:
@@ -48,10 +65,10 @@ def _lacks(step: Step, cells: int) -> bool:
 # What the evaluator of 1.23.2 gets wrong, verb by verb.
 WRONG: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
     "max_pool": (_padded_by_one_step, PADDED_BY_ONE_STEP),
-    "max_pool_with_indices": (_padded_by_one_step, PADDED_BY_ONE_STEP),
+    "max_pool_with_indices": (_by_one_step, INDICES),
     "pad": (lambda step: min(map(min, step.padding)) < 0, CROPS),
     "global_max_pool": (lambda step: step.rank != 2, PLANES),  # noqa: PLR2004 - planes
-    "avg_pool": (lambda step: _lacks(step, 2), PARTIAL),
+    "avg_pool": (lambda step: _lacks(step, 2) or _starts_in_padding(step), PARTIAL),
     "lp_pool": (lambda step: _lacks(step, 1), PARTIAL),
 }
 

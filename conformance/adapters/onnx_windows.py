@@ -188,7 +188,7 @@ def indexed_max_pool(limit: Limit, step: Step) -> Code:
         if any(map(any, pads))
         else f"places = {plane}",
         f"places = np.broadcast_to(places.reshape(-1)[cells], {shape})",
-        f"x = Squeeze(GatherElements(places, ArgMax(windows, axis=-1), axis={2 + step.rank}), last)",
+        f"x = GatherND(places, ArgMax(windows, axis=-1), batch_dims={2 + step.rank})",
     )
 
 
@@ -251,8 +251,8 @@ def stochastic_pool(step: Step) -> Code:
         "share = Mul(Unsqueeze(draws, last), ReduceSum(windows, last))",
         "axis = np.array(-1)",
         "drawn = Cast(Greater(CumSum(windows, axis), share), to=TensorProto.INT32)",
-        f"cell = GatherElements(windows, ArgMax(drawn, axis=-1), axis={2 + step.rank})",
-        "x = Squeeze(Mul(cell, CastLike(ReduceMax(drawn, last), cell)), last)",
+        f"cell = GatherND(windows, ArgMax(drawn, axis=-1), batch_dims={2 + step.rank})",
+        "x = Mul(cell, CastLike(ReduceMax(drawn, last, keepdims=0), cell))",
     )
 
 

@@ -175,7 +175,8 @@ class Lab:
     def _task(self, run: Run, recipe: Recipe, surface: Surface) -> Task:
         """Return a recipe on a surface; without a program where it is no contradiction to answer otherwise."""
         task = run.task(recipe.case, surface)
-        why = refusal(recipe, surface.on(self.crew.environment["cpu"]), task.program)
+        here = surface.on(self.crew.environment["cpu"])
+        why = refusal(recipe, here, task.program, lambda case: bool(run.entry(replace(task, case=case))))
         return replace(task, program=why) if why else task
 
     def _seen(self, run: Run, task: Task, outcomes: Iterator[Outcome]) -> Seen:

@@ -60,7 +60,7 @@ def write(folder: Path, lab: Bench, findings: Sequence[Finding], explored: Mappi
     written[0].parent.mkdir(parents=True, exist_ok=True)
     put(written[0], *lab.each(results_file, [([one.recipe for one in findings], header)]))
     files = {f"repro/{identity}.py": text for identity, text in scripts.items()}
-    for path, text in {**_case_files(findings), **files}.items():
+    for path, text in {**_case_files(name, findings), **files}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         put(folder / path, text)
         written.append(folder / path)
@@ -142,11 +142,12 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _case_files(findings: Iterable[Finding]) -> dict[str, str]:
+def _case_files(backend: str, findings: Iterable[Finding]) -> dict[str, str]:
+    """Return the texts of case files, a folder for each backend: several may find the same case."""
     texts: dict[str, str] = {}
     # Two findings may have the same smallest case: it differs from the reference, and breaks a law.
     for finding in {finding.recipe.case.id: finding for finding in findings}.values():
-        path = f"cases/{family(finding.operator)}/{finding.operator}.yaml"
+        path = f"cases/{backend}/{family(finding.operator)}/{finding.operator}.yaml"
         head = f"operator: {finding.operator}\nsource: found by exploring\n\ncases:\n"
         texts[path] = texts.get(path, head) + f"  # {finding.id}\n" + case_text(finding)
     return texts

@@ -39,7 +39,7 @@ def promote(found: Path, finding: str, home: Path, name: str = "") -> tuple[Path
 
 def _case(found: Path, finding: str) -> tuple[str, dict[str, Any]]:
     """Return the operator and the case of a finding, from the file that has its name in a comment."""
-    files = sorted((found / "cases").glob("*/*.yaml"))
+    files = sorted((found / "cases").glob("*/*/*.yaml"))
     if not files:
         raise ConformanceError(f"{found}: no findings in it (conformance explore writes them)")
     known = []

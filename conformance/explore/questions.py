@@ -34,6 +34,10 @@ Draft = tuple[dict[str, Level], Inputs]
 """Levels and inputs of a recipe that is being drawn."""
 SIGNED = {"values": "integers", "low": -9, "high": 9}
 NEGATIVE = {"values": "integers", "low": -9, "high": -1}
+PLANE = 2
+"""Axes that are not spatial: images and channels."""
+DISTINCT = frozenset({"integers", "distinct"})
+"""Levels of values at which an input that is to be distinct is."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,13 @@ def _of(operator: str) -> tuple[Ground, ...]:
     return tuple(ground for ground in GROUNDS if operator in ground.questions)
 
 
-def refusal(recipe: Recipe, surface: Surface, program: Program | Unsupported) -> Unsupported | None:
+def refusal(
+    recipe: Recipe, surface: Surface, program: Program | Unsupported, known: Callable[[Case], bool]
+) -> Unsupported | None:
     """Return why a surface is not held to what the reference answers, None where it may be.
 
-    surface: as it is on the processor; program: what it carries the recipe out by.
+    surface: as it is on the processor; program: what it carries the recipe out by; known: whether the ledger knows that
+    the surface differs on a case of the catalogue.
     """
     questions = asked(recipe)
     if questions and isinstance(program, Program) and program.how != "native":
@@ -79,7 +86,17 @@ def refusal(recipe: Recipe, surface: Surface, program: Program | Unsupported) ->
             return Unsupported(f"it puts {question}, to which the surface declares no answer")
         if declared.answer != answers()[question]:
             return Unsupported(f"it puts {question}, to which the surface answers {declared.answer}")
+        if any(map(known, _put_again(question, recipe.rank))):
+            return Unsupported(f"it puts {question}, to which the surface answers otherwise with {recipe.rank} axes")
     return None
+
+
+@cache
+def _put_again(question: str, rank: int) -> tuple[Case, ...]:
+    """Return the cases that put a question again in a rank, where it stands in another."""
+    cases = [case for case in catalogue.load().cases if case.question == question]
+    own = next(len(case.shape) - PLANE for case in cases if case.id == question)
+    return tuple(case for case in cases if len(case.shape) - PLANE == rank != own)
 
 
 @cache
@@ -149,11 +166,16 @@ def _far(mode: str) -> Callable[[Draft, Dice], Draft]:
 
 
 def _tied(recipe: Recipe) -> bool:
-    """Whether values of one plane may be equal; numbers that are written out are looked at."""
-    if "x" in recipe.numbers:
-        planes = _cells(recipe).reshape(math.prod(recipe.case.shape[:2]), -1)
-        return any(len(np.unique(plane)) < plane.size for plane in planes)
-    return _given(recipe, "x").get("values") != "distinct" or recipe.levels["values"] not in {"integers", "distinct"}
+    """Whether values of one plane may be equal; those that are written out, or shall not be equal, are looked at.
+
+    A dtype of 16 bits rounds many whole numbers to the same.
+    """
+    generated = "x" not in recipe.numbers
+    if generated and (_given(recipe, "x").get("values") != "distinct" or recipe.levels["values"] not in DISTINCT):
+        return True
+    cells = recipe.case.inputs["x"].make().astype(float) if generated else _cells(recipe)
+    planes = cells.reshape(math.prod(recipe.case.shape[:2]), -1)
+    return any(len(np.unique(plane)) < plane.size for plane in planes)
 
 
 def _holding(**made: Mapping[str, Any]) -> Callable[[Draft, Dice], Draft]:
@@ -246,7 +268,10 @@ GROUNDS: tuple[Ground, ...] = (
         for mode in REACH
     ),
     Ground(
-        {**{f"{name}_grad": f"{name}_grad/tie" for name in TIED}, "max_pool_with_indices": "max_pool_with_indices/tie"},
+        {
+            **{f"{name}_grad": f"{name}_grad/tie" for name in sorted(TIED)},
+            "max_pool_with_indices": "max_pool_with_indices/tie",
+        },
         _tied,
         _holding(x=SIGNED),
     ),
