@@ -123,7 +123,7 @@ def lp_pool(step: Step) -> Code:
 
 def softmax_pool(step: Step) -> Code:
     """The stacked cells weighted by their softmax, which takes no more than five axes."""
-    if step.rank != SPATIAL or step.dtype not in ONEDNN:
+    if step.rank != SPATIAL or step.dtype == "float64":
         return STACKED.softmax_pool(step)
     weights = "tf.nn.softmax(tf.reshape({0}, (len({0}), -1)), axis=0)"
     if not any(any(pair) for pair in step.reach):
