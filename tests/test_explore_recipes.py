@@ -12,7 +12,7 @@ from conformance.explore.dice import Dice
 from conformance.explore.guide import Guide, Turns, together
 from conformance.explore.neighbours import around
 from conformance.explore.recipes import Recipe
-from conformance.explore.space import LONG, MOST_TERMS, Space, bearable, terms
+from conformance.explore.space import LONG, MOST_BINS, MOST_TERMS, Space, bearable, terms
 from conformance.explore.traits import conditions, kinds
 from conformance.operators import OPERATORS
 from conformance.translate import translate
@@ -135,6 +135,13 @@ def test_vast_recipes_are_more_than_the_reference_is_asked(sweeps):
     found = [one for number in range(10) if (one := space.vast(Dice("vast", number)))]
     assert found
     assert all(terms(one) > MOST_TERMS and one.sound() for one in found)
+
+
+def test_vast_recipes_have_no_more_bins_than_programs_slice_soon(sweeps):
+    space = Space.of("adaptive_max_pool", sweeps)
+    found = [one for number in range(60) if (one := space.vast(Dice("vast", number)))]
+    assert found
+    assert max(math.prod(one.each("output_size")) for one in found) <= MOST_BINS
 
 
 def test_the_guide_brings_together_what_was_not(sweeps):

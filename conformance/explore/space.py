@@ -87,7 +87,7 @@ class Space:
             if extent[axis] > 3 * LONG:
                 continue
             larger = recipe.having(extent=tuple(extent), batch=2)
-            if larger.sound() and MOST_TERMS < terms(larger) <= VAST_TERMS:
+            if larger.sound() and not _many_bins(larger) and MOST_TERMS < terms(larger) <= VAST_TERMS:
                 return larger
         return None
 
@@ -151,9 +151,14 @@ def bearable(recipe: Recipe) -> bool:
     """Whether a recipe is sound, and no more than the reference reckons in a fraction of a second."""
     if not recipe.sound():
         return False
-    if recipe.operator.startswith(BINNED) and math.prod(recipe.each("output_size")) > MOST_BINS:
+    if _many_bins(recipe):
         return False
     return terms(recipe) <= (MOST_CURVED if recipe.operator.startswith(CURVED) else MOST_TERMS)
+
+
+def _many_bins(recipe: Recipe) -> bool:
+    """Whether more bins are asked for than the reference, and programs that slice them one by one, take soon."""
+    return recipe.operator.startswith(BINNED) and math.prod(recipe.each("output_size")) > MOST_BINS
 
 
 def terms(recipe: Recipe) -> int:
