@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from conformance import catalogue
+from conformance.cache import environment
 from conformance.chosen import chosen
 from conformance.cli_options import OPERATOR_OPTION, OUT, SCHEDULER_OPTION
 from conformance.errors import ConformanceError
@@ -137,7 +138,7 @@ def _leave(name: str, lab: Bench, explorer: Explorer, out: Path) -> int:
     """Write what was found, say so, and return how many findings there are."""
     tally, findings = explorer.tally, explorer.findings
     told = {"seed": explorer.seed, "cases": tally.cases, "statuses": dict(sorted(tally.statuses.items()))}
-    files = write(out, lab, findings.found, {**told, "beyond": findings.beyond})
+    files = write(out, lab, findings.found, {**told, "code": environment(), "beyond": findings.beyond})
     for finding in findings.found:
         click.echo(f"{finding.id}: {finding.sentence}")
     counts = ", ".join(f"{count:,} {status}" for status, count in sorted(tally.statuses.items()))

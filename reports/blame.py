@@ -17,6 +17,8 @@ WORDS = {
     FIRST: "no earlier night",
     FLAKY: "flaky",
 }
+DIGITS = 8
+"""Of a digest, as many as tell two apart."""
 OWN = ("catalogue", "surfaces", "level", "repeat")
 """Circumstances in which explorations differ because their findings do."""
 
@@ -68,8 +70,11 @@ def told_apart(before: Backend, after: Backend) -> tuple[list[Fact], list[Fact]]
     """Return what differs: versions of the framework and of what it needs, and what is the suite's or the machine's."""
     packages = {*before.header.environment.packages, *after.header.environment.packages, "Python"}
     found = facts(before, after)
-    if after.header.explored or before.header.explored:
+    old, new = before.header.explored, after.header.explored
+    if old or new:
         found = [one for one in found if one.what not in OWN and not one.what.startswith("selected ")]
+    if old and new and old.code != new.code:
+        found.append(Fact("the suite's code", old.code[:DIGITS] or "unknown", new.code[:DIGITS] or "unknown"))
     return [one for one in found if one.what in packages], [one for one in found if one.what not in packages]
 
 

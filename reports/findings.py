@@ -60,7 +60,8 @@ class Finding:
 class Explored:
     """An exploration of one backend: its seed, cases that were tried, results by status, findings.
 
-    beyond: further differences like those of findings, which were not shrunk.
+    beyond: further differences like those of findings, which were not shrunk; code: a digest of the suite's own, "" in
+    older files.
     """
 
     seed: int
@@ -68,6 +69,7 @@ class Explored:
     statuses: Mapping[str, int]
     beyond: int
     findings: tuple[Finding, ...]
+    code: str = ""
 
     @classmethod
     def parse(cls, fields: Fields) -> Explored:
@@ -79,6 +81,7 @@ class Explored:
             statuses={status: statuses.get(status, int) for status in statuses.values},
             beyond=fields.optional("beyond", int) or 0,
             findings=tuple(Finding.parse(one) for one in fields.objects("findings")),
+            code=fields.optional("code", str) or "",
         )
 
     def labelled(self, label: str) -> Explored:

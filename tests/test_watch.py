@@ -36,10 +36,10 @@ def broken(**changes):
     return with_pool(example.differing(POOL, NN, WRONG, WORST), **changes)
 
 
-def other_seed(found, seed=8, **changes):
-    """An exploration with another seed."""
+def other_seed(found, seed=8, code=None, **changes):
+    """An exploration with another seed, and where it is said with other code of the suite."""
     records = example.exploration(findings=found, **changes)
-    records[0]["explored"]["seed"] = seed
+    records[0]["explored"] |= {"seed": seed} | ({"code": code} if code else {})
     return records
 
 
@@ -222,6 +222,15 @@ def test_another_cause_is_new_and_the_old_one_was_not_drawn_again(night, watched
     assert "other cases were drawn: seed: 7 → 8" in text
     assert "not drawn again" in summary
     assert "`max_pool-0a1b2c3d`" in summary
+
+
+def test_what_other_code_of_the_suite_finds_is_not_put_down_to_chance(night, watched):
+    found = example.finding(id="max_pool-ffffffff", operator="min_pool")
+    last = night("last", explored=[other_seed([], seed=7, code="00ff" * 8)])
+    tonight = night("tonight", explored=[other_seed([found], code="ff00" * 8)])
+    status, (issue,), (text,), *_ = watched(tonight, last)
+    assert (status, issue["why"]) == (1, "suite")
+    assert "the suite's code: 00ff00ff → ff00ff00" in text
 
 
 def test_findings_without_conditions_cannot_be_told_apart(night, watched):
