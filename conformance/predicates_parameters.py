@@ -95,8 +95,9 @@ def window_exceeds_padded_input(case: Case) -> bool:
 
 
 def padding_reaches_window(case: Case) -> bool:
-    """The padding at some end is as large as the window, so that a window may hold nothing else."""
-    pairs = zip(case.parameters["window"], case.parameters["padding"], strict=False)
+    """The padding at some end is as large as the window, so that a window may hold nothing else; a word never says so."""
+    padding = case.parameters["padding"]
+    pairs = zip(case.parameters["window"], () if isinstance(padding, str) else padding, strict=False)
     return any(max(pads) >= extent > 0 for extent, pads in pairs)
 
 

@@ -39,8 +39,7 @@ def test_valid_case_beside_a_faulty_one_means_something(rejected):
 
 
 def test_every_fault_is_looked_for_in_every_case_without_a_word(catalogue):
-    sample = catalogue.cases[:: max(len(catalogue.cases) // 500, 1)]
-    assert all(isinstance(has(name, case), bool) for case in sample for name in PREDICATES)
+    assert all(isinstance(has(name, case), bool) for case in catalogue.cases for name in PREDICATES)
 
 
 def test_case_that_lacks_what_a_fault_is_of_does_not_have_it(catalogue):
