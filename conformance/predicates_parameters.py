@@ -95,8 +95,8 @@ def window_exceeds_padded_input(case: Case) -> bool:
 
 
 def padding_reaches_window(case: Case) -> bool:
-    """The padding at some end is as large as the window, so that a window may hold nothing else; a word never says so."""
-    padding = case.parameters["padding"]
+    """The padding at some end is as large as the window, so that a window may hold nothing else."""
+    padding = case.parameters["padding"]  # a word of the framework's own never reaches so far
     pairs = zip(case.parameters["window"], () if isinstance(padding, str) else padding, strict=False)
     return any(max(pads) >= extent > 0 for extent, pads in pairs)
 
