@@ -58,7 +58,9 @@ class ArraySpec:
         dtype = DTYPES[self.dtype]
         made = GENERATORS[self.values].make(self.shape, dtype, **self.options)
         if not (isinstance(made, np.ndarray) and made.dtype == dtype):
-            made = np.asarray(made, np.float64 if dtype.kind in "fV" else None).astype(dtype)
+            # NumPy would take numbers of 64 bits, with and without a sign, for floats, which lose the last digits.
+            exact = object if dtype.kind in "iu" and not isinstance(made, np.ndarray) else None
+            made = np.asarray(made, np.float64 if dtype.kind in "fV" else exact).astype(dtype)
         array: Array = made.reshape(self.shape)
         return array
 

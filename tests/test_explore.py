@@ -162,6 +162,24 @@ def test_shrinking_goes_to_the_least_that_differs(sweeps):
         assert small.numbers["x"] == [[[0.0, 0.0]]]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "number"), [("uint64", 2**64 - 2), ("int64", -(2**63)), ("bool", 1), ("float16", 0.5)]
+)
+def test_numbers_are_written_out_as_they_are(dtype, number):
+    """Those of 64 bits too, of which none is lost on the way through another dtype."""
+    levels = {
+        "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (1,), "stride": (2,), "padding": ((0, 0),),
+        "dilation": (1,), "rounding": "floor", "values": "integers", "dtype": dtype,
+    }  # fmt: skip
+    recipe = Recipe("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[[number, 0]]]})
+    assert recipe.sound()
+
+    def differs(recipes):
+        return [one.case.inputs["x"].make().ravel()[0] == number for one in recipes]
+
+    assert shrunk(recipe, differs).numbers["x"][0][0][0] == number
+
+
 def test_neighbours_are_near_and_sound(sweeps):
     space = Space.of("max_pool", sweeps)
     levels = {

@@ -23,6 +23,13 @@ def test_generated_integers_stay_between_low_and_high(low, width, seed):
     assert low <= array.min() <= array.max() <= low + width
 
 
+def test_numbers_of_64_bits_keep_their_digits():
+    numbers = (2**64 - 2, 0, 2**53 + 1)
+    array = ArraySpec("literal", (3,), "uint64", {"numbers": numbers}).make()
+    assert array.dtype == np.uint64
+    assert tuple(array.tolist()) == numbers
+
+
 def test_generated_integers_reach_both_ends():
     array = ArraySpec("integers", (1000,), "int64", {"low": -2, "high": 3, "seed": 5}).make()
     assert set(array.tolist()) == {-2, -1, 0, 1, 2, 3}

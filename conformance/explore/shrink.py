@@ -177,7 +177,9 @@ def _written(recipe: Recipe) -> Recipe:
 def _listed(array: object) -> object:
     """Return an array as nested lists of numbers that its dtype reads back."""
     values = np.asarray(array)
-    return values.astype(np.float64).tolist() if DTYPES[values.dtype.name].kind in "fV" else values.astype(int).tolist()
+    if DTYPES[values.dtype.name].kind in "fV":
+        return values.astype(np.float64).tolist()
+    return values.astype(int).tolist() if values.dtype == bool else values.tolist()
 
 
 def _plainer(recipe: Recipe) -> Iterator[Recipe]:
@@ -188,11 +190,13 @@ def _plainer(recipe: Recipe) -> Iterator[Recipe]:
 
 
 def _replaced(recipe: Recipe, name: str) -> Iterator[Recipe]:
-    values = np.array(recipe.numbers[name])
+    dtype = DTYPES[recipe.case.inputs[name].dtype]
+    whole = dtype.kind not in "fV"
+    values = np.array(recipe.numbers[name], dtype if dtype.kind in "iu" else None)
     for number in (0, 1):
         yield recipe.holding(**{name: np.full_like(values, number).tolist()})
     for place in np.ndindex(values.shape):
-        for number in (0, 1, np.trunc(values[place]) if np.isfinite(values[place]) else 0):
+        for number in (0, 1, 0 if whole or not np.isfinite(values[place]) else np.trunc(values[place])):
             if values[place] != number:
                 changed = values.copy()
                 changed[place] = number
