@@ -31,9 +31,11 @@ from conformance import catalogue, registry
 from conformance.client import Limits
 from conformance.explore.explorer import GENERATION, Explorer
 from conformance.explore.lab import Lab, Tried
+from conformance.explore.oracles import FEARED
 from conformance.explore.recipes import Recipe
-from conformance.explore.shrink import shrunk
+from conformance.explore.shrink import AT_ONCE, shrunk
 from conformance.explore.space import Space
+from conformance.explore.trace import ASKED, allowed
 from conformance.ledger import Ledger
 from conformance.operators import OPERATORS
 from conformance.steps import first_step
@@ -48,8 +50,6 @@ FEARED_NAMES = ("crash", "hang")
 """How the names of faults begin that end the process or never come back."""
 LIMITS = (1000, 2000, 4000, 20_000, 200_000)
 """In how many cases searches are compared."""
-ASKED, FEARED = 4000, 60
-"""Recipes that are asked about to shrink one; of those that end a process or hang, fewer."""
 
 
 def faults() -> dict[str, Any]:
@@ -156,17 +156,19 @@ class Search:
         """Return what the case that showed a fault shrinks to."""
         _, recipe, way = self.found[surface]
 
-        left = FEARED if way.startswith(("crashed", "timed_out")) else ASKED
+        left, found = ASKED, 0
 
         def shows(some: Any) -> list[bool]:
-            nonlocal left
-            worth = [one for one in some if differs(surface, one)][: max(left, 0)]
+            nonlocal left, found
+            worth = [one for one in some if differs(surface, one)][: left if found < allowed(way) else 0]
             left -= len(worth)
             tried = self.lab.tried(worth, [surface]) if worth else []
             seen = {id(one.recipe): one.on(surface) for one in tried}
-            return [bool(there and there.new and there.way == way) for there in (seen.get(id(one)) for one in some)]
+            shown = [bool(there and there.new and there.way == way) for there in (seen.get(id(one)) for one in some)]
+            found += sum(shown)
+            return shown
 
-        return shrunk(recipe, shows)
+        return shrunk(recipe, shows, 1 if way.startswith(FEARED) else AT_ONCE)
 
 
 def columns(tables: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
