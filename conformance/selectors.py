@@ -104,6 +104,14 @@ def _window(case: Case) -> Level:
     return level(case.inputs["kernel"].shape[2:]) if "kernel" in case.inputs else ABSENT
 
 
+def _outgrown(case: Case) -> bool:
+    """Whether the window, holes counted, is larger than the input without its padding along some axis."""
+    axes = zip(
+        case.shape[2:], _axes(case, "window"), _axes(case, "dilation") or (1,) * len(case.shape[2:]), strict=False
+    )
+    return any(distance * (cells - 1) + 1 > extent for extent, cells, distance in axes)
+
+
 def _axes(case: Case, name: str) -> tuple[int, ...]:
     """Return a parameter on each axis; nothing where there is none."""
     value = case.parameters.get(name)
@@ -145,6 +153,7 @@ FACTS: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
         "cropped": lambda case: any(not isinstance(end, str) and end < 0 for pair in _ends(case) for end in pair),
         "asymmetric": lambda case: any(before != after for before, after in _ends(case)),
         "partial": _partial,
+        "outgrown": _outgrown,
         "dilated": lambda case: any(step != 1 for step in _axes(case, "dilation")),
         "overlapping": lambda case: any(
             step < size for step, size in zip(_axes(case, "stride"), _axes(case, "window"), strict=False)
