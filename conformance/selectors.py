@@ -22,6 +22,7 @@ import yaml
 from conformance.cases import Answers, Case, Rejected, Value
 from conformance.operators import OPERATORS
 from conformance.values import ArraySpec
+from reference import OPERATORS as REFERENCE
 from reference import Windows
 
 Level = Any
@@ -29,6 +30,10 @@ Level = Any
 Where = Mapping[str, tuple[Level, ...]]
 """A selector: for each key the values of which a case must have one."""
 GLOB = frozenset("*?[")
+BESIDE_NOTHING = ("nan", "inf", "-inf")
+"""Special numbers whose windows are looked for that hold nothing else."""
+WALK = ("window", "stride", "padding", "dilation", "rounding")
+"""The parameters that say which windows an operator looks at."""
 LOOKED_AT = 65_536
 """Elements of an x whose numbers are looked at; a larger one has no fact that depends on them."""
 ABSENT = object()
@@ -93,6 +98,25 @@ def _negative(case: Case) -> bool:
         return math.prod(x.shape) <= LOOKED_AT and bool((x.make() < 0).all())
 
 
+def _alone(case: Case) -> frozenset[str]:
+    """Return the special numbers that some window of pooling holds nothing besides, padding left out."""
+    x = case.inputs["x"]
+    held = marks(x).intersection(BESIDE_NOTHING)
+    if not held or math.prod(x.shape) > LOOKED_AT or any(name not in case.parameters for name in WALK):
+        return frozenset()
+    return frozenset(mark for mark in held if _fills(float(mark), x.make(), case))
+
+
+def _fills(number: float, x: np.ndarray[Any, Any], case: Case) -> bool:
+    there = np.isnan(x) if math.isnan(number) else x == number
+    walk = {name: case.parameters[name] for name in WALK}
+    try:
+        most = REFERENCE["max_pool"]((~there).astype(np.int8), **walk).value
+    except (ValueError, TypeError):  # a faulty case
+        return False
+    return bool((most == 0).any())  # 1 where something else is, the least integer where no cell is
+
+
 def _expect(case: Case) -> str:
     kinds = {Value: "value", Rejected: "rejected", Answers: "question"}
     return kinds[type(case.expect)]
@@ -148,6 +172,7 @@ FACTS: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
         "rank": lambda case: len(case.shape) - 2,
         "values": _values,
         "negative": _negative,
+        "alone": _alone,
         "window": _window,
         "padded": lambda case: any(isinstance(end, str) or end > 0 for pair in _ends(case) for end in pair),
         "cropped": lambda case: any(not isinstance(end, str) and end < 0 for pair in _ends(case) for end in pair),
@@ -173,6 +198,7 @@ FACTS: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
 
 Those that are yes or no are derived, once and here:
 negative      every number of x is below zero
+alone         the special numbers that some window of pooling holds nothing besides
 padded        something is added around x, by `pads` too
 cropped       something is taken away, by `pads` below zero
 asymmetric    the padding before and after an axis differ
