@@ -52,6 +52,18 @@ def test_a_surface_without_fault_shows_nothing(sweeps):
     assert explorer.tally.statuses["pass"] > 50
 
 
+def test_surfaces_that_compile_every_call_are_tried_where_they_are_named_or_there_are_no_others():
+    def tried_of(backend, *named):
+        return {one.name for one in Lab(backend, sys.executable, Ledger(), surfaces=named).backend.surfaces}
+
+    torch = registry.backend("torch")
+    slow = {one.name for one in torch.surfaces if one.tag}
+    assert slow
+    assert tried_of(torch) == {one.name for one in torch.surfaces} - slow
+    assert tried_of(torch, *slow) == slow
+    assert tried_of(registry.backend("tinygrad")) == {"tinygrad.Tensor"}
+
+
 FOUND = {
     "dilated-extent": ("min_pool", 40, "dilation"),
     "indices-over-channels": ("max_pool_with_indices", 60, "channels of 2 or more"),

@@ -90,8 +90,8 @@ class Bench(Protocol):
 class Lab:
     """A backend at work. Use it with `with`: its processes end with that.
 
-    surfaces: those to try, all if none are named; slow ones only if they are. jobs: workers side by side, on whose
-    number no result depends.
+    surfaces: those to try, all if none are named; slow ones only if they are, or if there are no others. jobs: workers
+    side by side, on whose number no result depends.
     """
 
     def __init__(
@@ -105,7 +105,8 @@ class Lab:
         jobs: int = 1,
         tell: Callable[[str], None] = lambda _said: None,
     ) -> None:
-        chosen = [one for one in backend.surfaces if (one.name in surfaces if surfaces else not one.tag)]
+        quick = [one for one in backend.surfaces if not one.tag] or backend.surfaces
+        chosen = [one for one in backend.surfaces if one.name in surfaces] if surfaces else quick
         self.backend = replace(backend, surfaces=tuple(replace(one, tag="") for one in chosen))
         self.python = python
         self.ledger = ledger.beyond()
