@@ -192,3 +192,13 @@ def test_whole_averages_are_refused_with_the_call_that_a_question_asks_about():
     answer = lower(step, SURFACES["keras-tensorflow.ops"], native_only=False, inner=False)
     assert "floating numbers only" in answer.reason
     assert lines(step, "keras-tensorflow.ops", native_only=True)[1] == ["x = keras.ops.average_pool(x, 2, strides=1)"]
+
+
+def test_values_that_pytorch_scatters_one_by_one_are_few():
+    def scattered(values, surface):
+        step = Step("max_unpool", (1, 1, values), "float32", {"output_size": (values,)})
+        return lower(step, SURFACES[surface], native_only=False, inner=False)
+
+    assert not isinstance(scattered(10_000, "keras-torch.ops"), Unsupported)
+    assert "10001 values" in scattered(10_001, "keras-torch.ops").reason
+    assert not isinstance(scattered(10_001, "keras-jax.ops"), Unsupported)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -39,8 +40,9 @@ class Engine:
     pools, convolves, transposes: limits of its kernels; weights: what the weights of layers cannot be;
     modes: its words for modes of padding beside the constant;
     reach: how many cells fewer than there are a mode repeats, any number where that is not said;
-    spaces: whether it does so along three axes; tape, layer_tape: how it differentiates, towards the weights of a
-    layer too; compiled: whether it compiles call by call, so that several go faster as one function.
+    spaces: whether it does so along three axes; scattered: how many values it is asked to scatter;
+    tape, layer_tape: how it differentiates, towards the weights of a layer too;
+    compiled: whether it compiles call by call, so that several go faster as one function.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Engine:
     weights: Limit = none_lacking
     reach: Mapping[str, int] = field(default_factory=dict)
     spaces: bool = True
+    scattered: int = sys.maxsize
     compiled: bool = False
 
     def whole(self, *lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
@@ -111,6 +114,7 @@ TORCH = Engine(
     weights=_torch_weights,
     reach={"reflect": 1, "wrap": 0},
     spaces=False,
+    scattered=10_000,  # one after the other, in Python
 )
 
 

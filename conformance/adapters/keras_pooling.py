@@ -188,6 +188,9 @@ def with_indices(engine: Engine, spell: Spelling, step: Step) -> Code:
 
 def unpool(engine: Engine, step: Step) -> Code:
     """Add each value at its place to a plane of zeros; −1 is no place, and goes to a cell past the end."""
+    values = math.prod(step.shape)
+    if values > engine.scattered:
+        return Unsupported(f"keras.ops.scatter goes through {values} values one by one, in Python")
     n, c, *spatial = step.shape
     size, cells = tuple(step.parameters["output_size"]), math.prod(spatial)
     count = math.prod(size)
