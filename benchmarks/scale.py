@@ -55,7 +55,9 @@ def hold(core: int) -> None:
 @contextmanager
 def on(workers: int) -> Iterator[Dask]:
     """Yield a cluster of so many workers, a core each."""
-    cluster = distributed.LocalCluster(workers, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL")
+    cluster = distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+    )
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
         for core, address in zip(sorted(os.sched_getaffinity(0)), client.nthreads(), strict=False):
             client.run(hold, core, workers=[address])

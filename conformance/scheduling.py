@@ -77,7 +77,7 @@ def cluster(address: str | None) -> Iterator[Workers]:
         where: Any = address
         if address == LOCAL:
             quiet = {"dashboard_address": None, "silence_logs": "CRITICAL"}
-            where = stack.enter_context(distributed.LocalCluster(cores(), threads_per_worker=1, **quiet))
+            where = stack.enter_context(distributed.LocalCluster(n_workers=cores(), threads_per_worker=1, **quiet))
         try:
             client = stack.enter_context(distributed.Client(where, timeout=PATIENCE, set_as_default=False))
         except (OSError, ValueError, TypeError) as error:

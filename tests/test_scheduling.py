@@ -134,6 +134,13 @@ def test_a_scheduler_that_does_not_answer_is_told_in_a_line(conformance, monkeyp
     assert error[0].startswith("conformance: scheduler tcp://127.0.0.1:9: not reached within 1 s")
 
 
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_local_cluster_has_as_many_workers_as_there_are_cores(number, monkeypatch):
+    monkeypatch.setattr(scheduling, "cores", lambda: number)
+    with scheduling.cluster("local") as workers:
+        assert until(lambda: workers.size == number)
+
+
 def test_without_dask_is_said_what_to_install(conformance, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     status, _, error = conformance("run", "--backend", "numpy", "--scheduler", "local")
