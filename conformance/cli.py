@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
@@ -90,7 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode is no reason to stop
     try:
-        status = cli.main(args=arguments, prog_name="conformance", standalone_mode=False)
+        with _terminable():
+            status = cli.main(args=arguments, prog_name="conformance", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("conformance: interrupted", err=True)
         status = INTERRUPTED
@@ -105,6 +109,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
             click.echo(f"conformance: {_harmless(line)}", err=True)
         status = error.exit_status
     sys.exit(status)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Have SIGTERM, which `timeout`, `kill` and schedulers of jobs send, end a command as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _one_line(error: click.ClickException) -> str:

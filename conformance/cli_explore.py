@@ -18,7 +18,7 @@ from conformance.errors import ConformanceError
 from conformance.explore.explorer import GENERATION, Explorer, Tally, Until
 from conformance.explore.findings import Finding
 from conformance.explore.lab import Bench
-from conformance.explore.output import write
+from conformance.explore.output import keep, write
 from conformance.explore.promote import promote
 from conformance.explore.space import Space
 from conformance.explore.spread import Site, bench
@@ -125,10 +125,15 @@ def _spaces(operators: Sequence[str]) -> dict[str, Space]:
 
 def _explore(name: str, lab: Bench, explorer: Explorer, until: Until, out: Path) -> int:
     """Explore one backend, write what was found, even if interrupted, and return how many findings there are."""
+
+    def told(tally: Tally, fresh: Sequence[Finding]) -> None:
+        _tell(name, tally, fresh)
+        keep(out, lab.backend, explorer.findings.found)  # whatever ends this process, what was found is there
+
     try:
-        explorer.explore(until, lambda tally, fresh: _tell(name, tally, fresh))
+        explorer.explore(until, told)
     except KeyboardInterrupt:
-        click.echo(f"{name}: interrupted; what was found in whole generations is written", err=True)
+        click.echo(f"{name}: interrupted; what was found so far is written", err=True)
         _leave(name, lab, explorer, out)
         raise
     return _leave(name, lab, explorer, out)

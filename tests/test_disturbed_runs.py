@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import disturbed
+import planting
 import pytest
 from fakes import family
 from workers import children, gone, listed, members, soon
@@ -26,9 +27,9 @@ MANY = tuple(f"id: a{number}, x: {{values: arange, shape: [1, 1, {4 + number}]}}
 
 
 @contextmanager
-def suite(*arguments, **keywords):
-    """Start a process of the suite, and end it in any case."""
-    path = os.pathsep.join([str(HERE), str(HERE.parent), *filter(None, sys.path)])
+def suite(*arguments, path=(), **keywords):
+    """Start a process of the suite, and end it in any case; path: where else it finds modules."""
+    path = os.pathsep.join(map(str, [*path, HERE, HERE.parent, *filter(None, sys.path)]))
     environment = {**os.environ, "PYTHONPATH": path}
     with subprocess.Popen([sys.executable, *map(str, arguments)], env=environment, text=True, **keywords) as process:
         try:
@@ -86,21 +87,21 @@ def test_workers_are_gone_though_the_suite_was_killed_while_a_program_hung(tmp_p
     assert all(gone(worker) for worker in workers)
 
 
-def interrupted(process, path, when):
+def interrupted(process, path, when, by=signal.SIGINT):
     """Send what Ctrl-C sends when a file has so many lines; return exit status, standard error and the workers."""
     assert soon(lambda: children(process.pid) and (lines(path) >= when), 120)
     workers = children(process.pid)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(by)
     said = process.communicate(timeout=60)[1]
     return process.returncode, said, workers
 
 
-@pytest.mark.parametrize("when", [0, 40])
-def test_interrupt_leaves_no_worker_and_a_file_that_can_be_read(tmp_path, when):
+@pytest.mark.parametrize(("when", "by"), [(0, signal.SIGINT), (40, signal.SIGINT), (40, signal.SIGTERM)])
+def test_interrupt_leaves_no_worker_and_a_file_that_can_be_read(tmp_path, when, by):
     path, cases = tmp_path / "results" / "numpy.jsonl", family(tmp_path, *MANY)
     arguments = "--repeat", "50", "--jobs", "2", "--out", tmp_path
     with command("run", "--backend", "numpy", "--cases", cases, *arguments) as process:
-        status, said, workers = interrupted(process, path, when)
+        status, said, workers = interrupted(process, path, when, by)
     assert (status, said.strip()) == (130, "conformance: interrupted")
     assert workers
     assert all(gone(worker) for worker in workers)
@@ -123,6 +124,18 @@ def test_interrupt_while_a_backend_is_imported_leaves_no_worker(tmp_path):
     assert (status, said.strip()) == (130, "conformance: interrupted")
     assert all(gone(worker) for worker in workers)
     assert time.monotonic() - start < 90
+
+
+def test_exploration_that_is_terminated_leaves_what_it_found(tmp_path):
+    path = tmp_path / "cases" / "planted" / "pooling" / "min_pool.yaml"
+    options = "--surface", "planted.dilated-extent", "--operator", "min_pool", "--minutes", "60", "--jobs", "1"
+    with command("explore", "--backend", "planted", *options, "--out", tmp_path, path=[planting.HOME]) as process:
+        status, said, workers = interrupted(process, path, 1, signal.SIGTERM)
+    assert (status, said.splitlines()[-1]) == (130, "conformance: interrupted")
+    assert all(gone(worker) for worker in workers)
+    (planted,) = reading.load([tmp_path / "results" / "planted.jsonl"], mixed=True).explored
+    assert planted.header.explored.findings
+    assert (tmp_path / "planted.md").exists()
 
 
 def small_disk(size):

@@ -400,7 +400,7 @@ def test_what_was_found_until_an_interruption_is_written(conformance, monkeypatc
     options = ("--backend", "planted", "--surface", "planted.dilated-extent", "--operator", "min_pool")
     status, out, err = conformance("explore", *options, "--jobs", 1, "--out", tmp_path)
     assert status == 130
-    assert "planted: interrupted; what was found in whole generations is written" in err
+    assert "planted: interrupted; what was found so far is written" in err
     assert "60 cases" in out
     assert (tmp_path / "planted.md").exists()
     assert (tmp_path / "results" / "planted.jsonl").exists()

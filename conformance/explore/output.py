@@ -54,19 +54,24 @@ class FoundRun(Run):
 def write(folder: Path, lab: Bench, findings: Sequence[Finding], explored: Mapping[str, Any]) -> list[Path]:
     """Write all that an exploration of a backend leaves below a folder; return the files, the results first."""
     name = lab.backend.name
+    kept = keep(folder, lab.backend, findings)
     scripts = {one.id: text for one in findings if (text := _script(lab.backend, one))}
     header = {**explored, "findings": [record(one, scripts.get(one.id, "")) for one in findings]}
-    written = [folder / "results" / f"{name}.jsonl"]
-    written[0].parent.mkdir(parents=True, exist_ok=True)
-    put(written[0], *lab.each(results_file, [([one.recipe for one in findings], header)]))
-    files = {f"repro/{identity}.py": text for identity, text in scripts.items()}
-    for path, text in {**_case_files(name, findings), **files}.items():
+    results, page = folder / "results" / f"{name}.jsonl", folder / f"{name}.md"
+    results.parent.mkdir(parents=True, exist_ok=True)
+    put(results, *lab.each(results_file, [([one.recipe for one in findings], header)]))
+    put(page, render_findings(load([results], mixed=True).explored[0]))
+    return [results, *kept, page]
+
+
+def keep(folder: Path, backend: Backend, findings: Sequence[Finding]) -> list[Path]:
+    """Write the cases and the scripts of findings below a folder, for which nothing need be run; return the files."""
+    scripts = {f"repro/{one.id}.py": text for one in findings if (text := _script(backend, one))}
+    files = {**_case_files(backend.name, findings), **scripts}
+    for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         put(folder / path, text)
-        written.append(folder / path)
-    page = folder / f"{name}.md"
-    put(page, render_findings(load(written[:1], mixed=True).explored[0]))
-    return [*written, page]
+    return [folder / path for path in files]
 
 
 def results_file(lab: Lab, recipes: Sequence[Recipe], explored: Mapping[str, Any]) -> bytes:
