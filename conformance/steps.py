@@ -95,6 +95,15 @@ class Step:
         return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
 
     @property
+    def padded_beyond(self) -> bool:
+        """Whether, rounding up, windows that fit start in the padding after: some frameworks leave these out."""
+        if self.parameters.get("rounding") != "ceil":
+            return False
+        walk = self.walk
+        axes = zip(walk.output, walk.stride, walk.size, walk.pads, strict=True)
+        return any((windows - 1) * stride >= size + before for windows, stride, size, (before, _) in axes)
+
+    @property
     def channels(self) -> int:
         """Number of channels of what the step returns."""
         if not self.kernel:

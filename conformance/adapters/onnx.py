@@ -35,8 +35,9 @@ INDICES = Unsupported(
     "MaxPool takes the extents of its output for those of the window, to reckon indices, where it steps by one cell",
     refused=ASKED,
 )
-PARTIAL = Unsupported(
-    "what a last window lacks is written around both ends, and LpPool counts it; one that is left out is read",
+PARTIAL = Unsupported("what a last window lacks is written around both ends, and LpPool counts it", refused=ASKED)
+LEFT_OUT = Unsupported(
+    "ceil_mode drops windows that start in the padding, though they fit; averages and norms still read them",
     refused=ASKED,
 )
 
@@ -50,13 +51,6 @@ def _padded_by_one_step(step: Step) -> bool:
     return _by_one_step(step) and (own_same(step) or step.padded or step.dtype == "int8")
 
 
-def _starts_in_padding(step: Step) -> bool:
-    """Whether windows that `ceil_mode` leaves out start at or past the end of the input, though all of them fit."""
-    axes = zip(step.walk.output, step.stride or (), step.shape[2:], step.padding, strict=True)
-    starts = any((cells - 1) * stride >= extent + before for cells, stride, extent, (before, _) in axes)
-    return step.parameters.get("rounding") == "ceil" and starts
-
-
 def _lacks(step: Step, cells: int) -> bool:
     """Whether the last window reaches so many cells past the padded input; of one cell, half is none."""
     return step.parameters.get("rounding") == "ceil" and max(step.walk.overhang) >= cells
@@ -68,7 +62,7 @@ WRONG: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
     "max_pool_with_indices": (_by_one_step, INDICES),
     "pad": (lambda step: min(map(min, step.padding)) < 0, CROPS),
     "global_max_pool": (lambda step: step.rank != 2, PLANES),  # noqa: PLR2004 - planes
-    "avg_pool": (lambda step: _lacks(step, 2) or _starts_in_padding(step), PARTIAL),
+    "avg_pool": (lambda step: _lacks(step, 2), PARTIAL),
     "lp_pool": (lambda step: _lacks(step, 1), PARTIAL),
 }
 
@@ -76,7 +70,8 @@ WRONG: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
 def limit(step: Step) -> Unsupported | None:
     """Return why a node is refused: by its schema, or because its implementation is wrong."""
     applies, wrong = WRONG.get(step.verb, (lambda _step: False, None))
-    return beside_schema(step) or large_output(step) or (wrong if applies(step) else None)
+    left_out = LEFT_OUT if step.padded_beyond else None
+    return beside_schema(step) or large_output(step) or left_out or (wrong if applies(step) else None)
 
 
 def evaluated(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:

@@ -13,6 +13,7 @@ from conformance.steps import Step
 NO_STRIDES = Unsupported("strides must be given")
 NO_EXCLUDE = Unsupported("exclude_pad must be given")
 NO_DIVISOR = Unsupported("average pooling has no divisor")
+DROPS = "ceil_torch drops windows that start in the padding, though they fit"
 # "ceil" lets a last window start in the padding, "ceil_torch" does not.
 ROUNDINGS = {"floor": "floor", "ceil": "ceil_torch", "full": "ceil"}
 
@@ -35,7 +36,9 @@ def _max_pool(step: Step, **more: str | None) -> str | Unsupported:
     said = words(step)
     if isinstance(said, Unsupported):
         return said
-    return call("ops.max_pool", "x", str([*(step.stride or ())]), str([*step.dilation]), *said[0], **said[1], **more)
+    stride, holes = str([*(step.stride or ())]), str([*step.dilation])
+    text = call("ops.max_pool", "x", stride, holes, *said[0], **said[1], **more)
+    return Unsupported(DROPS, refused=text) if step.padded_beyond else text
 
 
 def max_pool(step: Step) -> Code:
@@ -73,7 +76,7 @@ def avg_pool(step: Step) -> Code:
     exclude = str(not step.parameters["count_include_pad"])
     stride, holes = str([*(step.stride or ())]), str([*step.dilation])
     text = call("ops.avg_pool", "x", stride, *said[0], exclude, **said[1], dilations=holes)
-    reason = None if own_same(step) else _miscounts(step)
+    reason = DROPS if step.padded_beyond else None if own_same(step) else _miscounts(step)
     return Unsupported(reason, refused=text) if reason else text
 
 

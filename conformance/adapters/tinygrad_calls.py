@@ -11,6 +11,7 @@ from conformance.steps import Step
 NO_NAMES = Unsupported("there is no padding by name")
 BOTH_ENDS = Unsupported("twice as many numbers as there are axes are the padding before and behind each")
 NO_FULL = Unsupported("ceil_mode drops a last window that would start in the padding")
+DROPS = "ceil_mode drops windows that start in the padding, though they fit"
 
 
 def padding(step: Step) -> str | None:
@@ -34,7 +35,7 @@ def _pool(name: str, step: Step, **more: str | None) -> str | Unsupported:
     rounding = step.parameters.get("rounding", "floor")
     if rounding == "full":
         return NO_FULL
-    return call(
+    text = call(
         f"x.{name}",
         tuple_of(step.window),
         stride=per_axis(step.stride) if step.stride != step.window else None,
@@ -43,6 +44,7 @@ def _pool(name: str, step: Step, **more: str | None) -> str | Unsupported:
         ceil_mode=unless("floor", rounding, "True"),
         **more,
     )
+    return Unsupported(DROPS, refused=text) if step.padded_beyond else text
 
 
 def max_pool(step: Step) -> Code:
