@@ -1,8 +1,9 @@
 """How far a surface may be off: the error bound in the type that it declares to add in.
 
 Sums of 16-bit numbers are added in float32, or in their own type and rounded after every addition: frameworks differ,
-so it is a question for each operator, and a surface is judged by its answer. One that answers none adds in float32. A
-composition of several calls has no choice: what one call hands to the next is rounded to the dtype.
+so it is a question for each operator, and for the gradients of kernel and bias by themselves. A surface is judged by
+its answer; one that answers none adds in float32. A composition of several calls has no choice: what one call hands to
+the next is rounded to the dtype.
 
 Where a run allows TF32, factors of float32 products may lose all but 11 of their 24 bits. Numbers that have no more
 keep the bound of float32, so that whole numbers show a lost element as they always do.
@@ -22,22 +23,25 @@ from conformance.values import DTYPES, HALF, Array
 from reference import Exact, NoBound
 
 OWN = "own"
+WEIGHTS = ("kernel", "bias")
+"""What gradients are also wanted of, besides x; these are sums over the items of a batch, too."""
 TF32_CUT = 2.0**-10
 """The largest relative error of a float32 number that is cut to the 11 bits of TF32; rounded, it is half that."""
 LOST = np.uint32(0x1FFF)
 """The bits of a float32 number that TF32 lacks."""
 
 
-def accumulation(operator: str, dtype: str) -> str:
-    """Return the id of the question in which type an operator adds a dtype."""
-    return f"{operator}/accumulation-in-{dtype}"
+def accumulation(case: Case) -> str:
+    """Return the id of the question in which type sums like those of a case, of 16 bits, are added."""
+    of = case.parameters.get("output")
+    return f"{case.operator}/accumulation-{f'of-the-{of}-' if of in WEIGHTS else ''}in-{case.dtype}"
 
 
 def adds_in_own(case: Case, surface: Surface, how: str) -> bool:
     """Whether something is rounded to the case's own dtype, of 16 bits, on the way."""
     if case.dtype not in HALF:
         return False
-    declaration = surface.declares.get(accumulation(case.operator, case.dtype))
+    declaration = surface.declares.get(accumulation(case))
     return how == "composed" or (declaration is not None and declaration.answer == OWN)
 
 

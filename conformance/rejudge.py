@@ -191,7 +191,7 @@ class _Anew:
     def _judged_alike(self, record: Json, case: Case, surface: Surface) -> bool:
         """Whether a declaration of today would have led to the same verdict."""
         if (case.id, surface.name) not in self.answers:
-            question = accumulation(case.operator, case.dtype)
+            question = accumulation(case)
             now = declared(surface, question)["declared"]
             return case.dtype not in HALF or self.then.get((surface.name, question)) == now
         answer = self.answers[case.id, surface.name]

@@ -36,6 +36,8 @@ WALK = ("window", "stride", "padding", "dilation", "rounding")
 """The parameters that say which windows an operator looks at."""
 LOOKED_AT = 65_536
 """Elements of an x whose numbers are looked at; a larger one has no fact that depends on them."""
+CROWD = 4096
+"""Cells of a window from which on some reduce them in another way."""
 ABSENT = object()
 """What a case has of a parameter that its operator does not know, or that its question leaves out."""
 
@@ -128,6 +130,14 @@ def _window(case: Case) -> Level:
     return level(case.inputs["kernel"].shape[2:]) if "kernel" in case.inputs else ABSENT
 
 
+def _out(case: Case) -> int:
+    """Return the channels of what comes out."""
+    kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
+    if len(kernel) <= 1:
+        return case.shape[1]
+    return kernel[1] * case.parameters["groups"] if case.operator.startswith("conv_transpose") else kernel[0]
+
+
 def _outgrown(case: Case) -> bool:
     """Whether the window, holes counted, is larger than the input without its padding along some axis."""
     axes = zip(
@@ -142,6 +152,12 @@ def _axes(case: Case, name: str) -> tuple[int, ...]:
     if name == "window" and value is None and "kernel" in case.inputs:
         value = case.inputs["kernel"].shape[2:]
     return tuple(value) if isinstance(value, tuple) else () if value is None else (value,) * len(case.shape[2:])
+
+
+def _crowded(case: Case) -> bool:
+    """Whether a window holds thousands of cells: as many as CROWD, or more; of global pooling, a plane."""
+    cells = case.shape[2:] if case.operator.startswith("global_") else _axes(case, "window")
+    return math.prod(cells) >= CROWD
 
 
 def _ends(case: Case) -> Iterator[tuple[Any, Any]]:
@@ -179,11 +195,13 @@ FACTS: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
         "asymmetric": lambda case: any(before != after for before, after in _ends(case)),
         "partial": _partial,
         "outgrown": _outgrown,
+        "crowded": _crowded,
         "dilated": lambda case: any(step != 1 for step in _axes(case, "dilation")),
         "overlapping": lambda case: any(
             step < size for step, size in zip(_axes(case, "stride"), _axes(case, "window"), strict=False)
         ),
         "bias": lambda case: "bias" in case.inputs,
+        "out": _out,
         "composed": lambda case: bool(case.via or case.then),
         "via": lambda case: frozenset(case.via),
         "then": lambda case: frozenset(following.operator for following in case.then),
@@ -203,6 +221,8 @@ padded        something is added around x, by `pads` too
 cropped       something is taken away, by `pads` below zero
 asymmetric    the padding before and after an axis differ
 partial       a window may reach past x, into padding or over the end
+outgrown      the window, holes counted, is larger than the input without its padding
+crowded       a window holds 4,096 cells or more
 dilated       the window has holes
 overlapping   the stride is less than the window on an axis
 bias          there is one
