@@ -154,6 +154,17 @@ def _axes(case: Case, name: str) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, tuple) else () if value is None else (value,) * len(case.shape[2:])
 
 
+def _bare(case: Case) -> bool:
+    """Whether some window of pooling holds no cell of x."""
+    if any(name not in case.parameters for name in WALK):
+        return False
+    try:
+        walk = Windows.of(case.shape[2:], *(case.parameters[name] for name in WALK))
+        return bool((walk.counts(False) == 0).any())
+    except (ValueError, TypeError):  # a faulty case
+        return False
+
+
 def _crowded(case: Case) -> bool:
     """Whether a window holds thousands of cells: as many as CROWD, or more; of global pooling, a plane."""
     cells = case.shape[2:] if case.operator.startswith("global_") else _axes(case, "window")
@@ -195,6 +206,7 @@ FACTS: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
         "asymmetric": lambda case: any(before != after for before, after in _ends(case)),
         "partial": _partial,
         "outgrown": _outgrown,
+        "bare": _bare,
         "crowded": _crowded,
         "dilated": lambda case: any(step != 1 for step in _axes(case, "dilation")),
         "overlapping": lambda case: any(
@@ -222,6 +234,7 @@ cropped       something is taken away, by `pads` below zero
 asymmetric    the padding before and after an axis differ
 partial       a window may reach past x, into padding or over the end
 outgrown      the window, holes counted, is larger than the input without its padding
+bare          some window of pooling holds no cell of x
 crowded       a window holds 4,096 cells or more
 dilated       the window has holes
 overlapping   the stride is less than the window on an axis

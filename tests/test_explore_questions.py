@@ -69,7 +69,9 @@ def nothing(_case):
 
 
 def test_a_surface_is_not_held_to_an_answer_in_a_rank_in_which_it_is_known_to_answer_otherwise():
-    recipe, surface = replace(TIED, operator="max_pool_grad"), declaring(**{"max_pool_grad/tie": "first"})
+    levels = {name: level for name, level in TIED.levels.items() if name != "output"}
+    recipe = Recipe("max_pool_grad", levels, {**TIED.inputs, "grad": {"values": "integers"}})
+    surface = declaring(**{"max_pool_grad/tie": "first"})
 
     def known(case):
         return case.id == "max_pool_grad/tie-in-three-dimensions"
@@ -78,6 +80,14 @@ def test_a_surface_is_not_held_to_an_answer_in_a_rank_in_which_it_is_known_to_an
     solid = recipe.having(rank=3)
     assert refusal(solid, surface, NATIVE, nothing) is None
     assert "answers otherwise with 3 axes" in refusal(solid, surface, NATIVE, known).reason
+
+
+def test_a_draw_may_have_the_whole_input_in_a_hole_of_a_window(sweeps):
+    ground = next(one for one in GROUNDS if "min_pool_grad" in one.questions)
+    space = Space.of("min_pool_grad", sweeps)
+    found = [one for number in range(60) if (one := drawn(space, ground, "hole", number))]
+    holes = [one for one in found if (1, 1) in one.each("padding") and max(one.each("dilation")) > 1]
+    assert any("max_pool/window-of-padding-only" in asked(one) for one in holes)
 
 
 def test_distinct_numbers_that_a_dtype_rounds_to_the_same_are_tied():

@@ -22,7 +22,7 @@ from conformance.cases import Answers, Case
 from conformance.errors import CatalogueError
 from conformance.expected import expected, reckon
 from conformance.explore.dice import Dice
-from conformance.explore.recipes import Recipe
+from conformance.explore.recipes import SELECTING, Recipe
 from conformance.factors import Level
 from conformance.geometries import REACH
 from conformance.operators import TIED
@@ -131,12 +131,17 @@ def _without_cells(recipe: Recipe) -> bool:
 
 
 def _padded_far(draft: Draft, dice: Dice) -> Draft:
-    """Pad an axis by its window or more, or leave windows behind the input."""
+    """Pad an axis by its window or more, leave windows behind the input, or have the input lie in a window's hole."""
     levels, inputs = draft
     pairs = [[0, 0] for _ in levels["window"]]
     axis = dice.below(len(pairs))
     reach = (levels["window"][axis] - 1) * levels["dilation"][axis] + 1
-    kind = dice.one_of(("before", "after", "rounding"))
+    kind = dice.one_of(("before", "after", "rounding", "hole"))
+    if kind == "hole":
+        pairs[axis] = [1, 1]
+        holes = {"window": (2,), "dilation": (levels["extent"][axis] + 1,)}
+        changed = {name: (*levels[name][:axis], *there, *levels[name][axis + 1 :]) for name, there in holes.items()}
+        return {**levels, **changed, "rounding": "floor", "padding": tuple(map(tuple, pairs))}, inputs
     if kind == "rounding":
         levels["stride"] = tuple(window + dice.between(0, 2) for window in levels["window"])
         return {**levels, "rounding": "full", "padding": tuple(map(tuple, pairs))}, inputs
@@ -244,7 +249,7 @@ CELLLESS = "max_pool/window-of-padding-only"
 GROUNDS: tuple[Ground, ...] = (
     Ground(
         {
-            **_alike(CELLLESS, "max_pool", "min_pool", "max_pool_with_indices"),
+            **_alike(CELLLESS, *SELECTING, *(f"{name}_grad" for name in SELECTING)),
             "avg_pool": "avg_pool/window-of-padding-only",
         },
         _without_cells,
@@ -273,6 +278,11 @@ GROUNDS: tuple[Ground, ...] = (
             "max_pool_with_indices": "max_pool_with_indices/tie",
         },
         _tied,
+        _holding(x=SIGNED),
+    ),
+    Ground(
+        {"adaptive_max_pool_grad": "adaptive_max_pool_grad/tie-in-a-plane"},
+        lambda recipe: recipe.rank > 1 and _tied(recipe),
         _holding(x=SIGNED),
     ),
     Ground(

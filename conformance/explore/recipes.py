@@ -137,8 +137,9 @@ def _magnitude(numbers: Any) -> float:
     return 0.0 if numbers == 0 else 1 + min(abs(numbers), 1e6) / 1e7 if numbers == numbers else 1.5  # noqa: PLR0124 - NaN
 
 
+SELECTING = ("max_pool", "min_pool", "max_pool_with_indices")
 ASKING: Mapping[str, Callable[[Mapping[str, Level], Sequence[int], int], bool]] = {
-    **dict.fromkeys(("max_pool", "min_pool", "max_pool_with_indices", "avg_pool"), partial(walks, bare=True)),
+    **dict.fromkeys((*SELECTING, *(f"{name}_grad" for name in SELECTING), "avg_pool"), partial(walks, bare=True)),
     **dict.fromkeys(("pad", "pad_grad"), partial(pads, far=True)),
 }
 """Which further geometries an operator has a question about, see `questions`."""
