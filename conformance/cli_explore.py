@@ -150,6 +150,8 @@ def _leave(name: str, lab: Bench, explorer: Explorer, out: Path) -> int:
     click.echo(f"{name}: {tally.cases:,} cases, {counts}; {len(findings.found)} findings")
     if findings.beyond:
         click.echo(f"{findings.beyond:,} further differences are like those of findings and were not shrunk")
+    if findings.passing:
+        click.echo(f"{findings.passing:,} ended their process once and never by themselves: something before may have spoilt it")
     for path in files[:1] + files[-1:] if findings.found else []:
         click.echo(f"written: {path}")
     return len(findings.found)

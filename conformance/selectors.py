@@ -21,6 +21,7 @@ import yaml
 
 from conformance.cases import Answers, Case, Rejected, Value
 from conformance.operators import OPERATORS
+from conformance.steps import first_step
 from conformance.values import ArraySpec
 from reference import OPERATORS as REFERENCE
 from reference import Windows
@@ -34,7 +35,7 @@ BESIDE_NOTHING = ("nan", "inf", "-inf")
 """Special numbers whose windows are looked for that hold nothing else."""
 WALK = ("window", "stride", "padding", "dilation", "rounding")
 """The parameters that say which windows an operator looks at."""
-LOOKED_AT = 65_536
+LOOKED_AT = 262_144
 """Elements of an x whose numbers are looked at; a larger one has no fact that depends on them."""
 CROWD = 4096
 """Cells of a window from which on some reduce them in another way."""
@@ -165,6 +166,14 @@ def _bare(case: Case) -> bool:
         return False
 
 
+def _column(case: Case) -> bool:
+    """Whether what comes out is one cell wide, along the last axis."""
+    try:
+        return first_step(case).output[-1] == 1
+    except (ValueError, TypeError, KeyError):  # a faulty case
+        return False
+
+
 def _crowded(case: Case) -> bool:
     """Whether a window holds thousands of cells: as many as CROWD, or more; of global pooling, a plane."""
     cells = case.shape[2:] if case.operator.startswith("global_") else _axes(case, "window")
@@ -207,6 +216,7 @@ FACTS: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
         "partial": _partial,
         "outgrown": _outgrown,
         "bare": _bare,
+        "column": _column,
         "crowded": _crowded,
         "dilated": lambda case: any(step != 1 for step in _axes(case, "dilation")),
         "overlapping": lambda case: any(
@@ -220,6 +230,7 @@ FACTS: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
         "expect": _expect,
         "batch": lambda case: case.shape[0],
         "channels": lambda case: case.shape[1],
+        "monochrome": lambda case: case.shape[1] == 1,
         "extent": lambda case: level(case.shape[2:]),
         "level": lambda case: case.level,
     }
@@ -235,6 +246,8 @@ asymmetric    the padding before and after an axis differ
 partial       a window may reach past x, into padding or over the end
 outgrown      the window, holes counted, is larger than the input without its padding
 bare          some window of pooling holds no cell of x
+column        what comes out is one cell wide
+monochrome    x has one channel
 crowded       a window holds 4,096 cells or more
 dilated       the window has holes
 overlapping   the stride is less than the window on an axis

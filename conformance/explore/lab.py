@@ -29,6 +29,8 @@ from conformance.trials import AGAIN
 NEW = frozenset({"fail", "crashed", "timed_out", "flaky"})
 """Statuses of differences that nobody knows of. What the ledger knows and what agrees in spite of it are counted."""
 
+FLAKY = "flaky"
+"""How it differs if its process ended, and did not when the same was tried once more."""
 AT_ONCE = 100
 """Recipes whose inputs and expected outputs are in memory together."""
 SLOW = 5e-3
@@ -227,7 +229,7 @@ def _wanted(recipe: Recipe) -> Expected | None:
 def way_of(record: dict[str, Any], outcome: Outcome) -> str:
     """Return how something differs: its kind, and for what was refused or ended a process, what was said of it."""
     if record.get("flaky"):
-        return "flaky"
+        return FLAKY
     if outcome.kind == "timed_out":
         return outcome.kind
     if outcome.kind == "crashed":  # the same whether or not it was tried twice
