@@ -222,6 +222,9 @@ FACTS: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
         "overlapping": lambda case: any(
             step < size for step, size in zip(_axes(case, "stride"), _axes(case, "window"), strict=False)
         ),
+        "skipping": lambda case: any(
+            step > size for step, size in zip(_axes(case, "stride"), _axes(case, "window"), strict=False)
+        ),
         "bias": lambda case: "bias" in case.inputs,
         "out": _out,
         "composed": lambda case: bool(case.via or case.then),
@@ -251,6 +254,7 @@ monochrome    x has one channel
 crowded       a window holds 4,096 cells or more
 dilated       the window has holes
 overlapping   the stride is less than the window on an axis
+skipping      the stride is more than the window on an axis
 bias          there is one
 composed      `via`, or operators that follow
 """

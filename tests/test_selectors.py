@@ -105,6 +105,8 @@ def test_padding_on_one_axis_is_not_padding_before_every_axis():
         ("x: {values: arange, shape: [1, 1, 3, 2]}, window: [1, 2], stride: 0, expect: {rejected: StrideIsZero}", "max_pool", "column", False),
         (f"{X}, window: 3", "max_pool", "monochrome", True),
         ("x: {values: arange, shape: [1, 2, 6, 6]}, window: 3", "max_pool", "monochrome", False),
+        (f"{X}, window: [3, 1], stride: [3, 2]", "max_pool", "skipping", True),
+        (f"{X}, window: 3, stride: 3", "max_pool", "skipping", False),
         (f"{X}, window: 3", "max_pool", "crowded", False),
         (f"{X}, window: 64, padding: 32", "max_pool", "crowded", True),
         ("x: {values: arange, shape: [1, 1, 64, 63]}", "global_max_pool", "crowded", False),

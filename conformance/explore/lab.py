@@ -211,6 +211,11 @@ class Lab:
         found = {task.surface.name: task.program for task in tasks if not run.entry(task)}
         return {name: program for name, program in found.items() if isinstance(program, Program)}
 
+    def knows(self, case: Case, surface: str) -> bool:
+        """Whether the ledger knows something of a case on a surface."""
+        here = self.crew.environment
+        return bool(self.ledger.entry(case, surface, here["packages"], here["cpu"], self.backend.device.name))
+
     def returned(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
         """Run programs on inputs, and yield what came of them, in order, without any judgement."""
         with self._failing():

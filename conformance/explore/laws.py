@@ -218,7 +218,7 @@ class Court:
         """Return for each recipe what its laws, or the one that is named, say of each surface, as the lab does."""
         chosen = [one for one in self.lab.backend.surfaces if not surfaces or one.name in surfaces]
         laws = [one for one in LAWS if not law or one.name == law]
-        trials = [trial for recipe in recipes for trial in _trials(recipe, chosen, laws)]
+        trials = [trial for recipe in recipes for trial in _trials(recipe, chosen, laws, self.lab.knows)]
         outcomes = self.lab.returned(job for trial in trials for job in trial.jobs)
         seen: dict[int, list[Seen]] = {id(recipe): [] for recipe in recipes}
         for trial in trials:
@@ -247,8 +247,13 @@ class _Trial:
         return Seen(self.surface, "pass" if kept else "fail", "" if kept else way, kind=way)
 
 
-def _trials(recipe: Recipe, surfaces: Sequence[Surface], laws: Sequence[Law]) -> list[_Trial]:
-    """Return the trials of a recipe; none of one that puts a question, as laws hold for no answer but the usual."""
+def _trials(
+    recipe: Recipe, surfaces: Sequence[Surface], laws: Sequence[Law], knows: Callable[[Case, str], bool]
+) -> list[_Trial]:
+    """Return the trials of a recipe; none of one that puts a question, as laws hold for no answer but the usual.
+
+    knows: whether the ledger knows something of a case on a surface, which is left out then.
+    """
     if asked(recipe):
         return []
     inputs = {name: spec.make() for name, spec in recipe.case.inputs.items()}
@@ -259,7 +264,7 @@ def _trials(recipe: Recipe, surfaces: Sequence[Surface], laws: Sequence[Law]) ->
         for surface in surfaces if parts else ():
             programs = [translate(part.case, surface) for part in (own, *parts)]
             texts = [one for one in programs if isinstance(one, Program)]
-            if len(texts) == len(programs):
+            if len(texts) == len(programs) and not any(knows(part.case, surface.name) for part in (own, *parts)):
                 arrays = [tuple(_ordered(part)) for part in (own, *parts)]
                 jobs = [Job(text, given) for text, given in zip(texts, arrays, strict=True)]
                 found.append(_Trial(recipe, surface.name, law, inputs, jobs))
