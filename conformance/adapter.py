@@ -207,7 +207,7 @@ class Surface:
 
     def enters(self, dtype: str) -> bool:
         """Whether the surface takes a dtype at all, whatever it is for."""
-        return any(dtype in taken for taken in (FLOATS, *self.dtypes.values()))
+        return any(dtype in taken for taken in (self.dtypes.get("", FLOATS), *self.dtypes.values()))
 
 
 @dataclass(frozen=True)

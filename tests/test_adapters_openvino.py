@@ -137,6 +137,10 @@ def test_dtypes_that_the_plugin_computes_in_another_are_refused_with_its_reason(
     assert word in refused.reason
 
 
+def test_cropping_takes_no_more_dtypes_than_padding():
+    assert "does not support f64" in program("pad", x={**ROW, "dtype": "float64"}, pads=[[0, -1]]).reason
+
+
 def test_there_are_no_gradients():
     refused = program("max_pool_grad", x={**ROW, "values": "distinct"}, grad={"values": "integers"}, window=2, stride=2)
     assert refused == Unsupported("openvino.opset computes no gradients")

@@ -218,6 +218,18 @@ def test_laws_hold_where_nothing_is_wrong(sweeps):
     assert seen == {f"law: {law.name}" for law in LAWS}
 
 
+@pytest.mark.usefixtures("planted")
+def test_laws_are_held_on_no_surface_of_which_the_ledger_knows_something(sweeps, monkeypatch):
+    operator, law = LAWLESS["channel-alone-in-its-block"]
+    some = [Space.of(operator, sweeps).draw(Dice("known", number)) for number in range(100)]
+    with lab_of("channel-alone-in-its-block") as lab:
+        kinds = {one.kind for tried in Court(lab).tried(some) for one in tried.seen}
+        monkeypatch.setattr(Lab, "knows", lambda *_: True)
+        known = [one for tried in Court(lab).tried(some) for one in tried.seen]
+    assert f"law: {law}" in kinds
+    assert known == []
+
+
 LAWLESS = {"channel-alone-in-its-block": ("max_pool", "channels"), "dilation-lost-in-groups": ("conv", "adjoint")}
 
 
@@ -386,6 +398,25 @@ def test_another_way_to_do_it_says_nothing_of_the_own_call(sweeps):
     space = found.spaces["lp_pool"]
     (finding,) = found.add(lab.tried([space.draw(Dice("own call", number)) for number in range(60)]), 0)
     assert set(finding.conditions) == {"a call of its own", "cells left over"}
+
+
+def test_what_ended_a_process_once_and_never_again_is_counted_and_no_finding(sweeps):
+    class Spoilt:
+        times = 0
+
+        def each(self, work, pieces):
+            return [work(self, *piece) for piece in pieces]
+
+        def tried(self, recipes, _surfaces=(), **_how):
+            self.times += 1
+            return [Tried(one, (Seen("s", "pass"),)) for one in recipes]
+
+    lab = Spoilt()
+    found = findings_module.Findings(lab, {"pad": Space.of("pad", sweeps)})
+    recipe = found.spaces["pad"].draw(Dice("spoilt"))
+    assert found.add([Tried(recipe, (Seen("s", "flaky", "flaky"),))], 0) == []
+    assert found.passing == 1
+    assert lab.times > 1
 
 
 @pytest.mark.usefixtures("planted")

@@ -23,6 +23,9 @@ TIED = Recipe(
     {"x": {"values": "integers", "low": 1, "high": 1}},
 )  # fmt: skip
 TIE = "max_pool_with_indices/tie"
+BARE = {name: level for name, level in TIED.levels.items() if name != "output"} | {
+    "extent": (1,), "padding": ((1, 1),), "dilation": (2,)
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +83,20 @@ def test_a_surface_is_not_held_to_an_answer_in_a_rank_in_which_it_is_known_to_an
     solid = recipe.having(rank=3)
     assert refusal(solid, surface, NATIVE, nothing) is None
     assert "answers otherwise with 3 axes" in refusal(solid, surface, NATIVE, known).reason
+
+
+def test_a_surface_is_not_held_to_an_answer_that_it_is_known_not_to_give():
+    recipe = Recipe("max_pool", {**BARE, "values": "integers"}, {"x": {"values": "integers"}})
+    assert asked(recipe) == ("max_pool/window-of-padding-only",)
+    surface = declaring(**{"max_pool/window-of-padding-only": "minus-infinity"})
+    assert refusal(recipe, surface, NATIVE, nothing) is None
+    assert refusal(recipe, surface, NATIVE, lambda case: case.id == "max_pool/window-of-padding-only") is not None
+
+
+def test_the_index_of_a_window_without_a_cell_is_asked_for_by_itself():
+    recipe = Recipe("max_pool_with_indices", {**BARE, "output": "indices"}, {"x": {"values": "distinct"}})
+    assert "max_pool_with_indices/window-of-padding-only" in asked(recipe)
+    assert "max_pool_with_indices/window-of-padding-only" not in asked(recipe.having(output="values"))
 
 
 def test_a_draw_may_have_the_whole_input_in_a_hole_of_a_window(sweeps):

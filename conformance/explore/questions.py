@@ -93,10 +93,10 @@ def refusal(
 
 @cache
 def _put_again(question: str, rank: int) -> tuple[Case, ...]:
-    """Return the cases that put a question again in a rank, where it stands in another."""
+    """Return the cases that put a question in a rank, or the question itself if none does."""
     cases = [case for case in catalogue.load().cases if case.question == question]
-    own = next(len(case.shape) - PLANE for case in cases if case.id == question)
-    return tuple(case for case in cases if len(case.shape) - PLANE == rank != own)
+    there = tuple(case for case in cases if len(case.shape) - PLANE == rank)
+    return there or tuple(case for case in cases if case.id == question)
 
 
 @cache
@@ -254,6 +254,11 @@ GROUNDS: tuple[Ground, ...] = (
         },
         _without_cells,
         _padded_far,
+    ),
+    Ground(
+        {"max_pool_with_indices": "max_pool_with_indices/window-of-padding-only"},
+        lambda recipe: recipe.levels["output"] == "indices" and _without_cells(recipe),
+        lambda draft, dice: _padded_far(({**draft[0], "output": "indices"}, draft[1]), dice),
     ),
     # The index -1 is that of a window without a cell: who takes no padding that makes such windows has no such index.
     *(
