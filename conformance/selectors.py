@@ -174,6 +174,15 @@ def _column(case: Case) -> bool:
         return False
 
 
+def _square(case: Case) -> bool:
+    """Whether the last axis of what comes out is as long as it has channels, more than one."""
+    try:
+        (_, channels, *_, last) = first_step(case).output
+    except (ValueError, TypeError, KeyError):  # a faulty case
+        return False
+    return channels == last > 1
+
+
 def _crowded(case: Case) -> bool:
     """Whether a window holds thousands of cells: as many as CROWD, or more; of global pooling, a plane."""
     cells = case.shape[2:] if case.operator.startswith("global_") else _axes(case, "window")
@@ -217,6 +226,7 @@ FACTS: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
         "outgrown": _outgrown,
         "bare": _bare,
         "column": _column,
+        "square": _square,
         "crowded": _crowded,
         "dilated": lambda case: any(step != 1 for step in _axes(case, "dilation")),
         "overlapping": lambda case: any(
@@ -250,6 +260,7 @@ partial       a window may reach past x, into padding or over the end
 outgrown      the window, holes counted, is larger than the input without its padding
 bare          some window of pooling holds no cell of x
 column        what comes out is one cell wide
+square        what comes out has as many channels as cells along the last axis, more than one
 monochrome    x has one channel
 crowded       a window holds 4,096 cells or more
 dilated       the window has holes

@@ -13,6 +13,7 @@ from conformance.translate import lower
 SURFACES = {surface.name: surface for variant in keras.VARIANTS.values() for surface in variant.surfaces}
 OPS = [name for name in SURFACES if name.endswith(".ops")]
 LAYERS = [name for name in SURFACES if name.endswith(".layers")]
+FIRST = [name for name in SURFACES if name.endswith(".channels_first")]
 
 
 def lines(step, surface, *, native_only=False):
@@ -26,14 +27,15 @@ def padding(mode, shape, *pads, dtype="float32"):
     return Step("pad", shape, dtype, {"mode": mode, "pads": pads, "value": 0})
 
 
-def test_each_engine_is_a_backend_with_a_surface_for_operations_and_one_for_layers():
+def test_each_engine_is_a_backend_with_a_surface_for_operations_and_two_for_layers():
     assert [name for name in registry.names() if name.startswith("keras")] == [
         "keras-jax",
         "keras-tensorflow",
         "keras-torch",
     ]
     surfaces = registry.backend("keras-torch").surfaces
-    assert [surface.name for surface in surfaces] == ["keras-torch.ops", "keras-torch.layers"]
+    names = ["keras-torch.ops", "keras-torch.layers", "keras-torch.layers.channels_first"]
+    assert [surface.name for surface in surfaces] == names
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
@@ -66,6 +68,60 @@ def test_layer_is_built_and_given_the_weights(surface):
     assert way == "native"
     assert text[0].startswith("conv = keras.layers.Conv1D(4, 3, groups=2")
     assert text[1:] == ["conv.build((1, 5, 2))", "conv.set_weights([kernel, bias])", "x = conv(x)"]
+
+
+@pytest.mark.parametrize("surface", FIRST)
+def test_layers_are_told_that_channels_come_first(surface):
+    way, text = lines(weights("conv", (1, 2, 5), (4, 1, 3), groups=2, bias=True), surface)
+    assert way == "native"
+    assert 'data_format="channels_first"' in text[0]
+    assert text[1] == "conv.build((1, 2, 5))"
+    pooled = pooling("avg_pool", (1, 2, 4, 4), window=(2, 2), stride=(2, 2))
+    call = 'x = keras.layers.AveragePooling2D(2, data_format="channels_first", dtype=x.dtype)(x)'
+    assert lines(pooled, surface) == ("native", [call])
+    call = 'x = keras.layers.GlobalMaxPooling1D(keepdims=True, data_format="channels_first", dtype=x.dtype)(x)'
+    assert lines(pooling("global_max_pool", (1, 2, 4)), surface) == ("native", [call])
+
+
+@pytest.mark.parametrize("surface", FIRST)
+def test_spatial_axes_that_come_last_are_padded(surface):
+    padded = padding("constant", (1, 2, 3, 4), (1, 0), (0, 2))
+    call = 'x = keras.layers.ZeroPadding2D(((1, 0), (0, 2)), data_format="channels_first", dtype=x.dtype)(x)'
+    assert lines(padded, surface) == ("native", [call])
+    step = pooling("max_pool", (1, 2, 5), window=(2,), stride=(2,), padding=((1, 0),))
+    assert lines(step, surface)[1][0] == "x = keras.ops.pad(x, ((0, 0), (0, 0), (1, 0)), constant_values=-np.inf)"
+    call = 'x = keras.ops.pad(x, ((0, 0), (0, 0), (1, 0), (0, 2)), "reflect")'
+    assert lines(padding("reflect", (1, 2, 3, 4), (1, 0), (0, 2)), surface) == ("composed", [call])
+
+
+def test_cells_of_the_axis_behind_the_channels_are_taken_where_these_come_first():
+    step = padding("wrap", (1, 2, 3, 4), (4, 0), (0, 0))
+    call = "x = keras.ops.take(x, [i % 3 for i in range(-4, 3)], axis=2)"
+    assert lines(step, "keras-torch.layers.channels_first") == ("composed", [call])
+
+
+def test_line_is_cropped_by_no_layer_that_knows_where_its_channels_are():
+    step = padding("constant", (1, 2, 5), (-1, 0))
+    answer = lower(step, SURFACES["keras-torch.layers.channels_first"], native_only=True, inner=False)
+    assert answer.reason == "Cropping1D has no data_format"
+    assert lines(step, "keras-torch.layers", native_only=True)[0] == "native"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "groups", "rank", "taken"),
+    [
+        ("float32", 1, 2, True),
+        ("float64", 1, 2, False),
+        ("float16", 1, 1, False),
+        ("float64", 2, 2, True),
+        ("float64", 1, 3, True),
+    ],
+)
+def test_tensorflow_convolves_channels_first_by_onednn_or_by_xla(dtype, groups, rank, taken):
+    step = weights("conv", (1, 2, *(5,) * rank), (4, 2 // groups, *(3,) * rank), groups=groups, dtype=dtype)
+    answer = lower(step, SURFACES["keras-tensorflow.layers.channels_first"], native_only=True, inner=False)
+    assert isinstance(answer, Unsupported) is not taken
+    assert taken or "oneDNN" in answer.reason
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Keras 3 on its engines: one text for all, channels last, kernels (*window, in/groups, out).
+"""Keras 3 on its engines: one text for all, channels last or, of layers, first; kernels (*window, in/groups, out).
 
 What it changes: padding that is neither valid nor same, and the output-size rules `ceil` and `full`, go through
 explicit padding; layers get the input's dtype, or they would return float32; what Keras has no call for is made of
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from conformance.adapter import Code, Surface, Unsupported, Variant, Verb, Words
 from conformance.adapters import keras_convolution as convolution
@@ -71,8 +72,36 @@ def _pooling(engine: Engine, spell: pooling.Spelling) -> Mapping[str, Verb]:
     return {**pools, **dict.fromkeys(("adaptive_max_pool", "adaptive_avg_pool"), adaptive)}
 
 
+def _layers(
+    surface: Callable[..., Surface],
+    name: str,
+    engine: Engine,
+    spell: pooling.Spelling,
+    composed: Mapping[str, Verb],
+    **rest: Any,
+) -> Surface:
+    """Return a surface of layers."""
+    around = partial(padding.around_layers, engine)
+    return surface(
+        name,
+        {
+            **_pooling(engine, spell),
+            **dict.fromkeys(("global_max_pool", "global_avg_pool"), partial(pooling.global_layer, spell)),
+            "fractional_max_pool": _fractional,
+            "conv": partial(convolution.layer_conv, engine),
+            "conv_transpose": partial(convolution.layer_transpose, engine),
+            "pad": partial(padding.layer, engine),
+            "relu": lambda _step: "keras.layers.ReLU(dtype=x.dtype)(x)",
+        },
+        composed={**composed, "pad": around},
+        around={"pad": around},
+        gradient=engine.layer_tape,
+        **rest,
+    )
+
+
 def _surfaces(engine: Engine) -> tuple[Surface, ...]:
-    surface: Callable[..., Surface] = partial(
+    surface = partial(
         Surface,
         enter={
             "x": LAST,
@@ -99,6 +128,7 @@ def _surfaces(engine: Engine) -> tuple[Surface, ...]:
             **dict.fromkeys(CONVOLUTIONS, dict.fromkeys(EVERY - engine.convolved, KERNELS)),
         },
     )
+    layers = partial(_layers, surface)
     return (
         surface(
             f"keras-{engine.name}.ops",
@@ -118,24 +148,25 @@ def _surfaces(engine: Engine) -> tuple[Surface, ...]:
             },
             gradient=engine.tape,
         ),
-        surface(
+        layers(
             f"keras-{engine.name}.layers",
-            {
-                **_pooling(engine, pooling.layer),
-                **dict.fromkeys(("global_max_pool", "global_avg_pool"), pooling.global_layer),
-                "fractional_max_pool": _fractional,
-                "conv": partial(convolution.layer_conv, engine),
-                "conv_transpose": partial(convolution.layer_transpose, engine),
-                "pad": padding.layer,
-                "relu": lambda _step: "keras.layers.ReLU(dtype=x.dtype)(x)",
-            },
+            engine,
+            pooling.layer,
             composed={
                 **_composed(engine, pooling.layer),
                 "conv_transpose": partial(convolution.composed_layer, engine),
-                "pad": partial(padding.around_layers, engine),
             },
-            around={"pad": partial(padding.around_layers, engine)},
-            gradient=engine.layer_tape,
+        ),
+        layers(
+            f"keras-{engine.name}.layers.channels_first",
+            engine.channels_first,
+            pooling.first,
+            composed={},
+            enter={**surface.keywords["enter"], "x": "keras.ops.convert_to_tensor({})"},
+            leave="keras.ops.convert_to_numpy(x)",
+            channels_last=False,
+            level="smoke",
+            tag="compiled",
         ),
     )
 

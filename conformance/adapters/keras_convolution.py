@@ -76,17 +76,19 @@ def _layer(engine: Engine, name: str, step: Step, filters: int, **words: str | N
         groups=words.pop("groups", None),
         use_bias=None if step.bias else "False",
         kernel_initializer=None if usual else '"zeros"',
+        data_format=engine.layout,
         dtype="x.dtype",
     )
 
 
-def _built(layer: str, step: Step) -> tuple[str, ...]:
-    return (f"conv = {layer}", f"conv.build({tuple_of([step.shape[0], *step.shape[2:], step.shape[1]])})")
+def _built(engine: Engine, layer: str, step: Step) -> tuple[str, ...]:
+    shape = step.shape if engine.first else (step.shape[0], *step.shape[2:], step.shape[1])
+    return (f"conv = {layer}", f"conv.build({tuple_of(shape)})")
 
 
-def _weighted(layer: str, step: Step) -> tuple[str, ...]:
+def _weighted(engine: Engine, layer: str, step: Step) -> tuple[str, ...]:
     weights = "[kernel, bias]" if step.bias else "[kernel]"
-    return (*_built(layer, step), f"conv.set_weights({weights})", "x = conv(x)")
+    return (*_built(engine, layer, step), f"conv.set_weights({weights})", "x = conv(x)")
 
 
 def layer_conv(engine: Engine, step: Step) -> Code:
@@ -100,7 +102,7 @@ def layer_conv(engine: Engine, step: Step) -> Code:
     layer = _layer(
         engine, f"Conv{step.rank}D", step, step.kernel[0], padding=unless("VALID", padding, '"same"'), groups=groups
     )
-    return engine.weights(step) or engine.convolves(step) or _weighted(layer, step)
+    return engine.weights(step) or engine.convolves(step) or _weighted(engine, layer, step)
 
 
 def _transposed(engine: Engine, step: Step) -> dict[str, str | None] | Unsupported:
@@ -127,9 +129,8 @@ def layer_transpose(engine: Engine, step: Step) -> Code:
     words = HOLES_AND_STRIDE if _both(step) else _transposed(engine, step)
     if isinstance(words, Unsupported):
         return words
-    return engine.weights(step) or _weighted(
-        _layer(engine, f"Conv{step.rank}DTranspose", step, step.kernel[1], **words), step
-    )
+    layer = _layer(engine, f"Conv{step.rank}DTranspose", step, step.kernel[1], **words)
+    return engine.weights(step) or _weighted(engine, layer, step)
 
 
 def _handed(engine: Engine, step: Step, x: str, kernel: str) -> Code:
@@ -157,7 +158,7 @@ def composed_layer(engine: Engine, step: Step) -> Code:
     words = _transposed(engine, laid)
     if isinstance(words, Unsupported):
         return words
-    made = _built(_layer(engine, f"Conv{step.rank}DTranspose", laid, laid.kernel[1], **words), laid)
+    made = _built(engine, _layer(engine, f"Conv{step.rank}DTranspose", laid, laid.kernel[1], **words), laid)
     return (*made, *engine.whole(*answer, names=_names(step)))
 
 

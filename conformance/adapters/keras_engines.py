@@ -10,6 +10,7 @@ from conformance.adapter import Devices, Differentiation, Unsupported
 from conformance.adapters import jax, tensorflow, torch
 from conformance.adapters.jax_windows import jitted
 from conformance.adapters.tensorflow_convolution import HOLES, NO_INTEGERS_3D
+from conformance.adapters.tensorflow_first import ONEDNN_ONLY
 from conformance.adapters.tensorflow_pooling import adaptive_lacks, unpoolable
 from conformance.adapters.tensorflow_shared import HOLES_AND_STRIDE, ONEDNN, SPATIAL, WHOLE_AVERAGES, ones
 from conformance.adapters.torch_calls import HALVES
@@ -42,7 +43,8 @@ class Engine:
     reach: how many cells fewer than there are a mode repeats, any number where that is not said;
     spaces: whether it does so along three axes; scattered: how many values it is asked to scatter;
     tape, layer_tape: how it differentiates, towards the weights of a layer too;
-    compiled: whether it compiles call by call, so that several go faster as one function.
+    compiled: whether it compiles call by call, so that several go faster as one function;
+    turned: further limits of its convolutions where channels come first; first: whether they do.
     """
 
     name: str
@@ -66,6 +68,23 @@ class Engine:
     spaces: bool = True
     scattered: int = sys.maxsize
     compiled: bool = False
+    turned: Limit = none_lacking
+    first: bool = False
+
+    @property
+    def channels_first(self) -> Engine:
+        """The engine where every layer is told that channels come first."""
+        return replace(
+            self,
+            first=True,
+            convolves=lambda step: self.turned(step) or self.convolves(step),
+            transposes=lambda step: self.turned(step) or self.transposes(step),
+        )
+
+    @property
+    def layout(self) -> str | None:
+        """The `data_format` that a layer is told, None where the usual one holds."""
+        return '"channels_first"' if self.first else None
 
     def whole(self, *lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
         """Return several calls; as one function where the engine would compile each by itself."""
@@ -159,6 +178,11 @@ def _tensorflow_transposes(step: Step) -> Unsupported | None:
     return _tensorflow_convolves(step)
 
 
+def _tensorflow_turned(step: Step) -> Unsupported | None:
+    by_xla = step.verb == "conv" and (step.rank == SPATIAL or step.parameters["groups"] != 1)
+    return None if by_xla or step.dtype in ONEDNN else ONEDNN_ONLY
+
+
 TENSORFLOW = Engine(
     "tensorflow",
     ("tensorflow",),
@@ -175,5 +199,6 @@ TENSORFLOW = Engine(
     convolves=_tensorflow_convolves,
     transposes=_tensorflow_transposes,
     reach={"reflect": 1, "symmetric": 0},
+    turned=_tensorflow_turned,
 )
 ENGINES = (TORCH, JAX, TENSORFLOW)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from conformance.adapter import Code, Unsupported
 from conformance.adapters.keras_engines import Engine
@@ -15,9 +14,9 @@ CONSTANT = "constant"
 CANNOT_CROP = Unsupported("keras.ops.pad is documented to add cells, not to take them away")
 
 
-def constant(step: Step) -> str:
-    """Return `keras.ops.pad` with one value."""
-    pads = pairs_of(all_axes(step.padding, channels_last=True))
+def constant(step: Step, *, first: bool = False) -> str:
+    """Return `keras.ops.pad` with one value; first: whether channels come first."""
+    pads = pairs_of(all_axes(step.padding, channels_last=not first))
     text = "True" if step.dtype == "bool" else None
     return call("keras.ops.pad", "x", pads, constant_values=unless(0, step.parameters["value"], text))
 
@@ -27,14 +26,16 @@ def pad(engine: Engine, step: Step) -> Code:
     mode = step.parameters["mode"]
     crops = any(min(pair) < 0 for pair in step.padding)
     if mode == CONSTANT:
-        return replace(CANNOT_CROP, refused=constant(step)) if crops else constant(step)
+        text = constant(step, first=engine.first)
+        return replace(CANNOT_CROP, refused=text) if crops else text
     if crops:
         return CANNOT_CROP
     if mode not in engine.modes:
         return Unsupported(f"keras.ops.pad has no mode {mode} on this engine")
     if step.rank == SPATIAL and not engine.spaces:
         return Unsupported("padding in other modes than constant goes along two axes")
-    text = call("keras.ops.pad", "x", pairs_of(all_axes(step.padding, channels_last=True)), f'"{engine.modes[mode]}"')
+    pads = pairs_of(all_axes(step.padding, channels_last=not engine.first))
+    text = call("keras.ops.pad", "x", pads, f'"{engine.modes[mode]}"')
     sizes = zip(step.shape[2:], step.padding, strict=True)
     if mode in engine.reach and any(max(pair) > size - engine.reach[mode] for size, pair in sizes):
         return Unsupported(f"there are no more cells to repeat in mode {mode} on this engine", refused=text)
@@ -51,18 +52,22 @@ def chosen(engine: Engine, step: Step) -> Code:
         return Unsupported("an axis without cells has none to repeat")
     lines = tuple(
         f"x = keras.ops.take(x, {padded_cells(mode, size, *pair)}, axis={axis})"
-        for axis, (pair, size) in enumerate(axes, 1)
+        for axis, (pair, size) in enumerate(axes, 2 if engine.first else 1)
         if any(pair)
     )
     return engine.whole(*lines) if lines else "x"
 
 
-layer = partial(padding_layer, "keras.layers")
+def layer(engine: Engine, step: Step) -> Code:
+    """Return the layer that writes zeros, or crops."""
+    if engine.first and step.rank == 1 and any(min(pair) < 0 for pair in step.padding):
+        return Unsupported("Cropping1D has no data_format")
+    return padding_layer("keras.layers", step, data_format=engine.layout)
 
 
 def around_layers(engine: Engine, step: Step) -> Code:
     """Return the layer that pads, or the operations where no layer does."""
-    for answer in (layer(step), pad(engine, step)):
+    for answer in (layer(engine, step), pad(engine, step)):
         if not isinstance(answer, Unsupported):
             return answer
     return chosen(engine, step)

@@ -76,9 +76,14 @@ def adaptive(engine: Engine, spell: Spelling, step: Step) -> Code:
     return replace(refusal, refused=text if step.rank != SPATIAL else None) if refusal else text
 
 
-def global_layer(step: Step) -> Code:
+def first(step: Step, *arguments: str | None, **keywords: str | None) -> str:
+    """Return a layer that is told that channels come first, made and called."""
+    return layer(step, *arguments, **keywords, data_format='"channels_first"')
+
+
+def global_layer(spell: Spelling, step: Step) -> Code:
     """Return the layer; without `keepdims` it would drop the axes."""
-    text = layer(step, keepdims="True")
+    text = spell(step, keepdims="True")
     return text if by_default(step) else _averaged(step, text)
 
 

@@ -61,7 +61,7 @@ def spatial_axes(step: Step) -> str:
     return str(tuple(range(1, step.rank + 1)))
 
 
-def padding_layer(module: str, step: Step) -> Code:
+def padding_layer(module: str, step: Step, data_format: str | None = None) -> Code:
     """Write zeros around the input, or crop: layers do one or the other; module: where the layers are found."""
     if step.parameters.get("mode", "constant") != "constant" or step.parameters.get("value", 0) != 0:
         return Unsupported("padding layers write zeros")
@@ -71,7 +71,7 @@ def padding_layer(module: str, step: Step) -> Code:
     crops = min(ends) < 0 and not by_default(step)
     name, pads = ("Cropping", _reversed(step.padding)) if crops else ("ZeroPadding", step.padding)
     amounts = str(pads[0]) if step.rank == len(pads) == 1 else pairs_of(pads)
-    return call(f"{module}.{name}{step.rank}D", amounts, dtype="x.dtype") + "(x)"
+    return call(f"{module}.{name}{step.rank}D", amounts, data_format=data_format, dtype="x.dtype") + "(x)"
 
 
 def _reversed(pads: Pairs) -> Pairs:
