@@ -38,7 +38,7 @@ WALK = ("window", "stride", "padding", "dilation", "rounding")
 LOOKED_AT = 262_144
 """Elements of an x whose numbers are looked at; a larger one has no fact that depends on them."""
 CROWD = 4096
-"""Cells of a window from which on some reduce them in another way."""
+"""Cells of windows from which on some reduce them in another way."""
 ABSENT = object()
 """What a case has of a parameter that its operator does not know, or that its question leaves out."""
 
@@ -184,9 +184,14 @@ def _square(case: Case) -> bool:
 
 
 def _crowded(case: Case) -> bool:
-    """Whether a window holds thousands of cells: as many as CROWD, or more; of global pooling, a plane."""
-    cells = case.shape[2:] if case.operator.startswith("global_") else _axes(case, "window")
-    return math.prod(cells) >= CROWD
+    """Whether all windows together hold thousands of cells: as many as CROWD, or more; of whole planes, x itself."""
+    cells = _axes(case, "window")
+    if not cells:
+        return math.prod(case.shape) >= CROWD
+    try:
+        return math.prod(first_step(case).output) * math.prod(cells) >= CROWD
+    except (ValueError, TypeError, KeyError):  # a faulty case
+        return False
 
 
 def _ends(case: Case) -> Iterator[tuple[Any, Any]]:
@@ -262,7 +267,7 @@ bare          some window of pooling holds no cell of x
 column        what comes out is one cell wide
 square        what comes out has as many channels as cells along the last axis, more than one
 monochrome    x has one channel
-crowded       a window holds 4,096 cells or more
+crowded       all windows together hold 4,096 cells or more
 dilated       the window has holes
 overlapping   the stride is less than the window on an axis
 skipping      the stride is more than the window on an axis
