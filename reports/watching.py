@@ -131,7 +131,10 @@ def _worse(tonight: Report, difference: Difference | None) -> Iterator[Change]:
 
 
 def _flickered(change: Change, memory: Memory) -> bool:
-    return (change.surface, change.case.case) in memory.flickering
+    """Whether a change is only the flicker that was told: a side is flaky, and tonight it is not steadily wrong."""
+    statuses = [one.status for one in (change.before, change.after) if one]
+    steady = statuses[-1] in BAD and statuses[-1] != "flaky"
+    return "flaky" in statuses and not steady and (change.surface, change.case.case) in memory.flickering
 
 
 def _blamed(change: Change, before: Backend | None, after: Backend) -> Blame:

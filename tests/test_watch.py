@@ -22,6 +22,9 @@ def environment(**changes):
     return example.header("alpha", [NN])["environment"] | changes
 
 
+BUMP = {"environment": environment(packages=NEWER)}
+
+
 def sound(**changes):
     return example.run("alpha", [NN], example.all_pass(NN), **changes)
 
@@ -69,6 +72,18 @@ def watched(conformance, tmp_path):
         return status, issues, texts, (out / "summary.md").read_text("utf-8"), errors, said
 
     return call
+
+
+@pytest.fixture
+def remembered(tmp_path):
+    """Put what the night told that was watched last beside the files of a night; return its folder."""
+
+    def put(folder):
+        folder.mkdir(exist_ok=True)
+        (folder / "seen.json").write_text((tmp_path / "watch" / "seen.json").read_text("utf-8"), "utf-8")
+        return folder
+
+    return put
 
 
 def test_a_night_like_the_one_before_has_nothing_new(night, watched):
@@ -164,13 +179,27 @@ def test_what_is_not_the_same_when_repeated_is_flaky_whatever_else_changed(night
     assert issue["why"] == "flaky"
 
 
-def test_what_flickers_is_told_once(night, watched, tmp_path):
+def test_what_flickers_is_told_once(night, watched, remembered):
     flaky = example.differing(POOL, NN, WRONG, WORST, status="flaky", flaky=True)
     first = night("first", with_pool(flaky))
     assert watched(first, night("zeroth", sound()))[0] == 1
-    calm = night("calm", sound())
-    (calm / "seen.json").write_text((tmp_path / "watch" / "seen.json").read_text("utf-8"), "utf-8")
+    calm = remembered(night("calm", sound()))
     assert watched(night("again", with_pool(flaky)), calm)[0] == 0
+
+
+def test_what_flickered_and_then_always_crashes_is_told(night, watched, remembered):
+    watched(night("first", with_pool(example.result(POOL, NN, status="flaky", flaky=True))), night("zeroth", sound()))
+    dead = with_pool(example.died(POOL, NN, "crashed", "SIGSEGV"), **BUMP)
+    status, (issue,), *_ = watched(night("tonight", dead), remembered(night("last", sound())))
+    assert (status, issue["why"]) == (1, "versions")
+    assert "max_pool crashes the process" in issue["title"]
+
+
+def test_what_flickered_and_then_has_other_values_is_told(night, watched, remembered):
+    watched(night("first", with_pool(example.result(POOL, NN, status="flaky", flaky=True))), night("zeroth", sound()))
+    moved = with_pool(example.result(POOL, NN, digest="0" * 32), **BUMP)
+    summary = watched(night("tonight", moved), remembered(night("last", sound())))[3]
+    assert "## ❌ 1 changed value" in summary
 
 
 def test_what_is_no_longer_wrong_is_gone_and_nothing_new(night, watched):
@@ -270,11 +299,10 @@ def test_a_finding_that_is_not_there_again_flickers_unless_the_reference_never_s
     assert issue["why"] == why
 
 
-def test_a_finding_of_the_night_before_last_is_known(night, watched, tmp_path):
+def test_a_finding_of_the_night_before_last_is_known(night, watched, remembered):
     first = night("first", explored=[example.exploration()])
     assert watched(first)[0] == 1
-    second = night("second", explored=[other_seed([])])
-    (second / "seen.json").write_text((tmp_path / "watch" / "seen.json").read_text("utf-8"), "utf-8")
+    second = remembered(night("second", explored=[other_seed([])]))
     assert watched(night("third", explored=[other_seed([example.finding()], 9)]), second)[0] == 0
 
 
@@ -317,11 +345,9 @@ def test_an_issue_is_no_longer_than_it_may_be(night, watched):
     assert "values: [[[0, 1]]]" in text
 
 
-def test_what_a_night_told_outlives_its_results(night, watched, tmp_path):
+def test_what_a_night_told_outlives_its_results(night, watched, remembered, tmp_path):
     assert watched(night("tonight", explored=[example.exploration()]))[0] == 1
-    (tmp_path / "last").mkdir()
-    (tmp_path / "last" / "seen.json").write_text((tmp_path / "watch" / "seen.json").read_text("utf-8"), "utf-8")
-    assert watched(tmp_path / "tonight", tmp_path / "last")[0] == 0
+    assert watched(tmp_path / "tonight", remembered(tmp_path / "last"))[0] == 0
 
 
 @pytest.mark.parametrize(
