@@ -120,9 +120,13 @@ def _named(runs: Iterable[Backend], name: str) -> Backend | None:
 
 
 def _worse(tonight: Report, difference: Difference | None) -> Iterator[Change]:
-    """Yield what is not as it should be, but was so or was not there; all that is not, where nothing is compared."""
+    """Yield what is wrong, but was not, or in another way, or was not there; all that is wrong, if nothing is compared.
+
+    Of a case that is another one, under the id of one that was wrong, nobody can say that it has changed.
+    """
     for change in difference.changes if difference else ():
-        if change.kind in {"status", "added", "redefined"} and change.now in BAD and change.was not in BAD:
+        turned = change.kind in {"status", "added"} or (change.kind == "redefined" and change.was not in BAD)
+        if turned and change.now in BAD:
             yield change
     for run in () if difference else tonight.backends:
         for one in run.results:

@@ -202,6 +202,36 @@ def test_what_flickered_and_then_has_other_values_is_told(night, watched, rememb
     assert "## ❌ 1 changed value" in summary
 
 
+CRASHES = example.died(POOL, NN, "crashed", "SIGSEGV")
+STALE = example.result(POOL, NN, status="stale", reason="It was wrong up to version 2.0.")
+FLICKERS = example.result(POOL, NN, status="flaky", flaky=True)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "does"),
+    [
+        (example.differing(POOL, NN, WRONG, WORST), CRASHES, "crashes the process"),
+        (example.differing(POOL, NN, WRONG, WORST), example.died(POOL, NN, "timed_out", "60 s"), "does not come to an"),
+        (STALE, example.differing(POOL, NN, WRONG, WORST), "returns other values"),
+        (FLICKERS, CRASHES, "crashes the process"),
+    ],
+    ids=["fails, then crashes", "fails, then hangs", "stale, then fails", "flickers, then crashes"],
+)
+def test_what_was_wrong_is_told_when_it_is_wrong_in_another_way(night, watched, was, now, does):
+    last = night("last", with_pool(was))
+    status, (issue,), *_ = watched(night("tonight", with_pool(now, **BUMP)), last)
+    assert status == 1
+    assert f"max_pool {does}" in issue["title"]
+
+
+def test_another_case_of_the_id_of_one_that_was_wrong_is_not_told(night, watched):
+    other = with_pool(CRASHES)
+    for one in other:
+        if one["record"] == "case" and one["case"] == POOL:
+            other[other.index(one)] = one | {"digest": "ff" * 16}
+    assert watched(night("tonight", other), night("last", broken()))[0] == 0
+
+
 def test_what_is_no_longer_wrong_is_gone_and_nothing_new(night, watched):
     status, issues, _, summary, *_ = watched(night("tonight", sound()), night("last", broken()))
     assert (status, issues) == (0, [])
