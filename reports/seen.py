@@ -1,15 +1,17 @@
-"""What nights have told already: findings, to be known again from another smallest case, and results that flicker."""
+"""What nights have told already: findings, to be known again from another smallest case, and results that are wrong."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 
 from reports.fields import Fields, RecordError
 from reports.findings import Finding
-from reports.records import plain
+from reports.reading import Backend
+from reports.records import Result, plain
+from reports.summary import BAD
 
 FORMAT = 1
 DIGITS = 4  # bytes of a key
@@ -66,11 +68,32 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class Wrong:
+    """A result that was not as it should be."""
+
+    backend: str
+    surface: str
+    case: str
+    status: str
+
+    @classmethod
+    def of(cls, backend: str, result: Result) -> Wrong:
+        """Return what is kept of a result."""
+        return cls(backend, result.surface, result.case, result.status)
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Wrong:
+        """Parse one that was kept."""
+        return cls(*(fields.get(key, str) for key in ("backend", "surface", "case", "status")))
+
+
+@dataclass(frozen=True)
 class Memory:
-    """What has been told: findings, and surfaces with cases whose results flicker."""
+    """What has been told: findings, surfaces with cases whose results flicker, and what was wrong when it last ran."""
 
     findings: tuple[Seen, ...] = ()
     flickering: frozenset[tuple[str, str]] = frozenset()
+    wrong: frozenset[Wrong] = frozenset()
 
     @classmethod
     def parse(cls, text: str) -> Memory:
@@ -83,13 +106,16 @@ class Memory:
         if fields.get("format", int) != FORMAT:
             raise RecordError(f"unknown format {fields.values['format']}, this version reads {FORMAT}")
         flickering = frozenset((one.get("surface", str), one.get("case", str)) for one in fields.objects("flickering"))
-        return cls(tuple(map(Seen.parse, fields.objects("findings"))), flickering)
+        wrong = fields.objects("wrong") if "wrong" in fields.values else ()  # none in older files
+        return cls(tuple(map(Seen.parse, fields.objects("findings"))), flickering, frozenset(map(Wrong.parse, wrong)))
 
     def text(self) -> str:
         """Return all as JSON, to be read the next night."""
         flickering = [{"surface": surface, "case": case} for surface, case in sorted(self.flickering)]
         found = [asdict(one) for one in self.findings]
-        return json.dumps({"format": FORMAT, "findings": found, "flickering": flickering}, indent=1) + "\n"
+        wrong = [asdict(one) for one in sorted(self.wrong, key=astuple)]
+        told = {"format": FORMAT, "findings": found, "flickering": flickering, "wrong": wrong}
+        return json.dumps(told, indent=1) + "\n"
 
     def known(self, seen: Seen) -> Seen | None:
         """Return the first that cannot be told from another one, None where this is new."""
@@ -97,11 +123,28 @@ class Memory:
 
     def with_findings(self, found: Iterable[Seen]) -> Memory:
         """Return what is told when these are, too; of those that cannot be told apart the first is kept."""
-        kept = Memory(self.findings, self.flickering)
+        kept = self
         for one in found:
             if not kept.known(one):
-                kept = Memory((*kept.findings, one), kept.flickering)
+                kept = replace(kept, findings=(*kept.findings, one))
         return kept
+
+    def with_results(self, run: Backend) -> Memory:
+        """Return what is told when the results of a run of the catalogue are, too.
+
+        What a run that was cut did not come to is kept as it was; so is what flickers now and was wrong before.
+        """
+        statuses = {(one.surface, one.case): one.status for one in run.results}
+        others = {one for one in self.wrong if one.backend != run.name}
+        kept = {one for one in self.wrong - others if _open(statuses.get((one.surface, one.case)), run)}
+        wrong = {Wrong.of(run.name, one) for one in run.results if one.status in BAD}
+        flickering = {key for key, status in statuses.items() if status == "flaky"}
+        return replace(self, flickering=self.flickering | flickering, wrong=frozenset(others | kept | wrong))
+
+
+def _open(status: str | None, run: Backend) -> bool:
+    """Whether a run, in which a result has this status, does not say if it is still wrong as it was."""
+    return status == "flaky" or (status is None and not run.complete)
 
 
 def digest(*parts: str) -> str:

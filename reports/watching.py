@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from reports import summary
 from reports.blame import Blame, blame
 from reports.causes import Causes
-from reports.difference import Change, Difference, compare
+from reports.difference import Change, Difference, Pair, compare
 from reports.difference_facts import Fact
 from reports.findings import Finding
 from reports.reading import Backend, Report
 from reports.records import Result, plain
-from reports.seen import Memory, Seen, alike, digest
+from reports.seen import Memory, Seen, Wrong, alike, digest
 from reports.summary import BAD, Group, plural
 
 LONGEST_TITLE = 230  # letters, with a key behind them; GitHub takes 256
@@ -78,12 +78,12 @@ class Night:
 
 def watch(tonight: Report, last: Report | None, memory: Memory) -> Night:
     """Compare a night with the one before, None where there is none; memory: what was told up to that one."""
+    memory = _with_results(memory, last)
     difference = _compared(last, tonight)
     changes = difference.changes if difference else ()
     shown = [change for change in changes if change.kind in QUIET and not _flickered(change, memory)]
     findings, known, memory = _findings(tonight, last, memory)
-    worse = [change for change in _worse(tonight, difference) if not _flickered(change, memory)]
-    flickering = {(one.surface, one.case) for run in tonight.backends for one in run.results if one.status == "flaky"}
+    worse = [change for change in _worse(tonight, difference) if not _told(change, memory)]
     return Night(
         tonight,
         last,
@@ -92,8 +92,14 @@ def watch(tonight: Report, last: Report | None, memory: Memory) -> Night:
         tuple(change for change in changes if change.kind == "status" and change.was in BAD and change.now == "pass"),
         tuple(_lost(tonight, last)),
         known,
-        replace(memory, flickering=memory.flickering | flickering),
+        _with_results(memory, tonight),
     )
+
+
+def _with_results(memory: Memory, report: Report | None) -> Memory:
+    for run in report.backends if report else ():
+        memory = memory.with_results(run)
+    return memory
 
 
 def _compared(last: Report | None, tonight: Report) -> Difference | None:
@@ -122,16 +128,35 @@ def _named(runs: Iterable[Backend], name: str) -> Backend | None:
 def _worse(tonight: Report, difference: Difference | None) -> Iterator[Change]:
     """Yield what is wrong, but was not, or in another way, or was not there; all that is wrong, if nothing is compared.
 
+    What the night before did not come to, as it was cut, is among it: whether it is new, only what was told can say.
     Of a case that is another one, under the id of one that was wrong, nobody can say that it has changed.
     """
     for change in difference.changes if difference else ():
         turned = change.kind in {"status", "added"} or (change.kind == "redefined" and change.was not in BAD)
         if turned and change.now in BAD:
             yield change
+    for pair in difference.pairs if difference else ():
+        if pair.after:
+            yield from _added(pair.after, _beyond(pair))
     for run in () if difference else tonight.backends:
-        for one in run.results:
-            if one.status in BAD:
-                yield Change("added", run.name, one.surface, run.cases[one.case], None, one.status, None, one)
+        yield from _added(run, run.results)
+
+
+def _beyond(pair: Pair) -> list[Result]:
+    """Return tonight's results that the run of the night before did not come to, as it was cut."""
+    return [one for key, one in pair.new.items() if key not in pair.old and pair.lacking(key)]
+
+
+def _added(run: Backend, results: Iterable[Result]) -> Iterator[Change]:
+    for one in results:
+        if one.status in BAD:
+            yield Change("added", run.name, one.surface, run.cases[one.case], None, one.status, None, one)
+
+
+def _told(change: Change, memory: Memory) -> bool:
+    """Whether a result was as wrong when it last ran, or only flickers again."""
+    known = change.after is not None and Wrong.of(change.backend, change.after) in memory.wrong
+    return known or _flickered(change, memory)
 
 
 def _flickered(change: Change, memory: Memory) -> bool:
@@ -144,12 +169,14 @@ def _flickered(change: Change, memory: Memory) -> bool:
 def _blamed(change: Change, before: Backend | None, after: Backend) -> Blame:
     """Say why a result is otherwise."""
     flickers = any(one is not None and one.flaky for one in (change.before, change.after)) or change.now == "flaky"
-    return blame(before, after, flickers=flickers, further=list(_own(change)))
+    return blame(before, after, flickers=flickers, further=list(_own(change, before)))
 
 
-def _own(change: Change) -> Iterator[Fact]:
-    """Yield what the suite has otherwise for one result."""
-    if change.before is None:
+def _own(change: Change, run: Backend | None) -> Iterator[Fact]:
+    """Yield what the suite has otherwise for one result; run: that of the night before."""
+    if change.before is None and run and not run.complete:
+        yield Fact("the result", "none, for the run was cut", "there")
+    elif change.before is None:
         yield Fact("the case on this surface", "none", "new")
     elif change.kind == "redefined":
         yield Fact("the case", "another one", "of the same id")

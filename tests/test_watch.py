@@ -8,7 +8,7 @@ import results_example as example
 from conformance import cli_watch
 from reports.fields import Fields
 from reports.findings import Finding
-from reports.seen import Memory, Seen
+from reports.seen import Memory, Seen, Wrong
 
 NN = "alpha.nn"
 POOL = "max_pool/stride-2-padding-1"
@@ -347,6 +347,52 @@ def test_a_backend_that_is_missing_makes_the_night_incomplete(night, watched):
     assert "❌ beta: the night before" in summary
 
 
+def cut():
+    """A run that ended before it came to the case."""
+    return example.run("alpha", [NN], [one for one in example.all_pass(NN) if one["case"] != POOL], complete=False)
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["with its memory", "without it"])
+def test_what_breaks_beside_a_night_that_was_cut_is_told_once(night, watched, remembered, kept):
+    remember = remembered if kept else lambda folder: folder
+    assert watched(night("second", cut()), night("first", sound()))[:2] == (3, [])
+    status, (issue,), (text,), *_ = watched(night("third", broken()), remember(night("second", cut())))
+    assert (status, issue["why"]) == (1, "suite")
+    assert "the result: none, for the run was cut → there" in text
+    assert watched(night("fourth", broken()), remember(night("third", broken())))[0] == 0
+
+
+def test_what_was_wrong_before_a_night_that_was_cut_is_not_told_again(night, watched, remembered):
+    assert watched(night("first", broken()))[0] == 1
+    assert watched(night("second", cut()), remembered(night("first", broken())))[:2] == (3, [])
+    last = remembered(night("second", cut()))
+    assert watched(night("tonight", broken()), last)[0] == 0
+    status, (issue,), *_ = watched(night("tonight", with_pool(CRASHES)), last)
+    assert (status, "crashes the process" in issue["title"]) == (1, True)
+
+
+def test_what_was_mended_before_a_night_that_was_cut_is_told_again(night, watched, remembered):
+    watched(night("second", sound()), night("first", broken()))
+    watched(night("third", cut()), remembered(night("second", sound())))
+    assert watched(night("tonight", broken()), remembered(night("third", cut())))[0] == 1
+
+
+def test_a_backend_that_is_back_brings_nothing_new_with_what_it_told(night, watched, remembered):
+    first = night("first", broken(), example.beta())
+    watched(first)
+    watched(night("second", example.beta()), remembered(first))
+    status, issues, *_ = watched(night("third", broken(), example.beta()), remembered(night("second", example.beta())))
+    assert (status, issues) == (0, [])
+
+
+def test_what_fails_and_flickers_in_turn_is_told_once_of_each(night, watched, remembered):
+    last, told = night("0", sound()), []
+    for name, one in zip("12345", (broken(), with_pool(FLICKERS)) * 3, strict=False):
+        told.append(watched(night(name, one), last)[0])
+        last = remembered(night(name, one))
+    assert told == [1, 1, 0, 0, 0]
+
+
 def test_a_run_that_was_cut_makes_the_night_incomplete(night, watched):
     status, *_ = watched(night("tonight", example.gamma()), night("last", example.gamma()))
     assert status == 3
@@ -376,7 +422,7 @@ def test_an_issue_is_no_longer_than_it_may_be(night, watched):
 
 
 def test_what_a_night_told_outlives_its_results(night, watched, remembered, tmp_path):
-    assert watched(night("tonight", explored=[example.exploration()]))[0] == 1
+    assert watched(night("tonight", broken(), explored=[example.exploration()]))[0] == 1
     assert watched(tmp_path / "tonight", remembered(tmp_path / "last"))[0] == 0
 
 
@@ -405,6 +451,7 @@ def test_no_night_is_said_in_a_line(conformance, night, folder, arguments, statu
         ('{"format": 2}', "unknown format 2"),
         ('{"format": 1, "findings": [{}], "flickering": []}', "lacks the key 'backend'"),
         ('{"format": 1, "findings": [], "flickering": [{"surface": 3}]}', "'surface' is 3, not a text"),
+        ('{"format": 1, "findings": [], "flickering": [], "wrong": [{}]}', "lacks the key 'backend'"),
     ],
 )
 def test_what_no_night_has_told_is_refused_in_a_line(conformance, night, text, said):
@@ -418,6 +465,7 @@ def test_what_no_night_has_told_is_refused_in_a_line(conformance, night, text, s
 
 def test_memory_is_read_as_it_was_written():
     seen = Seen.of("alpha", _parsed(example.finding()), "2026-11-20")
-    memory = Memory((seen,), frozenset({("alpha.nn", POOL)}))
+    memory = Memory((seen,), frozenset({(NN, POOL)}), frozenset({Wrong("alpha", NN, POOL, "fail")}))
     assert Memory.parse(memory.text()) == memory
+    assert Memory.parse('{"format": 1, "findings": [], "flickering": []}') == Memory()
     assert memory.with_findings([seen]) == memory
