@@ -47,8 +47,12 @@ class Seen:
 
     @property
     def key(self) -> str:
-        """What its issue is known by: the same for every seed that comes to this smallest case, or to no conditions."""
-        return digest(self.backend, self.operator, self.way, "" if self.conditions is None else self.case)
+        """What its issue is known by: the same for every seed that comes to this smallest case, or to no conditions.
+
+        Findings on other surfaces have another one.
+        """
+        case = "" if self.conditions is None else self.case
+        return digest(self.backend, self.operator, self.way, case, *self.surfaces)
 
     def same(self, other: Seen) -> bool:
         """Whether the two cannot be told apart, though another seed has drawn another case.

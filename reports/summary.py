@@ -217,7 +217,12 @@ def groups(report: Report) -> list[Group]:
 
 
 def _cause(result: Result, case: Case) -> tuple[str, ...]:
-    return (case.operator, result.status, deed(result), re.sub(r"\d+", "#", _explanation(result)))
+    return (case.operator, result.status, deed(result), numberless(_explanation(result)))
+
+
+def numberless(explanation: str) -> str:
+    """Return an explanation with `#` for each number, and for each address in memory, as it is compared with others."""
+    return re.sub(r"0x[0-9a-fA-F]+|\d+", "#", explanation)
 
 
 def deed(result: Result) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -87,7 +88,7 @@ def watch(tonight: Report, last: Report | None, memory: Memory) -> Night:
     return Night(
         tonight,
         last,
-        (*findings, *_differences(tonight, last, worse)),
+        tuple(_apart([*findings, *_differences(tonight, last, worse)])),
         tuple((change, _blamed(change, *_sides(change.backend, tonight, last))) for change in shown),
         tuple(change for change in changes if change.kind == "status" and change.was in BAD and change.now == "pass"),
         tuple(_lost(tonight, last)),
@@ -202,7 +203,17 @@ def _differences(tonight: Report, last: Report | None, worse: Iterable[Change]) 
 
 
 def _key(name: str, group: Group) -> str:
-    return digest(plain(name), group.operator, group.status, group.kind, group.example.case)
+    reason, surfaces = summary.numberless(group.reason), sorted({*map(plain, group.surfaces)})
+    return digest(plain(name), group.operator, group.status, group.kind, group.example.case, reason, *surfaces)
+
+
+def _apart(news: Iterable[News]) -> Iterator[News]:
+    """Give news whose key another of the night has a key of its own, by its number among those of the key."""
+    counted: Counter[str] = Counter()
+    for one in news:
+        counted[one.key] += 1
+        number = counted[one.key]
+        yield one if number == 1 else replace(one, key=digest(one.key, str(number)))
 
 
 def _statement(group: Group) -> str:

@@ -11,6 +11,7 @@ from reports.findings import Finding
 from reports.seen import Memory, Seen, Wrong
 
 NN = "alpha.nn"
+FUNCTIONAL = "alpha.nn.functional"
 POOL = "max_pool/stride-2-padding-1"
 WORST = {"index": [0, 0, 1, 1], "expected": 15, "got": 14, "absolute": 1, "ulp": 1}
 WRONG = example.array([5, 7, 13, 14], [1, 1, 2, 2])
@@ -411,6 +412,50 @@ def test_texts_of_frameworks_stay_texts(night, watched):
         assert "\x1b" not in told
     assert len(issues[0]["title"]) <= 256
     assert "\n" not in issues[0]["title"]
+
+
+def test_findings_without_conditions_on_other_surfaces_have_issues_of_their_own(night, watched):
+    other = example.finding(id="max_pool-bbbbbbbb", case=OTHER, surfaces=["alpha.other"], conditions=None, true=[])
+    found = [example.finding(conditions=None, true=[]), other]
+    _, issues, texts, *_ = watched(night("tonight", explored=[example.exploration(findings=found)]))
+    assert len({one["key"] for one in issues}) == len({*texts}) == 2
+
+
+def twice(*records, **changes):
+    """A run with two surfaces, all well but for these results."""
+    bad = {(one["case"], one["surface"]) for one in records}
+    good = [one for surface in (NN, FUNCTIONAL) for one in example.all_pass(surface)]
+    rest = [one for one in good if (one["case"], one["surface"]) not in bad]
+    return example.run("alpha", [NN, FUNCTIONAL], [*rest, *records], **changes)
+
+
+def refused(surface, message, **changes):
+    return example.rejected(POOL, surface, status="fail", verdict="differ", kind="rejected", message=message, **changes)
+
+
+REFUSALS = {
+    "for other reasons": [refused(NN, "no kernel"), refused(FUNCTIONAL, "bad padding")],
+    "one flickers": [refused(NN, "no kernel"), refused(FUNCTIONAL, "no kernel", flaky=True)],
+}
+
+
+@pytest.mark.parametrize("records", REFUSALS.values(), ids=REFUSALS)
+def test_differences_of_one_case_have_issues_of_their_own(night, watched, records):
+    _, issues, texts, *_ = watched(night("tonight", twice(*records, **BUMP)), night("last", twice()))
+    assert len({one["key"] for one in issues}) == len({*texts}) == 2
+
+
+def test_another_reason_has_an_issue_of_its_own_and_another_number_has_not(night, watched):
+    messages = ("no kernel of 3 axes at 0x7f3ac0", "no kernel of 2 axes at 0x7e01ff", "bad padding")
+    keys = [watched(night("tonight", with_pool(refused(NN, message))))[1][0]["key"] for message in messages]
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_key_that_two_news_would_have_is_told_apart_every_night(night, watched):
+    runs = [broken(), [one | {"backend": "alpha@new"} if one["record"] == "header" else one for one in broken()]]
+    first, second = (watched(night("tonight", *runs))[1:3] for _ in range(2))
+    assert first == second
+    assert len({one["key"] for one in first[0]}) == len({*first[1]}) == 2
 
 
 def test_an_issue_is_no_longer_than_it_may_be(night, watched):
