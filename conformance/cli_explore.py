@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from conformance.errors import ConformanceError
 from conformance.explore.explorer import GENERATION, Explorer, Tally, Until
 from conformance.explore.findings import Finding
 from conformance.explore.lab import Bench
-from conformance.explore.output import keep, write
+from conformance.explore.output import keep, prepare, write
 from conformance.explore.promote import promote
 from conformance.explore.space import Space
 from conformance.explore.spread import Site, bench
@@ -28,6 +29,12 @@ from conformance.scheduling import cluster
 USUAL = 2000
 MINUTE = 60
 FOUND = 1
+
+
+def _number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):  # which a range takes
+        raise click.BadParameter(f"{value} is not a number")
+    return value
 
 
 @click.command()
@@ -44,6 +51,7 @@ FOUND = 1
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0, min_open=True, max=100_000),
+    callback=_number,
     metavar="M",
     help=f"Try whole generations of {GENERATION:,} cases until so many minutes have passed.",
 )
@@ -54,6 +62,7 @@ FOUND = 1
     "limit",
     type=click.FloatRange(min=0, min_open=True, max=86_400),
     default=30.0,
+    callback=_number,
     show_default=True,
     metavar="SECONDS",
     help="Limit for one case.",
@@ -110,9 +119,12 @@ def explore(  # noqa: PLR0917 - click gives the options by name
         raise ConformanceError("--cases and --minutes: give one of them")
     until = Until(cases if cases or minutes else USUAL, minutes * MINUTE if minutes else None)
     spaces = _spaces(operators)
+    wanted = chosen(backends, surfaces)
+    for one in wanted:
+        prepare(out, one.name)
     found, each = 0, jobs or (1 if scheduler else os.cpu_count() or 1)
     with nullcontext() if scheduler is None else cluster(scheduler) as workers:
-        for one in chosen(backends, surfaces):
+        for one in wanted:
             with bench(Site(one.anywhere, surfaces, limit, each), workers) as lab:
                 found += _explore(one.name, lab, Explorer(lab, spaces, seed), until, out)
     sys.exit(FOUND if found else 0)

@@ -9,7 +9,7 @@ import click
 
 from conformance.cli_options import OUT
 from conformance.errors import ConformanceError, IncompleteRun
-from conformance.files import put
+from conformance.files import put_below
 from conformance.selection import Part
 from reports import joining, reading, summary
 from reports.growing import Growing
@@ -75,9 +75,5 @@ def write(path: Path, content: str | bytes) -> bool:
     if str(path) == STANDARD_OUTPUT:
         click.echo(content, nl=False)
         return False
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        put(path, content)
-    except OSError as error:
-        raise ConformanceError(f"{path}: {error.strerror}") from None
+    put_below(path, content)
     return True

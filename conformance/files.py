@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
+
+from conformance.errors import ConformanceError
 
 
 def put(path: Path, content: str | bytes) -> None:
@@ -18,3 +21,22 @@ def put(path: Path, content: str | bytes) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def put_below(path: Path, content: str | bytes) -> None:
+    """Write a file as `put` does, and the folders that it needs. Raises ConformanceError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        put(path, content)
+    except OSError as error:
+        raise ConformanceError(f"{path}: {error.strerror}") from None
+
+
+def make(folder: Path) -> None:
+    """Make a folder, and see that files can be written into it. Raises ConformanceError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return
+    except OSError as error:
+        raise ConformanceError(f"{folder}: {error.strerror}") from None

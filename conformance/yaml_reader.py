@@ -63,7 +63,7 @@ def read_on(path: Path) -> Document:
     """Read one file past what can be left out; the document names it. Raises CatalogueError for what cannot."""
     document = Document(path)
     try:
-        text = _text(path)
+        text = text_of(path)
         _refuse_bombs(path, text)
         node = yaml.compose(text, Loader=LOADER)
     except yaml.reader.ReaderError as error:
@@ -88,7 +88,8 @@ def _refuse_bombs(path: Path, text: str) -> None:
             raise CatalogueError(f"{path}:{line}: nested more than {MAX_DEPTH} levels deep")
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Return the text of a file. Raises CatalogueError if it has none, or too much."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CatalogueError(f"{path}: {path.stat().st_size} bytes, more than the limit of {MAX_BYTES}")

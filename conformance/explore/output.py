@@ -18,7 +18,7 @@ from conformance.explore.findings import Finding
 from conformance.explore.lab import Bench, Lab
 from conformance.explore.recipes import Recipe
 from conformance.explore.traits import conditions
-from conformance.files import put
+from conformance.files import make, put_below
 from conformance.repro import script
 from conformance.results import ResultsFile
 from conformance.runner import Run
@@ -51,6 +51,12 @@ class FoundRun(Run):
             file.finish(0)
 
 
+def prepare(folder: Path, backend: str) -> None:
+    """Make the folders that an exploration of a backend writes into. Raises ConformanceError if it could not."""
+    for part in ("", "results", f"cases/{backend}", "repro"):
+        make(folder / part)
+
+
 def write(folder: Path, lab: Bench, findings: Sequence[Finding], explored: Mapping[str, Any]) -> list[Path]:
     """Write all that an exploration of a backend leaves below a folder; return the files, the results first."""
     name = lab.backend.name
@@ -58,9 +64,8 @@ def write(folder: Path, lab: Bench, findings: Sequence[Finding], explored: Mappi
     scripts = {one.id: text for one in findings if (text := _script(lab.backend, one))}
     header = {**explored, "findings": [record(one, scripts.get(one.id, "")) for one in findings]}
     results, page = folder / "results" / f"{name}.jsonl", folder / f"{name}.md"
-    results.parent.mkdir(parents=True, exist_ok=True)
-    put(results, *lab.each(results_file, [([one.recipe for one in findings], header)]))
-    put(page, render_findings(load([results], mixed=True).explored[0]))
+    put_below(results, *lab.each(results_file, [([one.recipe for one in findings], header)]))
+    put_below(page, render_findings(load([results], mixed=True).explored[0]))
     return [results, *kept, page]
 
 
@@ -69,8 +74,7 @@ def keep(folder: Path, backend: Backend, findings: Sequence[Finding]) -> list[Pa
     scripts = {f"repro/{one.id}.py": text for one in findings if (text := _script(backend, one))}
     files = {**_case_files(backend.name, findings), **scripts}
     for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        put(folder / path, text)
+        put_below(folder / path, text)
     return [folder / path for path in files]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from conformance import catalogue
 from conformance.errors import ConformanceError
 from conformance.explore.output import family, item_text
-from conformance.files import put
-from conformance.yaml_reader import read_on
+from conformance.files import put_below
+from conformance.yaml_reader import read, text_of
 
 TOP = re.compile(r"^(?=\w)", re.MULTILINE)
 
@@ -26,13 +26,13 @@ def promote(found: Path, finding: str, home: Path, name: str = "") -> tuple[Path
     path = home / family(operator) / f"{operator}.yaml"
     if not path.is_file():
         raise ConformanceError(f"{path}: no such file, {finding} is a case of {operator}")
-    before = path.read_text("utf-8")
+    before = text_of(path)
     _, told_before = catalogue.examine([home])
-    put(path, _with_case(before, item_text(raw)))
+    put_below(path, _with_case(before, item_text(raw)))
     _, told = catalogue.examine([home])
     new = [line for line in told if line not in told_before]
     if new:
-        put(path, before)
+        put_below(path, before)
         raise ConformanceError(f"{finding} is not promoted: {new[0]}")
     return path, f"{operator}/{raw['id']}"
 
@@ -44,12 +44,23 @@ def _case(found: Path, finding: str) -> tuple[str, dict[str, Any]]:
         raise ConformanceError(f"{found}: no findings in it (conformance explore writes them)")
     known = []
     for path in files:
-        names = re.findall(r"^  # (\S+)$", path.read_text("utf-8"), re.MULTILINE)
+        names = re.findall(r"^  # (\S+)$", text_of(path), re.MULTILINE)
         known += names
         if finding in names:
-            data = read_on(path).data
-            return str(data["operator"]), dict(data["cases"][names.index(finding)])
+            operator, cases = _read(path)
+            return operator, dict(cases[names.index(finding)])
     raise ConformanceError(f"finding {finding!r}: not one of {', '.join(known)}")
+
+
+def _read(path: Path) -> tuple[str, list[dict[str, Any]]]:
+    """Return the operator and the cases of a file that exploring wrote. Raises ConformanceError if it is none."""
+    data = read(path).data
+    operator, cases = (data.get("operator"), data.get("cases")) if isinstance(data, dict) else (None, None)
+    if not isinstance(operator, str):
+        raise ConformanceError(f"{path}: no operator in it")
+    if not isinstance(cases, list) or not all(isinstance(raw, dict) and raw.get("id") for raw in cases):
+        raise ConformanceError(f"{path}: no cases in it, or some without an id")
+    return operator, cases
 
 
 def _with_case(text: str, item: str) -> str:

@@ -1,0 +1,101 @@
+"""What an exploration leaves below its folder, what is made of it, and what is said where that cannot be."""
+
+import pytest
+
+from conformance import cli_explore, registry
+from conformance.errors import ConformanceError
+from conformance.explore.findings import Finding
+from conformance.explore.output import keep
+from conformance.explore.recipes import Recipe
+
+LEVELS = {
+    "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (2,), "stride": (1,), "dilation": (1,),
+    "padding": 0, "rounding": "floor", "values": "integers", "dtype": "float32",
+}  # fmt: skip
+PLAIN = Recipe("max_pool", LEVELS, {"x": {"values": "integers"}})
+
+
+def finding_of(recipe=PLAIN, **changed):
+    return Finding(**{
+        "operator": recipe.operator, "way": "value", "recipe": recipe, "surfaces": ("numpy.loops",), "conditions": None,
+        "first": 1, **changed,
+    })  # fmt: skip
+
+
+def kept(folder, *findings, backend="numpy"):
+    keep(folder, registry.backend(backend), findings)
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A catalogue of one case."""
+    path = tmp_path / "home" / "pooling" / "max_pool.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "operator: max_pool\nsource: here\n\ncases:\n  - id: one\n    x: {values: [[[1, 2]]]}\n    window: [1]\n",
+        "utf-8",
+    )
+    return tmp_path / "home"
+
+
+def case_file(folder):
+    return folder / "cases" / "numpy" / "pooling" / "max_pool.yaml"
+
+
+@pytest.mark.parametrize("part", ["", "results", "cases", "repro"])
+def test_a_folder_that_cannot_be_written_is_one_line_before_anything_is_explored(
+    part, conformance, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(cli_explore, "_explore", lambda *_: pytest.fail("it was explored"))
+    taken = tmp_path / "out" / part
+    taken.parent.mkdir(parents=True, exist_ok=True)
+    taken.write_text("a file", "utf-8")
+    out = tmp_path / "out" / ("" if part else "below")
+    status, _, err = conformance("explore", "--backend", "numpy", "--operator", "pad", "--cases", 3, "--out", out)
+    assert status == 2
+    assert err[-1].startswith(f"conformance: {out / part}")
+
+
+def test_a_folder_that_is_lost_while_exploring_is_one_line(tmp_path):
+    (tmp_path / "cases").write_text("a file", "utf-8")
+    with pytest.raises(ConformanceError, match=r"cases.*: (Not a directory|File exists)"):
+        kept(tmp_path, finding_of())
+
+
+@pytest.mark.parametrize("option", ["--minutes", "--timeout"])
+def test_a_number_that_is_none_is_wrong_usage(option, conformance, tmp_path):
+    status, _, err = conformance("explore", "--backend", "numpy", option, "nan", "--out", tmp_path)
+    assert status == 2
+    assert f"Invalid value for '{option}': nan is not a number" in err[-1]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"operator: max_pool\n  # ID\n\xff", ":3: not UTF-8"),
+        (b"operator: max_pool\nsource: x\n  # ID\n", ": no cases in it"),
+        (b"operator: max_pool\ncases:\n  # ID\n  - 7\n", ": no cases in it, or some without an id"),
+        (b"operator: max_pool\ncases:\n  # ID\n  - window: [1]\n", ": no cases in it, or some without an id"),
+        (b"cases:\n  # ID\n  - id: one\n", ": no operator in it"),
+        (b"  # ID\n", ": no operator in it"),
+        (b"operator: [\n  # ID\n", ":"),
+    ],
+)
+def test_a_bad_case_file_is_named_in_one_line(content, said, conformance, tmp_path, home):
+    path = case_file(tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    status, _, err = conformance("explore", "--promote", "ID", "--out", tmp_path, "--into", home)
+    assert status == 2
+    assert f"{path}{said}" in err[-1]
+
+
+def test_a_bad_catalogue_file_is_named_in_one_line(conformance, tmp_path, home):
+    finding = finding_of()
+    path = home / "pooling" / "max_pool.yaml"
+    path.write_bytes(b"\xff" + path.read_bytes())
+    where = ("--out", kept(tmp_path, finding), "--into", home)
+    status, _, err = conformance("explore", "--promote", finding.id, *where)
+    assert status == 2
+    assert f"{path}:1: not UTF-8" in err[-1]
