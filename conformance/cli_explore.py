@@ -19,7 +19,7 @@ from conformance.errors import ConformanceError
 from conformance.explore.explorer import GENERATION, Explorer, Tally, Until
 from conformance.explore.findings import Finding
 from conformance.explore.lab import Bench
-from conformance.explore.output import keep, prepare, write
+from conformance.explore.output import clear, keep, prepare, write
 from conformance.explore.promote import promote
 from conformance.explore.space import Space
 from conformance.explore.spread import Site, bench
@@ -142,6 +142,7 @@ def _explore(name: str, lab: Bench, explorer: Explorer, until: Until, out: Path)
         _tell(name, tally, fresh)
         keep(out, lab.backend, explorer.findings.found)  # whatever ends this process, what was found is there
 
+    clear(out, lab.backend.name)
     try:
         explorer.explore(until, told)
     except KeyboardInterrupt:

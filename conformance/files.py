@@ -40,3 +40,11 @@ def make(folder: Path) -> None:
             return
     except OSError as error:
         raise ConformanceError(f"{folder}: {error.strerror}") from None
+
+
+def remove(path: Path) -> None:
+    """Remove a file, if it is there. Raises ConformanceError."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConformanceError(f"{path}: {error.strerror}") from None

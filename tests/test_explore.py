@@ -297,7 +297,7 @@ def test_the_command_leaves_results_cases_scripts_and_a_page(left, conformance):
     header = json.loads((folder / "results" / "planted.jsonl").read_text("utf-8").splitlines()[0])
     (first, *_) = header["explored"]["findings"]
     assert first["sentence"] in out
-    assert (folder / "repro" / f"{first['id']}.py").exists()
+    assert (folder / "repro" / "planted" / f"{first['id']}.py").exists()
     assert f"## `{first['id']}`" in (folder / "planted.md").read_text("utf-8")
     path = folder / "cases" / "planted" / "pooling" / "min_pool.yaml"
     assert first["case"] in {case.id for case in catalogue.load([path]).cases}

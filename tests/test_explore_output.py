@@ -2,10 +2,11 @@
 
 import pytest
 
-from conformance import cli_explore, registry
+from conformance import catalogue, cli_explore, registry
 from conformance.errors import ConformanceError
 from conformance.explore.findings import Finding
 from conformance.explore.output import keep
+from conformance.explore.promote import promote
 from conformance.explore.recipes import Recipe
 
 LEVELS = {
@@ -99,3 +100,55 @@ def test_a_bad_catalogue_file_is_named_in_one_line(conformance, tmp_path, home):
     status, _, err = conformance("explore", "--promote", finding.id, *where)
     assert status == 2
     assert f"{path}:1: not UTF-8" in err[-1]
+
+
+def test_findings_of_one_smallest_case_can_all_be_promoted(tmp_path, home):
+    last = finding_of(PLAIN.having(extent=(3,)))
+    findings = [finding_of(), finding_of(way="law: shift"), last]
+    folder = kept(tmp_path, *findings)
+    loaded = catalogue.load([case_file(folder)]).cases
+    assert [case.id for case in loaded] == [PLAIN.case.id, last.recipe.case.id]
+    assert all(one.sentence in loaded[0].about for one in findings[:2])
+    for number, one in enumerate(findings):
+        promote(folder, one.id, home, f"found-{number}")
+    found = catalogue.load([home]).by_id
+    assert [found[f"max_pool/found-{number}"].shape for number in range(3)] == [(1, 1, 2), (1, 1, 2), (1, 1, 3)]
+
+
+def test_a_finding_that_no_case_follows_is_not_there(tmp_path, home):
+    finding = finding_of()
+    path = case_file(kept(tmp_path, finding))
+    path.write_text(path.read_text("utf-8") + "  # max_pool-alone\n", "utf-8")
+    with pytest.raises(ConformanceError, match=f"not one of {finding.id}$"):
+        promote(tmp_path, "max_pool-alone", home)
+
+
+def test_two_backends_leave_a_script_each(tmp_path):
+    finding = finding_of()
+    kept(tmp_path, finding)
+    kept(tmp_path, finding, backend="numpy@other")
+    scripts = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("repro/**/*.py"))
+    assert scripts == [f"repro/numpy/{finding.id}.py", f"repro/numpy@other/{finding.id}.py"]
+
+
+def test_an_exploration_removes_what_an_earlier_one_of_its_backend_left(conformance, tmp_path):
+    kept(tmp_path, finding_of())
+    kept(tmp_path, finding_of(), backend="numpy@other")
+    own = tmp_path / "cases" / "numpy" / "notes.txt"
+    own.write_text("of somebody", "utf-8")
+    status, _, _ = conformance(
+        "explore", "--backend", "numpy", "--operator", "pad", "--cases", 3, "--jobs", 1, "--out", tmp_path
+    )
+    assert status == 0
+    left = [path.parent.name for path in (*tmp_path.glob("cases/**/*.yaml"), *tmp_path.glob("repro/**/*.py"))]
+    assert left == ["pooling", "numpy@other"]
+    assert not case_file(tmp_path).exists()
+    assert own.exists()
+
+
+def test_an_exploration_that_cannot_begin_leaves_an_earlier_one(conformance, tmp_path):
+    kept(tmp_path, finding_of())
+    backend = f"numpy={tmp_path / 'python'}"
+    status, _, _ = conformance("explore", "--backend", backend, "--cases", 5, "--out", tmp_path)
+    assert status == 3
+    assert case_file(tmp_path).exists()

@@ -18,7 +18,7 @@ from conformance.explore.findings import Finding
 from conformance.explore.lab import Bench, Lab
 from conformance.explore.recipes import Recipe
 from conformance.explore.traits import conditions
-from conformance.files import make, put_below
+from conformance.files import make, put_below, remove
 from conformance.repro import script
 from conformance.results import ResultsFile
 from conformance.runner import Run
@@ -53,8 +53,15 @@ class FoundRun(Run):
 
 def prepare(folder: Path, backend: str) -> None:
     """Make the folders that an exploration of a backend writes into. Raises ConformanceError if it could not."""
-    for part in ("", "results", f"cases/{backend}", "repro"):
+    for part in ("", "results", f"cases/{backend}", f"repro/{backend}"):
         make(folder / part)
+
+
+def clear(folder: Path, backend: str) -> None:
+    """Remove the cases and the scripts that an earlier exploration of a backend has left. Raises ConformanceError."""
+    cases, scripts = (folder / "cases" / backend).glob("*/*.yaml"), (folder / "repro" / backend).glob("*.py")
+    for path in (*cases, *scripts):
+        remove(path)
 
 
 def write(folder: Path, lab: Bench, findings: Sequence[Finding], explored: Mapping[str, Any]) -> list[Path]:
@@ -71,7 +78,7 @@ def write(folder: Path, lab: Bench, findings: Sequence[Finding], explored: Mappi
 
 def keep(folder: Path, backend: Backend, findings: Sequence[Finding]) -> list[Path]:
     """Write the cases and the scripts of findings below a folder, for which nothing need be run; return the files."""
-    scripts = {f"repro/{one.id}.py": text for one in findings if (text := _script(backend, one))}
+    scripts = {f"repro/{backend.name}/{one.id}.py": text for one in findings if (text := _script(backend, one))}
     files = {**_case_files(backend.name, findings), **scripts}
     for path, text in files.items():
         put_below(folder / path, text)
@@ -121,11 +128,11 @@ def family(operator: str) -> str:
     return next((folder for word, folder in FAMILIES if operator.startswith(word)), "pooling")
 
 
-def case_text(finding: Finding, name: str = "") -> str:
-    """Return the smallest case of a finding as an item of a catalogue file's `cases`; name: its id, if another one."""
-    raw = {**finding.recipe.raw, "about": finding.sentence}
-    first = {"id": name or raw.pop("id"), "about": raw.pop("about")}
-    return item_text({**first, **{key: value for key, value in raw.items() if key != "id"}})
+def case_text(finding: Finding, *same: Finding) -> str:
+    """Return the smallest case of a finding, and of others that have the same, as an item of a file's `cases`."""
+    raw = finding.recipe.raw
+    about = " ".join(one.sentence for one in (finding, *same))
+    return item_text({"id": raw["id"], "about": about, **{key: value for key, value in raw.items() if key != "id"}})
 
 
 def item_text(raw: Mapping[str, Any]) -> str:
@@ -154,12 +161,21 @@ def _plain(value: Any) -> Any:
 def _case_files(backend: str, findings: Iterable[Finding]) -> dict[str, str]:
     """Return the texts of case files, a folder for each backend: several may find the same case."""
     texts: dict[str, str] = {}
-    # Two findings may have the same smallest case: it differs from the reference, and breaks a law.
-    for finding in {finding.recipe.case.id: finding for finding in findings}.values():
-        path = f"cases/{backend}/{family(finding.operator)}/{finding.operator}.yaml"
-        head = f"operator: {finding.operator}\nsource: found by exploring\n\ncases:\n"
-        texts[path] = texts.get(path, head) + f"  # {finding.id}\n" + case_text(finding)
+    for same in _by_case(findings):
+        operator = same[0].operator
+        path = f"cases/{backend}/{family(operator)}/{operator}.yaml"
+        head = f"operator: {operator}\nsource: found by exploring\n\ncases:\n"
+        names = "".join(f"  # {one.id}\n" for one in same)
+        texts[path] = texts.get(path, head) + names + case_text(*same)
     return texts
+
+
+def _by_case(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Return findings that have the same smallest case together: it differs from the reference, and breaks a law."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        found.setdefault(finding.recipe.case.id, []).append(finding)
+    return found.values()
 
 
 def _script(backend: Backend, finding: Finding) -> str:

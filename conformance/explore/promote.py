@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ from conformance import catalogue
 from conformance.errors import ConformanceError
 from conformance.explore.output import family, item_text
 from conformance.files import put_below
-from conformance.yaml_reader import read, text_of
+from conformance.yaml_reader import Document, read, text_of
 
+NAME = re.compile(r"^  # (\S+)$", re.MULTILINE)
 TOP = re.compile(r"^(?=\w)", re.MULTILINE)
 
 
@@ -38,29 +40,39 @@ def promote(found: Path, finding: str, home: Path, name: str = "") -> tuple[Path
 
 
 def _case(found: Path, finding: str) -> tuple[str, dict[str, Any]]:
-    """Return the operator and the case of a finding, from the file that has its name in a comment."""
+    """Return the operator and the case of a finding: the one that follows a comment with its name."""
     files = sorted((found / "cases").glob("*/*/*.yaml"))
     if not files:
         raise ConformanceError(f"{found}: no findings in it (conformance explore writes them)")
-    known = []
+    known: list[str] = []
     for path in files:
-        names = re.findall(r"^  # (\S+)$", text_of(path), re.MULTILINE)
-        known += names
-        if finding in names:
-            operator, cases = _read(path)
-            return operator, dict(cases[names.index(finding)])
+        document = _read(path)
+        for raw, above in _cases(document):
+            if finding in (names := NAME.findall(above)):
+                return document.data["operator"], raw
+            known += names
     raise ConformanceError(f"finding {finding!r}: not one of {', '.join(known)}")
 
 
-def _read(path: Path) -> tuple[str, list[dict[str, Any]]]:
-    """Return the operator and the cases of a file that exploring wrote. Raises ConformanceError if it is none."""
-    data = read(path).data
-    operator, cases = (data.get("operator"), data.get("cases")) if isinstance(data, dict) else (None, None)
-    if not isinstance(operator, str):
+def _read(path: Path) -> Document:
+    """Read a file that exploring wrote. Raises ConformanceError if it is none."""
+    document = read(path)
+    data = document.data if isinstance(document.data, dict) else {}
+    if not isinstance(data.get("operator"), str):
         raise ConformanceError(f"{path}: no operator in it")
+    cases = data.get("cases")
     if not isinstance(cases, list) or not all(isinstance(raw, dict) and raw.get("id") for raw in cases):
         raise ConformanceError(f"{path}: no cases in it, or some without an id")
-    return operator, cases
+    return document
+
+
+def _cases(document: Document) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield each case of a file, with the lines between the beginning of the one before and its own."""
+    lines, start = text_of(document.path).split("\n"), 0
+    for number, raw in enumerate(document.data["cases"]):
+        end = document.line(("cases", number)) - 1
+        yield raw, "\n".join(lines[start:end])
+        start = end
 
 
 def _with_case(text: str, item: str) -> str:
