@@ -15,6 +15,13 @@ LEVELS = {
 }  # fmt: skip
 PLAIN = Recipe("max_pool", LEVELS, {"x": {"values": "integers"}})
 
+TIED = Recipe(
+    "max_pool_with_indices",
+    {**LEVELS, "output": "indices"},
+    {"x": {"values": "integers", "low": 0, "high": 0}},
+    {"x": [[[-0.0, 0.0]]]},
+)
+
 
 def finding_of(recipe=PLAIN, **changed):
     return Finding(**{
@@ -152,3 +159,19 @@ def test_an_exploration_that_cannot_begin_leaves_an_earlier_one(conformance, tmp
     status, _, _ = conformance("explore", "--backend", backend, "--cases", 5, "--out", tmp_path)
     assert status == 3
     assert case_file(tmp_path).exists()
+
+
+def test_a_finding_on_the_ground_of_a_question_becomes_no_plain_case(conformance, tmp_path, home):
+    plain, tied = finding_of(TIED.holding(x=[[[0.0, 1.0]]])), finding_of(TIED)
+    path = home / "pooling" / "max_pool_with_indices.yaml"
+    path.write_text("operator: max_pool_with_indices\nsource: here\n", "utf-8")
+    folder = kept(tmp_path, plain, tied)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*.yaml")}
+    status, _, err = conformance("explore", "--promote", tied.id, "--out", folder, "--into", home)
+    assert status == 2
+    assert err == [
+        f"conformance: finding {tied.id} puts the question max_pool_with_indices/tie and max_pool/zeros-of-both-signs,"
+        " so it must become a case of that question"
+    ]
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*.yaml")} == before
+    assert promote(folder, plain.id, home) == (path, plain.recipe.case.id)

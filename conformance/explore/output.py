@@ -16,6 +16,7 @@ from conformance.crew import Crew
 from conformance.expected import expected
 from conformance.explore.findings import Finding
 from conformance.explore.lab import Bench, Lab
+from conformance.explore.questions import asked
 from conformance.explore.recipes import Recipe
 from conformance.explore.traits import conditions
 from conformance.files import make, put_below, remove
@@ -166,7 +167,8 @@ def _case_files(backend: str, findings: Iterable[Finding]) -> dict[str, str]:
         path = f"cases/{backend}/{family(operator)}/{operator}.yaml"
         head = f"operator: {operator}\nsource: found by exploring\n\ncases:\n"
         names = "".join(f"  # {one.id}\n" for one in same)
-        texts[path] = texts.get(path, head) + names + case_text(*same)
+        puts = "".join(f"  # puts {question}\n" for question in asked(same[0].recipe))
+        texts[path] = texts.get(path, head) + names + puts + case_text(*same)
     return texts
 
 

@@ -14,6 +14,7 @@ from conformance.files import put_below
 from conformance.yaml_reader import Document, read, text_of
 
 NAME = re.compile(r"^  # (\S+)$", re.MULTILINE)
+PUTS = re.compile(r"^  # puts (.+)$", re.MULTILINE)
 TOP = re.compile(r"^(?=\w)", re.MULTILINE)
 
 
@@ -21,9 +22,13 @@ def promote(found: Path, finding: str, home: Path, name: str = "") -> tuple[Path
     """Write the smallest case of a finding into a catalogue; return the file and the id of the case.
 
     found: what `explore` wrote; home: the folder of the catalogue; name: the id of the case, beside its operator.
-    Raises ConformanceError where there is no such finding, or where the catalogue would not be sound with it.
+    Raises ConformanceError where there is no such finding, where the catalogue would not be sound with it, or where it
+    puts a question: as a plain case it would hold surfaces to the reference that may answer otherwise.
     """
-    operator, raw = _case(found, finding)
+    operator, raw, questions = _case(found, finding)
+    if questions:
+        said = f"puts the question {' and '.join(questions)}, so it must become a case of that question"
+        raise ConformanceError(f"finding {finding} {said}")
     raw = {**raw, "id": name or raw["id"]}
     path = home / family(operator) / f"{operator}.yaml"
     if not path.is_file():
@@ -39,8 +44,8 @@ def promote(found: Path, finding: str, home: Path, name: str = "") -> tuple[Path
     return path, f"{operator}/{raw['id']}"
 
 
-def _case(found: Path, finding: str) -> tuple[str, dict[str, Any]]:
-    """Return the operator and the case of a finding: the one that follows a comment with its name."""
+def _case(found: Path, finding: str) -> tuple[str, dict[str, Any], list[str]]:
+    """Return the operator of a finding, the case that follows a comment with its name, and the questions it puts."""
     files = sorted((found / "cases").glob("*/*/*.yaml"))
     if not files:
         raise ConformanceError(f"{found}: no findings in it (conformance explore writes them)")
@@ -49,7 +54,7 @@ def _case(found: Path, finding: str) -> tuple[str, dict[str, Any]]:
         document = _read(path)
         for raw, above in _cases(document):
             if finding in (names := NAME.findall(above)):
-                return document.data["operator"], raw
+                return document.data["operator"], raw, PUTS.findall(above)
             known += names
     raise ConformanceError(f"finding {finding!r}: not one of {', '.join(known)}")
 
