@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from conformance.explore.lab import FLAKY, Bench, Seen, Tried
+from conformance.explore.oracles import oracle
 from conformance.explore.recipes import Recipe
 from conformance.explore.space import Space
 from conformance.explore.trace import Suspect, Trace, traced
@@ -20,7 +21,7 @@ FEW = 3
 MOST_SHRUNK = 6
 """Recipes of one operator on one surface that differ in the same way and are shrunk in one generation."""
 KEPT = 1000
-"""Recipes of an operator on a surface that agreed and are kept, to hold statements against."""
+"""Recipes of an operator on a surface that agreed with one oracle and are kept, to hold statements against."""
 AGREED = frozenset({"pass", "stale"})
 
 
@@ -108,9 +109,12 @@ class Waiting:
 
 @dataclass
 class Pile:
-    """What is known of one operator on one surface: recipes that agreed, and those that differ and wait."""
+    """What is known of one operator on one surface: recipes that agreed, by oracle, and those that differ and wait.
 
-    agreed: list[frozenset[str]] = field(default_factory=list)
+    What keeps one law may well break another.
+    """
+
+    agreed: dict[str, list[frozenset[str]]] = field(default_factory=dict)
     waiting: dict[str, list[Waiting]] = field(default_factory=dict)
 
 
@@ -137,8 +141,9 @@ class Findings:
 
     def _note(self, one: Waiting, seen: Seen) -> None:
         pile = self._piles.setdefault((one.recipe.operator, seen.surface), Pile())
-        if seen.status in AGREED and len(pile.agreed) < KEPT:
-            pile.agreed.append(one.true)
+        agreed = pile.agreed.setdefault(oracle(seen.kind), [])
+        if seen.status in AGREED and len(agreed) < KEPT:
+            agreed.append(one.true)
         if seen.new and not self._explained(seen.surface, seen.way, one):
             pile.waiting.setdefault(seen.way, []).append(one)
 
@@ -210,7 +215,7 @@ class Findings:
         told = [(conditions(recipe) | handled(seen.how), seen) for recipe, seen in tried if seen]
         differ = [true for true, seen in told if seen.new and seen.way == here.way]
         pile = self._piles[smallest.operator, here.surface]
-        others = [true for true, seen in told if seen.status in AGREED] + pile.agreed
+        others = [true for true, seen in told if seen.status in AGREED] + pile.agreed.get(oracle(here.way), [])
         covered = [conditions(smallest) | handled(here.how), *differ]
         when = statement(covered, others, _rank, exceptions=len(covered) // FEW) or statement(
             covered[:1], others, _rank

@@ -18,6 +18,13 @@ FEARED = ("crashed", "timed_out")
 """What an end or a hang of the process is called: a start of the framework for each that is tried."""
 
 
+def oracle(said: str) -> str:
+    """Return what a way of differing, or the kind of what was seen, was held to: one of the laws, SURFACES, REFERENCE."""
+    if said.startswith(LAW):
+        return said
+    return SURFACES if said.startswith(SURFACES) else REFERENCE
+
+
 @dataclass(frozen=True)
 class Held:
     """A recipe, and what it is held to: the reference, the laws or, with SURFACES, other surfaces."""
