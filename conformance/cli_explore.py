@@ -164,9 +164,7 @@ def _leave(name: str, lab: Bench, explorer: Explorer, out: Path) -> int:
     if findings.beyond:
         click.echo(f"{findings.beyond:,} further differences are like those of findings and were not shrunk")
     if findings.passing:
-        click.echo(
-            f"{findings.passing:,} ended their process once and never by themselves: the memory may have been spoilt"
-        )
+        click.echo(f"{findings.passing:,} differed once and not when run again: the memory may have been spoilt")
     for path in files[:1] + files[-1:] if findings.found else []:
         click.echo(f"written: {path}")
     return len(findings.found)

@@ -474,3 +474,37 @@ def test_what_keeps_one_law_says_nothing_of_another(sweeps, monkeypatch):
     both = [Tried(one, (Seen("s", "pass", kind="law: channels"), of_batch(one))) for one in drawn]
     (finding,) = findings_module.Findings(Here(), {"max_pool": space}).add(both, 0)
     assert (finding.way, finding.conditions) == ("law: batch", ("batch of 2 or more",))
+
+
+def test_a_crash_in_another_call_of_a_law_is_told_of_the_law(sweeps, monkeypatch):
+    monkeypatch.setitem(trace.ENOUGH, "crashed", 8)
+    numpy = registry.backend("numpy")
+    (loops,) = numpy.surfaces
+    ends = replace(loops, verbs={**loops.verbs, "conv_grad": lambda _step: "__import__('os')._exit(7)"})
+    space = Space.of("conv", sweeps)
+    drawn = [space.draw(Dice("other call", number)) for number in range(200)]
+    with Lab(replace(numpy, surfaces=(ends,)), sys.executable, Ledger()) as lab:
+        ruled = Court(lab).tried(drawn, law="adjoint")
+        first = next(one for one in ruled if any(seen.new for seen in one.seen))
+        findings = findings_module.Findings(lab, {"conv": space})
+        (finding,) = findings.add([first], 0)
+    assert finding.way.startswith("law: adjoint: crashed: ")
+    assert "in another call of the law of adjoint the process ends" in finding.sentence
+    assert finding.recipe.size < first.recipe.size
+    assert findings.passing == 0
+
+
+def test_what_does_not_differ_again_is_counted_and_no_finding(sweeps, monkeypatch):
+    asked = []
+
+    def agrees(_lab, _way, recipes, *_surfaces):
+        asked.extend(recipes)
+        return [Tried(one, (Seen("s", "pass"),)) for one in recipes]
+
+    monkeypatch.setattr(trace, "tried", agrees)
+    space = Space.of("pad", sweeps)
+    recipe = space.draw(Dice("once"))
+    findings = findings_module.Findings(Here(), {"pad": space})
+    assert findings.add([Tried(recipe, (Seen("s", "fail", "value"),))], 0) == []
+    assert findings.passing == 1
+    assert asked.count(recipe) >= trace.TIMES

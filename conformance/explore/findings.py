@@ -94,7 +94,8 @@ def _told(way: str) -> str:
     if kind == "surfaces":
         return f"the surfaces of the backend do not agree ({APART[said]})"
     if kind == "law":
-        return f"the law of {said} is broken"
+        law, _, ended = said.partition(": ")
+        return f"in another call of the law of {law} {_told(ended)}" if ended else f"the law of {law} is broken"
     return f"the process ends ({said})" if kind == "crashed" else WAYS.get(way, way)
 
 
@@ -190,19 +191,18 @@ class Findings:
     def _take_in(self, suspect: Suspect, trace: Trace) -> None:
         """Make a finding of a suspect, or add it to the one that has the same smallest case."""
         surface, way, smallest = suspect.surface, suspect.way, trace.smallest
+        same = {seen.surface: seen for seen in trace.there if seen.new and seen.way == way}
+        if surface not in same:  # what ran before it may have spoilt the memory
+            self.passing += 1
+            return
         known = next((one for one in self.found if (one.way, one.recipe.case.id) == (way, smallest.case.id)), None)
         if known:
             known.surfaces = tuple(sorted({*known.surfaces, surface}))
             known.covers += 1
             return
-        same = {seen.surface: seen for seen in trace.there if seen.new and seen.way == way}
-        if way == FLAKY and surface not in same:  # what ran before it may have spoilt the memory
-            self.passing += 1
-            return
-        here = same.get(surface, Seen(surface, "fail", way))
+        here = same[surface]
         told, agreed = self._conditions(trace, here)
-        surfaces = tuple(same) or (surface,)
-        finding = Finding(smallest.operator, way, smallest, surfaces, told, suspect.number, agreed, 1, here.message)
+        finding = Finding(smallest.operator, way, smallest, tuple(same), told, suspect.number, agreed, 1, here.message)
         self.found.append(finding)
 
     def _conditions(self, trace: Trace, here: Seen) -> tuple[tuple[str, ...] | None, int]:

@@ -214,12 +214,15 @@ class Court:
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
 
-    def tried(self, recipes: Sequence[Recipe], surfaces: Sequence[str] = (), law: str = "") -> list[Tried]:
+    def tried(
+        self, recipes: Sequence[Recipe], surfaces: Sequence[str] = (), law: str = "", *, fatal: bool = False
+    ) -> list[Tried]:
         """Return for each recipe what its laws, or the one that is named, say of each surface, as the lab does."""
         chosen = [one for one in self.lab.backend.surfaces if not surfaces or one.name in surfaces]
         laws = [one for one in LAWS if not law or one.name == law]
         trials = [trial for recipe in recipes for trial in _trials(recipe, chosen, laws, self.lab.knows)]
-        outcomes = self.lab.returned(job for trial in trials for job in trial.jobs)
+        jobs = (job for trial in trials for job in trial.jobs)
+        outcomes = self.lab.returned(replace(job, fatal=True) if fatal else job for job in jobs)
         seen: dict[int, list[Seen]] = {id(recipe): [] for recipe in recipes}
         for trial in trials:
             seen[id(trial.recipe)].append(trial.judged(self.lab, [next(outcomes) for _ in trial.jobs]))
@@ -239,8 +242,10 @@ class _Trial:
     def judged(self, lab: Lab, outcomes: Sequence[Outcome]) -> Seen:
         way = f"{LAW}{self.law.name}"
         if any(one.kind != "returned" or len(one.arrays) != 1 for one in outcomes):
-            for one in outcomes:
+            for number, one in enumerate(outcomes):
                 if ended := lab.ended(self.recipe.case, one):
+                    # What another call does says nothing of the case's own.
+                    ended = f"{way}: {ended}" if number else ended
                     return Seen(self.surface, one.kind, ended, kind=way, message=one.message)
             return Seen(self.surface, "unsupported", kind=way)
         kept = self.law.holds(self.recipe, self.inputs, [one.arrays[0] for one in outcomes])

@@ -19,10 +19,16 @@ FEARED = ("crashed", "timed_out")
 
 
 def oracle(said: str) -> str:
-    """Return what a way of differing, or the kind of what was seen, was held to: one of the laws, SURFACES, REFERENCE."""
+    """Return what a way of differing, or the kind of what was seen, was held to: a law, SURFACES or REFERENCE."""
     if said.startswith(LAW):
-        return said
+        return ": ".join(said.split(": ")[:2])
     return SURFACES if said.startswith(SURFACES) else REFERENCE
+
+
+def feared(way: str) -> str:
+    """Return which of FEARED a way of differing is, be it in a call of a law; "" if it is none."""
+    said = way.removeprefix(f"{oracle(way)}: ")
+    return next((word for word in FEARED if said.startswith(word)), "")
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,12 @@ def sane(recipe: Recipe) -> bool:
 
 def tried(lab: Lab, way: str, recipes: Sequence[Recipe], surfaces: Sequence[str] = ()) -> list[Tried]:
     """Try recipes as whatever shows this way of differing does: against a law, other surfaces or the reference."""
+    fatal = bool(feared(way))
     if way.startswith(LAW):
-        return Court(lab).tried(recipes, surfaces, way.removeprefix(LAW))
+        return Court(lab).tried(recipes, surfaces, oracle(way).removeprefix(LAW), fatal=fatal)
     if way.startswith(SURFACES):
         return peers.tried(lab, recipes)
-    return lab.tried(recipes, surfaces, fatal=way.startswith(FEARED))
+    return lab.tried(recipes, surfaces, fatal=fatal)
 
 
 def answers(lab: Lab, asked: Sequence[Held]) -> list[Sequence[Seen]]:

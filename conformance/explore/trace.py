@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from conformance.explore.lab import FLAKY, Lab, Seen, Tried
+from conformance.explore.lab import Lab, Seen, Tried
 from conformance.explore.neighbours import around
-from conformance.explore.oracles import FEARED, tried
+from conformance.explore.oracles import FEARED, feared, tried
 from conformance.explore.recipes import Recipe
 from conformance.explore.shrink import AT_ONCE, shrunk
 from conformance.explore.space import Space
@@ -15,7 +15,7 @@ from conformance.explore.space import Space
 ASKED = 4000
 """Recipes that may be asked about to shrink one."""
 TIMES = 5
-"""How often what ended its process once is tried again by itself, to see whether it was that at all."""
+"""How often the smallest is tried again, to see whether it was that at all."""
 ENOUGH = dict(zip(FEARED, (60, 20), strict=True))
 """How many may be found on the way that end a process, and that hang: those take all the time that a program has."""
 
@@ -43,7 +43,7 @@ def traced(lab: Lab, suspect: Suspect, space: Space, known: Collection[str] = ()
     """Shrink a suspect, and look around the smallest unless that is a case whose id is known."""
     surface, way = suspect.surface, suspect.way
     asking = _Asking(lab, surface, way)
-    smallest = shrunk(suspect.recipe, asking, 1 if way.startswith(FEARED) else AT_ONCE)
+    smallest = shrunk(suspect.recipe, asking, 1 if feared(way) else AT_ONCE)
     there = _there(lab, suspect, smallest)
     if smallest.case.id in known:
         return Trace(smallest, there.seen)
@@ -52,8 +52,8 @@ def traced(lab: Lab, suspect: Suspect, space: Space, known: Collection[str] = ()
 
 
 def _there(lab: Lab, suspect: Suspect, smallest: Recipe) -> Tried:
-    """Try the smallest once more; what is not the same every time, until it shows."""
-    for _ in range(TIMES if suspect.way == FLAKY else 1):
+    """Try the smallest once more, and what is not the same every time until it shows."""
+    for _ in range(TIMES):
         (there,) = tried(lab, suspect.way, [smallest])
         here = there.on(suspect.surface)
         if here and here.new and here.way == suspect.way:
@@ -63,7 +63,7 @@ def _there(lab: Lab, suspect: Suspect, smallest: Recipe) -> Tried:
 
 def allowed(way: str) -> int:
     """Return how many that differ in a way may be found to shrink one; half as many may be tried around it."""
-    return next((most for feared, most in ENOUGH.items() if way.startswith(feared)), ASKED)
+    return ENOUGH.get(feared(way), ASKED)
 
 
 class _Asking:
