@@ -1,6 +1,7 @@
 """The surfaces of a backend against each other: what parts is found, and nothing else, where no reference is asked."""
 
 import sys
+from dataclasses import replace
 
 import fakes
 import numpy as np
@@ -9,10 +10,12 @@ import pytest
 from conformance import catalogue
 from conformance.adapter import Surface
 from conformance.chosen import Chosen
-from conformance.explore import peers, space
+from conformance.explore import peers, space, trace
 from conformance.explore.dice import Dice
 from conformance.explore.explorer import Explorer, Until
-from conformance.explore.lab import Lab
+from conformance.explore.findings import Findings
+from conformance.explore.lab import Lab, Tried
+from conformance.explore.oracles import Held, answers
 from conformance.explore.peers import apart, odd
 from conformance.explore.recipes import Recipe
 from conformance.explore.space import Space, terms
@@ -85,6 +88,32 @@ def test_a_surface_that_is_alone_has_nobody_to_part_from(sweeps):
     with Lab(fakes.backend(averaging("fake.right", RIGHT)), sys.executable, Ledger()) as lab:
         (tried,) = peers.tried(lab, [Space.of("global_avg_pool", sweeps).draw(Dice(1))])
     assert tried.seen == ()
+
+
+HUGE = "x.dtype == np.float16 and x[0, 0].size * np.abs(x.astype(float)).max() > 65504"
+ENDS = f"(os._exit(5) if {HUGE} else {RIGHT})"
+AVERAGED = {"rank": 2, "batch": 2, "channels": 3, "values": "integers", "dtype": "float16"}
+RECIPES = {
+    "may overflow": Recipe("global_avg_pool", {**AVERAGED, "extent": (100, 160)}, {"x": {"values": "integers"}}),
+    "too much": Recipe("global_avg_pool", {**AVERAGED, "extent": (300, 320)}, {"x": {"values": "integers"}}),
+}
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_a_crash_is_shrunk_where_the_reference_says_nothing(recipe, sweeps, monkeypatch):
+    monkeypatch.setitem(trace.ENOUGH, "crashed", 12)
+    surfaces = [averaging("fake.right", RIGHT), averaging("fake.ends", ENDS)]
+    halves = [replace(one, dtypes={"": frozenset({"float16"})}) for one in surfaces]
+    some = (recipe, recipe.having(rank=1, extent=(3,)))
+    with Lab(fakes.backend(*halves), sys.executable, Ledger()) as lab:
+        seen = answers(lab, [Held(one) for one in some])
+        tried = [Tried(one, these) for one, these in zip(some, seen, strict=True)]
+        (finding,) = Findings(lab, {"global_avg_pool": Space.of("global_avg_pool", sweeps)}).add(tried, 0)
+    assert finding.way.startswith("crashed: ")
+    assert finding.surfaces == ("fake.ends",)
+    assert (finding.recipe.levels["batch"], finding.recipe.levels["channels"]) == (1, 1)
+    assert finding.conditions
+    assert finding.agreed == 0
 
 
 ONE, OTHER = np.array([1.0, np.nan], np.float32), np.array([1.5, np.nan], np.float32)

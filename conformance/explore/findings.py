@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from conformance.explore.lab import FLAKY, Bench, Seen, Tried
-from conformance.explore.oracles import oracle
+from conformance.explore.oracles import FEARED, REFERENCE, oracle
+from conformance.explore.peers import SURFACES
 from conformance.explore.recipes import Recipe
 from conformance.explore.space import Space
 from conformance.explore.trace import Suspect, Trace, traced
@@ -118,6 +119,14 @@ class Pile:
     agreed: dict[str, list[frozenset[str]]] = field(default_factory=dict)
     waiting: dict[str, list[Waiting]] = field(default_factory=dict)
 
+    def agreeing(self, way: str) -> list[frozenset[str]]:
+        """Return what is true of those that agreed where a way of differing would have shown.
+
+        An end of the process would have, too, where surfaces were held against each other.
+        """
+        oracles = (REFERENCE, SURFACES) if way.startswith(FEARED) else (oracle(way),)
+        return [true for one in oracles for true in self.agreed.get(one, [])]
+
 
 class Findings:
     """All findings of an exploration of one backend."""
@@ -215,7 +224,7 @@ class Findings:
         told = [(conditions(recipe) | handled(seen.how), seen) for recipe, seen in tried if seen]
         differ = [true for true, seen in told if seen.new and seen.way == here.way]
         pile = self._piles[smallest.operator, here.surface]
-        others = [true for true, seen in told if seen.status in AGREED] + pile.agreed.get(oracle(here.way), [])
+        others = [true for true, seen in told if seen.status in AGREED] + pile.agreeing(here.way)
         covered = [conditions(smallest) | handled(here.how), *differ]
         when = statement(covered, others, _rank, exceptions=len(covered) // FEW) or statement(
             covered[:1], others, _rank

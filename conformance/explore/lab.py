@@ -18,7 +18,8 @@ from conformance.errors import CatalogueError, IncompleteRun
 from conformance.expected import Expected, expected
 from conformance.explore.questions import refusal
 from conformance.explore.recipes import Recipe
-from conformance.judge import Outcome
+from conformance.explore.space import bearable
+from conformance.judge import JUDGED, Outcome
 from conformance.ledger import Ledger
 from conformance.ordinary import extraordinary
 from conformance.runner import Ask, Run, Task
@@ -154,12 +155,16 @@ class Lab:
         return run
 
     def tried(self, recipes: Sequence[Recipe], surfaces: Sequence[str] = (), *, fatal: bool = False) -> list[Tried]:
-        """Try recipes, on all surfaces or on some; in order. fatal: do not try again what ends its process, see Job."""
+        """Try recipes, on all surfaces or on some; in order.
+
+        fatal: what is looked for ends its process, and is not tried again, see Job. Where the reference says nothing,
+        programs are run all the same, and agree if they return whatever.
+        """
         parts = (recipes[start : start + AT_ONCE] for start in range(0, len(recipes), AT_ONCE))
         return [one for part in parts for one in self._tried(part, surfaces, fatal=fatal)]
 
     def _tried(self, recipes: Sequence[Recipe], surfaces: Sequence[str], *, fatal: bool) -> list[Tried]:
-        wanted = [_wanted(recipe) for recipe in recipes]
+        wanted = [_wanted(recipe, fatal=fatal) for recipe in recipes]
         known = {recipe.case.id: one for recipe, one in zip(recipes, wanted, strict=True) if one}
         run = self._run(recipes, surfaces, lambda case: known[case.id])
         tasks = [
@@ -188,6 +193,9 @@ class Lab:
         outcome = next(outcomes)
         if outcome.kind == "timed_out" and not self.ended(task.case, outcome):
             return Seen(task.surface.name, "unsupported", kind=f"takes more than {self.limits.case:g} seconds")
+        if outcome.kind in JUDGED and not run.expected(task.case).targets:
+            status = "pass" if outcome.kind == "returned" else "unsupported"
+            return Seen(task.surface.name, status, how=task.program.how, kind=outcome.kind)
         record, _ = run.judged(task, outcome)
         status = str(record["status"])
         way = way_of(record, outcome) if status in NEW | {"known"} else ""
@@ -222,13 +230,20 @@ class Lab:
             yield from self.crew.outcomes(jobs)
 
 
-def _wanted(recipe: Recipe) -> Expected | None:
-    """Return what must happen; None where numbers leave the ordinary, or where nothing can be said of them."""
+def _wanted(recipe: Recipe, *, fatal: bool) -> Expected | None:
+    """Return what must happen; None where numbers leave the ordinary, or where nothing can be said of them.
+
+    fatal: return the inputs alone where numbers leave the ordinary, and where there are too many for the reference.
+    """
+    if fatal and not bearable(recipe):
+        return Expected({name: spec.make() for name, spec in recipe.case.inputs.items()}, None)
     try:
         wanted = expected(recipe.case)
     except CatalogueError:
         return None
-    return None if next(extraordinary(recipe.case, wanted), None) else wanted
+    if next(extraordinary(recipe.case, wanted), None):
+        return Expected(wanted.inputs, None) if fatal else None
+    return wanted
 
 
 def way_of(record: dict[str, Any], outcome: Outcome) -> str:
