@@ -16,9 +16,10 @@ class Finding:
     """One cause, as far as exploring can tell.
 
     case: the smallest that was found, which differs on the surfaces in this way; conditions: under which it shows, None
-    where no plain ones tell; true: all plain conditions that hold for the smallest case; first: the number of the case
-    that showed it; covers: cases that it explains; said: what the first of the surfaces said of the smallest case.
-    case_text: that case as a catalogue has it, in YAML; script: what shows it with the framework alone, "" without one.
+    where no plain ones tell; true: all plain conditions that hold for the smallest case, and for how it is carried out;
+    first: the number of the case that showed it; covers: cases that it explains; said: what the first of the surfaces
+    said of the smallest case; case_text: that case as a catalogue has it, in YAML; script: what shows it with the
+    framework alone, "" without one.
     """
 
     id: str

@@ -18,6 +18,7 @@ from conformance.explore.lab import Lab, Seen, Tried, plainly
 from conformance.explore.laws import LAW, LAWS, Court
 from conformance.explore.neighbours import around
 from conformance.explore.oracles import tried
+from conformance.explore.output import record
 from conformance.explore.promote import promote
 from conformance.explore.recipes import Recipe
 from conformance.explore.shrink import shrunk
@@ -398,6 +399,7 @@ def test_another_way_to_do_it_says_nothing_of_the_own_call(sweeps):
     space = found.spaces["lp_pool"]
     (finding,) = found.add(lab.tried([space.draw(Dice("own call", number)) for number in range(60)]), 0)
     assert set(finding.conditions) == {"a call of its own", "cells left over"}
+    assert set(finding.conditions) <= set(record(finding)["true"])
 
 
 def test_what_ended_a_process_once_and_never_again_is_counted_and_no_finding(sweeps):

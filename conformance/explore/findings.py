@@ -32,7 +32,7 @@ class Finding:
 
     way: how it differs; recipe: the smallest that was found; conditions: under which it shows, None where none was
     found that tells; agreed: how many cases agreed in spite of them; surfaces: on which; covers: cases that it
-    explains; message: what was said of the smallest.
+    explains; message: what was said of the smallest; how: it was carried out, as programs say it.
     """
 
     operator: str
@@ -44,6 +44,12 @@ class Finding:
     agreed: int = 0
     covers: int = 0
     message: str = ""
+    how: str = ""
+
+    @property
+    def true(self) -> frozenset[str]:
+        """All that may be said of the smallest, and of how it was carried out."""
+        return conditions(self.recipe) | handled(self.how)
 
     @property
     def id(self) -> str:
@@ -211,7 +217,9 @@ class Findings:
             return
         here = same[surface]
         told, agreed = self._conditions(trace, here)
-        finding = Finding(smallest.operator, way, smallest, tuple(same), told, suspect.number, agreed, 1, here.message)
+        finding = Finding(
+            smallest.operator, way, smallest, tuple(same), told, suspect.number, agreed, 1, here.message, here.how
+        )
         self.found.append(finding)
 
     def _conditions(self, trace: Trace, here: Seen) -> tuple[tuple[str, ...] | None, int]:

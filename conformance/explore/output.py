@@ -18,7 +18,6 @@ from conformance.explore.findings import Finding
 from conformance.explore.lab import Bench, Lab
 from conformance.explore.questions import asked
 from conformance.explore.recipes import Recipe
-from conformance.explore.traits import conditions
 from conformance.files import make, put_below, remove
 from conformance.repro import script
 from conformance.results import ResultsFile
@@ -113,7 +112,7 @@ def record(finding: Finding, script: str = "") -> dict[str, Any]:
         "way": finding.way,
         "sentence": finding.sentence,
         "conditions": None if finding.conditions is None else list(finding.conditions),
-        "true": sorted(conditions(finding.recipe)),
+        "true": sorted(finding.true),
         "first": finding.first,
         "covers": finding.covers,
         "said": finding.message,
