@@ -162,7 +162,7 @@ def _leave(name: str, lab: Bench, explorer: Explorer, out: Path) -> int:
     counts = ", ".join(f"{count:,} {status}" for status, count in sorted(tally.statuses.items()))
     click.echo(f"{name}: {tally.cases:,} cases, {counts}; {len(findings.found)} findings")
     if findings.beyond:
-        click.echo(f"{findings.beyond:,} further differences are like those of findings and were not shrunk")
+        click.echo(f"{findings.beyond:,} further differences were not looked into: enough of the same way were")
     if findings.passing:
         click.echo(f"{findings.passing:,} differed once and not when run again: the memory may have been spoilt")
     for path in files[:1] + files[-1:] if findings.found else []:

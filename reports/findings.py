@@ -61,8 +61,8 @@ class Finding:
 class Explored:
     """An exploration of one backend: its seed, cases that were tried, results by status, findings.
 
-    beyond: further differences like those of findings, which were not shrunk; code: a digest of the suite's own, "" in
-    older files.
+    beyond: further differences, not looked into as enough of the same way were; code: a digest of the suite's own, ""
+    in older files.
     """
 
     seed: int

@@ -29,7 +29,10 @@ def render_findings(backend: Backend) -> str:
     if not explored.findings:
         lines += ["Nothing that nobody knew of.", ""]
     if explored.beyond:
-        lines += [f"Further differences like these, which were not shrunk: {explored.beyond:,}.", ""]
+        lines += [
+            f"Further differences, not looked into as enough of the same way were: {explored.beyond:,}.",
+            "",
+        ]
     return "\n".join(lines)
 
 

@@ -1,9 +1,12 @@
 """Exploring a backend: what it finds, how it shrinks and says it, and that nothing depends on chance or on workers."""
 
+import itertools
 import json
+import math
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import yaml
 
@@ -25,6 +28,7 @@ from conformance.explore.shrink import shrunk
 from conformance.explore.space import Space
 from conformance.explore.traits import conditions
 from conformance.ledger import Ledger
+from conformance.steps import first_step
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +177,43 @@ def test_shrinking_goes_to_the_least_that_differs(sweeps):
         assert sorted(small.away()) == ["stride", "window"]
         assert (small.each("window"), small.each("stride"), small.rank) == ((2,), (3,), 1)
         assert small.numbers["x"] == [[[0.0, 0.0]]]
+
+
+def ties(recipe):
+    """Whether the largest number of some window of a maximum stands there twice."""
+    x, step = recipe.case.inputs["x"].make(), first_step(recipe.case)
+    if any(map(any, step.padding)) or max(step.dilation) > 1:
+        return False
+    windows = np.lib.stride_tricks.sliding_window_view(x, step.window, axis=tuple(range(2, x.ndim)))
+    flat = windows.reshape(-1, math.prod(step.window))
+    return bool(((flat == flat.max(axis=1, keepdims=True)).sum(axis=1) > 1).any())
+
+
+def test_of_plain_numbers_no_more_are_left_than_differ(sweeps):
+    space = Space.of("max_pool", sweeps)
+    drawn = (space.draw(Dice("ties", number)) for number in range(999))
+    some = list(itertools.islice((one for one in drawn if one.levels["dtype"] == "float32" and ties(one)), 8))
+    smallest = [shrunk(one, lambda recipes: list(map(ties, recipes))) for one in some]
+    assert [one.numbers["x"] for one in smallest] == [[[[0.0, 0.0]]]] * 8
+    assert {one.each("window") for one in smallest} == {(2,)}
+
+
+@pytest.mark.parametrize(("kept", "left"), [([0, 0, 3, 1, 0], [1, 1]), ([1, 5, 0, 0], [1, 1])])
+def test_numbers_are_cut_at_either_end(kept, left):
+    levels = {
+        "rank": 1, "batch": 1, "channels": 1, "extent": (len(kept),), "window": (1,), "stride": (1,),
+        "padding": ((0, 0),), "dilation": (1,), "rounding": "floor", "values": "integers", "dtype": "float32",
+    }  # fmt: skip
+    recipe = Recipe("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[kept]]})
+
+    def neighbours(one):
+        x = one.case.inputs["x"].make().ravel()
+        return bool(one.numbers) and bool((x[:-1] * x[1:]).any())
+
+    def differs(recipes):
+        return list(map(neighbours, recipes))
+
+    assert shrunk(recipe, differs).numbers["x"] == [[left]]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_page_tells_a_finding(both):
         "seed 7",
         "1,000 cases",
         "41 cases",
-        "3 further differences",
+        "3 further differences not looked into",
         "import alpha",
         "values: [[[0, 1]]]",
     ):

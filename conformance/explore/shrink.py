@@ -1,19 +1,22 @@
 """Shrinking: from a recipe that differs to the smallest that differs in the same way.
 
 Each round asks for every simpler recipe one step away, simplest first, and goes on with the first that still differs;
-what is simpler is `Recipe.size`. At last the numbers are written out and made zeros and ones as far as they may be.
+what is simpler is `Recipe.size`. At last the numbers are written out and made zeros and ones as far as they may be. Of
+plain numbers fewer may do: they are cut, and those that are left made plainer, until neither helps.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from conformance.explore.recipes import ENDS, PER_AXIS, PLAIN, Recipe
 from conformance.operators import OPERATORS
+from conformance.ordinary import PLACES
 from conformance.steps import first_step
 from conformance.values import DTYPES
 
@@ -31,18 +34,23 @@ def shrunk(recipe: Recipe, differs: Differs, at_once: int = AT_ONCE) -> Recipe:
 
     at_once: recipes that are asked about together, though the first that differs is taken.
     """
+    recipe = _least(recipe, _simpler, differs, at_once)
+    written = _first(iter([_written(recipe)]), differs, 1) if _writable(recipe) else None
+    while written:
+        recipe = _least(written, _plainer, differs, at_once)
+        less = _least(recipe, _cut, differs, at_once)
+        written = less if less is not recipe else None
+    return recipe
+
+
+def _least(recipe: Recipe, steps: Callable[[Recipe], Iterator[Recipe]], differs: Differs, at_once: int) -> Recipe:
+    """Go from recipe to recipe, each time by the first of the steps that differs, until none does."""
     for _ in range(ROUNDS):
-        smaller = _first(_simpler(recipe), differs, at_once)
+        smaller = _first(steps(recipe), differs, at_once)
         if smaller is None:
             break
         recipe = smaller
-    written = _first(iter([_written(recipe)]), differs, 1) if _writable(recipe) else None
-    for _ in range(ROUNDS if written else 0):
-        smaller = _first(_plainer(written or recipe), differs, at_once)
-        if smaller is None:
-            break
-        written = smaller
-    return written or recipe
+    return recipe
 
 
 def _first(recipes: Iterator[Recipe], differs: Differs, at_once: int) -> Recipe | None:
@@ -187,6 +195,33 @@ def _plainer(recipe: Recipe) -> Iterator[Recipe]:
     steps = (one for name in recipe.numbers for one in _replaced(recipe, name))
     smaller = (one for one in steps if one.sound() and one.size < recipe.size)
     yield from smaller
+
+
+def _cut(recipe: Recipe) -> Iterator[Recipe]:
+    """Yield what is smaller and goes on with a part of the numbers that are written out, the smallest first."""
+    if not PLACES.isdisjoint(recipe.numbers):  # in less cells there may be no such place
+        return
+    steps = {step.name: step for step in _steps(recipe) if step.sound()}
+    parts = (one for step in steps.values() for last in (False, True) if (one := _part(recipe, step, last=last)))
+    found = {one.case.id: one for one in parts if one.sound() and one.size < recipe.size}
+    yield from sorted(found.values(), key=lambda one: one.size)
+
+
+def _part(recipe: Recipe, step: Recipe, *, last: bool) -> Recipe | None:
+    """Return a step with the first or last of the recipe's numbers, None if those are too few or of another kind."""
+    if any(step.levels[name] != recipe.levels[name] for name in ("dtype", "values")):
+        return None
+    parts = {}
+    for name, spec in step.case.inputs.items():
+        array = np.array(recipe.numbers.get(name, []), object)
+        if array.size == math.prod(spec.shape):  # it may have lost an axis of one cell
+            parts[name] = array.reshape(spec.shape).tolist()
+        elif array.ndim != len(spec.shape) or any(map(operator.lt, array.shape, spec.shape)):
+            return None
+        else:
+            ends = zip(array.shape, spec.shape, strict=True)
+            parts[name] = array[tuple(slice(old - new, None) if last else slice(new) for old, new in ends)].tolist()
+    return step.holding(**parts)
 
 
 def _replaced(recipe: Recipe, name: str) -> Iterator[Recipe]:
