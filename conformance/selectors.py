@@ -35,7 +35,7 @@ BESIDE_NOTHING = ("nan", "inf", "-inf")
 """Special numbers whose windows are looked for that hold nothing else."""
 WALK = ("window", "stride", "padding", "dilation", "rounding")
 """The parameters that say which windows an operator looks at."""
-LOOKED_AT = 262_144
+LOOKED_AT = 524_288
 """Elements of an x whose numbers are looked at; a larger one has no fact that depends on them."""
 CROWD = 4096
 """Cells of windows from which on some reduce them in another way."""
@@ -194,6 +194,21 @@ def _crowded(case: Case) -> bool:
         return False
 
 
+def _reciprocal(case: Case) -> bool:
+    """Whether a bin begins or ends elsewhere if its edges are reckoned in float64 by the reciprocal of their number."""
+    bins = _axes(case, "output_size") if case.operator.startswith("adaptive_") else ()
+    return any(_otherwise(size, count) for size, count in zip(case.shape[2:], bins, strict=False))
+
+
+def _otherwise(size: int, count: int) -> bool:
+    if not 1 <= count <= LOOKED_AT:  # a faulty case, or a vast one
+        return False
+    edges = np.arange(count + 1) * size
+    near = edges * (1 / count)
+    starts, ends = np.floor(near) != edges // count, np.ceil(near) != -(-edges // count)
+    return bool(starts[:-1].any() or ends[1:].any())
+
+
 def _ends(case: Case) -> Iterator[tuple[Any, Any]]:
     """Yield what is added before and after each axis, by a window operator or by `pad`."""
     given = case.parameters.get("padding", case.parameters.get("pads", ()))
@@ -233,6 +248,7 @@ FACTS: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
         "column": _column,
         "square": _square,
         "crowded": _crowded,
+        "reciprocal": _reciprocal,
         "dilated": lambda case: any(step != 1 for step in _axes(case, "dilation")),
         "overlapping": lambda case: any(
             step < size for step, size in zip(_axes(case, "stride"), _axes(case, "window"), strict=False)
@@ -268,6 +284,7 @@ column        what comes out is one cell wide
 square        what comes out has as many channels as cells along the last axis, more than one
 monochrome    x has one channel
 crowded       all windows together hold 4,096 cells or more
+reciprocal    a bin is another one where its edges are reckoned by the rounded reciprocal of the number of bins
 dilated       the window has holes
 overlapping   the stride is less than the window on an axis
 skipping      the stride is more than the window on an axis

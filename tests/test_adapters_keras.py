@@ -100,6 +100,13 @@ def test_cells_of_the_axis_behind_the_channels_are_taken_where_these_come_first(
     assert lines(step, "keras-torch.layers.channels_first") == ("composed", [call])
 
 
+def test_last_axis_of_four_is_not_reflected_alone_on_pytorch():
+    step = padding("reflect", (1, 2, 3, 4), (0, 0), (0, 2))
+    call = "x = keras.ops.take(x, [min(i % 6, 6 - i % 6) for i in range(6)], axis=3)"
+    assert lines(step, "keras-torch.layers.channels_first") == ("composed", [call])
+    assert lines(step, "keras-tensorflow.layers.channels_first")[1][0].startswith("x = keras.ops.pad(")
+
+
 def test_line_is_cropped_by_no_layer_that_knows_where_its_channels_are():
     step = padding("constant", (1, 2, 5), (-1, 0))
     answer = lower(step, SURFACES["keras-torch.layers.channels_first"], native_only=True, inner=False)

@@ -36,10 +36,19 @@ def pad(engine: Engine, step: Step) -> Code:
         return Unsupported("padding in other modes than constant goes along two axes")
     pads = pairs_of(all_axes(step.padding, channels_last=not engine.first))
     text = call("keras.ops.pad", "x", pads, f'"{engine.modes[mode]}"')
+    lacking = _lacking(engine, step)
+    return Unsupported(lacking, refused=text) if lacking else text
+
+
+def _lacking(engine: Engine, step: Step) -> str:
+    """Return why the engine refuses pads in a mode that it has, "" if it does not."""
+    mode = step.parameters["mode"]
     sizes = zip(step.shape[2:], step.padding, strict=True)
     if mode in engine.reach and any(max(pair) > size - engine.reach[mode] for size, pair in sizes):
-        return Unsupported(f"there are no more cells to repeat in mode {mode} on this engine", refused=text)
-    return text
+        return f"there are no more cells to repeat in mode {mode} on this engine"
+    if engine.first and not engine.spaces and step.rank > 1 and not any(step.padding[0]):
+        return "the last axis of four is not padded alone on this engine"
+    return ""
 
 
 def chosen(engine: Engine, step: Step) -> Code:
