@@ -166,32 +166,30 @@ def _bare(case: Case) -> bool:
         return False
 
 
+def _output(case: Case) -> tuple[int, ...]:
+    """Return the shape of what comes out; nothing of a faulty case."""
+    try:
+        return tuple(first_step(case).output)
+    except (ValueError, TypeError, KeyError):
+        return ()
+
+
 def _column(case: Case) -> bool:
     """Whether what comes out is one cell wide, along the last axis."""
-    try:
-        return first_step(case).output[-1] == 1
-    except (ValueError, TypeError, KeyError):  # a faulty case
-        return False
+    return _output(case)[-1:] == (1,)
 
 
 def _square(case: Case) -> bool:
     """Whether the last axis of what comes out is as long as it has channels, more than one."""
-    try:
-        (_, channels, *_, last) = first_step(case).output
-    except (ValueError, TypeError, KeyError):  # a faulty case
-        return False
-    return channels == last > 1
+    output = _output(case)
+    return len(output) > 1 and output[1] == output[-1] > 1
 
 
 def _crowded(case: Case) -> bool:
     """Whether all windows together hold thousands of cells: as many as CROWD, or more; of whole planes, x itself."""
     cells = _axes(case, "window")
-    if not cells:
-        return math.prod(case.shape) >= CROWD
-    try:
-        return math.prod(first_step(case).output) * math.prod(cells) >= CROWD
-    except (ValueError, TypeError, KeyError):  # a faulty case
-        return False
+    output = _output(case) if cells else case.shape
+    return bool(output) and math.prod(output) * math.prod(cells) >= CROWD
 
 
 def _reciprocal(case: Case) -> bool:
