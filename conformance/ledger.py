@@ -122,11 +122,13 @@ def _within(version: str | None, specifier: SpecifierSet) -> bool:
 class Ledger:
     """All entries; the first one that covers a case speaks for it.
 
-    own: how many of them, at the end, are a backend's own, from another package.
+    own: how many of them, at the end, are a backend's own, from another package; wide: whether all that cover a case
+    speak for it, the first with the kinds of each: several causes may reach a case that nobody wrote.
     """
 
     entries: tuple[Entry, ...] = ()
     own: int = 0
+    wide: bool = False
     _picking: dict[Case, tuple[Entry, ...]] = field(default_factory=dict, repr=False, compare=False)
     _operators: dict[str, tuple[Entry, ...]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -155,8 +157,12 @@ class Ledger:
         if case not in self._picking:  # a case comes once for each surface, but is looked at once
             facts = Facts(case)
             self._picking[case] = tuple(entry for entry in self._about(case.operator) if entry.picks(facts))
-        about = (entry for entry in self._picking[case] if entry.on(surface) and entry.within(packages))
-        return next((entry for entry in about if entry.fits(cpu, device)), None)
+        about = [
+            one for one in self._picking[case] if one.on(surface) and one.within(packages) and one.fits(cpu, device)
+        ]
+        if self.wide and about:
+            return replace(about[0], kinds=tuple({kind: None for one in about for kind in one.kinds}))
+        return about[0] if about else None
 
     def here(
         self, surfaces: Iterable[str], packages: Mapping[str, str], cpu: Collection[str] = (), device: str = CPU
@@ -164,12 +170,12 @@ class Ledger:
         """Return what may speak of these surfaces there, so that each case need not be held against all the rest."""
         names = list(surfaces)
         fit = (entry for entry in self.entries if entry.within(packages) and entry.fits(cpu, device))
-        return Ledger(tuple(entry for entry in fit if any(map(entry.on, names))))
+        return Ledger(tuple(entry for entry in fit if any(map(entry.on, names))), wide=self.wide)
 
     def beyond(self) -> Ledger:
         """Return the ledger as it speaks of cases that nobody wrote: of all that may have the cause of an entry."""
         wide = (replace(entry, cases=(), where=entry.beyond) if entry.beyond else entry for entry in self.entries)
-        return Ledger(tuple(wide), self.own)
+        return Ledger(tuple(wide), self.own, wide=True)
 
     def _about(self, operator: str) -> tuple[Entry, ...]:
         """Return the entries that may pick a case of the operator."""

@@ -269,6 +269,16 @@ def test_entry_speaks_of_what_shares_its_cause_where_nobody_wrote_the_case(tmp_p
     assert bool((book.beyond() if beyond else book).entry(found, "s.nn", {})) is covered
 
 
+def test_all_causes_that_reach_a_case_nobody_wrote_speak_for_it(tmp_path):
+    other = BEYOND.replace("id: e", "id: f").replace("kinds: [value", "kinds: [crashed")
+    (found,) = load(tmp_path, f"id: b, {PADDED}").cases
+    book = loaded(tmp_path, BEYOND, other).beyond()
+    for one in (book, book.here(["s.nn"], {})):
+        assert set(one.entry(found, "s.nn", {}).kinds) >= {"value", "crashed"}
+    (written,) = load(tmp_path, f"id: ab, {PADDED}").cases
+    assert "crashed" not in loaded(tmp_path, BEYOND, other).entry(written, "s.nn", {}).kinds
+
+
 def test_cause_that_leaves_out_a_case_of_its_entry_is_told(tmp_path, catalogue):
     narrow = WHERE.replace("surfaces", "beyond: {operator: max_pool, rank: 7}, surfaces")
     (said,) = loaded(tmp_path, narrow).idle(catalogue.cases, ["s.nn"])
