@@ -23,6 +23,7 @@ from conformance.values import DTYPES
 Limit = Callable[[Step], Unsupported | None]
 """Why an engine has no kernel for a call that Keras can write, None where it has one."""
 
+CHANNELS_FIRST = '"channels_first"'
 FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
 EVERY = frozenset(DTYPES)
 
@@ -84,7 +85,7 @@ class Engine:
     @property
     def layout(self) -> str | None:
         """The `data_format` that a layer is told, None where the usual one holds."""
-        return '"channels_first"' if self.first else None
+        return CHANNELS_FIRST if self.first else None
 
     def whole(self, *lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
         """Return several calls; as one function where the engine would compile each by itself."""

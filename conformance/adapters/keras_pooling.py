@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.adapter import Code, Unsupported
-from conformance.adapters.keras_engines import FLOATING, Engine
+from conformance.adapters.keras_engines import CHANNELS_FIRST, FLOATING, Engine
 from conformance.adapters.keras_padding import constant
 from conformance.adapters.tensorflow_pooling import counts_padding
 from conformance.adapters.tensorflow_shared import ROUNDS_DOWN, SPATIAL, named, spatial_axes
@@ -78,7 +78,7 @@ def adaptive(engine: Engine, spell: Spelling, step: Step) -> Code:
 
 def first(step: Step, *arguments: str | None, **keywords: str | None) -> str:
     """Return a layer that is told that channels come first, made and called."""
-    return layer(step, *arguments, **keywords, data_format='"channels_first"')
+    return layer(step, *arguments, **keywords, data_format=CHANNELS_FIRST)
 
 
 def global_layer(spell: Spelling, step: Step) -> Code:
