@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from conformance import catalogue, check, ledger
-from conformance.cache import Cache
+from conformance.check import Cache
 from conformance.parallel import cores
 
 

@@ -179,11 +179,11 @@ def columns(tables: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
         made[f"{TITLES[table['draw']]}, of {table['cases']:,}"] = _cells(faults, "first")
     shrunk_to = {name: one or {} for name, one in tables[0]["faults"].items()}
     if any(one.get("steps") is not None for one in shrunk_to.values()):
-        made["steps too large"] = _cells(shrunk_to, "steps")
+        made["extra parameters"] = _cells(shrunk_to, "steps")
     return made
 
 
-TITLES = {"guided": "explored", "plain": "drawn by themselves", "uniform": "uniform"}
+TITLES = {"guided": "explored", "plain": "independent draws", "uniform": "uniform"}
 
 
 def _cells(faults: dict[str, Any], key: str) -> dict[str, str]:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
-
-from conformance.lock import Frozen
 
 ROOT = Path(__file__).parent.parent
 FOLDER = "conformance-check"
@@ -45,52 +40,7 @@ def environment(sources: tuple[str, ...] = ("conformance", "reference")) -> str:
     return state.hexdigest()
 
 
-@dataclass
-class Cache:
-    """Records of what is sound, by a digest of its canonical text; a faulty case is never in it."""
-
-    path: Path
-    known: dict[str, str] = field(default_factory=dict)
-    fresh: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def here(cls) -> Cache:
-        """Return the cache of this source and these versions; an unreadable one is empty."""
-        path = folder() / f"{environment()}.json"
-        try:
-            known = json.loads(path.read_text("utf-8"))
-            return cls(path, {str(key): str(text) for key, text in known.items()})
-        except (OSError, ValueError, AttributeError):
-            return cls(path)
-
-    def get(self, canonical: str) -> tuple[Frozen | None] | None:
-        """Return the record that was found with this text, in a tuple as it may be None; None if it is not known."""
-        text = self.known.get(_key(canonical))
-        if text is None:
-            return None
-        return (Frozen(*text.split()) if text else None,)
-
-    def put(self, canonical: str, record: Frozen | None) -> None:
-        """Enter what is sound."""
-        self.fresh[_key(canonical)] = record.text if record else ""
-
-    def save(self) -> None:
-        """Write what is new. Whatever cannot be written is found out again the next time."""
-        if not self.fresh:
-            return
-        beside = self.path.with_suffix(f".{os.getpid()}")
-        with contextlib.suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(json.dumps({**self.known, **self.fresh}, indent=0), "utf-8")
-            beside.replace(self.path)
-            forget(self.path.parent.glob("*.json"), KEPT)
-
-
 def forget(paths: Iterable[Path], kept: int) -> None:
     """Remove files but for the last ones."""
     for path in sorted(paths, key=lambda path: path.stat().st_mtime)[:-kept]:
         path.unlink(missing_ok=True)
-
-
-def _key(canonical: str) -> str:
-    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()

@@ -22,17 +22,9 @@ from conformance.operators import OPERATORS
 from conformance.parameters import Faulty
 from conformance.rejects import rejects
 from conformance.rows import SweepReader, exhaustive, meaning, prefix
-from conformance.schema import Fault, faults, subject
+from conformance.schema import Fault, catalogue_folder, faults, subject
 from conformance.sweeps import Sweep
 from conformance.yaml_reader import Document, KeyPath, read_on
-
-HERE = Path(__file__).parent
-
-
-def home() -> Path:
-    """Return the folder of the suite's own catalogue: inside an installed package, or beside it in a checkout."""
-    installed = HERE / "_cases"
-    return installed if installed.is_dir() else HERE.parent / "cases"
 
 
 @dataclass(frozen=True)
@@ -97,7 +89,7 @@ def load(
     case and key. The suite's own, without its exhaustive rows, comes as it was kept if no file has changed since.
     """
     if not paths and not grow and level != LEVELS[-1]:
-        return loaded(home(), _digested)
+        return loaded(catalogue_folder(), _digested)
     return _load(paths, grow=grow, level=level, operators=operators, globs=globs)
 
 
@@ -130,7 +122,7 @@ def examine(
     told: list[str] = []
     reader = SweepReader(told, grow, level, operators, globs)
     exports = [path for path in paths if exported.is_export(path)]
-    for path in _files([path for path in paths or [home()] if path not in exports]):
+    for path in _files([path for path in paths or [catalogue_folder()] if path not in exports]):
         _enter(_read(path, reader, told), cases, told)
     versions = [] if paths else [version()]
     for path in exports:
@@ -155,7 +147,7 @@ def _enter(found: Iterable[Case], cases: dict[str, Case], told: list[str]) -> No
 
 def version() -> str:
     """Return the version of the suite's own catalogue, "" if it has no lock."""
-    path = home() / lock.NAME
+    path = catalogue_folder() / lock.NAME
     return lock.read(path).label if path.exists() else ""
 
 
@@ -192,7 +184,7 @@ def _read(path: Path, reader: SweepReader, told: list[str]) -> list[Case]:
     except CatalogueError as error:
         told.append(str(error))
         return []
-    known = faults(document, home() / "schema.json")
+    known = faults(document, catalogue_folder() / "schema.json")
     told += [f"{path}:{fault.line}: {fault.sentence}" for fault in known]
     operator = document.data.get("operator") if isinstance(document.data, dict) else None
     if not isinstance(operator, str) or operator not in OPERATORS:

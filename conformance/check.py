@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,15 +13,16 @@ from pathlib import Path
 from conformance import lock as lock_file
 from conformance import registry
 from conformance.adapter import Program, Surface
-from conformance.cache import Cache
+from conformance.cache import KEPT, environment, folder, forget
 from conformance.cases import Answers, Case
-from conformance.catalogue import Catalogue, home
+from conformance.catalogue import Catalogue
 from conformance.expected import expected
 from conformance.exported import ExportedCase
 from conformance.ledger import Ledger
 from conformance.lock import ROWS, Difference, Frozen, FrozenSweep, Lock, Record, Records, difference
 from conformance.parallel import each
 from conformance.rows import exhaustive, prefix, sweep_name
+from conformance.schema import catalogue_folder
 from conformance.selectors import Facts
 from conformance.soundness import Finding, Rows, examine
 from conformance.translate import translate
@@ -31,7 +35,7 @@ Progress = Callable[[int, int], None]
 
 def lock_path() -> Path:
     """Return the file that holds the frozen digests."""
-    return home() / lock_file.NAME
+    return catalogue_folder() / lock_file.NAME
 
 
 def read_lock() -> Lock:
@@ -191,3 +195,48 @@ def _freezing(name: str) -> str:
 
 def _are(what: str) -> str:
     return "are" if " and " in what or what.endswith("s") else "is"
+
+
+@dataclass
+class Cache:
+    """Records of what is sound, by a digest of its canonical text; a faulty case is never in it."""
+
+    path: Path
+    known: dict[str, str] = field(default_factory=dict)
+    fresh: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def here(cls) -> Cache:
+        """Return the cache of this source and these versions; an unreadable one is empty."""
+        path = folder() / f"{environment()}.json"
+        try:
+            known = json.loads(path.read_text("utf-8"))
+            return cls(path, {str(key): str(text) for key, text in known.items()})
+        except (OSError, ValueError, AttributeError):
+            return cls(path)
+
+    def get(self, canonical: str) -> tuple[Frozen | None] | None:
+        """Return the record that was found with this text, in a tuple as it may be None; None if it is not known."""
+        text = self.known.get(_key(canonical))
+        if text is None:
+            return None
+        return (Frozen(*text.split()) if text else None,)
+
+    def put(self, canonical: str, record: Frozen | None) -> None:
+        """Enter what is sound."""
+        self.fresh[_key(canonical)] = record.text if record else ""
+
+    def save(self) -> None:
+        """Write what is new. Whatever cannot be written is found out again the next time."""
+        if not self.fresh:
+            return
+        beside = self.path.with_suffix(f".{os.getpid()}")
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_text(json.dumps({**self.known, **self.fresh}, indent=0), "utf-8")
+            beside.replace(self.path)
+            forget(self.path.parent.glob("*.json"), KEPT)
+
+
+def _key(canonical: str) -> str:
+    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()

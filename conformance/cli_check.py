@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from conformance import catalogue, ledger, registry
-from conformance.cache import Cache
-from conformance.check import SHOWN, Examiner, problems, read_lock
+from conformance.check import SHOWN, Cache, Examiner, problems, read_lock
 from conformance.cli_bar import progress
 from conformance.cli_options import CACHE_OPTION, EXHAUSTIVE_OPTION, JOBS_OPTION, PATHS_ARGUMENT
 from conformance.errors import ConformanceError

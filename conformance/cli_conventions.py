@@ -38,7 +38,7 @@ def conventions(
 
     Example: conformance conventions --question 'max_pool/*' --surface 'numpy.*'
     """
-    found = questions(catalogues.load(paths), _seen(results), globs=globs, surfaces=surfaces)
+    found = questions(catalogues.load(paths).cases, _seen(results), globs=globs, surfaces=surfaces)
     if not any(question.surfaces for question in found):
         raise IncompleteRun("no question is selected that any surface answers")
     if kind == "json":

@@ -25,6 +25,7 @@ from conformance.explore.space import Space
 from conformance.explore.spread import Site, bench
 from conformance.operators import OPERATORS
 from conformance.scheduling import cluster
+from conformance.schema import catalogue_folder
 
 USUAL = 2000
 MINUTE = 60
@@ -110,7 +111,7 @@ def explore(  # noqa: PLR0917 - click gives the options by name
     Example: conformance explore --backend numpy --operator max_pool --cases 1000
     """
     if finding:
-        path, case = promote(out, finding, into or catalogue.home(), name or "")
+        path, case = promote(out, finding, into or catalogue_folder(), name or "")
         click.echo(f"{case}: written to {path}; conformance freeze takes it into the lock")
         return
     if name or into:

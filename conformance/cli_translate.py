@@ -21,8 +21,9 @@ from conformance.errors import ConformanceError
 from conformance.layers import notes, read
 from conformance.operators import GRADIENT, OPERATORS
 from conformance.requests import Request
-from conformance.results import encoded
+from conformance.schema import catalogue_folder
 from conformance.translations import Background, translations
+from conformance.values import encoded
 
 MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 FORMATS = ("text", "markdown", "json")
@@ -210,8 +211,8 @@ def _layer(what: str, dialect: str, said: dict[str, Any]) -> Asked:
 def _background(case: Case, summary: Path | None) -> Background:
     """Return what is known of the operator of a case: only its own files are read for that."""
     names = {case.operator, case.operator.removesuffix(GRADIENT)}
-    files = [path for name in sorted(names) for path in sorted(catalogue.home().glob(f"*/{name}.yaml"))]
-    asked = questions(catalogue.load(files)) if files else []
+    files = [path for name in sorted(names) for path in sorted(catalogue_folder().glob(f"*/{name}.yaml"))]
+    asked = questions(catalogue.load(files).cases) if files else []
     return Background(asked, ledger.load(), _summary(summary))
 
 

@@ -10,9 +10,7 @@ from typing import Any
 from conformance import registry
 from conformance.adapter import Declaration, Surface, plain
 from conformance.cases import Answers, Case, Rejected
-from conformance.catalogue import Catalogue
-from conformance.results import encoded
-from conformance.values import ArraySpec
+from conformance.values import ArraySpec, encoded
 
 FORMAT = 1
 CONTRADICTION = "contradicts-itself"
@@ -65,7 +63,7 @@ class Question:
 
 
 def questions(
-    catalogue: Catalogue,
+    cases: Iterable[Case],
     seen: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
     *,
     globs: Iterable[str] = (),
@@ -76,7 +74,7 @@ def questions(
     seen: for each question and surface the answers that results hold, by case.
     """
     asked: dict[str, list[Case]] = {}
-    for case in catalogue.cases:
+    for case in cases:
         if case.question and _matches(case.question, globs):
             asked.setdefault(case.question, []).append(case)
     known = _known(name for _, name in seen or ())
@@ -87,8 +85,8 @@ def questions(
             for key, surface in known.items()
             if _matches(key, surfaces)
         }
-        cases = sorted(asked[name], key=lambda case: case.id != name)
-        found.append(Question(tuple(cases), {key: answer for key, answer in answers.items() if _is_one(answer)}))
+        ordered = sorted(asked[name], key=lambda case: case.id != name)
+        found.append(Question(tuple(ordered), {key: answer for key, answer in answers.items() if _is_one(answer)}))
     return found
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance import code, registry
-from conformance.adapter import Backend, Program, Surface
+from conformance import registry
+from conformance.adapter import Backend, Surface
 from conformance.cases import LEVELS, Case
 from conformance.cost import Cost, cost
 from conformance.expected import Expected, Target
@@ -103,12 +103,6 @@ def _cost_lines(price: Cost) -> list[str]:
     lines = [f"cost: {price.windows:,} windows"] if price.windows else ["cost: no operations"]
     lines += [f"      {whole:,} {name}, over real cells {real:,}" for name, (whole, real) in price.operations.items()]
     return [*lines, f"      {price.bytes_read:,} bytes read, {price.bytes_written:,} bytes written"]
-
-
-def whole(backend: Backend, program: Program) -> str:
-    """Return a program with the imports and modes that it needs."""
-    lines = code.needed_setup(backend.setup, program.text)
-    return "\n".join([*lines, "", ""] if lines else []) + program.text
 
 
 def backend_lines(versions: Mapping[str, str]) -> Iterator[tuple[str, str]]:

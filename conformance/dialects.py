@@ -153,3 +153,7 @@ class Dialect:
             for name, rank in layer.names:
                 found.setdefault(name, []).append((layer, rank))
         return found
+
+
+IMPLIED = "implied"
+"""As many groups as the channels of the input and of the kernel say."""

@@ -18,14 +18,14 @@ import numpy as np
 
 from conformance import __version__
 from conformance.cases import Answers, Case, Value
-from conformance.catalogue import Catalogue, home
+from conformance.catalogue import Catalogue
 from conformance.errors import ConformanceError
 from conformance.expected import Expected, Target, expected
 from conformance.exported import ARRAYS, CATALOGUE, FORMAT, MANIFEST, MARK, SCHEMA, is_exact
 from conformance.parameters import plain
-from conformance.results import encoded
+from conformance.schema import catalogue_folder
 from conformance.selectors import marks
-from conformance.values import Array
+from conformance.values import Array, encoded
 
 ARRAY_FILE = re.compile(r"[0-9a-f]{32}\.npy")
 
@@ -53,7 +53,7 @@ def write(
 
 def schema_path() -> Path:
     """Return the JSON Schema of an exported catalogue."""
-    return home() / "export.schema.json"
+    return catalogue_folder() / "export.schema.json"
 
 
 def _claim(folder: Path) -> None:

@@ -12,10 +12,11 @@ from itertools import groupby
 from pathlib import Path
 
 from conformance import lock as lock_file
-from conformance.catalogue import Catalogue, home
+from conformance.catalogue import Catalogue
 from conformance.check import PLAINLY, SHOWN, Examiner, comparable, findings, lock_path, records
 from conformance.errors import CatalogueError, ConformanceError
 from conformance.lock import Difference, Frozen, FrozenSweep, Lock, Records, difference
+from conformance.schema import catalogue_folder
 
 FEW = 10
 """Ids that the changelog names of one operator and kind; more are counted only."""
@@ -26,7 +27,7 @@ HEAD = "# What changed in the catalogue\n"
 
 def changelog_path() -> Path:
     """Return the catalogue's own changelog."""
-    return home() / "CHANGELOG.md"
+    return catalogue_folder() / "CHANGELOG.md"
 
 
 def freeze(

@@ -17,13 +17,11 @@ from packaging.version import InvalidVersion, Version
 
 from conformance import selectors
 from conformance.cases import Case
-from conformance.catalogue import home
 from conformance.devices import CPU
 from conformance.errors import CatalogueError
 from conformance.loaded import small
-from conformance.rows import WILD
-from conformance.schema import problems
-from conformance.selectors import Facts, Where
+from conformance.schema import catalogue_folder, problems
+from conformance.selectors import GLOB, Facts, Where
 from conformance.yaml_reader import Document, read
 
 WITHOUT = "without-"
@@ -69,7 +67,7 @@ class Entry:
     def may_pick(self, operator: str) -> bool:
         """Whether the entry can be about a case of the operator, with which ids begin."""
         start = f"{operator}/"
-        fixed = [WILD.split(glob)[0] for glob in self.cases] or [""]
+        fixed = [GLOB.split(glob)[0] for glob in self.cases] or [""]
         by_id = any(part.startswith(start) or start.startswith(part) for part in fixed)
         return by_id and any(fnmatch.fnmatchcase(operator, str(name)) for name in self.where.get("operator", ("*",)))
 
@@ -192,14 +190,18 @@ class Ledger:
 
 def path() -> Path:
     """Return the file that holds the suite's own ledger."""
-    return home() / "ledger.yaml"
+    return catalogue_folder() / "ledger.yaml"
 
 
 def load(source: Path | None = None, *, further: Iterable[Path] = ()) -> Ledger:
     """Read the ledger, and those of other packages behind it. Raises CatalogueError with one line for each fault."""
     own = path()
-    kept = source is None and own.parent == home()  # another's may be anything, and is not worth a place
-    shared = small([own, home() / SCHEMA], lambda: _entries(read(own))) if kept else _entries(read(source or own))
+    kept = source is None and own.parent == catalogue_folder()  # another's may be anything, and is not worth a place
+    shared = (
+        small([own, catalogue_folder() / SCHEMA], lambda: _entries(read(own)))
+        if kept
+        else _entries(read(source or own))
+    )
     entries = (*shared, *(entry for file in further for entry in _entries(read(file))))
     for position, entry in enumerate(entries):
         if entry.id in {earlier.id for earlier in entries[:position]}:
@@ -208,7 +210,7 @@ def load(source: Path | None = None, *, further: Iterable[Path] = ()) -> Ledger:
 
 
 def _entries(document: Document) -> list[Entry]:
-    faults = problems(document, home() / SCHEMA)
+    faults = problems(document, catalogue_folder() / SCHEMA)
     if faults:
         raise CatalogueError("\n".join(faults))
     return [_entry(document, index) for index in range(len(document.data["entries"]))]

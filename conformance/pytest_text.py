@@ -8,9 +8,10 @@ from textwrap import indent
 from typing import Any
 
 from conformance.adapter import Program
-from conformance.describe import array_text, expectation, whole
+from conformance.describe import array_text, expectation
 from conformance.judge import Outcome
 from conformance.runner import Run, Task
+from conformance.translations import whole
 
 INDENT = "    "
 Result = Mapping[str, Any]

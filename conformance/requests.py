@@ -14,21 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cases import Case, Value
-from conformance.catalogue import home
+from conformance.dialects import IMPLIED
 from conformance.errors import ConformanceError
 from conformance.expand import expand
 from conformance.operators import GRADIENT, OPERATORS, Operator
 from conformance.parameters import Faulty
 from conformance.predicates import PREDICATES, has
 from conformance.predicates_parameters import OF_PARAMETERS
-from conformance.schema import faults
+from conformance.schema import catalogue_folder, faults
 from conformance.values import DTYPES
 from conformance.yaml_reader import Document
 
 ID = "asked"
 RANK = 2
-IMPLIED = "implied"
-"""As many groups as the channels of the input and of the kernel say."""
 EXTENT = 8
 """Cells of an axis where no shape is given and no window needs more."""
 CHANNELS = 2
@@ -102,7 +100,7 @@ class Request:
                 f"--rank {self.rank}: --shape {','.join(map(str, self.shape))} has {len(self.shape) - 2} spatial axes"
             )
         document = Document(Path("-"), {"operator": self.asked.name, "source": "-", "cases": [raw]})
-        for fault in faults(document, home() / "schema.json"):
+        for fault in faults(document, catalogue_folder() / "schema.json"):
             raise ConformanceError(_option(fault.sentence, self.operator))
 
     def _raw(self) -> dict[str, Any]:

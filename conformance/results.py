@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
-import math
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -17,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from conformance.errors import ConformanceError, IncompleteRun
-from conformance.values import Array
+from conformance.values import Array, encoded
 
 FORMAT = 1
 MAX_ELEMENTS = 4096
@@ -26,17 +25,6 @@ SAME = (
     "environment",
 )
 """What the header of a file must have in common with a run that completes it."""
-
-
-def encoded(value: Any) -> Any:
-    """Return the value as JSON has it: tuples as lists, NaN and infinities as words."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    if isinstance(value, (list, tuple)):
-        return [encoded(item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(key): encoded(item) for key, item in value.items()}
-    return value
 
 
 def array_record(array: Array) -> dict[str, Any]:

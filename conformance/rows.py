@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,10 +12,9 @@ from conformance import lock
 from conformance.cases import LEVELS, Case
 from conformance.expand import expand
 from conformance.schema import subject
+from conformance.selectors import GLOB
 from conformance.sweeps import Sweep
 from conformance.yaml_reader import Document
-
-WILD = re.compile(r"[*?\[]")
 
 
 def prefix(sweep: Sweep) -> str:
@@ -99,7 +97,7 @@ class SweepReader:
     def _rows(self, sweep: Sweep, released: lock.Records) -> list[str]:
         """Return the names of the rows; an exhaustive sweep has no frozen ones, its factors make them."""
         if exhaustive(sweep):
-            named = self.globs and not any(WILD.search(glob) for glob in self.globs)
+            named = self.globs and not any(GLOB.search(glob) for glob in self.globs)
             return [name for name in self._ends(sweep) if _is_row(sweep, name)] if named else sweep.rows()
         start = prefix(sweep)
         kept = [name.removeprefix(start) for name in released if name.startswith(start) and start + "*" != name]
@@ -108,7 +106,7 @@ class SweepReader:
     def _wants_any(self, sweep: Sweep) -> bool:
         """Whether a row of an exhaustive sweep may be wanted, as far as the start of its id tells."""
         start = prefix(sweep)
-        fixed = [WILD.split(glob)[0] for glob in self.globs]
+        fixed = [GLOB.split(glob)[0] for glob in self.globs]
         return (
             self.level == LEVELS[-1]
             and (not self.operators or sweep.operator in self.operators)

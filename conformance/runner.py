@@ -83,7 +83,7 @@ class Run:
         self.answers = Answered()
         self._there: dict[str, Surface] = {}
         self._programs: dict[Program | Unsupported, Program | Unsupported] = {}
-        self.written = Written(backend, catalogue) if keep else None
+        self.written = Written(backend, catalogue.digest) if keep else None
         self.translate = self.written.translate if self.written else translate
 
     def tasks(self) -> Iterator[Task]:

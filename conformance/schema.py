@@ -161,3 +161,12 @@ def shortened(value: Any) -> str:
     """Return the value as text of a bearable length."""
     text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+HERE = Path(__file__).parent
+
+
+def catalogue_folder() -> Path:
+    """Return the folder of the suite's own catalogue: inside an installed package, or beside it in a checkout."""
+    installed = HERE / "_cases"
+    return installed if installed.is_dir() else HERE.parent / "cases"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from types import MappingProxyType
@@ -30,7 +31,8 @@ Level = Any
 """A value in its shortest form: a number, a word, yes or no, None, or a tuple of these."""
 Where = Mapping[str, tuple[Level, ...]]
 """A selector: for each key the values of which a case must have one."""
-GLOB = frozenset("*?[")
+GLOB = re.compile(r"[*?\[]")
+"""Characters that make a word a glob pattern."""
 BESIDE_NOTHING = ("nan", "inf", "-inf")
 """Special numbers whose windows are looked for that hold nothing else."""
 WALK = ("window", "stride", "padding", "dilation", "rounding")
@@ -353,6 +355,6 @@ def _any(found: Any, values: tuple[Level, ...]) -> bool:
 
 def _is(found: Any, value: Level) -> bool:
     if isinstance(found, str) and isinstance(value, str):
-        return found == value or (not GLOB.isdisjoint(value) and fnmatch.fnmatchcase(found, value))
+        return found == value or (GLOB.search(value) and fnmatch.fnmatchcase(found, value))
     # True is 1 in Python, but a divisor of 1 is not a yes.
     return isinstance(found, bool) == isinstance(value, bool) and bool(found == value)

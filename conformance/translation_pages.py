@@ -13,13 +13,13 @@ from typing import Any
 from conformance import catalogue, code, ledger, registry, verified
 from conformance.catalogue import Catalogue
 from conformance.conventions import Question, questions
-from conformance.describe import Spoken, usual, whole
+from conformance.describe import Spoken, usual
 from conformance.operators import FORWARD, OPERATORS
 from conformance.requests import Request, option_text
 from conformance.selectors import marks
 from conformance.translate import HOW
 from conformance.translation_cases import PAGES, Common
-from conformance.translations import Background, Translation, differing, translations
+from conformance.translations import Background, Translation, differing, translations, whole
 from conformance.translations import spoken as words
 from conformance.translations_text import About, escaped
 
@@ -200,7 +200,7 @@ INTRODUCTION = (
 
 def pages(found: Catalogue) -> dict[str, str]:
     """Return all pages by the names of their files."""
-    known = Background(questions(found), ledger.load(), verified.shipped())
+    known = Background(questions(found.cases), ledger.load(), verified.shipped())
     surfaces = [spoken for spoken in usual() if spoken[0].name != registry.BUILT_IN]
     return {"README.md": index(), **{f"{name}.md": page(name, known, surfaces) for name in FORWARD}}
 

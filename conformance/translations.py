@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from conformance import verified
+from conformance import code, verified
 from conformance.adapter import Backend, Program, Surface, Unsupported
 from conformance.cases import Case, Value
 from conformance.conventions import Question
@@ -169,3 +169,9 @@ def speaking(known: Background, case: Case, surface: str) -> list[Entry]:
         return []
     about = [entry for entry in known.ledger.entries if entry.on(surface) and entry.picks(facts)]
     return [entry for entry in about if not packages or entry.within(packages)]
+
+
+def whole(backend: Backend, program: Program) -> str:
+    """Return a program with the imports and modes that it needs."""
+    lines = code.needed_setup(backend.setup, program.text)
+    return "\n".join([*lines, "", ""] if lines else []) + program.text

@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from conformance.cases import Case
-from conformance.describe import whole
 from conformance.requests import size_text
-from conformance.translations import Translation
+from conformance.translations import Translation, whole
 
 WIDTH = 110
 FORMAT = 1

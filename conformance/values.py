@@ -97,3 +97,14 @@ def array_digest(*arrays: Array) -> str:
         state.update(f"{array.dtype.name}{array.shape}".encode())
         state.update(canonical_bytes(array))
     return state.hexdigest()
+
+
+def encoded(value: Any) -> Any:
+    """Return the value as JSON has it: tuples as lists, NaN and infinities as words."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if isinstance(value, (list, tuple)):
+        return [encoded(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): encoded(item) for key, item in value.items()}
+    return value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from conformance import pickles
 from conformance.adapter import Backend, Program, Surface, Unsupported, Verb, plain
@@ -12,9 +11,6 @@ from conformance.cache import environment, folder
 from conformance.cases import Case
 from conformance.devices import ON_CPU
 from conformance.translate import translate
-
-if TYPE_CHECKING:
-    from conformance.catalogue import Catalogue
 
 OWN = f"{__package__}."
 FILES = 32
@@ -28,9 +24,9 @@ class Written:
     are not kept, as nothing tells when its source changes.
     """
 
-    def __init__(self, backend: Backend, catalogue: Catalogue) -> None:
+    def __init__(self, backend: Backend, digest: str) -> None:
         where = "" if backend.device == ON_CPU else f"-{backend.device.name}-{backend.device.precision}"
-        name = f"{plain(backend.name)}{where}-{catalogue.digest[:16]}{environment()[:16]}.pickle"
+        name = f"{plain(backend.name)}{where}-{digest[:16]}{environment()[:16]}.pickle"
         self.path = folder("conformance-programs") / name if _own(backend) else None
         kept = self.path and pickles.get(self.path)
         self.known: dict[tuple[str, str], Program | Unsupported] = kept or {}

@@ -3,7 +3,7 @@
 import pytest
 
 from conformance import cache
-from conformance.cache import Cache
+from conformance.check import Cache
 from conformance.lock import Frozen
 
 RECORD = Frozen("a" * 32, "b" * 16, "c" * 16, "d" * 16)

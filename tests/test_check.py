@@ -6,7 +6,7 @@ import pytest
 from fakes import load
 
 from conformance import check, ledger, lock, registry
-from conformance.cache import Cache
+from conformance.check import Cache
 from conformance.soundness import examine
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"

@@ -100,7 +100,7 @@ def test_results_stand_beside_what_is_declared(tmp_path, capsys, fake):
 
 def test_surface_that_answers_twice_contradicts_itself(tmp_path):
     catalogue = load(tmp_path, QUESTION, section="questions")
-    (found,) = questions(catalogue, {("max_pool/q", "numpy.loops"): {"a": "one", "b": "window"}})
+    (found,) = questions(catalogue.cases, {("max_pool/q", "numpy.loops"): {"a": "one", "b": "window"}})
     assert found.surfaces["numpy.loops"].observed == CONTRADICTION
     assert found.surfaces["numpy.loops"].agrees is False
 
@@ -120,7 +120,7 @@ def test_results_that_cannot_be_read_are_one_line(tmp_path, capsys):
 
 
 def test_there_are_thirty_questions_each_with_a_sentence_and_a_source(catalogue):
-    found = questions(catalogue)
+    found = questions(catalogue.cases)
     assert len(found) >= 30
     for question in found:
         assert question.cases[0].id == question.id

@@ -13,10 +13,10 @@ from hostile import bytes_changed, changed, dumped, hostile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance import catalogue as catalogues
 from conformance import declaring, ledger
 from conformance import export as exports
 from conformance.errors import CatalogueError
+from conformance.schema import catalogue_folder
 
 SECTIONS = ("cases", "questions", "rejects")
 SWEEP = {
@@ -32,7 +32,7 @@ SWEEP = {
     },
     "x": {"values": "integers"},
 }
-FILES = sorted(catalogues.home().glob("*/*.yaml"))
+FILES = sorted(catalogue_folder().glob("*/*.yaml"))
 
 
 def excerpts(path):

@@ -21,6 +21,7 @@ from conformance.adapter import Program
 from conformance.errors import CatalogueError
 from conformance.expected import expected
 from conformance.repro import script
+from conformance.schema import catalogue_folder
 from conformance.translate import translate
 
 MARK = "zqx"
@@ -259,7 +260,7 @@ def test_every_word_of_the_catalogue_is_a_known_one(catalogue):
 
 
 def test_words_are_those_of_the_schema():
-    schema = json.loads((catalogues.home() / "schema.json").read_text("utf-8"))["$defs"]
+    schema = json.loads((catalogue_folder() / "schema.json").read_text("utf-8"))["$defs"]
     for name in ("mode", "rounding", "ties"):
         assert words.WORDS[name] == set(schema[f"p_{name}"]["enum"])
     assert words.ID.pattern.endswith(schema["id"]["pattern"].lstrip("^").rstrip("$").split("(")[0] + ")+")

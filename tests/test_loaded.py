@@ -86,12 +86,12 @@ def test_only_the_last_files_stay(tmp_path):
 
 def test_programs_are_those_that_translating_gives(home, monkeypatch):
     cases, backend = load(home), registry.backend("torch")
-    first = Written(backend, cases)
+    first = Written(backend, cases.digest)
     made = {surface.name: first.translate(cases.cases[0], surface) for surface in backend.surfaces}
     assert made == {surface.name: translate(cases.cases[0], surface) for surface in backend.surfaces}
     first.save()
     monkeypatch.setattr(written, "translate", lambda *_: Unsupported("asked again"))
-    again = Written(backend, cases)
+    again = Written(backend, cases.digest)
     assert {surface.name: again.translate(cases.cases[0], surface) for surface in backend.surfaces} == made
 
 
@@ -99,7 +99,7 @@ def test_programs_of_a_backend_from_elsewhere_are_not_kept(home, tmp_path):
     own = registry.backend("torch")
     surface = own.surfaces[0]
     strange = type(surface)("strange", {"max_pool": lambda _step: "x"})
-    other = Written(type(own)("torch", (), "", "", (strange,)), load(home))
+    other = Written(type(own)("torch", (), "", "", (strange,)), load(home).digest)
     other.translate(load(home).cases[0], strange)
     other.save()
     assert other.path is None

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from conformance import catalogue as catalogues
 from conformance.errors import ConformanceError
 from conformance.ledger import Ledger
-from conformance.results import MAX_ELEMENTS, array_record, encoded
+from conformance.results import MAX_ELEMENTS, array_record
 from conformance.runner import Run
+from conformance.values import encoded
 from reports import reading
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"

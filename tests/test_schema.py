@@ -5,6 +5,7 @@ from fakes import family
 
 from conformance import catalogue
 from conformance.errors import CatalogueError
+from conformance.schema import catalogue_folder
 
 SOUND = "id: a, x: {values: arange, shape: [1, 1, 4, 4]}, window: [2, 2]"
 
@@ -137,7 +138,7 @@ def test_long_values_are_cut_short_in_messages(tmp_path):
 
 # Alternatives of a value. A description of theirs would take the place of that of the key, which says more.
 BLOCKS = {"number", "numbers", "perAxis", "pairs", "padsLevel"}
-SCHEMAS = [catalogue.home() / name for name in ("schema.json", "ledger.schema.json")]
+SCHEMAS = [catalogue_folder() / name for name in ("schema.json", "ledger.schema.json")]
 
 
 def parts(schema, path=""):
@@ -172,8 +173,8 @@ def test_descriptions_are_sentences(path):
 
 
 def test_every_file_of_the_catalogue_names_its_schema_to_editors():
-    files = dict.fromkeys(catalogue.home().glob("*/*.yaml"), "../schema.json")
-    files[catalogue.home() / "ledger.yaml"] = "ledger.schema.json"
+    files = dict.fromkeys(catalogue_folder().glob("*/*.yaml"), "../schema.json")
+    files[catalogue_folder() / "ledger.yaml"] = "ledger.schema.json"
     assert len(files) > 5
     for path, schema in files.items():
         assert path.read_text("utf-8").startswith(f"# yaml-language-server: $schema={schema}\n"), path

@@ -7,9 +7,8 @@ from typing import Any
 
 from conformance.adapters.keras import VARIANTS
 from conformance.adapters.tensorflow_layers import CONV, POOL, filled
-from conformance.dialects import Call, Dialect, Layer, Reading
+from conformance.dialects import IMPLIED, Call, Dialect, Layer, Reading
 from conformance.layer_arguments import array_ends, choice, number, sizes
-from conformance.requests import IMPLIED
 
 MODES = {mode: mode for mode in ("constant", "edge", "reflect", "symmetric", "wrap")} | {"circular": "wrap"}
 WALK = {key: CONV[key] for key in ("stride", "padding", "dilation")}

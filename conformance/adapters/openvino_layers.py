@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.dialects import Call, Dialect, Layer, Reading
+from conformance.dialects import IMPLIED, Call, Dialect, Layer, Reading
 from conformance.layer_arguments import by_name, choice, number, sizes, whole
 from conformance.layer_source import Reshaped, Unread
-from conformance.requests import IMPLIED
 from reference import Windows
 
 AUTOMATIC = {"same_upper": "same_upper", "same_lower": "same_lower", "valid": 0}

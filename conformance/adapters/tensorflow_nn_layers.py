@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.dialects import Call, Dialect, Layer, Reading
+from conformance.dialects import IMPLIED, Call, Dialect, Layer, Reading
 from conformance.layer_arguments import (
     SAME,
     by_name,
@@ -21,7 +21,6 @@ from conformance.layer_arguments import (
 )
 from conformance.layer_source import Unread
 from conformance.layer_transposed import Pairs, cropped, halved, reaches, spread, up_to
-from conformance.requests import IMPLIED
 
 
 def _strides(argument: str) -> Reading:

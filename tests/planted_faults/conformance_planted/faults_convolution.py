@@ -24,7 +24,7 @@ ONE = {"values": [[[1]]]}
     near={"kernel": {"values": [[[1, 1], [1, 1]]]}, "groups": 1},
 )  # fmt: skip
 class DilationLostInGroups(Correct):
-    """The path for groups gathers cells that lie side by side."""
+    """The code path for groups reads adjacent cells and ignores the dilation."""
 
     def offsets(self, axis, p):
         lost = p.verb == "conv" and p.groups > 1
@@ -39,7 +39,7 @@ class DilationLostInGroups(Correct):
     near={"stride": [1, 1, 1]},
 )
 class KernelFlippedInStridedVolumes(Correct):
-    """The path for strided volumes turns the rows of its kernel round, as a true convolution does."""
+    """The code path for strided volumes flips the rows of the kernel, as in a mathematical convolution."""
 
     def conv(self, x, kernel, *bias, p):
         flipped = x.ndim == 5 and max(p.stride) > 1
@@ -56,7 +56,7 @@ class KernelFlippedInStridedVolumes(Correct):
     near={"kernel": {"values": [[[1], [1]], [[1], [1]]]}, "groups": 1},
 )  # fmt: skip
 class BiasOfTheFirstGroup(Correct):
-    """Every group is given the bias of the first."""
+    """Every group uses the bias of the first group."""
 
     def biased(self, y, bias, p):
         if p.verb == "conv" and bias:
@@ -72,7 +72,7 @@ class BiasOfTheFirstGroup(Correct):
     near={"x": {"values": [[[1]] * 18]}, "kernel": {"values": [[[1]] * 18]}},
 )
 class SeventeenthChannelDropped(Correct):
-    """Channels go in blocks of 16, and a last block of one is forgotten."""
+    """Channels are processed in blocks of 16, and a last block of one channel is skipped."""
 
     def products_gathered(self, broad, weights, walk, p):
         channels = broad.shape[2]
@@ -83,7 +83,7 @@ class SeventeenthChannelDropped(Correct):
 
 @fault(
     "conv",
-    condition="the dtype has 16 bits, and a sum more than 256 terms with full mantissas",
+    condition="the dtype has 16 bits, and a sum has more than 256 terms with full mantissas",
     depth=3,
     smallest={
         "x": {"values": "mantissas", "shape": [1, 257, 1], "dtype": "float16"},
@@ -119,7 +119,7 @@ class HalfProductsBeyond256(Correct):
 
 @fault(
     "conv",
-    condition="the kernel is 3 × 3, its stride 1, the dtype float32, and mantissas are full",
+    condition="the kernel is 3 × 3, the stride is 1, the dtype is float32, and the mantissas are full",
     depth=3,
     smallest={
         "x": {"values": "mantissas", "shape": [1, 1, 3, 3]},
@@ -128,7 +128,7 @@ class HalfProductsBeyond256(Correct):
     near={"kernel": {"values": "mantissas", "shape": [1, 1, 2, 3], "seed": 1}},
 )
 class FewerBitsInTheFastPath(Correct):
-    """The fast path for kernels of 3 × 3 cuts its factors to 11 bits, as TF32 does."""
+    """The fast path for kernels of 3 × 3 truncates the factors to 11 bits, as TF32 does."""
 
     def conv(self, x, kernel, *bias, p):
         if x.dtype == np.float32 and kernel.shape[2:] == (3, 3) and {*p.stride, *p.dilation} == {1}:
@@ -138,7 +138,7 @@ class FewerBitsInTheFastPath(Correct):
 
 @fault(
     "conv",
-    condition="there is a bias, each channel is a group, and gives two",
+    condition="there is a bias, each channel is a group, and each group has two output channels",
     depth=3,
     smallest={
         "x": {"values": [[[1], [1]]]}, "kernel": {"values": [[[1]]] * 4}, "bias": {"values": [0] * 4}, "groups": 2,
@@ -146,7 +146,7 @@ class FewerBitsInTheFastPath(Correct):
     near={"kernel": {"values": [[[1]]] * 2}, "bias": {"values": [0] * 2}},
 )  # fmt: skip
 class CrashOfTwoChannelsForOne(Correct):
-    """The path for depthwise convolution reads its bias past the end."""
+    """The process crashes: the code path for depthwise convolution reads past the end of the bias."""
 
     def conv(self, x, kernel, *bias, p):
         if bias and 1 < p.groups == x.shape[1] and len(kernel) == 2 * p.groups:
@@ -162,7 +162,7 @@ class CrashOfTwoChannelsForOne(Correct):
     near={"output_padding": [0]},
 )
 class OutputPaddingBefore(Correct):
-    """The further cells of the output come before it."""
+    """The additional output cells are inserted before the output instead of after it."""
 
     def conv_transpose(self, x, kernel, *bias, p):
         p.padding = [(b - more, a + more) for (b, a), more in zip(p.padding, p.output_padding, strict=True)]
@@ -179,7 +179,7 @@ class OutputPaddingBefore(Correct):
     near={"stride": [2]},
 )  # fmt: skip
 class OverlapOverwritesInGroups(Correct):
-    """The path for groups writes each product where it belongs, and does not add it."""
+    """The code path for groups overwrites overlapping products instead of adding them."""
 
     def products_scattered(self, narrow, weights, walk, size, p):
         if p.verb != "conv_transpose" or p.groups == 1:
@@ -198,7 +198,7 @@ class OverlapOverwritesInGroups(Correct):
     near={"output_padding": [0]},
 )
 class HangOfDilatedOutputPadding(Correct):
-    """The search for an algorithm never ends."""
+    """The search for an algorithm never returns."""
 
     def conv_transpose(self, x, kernel, *bias, p):
         if any(p.output_padding) and max(p.dilation) > 1:
@@ -208,7 +208,7 @@ class HangOfDilatedOutputPadding(Correct):
 
 @fault(
     "conv_grad",
-    condition="the gradient of the kernel is asked for, the batch is above 1, and there is dilation",
+    condition="the gradient of the kernel is requested, the batch is above 1, and there is dilation",
     depth=3,
     smallest={
         "x": {"values": [[[1]], [[1]]]}, "kernel": ONE, "grad": {"values": [[[1]], [[1]]]},
@@ -227,13 +227,13 @@ class KernelGradientOfOneItem(Correct):
 
 @fault(
     "conv_grad",
-    condition="the stride leaves cells of the input over",
+    condition="the stride leaves cells at the end of the input unused",
     depth=2,
     smallest={"x": {"values": [[[1, 1]]]}, "kernel": ONE, "grad": ONE, "stride": [2]},
     near={"x": ONE},
 )
 class GradientShiftedByTheRest(Correct):
-    """The cells that a stride leaves over are put before the gradient of the input, not behind it."""
+    """The unused cells are placed before the gradient of the input instead of after it."""
 
     def reach(self, axis, size, p):
         at = super().reach(axis, size, p)
@@ -244,7 +244,7 @@ class GradientShiftedByTheRest(Correct):
 
 @fault(
     "conv_transpose_grad",
-    condition="the gradient of the bias is asked for, and the batch is above 1",
+    condition="the gradient of the bias is requested, and the batch is above 1",
     depth=2,
     smallest={
         "x": {"values": [[[1]], [[1]]]}, "kernel": ONE, "bias": {"values": [0]}, "grad": {"values": [[[1]], [[1]]]},

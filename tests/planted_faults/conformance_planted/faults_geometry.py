@@ -9,13 +9,13 @@ from .record import Correct, fault
 
 @fault(
     "lp_pool",
-    condition="the rounding is ceil or full, and leaves a window",
+    condition="the rounding is ceil or full, and the last window is partial",
     depth=1,
     smallest={"x": {"values": [[[1, 2, 3]]]}, "window": [2], "rounding": "ceil"},
     near={"rounding": "floor"},
 )
 class CeilIsFloor(Correct):
-    """The rounding rule is not handed on, so that a last partial window is missing."""
+    """The rounding rule is not passed on, so the last partial window is missing."""
 
     def lp_pool(self, x, p):
         p.rounding = "floor"
@@ -30,7 +30,7 @@ class CeilIsFloor(Correct):
     near={"dilation": [1]},
 )
 class DilatedExtent(Correct):
-    """A dilated window is taken to cover dilation · window cells: the output is too small."""
+    """A dilated window is assumed to cover dilation · window cells, so the output is too small."""
 
     def covered(self, axis, p):
         return p.dilation[axis] * p.window[axis] if p.verb == "min_pool" else super().covered(axis, p)
@@ -38,13 +38,13 @@ class DilatedExtent(Correct):
 
 @fault(
     "max_pool",
-    condition="the rounding is ceil, and the last window starts in the padding behind the input",
+    condition="the rounding is ceil, and the last window starts in the padding after the input",
     depth=3,
     smallest={"x": {"values": [[[1, 2]]]}, "window": [2], "padding": [[0, 1]], "rounding": "ceil"},
     near={"rounding": "floor"},
 )
 class CeilCountsPaddingBehind(Correct):
-    """Whether a last partial window starts in the input is asked of the padded input."""
+    """The check that the last partial window starts in the input uses the padded input."""
 
     def one_more(self, axis, size, window, p):
         behind = p.padding[axis][1] if p.verb == "max_pool" else 0
@@ -53,13 +53,13 @@ class CeilCountsPaddingBehind(Correct):
 
 @fault(
     "avg_pool",
-    condition="the rounding is full, and the last window starts behind the input",
+    condition="the rounding is full, and the last window starts after the end of the input",
     depth=2,
     smallest={"x": {"values": [[[1, 2]]]}, "window": [1], "stride": [2], "rounding": "full"},
     near={"stride": [1]},
 )
 class FullIsCeil(Correct):
-    """The rounding `full` is read as `ceil`."""
+    """The rounding `full` is treated as `ceil`."""
 
     def avg_pool(self, x, p):
         p.rounding = p.rounding.replace("full", "ceil")
@@ -68,13 +68,13 @@ class FullIsCeil(Correct):
 
 @fault(
     "max_pool",
-    condition="the padding of an axis is odd in all, and its stride is above 1",
+    condition="the total padding of an axis is odd, and its stride is above 1",
     depth=3,
     smallest={"x": {"values": [[[1, 2]]]}, "window": [2], "padding": [[1, 0]]},
     near={"stride": [1]},
 )
 class OddPaddingOnTheWrongSide(Correct):
-    """The odd cell of padding goes to the other end on the path for strides."""
+    """The code path for strides puts the odd cell of padding at the wrong end."""
 
     def max_pool(self, x, p):
         swapped = [sum(pair) % 2 and stride > 1 for pair, stride in zip(p.padding, p.stride, strict=True)]
@@ -90,7 +90,7 @@ class OddPaddingOnTheWrongSide(Correct):
     near={"dilation": [1, 2, 1]},
 )
 class DilationLostOnTheLastAxis(Correct):
-    """The kernel for volumes steps through rows without their dilation."""
+    """The code path for three spatial axes ignores the dilation of the last axis."""
 
     def offsets(self, axis, p):
         lost = p.verb == "avg_pool" and axis == 2
@@ -99,13 +99,13 @@ class DilationLostOnTheLastAxis(Correct):
 
 @fault(
     "max_pool",
-    condition="there is dilation, and the padding is above half the window without its holes",
+    condition="there is dilation, and the padding is more than half of the undilated window",
     depth=2,
     smallest={"x": {"values": [[[1]]]}, "window": [2], "padding": [[2, 0]], "dilation": [2]},
     near={"dilation": [1]},
 )
 class PaddingLimitWithoutDilation(Correct):
-    """A limit on padding, half the window, is asked of dilated windows, and ignores their dilation."""
+    """Padding of dilated windows is limited to half of the window, computed without the dilation."""
 
     def max_pool(self, x, p):
         for window, dilation, pair in zip(p.window, p.dilation, p.padding, strict=True):
@@ -122,7 +122,7 @@ class PaddingLimitWithoutDilation(Correct):
     near={"stride": [2, 2]},
 )
 class StrideOfTheFirstAxis(Correct):
-    """The stride of the first axis is used on all."""
+    """The stride of the first axis is used on all axes."""
 
     def lp_pool(self, x, p):
         p.stride = p.stride[:1] * len(p.stride)
@@ -131,13 +131,13 @@ class StrideOfTheFirstAxis(Correct):
 
 @fault(
     "conv",
-    condition="the padding before an axis is not half of all its padding, rounded down",
+    condition="the padding before an axis is not half of its total padding, rounded down",
     depth=1,
     smallest={"x": {"values": [[[1]]]}, "kernel": {"values": [[[1, 2]]]}, "padding": [[1, 0]]},
     near={"padding": [[0, 1]]},
 )
 class PaddingSpreadEvenly(Correct):
-    """Both ends of an axis are padded alike: of two pads only the sum is kept."""
+    """The total padding of an axis is split evenly between its two ends."""
 
     def conv(self, x, kernel, *bias, p):
         p.padding = [(sum(pair) // 2, sum(pair) - sum(pair) // 2) for pair in p.padding]
@@ -146,13 +146,13 @@ class PaddingSpreadEvenly(Correct):
 
 @fault(
     "conv",
-    condition="the stride is above the extent of the kernel, and there is padding before",
+    condition="the stride is larger than the kernel, and there is padding before the input",
     depth=3,
     smallest={"x": {"values": [[[1]]]}, "kernel": {"values": [[[1]]]}, "stride": [2], "padding": [[1, 0]]},
     near={"stride": [1]},
 )
 class PaddingLostWhereWindowsLieApart(Correct):
-    """The path for windows that do not touch starts at the first cell, not in the padding."""
+    """The code path for windows that do not touch starts at the first cell of the input, not in the padding."""
 
     def reach(self, axis, size, p):
         apart = p.verb == "conv" and p.stride[axis] > p.window[axis]
@@ -167,7 +167,7 @@ class PaddingLostWhereWindowsLieApart(Correct):
     near={"x": {"values": "arange", "shape": [1, 1, 65536]}, "stride": [65535]},
 )
 class LongAxisWraps(Correct):
-    """Places along an axis are kept in 16 bits."""
+    """Positions along an axis are stored in 16 bits."""
 
     def reach(self, axis, size, p):
         at = super().reach(axis, size, p)
@@ -176,13 +176,13 @@ class LongAxisWraps(Correct):
 
 @fault(
     "max_pool_with_indices",
-    condition="there are three spatial axes, and a last partial window on the last of them",
+    condition="there are three spatial axes, and the last window of the last axis is partial",
     depth=3,
     smallest={"x": {"values": [[[[[1, 2, 3]]]]]}, "window": [1, 1, 2], "rounding": "ceil"},
     near={"rounding": "floor"},
 )
 class CrashAtTheOverhang(Correct):
-    """Behind the last row of a volume there is no memory to read."""
+    """The process crashes: it reads past the last row of a volume."""
 
     def winners(self, x, p):
         walk = self.walk(x.shape[2:], p)
@@ -194,7 +194,7 @@ class CrashAtTheOverhang(Correct):
 
 @fault(
     "adaptive_avg_pool",
-    condition="the output does not divide the extent",
+    condition="the output size does not divide the extent",
     depth=1,
     smallest={"x": {"values": [[[1]]]}, "output_size": [2]},
     near={"output_size": [1]},
@@ -215,7 +215,7 @@ class BinsEndTooEarly(Correct):
     near={"output_size": [2]},
 )
 class BinsOfAtLeastOneStep(Correct):
-    """Where there are more bins than cells, bins of one cell are taken one after the other, then the last again."""
+    """With more bins than cells, bin i is cell i, and the remaining bins repeat the last cell."""
 
     def bin_edges(self, size, count, p):
         if p.verb != "adaptive_max_pool" or count <= size:
@@ -226,13 +226,13 @@ class BinsOfAtLeastOneStep(Correct):
 
 @fault(
     "adaptive_avg_pool",
-    condition="size / count is no float32 and its products round past a whole number",
+    condition="size / count is not exact in float32, and one of its multiples rounds past a whole number",
     depth=3,
     smallest={"x": {"values": "arange", "shape": [1, 1, 4]}, "output_size": [28]},
     near={"output_size": [27]},
 )
 class BinsInFloat(Correct):
-    """Edges of bins are reckoned in float32."""
+    """Bin edges are computed in float32."""
 
     def bin_edges(self, size, count, p):
         if p.verb != "adaptive_avg_pool":

@@ -9,13 +9,13 @@ from .record import Correct, fault
 
 @fault(
     "pad",
-    condition="the mode is reflect, and a pad is not below the extent",
+    condition="the mode is reflect, and a pad is at least the extent",
     depth=2,
     smallest={"x": {"values": [[[1, 2]]]}, "pads": [[2, 0]], "mode": "reflect"},
     near={"pads": [[1, 0]]},
 )
 class ReflectedOnce(Correct):
-    """What lies past one reflection repeats its last cell."""
+    """Padding beyond one reflection repeats the last reflected cell."""
 
     def mode(self, places, left, axis, p):
         if p.verb == "pad" and p.mode == "reflect":
@@ -25,13 +25,13 @@ class ReflectedOnce(Correct):
 
 @fault(
     "pad",
-    condition="the mode is reflect, and a pad is the extent less one, or more",
+    condition="the mode is reflect, and a pad is at least the extent minus one",
     depth=2,
     smallest={"x": {"values": [[[1, 2]]]}, "pads": [[1, 0]], "mode": "reflect"},
     near={"x": {"values": [[[1, 2, 3]]]}},
 )
 class ReflectLimitTooLow(Correct):
-    """A reflection must be less than the extent, and is asked to be less than the extent less one."""
+    """The limit on reflected pads is one too low: a pad must be less than the extent minus one."""
 
     def pad(self, x, p):
         for extent, pair in zip(x.shape[2:], p.pads, strict=True):
@@ -48,7 +48,7 @@ class ReflectLimitTooLow(Correct):
     near={"pads": [[1, 1]]},
 )
 class WrappedByTheOtherEnd(Correct):
-    """The cells before are taken as many from the end as stand after."""
+    """The offset of the cells before an axis is computed from the pad after it."""
 
     def mode(self, places, left, axis, p):
         before, after = p.pads[axis]
@@ -65,7 +65,7 @@ class WrappedByTheOtherEnd(Correct):
     near={"pads": [[1, 0], [0, 0]]},
 )
 class EmptyCorners(Correct):
-    """Edges are copied axis by axis from the input, so that nothing comes to the corners."""
+    """Edge values are copied from the input one axis at a time, so the corners stay empty."""
 
     def pad(self, x, p):
         y = super().pad(x, p)
@@ -80,13 +80,13 @@ class EmptyCorners(Correct):
 
 @fault(
     "pad",
-    condition="the pad before an axis crops, and the one after adds",
+    condition="the pad before an axis is negative (a crop), and the pad after it is positive",
     depth=2,
     smallest={"x": {"values": [[[1, 2]]]}, "pads": [[-1, 1]]},
     near={"pads": [[-1, 0]]},
 )
 class CroppedAtTheOtherEnd(Correct):
-    """An axis that is cropped and padded is cropped where it is padded."""
+    """An axis that is cropped at one end and padded at the other is cropped at the padded end."""
 
     def cropped(self, axis, size, p):
         first, left = super().cropped(axis, size, p)
@@ -95,13 +95,13 @@ class CroppedAtTheOtherEnd(Correct):
 
 @fault(
     "pad",
-    condition="the dtype is whole, and the value is not 0",
+    condition="the dtype is an integer type, and the value is not 0",
     depth=2,
     smallest={"x": {"values": [[[1]]], "dtype": "int32"}, "pads": [[1, 0]], "value": 1},
     near={"x": {"values": [[[1]]], "dtype": "float32"}},
 )
 class WholePaddingIsZero(Correct):
-    """The value to pad with is read as a floating number only."""
+    """The padding value is applied to floating-point dtypes only."""
 
     def pad(self, x, p):
         p.value = 0 if x.dtype.kind in "iu" else p.value
@@ -116,7 +116,7 @@ class WholePaddingIsZero(Correct):
     near={"mode": "constant"},
 )
 class GradientOfTheLastCopy(Correct):
-    """An edge is given the gradient of its last copy only."""
+    """An edge cell receives the gradient of its last copy only."""
 
     def add(self, given, index, values, p):
         if p.verb == "pad_grad" and p.mode == "edge":
@@ -133,7 +133,7 @@ class GradientOfTheLastCopy(Correct):
     near={"indices": {"values": [[[0]]]}},
 )
 class MinusOneIsTheLast(Correct):
-    """The index -1, of a window without cells, is that of the last cell, as everywhere in Python."""
+    """The index -1, which marks an empty window, is used as a Python index and selects the last cell."""
 
     def aims(self, rows, size, p):
         return np.where(rows < 0, rows + size, rows) if p.verb == "max_unpool" else super().aims(rows, size, p)
@@ -141,13 +141,13 @@ class MinusOneIsTheLast(Correct):
 
 @fault(
     "max_unpool",
-    condition="there are three spatial axes, and the output is above 1 in height and in width",
+    condition="there are three spatial axes, and the output height and width are above 1",
     depth=2,
     smallest={"x": {"values": [[[[[1]]]]]}, "indices": {"values": [[[[[1]]]]]}, "output_size": [1, 2, 2]},
     near={"output_size": [2, 2, 1]},
 )
 class VolumesLieOnTheirSide(Correct):
-    """The indices of a volume are read with its height and width exchanged."""
+    """The indices of a volume are read with height and width swapped."""
 
     def max_unpool(self, x, indices, p):
         if p.verb != "max_unpool" or x.ndim != 5:
@@ -167,7 +167,7 @@ class VolumesLieOnTheirSide(Correct):
     near={"indices": {"values": [[[0]]]}},
 )  # fmt: skip
 class GradientFromTheLastCell(Correct):
-    """A value that went nowhere is given the gradient of the last cell."""
+    """A value with index -1 receives the gradient of the last cell."""
 
     def max_unpool_grad(self, grad, x, indices, p):
         y = super().max_unpool_grad(grad, x, indices, p)

@@ -10,13 +10,13 @@ from .record import Correct, fault
 
 @fault(
     "max_pool",
-    condition="the NaN of a window is in its last cell only",
+    condition="the only NaN of a window is in its last cell",
     depth=3,
     smallest={"x": {"values": [[[1, float("nan")]]]}, "window": [2]},
     near={"x": {"values": [[[float("nan"), 1]]]}},
 )
 class NanLostInTheLastCell(Correct):
-    """The last cell of a window is taken if it is greater than the others, which NaN never is."""
+    """The last cell of a window is selected if it is greater than the others, which is false for NaN."""
 
     def winner(self, cells, choose, p):
         if p.verb != "max_pool" or cells.shape[-1] == 1:
@@ -28,13 +28,13 @@ class NanLostInTheLastCell(Correct):
 
 @fault(
     "global_max_pool",
-    condition="a plane of more than 8 cells has its NaN in those that are left over after eights",
+    condition="a plane has more than 8 cells, and its NaN is in the remainder after groups of 8",
     depth=3,
     smallest={"x": {"values": [[[0, 0, 0, 0, 0, 0, 0, 0, float("nan")]]]}},
     near={"x": {"values": [[[0, 0, 0, 0, 0, 0, 0, float("nan"), 0]]]}},
 )
 class NanLostBehindTheLanes(Correct):
-    """What is left over after lanes of eight cells is compared with fmax."""
+    """The remainder after groups of 8 cells is reduced with fmax, which ignores NaN."""
 
     def winner(self, cells, choose, p):
         lanes = cells.shape[-1] // 8 * 8
@@ -47,13 +47,13 @@ class NanLostBehindTheLanes(Correct):
 
 @fault(
     "max_pool_with_indices",
-    condition="indices are asked for, and 0 follows -0 in a window of nothing greater",
+    condition="indices are requested, and 0 follows -0 in a window whose maximum is 0",
     depth=3,
     smallest={"x": {"values": [[[-0.0, 0]]]}, "window": [2], "output": "indices"},
     near={"x": {"values": [[[0, -0.0]]]}},
 )
 class ZerosAlike(Correct):
-    """A comparison does not tell -0 from 0, so that the first of them comes."""
+    """The comparison treats -0 and 0 as equal, so the first of them is selected."""
 
     def winner(self, cells, choose, p):
         alike = p.verb == "max_pool_with_indices"
@@ -62,13 +62,13 @@ class ZerosAlike(Correct):
 
 @fault(
     "min_pool",
-    condition="the least value is subnormal",
+    condition="the smallest value is subnormal",
     depth=3,
     smallest={"x": {"values": [[[1e-40]]]}, "window": [1]},
     near={"x": {"values": [[[1e-30]]]}},
 )
 class SubnormalsFlushed(Correct):
-    """The processor is told to flush subnormal numbers, and a minimum goes through an addition."""
+    """The minimum is computed through an addition with subnormal numbers flushed to zero."""
 
     def min_pool(self, x, p):
         y = super().min_pool(x, p)
@@ -79,13 +79,13 @@ class SubnormalsFlushed(Correct):
 
 @fault(
     "global_max_pool",
-    condition="the dtype is unsigned, and its upper half occurs beside its lower one",
+    condition="the dtype is unsigned, and the values span both halves of its range",
     depth=2,
     smallest={"x": {"values": [[[1, 128]]], "dtype": "uint8"}},
     near={"x": {"values": [[[1, 127]]], "dtype": "uint8"}},
 )
 class UnsignedAsSigned(Correct):
-    """Whole numbers are compared as signed ones."""
+    """Unsigned integers are compared as signed integers."""
 
     def winner(self, cells, choose, p):
         if p.verb == "global_max_pool" and cells.dtype.kind == "u":
@@ -95,13 +95,13 @@ class UnsignedAsSigned(Correct):
 
 @fault(
     "adaptive_max_pool",
-    condition="the dtype has 64 bits, and two numbers past 2^53 are the same double",
+    condition="the dtype has 64 bits, and two integers above 2^53 round to the same double",
     depth=3,
     smallest={"x": {"values": [[[2**53, 2**53 + 1]]], "dtype": "int64"}, "output_size": [1]},
     near={"x": {"values": [[[2**53 - 1, 2**53]]], "dtype": "int64"}},
 )
 class WholeNumbersAsDoubles(Correct):
-    """Whole numbers are compared as doubles."""
+    """Integers are compared as doubles."""
 
     def winner(self, cells, choose, p):
         if p.verb == "adaptive_max_pool" and cells.dtype.kind in "iu":
@@ -111,13 +111,13 @@ class WholeNumbersAsDoubles(Correct):
 
 @fault(
     "max_pool",
-    condition="the dtype is signed and whole, and a window holds padding and the least number alone",
+    condition="the dtype is a signed integer type, and a window has only padding and the smallest number",
     depth=3,
     smallest={"x": {"values": [[[-128]]], "dtype": "int8"}, "window": [2], "padding": [[0, 1]]},
     near={"x": {"values": [[[-127]]], "dtype": "int8"}},
 )
 class PaddingAboveTheLeast(Correct):
-    """Padding is written as the negative of the largest number, which is one more than the least."""
+    """Padding is filled with the negated largest number, which is one above the smallest number."""
 
     def max_pool(self, x, p):
         if x.dtype.kind != "i":
@@ -135,7 +135,7 @@ class PaddingAboveTheLeast(Correct):
     near={"x": {"values": [[[1]]], "dtype": "uint8"}},
 )
 class BoolComesBackAsBytes(Correct):
-    """A bool is a byte, and stays one."""
+    """A bool input is processed as bytes, and the output is not converted back."""
 
     def min_pool(self, x, p):
         y = super().min_pool(x, p)
@@ -150,7 +150,7 @@ class BoolComesBackAsBytes(Correct):
     near={"x": {"values": "arange", "shape": [1, 18, 1]}},
 )
 class ChannelAloneInItsBlock(Correct):
-    """Channels go in blocks of 16; a last block of one takes the channel before it."""
+    """Channels are processed in blocks of 16; a last block of one channel returns the previous channel."""
 
     def max_pool(self, x, p):
         y = super().max_pool(x, p)
@@ -161,13 +161,13 @@ class ChannelAloneInItsBlock(Correct):
 
 @fault(
     "max_pool_with_indices",
-    condition="indices are asked for, and the largest value stands twice in a window",
+    condition="indices are requested, and the largest value occurs twice in a window",
     depth=1,
     smallest={"x": {"values": [[[1, 1]]]}, "window": [2], "output": "indices"},
     near={"x": {"values": [[[1, 2]]]}},
 )
 class TiesLast(Correct):
-    """Of equal values the last is chosen: the comparison is >= in place of >."""
+    """The last of equal values is selected: the comparison is >= instead of >."""
 
     def winner(self, cells, choose, p):
         if p.verb != "max_pool_with_indices":
@@ -177,13 +177,13 @@ class TiesLast(Correct):
 
 @fault(
     "max_pool_grad",
-    condition="the window is dilated, and its largest value stands in it twice",
+    condition="the window is dilated, and its largest value occurs twice",
     depth=2,
     smallest={"x": {"values": [[[1, 0, 1]]]}, "grad": {"values": [[[1]]]}, "window": [2], "dilation": [2]},
     near={"dilation": [1]},
 )
 class TiesLastWhereDilated(Correct):
-    """Dilated windows are walked backwards, and give their gradient to the last of equals."""
+    """Dilated windows are scanned backwards, so the gradient goes to the last of equal values."""
 
     def winner(self, cells, choose, p):
         if p.verb != "max_pool_grad" or set(p.dilation) == {1}:
@@ -193,13 +193,13 @@ class TiesLastWhereDilated(Correct):
 
 @fault(
     "max_pool_with_indices",
-    condition="indices are asked for, and there is more than one channel",
+    condition="indices are requested, and there is more than one channel",
     depth=1,
     smallest={"x": {"values": [[[1], [1]]]}, "window": [1], "output": "indices"},
     near={"x": {"values": [[[1]], [[1]]]}},
 )
 class IndicesOverChannels(Correct):
-    """Indices count through all channels of an item."""
+    """Indices are counted over all channels of an item."""
 
     def numbered(self, x, walk, index, p):
         told = super().numbered(x, walk, index, p)
@@ -208,13 +208,13 @@ class IndicesOverChannels(Correct):
 
 @fault(
     "max_pool_with_indices",
-    condition="indices are asked for, and there is padding",
+    condition="indices are requested, and there is padding",
     depth=2,
     smallest={"x": {"values": [[[1]]]}, "window": [2], "padding": [[1, 0]], "output": "indices"},
     near={"padding": [[0, 1]]},
 )
 class IndicesInThePaddedPlane(Correct):
-    """Indices count in the padded plane."""
+    """Indices refer to the padded plane."""
 
     def numbered(self, x, walk, index, p):
         told = super().numbered(x, walk, index, p)
@@ -226,7 +226,7 @@ class IndicesInThePaddedPlane(Correct):
 
 @fault(
     "max_pool_with_indices",
-    condition="indices are asked for in two dimensions, height and width differ, and a winner is below the first row",
+    condition="indices are requested in two dimensions, height and width differ, and a maximum is below the first row",
     depth=2,
     smallest={"x": {"values": [[[[0], [1]]]]}, "window": [2, 1], "output": "indices"},
     near={"x": {"values": [[[[0, 1]]]]}, "window": [1, 2]},
@@ -244,13 +244,13 @@ class RowsOfTheHeight(Correct):
 
 @fault(
     "max_pool_with_indices",
-    condition="indices are asked for, and a winner stands past 65,536 cells of its plane",
+    condition="indices are requested, and a maximum is beyond the first 65,536 cells of its plane",
     depth=3,
     smallest={"x": {"values": "arange", "shape": [1, 1, 65537]}, "window": [65537], "output": "indices"},
     near={"x": {"values": "arange", "shape": [1, 1, 65536]}, "window": [65536]},
 )
 class IndicesOf16Bits(Correct):
-    """Indices are kept in 16 bits on the way."""
+    """Indices are stored in 16 bits."""
 
     def numbered(self, x, walk, index, p):
         told = super().numbered(x, walk, index, p)

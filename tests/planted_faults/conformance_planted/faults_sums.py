@@ -9,7 +9,7 @@ MANTISSAS = {"values": "mantissas", "dtype": "float16"}
 
 @fault(
     "avg_pool",
-    condition="padding counts, there is some, and there is more than one axis",
+    condition="padding is counted and not zero, and there is more than one axis",
     depth=3,
     smallest={
         "x": {"values": [[[[2]]]]}, "window": [1, 2], "padding": [[0, 0], [1, 0]], "count_include_pad": True,
@@ -32,7 +32,7 @@ class DivisorClippedOnTheLastAxis(Correct):
     near={"x": {"values": [[[2, 4]]]}, "padding": 0},
 )
 class DivisorForgottenAtTheBorder(Correct):
-    """The path for padded input does not know of a divisor."""
+    """The code path for padded input ignores the divisor."""
 
     def divisor(self, x, walk, p):
         if p.verb == "avg_pool" and np.any(p.padding):
@@ -42,13 +42,13 @@ class DivisorForgottenAtTheBorder(Correct):
 
 @fault(
     "avg_pool",
-    condition="padding counts, and a last partial window reaches past it",
+    condition="padding is counted, and a last partial window reaches past it",
     depth=2,
     smallest={"x": {"values": [[[2, 2, 2]]]}, "window": [2], "rounding": "ceil", "count_include_pad": True},
     near={"count_include_pad": False},
 )
 class DivisorCountsTheOverhang(Correct):
-    """Where padding counts, every window is divided by all its cells."""
+    """If padding is counted, every window is divided by its full number of cells."""
 
     def counted(self, axis, at, size, p):
         return np.full(*at.shape) if p.verb == "avg_pool" else super().counted(axis, at, size, p)
@@ -56,13 +56,13 @@ class DivisorCountsTheOverhang(Correct):
 
 @fault(
     "avg_pool",
-    condition="the dtype is whole, and an average is negative and not whole",
+    condition="the dtype is an integer type, and an average is negative and not an integer",
     depth=2,
     smallest={"x": {"values": [[[-1, 0]]], "dtype": "int32"}, "window": [2]},
     near={"x": {"values": [[[-2, 0]]], "dtype": "int32"}},
 )
 class WholeAveragesRoundDown(Correct):
-    """Whole numbers are divided by a shift, which rounds down and not toward zero."""
+    """Integers are divided by a shift, which rounds down instead of toward zero."""
 
     def divided(self, total, divisor, dtype, p):
         if p.verb != "avg_pool" or dtype.kind != "i":
@@ -72,7 +72,7 @@ class WholeAveragesRoundDown(Correct):
 
 @fault(
     "global_avg_pool",
-    condition="the dtype has 16 bits and floats, and there are more than 256 cells with full mantissas",
+    condition="the dtype is a 16-bit float, and there are more than 256 cells with full mantissas",
     depth=3,
     smallest={"x": {**MANTISSAS, "shape": [1, 1, 257]}},
     near={"x": {**MANTISSAS, "shape": [1, 1, 256]}},
@@ -91,13 +91,13 @@ class HalfSumsBeyond256(Correct):
 
 @fault(
     "lp_pool",
-    condition="the norm is the first, and the dtype has 16 bits",
+    condition="p is 1, and the dtype has 16 bits",
     depth=2,
     smallest={"x": {"values": [[[1]]], "dtype": "float16"}, "window": [1], "p": 1},
     near={"p": 2},
 )
 class FirstNormLeavesHalf(Correct):
-    """The path for p = 1, which takes no root, returns the type that it adds in."""
+    """The code path for p = 1, which takes no root, returns the accumulation dtype."""
 
     def lp_pool(self, x, p):
         y = super().lp_pool(x, p)
@@ -106,13 +106,13 @@ class FirstNormLeavesHalf(Correct):
 
 @fault(
     "lp_pool",
-    condition="p is not whole",
+    condition="p is not an integer",
     depth=1,
     smallest={"x": {"values": [[[1, 1]]]}, "window": [2], "p": 1.5},
     near={"p": 3},
 )
 class NormOfAWholePower(Correct):
-    """p is an integer in the signature of the kernel."""
+    """The kernel converts p to an integer."""
 
     def lp_pool(self, x, p):
         p.p = max(int(p.p), 1)
@@ -127,7 +127,7 @@ class NormOfAWholePower(Correct):
     near={"p": 2},
 )
 class SlopeWithoutASign(Correct):
-    """For an odd p the sign is thought to come from the power, whose exponent is even."""
+    """For odd p the sign is lost: it is expected from a power with an even exponent."""
 
     def sloped(self, cells, norm, p):
         return (np.abs(cells) / norm) ** (p.p - 1) if p.p % 2 == 1 else super().sloped(cells, norm, p)
@@ -135,13 +135,13 @@ class SlopeWithoutASign(Correct):
 
 @fault(
     "avg_pool_grad",
-    condition="there is padding that does not count, and no divisor",
+    condition="there is padding that is not counted, and no divisor",
     depth=1,
     smallest={"x": {"values": [[[1]]]}, "grad": {"values": [[[2]]]}, "window": [2], "padding": [[1, 0]]},
     near={"count_include_pad": True},
 )
 class GradientDividedByTheWindow(Correct):
-    """The gradient of an average is divided by all cells of the window."""
+    """The gradient of an average is divided by the full number of cells of the window."""
 
     def divisor(self, x, walk, p):
         if p.verb == "avg_pool_grad" and p.divisor is None and not p.count_include_pad:
@@ -157,7 +157,7 @@ class GradientDividedByTheWindow(Correct):
     near={"grad": {"values": [[[1]]]}, "output_size": [1]},
 )
 class OverlappingBinsOverwrite(Correct):
-    """A cell of two bins keeps the gradient of the last."""
+    """A cell in two bins receives the gradient of the last bin only."""
 
     def add(self, given, index, values, p):
         if p.verb == "adaptive_avg_pool_grad":
@@ -168,13 +168,13 @@ class OverlappingBinsOverwrite(Correct):
 
 @fault(
     "max_pool_grad",
-    condition="windows overlap, and have their largest value in common",
+    condition="windows overlap and share their largest value",
     depth=1,
     smallest={"x": {"values": [[[0, 1, 0]]]}, "grad": {"values": [[[1, 1]]]}, "window": [2], "stride": [1]},
     near={"grad": {"values": [[[1]]]}, "stride": [2]},
 )
 class OverlappingMaximaOverwrite(Correct):
-    """A cell that two windows chose keeps the gradient of the last."""
+    """A cell selected by two windows receives the gradient of the last window only."""
 
     def add(self, given, index, values, p):
         if p.verb == "max_pool_grad":
