@@ -11,12 +11,12 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from reports import summary
-from reports.badges import render_badges
-from reports.html import render_html
-from reports.junit import render_junit
-from reports.markdown_text import code, escaped, table
-from reports.reading import Report, load
+from reports.analysis import summary
+from reports.results.reader import Report, load
+from reports.views.badges import render_badges
+from reports.views.html import render_html
+from reports.views.junit import render_junit
+from reports.views.markdown_layout import code, escaped, table
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(os.environ.get("CONFORMANCE_RESULTS", ROOT / "build" / "conformance" / "results"))

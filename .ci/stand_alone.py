@@ -14,12 +14,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from conformance import catalogue, ledger, registry
-from conformance.adapter import Backend, Program, Surface
-from conformance.cases import LEVELS, Case, Value
-from conformance.expected import expected
-from conformance.repro import script
-from conformance.translate import translate
+from conformance.adapters import registry
+from conformance.adapters.api.surface import Backend, Program, Surface
+from conformance.cases.case import LEVELS, Case, Value
+from conformance.catalogue import loading
+from conformance.judging import ledger
+from conformance.judging.expected import expected
+from conformance.translation.lowering import translate
+from conformance.translation.repro import script
 
 LIMIT = 600
 DRIVER = """\
@@ -81,7 +83,7 @@ def failures(backend: Backend, surface: Surface, cases: list[Case]) -> list[str]
 def main() -> None:
     """Run the sample on every surface of the backend that is named on the command line."""
     backend = registry.backend(sys.argv[1])
-    cases = sorted(catalogue.load().cases, key=lambda case: LEVELS.index(case.level))
+    cases = sorted(loading.load().cases, key=lambda case: LEVELS.index(case.level))
     known, packages, bad = ledger.load(), versions(backend), 0
     for surface in backend.surfaces:
         why = surface.lacks() if surface.lacks else None

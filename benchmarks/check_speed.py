@@ -11,15 +11,16 @@ import time
 from pathlib import Path
 from statistics import median
 
-from conformance import catalogue, check, ledger
-from conformance.check import Cache
-from conformance.parallel import cores
+from conformance.catalogue import check, loading
+from conformance.catalogue.check import Cache
+from conformance.judging import ledger
+from conformance.system.parallel import cores
 
 
 def seconds(examiner: check.Examiner) -> float:
     """Return how long a whole check takes, reading included."""
     start = time.perf_counter()
-    assert list(check.problems(catalogue.load(), ledger.load(), check.read_lock(), examiner=examiner)) == []
+    assert list(check.problems(loading.load(), ledger.load(), check.read_lock(), examiner=examiner)) == []
     return time.perf_counter() - start
 
 
@@ -46,7 +47,7 @@ def main() -> None:
             for way, examiner in ways.items():
                 times[way].append(seconds(examiner))
     base = median(times["one process"])
-    print(f"{len(catalogue.load().cases)} cases, median of {rounds} rounds")
+    print(f"{len(loading.load().cases)} cases, median of {rounds} rounds")
     for way, taken in times.items():
         print(f"{way:<14} {median(taken):7.2f} s   {base / median(taken):5.1f} times as fast as one process")
 

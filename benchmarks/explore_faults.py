@@ -27,19 +27,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from conformance import catalogue, registry
-from conformance.client import Limits
-from conformance.explore.explorer import GENERATION, Explorer
-from conformance.explore.lab import Lab, Tried
-from conformance.explore.oracles import FEARED
-from conformance.explore.recipes import Recipe
-from conformance.explore.shrink import AT_ONCE, shrunk
-from conformance.explore.space import Space
-from conformance.explore.trace import ASKED, allowed
-from conformance.ledger import Ledger
-from conformance.operators import OPERATORS
-from conformance.steps import first_step
-from conformance.values import array_digest
+from conformance.adapters import registry
+from conformance.cases.arrays import array_digest
+from conformance.cases.operators import OPERATORS
+from conformance.cases.steps import first_step
+from conformance.catalogue import loading
+from conformance.execution.worker_process import Limits
+from conformance.exploration.candidate import Recipe
+from conformance.exploration.diagnosis import ASKED, allowed
+from conformance.exploration.evaluation import Lab, Tried
+from conformance.exploration.explorer import GENERATION, Explorer
+from conformance.exploration.oracles import FEARED
+from conformance.exploration.shrinking import AT_ONCE, shrunk
+from conformance.exploration.space import Space
+from conformance.judging.ledger import Ledger
 
 sys.path.insert(0, str(Path(__file__).parent))
 from explore_uniform import Uniform
@@ -67,7 +68,7 @@ def away(recipe: Recipe, smallest: dict[str, Any]) -> int:
 
 
 def _away_by_hand(operator: str, smallest: dict[str, Any]) -> int:
-    from conformance.expand import expand  # noqa: PLC0415
+    from conformance.cases.parsing import expand  # noqa: PLC0415
 
     case = expand({"operator": operator, "source": "-"}, {"id": "smallest", **smallest}, "-")
     return steps_away(case)
@@ -130,7 +131,7 @@ class Search:
     """One search for all faults: the explorer draws, and each surface is tried until its fault is found."""
 
     def __init__(self, lab: Lab, known: dict[str, Any], seed: int, draw: str) -> None:
-        made = {operator: Space.of(operator, catalogue.load().sweeps) for operator in OPERATORS}
+        made = {operator: Space.of(operator, loading.load().sweeps) for operator in OPERATORS}
         spaces: Any = {name: Uniform(space) for name, space in made.items()} if draw == "uniform" else made
         self.explorer = Explorer(lab, spaces, seed, guided=draw == "guided")
         self.lab = lab

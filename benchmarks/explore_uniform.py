@@ -7,12 +7,11 @@ sizes up to 70,000, which exploring draws too, would leave hardly a draw that is
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.explore.dice import Dice
-from conformance.explore.numbers import SELECTING
-from conformance.explore.recipes import Recipe
-from conformance.explore.space import Space, bearable
-from conformance.operators import OPERATORS
-from conformance.values import DTYPES
+from conformance.cases.arrays import DTYPES
+from conformance.cases.operators import OPERATORS
+from conformance.exploration.candidate import Recipe
+from conformance.exploration.rng import Dice
+from conformance.exploration.space import SELECTING, Space, bearable
 
 TRIES = 5000
 RANGES = {

@@ -26,10 +26,10 @@ import tables
 import yaml
 from run_speed import seconds
 
-from conformance import registry
-from conformance.errors import ConformanceError
-from conformance.layers import read
-from conformance.link import ONE_THREAD
+from conformance import ConformanceError
+from conformance.adapters import registry
+from conformance.execution.connection import ONE_THREAD
+from conformance.translation.layer import read
 
 OPERATORS = (
     *("MaxPool", "AveragePool", "LpPool", "GlobalMaxPool", "GlobalAveragePool"),
@@ -161,7 +161,7 @@ def main() -> None:
                     took[one].append(lasted)
     rows = [(one, f"{median(times):.2f}", f"{len(ids) / median(times):.0f}") for one, times in took.items()]
     title = f"{len(ids)} node tests of onnx on ONNX Runtime, {asked.rounds} rounds, {tables.here()}"
-    tables.tell(title, ("", "seconds", "tests a second"), rows, asked.write)
+    tables.tell(title, ("", "seconds", "tests per second"), rows, asked.write)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import reference
-from reference.certainty import unchecked
+from reference.arithmetic.certainty import unchecked
 
 POOLS = {"max_pool": "MaxPool", "avg_pool": "AveragePool", "lp_pool": "LpPool"}
 

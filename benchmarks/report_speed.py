@@ -24,10 +24,11 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from conformance import catalogue, registry
-from conformance.adapter import Program, Surface
-from conformance.cases import Case
-from conformance.translate import translate
+from conformance.adapters import registry
+from conformance.adapters.api.surface import Program, Surface
+from conformance.cases.case import Case
+from conformance.catalogue import loading
+from conformance.translation.lowering import translate
 
 Record = dict[str, Any]
 MAKE = """\
@@ -99,7 +100,7 @@ class Maker:
 
     def files(self, folder: Path) -> Iterator[Path]:
         """Write results files, one a backend, until there are as many results as asked for."""
-        known = catalogue.load(level="standard").by_id
+        known = loading.load(level="standard").by_id
         for name in itertools.cycle(one for one in registry.names() if one != "numpy"):
             if self.made >= self.results:
                 return

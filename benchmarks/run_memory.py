@@ -47,7 +47,7 @@ except SystemExit as left:
     status = left.code
 print(json.dumps([status, start * 1024, size() * 1024, time.monotonic() - begun, time.process_time()]))
 """
-COLUMNS = ("cases", "seconds", "processor ms a case", "results file MB", "start MB", "peak MB", "over the start MB")
+COLUMNS = ("cases", "seconds", "CPU ms per case", "results file MB", "start MB", "peak MB", "growth MB")
 
 
 @dataclass(frozen=True)

@@ -28,15 +28,16 @@ from statistics import median
 
 import tables
 
-from conformance import catalogue, registry
-from conformance.adapter import Backend, Program, Surface
-from conformance.cases import LEVELS
-from conformance.ledger import Ledger
-from conformance.link import ONE_THREAD
-from conformance.runner import Run
-from conformance.selection import Selection
-from conformance.values import Array
-from reports import reading
+from conformance.adapters import registry
+from conformance.adapters.api.surface import Backend, Program, Surface
+from conformance.cases.arrays import Array
+from conformance.cases.case import LEVELS
+from conformance.catalogue import loading
+from conformance.execution.connection import ONE_THREAD
+from conformance.execution.run import Run
+from conformance.execution.selection import Selection
+from conformance.judging.ledger import Ledger
+from reports.results import reader
 
 FLOOR = """\
 import pickle, sys
@@ -57,11 +58,11 @@ for text, packed in jobs:
         pass
     exec(reset, names)
 """
-COLUMNS = ("surface", "results", "floor s", "suite s", "suite ÷ floor", "results a second")
-START = ("surface", "framework's import s", "first result s", "its program s", "beside both s")
+COLUMNS = ("surface", "results", "floor s", "suite s", "suite ÷ floor", "results per second")
+START = ("surface", "framework import s", "first result s", "its program s", "overhead s")
 WORKERS = (
-    *("surface", "results", "one worker s", "{} workers s", "times as fast", "results a second"),
-    *("one floor s", "{} at once s", "times as much"),
+    *("surface", "results", "one worker s", "{} workers s", "speedup", "results per second"),
+    *("one floor s", "{} floors s", "throughput ratio"),
 )
 
 
@@ -170,9 +171,9 @@ def suite(place: Place, surface: str, out: Path, jobs: int = 1) -> list[str]:
 
 def ready(place: Place, surface: Surface, folder: Path) -> tuple[Path, int]:
     """Write what the floor runs, every program that came back from its process; return it, and how many results."""
-    (found,) = reading.load([place.results(folder)]).backends
+    (found,) = reader.load([place.results(folder)]).backends
     came_back = {result.case for result in found.results if result.outcome in {"returned", "rejected"}}
-    backend, cases = place.backend, catalogue.load(level=place.level)
+    backend, cases = place.backend, loading.load(level=place.level)
     run = Run(backend, cases, Ledger(), Selection(place.level, (surface.name,), place.operators), python=sys.executable)
     jobs = [
         (task.program.text, [packed(array) for array in run.expected(task.case).inputs.values()])

@@ -23,27 +23,27 @@ from statistics import median
 import distributed
 import tables
 
-from conformance import catalogue
-from conformance.chosen import Chosen
-from conformance.divided import Divided, Order
-from conformance.explore.explorer import Explorer, Until
-from conformance.explore.space import Space
-from conformance.explore.spread import Site, Spread
-from conformance.operators import OPERATORS
-from conformance.scheduling import Dask
-from conformance.selection import Selection
+from conformance.cases.operators import OPERATORS
+from conformance.catalogue import loading
+from conformance.execution.cluster import Dask
+from conformance.execution.selection import Selection
+from conformance.execution.shards import Divided, Order
+from conformance.execution.targets import Chosen
+from conformance.exploration.cluster import Site, Spread
+from conformance.exploration.explorer import Explorer, Until
+from conformance.exploration.space import Space
 
 FEW, MANY = 4, 12
-FASTER = ("one core s", "two cores s", "times as fast", "efficiency")
+FASTER = ("one core s", "two cores s", "speedup", "efficiency")
 OF_A_RUN = (
     "backend",
     "results",
     *FASTER,
-    "results a second and core",
-    "s for each shard more",
-    "client, results a second",
+    "results per second and core",
+    "s per additional shard",
+    "client, results per second",
 )
-OF_EXPLORING = ("backend", "cases", *FASTER, "findings", "the client's own s")
+OF_EXPLORING = ("backend", "cases", *FASTER, "findings", "client CPU s")
 
 
 def hold(core: int) -> None:
@@ -124,7 +124,7 @@ def main() -> None:
     pairs = [(name, python or sys.executable) for name, _, python in (text.partition("=") for text in given.backend)]
     selection = Selection(given.level, tuple(given.surface), tuple(given.operator))
     if given.explore:
-        sweeps = catalogue.load().sweeps
+        sweeps = loading.load().sweeps
         spaces = {name: Space.of(name, sweeps) for name in given.operator or OPERATORS}
         rows = [of_exploring(Chosen(*pair), spaces, given.rounds, given.explore) for pair in pairs]
     else:

@@ -25,7 +25,7 @@ import pyarrow as pa
 import tables
 from pyarrow import parquet
 
-from reports.storing import RECORDS, RUN, stored
+from reports.views.parquet import RECORDS, RUN, stored
 
 OF_A_FILE = 10_000
 """Results of a shard."""
@@ -33,13 +33,13 @@ ORIGINALS = 10
 """Files that are made as `conformance store` makes them; the others are copies of these."""
 QUERIES = {
     "results by operator, surface and status": "SELECT operator, surface, status, count(*) FROM {} GROUP BY ALL",
-    "what fails, smallest first": "SELECT \"case\", surface, message FROM {} WHERE status = 'fail' "
+    "failures, smallest input first": "SELECT \"case\", surface, message FROM {} WHERE status = 'fail' "
     "ORDER BY input_elements LIMIT 20",
-    "largest part of the bound used, by operator and dtype": "SELECT operator, dtype, max(budget_used) FROM {} "
+    "largest share of the bound used, by operator and dtype": "SELECT operator, dtype, max(budget_used) FROM {} "
     "WHERE status = 'pass' GROUP BY ALL",
-    "cases on which two surfaces part": "SELECT count(*) FROM (SELECT \"case\" FROM {} WHERE outcome <> 'unsupported' "
-    "GROUP BY ALL HAVING count(DISTINCT verdict) > 1)",
-    "everything of one case": "SELECT * EXCLUDE (started) FROM {} WHERE \"case\" = '{}'",
+    "cases on which two surfaces differ": 'SELECT count(*) FROM (SELECT "case" FROM {} '
+    "WHERE outcome <> 'unsupported' GROUP BY ALL HAVING count(DISTINCT verdict) > 1)",
+    "everything about one case": "SELECT * EXCLUDE (started) FROM {} WHERE \"case\" = '{}'",
 }
 VIEW = (
     "import sys\nfrom conformance.cli import main\nmain(['report', sys.argv[1], '--format', 'markdown', '--out', '-'])"
@@ -101,9 +101,9 @@ def made(source: Path, folder: Path) -> dict[str, float]:
     size = sum(path.stat().st_size for path in folder.glob("*.parquet"))
     rows = sum(parquet.read_metadata(path).num_rows for path in folder.glob("*.parquet"))
     return {
-        "JSON lines, bytes a row": text / rows,
-        "store, bytes a row": size / rows,
-        "made, s for 10,000": took / count,
+        "JSON lines, bytes per row": text / rows,
+        "store, bytes per row": size / rows,
+        "created from results files, s per 10,000": took / count,
     }
 
 
@@ -136,14 +136,14 @@ def asked(folder: Path) -> dict[str, float]:
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", VIEW, str(folder)], check=False, stdout=subprocess.DEVNULL)  # noqa: S603
     times = {"`report --format markdown`, s": time.perf_counter() - start}
-    times["its memory, MB"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
+    times["memory of this report, MB"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
     table = f"'{folder}/*.parquet'"
     (case,) = duckdb.sql(f'SELECT min("case") FROM {table}').fetchall()[0]  # noqa: S608 - our own
     for name, query in QUERIES.items():
         start = time.perf_counter()
         with duckdb.connect() as connection:
             connection.execute(query.format(table, case)).fetchall()
-        times[f"{name}, s"] = time.perf_counter() - start
+        times[f"query: {name}, s"] = time.perf_counter() - start
     return times
 
 

@@ -8,15 +8,28 @@ its error bound too.
 from collections.abc import Callable
 from typing import Any
 
-from .adaptive_pooling import adaptive_avg_pool as _adaptive_avg_pool
-from .adaptive_pooling import adaptive_max_pool as _adaptive_max_pool
-from .adaptive_pooling import global_avg_pool as _global_avg_pool
-from .adaptive_pooling import global_max_pool as _global_max_pool
-from .bound import NoBound
-from .convolution import conv as _conv
-from .exact import Exact
-from .fractional_pooling import fractional_max_pool as _fractional_max_pool
-from .gradients import (
+from reference.arithmetic.bound import NoBound
+from reference.arithmetic.exact import Exact
+from reference.arithmetic.rounding import round_to
+from reference.geometry.windows import Windows
+from reference.operators.adaptive_pooling import adaptive_avg_pool as _adaptive_avg_pool
+from reference.operators.adaptive_pooling import adaptive_max_pool as _adaptive_max_pool
+from reference.operators.adaptive_pooling import global_avg_pool as _global_avg_pool
+from reference.operators.adaptive_pooling import global_max_pool as _global_max_pool
+from reference.operators.conv_transpose import conv_transpose as _conv_transpose
+from reference.operators.convolution import conv as _conv
+from reference.operators.fractional_pooling import fractional_max_pool as _fractional_max_pool
+from reference.operators.lp_pooling import lp_pool as _lp_pool
+from reference.operators.max_pool_indices import max_pool_with_indices as _max_pool_with_indices
+from reference.operators.max_pool_indices import max_unpool as _max_unpool
+from reference.operators.padding import pad as _pad
+from reference.operators.pooling import avg_pool as _avg_pool
+from reference.operators.pooling import max_pool as _max_pool
+from reference.operators.pooling import min_pool as _min_pool
+from reference.operators.softmax_pooling import softmax_pool as _softmax_pool
+from reference.operators.stochastic_pooling import stochastic_pool as _stochastic_pool
+from reference.operators.stochastic_pooling import stochastic_pool_probabilities as _stochastic_pool_probabilities
+from reference.registry import (
     GRADIENTS,
     adaptive_avg_pool_grad,
     adaptive_max_pool_grad,
@@ -36,21 +49,8 @@ from .gradients import (
     stochastic_pool_grad,
     stochastic_pool_probabilities_grad,
 )
-from .lp_pooling import lp_pool as _lp_pool
-from .padding import pad as _pad
-from .pooling import avg_pool as _avg_pool
-from .pooling import max_pool as _max_pool
-from .pooling import min_pool as _min_pool
-from .rounding import round_to
-from .selection import max_pool_with_indices as _max_pool_with_indices
-from .selection import max_unpool as _max_unpool
-from .softmax_pooling import softmax_pool as _softmax_pool
-from .stochastic_pooling import stochastic_pool as _stochastic_pool
-from .stochastic_pooling import stochastic_pool_probabilities as _stochastic_pool_probabilities
-from .transposition import conv_transpose as _conv_transpose
-from .values import value_of as _value_of
-from .values import values_of as _values_of
-from .windows import Windows
+from reference.registry import value_of as _value_of
+from reference.registry import values_of as _values_of
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     operator.__name__: operator

@@ -5,15 +5,17 @@ import signal
 import sys
 
 import pytest
-import results_example as example
-from browsing import listen
 from hypothesis import settings
-from planting import HOME
 
-from conformance import catalogue as catalogues
-from conformance import cli, ledger, registry
-from reports.html import render_html
-from reports.reading import load
+from conformance import cli
+from conformance.adapters import registry
+from conformance.catalogue import loading as catalogues
+from conformance.judging import ledger
+from reports.results.reader import load
+from reports.views.html import render_html
+from tests.support import example_results as example
+from tests.support.browser_pages import listen
+from tests.support.planted_bugs import HOME
 
 # The same examples on every run, wherever it is; the nightly job is the one that goes looking for new ones.
 settings.register_profile("suite", derandomize=os.environ.get("HYPOTHESIS_PROFILE") != "nightly", deadline=None)

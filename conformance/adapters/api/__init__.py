@@ -1,0 +1,1 @@
+"""The interface that adapters implement, and the building blocks that they share."""

@@ -1,0 +1,214 @@
+"""Source text for programs: numbers, tuples, calls and slices, out of validated values only."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from conformance.cases.arrays import Array
+from conformance.cases.case import DEFAULTS, FLAT, SAME
+from conformance.cases.steps import Pairs, Step
+
+INDENT = "    "
+LINE = 60
+MADE = ("kernel = ", "conv = ", "conv.")
+"""How lines start that make a layer with weights, whatever it reads."""
+
+
+def number(value: float) -> str:
+    """Return a number as Python text; infinities and NaN through NumPy."""
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    value = float(value)
+    if math.isnan(value):
+        return "np.nan"
+    if math.isinf(value):
+        return "np.inf" if value > 0 else "-np.inf"
+    return repr(value)
+
+
+def quoted(word: str) -> str:
+    """Return a word of the catalogue as Python text. Raises ValueError for anything but letters and underscores."""
+    if not re.fullmatch("[A-Za-z_]+", word):
+        raise ValueError(f"{word!r} is no word")
+    return f'"{word}"'
+
+
+def per_axis(values: Sequence[int] | None) -> str | None:
+    """Return one number where all axes agree, else a tuple; None stays None."""
+    if values is None:
+        return None
+    return number(values[0]) if len(set(values)) == 1 else tuple_of(values)
+
+
+def tuple_of(values: Sequence[int]) -> str:
+    """Return a tuple of numbers as text."""
+    return str(tuple(int(value) for value in values))
+
+
+def pairs_of(pairs: Sequence[Sequence[int]]) -> str:
+    """Return a tuple of pairs as text."""
+    return str(tuple((int(before), int(after)) for before, after in pairs))
+
+
+def call(function: str, *arguments: str | None, **keywords: str | None) -> str:
+    """Return a call as text, leaving out every argument that is None."""
+    words = [argument for argument in arguments if argument is not None]
+    words += [f"{name}={value}" for name, value in keywords.items() if value is not None]
+    return f"{function}({', '.join(words)})"
+
+
+def unless(default: Any, value: Any, text: str | None = None) -> str | None:
+    """Return the value as text, or None where it is the default of the call and need not be written."""
+    if value is None or value == default:
+        return None
+    return text if text is not None else number(value) if isinstance(value, (int, float)) else repr(value)
+
+
+def array_text(array: Array) -> str:
+    """Return a NumPy expression that makes the array."""
+    dtype = dtype_text(array)
+    if array.size and array.tobytes() == array.flat[0].tobytes() * array.size:
+        return f"np.full({tuple_of(array.shape)}, {number(array.flat[0].item())}, {dtype})"
+    return f"np.array({_nested(array)}, {dtype}).reshape{tuple_of(array.shape)}"
+
+
+def dtype_text(array: Array) -> str:
+    """Return the array's dtype as Python text; NumPy 1.24 to 1.26 have no `np.bool`."""
+    return "np.bool_" if array.dtype.kind == "b" else f"np.{array.dtype.name}"
+
+
+def _nested(array: Array) -> str:
+    """One row a line for the first axis, so that a kernel stays readable."""
+    rows = ["[" + ", ".join(map(_short, row)) + "]" for row in array.reshape(array.shape[0], -1)]
+    one_line = "[" + ", ".join(rows) + "]"
+    if len(one_line) <= LINE:
+        return one_line
+    return "[\n" + "".join(f"{INDENT * 2}{row},\n" for row in rows) + f"{INDENT}]"
+
+
+def _short(value: Any) -> str:
+    plain = value.item()
+    negative_zero = plain == 0 and math.copysign(1, plain) < 0
+    whole = isinstance(plain, float) and plain.is_integer() and abs(plain) < 2**53 and not negative_zero
+    return str(int(plain)) if whole else number(plain)
+
+
+def slices(bounds: Sequence[str], *, channels_last: bool) -> str:
+    """Return an index that slices every spatial axis, `bounds` being one `start:stop:step` text an axis."""
+    return f"[:, {', '.join(bounds)}, :]" if channels_last else f"[:, :, {', '.join(bounds)}]"
+
+
+def crop(step: Step, *, channels_last: bool) -> str:
+    """Return the slicing that takes away what the negative pads of the step say."""
+    bounds = [f"{max(-before, 0) or ''}:{min(after, 0) or ''}" for before, after in step.padding]
+    return "x" + slices(bounds, channels_last=channels_last)
+
+
+def all_axes(pairs: Pairs, *, channels_last: bool) -> list[tuple[int, int]]:
+    """Return pairs for all axes of an array: none for batch and channels."""
+    return [(0, 0), *pairs, (0, 0)] if channels_last else [(0, 0), (0, 0), *pairs]
+
+
+def subsample(step: Step, *, channels_last: bool) -> str:
+    """Return the slicing that keeps every stride-th position."""
+    return "x" + slices([f"::{stride}" for stride in step.stride or ()], channels_last=channels_last)
+
+
+def needed_setup(setup: str, text: str) -> list[str]:
+    """Return the lines of a setup without which the text would not work: its modes, and the imports that both use.
+
+    They keep their order, for a mode may have to come before an import; an empty line stands between the two kinds.
+    """
+    statements = ast.parse(setup).body
+    modes = [ast.unparse(node) for node in statements if not _imports(node)]
+    used = _names("\n".join([*modes, text]))
+    kept = [node for node in statements if not _imports(node) or _bound(node) & used]
+    lines: list[str] = []
+    for before, node in zip([*kept[:1], *kept], kept, strict=False):
+        lines += [""] * (_imports(before) != _imports(node)) + [ast.unparse(node)]
+    return lines
+
+
+def needed_imports(setup: str, text: str) -> list[str]:
+    """Return the imports of a setup without which the text alone would not work, whatever the modes."""
+    used = _names(text)
+    return [ast.unparse(node) for node in ast.parse(setup).body if _imports(node) and _bound(node) & used]
+
+
+def _names(text: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+
+
+def _imports(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.Import, ast.ImportFrom))
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """Return the names that an import binds."""
+    names = node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+    return {(alias.asname or alias.name).split(".")[0] for alias in names}
+
+
+def over_ones(lines: Sequence[str], ones: str, called: str = "total") -> tuple[str, ...]:
+    """Return lines that divide what some lines make of x by what they make of ones: sums by counts, so averages.
+
+    lines: they end with x assigned; ones: an array of ones that is laid out as x, which has no gradient; called: the
+    name of the function that the lines become. What makes a layer and its weights stays outside, and is done once.
+    """
+    made = tuple(line for line in lines if line.startswith(MADE))
+    *first, last = (line for line in lines if not line.startswith(MADE))
+    returned = [last.replace("x =", "return", 1)] if last.startswith("x = ") else [last, "return x"]
+    body = (f"{INDENT}{line}" for line in (*first, *returned))
+    return (*made, f"def {called}(x):", *body, f"x = {called}(x) / {called}({ones})")
+
+
+def bins_text(size: int, count: int) -> str:
+    """Return the bins of an axis as text, a list of (start, stop): from ⌊o·n/m⌋ to ⌈(o + 1)·n/m⌉."""
+    if count and size % count == 0:
+        return f"[(o, o + {size // count}) for o in range(0, {size}, {size // count})]" if size else "[]"
+    return f"[(o * {size} // {count}, -(-(o + 1) * {size} // {count})) for o in range({count})]"
+
+
+def padded_cells(mode: str, size: int, before: int, after: int) -> str:
+    """Return as text which cell of an axis stands at each place of the padded axis; negative pads crop first.
+
+    mode: edge, reflect, symmetric or wrap, any number of times round. Some cell must be left.
+    """
+    first, left = max(-before, 0), size + min(before, 0) + min(after, 0)
+    if max(before, after) <= 0:
+        return f"list(range({first}, {first + left}))"
+    cell, end = _repeated(mode, left), left + max(after, 0)
+    places = f"{-before}, {end}" if before > 0 else str(end)
+    return f"[{f'{first} + {cell}' if first else cell} for i in range({places})]"
+
+
+def _repeated(mode: str, size: int) -> str:
+    """Return the cell of an axis at the place i as text."""
+    if mode == "edge":
+        return f"min(max(i, 0), {size - 1})"
+    if mode == "wrap":
+        return f"i % {size}"
+    last = size - 1  # there and back, the ends twice or once
+    again = 2 * size if mode == "symmetric" else max(2 * last, 1)
+    return f"min(i % {again}, {2 * last + (mode == 'symmetric')} - i % {again})"
+
+
+def own_same(step: Step) -> bool:
+    """Whether the padding is whatever the framework's own word for `same` means."""
+    return step.parameters.get("padding") == SAME
+
+
+def by_default(step: Step) -> bool:
+    """Whether the call names nothing that the case does not name: no dtype of a layer, no orientation of a kernel."""
+    return bool(step.parameters.get(DEFAULTS))
+
+
+def flat_pads(step: Step) -> tuple[int, ...] | None:
+    """Return the pads as one list in the call's own order, None where they are pairs."""
+    return step.parameters.get(FLAT)

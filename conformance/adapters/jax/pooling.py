@@ -1,0 +1,169 @@
+"""Pooling in JAX, in either layout: what `lax.reduce_window` does, and what users write with `jax.numpy`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from conformance.adapters.api.source_text import bins_text, number
+from conformance.adapters.api.surface import Code, Unsupported
+from conformance.adapters.jax.windows import Layout, divided, divides, divisors, floating, jitted
+from conformance.cases.arrays import DTYPES
+from conformance.cases.steps import Step, zeros_that_count
+
+TOO_LARGE = Unsupported("the dtype does not hold the divisor")
+LARGEST = (
+    "def first_largest(one, other):",
+    "    (a, i), (b, j) = one, other",
+    "    same = (a == b) | (a != a) & (b != b)",
+    "    later = (b > a) | (b != b) & (a == a) | same & (j < i)",
+    "    return jnp.where(later, b, a), jnp.where(later, j, i)",
+)
+
+
+def least(step: Step, *, largest: bool) -> str:
+    """Return the value that never wins; it takes part in every window."""
+    kind = DTYPES[step.dtype].kind
+    if kind in "fV":
+        return "-jnp.inf" if largest else "jnp.inf"
+    if kind == "b":
+        return str(not largest)
+    return f"jnp.{step.dtype}(jnp.iinfo(x.dtype).{'min' if largest else 'max'})"
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """The verbs of pooling for one layout."""
+
+    layout: Layout
+
+    def extreme(self, step: Step) -> Code:
+        """The initial value takes part in every window, so it is the one that never wins."""
+        if step.dilated and step.gradient:
+            return Unsupported("the gradient of a largest or least value with window_dilation is not implemented")
+        largest = step.verb != "min_pool"
+        return self.layout.reduce(step, least(step, largest=largest), "lax.max" if largest else "lax.min")
+
+    def stacked_extreme(self, step: Step) -> Code:
+        """Windows with holes, differentiable: the cells of every window, stacked."""
+        largest = step.verb != "min_pool"
+        if not floating(step):
+            return Unsupported("stacked windows are padded with infinities")
+        edge = -math.inf if largest else math.inf
+        return jitted(*self.layout.cells(step, edge), f"x = windows.{'max' if largest else 'min'}(0)")
+
+    def either(self, step: Step) -> Code:
+        """The reduction, or the stack where that has no gradient."""
+        answer = self.extreme(step)
+        return self.stacked_extreme(step) if isinstance(answer, Unsupported) else answer
+
+    def average(self, step: Step) -> Code:
+        """Sum, then divide by the cells that count: by a number, or by the sum of ones where the border differs."""
+        counts = divisors(step)
+        if not divides(step, counts):
+            return TOO_LARGE
+        padding, rest = zeros_that_count(step) if counts.ndim else ((), step)
+        total = self.layout.reduce(rest, "0.0" if floating(step) else "0", "lax.add")
+        return (*(f"x = {self.layout.zeros(part)}" for part in padding), *divided(step, total, counts))
+
+    def norm(self, step: Step) -> Code:
+        """The root of the sum of powers."""
+        p = step.parameters["p"]
+        if p == 1:
+            return self.layout.reduce(step, "0.0", "lax.add", "jnp.abs(x)")
+        power = "x * x" if p == 2 else f"jnp.abs(x) ** {number(p)}"  # noqa: PLR2004
+        total = self.layout.reduce(step, "0.0", "lax.add", power)
+        return jitted(f"x = jnp.sqrt({total})" if p == 2 else f"x = ({total}) ** (1 / {number(p)})")  # noqa: PLR2004
+
+    def with_indices(self, step: Step) -> Code:
+        """Values by the maximum; indices by a reduction of pairs, of equals the one that stands first."""
+        if step.parameters.get("output", "values") == "values":
+            return self.either(step)
+        extents = step.shape[2:]
+        size = math.prod(extents)
+        cells = f"jnp.arange({size}).reshape{self.layout.shape(Step(step.verb, (1, 1, *extents), step.dtype), extents)}"
+        start = f"(jnp.array({least(step, largest=True)}, x.dtype), jnp.array({size}))"
+        pairs = self.layout.reduce(step, start, "first_largest", "(x, jnp.broadcast_to(cells, x.shape))")
+        empty = (f"x = jnp.where(x == {size}, -1, x)",) * bool((step.walk.counts(False) == 0).any())
+        return jitted(*LARGEST, f"cells = {cells}", f"_, x = {pairs}", *empty)
+
+    def unpool(self, step: Step) -> Code:
+        """Zeros, and each value set at its index; −1 is dropped."""
+        (n, channels), size = step.shape[:2], math.prod(step.output[2:])
+        rows, columns = f"jnp.arange({n})[:, None, None]", f"jnp.arange({channels})"
+        flat = Step(step.verb, step.shape, step.dtype)
+        planes, moved = self.layout.shape(flat, (size,)), self.layout.shape(flat, (-1,))
+        at = f"rows, places, {columns}" if self.layout.channels_last else f"rows, {columns}[:, None], places"
+        return jitted(
+            f"rows, places = {rows}, jnp.where(indices < 0, {size}, indices).reshape{moved}",
+            f'x = jnp.zeros({planes}, x.dtype).at[{at}].set(x.reshape{moved}, mode="drop")',
+            f"x = x.reshape{self.layout.shape(step, step.output[2:])}",
+            names=("x", "indices"),
+        )
+
+    def whole(self, step: Step) -> Code:
+        """One reduction over all spatial axes."""
+        axes = self.layout.axes(step)
+        if step.verb == "global_max_pool":
+            if math.prod(step.shape[2:]):
+                return f"x.max({axes}, keepdims=True)"
+            return f"x.max({axes}, keepdims=True, initial={least(step, largest=True)})"
+        if floating(step):
+            return f"x.mean({axes}, keepdims=True)"
+        counts = np.array(math.prod(step.shape[2:]))
+        if not divides(step, counts):
+            return TOO_LARGE
+        return divided(step, f"x.sum({axes}, x.dtype, keepdims=True)", counts)
+
+    def adaptive(self, step: Step) -> Code:
+        """One reduction a bin."""
+        axes, outputs = self.layout.axes(step), step.output[2:]
+        bins = [
+            [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+            for size, count in zip(step.shape[2:], outputs, strict=True)
+        ]
+        counts = np.array([math.prod(b - a for a, b in cell) for cell in product(*bins)]).reshape(outputs)
+        texts = map(bins_text, step.shape[2:], outputs)
+        letters = [*zip("acegik", "bdfhjl", strict=True)][: step.rank]
+        bounds = ", ".join(f"{start}:{stop}" for start, stop in letters)
+        part = f"x[:, {bounds}]" if self.layout.channels_last else f"x[:, :, {bounds}]"
+        loops = " ".join(f"for {a}, {b} in {axis}" for (a, b), axis in zip(letters, texts, strict=True))
+        reduce = {"adaptive_max_pool": f"max({axes})"}.get(
+            step.verb, f"mean({axes})" if floating(step) else f"sum({axes}, x.dtype)"
+        )
+        axis = 1 if self.layout.channels_last else 2
+        stacked = f"jnp.stack([{part}.{reduce} {loops}], {axis}).reshape{self.layout.shape(step, outputs)}"
+        if floating(step) or step.verb == "adaptive_max_pool":
+            return jitted(f"x = {stacked}")
+        if not divides(step, counts):
+            return TOO_LARGE
+        return jitted(*divided(step, stacked, counts))
+
+    def probabilities(self, step: Step) -> Code:
+        """Each cell of a window divided by their sum, the cells on axes of their own at the end."""
+        cells = -2 if self.layout.channels_last else -1
+        shape = self.layout.shape(step, (*step.walk.output, *step.walk.window))
+        return jitted(
+            *self.layout.cells(step, 0),
+            "total = windows.sum(0)",
+            "shares = jnp.where(total > 0, windows / jnp.where(total > 0, total, 1), 0)",
+            f"x = jnp.moveaxis(shares, 0, {cells}).reshape{shape}",
+        )
+
+    def drawn(self, step: Step) -> Code:
+        """The first cell of a window at which the running sum exceeds the drawn share of the whole."""
+        return jitted(
+            *self.layout.cells(step, 0),
+            "running = windows.cumsum(0)",
+            "drawn = (running > draws * running[-1]).argmax(0)",
+            "x = jnp.take_along_axis(windows, drawn[None], 0)[0]",
+            names=("x", "draws"),
+        )
+
+
+def no_fractions(_step: Step) -> Code:
+    """Say why there is no fractional pooling."""
+    return Unsupported("JAX has no fractional pooling, and the windows of each plane start where its samples say")

@@ -1,0 +1,136 @@
+"""Plain loops that move values to other places: padding, unpooling, convolution and its adjoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from conformance.adapters.api.source_text import INDENT, number, tuple_of
+from conformance.adapters.api.source_text import crop as crop_text
+from conformance.adapters.api.surface import Code
+from conformance.cases.steps import Step
+
+# Which cell a mode takes for position a of n cells.
+TAKEN: Mapping[str, str] = {
+    "constant": "a",
+    "edge": "min(max(a, 0), n - 1)",
+    "reflect": "n - 1 - abs(n - 1 - a % max(2 * n - 2, 1))",
+    "symmetric": "min(a % (2 * n), 2 * n - 1 - a % (2 * n))",
+    "wrap": "a % n",
+}
+
+
+def _padded(step: Step, array: str, move: str) -> tuple[str, ...]:
+    """Return the loop over the padded array; where a mode takes a cell of the other one, `move` has both places."""
+    mode = step.parameters["mode"]
+    before = tuple_of([max(pair[0], 0) for pair in step.padding])
+    taken = f"at = [{TAKEN[mode]} for a, n in zip(at, {array}.shape[2:])]"
+    inside = f"if all(0 <= a < n for a, n in zip(at, {array}.shape[2:])):"
+    return (
+        f"for n, c, *position in np.ndindex{tuple_of(step.output)}:",
+        f"{INDENT}at = [p - b for p, b in zip(position, {before})]",
+        f"{INDENT}{inside if mode == 'constant' else taken}",
+        f"{INDENT}{INDENT * (mode == 'constant')}{move}",
+    )
+
+
+def _crop(step: Step, array: str) -> str:
+    cropped = any(min(pair) < 0 for pair in step.padding)
+    return crop_text(step, channels_last=False).replace("x", array, 1) if cropped else array
+
+
+def pad(step: Step) -> Code:
+    """Take what negative pads say away, then look up each cell of the padded plane."""
+    crop = _crop(step, "x")
+    return (
+        *(f"x = {crop}",) * (crop != "x"),
+        f"y = np.full({tuple_of(step.output)}, {number(step.parameters['value'])}, x.dtype)",
+        *_padded(step, "x", "y[(n, c, *position)] = x[(n, c, *at)]"),
+        "x = y",
+    )
+
+
+def pad_gradient(step: Step) -> Code:
+    """Each cell is given what all its copies are."""
+    return (
+        "slope = np.zeros_like(x)",
+        f"inner = {_crop(step, 'slope')}",
+        *_padded(step, "inner", "inner[(n, c, *at)] += grad[(n, c, *position)]"),
+        "x = slope",
+    )
+
+
+def unpool(step: Step) -> Code:
+    """Put each value at its index; -1 goes nowhere."""
+    return (
+        f"y = np.zeros({tuple_of((*step.shape[:2], prod(step.output[2:])))}, x.dtype)",
+        "for n, c, *at in np.ndindex(x.shape):",
+        f"{INDENT}if indices[(n, c, *at)] >= 0:",
+        f"{INDENT * 2}y[n, c, indices[(n, c, *at)]] = x[(n, c, *at)]",
+        f"x = y.reshape{tuple_of(step.output)}",
+    )
+
+
+def unpool_gradient(_step: Step) -> Code:
+    """Of several values with one index the last stays, and is given the gradient."""
+    return (
+        "slope = np.zeros_like(x)",
+        "for n, c in np.ndindex(x.shape[:2]):",
+        f"{INDENT}stays = {{int(index): at for at, index in np.ndenumerate(indices[n, c])}}",
+        f"{INDENT}for index, at in stays.items():",
+        f"{INDENT * 2}if index >= 0:",
+        f"{INDENT * 3}slope[(n, c, *at)] = grad[n, c].reshape(-1)[index]",
+        "x = slope",
+    )
+
+
+def _products(step: Step, narrow: str, wide: str, line: str) -> tuple[str, ...]:
+    """Return the loop over all products; narrow: the array with a cell for each place of the kernel, wide: the other.
+
+    A convolution reads the wide array and writes the narrow one, a transposed one the other way round.
+    """
+    before = tuple_of([pair[0] for pair in step.padding])
+    walked = f"zip(position, offset, {tuple_of(step.stride or ())}, {tuple_of(step.dilation)}, {before})"
+    return (
+        f"share = {step.kernel[0] // step.parameters['groups']}",
+        f"for n, o, *position in np.ndindex({narrow}.shape):",
+        f"{INDENT}for i, *offset in np.ndindex(kernel.shape[1:]):",
+        f"{INDENT * 2}c = o // share * kernel.shape[1] + i",
+        f"{INDENT * 2}at = [p * s + k * d - b for p, k, s, d, b in {walked}]",
+        f"{INDENT * 2}if all(0 <= a < e for a, e in zip(at, {wide}.shape[2:])):",
+        f"{INDENT * 3}{line}",
+    )
+
+
+NARROW, WIDE, WEIGHT = "(n, o, *position)", "(n, c, *at)", "(o, i, *offset)"
+
+
+def _roles(step: Step, output: str) -> tuple[str, str]:
+    """Return which array is narrow and which is wide."""
+    return ("x", output) if step.verb == "conv_transpose" else (output, "x")
+
+
+def conv(step: Step) -> Code:
+    """Add every product where it belongs; transposed, the kernel lays out each cell instead of gathering it."""
+    narrow, wide = _roles(step, "y")
+    read, written = (NARROW, WIDE) if narrow == "x" else (WIDE, NARROW)
+    return (
+        f"y = np.zeros({tuple_of(step.output)}, x.dtype)",
+        *_products(step, narrow, wide, f"y[{written}] += x[{read}] * kernel[{WEIGHT}]"),
+        *[f"y += bias[(..., *{(None,) * step.rank})]"] * step.bias,
+        "x = y",
+    )
+
+
+def conv_gradient(step: Step) -> Code:
+    """Every product once more: its gradient times one factor goes to the other."""
+    wanted = step.parameters["output"]
+    if wanted == "bias":
+        loop = ("for n, o, *position in np.ndindex(grad.shape):", f"{INDENT}slope[o] += grad[{NARROW}]")
+        return ("slope = np.zeros_like(bias)", *loop, "x = slope")
+    narrow, wide = _roles(step, "grad")
+    read, given = (NARROW, WIDE) if narrow == "x" else (WIDE, NARROW)
+    line = f"slope[{read}] += grad[{given}] * kernel[{WEIGHT}]"
+    if wanted == "kernel":
+        line = f"slope[{WEIGHT}] += grad[{given}] * x[{read}]"
+    return (f"slope = np.zeros_like({wanted})", *_products(step, narrow, wide, line), "x = slope")

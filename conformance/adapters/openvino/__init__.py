@@ -1,0 +1,148 @@
+"""OpenVINO: a model of `openvino.opset16`, compiled for the CPU plugin and run; channels first, like the suite.
+
+What it changes: the plugin would compute float32 in bfloat16 where the processor can, so the precision is named;
+kernels of grouped convolutions get an axis for the groups; what the opset lacks is written on the cells of every
+window, gathered by their numbers. OpenVINO runs models and trains none: there are no gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from conformance.adapters.api.surface import Surface, Unsupported, Verb, Words
+from conformance.adapters.openvino import convolution as weights
+from conformance.adapters.openvino import padding, pooling, windows
+from conformance.cases.steps import Step
+
+PACKAGES = ("openvino", "numpy")
+THREADS = ""
+# Held to AVX2 where there is more, it takes other kernels than where there is not.
+HOLDS = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}
+SETUP = """\
+import numpy as np
+import openvino as ov
+from openvino import opset16 as ops
+
+core = ov.Core()
+core.set_property("CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
+"""
+RESET = ""
+
+WEIGHTS = ("kernel", "bias")
+
+
+def _wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    """Make a model of the lines: weights are constants of it, everything else its parameters."""
+    given = [name for name in names if name not in WEIGHTS]
+    constants = [f"{name} = ops.constant({name})" for name in names if name in WEIGHTS]
+    nodes = ", ".join(given)
+    entering = ["data, x = x, ops.parameter(x.shape, x.element_type)", "parameters = [x]"]
+    if len(given) > 1:
+        made = "[ops.parameter(each.shape, each.element_type) for each in data]"
+        entering = [f"data = [{nodes}]", f"{nodes} = parameters = {made}"]
+    return (*constants, *entering, *lines, 'x = core.compile_model(ov.Model([x], parameters), "CPU")(data)[0]')
+
+
+def _lacks(what: str) -> Verb:
+    return lambda _step: Unsupported(what)
+
+
+# A dtype that no verb takes is refused for its own reason, in what the opset lacks too.
+LACKS: Mapping[str, Verb] = {
+    "min_pool": _lacks("OpenVINO has no minimum pooling"),
+    "lp_pool": _lacks("OpenVINO has no Lp pooling"),
+    "softmax_pool": _lacks("OpenVINO has no softmax pooling"),
+    "max_unpool": _lacks("OpenVINO has no unpooling"),
+    "fractional_max_pool": _lacks("OpenVINO has no fractional pooling"),
+    "stochastic_pool": _lacks("OpenVINO has no stochastic pooling"),
+    "stochastic_pool_probabilities": _lacks("OpenVINO has no stochastic pooling"),
+}
+
+
+def _scale(_step: Step) -> str:
+    return "ops.multiply(x, scale)"
+
+
+def _subsample(step: Step) -> str:
+    zeros, axes = [0] * step.rank, list(range(2, 2 + step.rank))
+    return f"ops.slice(x, {zeros}, {[*step.shape[2:]]}, {[*(step.stride or ())]}, {axes})"
+
+
+FLOATING = frozenset({"bfloat16", "float16", "float32"})
+SHORT = frozenset({"int8", "int16", "uint8", "uint16"})
+EXACT = FLOATING | SHORT | {"bool"}
+SELECTING = ("max_pool", "min_pool", "max_pool_with_indices", "max_unpool", "global_max_pool", "adaptive_max_pool")
+DTYPES = {"": FLOATING, **dict.fromkeys(SELECTING, EXACT), "pad": EXACT | {"int32", "uint32"}}
+DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT)
+WIDE = {
+    "float64": Unsupported(
+        'the CPU plugin computes float64 in float32: "CPU plugin does not support f64"',
+        "https://github.com/openvinotoolkit/openvino/issues/33448",
+    ),
+    **dict.fromkeys(
+        ("int64", "uint64"),
+        Unsupported(
+            'the CPU plugin computes 64-bit integers in int32: "i64 is not supported"',
+            "https://github.com/openvinotoolkit/openvino/issues/24072",
+        ),
+    ),
+}
+REFUSES: Mapping[str, Mapping[str, Unsupported]] = {
+    "": {
+        **dict.fromkeys(("int32", "uint32"), Unsupported("the CPU plugin computes 32-bit integers in float32")),
+        **dict.fromkeys((*SHORT, "bool"), Unsupported("the CPU plugin computes whole numbers in float32")),
+        **WIDE,
+    },
+    "conv": dict.fromkeys(SHORT, Unsupported("sums of products in float32 do not wrap, and those of bytes saturate")),
+    "avg_pool": {"bool": Unsupported("bool has no averages")},
+}
+
+SURFACES = (
+    Surface(
+        "openvino.opset",
+        {
+            "max_pool": pooling.max_pool,
+            "avg_pool": pooling.avg_pool,
+            "max_pool_with_indices": pooling.indexed_max_pool,
+            "global_max_pool": pooling.global_pool,
+            "global_avg_pool": pooling.global_pool,
+            "adaptive_max_pool": pooling.adaptive_pool,
+            "adaptive_avg_pool": pooling.adaptive_pool,
+            "conv": weights.conv,
+            "conv_transpose": weights.conv_transpose,
+            "pad": padding.pad,
+            "relu": lambda _step: "ops.relu(x)",
+            **LACKS,
+        },
+        composed={
+            "max_pool_with_indices": pooling.widened_max_pool,
+            "min_pool": windows.min_pool,
+            "lp_pool": windows.lp_pool,
+            "softmax_pool": windows.softmax_pool,
+            "max_unpool": windows.max_unpool,
+            "stochastic_pool_probabilities": windows.probabilities,
+            "stochastic_pool": windows.stochastic_pool,
+            "conv": weights.biased_conv,
+            "conv_transpose": weights.biased_transpose,
+            "pad": padding.gathered,
+        },
+        around={
+            "pad": padding.pad,
+            "relu": lambda _step: "ops.relu(x)",
+            "negate": lambda _step: "ops.negative(x)",
+            "scale": _scale,
+            "crop": padding.crop,
+            "subsample": _subsample,
+        },
+        ones="ops.broadcast(ops.convert_like(np.float32(1), x), ops.shape_of(x))",
+        enter={**dict.fromkeys(("x", "indices", "draws"), "ov.Tensor({})"), "scale": "{}"},
+        dtypes=DTYPES,
+        refuses=REFUSES,
+        words=Words(
+            "ov.Tensor({name}, {name}.shape, ov.Type.bf16)",
+            "ops.convert({}, ov.Type.bf16)",
+            'x.view(np.uint16).view([("bfloat16", np.uint16)])',
+        ),
+        wrap=_wrap,
+    ),
+)

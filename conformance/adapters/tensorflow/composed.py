@@ -1,0 +1,260 @@
+"""What users of TensorFlow write with a few calls where there is no call of its own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from conformance.adapters.api.source_text import (
+    all_axes,
+    bins_text,
+    call,
+    number,
+    over_ones,
+    pairs_of,
+    quoted,
+    tuple_of,
+    unless,
+)
+from conformance.adapters.api.stacked_windows import Stacking
+from conformance.adapters.api.surface import Code, Unsupported
+from conformance.adapters.tensorflow.dtypes import FLOATING, ONEDNN, POOLED, SPATIAL, spatial_axes
+from conformance.adapters.tensorflow.pooling import max_pool, with_argmax
+from conformance.cases.arrays import greatest, least
+from conformance.cases.steps import Step, padded_first, zeros_that_count
+
+CONSTANT = "constant"
+ONES = "tf.ones_like(x)"
+CANNOT_CROP = Unsupported("tf.pad cannot crop")
+# How many cells beside the input a mode has to give.
+MIRRORS = {"reflect": -1, "symmetric": 0}
+
+
+def pad(step: Step) -> Code:
+    """Write `tf.pad`, which repeats nothing: it mirrors what is there."""
+    mode = step.parameters.get("mode", CONSTANT)
+    pads = pairs_of(all_axes(step.padding, channels_last=True))
+    if mode == CONSTANT:
+        value = step.parameters["value"]
+        text = "True" if step.dtype == "bool" else None
+        written = call("tf.pad", "x", pads, constant_values=unless(0, value, text))
+        crops = any(min(pair) < 0 for pair in step.padding)
+        return replace(CANNOT_CROP, refused=written) if crops else written
+    if any(min(pair) < 0 for pair in step.padding):
+        return CANNOT_CROP
+    if mode not in MIRRORS:
+        return Unsupported(f"tf.pad has no mode {mode}")
+    text = call("tf.pad", "x", pads, quoted(mode.upper()))
+    if any(max(pair) > size + MIRRORS[mode] for size, pair in zip(step.shape[2:], step.padding, strict=True)):
+        return Unsupported(f"tf.pad mirrors no more cells than there are in mode {mode}", refused=text)
+    return text
+
+
+def composed_pad(step: Step) -> Code:
+    """Write `tf.pad` for surfaces that have none, or take the cells in the order that NumPy pads their numbers in."""
+    text = pad(step)
+    if isinstance(text, str) or any(min(pair) < 0 for pair in step.padding):
+        return text
+    mode = step.parameters["mode"]
+    return tuple(
+        f"x = tf.gather(x, np.pad(np.arange({size}), {tuple_of(pair)}, {quoted(mode)}), axis={axis})"
+        for axis, (size, pair) in enumerate(zip(step.shape[2:], step.padding, strict=True), 1)
+        if any(pair)
+    )
+
+
+STACKED = Stacking(
+    pad,
+    stack="tf.stack",
+    softmax="tf.nn.softmax({}, axis=0)",
+    total="tf.reduce_sum({}, axis=0)",
+    largest="tf.reduce_max({}, axis=0)",
+    channels_last=True,
+)
+
+
+def _whole(step: Step, value: float) -> tuple[tuple[str, ...], Step]:
+    """Return the lines that write the padding, and the step that reads what they make."""
+    padding, rest = padded_first(step, value)
+    return tuple(f"x = {pad(part)}" for part in padding), rest
+
+
+def stacked_max(step: Step) -> Code:
+    """The largest of the stacked cells, in the dtypes that pooling lacks."""
+    if step.dtype in POOLED and (step.rank != SPATIAL or step.dtype in ONEDNN):
+        return Unsupported("pooling has kernels for the dtype")
+    return _selected(step, "any" if step.dtype == "bool" else "max", least(step.dtype))
+
+
+def stacked_min(step: Step) -> Code:
+    """The smallest of the stacked cells, in the dtypes whose least value has no negative."""
+    if step.dtype in FLOATING:
+        return Unsupported("there is no minimum pooling")
+    return _selected(step, "all" if step.dtype == "bool" else "min", greatest(step.dtype))
+
+
+def _selected(step: Step, reduce: str, padding: float) -> Code:
+    lines, step = _whole(step, padding)
+    return (*lines, f"x = tf.reduce_{reduce}({STACKED.cells('x', step)}, axis=0)")
+
+
+def stacked_average(step: Step) -> Code:
+    """The sum of the stacked cells, divided, where pooling lacks the dtype: in space, and in gradients with holes."""
+    if step.dtype in ONEDNN or (step.rank != SPATIAL and not (step.dilated and step.gradient)):
+        return Unsupported("pooling has kernels for the dtype")
+    return _divided(step)
+
+
+def layers_average(step: Step) -> Code:
+    """The same for layers, and all windows with holes: a layer with groups is compiled at each call."""
+    return _divided(step) if step.dilated else stacked_average(step)
+
+
+def _divided(step: Step) -> Code:
+    divisor = step.parameters["divisor"]
+    counts = step.walk.counts(step.parameters["count_include_pad"]) if divisor is None else np.array(divisor)
+    if (counts == counts.flat[0]).all():
+        lines, inner = _whole(step, 0)
+        return (*lines, f"x = tf.reduce_sum({STACKED.cells('x', inner)}, axis=0) / {counts.flat[0]}")
+    counted, rest = zeros_that_count(step)
+    zeros = tuple(f"x = {pad(padding)}" for padding in counted)
+    lines, inner = _whole(rest, 0)
+    return (*zeros, *over_ones((*lines, f"x = tf.reduce_sum({STACKED.cells('x', inner)}, axis=0)"), ONES))
+
+
+def lp_pool(step: Step) -> Code:
+    """The norm of the stacked cells; zeros around them add nothing."""
+    lines, step = _whole(step, 0)
+    return (*lines, f"x = tf.norm({STACKED.cells('x', step)}, ord={number(step.parameters['p'])}, axis=0)")
+
+
+def softmax_pool(step: Step) -> Code:
+    """The stacked cells weighted by their softmax, which takes no more than five axes."""
+    if step.rank != SPATIAL or step.dtype == "float64":
+        return STACKED.softmax_pool(step)
+    weights = "tf.nn.softmax(tf.reshape({0}, (len({0}), -1)), axis=0)"
+    if not any(any(pair) for pair in step.reach):
+        weighted = f"windows * tf.reshape({weights.format('windows')}, windows.shape)"
+        return (f"windows = {STACKED.cells('x', step)}", f"x = tf.reduce_sum({weighted}, axis=0)")
+    (low,), inner = _whole(step, -math.inf)
+    (zero,), _ = _whole(step, 0)
+    return (
+        f"weights, values = {low[4:]}, {zero[4:]}",
+        f"weights = {STACKED.cells('weights', inner)}",
+        f"weights = tf.reshape({weights.format('weights')}, weights.shape)",
+        f"x = tf.reduce_sum({STACKED.cells('values', inner)} * weights, axis=0)",
+    )
+
+
+def max_pool_with_indices(step: Step) -> Code:
+    """The values by pooling; an index without its channel, or the first of the stacked places that hold the largest."""
+    if step.parameters.get("output") != "indices":
+        text = max_pool(step)
+        return stacked_max_anywhere(step) if isinstance(text, Unsupported) else text
+    text = with_argmax(step)
+    if isinstance(text, Unsupported) and text.refused:
+        return f"{text.refused} // {step.shape[1]}"
+    return stacked_places(step)
+
+
+def stacked_max_anywhere(step: Step) -> Code:
+    """The largest of the stacked cells."""
+    return _selected(step, "any" if step.dtype == "bool" else "max", least(step.dtype))
+
+
+def stacked_places(step: Step) -> Code:
+    """The first of the stacked places that hold the largest."""
+    if step.dtype == "bool":
+        return Unsupported("tf.reduce_max takes numbers only")
+    spatial, cells = step.shape[2:], math.prod(step.shape[2:])
+    lines, inner = _whole(step, least(step.dtype))
+    places = f"np.arange({cells}).reshape({(1, *spatial, 1)})"
+    if lines:
+        places = f"np.pad({places}, {pairs_of(all_axes(step.reach, channels_last=True))}, constant_values={cells})"
+    return (
+        *lines,
+        f"places = tf.constant({places})",
+        f"windows = {STACKED.cells('x', inner)}",
+        "largest = windows == tf.reduce_max(windows, axis=0)",
+        f"x = tf.reduce_min(tf.where(largest, {STACKED.cells('places', inner)}, {cells}), axis=0)",
+    )
+
+
+def max_unpool(step: Step) -> Code:
+    """Add each value at its place to a plane of zeros; −1 is no place."""
+    n, c, *spatial = step.shape
+    size = tuple(step.parameters["output_size"])
+    flat, planes = (n, math.prod(spatial), c), (n, math.prod(size), c)
+    return (
+        f"item, _, channel = np.indices({flat})",
+        f"places = tf.stack([item, tf.reshape(tf.cast(indices, tf.int64), {flat}), channel], axis=-1)",
+        f'x = tf.scatter_nd(places, tf.reshape(x, {flat}), {planes}, bad_indices_policy="IGNORE")',
+        f"x = tf.reshape(x, {(n, *size, c)})",
+    )
+
+
+def global_pool(reduce: str, step: Step) -> Code:
+    """Reduce all spatial axes."""
+    if reduce == "max" and step.dtype == "bool":
+        reduce = "any"
+    return f"tf.reduce_{reduce}(x, axis={spatial_axes(step)}, keepdims=True)"
+
+
+def adaptive_pool(reduce: str, step: Step) -> Code:
+    """Reduce bin by bin, axis by axis."""
+    if reduce == "max" and step.dtype == "bool":
+        reduce = "any"
+    lines = []
+    for axis, (size, bins) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
+        part = f"x[{':, ' * axis}start:stop]"
+        reduced = f"tf.stack([tf.reduce_{reduce}({part}, {axis}) for start, stop in {bins_text(size, bins)}], {axis})"
+        lines += [f"x = {reduced}"] if bins != size else []
+    return tuple(lines) or "x"
+
+
+def probabilities(step: Step) -> Code:
+    """The share of each stacked cell, laid out beside each other behind the output's axes."""
+    lines, inner = _whole(step, 0)
+    rank, walk = step.rank, step.walk
+    shape = (*walk.window, step.shape[0], *walk.output, step.shape[1])
+    order = (rank, *range(rank + 1, 2 * rank + 1), *range(rank), 2 * rank + 1)
+    return (
+        *lines,
+        f"windows = {STACKED.cells('x', inner)}",
+        "x = tf.math.divide_no_nan(windows, tf.reduce_sum(windows, axis=0))",
+        f"x = tf.transpose(tf.reshape(x, {shape}), {order})",
+    )
+
+
+def stochastic_pool(step: Step) -> Code:
+    """The first of the stacked cells at which the running sum exceeds the draw's share."""
+    lines, inner = _whole(step, 0)
+    return (
+        *lines,
+        f"windows = {STACKED.cells('x', inner)}",
+        "limit = draws * tf.reduce_sum(windows, axis=0)",
+        "drawn = (tf.cumsum(windows) > limit) & (tf.cumsum(windows, exclusive=True) <= limit)",
+        "x = tf.reduce_sum(tf.where(drawn, windows, 0), axis=0)",
+    )
+
+
+COMPOSED = {
+    "max_pool": stacked_max,
+    "min_pool": stacked_min,
+    "avg_pool": stacked_average,
+    "lp_pool": lp_pool,
+    "softmax_pool": softmax_pool,
+    "max_pool_with_indices": max_pool_with_indices,
+    "max_unpool": max_unpool,
+    "global_max_pool": partial(global_pool, "max"),
+    "global_avg_pool": partial(global_pool, "mean"),
+    "adaptive_max_pool": partial(adaptive_pool, "max"),
+    "adaptive_avg_pool": partial(adaptive_pool, "mean"),
+    "stochastic_pool_probabilities": probabilities,
+    "stochastic_pool": stochastic_pool,
+    "pad": composed_pad,
+}
+"""What both surfaces compose alike."""

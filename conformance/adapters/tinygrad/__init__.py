@@ -1,0 +1,135 @@
+"""tinygrad: channels first, like the suite; methods of `Tensor`, whose programs clang compiles for the CPU.
+
+What it changes: symmetric padding names the cells by their indices; what `Tensor` lacks is written on the cells of
+every window, which `unfold` shows; indices are int32, and become int64. Its compiled programs are kept in
+nn-conformance's own cache folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from conformance.adapters.api.surface import OnDevice, Surface, Unsupported, Verb, Words
+from conformance.adapters.tinygrad import calls, windows
+from conformance.adapters.tinygrad.padding import indexed_pad, pad
+
+PACKAGES = ("tinygrad", "numpy")
+THREADS = """\
+import os
+import shutil
+from importlib.util import find_spec
+
+os.environ["DEV"] = "CPU"
+os.environ["NUM_CPU_THREADS"] = "1"
+# No processes that compile: they end with the case that started them, and the next one would start them anew.
+os.environ["PARALLEL"] = "0"
+# Compiled programs are kept for the next run.
+folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nn-conformance", "tinygrad")
+os.makedirs(folder, exist_ok=True)
+os.environ.setdefault("CACHEDB", os.path.join(folder, "cache.db"))
+# The package ziglang holds a clang, for machines that have none.
+if find_spec("ziglang"):
+    os.environ["CC"], own = os.path.join(folder, "clang"), os.path.join(folder, f"clang-{os.getpid()}")
+    with open(own, "w") as script:
+        script.write(f'#!/bin/sh\\nexec "{os.path.dirname(find_spec("ziglang").origin)}/zig" clang "$@"\\n')
+    os.chmod(own, 0o755)
+    os.replace(own, os.environ["CC"])
+if not shutil.which(os.environ.get("CC", "clang")):
+    raise ImportError("tinygrad needs clang to compile for the CPU, and there is none: install clang or ziglang")
+"""
+SETUP = """\
+import numpy as np
+from tinygrad import Tensor, dtypes
+"""
+RESET = ""
+DEVICES = {
+    "cuda": OnDevice(
+        'Tensor([1.0], device="CUDA").add(1).numpy()\nhardware = "CUDA device 0"\n',
+        {"float32": "ALLOW_TF32.value = 0\n", "tf32": "ALLOW_TF32.value = 1\n"},
+        setup="from tinygrad.helpers import ALLOW_TF32\n\n",
+        threads='os.environ["DEV"] = "CUDA"\n',
+    ),
+}
+
+
+def _gradient(lines: Sequence[str], _names: Sequence[str], wanted: str) -> Sequence[str]:
+    """Return the lines followed by the gradient of one input."""
+    return (f"leaf = {wanted}", *lines, "(x,) = x.gradient(leaf, gradient=grad)")
+
+
+def _lacks(what: str) -> Verb:
+    return lambda _step: Unsupported(what)
+
+
+# A dtype that no verb takes is refused for its own reason, in what Tensor lacks too.
+LACKS: Mapping[str, Verb] = {
+    "min_pool": _lacks("tinygrad has no minimum pooling"),
+    "lp_pool": _lacks("tinygrad has no Lp pooling"),
+    "softmax_pool": _lacks("tinygrad has no softmax pooling"),
+    "adaptive_max_pool": _lacks("tinygrad has no adaptive pooling"),
+    "adaptive_avg_pool": _lacks("tinygrad has no adaptive pooling"),
+    "fractional_max_pool": _lacks("tinygrad has no fractional pooling"),
+    "stochastic_pool": _lacks("tinygrad has no stochastic pooling"),
+    "stochastic_pool_probabilities": _lacks("tinygrad has no stochastic pooling"),
+}
+FLOATING = frozenset({"bfloat16", "float16", "float32", "float64"})
+WHOLE = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+SELECTING = (
+    *("max_pool", "min_pool", "max_pool_with_indices", "max_unpool"),
+    *("global_max_pool", "adaptive_max_pool", "pad", "relu", "negate"),
+)
+DTYPES: Mapping[str, frozenset[str]] = {
+    "": FLOATING,
+    **dict.fromkeys(SELECTING, FLOATING | WHOLE | {"bool"}),
+    **dict.fromkeys(("conv", "conv_transpose"), FLOATING | WHOLE),
+}
+NOT_WHOLE = Unsupported("averages, powers and shares of whole numbers are float32")
+REFUSES = {
+    "": dict.fromkeys((*WHOLE, "bool"), NOT_WHOLE),
+    "conv": {"bool": Unsupported("sums of bool are int32")},
+    "conv_transpose": {"bool": Unsupported("sums of bool are int32")},
+}
+
+SURFACES = (
+    Surface(
+        "tinygrad.Tensor",
+        {
+            "max_pool": calls.max_pool,
+            "avg_pool": calls.avg_pool,
+            "max_pool_with_indices": calls.indexed_max_pool,
+            "max_unpool": calls.max_unpool,
+            "global_max_pool": calls.global_pool,
+            "global_avg_pool": calls.global_pool,
+            "conv": partial(calls.conv, "conv2d"),
+            "conv_transpose": partial(calls.conv, "conv_transpose2d"),
+            "pad": pad,
+            "relu": lambda _step: "x.relu()",
+            **LACKS,
+        },
+        composed={
+            "min_pool": windows.min_pool,
+            "lp_pool": windows.lp_pool,
+            "softmax_pool": windows.softmax_pool,
+            "adaptive_max_pool": windows.adaptive_max_pool,
+            "adaptive_avg_pool": windows.adaptive_avg_pool,
+            "stochastic_pool_probabilities": windows.probabilities,
+            "stochastic_pool": windows.stochastic_pool,
+            "pad": indexed_pad,
+        },
+        enter=dict.fromkeys(("x", "kernel", "bias", "draws"), "Tensor({})"),
+        leave="x.numpy()",
+        dtypes=DTYPES,
+        refuses=REFUSES,
+        words=Words(
+            "{}.bitcast(dtypes.bfloat16)",
+            "{}.cast(dtypes.bfloat16)",
+            'x.bitcast(dtypes.uint16).numpy().view([("bfloat16", np.uint16)])',
+        ),
+        ones="x.ones_like()",
+        flat_pads=True,
+        level="smoke",
+        tag="compiled",
+        gradient=_gradient,
+    ),
+)

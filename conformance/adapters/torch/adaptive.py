@@ -1,0 +1,82 @@
+"""PyTorch: pooling that is told the size of its output, and the way back from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from conformance.adapters.api.source_text import per_axis
+from conformance.adapters.api.surface import Code, Unsupported
+from conformance.adapters.api.unfolded_windows import cell_axes
+from conformance.adapters.torch.calls import INTEGERS, UNSIGNED, WIDER, Spelling, carried, floating, sizes
+from conformance.cases.steps import Step
+
+AXES = (2, 3)
+STRICT = "https://github.com/pytorch/pytorch/pull/5337"
+WHAT: Mapping[str, str] = {
+    "max_unpool": "max unpooling",
+    "global_max_pool": "adaptive max pooling",
+    "global_avg_pool": "adaptive average pooling",
+    "adaptive_max_pool": "adaptive max pooling",
+    "adaptive_avg_pool": "adaptive average pooling",
+}
+# float64 holds every number of a narrower integer.
+EXACT: Mapping[str, str] = dict.fromkeys((*INTEGERS - {"int64"}, *WIDER), "float64")
+
+
+def max_unpool(spell: Spelling, step: Step) -> Code:
+    """Return the call with the window and stride of a pooling that leads to such an output."""
+    windows, strides, paddings = [], [], []
+    for extent, size in zip(step.shape[2:], step.parameters["output_size"], strict=True):
+        stride, padding = max(size // max(extent, 1), 1), max((extent - size + 1) // 2, 0)
+        windows.append(size - (extent - 1) * stride + 2 * padding)
+        strides.append(stride)
+        paddings.append(padding)
+    keywords = {
+        "stride": per_axis(strides) if strides != windows else None,
+        "padding": per_axis(paddings) if any(paddings) else None,
+    }
+    text = spell(step.verb, step, per_axis(windows), inputs="x, indices", **keywords)
+    if 0 in step.shape[2:]:
+        return Unsupported("max unpooling takes no plane without cells", refused=text)
+    return floating(WHAT[step.verb], step, text)
+
+
+def adaptive_pool(spell: Spelling, step: Step) -> Code:
+    """Return adaptive pooling; global pooling is to one bin."""
+    output = step.parameters.get("output_size", (1,) * step.rank)
+    return floating(WHAT[step.verb], step, spell(step.verb.replace("global", "adaptive"), step, sizes(output)))
+
+
+def channel_maximum(spell: Spelling, step: Step) -> Code:
+    """Return the largest value of each channel, for dtypes that adaptive pooling has no kernel for."""
+    if step.dtype in UNSIGNED:
+        return carried(EXACT, partial(adaptive_pool, spell), step)
+    return f"x.amax({cell_axes(step, first=2)}, keepdim=True)"
+
+
+def fractional_max_pool(spell: Spelling, step: Step) -> Code:
+    """Return the call with the case's samples; in two dimensions the first belongs to the last axis."""
+    if step.rank not in AXES:
+        return Unsupported("fractional pooling has two or three axes")
+    samples = "samples.flip(-1)" if step.rank == min(AXES) else "samples"
+    output = step.parameters["output_size"]
+    text = spell(step.verb, step, per_axis(step.window), output_size=sizes(output), _random_samples=samples)
+    fits = zip(step.shape[2:], step.window, output, strict=True)
+    if step.rank == max(AXES) and any(window + count > size for size, window, count in fits):
+        why = "in three dimensions window and output_size together may be at most the extent"
+        return Unsupported(why, STRICT, refused=text)
+    return text
+
+
+def row_fractional_max_pool(spell: Spelling, step: Step) -> Code:
+    """Return a row as a plane of one row."""
+    if step.rank != 1:
+        return Unsupported("fractional pooling has two or three axes")
+    plane = replace(step, shape=(*step.shape[:2], 1, step.shape[2]))
+    window, output = ((1, *step.parameters[name]) for name in ("window", "output_size"))
+    samples = "samples.repeat(1, 1, 2)"
+    keywords = {"output_size": sizes(output), "_random_samples": samples}
+    text = spell(step.verb, plane, per_axis(window), inputs="x.unsqueeze(2)", **keywords)
+    return f"{text}.squeeze(2)"

@@ -1,0 +1,95 @@
+"""PyTorch: how a call is spelt on its two surfaces, and the answers that several verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from conformance.adapters.api.source_text import call, flat_pads, number, tuple_of
+from conformance.adapters.api.surface import Code, Unsupported, Verb
+from conformance.cases.arrays import DTYPES
+from conformance.cases.steps import Step
+
+Spelling = Callable[..., str]
+
+HALVES = frozenset({"float16", "bfloat16"})
+FLOATING = HALVES | {"float32", "float64"}
+INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8"})
+UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
+EVERYTHING = FLOATING | INTEGERS | UNSIGNED | {"bool"}
+NO_UNSIGNED = "https://github.com/pytorch/pytorch/issues/58734"
+# What pools the numbers of a dtype for which there is no kernel, and holds them all.
+WIDER: Mapping[str, str] = {"bool": "uint8", "uint16": "int32", "uint32": "int64"}
+LAYERS: Mapping[str, str] = {
+    "max_pool": "MaxPool",
+    "avg_pool": "AvgPool",
+    "lp_pool": "LPPool",
+    "max_unpool": "MaxUnpool",
+    "adaptive_max_pool": "AdaptiveMaxPool",
+    "adaptive_avg_pool": "AdaptiveAvgPool",
+    "fractional_max_pool": "FractionalMaxPool",
+    "constant": "ConstantPad",
+    "edge": "ReplicationPad",
+    "reflect": "ReflectionPad",
+    "wrap": "CircularPad",
+}
+
+
+def functional(verb: str, step: Step, *arguments: str | None, inputs: str = "x", **keywords: str | None) -> str:
+    """Return a call of torch.nn.functional."""
+    return call(f"F.{verb}{step.rank}d", inputs, *arguments, **keywords)
+
+
+def layer(verb: str, step: Step, *arguments: str | None, inputs: str = "x", **keywords: str | None) -> str:
+    """Return a layer of torch.nn, made and called."""
+    return call(f"nn.{LAYERS[verb]}{step.rank}d", *arguments, **keywords) + f"({inputs})"
+
+
+def sizes(values: Sequence[int | None]) -> str:
+    """Return sizes of the output as text: one number where all agree; None keeps an extent."""
+    if len(set(values)) == 1 and values[0] is not None:
+        return number(values[0])
+    return str(tuple(value if value is None else int(value) for value in values))
+
+
+def ends(step: Step) -> str:
+    """Return the pads as PyTorch counts them: the last axis first; or as a question has them."""
+    return tuple_of(flat_pads(step) or [end for pair in reversed(step.padding) for end in pair])
+
+
+def floating(what: str, step: Step, text: str) -> Code:
+    """Return the call, or for anything but floating numbers that it has no kernel."""
+    if step.dtype in FLOATING:
+        return text
+    return Unsupported(f"{what} has no kernel for {step.dtype} on the CPU", refused=text)
+
+
+def carried(wider: Mapping[str, str], verb: Verb, step: Step) -> Code:
+    """Return the lines that work in a dtype that holds all numbers of x's, and come back."""
+    if step.dtype not in wider:
+        return Unsupported(f"no dtype that has a kernel holds every {step.dtype}")
+    answer = verb(replace(step, dtype=wider[step.dtype]))
+    if isinstance(answer, Unsupported):
+        return answer
+    return (f"x = x.to(torch.{wider[step.dtype]})", *as_lines(answer), f"x = x.to(torch.{step.dtype})")
+
+
+def as_lines(answer: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return lines that end with x assigned."""
+    return (f"x = {answer}",) if isinstance(answer, str) else answer
+
+
+def in_float32(verb: Verb, step: Step) -> Code:
+    """Return several calls on 16-bit numbers in float32 and back: each would round its result, and errors add up."""
+    if step.dtype not in HALVES or isinstance(verb(step), str):
+        return verb(step)
+    return carried(dict.fromkeys(HALVES, "float32"), verb, step)
+
+
+def no_kernel(what: str, *, beside: frozenset[str], issue: str | None = None) -> Mapping[str, Unsupported]:
+    """Return the refusal of every dtype beside some, as `Surface.refuses` wants it."""
+    others = DTYPES.keys() - beside
+    return {
+        name: Unsupported(f"{what} has no kernel for {name} on the CPU", NO_UNSIGNED if name in UNSIGNED else issue)
+        for name in sorted(others)
+    }

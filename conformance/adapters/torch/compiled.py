@@ -1,0 +1,38 @@
+"""PyTorch: the functional calls inside a function that torch.compile makes into one graph."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+
+from conformance.adapters.api.source_text import INDENT
+from conformance.adapters.torch.convolution import gradient
+
+COMPILERS: Mapping[str, str] = {"darwin": "clang++", "win32": "cl"}
+
+
+def no_compiler() -> str | None:
+    """Return that the compiler is not there that Inductor would call, None where it is."""
+    compiler = os.environ.get("CXX") or COMPILERS.get(sys.platform, "g++")
+    if shutil.which(compiler):
+        return None
+    return f"torch.compile needs a C++ compiler, and there is no {compiler} here (the variable CXX names another)"
+
+
+def compiled(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    """Return the lines inside a compiled function, and its call."""
+    inputs = ", ".join(names)
+    return (
+        "@torch.compile(fullgraph=True)",
+        f"def forward({inputs}):",
+        *(f"{INDENT}{line}" for text in lines for line in text.split("\n")),
+        f"{INDENT}return x",
+        f"x = forward({inputs})",
+    )
+
+
+def compiled_gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+    """Return the same followed by the gradient of one input, which AOTAutograd compiles."""
+    return gradient(compiled(lines, names), names, wanted)

@@ -1,0 +1,1 @@
+"""One case: operators, inputs, parameters, and what makes a case invalid."""

@@ -1,0 +1,65 @@
+"""What some refuse and others do not: of these a question may say that the call is refused, and no case must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from conformance.cases.arrays import DTYPES, HALF
+from conformance.cases.case import SAME, Case
+from reference import Windows
+
+
+def _window_exceeds_input(case: Case) -> bool:
+    return any(extent > size for extent, size in zip(case.parameters["window"], case.shape[2:], strict=True))
+
+
+def _padding_over_half_the_window(case: Case) -> bool:
+    pairs = zip(case.parameters["window"], case.parameters["padding"], strict=True)
+    return any(2 * max(pads) > extent for extent, pads in pairs)
+
+
+def _window_of_padding_only(case: Case) -> bool:
+    given = case.parameters
+    walk = Windows.of(
+        case.shape[2:], given["window"], given["stride"], given["padding"], given["dilation"], given["rounding"]
+    )
+    return bool((walk.counts(False) == 0).any())
+
+
+def _same_with_stride(case: Case) -> bool:
+    return case.parameters["padding"] == SAME and any(step != 1 for step in case.parameters["stride"])
+
+
+def _pads_beyond_the_extent(case: Case) -> bool:
+    inner = case.parameters["mode"] == "reflect"
+    pairs = zip(case.parameters["pads"], case.shape[2:], strict=True)
+    return any(max(pads) > size - inner for pads, size in pairs)
+
+
+def _output_padding_not_below_stride(case: Case) -> bool:
+    pairs = zip(case.parameters["output_padding"], case.parameters["stride"], strict=True)
+    return any(further >= step for further, step in pairs)
+
+
+def _bins_of_different_sizes(case: Case) -> bool:
+    return any(size % bins for size, bins in zip(case.shape[2:], case.parameters["output_size"], strict=True))
+
+
+OF_QUESTIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
+    {
+        "WindowExceedsInput": _window_exceeds_input,
+        "PaddingOverHalfTheWindow": _padding_over_half_the_window,
+        "WindowOfPaddingOnly": _window_of_padding_only,
+        "SameWithStride": _same_with_stride,
+        "PadsBeyondTheExtent": _pads_beyond_the_extent,
+        "NegativePads": lambda case: any(min(pads) < 0 for pads in case.parameters["pads"]),
+        "OutputPaddingNotBelowStride": _output_padding_not_below_stride,
+        "BinsOfDifferentSizes": _bins_of_different_sizes,
+        "EmptyBatch": lambda case: case.shape[0] == 0,
+        "EmptyChannels": lambda case: case.shape[1] == 0,
+        "EmptyExtent": lambda case: 0 in case.shape[2:],
+        "SixteenBits": lambda case: case.dtype in HALF,
+        "NotFloating": lambda case: DTYPES[case.dtype].kind in "iub",
+    }
+)

@@ -1,0 +1,1 @@
+"""All cases: YAML files, sweeps, the lock, checks and exports."""

@@ -1,0 +1,113 @@
+"""Cases, translations and backends as plain text for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from shutil import get_terminal_size
+from typing import Any
+
+import numpy as np
+
+from conformance.adapters import registry
+from conformance.adapters.api.surface import Backend, Surface
+from conformance.cases.case import LEVELS, Case
+from conformance.cases.compositions import channels
+from conformance.cases.cost import Cost, cost
+from conformance.judging.expected import Expected, Target
+
+ARRAY_LIMIT = 200
+WIDTH = 110
+Spoken = tuple[Backend, Surface]
+
+
+def surfaces() -> dict[str, Spoken]:
+    """Return every surface with its backend, by name."""
+    backends = [registry.backend(name) for name in registry.names()]
+    return {surface.name: (backend, surface) for backend in backends for surface in backend.surfaces}
+
+
+def usual() -> list[Spoken]:
+    """Return the surfaces that are no lesser form of another.
+
+    Lesser are those for smoke or tagged cases alone, and those that wrap calls, where their backend has others.
+    """
+    known = list(surfaces().values())
+    plain = {backend.name for backend, surface in known if surface.level != LEVELS[0] and not surface.wrap}
+    return [(backend, surface) for backend, surface in known if _whole(surface, alone=backend.name not in plain)]
+
+
+def _whole(surface: Surface, *, alone: bool) -> bool:
+    if alone:
+        return surface.level != LEVELS[0] or bool(surface.tag)
+    return surface.level != LEVELS[0] and not surface.wrap
+
+
+def case_text(case: Case, wanted: Expected) -> str:
+    """Return all that `conformance show` says of a case."""
+    lines = [case.id, *_sentences(case), f"from {case.place}", ""]
+    lines += [f"{key:<18} {_plain(value)}" for key, value in case.parameters.items()]
+    lines += [f"{'then':<18} {item.operator} {_plain(dict(item.parameters))}" for item in case.then]
+    if case.via:
+        lines.append(f"{'via':<18} {', '.join(case.via)}")
+    if case.via == ("conv", "relu"):
+        after = channels(case.parameters["window"])
+        lines.append(
+            f"{'':<18} {len(after)} convolutions of {', '.join(map(str, after))} channels, a ReLU between each two"
+        )
+    for name, array in wanted.inputs.items():
+        lines += ["", f"{name}  {array.dtype.name} {list(array.shape)}", array_text(array)]
+    lines += ["", *expectation(wanted)]
+    price = cost(case)
+    return "\n".join(lines + (["", *_cost_lines(price)] if price else []))
+
+
+def _sentences(case: Case) -> Iterator[str]:
+    yield from filter(None, [case.about, f"source: {case.source}"])
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    return str(value)
+
+
+def array_text(array: Any) -> str:
+    """Return an array as text, its middle left out where it is long."""
+    return np.array2string(
+        array, threshold=ARRAY_LIMIT, max_line_width=min(WIDTH, get_terminal_size().columns), separator=", "
+    )
+
+
+def expectation(wanted: Expected) -> list[str]:
+    """Return what must happen as lines: the output and its bound, a refusal, or every answer to a question."""
+    if wanted.target is not None:
+        return _target_lines("expected", wanted.target)
+    return [
+        line for name, target in wanted.answers.items() for line in [*_target_lines(f"answer {name!r}", target), ""]
+    ][:-1]
+
+
+def _target_lines(title: str, target: Target) -> list[str]:
+    if target.exact is None:
+        return [f"{title}: rejected ({target.rejected})"]
+    value = target.exact.value
+    bound = float(target.bound.max(initial=0.0)) if target.bound is not None else 0.0
+    allowed = "exact" if bound == 0 else f"largest error bound {bound:.3g}"
+    pinned = (
+        f", held to {len(target.readings)} printed output{'s' * (len(target.readings) > 1)}" if target.readings else ""
+    )
+    return [f"{title}  {value.dtype.name} {list(value.shape)}, {allowed}{pinned}", array_text(value)]
+
+
+def _cost_lines(price: Cost) -> list[str]:
+    lines = [f"cost: {price.windows:,} windows"] if price.windows else ["cost: no operations"]
+    lines += [f"      {whole:,} {name}, over real cells {real:,}" for name, (whole, real) in price.operations.items()]
+    return [*lines, f"      {price.bytes_read:,} bytes read, {price.bytes_written:,} bytes written"]
+
+
+def backend_lines(versions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each backend with a line: its name, what is installed in this interpreter, its surfaces."""
+    for name in registry.names():
+        backend = registry.backend(name)
+        state = versions.get(name, "not installed")
+        yield name, f"{name:<12} {state:<16} {', '.join(surface.name for surface in backend.surfaces)}"

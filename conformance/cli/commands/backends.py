@@ -1,0 +1,63 @@
+"""`conformance backends`: what there is to run, and on which devices."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+
+import click
+
+from conformance import DeviceMissing
+from conformance.adapters import registry
+from conformance.adapters.api import devices
+from conformance.adapters.api.devices import CPU, Device
+from conformance.adapters.api.placement import placed
+from conformance.adapters.api.surface import Backend
+from conformance.catalogue import describe
+from conformance.execution.worker_process import Worker, WorkerFailed
+from reports.analysis.summary import printable
+
+
+@click.command()
+def backends() -> None:
+    """List the backends, what this interpreter has of them, their surfaces, and on which devices they work here.
+
+    A backend is given to `conformance run` as NAME; as NAME=PYTHON where another interpreter holds the framework; as
+    NAME@LABEL=PYTHON where two versions of it are to be told apart, with a label of your choice (letters, digits, ._-).
+
+    Example: conformance backends
+    """
+    versions = {name: _version(name) for name in registry.names() if registry.installed(name)}
+    for name, line in describe.backend_lines(versions):
+        click.echo(f"{line}; {printable(_devices(registry.backend(name)))}" if name in versions else line)
+    if sys.stdout.isatty():
+        click.echo("conformance run --backend NAME, NAME=PYTHON, or NAME@LABEL=PYTHON to tell two versions apart")
+    for line in registry.left_out():
+        click.echo(line, err=True)
+
+
+def _version(name: str) -> str:
+    """Return the version of a backend's distribution, which need not be called like its module."""
+    module = registry.backend(name).packages[0]
+    for distribution in importlib.metadata.packages_distributions().get(module, []):
+        return importlib.metadata.version(distribution)
+    return "installed"
+
+
+def _devices(backend: Backend) -> str:
+    """Return on which devices a backend works here, and why not on others that its adapter knows."""
+    return "; ".join([f"on {CPU}", *(_there(backend, name) for name in backend.devices)])
+
+
+def _there(backend: Backend, name: str) -> str:
+    why = devices.fault(name)
+    if why:
+        return f"not on {name}: {why}"
+    worker = Worker(placed(backend, Device(name)))
+    try:
+        worker.start()
+        return f"on {name} ({worker.environment['device']['hardware']})"
+    except (WorkerFailed, DeviceMissing) as error:
+        return f"not on {name}: {error}"
+    finally:
+        worker.kill()

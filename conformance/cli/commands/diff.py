@@ -1,0 +1,84 @@
+"""`conformance diff`: what changed between two sets of results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from conformance import ConformanceError
+from conformance.cli.results_io import INCOMPLETE, STANDARD_OUTPUT, load_all, write
+from reports.analysis.comparison import Difference, Incomparable, compare
+from reports.results import reader
+from reports.views import comparison_json, comparison_markdown, comparison_terminal
+
+CHANGED = 1
+WIDTH = 160
+
+
+@click.command("diff")
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["terminal", "markdown", "json"]),
+    default="terminal",
+    show_default=True,
+    help="Lines to read here, a summary for a pull request, or everything for programs.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="Where to write. [default: standard output]",
+)
+def diff(old: Path, new: Path, form: str, out: Path | None) -> None:
+    """Compare two results files, or two folders of them by backend: did an upgrade change any number?
+
+    It tells what changed its status, what changed its value though it is judged the same, which question has another
+    answer, what is gone and what is new, and how versions and other circumstances differ. A folder may be that of
+    `conformance run --out`. Two runs of one backend may bear different labels.
+
+    Exit status: 0 nothing changed, though something may be new; 1 a status, a value, an answer or a case is another
+    one, or a result is gone; 2 wrong usage, or nothing that can be compared; 3 a run did not come to its end, or
+    nothing ran in it.
+
+    Example: conformance diff build/before build/conformance --format markdown --out diff.md
+    """
+    found = compared(old, load_all(new))
+    _write(found, form, None if str(out) == STANDARD_OUTPUT else out)
+    sys.exit(INCOMPLETE if found.problems else CHANGED if found.matters else 0)
+
+
+def compared(old: Path, new: reader.Report) -> Difference:
+    """Compare with the results of a file or a folder. Raises ConformanceError where nothing can be compared."""
+    try:
+        return compare(load_all(old), new)
+    except Incomparable as error:
+        raise ConformanceError(str(error)) from None
+
+
+def _write(found: Difference, form: str, out: Path | None) -> None:
+    if out is None and form == "terminal":
+        Console().print(comparison_terminal.render_difference(found), soft_wrap=True)
+    elif write(out or Path(STANDARD_OUTPUT), RENDERS[form](found)):
+        click.echo(f"difference: {out}")
+
+
+def _plain(found: Difference) -> str:
+    console = Console(file=StringIO(), width=WIDTH, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(comparison_terminal.render_difference(found), soft_wrap=True)
+    return captured.get()
+
+
+RENDERS: dict[str, Callable[[Difference], str]] = {
+    "terminal": _plain,
+    "markdown": comparison_markdown.render_difference,
+    "json": comparison_json.render_difference,
+}

@@ -1,0 +1,271 @@
+"""`conformance ledger`: the known deviations, and a new entry from the failures of a run."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from packaging.version import InvalidVersion, Version
+
+from conformance import ConformanceError, IncompleteRun
+from conformance.adapters import registry
+from conformance.adapters.api.surface import plain
+from conformance.cases.selectors import Facts
+from conformance.catalogue import loading
+from conformance.catalogue.loading import Catalogue
+from conformance.cli.options import CASES_OPTION
+from conformance.cli.results_io import load_named
+from conformance.judging import ledger, ledger_entry
+from conformance.judging.ledger import Ledger
+from conformance.judging.ledger_entry import Draft
+from reports.results.reader import Backend, Report
+from reports.results.records import Result
+
+FAILED = frozenset({"fail", "crashed", "timed_out", "flaky"})
+JUDGED = FAILED | {"pass", "stale"}
+LONGEST = 160
+
+
+@dataclass(frozen=True)
+class Failures:
+    """What an entry is to cover: failing results that no entry covers yet, all of one kind.
+
+    agreeing: (case, surface) of what it must leave alone on their surfaces; run: the cases that were judged there.
+    """
+
+    results: tuple[Result, ...]
+    kind: str
+    backends: tuple[Backend, ...]
+    agreeing: frozenset[tuple[str, str]]
+    run: frozenset[str]
+
+    @property
+    def cases(self) -> list[str]:
+        """The ids of the failing cases."""
+        return list(dict.fromkeys(result.case for result in self.results))
+
+    @property
+    def surfaces(self) -> list[str]:
+        """The surfaces that fail, without labels: an entry holds for versions, whatever a run calls them."""
+        return list(dict.fromkeys(plain(result.surface) for result in self.results))
+
+
+@click.group("ledger", invoke_without_command=True)
+@CASES_OPTION
+@click.pass_context
+def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
+    """List the known deviations: the id of each entry, how many cases it is about, and its surfaces.
+
+    Example: conformance ledger
+    """
+    if context.invoked_subcommand:
+        return
+    known, entries = [Facts(case) for case in loading.load(paths).cases], _all().entries
+    width = max((len(entry.id) for entry in entries), default=0)
+    for entry in entries:
+        count = sum(entry.picks(facts) for facts in known)
+        click.echo(f"{entry.id:<{width}}  {_many(count, 'case'):>11}  {', '.join(entry.surfaces)}")
+
+
+@ledger_group.command()
+@click.argument("results", nargs=-1, type=click.Path(path_type=Path))
+@CASES_OPTION
+@click.option("--case", "globs", multiple=True, required=True, metavar="GLOB", help="Failing cases, * for anything.")
+@click.option("--surface", "surfaces", multiple=True, metavar="GLOB", help="Only failures on these surfaces.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why the backend differs, for readers of the report.")
+@click.option("--issue", metavar="URL", help="The upstream issue.")
+@click.option("--id", "name", metavar="ID", help="What to call the entry. [default: from what fails]")
+@click.option("--observed", metavar="TEXT", help="What the backend gives instead. [default: from the worst result]")
+@click.option("--write", is_flag=True, help="Put the entry at the end of the ledger file.")
+def add(  # noqa: PLR0917 - click gives the options by name
+    results: tuple[Path, ...],
+    paths: tuple[Path, ...],
+    globs: tuple[str, ...],
+    surfaces: tuple[str, ...],
+    reason: str,
+    issue: str | None,
+    name: str | None,
+    observed: str | None,
+    write: bool,
+) -> None:
+    """Propose a ledger entry for failures: the smallest selector that covers them, and no case that agrees.
+
+    It prints the entry, ready to paste. The reason is yours to give: look for it before you call the failure known.
+    RESULTS are all files of build/conformance/results if none is given.
+
+    Example: conformance ledger add --case 'pad/*' --surface 'numpy.*' --reason 'It pads with 0, whatever it is told.'
+    """
+    cases, deviations, report = loading.load(paths), _all(), load_named(results)
+    _refuse_unfit(report, cases)
+    failures = _failures(report, cases, deviations, globs, surfaces or ("*",))
+    draft, notes = _draft(failures, cases, name or _name(failures, deviations), reason, issue, observed)
+    file = _file(failures)
+    text = ledger_entry.appended(file, draft, begin=file != ledger.path())
+    if write:
+        ledger_entry.write(file, text)
+        notes.append(f"written to {file}")
+    click.echo(draft.text(), nl=False)
+    for note in notes:
+        click.echo(note, err=True)
+
+
+def _all() -> Ledger:
+    return ledger.load(further=registry.ledgers())
+
+
+def _file(failures: Failures) -> Path:
+    """Return the file that an entry belongs to: that of the package which brings the backend, or the suite's own."""
+    names = {plain(backend.name) for backend in failures.backends}
+    brought = {registry.backend(name).ledger for name in names if name in registry.names()}
+    return (brought.pop() if len(brought) == 1 else None) or ledger.path()
+
+
+def _refuse_unfit(report: Report, cases: Catalogue) -> None:
+    """Refuse results from which no entry can be told: a run cut short, or one of other cases than these."""
+    for backend in report.backends:
+        if not backend.complete:
+            raise IncompleteRun(f"backend {backend.name}: a partial run, it may still fail (conformance run --resume)")
+        if backend.header.catalogue != cases.digest:
+            raise ConformanceError(f"backend {backend.name}: run on another catalogue than this one, run it again")
+
+
+def _failures(
+    report: Report, cases: Catalogue, deviations: Ledger, globs: Sequence[str], surfaces: Sequence[str]
+) -> Failures:
+    """Return the failing results that match. Raises ConformanceError if there are none, or of several kinds."""
+    chosen: dict[str, list[Result]] = {}
+    backends = []
+    for backend in report.backends:
+        failing = [
+            result
+            for result in backend.results
+            if result.status in FAILED and _matches(result.case, globs) and _matches(result.surface, surfaces)
+        ]
+        failing = [result for result in failing if not _known(result, backend, cases, deviations)]
+        backends += [backend] if failing else []
+        for result in failing:
+            chosen.setdefault(_kind(result), []).append(result)
+    if not chosen:
+        raise ConformanceError(f"no case that matches {' or '.join(globs)} fails there without an entry that covers it")
+    if len(chosen) > 1:
+        examples = (f"{kind} ({some[0].case} on {some[0].surface})" for kind, some in sorted(chosen.items()))
+        raise ConformanceError(f"failures of several kinds: {', '.join(examples)}; take one with --case or --surface")
+    ((kind, results),) = chosen.items()
+    return _with_neighbours(tuple(results), kind, tuple(backends))
+
+
+def _with_neighbours(results: tuple[Result, ...], kind: str, backends: tuple[Backend, ...]) -> Failures:
+    """Add what was judged on the same surfaces and is not to be covered."""
+    surfaces, mine = {one.surface for one in results}, {(one.case, one.surface) for one in results}
+    judged = {
+        (one.case, one.surface)
+        for backend in backends
+        for one in backend.results
+        if one.surface in surfaces and one.status in JUDGED
+    }
+    failing = {one.case for one in results}
+    for case, surface in sorted(judged - mine):
+        if case in failing:
+            raise ConformanceError(
+                f"case {case}: not to be covered on {surface} as it is elsewhere; take one surface with --surface"
+            )
+    return Failures(results, kind, backends, frozenset(judged - mine), frozenset(case for case, _ in judged))
+
+
+def _matches(name: str, globs: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
+
+
+def _kind(result: Result) -> str:
+    if result.status == "flaky":
+        return result.status
+    return result.kind if result.verdict == "differ" and result.kind else result.status
+
+
+def _known(result: Result, backend: Backend, cases: Catalogue, deviations: Ledger) -> bool:
+    """Whether the ledger as it stands now covers a failure. Raises ConformanceError if it speaks of it otherwise."""
+    where = backend.header.environment
+    case = cases.by_id[result.case]
+    entry = deviations.entry(case, plain(result.surface), where.packages, where.cpu, where.device)
+    if entry and _kind(result) not in entry.kinds:
+        raise ConformanceError(
+            f"case {result.case} on {result.surface}: entry {entry.id} speaks of it and knows of "
+            f"{', '.join(entry.kinds)}, not of {_kind(result)}; change that entry"
+        )
+    return entry is not None
+
+
+def _draft(  # noqa: PLR0917 - three of them are the user's own words
+    failures: Failures, cases: Catalogue, name: str, reason: str, issue: str | None, observed: str | None
+) -> tuple[Draft, list[str]]:
+    """Return the entry, and what its author should know of it."""
+    agreeing = {case for case, _ in failures.agreeing}
+    beyond = [case for case in cases.cases if case.id not in failures.run]
+    where = ledger_entry.smallest(
+        [cases.by_id[case] for case in failures.cases], [cases.by_id[case] for case in sorted(agreeing)], beyond
+    )
+    versions, notes = _versions(failures)
+    draft = Draft(
+        id=name,
+        surfaces=failures.surfaces,
+        kinds=[failures.kind],
+        reason=reason,
+        observed=observed or _observed(failures.results, cases),
+        where=where or {},
+        cases=() if where else failures.cases,
+        versions=versions,
+        device=sorted({backend.header.environment.device for backend in failures.backends}),
+        issue=issue,
+    )
+    return draft, [*notes, *_reach(draft, failures, cases)]
+
+
+def _versions(failures: Failures) -> tuple[dict[str, str], list[str]]:
+    """Return a specifier around each version that was run: this minor version and its patches."""
+    if len(failures.backends) > 1:
+        return {}, ["versions: left out, for the surfaces are of several backends"]
+    (backend,) = failures.backends
+    packages = backend.header.environment.packages
+    heads = {surface.split(".")[0] for surface in failures.surfaces}
+    versions = {}
+    for package in sorted(heads & packages.keys()) or [plain(backend.name)]:
+        try:
+            major, minor = (*Version(packages.get(package, "")).release, 0)[:2]
+        except InvalidVersion:
+            return {}, [f"versions: left out, for the version of {package} is not known"]
+        versions[package] = f">={major}.{minor},<{major}.{minor + 1}"
+    ran = ", ".join(f"{package} {packages[package]}" for package in versions)
+    return versions, [f"versions: around {ran}, which was run; widen them only to what you have run too"]
+
+
+def _reach(draft: Draft, failures: Failures, cases: Catalogue) -> list[str]:
+    """Say how many cases the entry is about that the results do not hold."""
+    entry = ledger.Entry(draft.id, tuple(draft.cases), ("*",), (), "", where=draft.where)
+    others = [case.id for case in cases.cases if case.id not in failures.run and entry.picks(Facts(case))]
+    covered = f"covers {_many(len(failures.cases), 'failing case')} on {_many(len(failures.surfaces), 'surface')}"
+    return [f"{covered}, and {_many(len(others), 'case')} not judged there, such as {others[0]}" if others else covered]
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _observed(results: Sequence[Result], cases: Catalogue) -> str:
+    """Return what the smallest of the failing cases gave: its worst element, or what was said of it."""
+    result = min(results, key=lambda one: sum(math.prod(spec.shape) for spec in cases.by_id[one.case].inputs.values()))
+    if result.worst:
+        place = f"at {list(result.worst.index)} of {result.case}"
+        return f"{result.worst.got} where {result.worst.expected} is right, {place}"
+    said = " ".join((result.message or _kind(result)).split())
+    return f"{said if len(said) <= LONGEST else said[:LONGEST] + '…'} ({result.case})"
+
+
+def _name(failures: Failures, deviations: Ledger) -> str:
+    """Return an id for the entry that none has yet: the surfaces' first word, the operator, the kind."""
+    words = [failures.surfaces[0].split(".")[0], failures.cases[0].split("/")[0], failures.kind]
+    name, taken = "-".join(words).replace("_", "-"), {entry.id for entry in deviations.entries}
+    return next(free for free in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if free not in taken)

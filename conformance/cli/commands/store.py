@@ -1,0 +1,63 @@
+"""`conformance store`: results files as Parquet, for results by the million."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from conformance import ConformanceError
+from conformance.cli.results_io import write
+from conformance.execution.merge import shards_of
+from reports.results.compatibility import UnreadableResults
+from reports.results.reader import Report
+
+MEANS = "pyarrow and DuckDB (pip install pyarrow duckdb)"
+
+
+@click.command("store")
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    metavar="DIR",
+    help="The store: DIR/<backend>/<file>.parquet for each results file.",
+)
+def store_command(results: tuple[Path, ...], out: Path) -> None:
+    """Put results files, or shards of a run, into a store: a Parquet file for each.
+
+    RESULTS are files, or folders of them. A store holds millions of results; conformance report makes summaries of it,
+    and whatever reads Parquet asks it questions. It needs pyarrow and DuckDB.
+
+    Example: conformance store build/conformance/results --out build/conformance/store
+    """
+    try:
+        from reports.views.parquet import stored  # noqa: PLC0415 - its library is large, and nothing else asks for it
+    except ImportError as error:
+        raise ConformanceError(f"a store needs {MEANS}: {error}") from None
+    for path in shards_of(results):
+        try:
+            content, backend = stored(path)
+        except UnreadableResults as error:
+            raise ConformanceError(str(error)) from None
+        write(out / backend / f"{path.stem}.parquet", content)
+    click.echo(f"store: {out}")
+
+
+def load_store(paths: Iterable[Path], *, mixed: bool = False) -> Report:
+    """Return the report of stores. Raises ConformanceError for one that is not sound."""
+    try:
+        from reports.views.parquet_store import load  # noqa: PLC0415 - likewise
+    except ImportError as error:
+        raise ConformanceError(f"a store needs {MEANS}: {error}") from None
+    try:
+        return load(paths, mixed=mixed)
+    except UnreadableResults as error:
+        raise ConformanceError(str(error)) from None
+
+
+def is_store(path: Path) -> bool:
+    """Whether this is a Parquet file, or a folder that has some."""
+    return path.suffix == ".parquet" or (path.is_dir() and next(path.rglob("*.parquet"), None) is not None)

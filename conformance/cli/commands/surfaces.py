@@ -1,0 +1,48 @@
+"""`conformance surfaces`: how every surface carries out every operator, and so what has to be written by hand."""
+
+from __future__ import annotations
+
+import fnmatch
+from pathlib import Path
+
+import click
+
+from conformance import IncompleteRun
+from conformance.adapters import registry
+from conformance.catalogue import loading as catalogues
+from conformance.cli.options import CASES_OPTION, OPERATOR_OPTION
+from conformance.translation import support as text
+from conformance.translation.support import ways
+
+
+@click.command("surfaces")
+@OPERATOR_OPTION
+@click.option("--surface", "globs", multiple=True, metavar="GLOB", help="Only surfaces whose name matches.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["table", "markdown"]),
+    default="table",
+    show_default=True,
+    help="Lists for the terminal, or a Markdown page.",
+)
+@CASES_OPTION
+def surfaces(operators: tuple[str, ...], globs: tuple[str, ...], kind: str, paths: tuple[Path, ...]) -> None:
+    """Show how each surface carries out each operator: by its own call, padded first, in several calls, or not.
+
+    Cases that ask for a value are translated and counted; nothing is run, and no framework needs to be installed.
+
+    Example: conformance surfaces --operator avg_pool --operator lp_pool --surface 'numpy.*'
+    """
+    backends = {name: registry.backend(name).surfaces for name in registry.names()}
+    chosen = {
+        name: [one for one in found if not globs or any(fnmatch.fnmatchcase(one.name, glob) for glob in globs)]
+        for name, found in backends.items()
+    }
+    chosen = {name: found for name, found in chosen.items() if found}
+    listed = [surface for found in chosen.values() for surface in found]
+    table = ways(catalogues.load(paths).select("standard", operators), listed)
+    if not table or not listed:
+        raise IncompleteRun(f"no {'case' if listed else 'surface'} is selected")
+    lines = text.markdown(table, chosen) if kind == "markdown" else text.terminal(table, listed)
+    click.echo("\n".join(lines))

@@ -1,0 +1,53 @@
+"""What several commands look up by name: cases and surfaces, with what was probably meant where there is none."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from conformance import ConformanceError
+from conformance.cases.case import LEVELS, Case
+from conformance.cases.operators import OPERATORS
+from conformance.catalogue import describe, loading
+from conformance.catalogue.describe import Spoken
+
+
+def find_case(paths: Sequence[Path], name: str, *, operators: bool = False) -> Case:
+    """Return a case by its id; `operators`: whether the name of one was as welcome. Raises ConformanceError."""
+    found = loading.load(paths)
+    if name not in found.by_id and found.unloaded:
+        found = loading.load(paths, level=LEVELS[-1], globs=[name])
+    if name not in found.by_id:
+        meant = nearest(name, [*(OPERATORS if operators else ()), *found.by_id])
+        raise ConformanceError(f"case {name!r}: not in the catalogue{meant or SHOWS_ALL}")
+    return found.by_id[name]
+
+
+SHOWS_ALL = " (conformance list --level exhaustive shows all)"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return which name was probably meant, in words; nothing where none is near."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f", did you mean {near[0]!r}?" if near else ""
+
+
+def find_surface(name: str) -> Spoken:
+    """Return a surface by its name. Raises ConformanceError."""
+    known = describe.surfaces()
+    if name not in known:
+        raise ConformanceError(f"surface {name!r}: unknown, known are {', '.join(known)}{nearest(name, known)}")
+    return known[name]
+
+
+def find_surfaces(globs: Sequence[str]) -> list[Spoken]:
+    """Return the surfaces that match any glob; without one, those that are no lesser form of another."""
+    known = describe.surfaces()
+    if not globs:
+        return describe.usual()
+    for glob in globs:
+        if not fnmatch.filter(known, glob):
+            find_surface(glob)
+    return [spoken for name, spoken in known.items() if any(fnmatch.fnmatchcase(name, glob) for glob in globs)]

@@ -1,0 +1,1 @@
+"""Workers, runs, shards and results files."""

@@ -1,0 +1,232 @@
+"""Results files: one JSON object a line, written as the run goes. The format is docs/results.md."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import numpy as np
+
+from conformance import ConformanceError, IncompleteRun
+from conformance.cases.arrays import Array, encoded
+
+FORMAT = 1
+MAX_ELEMENTS = 4096
+SAME = (
+    *("backend", "catalogue", "ledger", "own_ledger", "level", "slow", "repeat", "shard", "selection", "surfaces"),
+    "environment",
+)
+"""What the header of a file must have in common with a run that completes it."""
+
+
+def array_record(array: Array) -> dict[str, Any]:
+    """Return an array as the format has it, its numbers left out where there are too many."""
+    data = array.ravel().tolist() if array.size <= MAX_ELEMENTS else None
+    if data and array.dtype.kind in "fV" and not np.isfinite(array).all():
+        data = encoded(data)
+    return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
+
+
+def line(record: Mapping[str, Any]) -> str:
+    """Return a record as one line; only where it holds a number that JSON lacks is it gone through piece by piece."""
+    try:
+        return json.dumps(record, ensure_ascii=False, allow_nan=False)
+    except (ValueError, TypeError):
+        return json.dumps(encoded(record), ensure_ascii=False, allow_nan=False)
+
+
+def forget(path: Path) -> None:
+    """Remove an earlier file, lest it stand for a run that could not start. Raises ConformanceError."""
+    try:
+        with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
+            _claim(path, stream)
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConformanceError(f"{path}: {error.strerror}") from None
+
+
+def _claim(path: Path, stream: IO[Any]) -> None:
+    """Take a file for this process, until it is closed. Raises ConformanceError if another run has it."""
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ConformanceError(f"{path}: another run is writing it") from None
+
+
+BEFORE = frozenset({"case", "program", "convention"})
+"""Records that stand before the result that needs them."""
+
+
+class _Unsound(ValueError):
+    """A record that cannot stand where it stands."""
+
+
+@dataclass
+class ResultsFile:
+    """A results file that is being written, complete once `finish` has been called.
+
+    hear: told of every line that is written, where it stands in the file, if that is new, and what it says;
+    done: (case, surface) of every result that it held when it was opened; cases, programs: what has been declared;
+    conventions: (case, surface) of every answer; answers: the first case of every surface, question and answer.
+    `open` with `resume` continues a partial file, which must start with the same header but for the time.
+    """
+
+    path: Path
+    hear: Callable[[int, bytes], None] = lambda _place, _line: None
+    done: set[tuple[str, str]] = field(default_factory=set)
+    cases: set[str] = field(default_factory=set)
+    programs: set[str] = field(default_factory=set)
+    conventions: set[tuple[str, str]] = field(default_factory=set)
+    answers: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
+    by_status: Counter[str] = field(default_factory=Counter)
+    complete: bool = False
+    _stream: IO[bytes] | None = None
+    _length: int = 0
+
+    def open(self, header: Mapping[str, Any], *, resume: bool = False) -> None:
+        """Create the file, or continue it. Raises ConformanceError if it cannot be written or is another run's."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if resume and self.path.exists():
+                self._continue(header)
+            if self._stream is None:
+                # Opened to be added to, so that nothing is lost if another run has it.
+                self._stream = self.path.open("ab")
+                _claim(self.path, self._stream)
+                if self._stream.tell():
+                    self._stream.truncate(0)
+                self.write({"record": "header", "format": FORMAT, **header})
+        except OSError as error:
+            raise ConformanceError(f"{error.filename or self.path}: {error.strerror}") from None
+
+    def _continue(self, header: Mapping[str, Any]) -> None:
+        stream = self.path.open("r+b")
+        with contextlib.ExitStack() as stack:
+            stack.callback(stream.close)
+            _claim(self.path, stream)
+            whole = _whole(self.path.read_bytes())
+            records = self.records(_lines(whole), "resume")
+            first = next(records, None)
+            if first is None:
+                return
+            for _ in records:
+                pass
+            for key in SAME:
+                if first.get(key) != json.loads(json.dumps(encoded(header.get(key)))):
+                    raise ConformanceError(f"{self.path}:1: cannot resume, {key} is not what this run has")
+            # What was read is never written again: a run that is killed here too loses nothing.
+            os.truncate(self.path, len(whole))
+            stream.seek(0, os.SEEK_END)
+            if not whole.endswith(b"\n"):
+                stream.write(b"\n")
+            self._stream = stream
+            stack.pop_all()
+
+    def records(self, lines: Iterable[bytes], doing: str) -> Iterator[dict[str, Any]]:
+        """Yield the records of a file, each held against those before it, and note what they declare.
+
+        Raises ConformanceError that names the line, and what cannot be done for it.
+        """
+        for number, text in enumerate(lines, 1):
+            try:
+                record = json.loads(text.decode())
+                self._hold(record, first=number == 1)
+                self._note(record)
+                if record["record"] == "result":
+                    self.done.add((record["case"], record["surface"]))
+            except _Unsound as error:
+                raise ConformanceError(f"{self.path}:{number}: cannot {doing}, {error}") from None
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                raise ConformanceError(f"{self.path}:{number}: cannot {doing}, this line is not a record") from None
+            yield record
+
+    def _hold(self, record: Mapping[str, Any], *, first: bool) -> None:
+        """Hold a record against those before it. Raises _Unsound."""
+        kind = record["record"]
+        if first != (kind == "header"):
+            raise _Unsound("the first line is not a header" if first else "a second header")
+        if first and record["format"] != FORMAT:
+            raise _Unsound(f"the format is {record['format']!r}, this version writes {FORMAT}")
+        if self.complete:
+            raise _Unsound("it stands after the footer")
+        known: Mapping[str, Collection[Any]]
+        known = {"case": self.cases, "program": self.programs, "result": self.done, "convention": self.conventions}
+        name = (record["case"], record["surface"]) if kind in {"result", "convention"} else record.get(kind)
+        if name in known.get(kind, ()):
+            raise _Unsound(f"a second {kind} for {' on '.join(name) if isinstance(name, tuple) else name}")
+        if kind in {"result", "convention"} and record["case"] not in self.cases:
+            raise _Unsound(f"the case {record['case']} was never declared")
+        if kind == "result" and record["program"] is not None and record["program"] not in self.programs:
+            raise _Unsound(f"the program {record['program']} was never declared")
+
+    def _note(self, record: Mapping[str, Any]) -> None:
+        kind = record["record"]
+        if kind == "result":
+            self.by_status[record["status"]] += 1
+        elif kind == "convention":
+            self.conventions.add((record["case"], record["surface"]))
+            self.answers.setdefault((record["surface"], record["question"], record["observed"]), record["case"])
+        elif kind in {"case", "program"}:
+            {"case": self.cases, "program": self.programs}[kind].add(record[kind])
+        self.complete = self.complete or kind == "footer"
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Append one record. Those of a case, a program and an answer wait for the result that follows them."""
+        self._append(line(record), wait=record["record"] in BEFORE)
+        self._note(record)
+
+    def write_case(self, case: str, text: str) -> None:
+        """Append the record of a case, which is a line already."""
+        self._append(text, wait=True)
+        self.cases.add(case)
+
+    def _append(self, text: str, *, wait: bool) -> None:
+        assert self._stream is not None  # noqa: S101 - open comes first
+        content = text.encode("utf-8", "replace")
+        try:
+            self._stream.write(content + b"\n")
+            if not wait:
+                self._stream.flush()
+        except OSError as error:
+            hint = "; the run is not complete, --resume goes on with it"
+            raise IncompleteRun(f"{self.path}: {error.strerror}{hint}") from None
+        self.hear(self._length, content)
+        self._length += len(content) + 1
+
+    def finish(self, seconds: float) -> None:
+        """Append the footer: the run is complete."""
+        counts = dict(sorted(self.by_status.items()))
+        self.write(
+            {"record": "footer", "results": sum(counts.values()), "by_status": counts, "seconds": round(seconds, 3)}
+        )
+
+    def __enter__(self) -> ResultsFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._stream is not None:
+            with contextlib.suppress(OSError):  # what could not be written is tried once more, and has been told
+                self._stream.close()
+
+
+def _lines(content: bytes) -> list[bytes]:
+    return content.removesuffix(b"\n").split(b"\n") if content else []
+
+
+def _whole(content: bytes) -> bytes:
+    """Return the content without a last line that was cut in the middle."""
+    before, end, last = content.rpartition(b"\n")
+    try:
+        return content if isinstance(json.loads(last.decode()), dict) else before + end
+    except (ValueError, RecursionError):
+        return before + end

@@ -1,0 +1,1 @@
+"""`conformance explore`: generated cases, oracles, shrinking and findings."""

@@ -1,0 +1,1 @@
+"""Expected results, verdicts, error bounds, conventions and the ledger."""

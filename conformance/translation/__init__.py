@@ -1,0 +1,1 @@
+"""Translate a case, or a layer of a framework, into a program."""

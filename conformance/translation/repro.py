@@ -1,0 +1,172 @@
+"""A stand-alone script for one case on one surface: it needs the framework and NumPy, nothing of the suite."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.adapters.api import source_text
+from conformance.adapters.api.surface import Backend, Program
+from conformance.cases.arrays import Array
+from conformance.cases.case import Case
+from conformance.judging.expected import Expected, Target
+from conformance.judging.tolerance import held_to
+
+MAX_LITERAL = 4096
+WORDS = "bfloat16"
+
+
+def script(case: Case, wanted: Expected, backend: Backend, program: Program) -> str:
+    """Return the script: inputs, the call, what must come out, the difference, and an exit status that says it.
+
+    The script leaves with 0 where the output is what the reference says, within the bound, and with 1 where not.
+    """
+    about = (case.about or case.source).replace("\\", "\\\\").replace('"""', "'''")
+    doc = f'"""{case.id} on {program.surface}.\n\n{about}\n"""'
+    inputs = "\n".join(f"{name} = {_literal(array)}" for name, array in wanted.inputs.items())
+    call = f"run({', '.join(wanted.inputs)})"
+    judgement = _judgement(_held(case, wanted, backend, program), call)
+    return f"{doc}\n\nimport sys\n\n{_setup(backend, program.text)}\n\n{program.text}\n\n{inputs}\n\n{judgement}"
+
+
+def _held(case: Case, wanted: Expected, backend: Backend, program: Program) -> Expected:
+    """Return what must happen with the bound that the surface is held to."""
+    surface = next((surface for surface in backend.surfaces if surface.name == program.surface), None)
+    if not wanted.target or not surface:
+        return wanted
+    target = held_to(wanted.target, case, surface, program.how, wanted.inputs)
+    return replace(wanted, target=target) if target else wanted
+
+
+def _setup(backend: Backend, text: str) -> str:
+    """Return what runs before the program, without what it does not use: the framework and NumPy are enough."""
+    needed = "\n".join(source_text.needed_setup(backend.setup, text))
+    setup = f"{backend.threads}\n{needed}".strip()
+    return setup if "import numpy as np" in setup else f"import numpy as np\n{setup}"
+
+
+def _literal(array: Array) -> str:
+    """Return text that makes the very array; a long one is written as bytes."""
+    if array.dtype.name == WORDS:  # as programs take it
+        return _literal(array.view(np.uint16))
+    dtype, shape = source_text.dtype_text(array), source_text.tuple_of(array.shape)
+    if array.size == 0:
+        return f"np.zeros({shape}, {dtype})"
+    if array.size <= MAX_LITERAL:
+        return source_text.array_text(array)
+    return f"np.frombuffer(bytes.fromhex({array.tobytes().hex()!r}), {dtype}).reshape{shape}.copy()"
+
+
+def _judgement(wanted: Expected, call: str) -> str:
+    if wanted.target is None:
+        return _question(wanted, call)
+    if wanted.target.exact is None:
+        return REFUSAL.format(call=call, fault=wanted.target.rejected)
+    return _comparison(wanted.target, call)
+
+
+def _comparison(target: Target, call: str) -> str:
+    assert target.exact is not None  # noqa: S101 - asked before
+    value, high = target.exact.value, target.exact.high
+    rounded = high is not None and bool((value.astype(np.float64) != high).any())
+    unrounded = f"exact = {_literal(high)}  # before it was rounded\n" if rounded and high is not None else ""
+    bound = np.zeros(target.exact.value.shape) if target.bound is None else target.bound
+    exact = "exact" if unrounded else "expected.astype(np.float64)"
+    texts = {"expected": _literal(value), "unrounded": unrounded, "exact": exact, "bound": _bound(bound)}
+    comparison = COMPARISON.format(call=call, **texts)
+    return comparison if value.dtype.name != WORDS else _of_words(comparison, call)
+
+
+def _of_words(comparison: str, call: str) -> str:
+    """Return the comparison for bfloat16, of which NumPy has the words alone: what they stand for is compared."""
+    asked = comparison.replace(f"got = {call}", f"got = numbers({call})")
+    return NUMBERS + asked.replace("\nbound = ", "\nexpected = numbers(of_words(expected))\nbound = ", 1)
+
+
+def _bound(bound: Array) -> str:
+    if bound.size == 0 or (bound == bound.flat[0]).all():
+        value = float(bound.flat[0]) if bound.size else 0.0
+        return source_text.number(value) if math.isfinite(value) else "np.inf"
+    return _literal(bound.astype(np.float64))
+
+
+def _question(wanted: Expected, call: str) -> str:
+    values = {name: target.exact.value for name, target in wanted.answers.items() if target.exact is not None}
+    narrow = any(value.dtype.name == WORDS for value in values.values())
+    answers = {name: _answer(values[name]) if name in values else "None  # refused" for name in wanted.answers}
+    lines = "".join(f"answers[{name!r}] = {text}\n" for name, text in answers.items())
+    return NUMBERS * narrow + QUESTION.format(call=f"numbers({call})" if narrow else call, answers=lines)
+
+
+def _answer(value: Array) -> str:
+    return f"numbers(of_words({_literal(value)}))" if value.dtype.name == WORDS else _literal(value)
+
+
+COMPARISON = """\
+expected = {expected}
+{unrounded}bound = {bound}  # the error that rounding may leave; 0 where nothing is rounded
+
+got = {call}
+print("expected", expected.dtype, expected.shape, expected, sep="\\n")
+print("got", got.dtype, got.shape, got, sep="\\n")
+if got.dtype != expected.dtype or got.shape != expected.shape:
+    sys.exit("differs in dtype or shape")
+with np.errstate(invalid="ignore"):
+    same = (got == expected) | ((got != got) & (expected != expected))
+    difference = np.where(same, 0, got.astype(np.float64) - {exact})
+print("difference", difference, sep="\\n")
+within = same | ((np.abs(difference) <= bound) & (np.asarray(bound) > 0))
+sys.exit("differs" if not within.all() else 0)
+"""
+
+NUMBERS = '''\
+def numbers(words):
+    """Return bfloat16 as float32, of which it is the upper half; anything else as it is."""
+    if words.dtype.name != "bfloat16" and words.dtype.names != ("bfloat16",):
+        return words
+    return (np.ascontiguousarray(words).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def of_words(array):
+    """Return an array of 16-bit words as one of bfloat16."""
+    return array.view([("bfloat16", np.uint16)])
+
+
+'''
+
+REFUSAL = """\
+try:
+    got = {call}
+except Exception as error:
+    print("refused, as it must be ({fault}):", type(error).__name__, error)
+else:
+    print("got", got, sep="\\n")
+    sys.exit("accepted in spite of {fault}")
+"""
+
+QUESTION = """\
+def same(answer, got):
+    if answer is None or got is None:
+        return answer is got
+    if (answer.dtype, answer.shape) != (got.dtype, got.shape):
+        return False
+    nan = answer != answer
+    if answer.dtype.kind == "f" and (np.signbit(answer) != np.signbit(got))[~nan].any():
+        return False
+    return bool((nan == (got != got)).all() and ((answer == got) | nan).all())
+
+
+answers = {{}}
+{answers}
+try:
+    got = {call}
+except Exception as error:
+    got = None
+    print("refused:", type(error).__name__, error)
+else:
+    print("got", got, sep="\\n")
+for name, answer in answers.items():
+    print("yes " if same(answer, got) else "no  ", name)
+"""

@@ -1,0 +1,1 @@
+"""Exact sums, correct rounding and error bounds."""

@@ -1,0 +1,99 @@
+"""The error bound of the design, derived once for every operator.
+
+Source: N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition (SIAM, 2002), chapter 3 for
+products of factors 1 + δ and for inner products, chapter 4 for sums.
+"""
+
+import numpy as np
+
+from reference.arguments import Array
+from reference.arithmetic.errorfree import all_finite
+from reference.arithmetic.rounding import Format
+
+# The division, a rounded reciprocal, or a scaling before the sum.
+FURTHER_ROUNDINGS = 3
+
+# The greatest error, in units in the last place, that exp, log, pow and roots are granted. The OpenCL C
+# specification, section "Relative Error as ULPs", asks single-precision exp and log to stay within 3; the tables of
+# glibc ("Known Maximum Errors in Math Functions") and CUDA ("Mathematical Functions") lie below: 4 holds them all.
+FUNCTION_ULPS = 4
+
+# A unit in the last place is at most this many unit roundoffs of the number itself.
+ROUNDOFFS_PER_ULP = 2
+
+# float64 arithmetic on the bound itself rounds, by less than this.
+SLACK = 1 + 2.0**-40
+
+
+class NoBound(ValueError):
+    """So many terms that rounding alone could give any answer in the accumulating type: (n + 3) u >= 1/2."""
+
+
+def error_bound(
+    exact: Array,
+    *,
+    terms: Array,
+    magnitude: Array,
+    extra: Array | float,
+    accumulate: Format,
+    result: Format,
+    flush: bool,
+) -> Array:
+    """Bound |computed − exact|, element by element, for every order of evaluation.
+
+    A sum of n terms tᵢ with S = Σ|tᵢ| is evaluated in a type with unit roundoff u, in any order and any grouping
+    (recursive, pairwise, blocked, with fused multiply-add), then rounded to the result's type.
+
+    1. Without underflow every operation returns its exact result times 1 + δ, |δ| <= u (Higham 2.4). In whatever
+       order n terms are added, each passes through at most n − 1 additions (Higham 4.2). It gains one factor more
+       where it is a product, one where the result is divided, or multiplied by a reciprocal that was itself rounded
+       (two), or where each term is scaled before the sum. A product of m factors (1 + δ)^±1 is 1 + θ with
+       |θ| <= γ(m) = mu / (1 − mu) if mu < 1 (Higham, Lemma 3.1). A product, n − 1 additions, a rounded reciprocal
+       and its multiplication are n + 2 factors; n + 3 leave one to spare. So the computed sum is Σ tᵢ(1 + θᵢ), and
+       its error at most g·S with g = γ(n + 3).
+    2. Rounding to the result's type, unit roundoff u_out, adds at most u_out times what is rounded, which is at most
+       |exact| + g·S.
+    3. Underflow. Let η be the smallest subnormal, or the smallest normal N where results are flushed to zero.
+       Gradual: additions stay exact, and a product, a division or the last rounding is off by at most η/2, carried
+       on by factors below 2 (as (n + 3)u < 1/2).
+       Flushed: a result below N becomes 0, so each flush loses less than N. A flushed product leaves a 0, with
+       which additions are exact; a flushed addition turns two numbers into a 0. So of n terms k flushed products,
+       j flushed additions and r rounded ones have k + 2j + r <= n: n products and n − 1 additions never all flush.
+       What was lost is carried on by (1 + u)^r, and (k + j)(1 + u)^r <= (n − r)/(1 − ru) <= n: the sum loses at
+       most n·N (a fused multiply-add counts as an addition). A divisor is 1, and then exact, or at least 2, which
+       halves the loss and outweighs its two roundings. It adds one flush, the last rounding another.
+       Either way at most (n + 2)·η is lost before the result is rounded, and η there.
+
+        B = e + u_out·(|exact| + e)        e = g·S + (n + 3)·η
+
+    The last rounding is of what was lost too, hence u_out·(n + 3)·η: with float32 sums of bfloat16 that is more than
+    the η to spare once n > 255. Not covered: operands that are subnormal themselves and read as 0, which a factor
+    may magnify without limit; a divisor whose reciprocal is subnormal; an overflow on the way.
+
+    `extra`, in units of u, is what functions such as exp add to g·S; the operator that has it derives it. Where
+    `exact` is not finite B is 0: nothing but the same infinity or NaN agrees.
+
+    exact, magnitude: float64; terms: int64. Returns float64. Raises NoBound where (n + 3)u >= 1/2.
+    """
+    # Where all windows of an axis are alike, what depends on them alone is computed once.
+    roundings = _once(terms).astype(np.float64) + FURTHER_ROUNDINGS
+    u = accumulate.unit_roundoff
+    if (roundings * u >= 1 / 2).any():
+        raise NoBound(f"no bound for {int(terms.max())} terms in a type of {accumulate.precision} binary digits")
+    limits = [form.smallest_normal if flush else form.smallest_subnormal for form in (accumulate, result)]
+    # A NaN may be a signalling one, and a bound too large for float64 is infinite.
+    with np.errstate(invalid="ignore", over="ignore"):
+        bound: Array = magnitude * (roundings * u / (1 - roundings * u))
+        bound += _once(np.asarray(extra)) * u + roundings * max(limits)
+        size = np.abs(exact)
+        size += bound
+        size *= result.unit_roundoff
+        bound += size
+        bound *= SLACK
+    # Not finite is only what comes from a result that is not.
+    return bound if all_finite(size) else np.where(np.isfinite(exact), bound, 0.0)
+
+
+def _once(x: Array) -> Array:
+    """Return what was broadcast as it was before."""
+    return x[tuple(slice(None) if stride else slice(1) for stride in x.strides)]

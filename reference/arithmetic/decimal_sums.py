@@ -1,0 +1,106 @@
+"""Gradients whose terms only decimals of growing length approach: of softmax and Lp pooling."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from reference.arguments import Array, DType
+from reference.arithmetic.bound import SLACK
+from reference.arithmetic.errorfree import UNDERFLOW, Pair
+from reference.arithmetic.exact import Exact, rounded
+from reference.arithmetic.norms import extended
+from reference.arithmetic.rounding import Position, round_to, to_pair
+from reference.geometry.windows import Walk
+
+Term = TypeVar("Term")
+
+
+@dataclass(frozen=True, eq=False)
+class DecimalSums(Generic[Term]):
+    """Sums of the terms of each cell of an input.
+
+    shape: of the input; terms: those of each cell that has any. total(terms, digits): their sum and a bound on its
+    error, computed with some digits. is_tie(terms, number, digits): whether their sum is this number exactly; it may
+    say no as long as more digits are to come.
+    """
+
+    shape: tuple[int, ...]
+    terms: Mapping[Position, list[Term]]
+    total: Callable[[list[Term], int], tuple[Decimal, Decimal]]
+    is_tie: Callable[[list[Term], Fraction, int], bool]
+    digits: int
+
+    def pair(self) -> Pair:
+        """Return the sums, almost exact."""
+        high, low, error = (np.zeros(self.shape) for _ in range(3))
+        for position, terms in self.terms.items():
+            middle, off = self.total(terms, self.digits)
+            high[position], low[position] = to_pair(Fraction(middle))
+            error[position] = float(off) + UNDERFLOW
+        # What the pair itself and the conversion of the error drop.
+        return Pair(high, low, error * SLACK + np.abs(high) * 2.0**-105)
+
+    def exact(
+        self,
+        dtype: DType,
+        *,
+        special: Array | None,
+        terms: Array,
+        magnitude: Array,
+        extra: Array,
+    ) -> Exact:
+        """Return the sums rounded to a dtype, every element certain; the parameters are those of rounded()."""
+        return rounded(
+            self.pair(),
+            dtype,
+            lambda position: self.certain(position, dtype),
+            special=special,
+            terms=terms,
+            magnitude=magnitude,
+            extra=extra,
+        )
+
+    def certain(self, position: Position, dtype: DType) -> Fraction:
+        """Return a rational that rounds to the dtype like the exact sum: more digits until no doubt is left.
+
+        Only a sum half-way between two numbers, or of 0, keeps the two ends of what is known apart for ever.
+        """
+        terms, digits = self.terms[position], self.digits
+        while True:
+            middle, error = (Fraction(number) for number in self.total(terms, digits))
+            below, above = (round_to(end, dtype) for end in (middle - error, middle + error))
+            if below.tobytes() == above.tobytes():
+                return middle
+            tie = (extended(below) + extended(above)) / 2
+            if self.is_tie(terms, tie, digits):
+                return tie
+            digits *= 2
+
+
+def unlimited(digits: int) -> Context:
+    """Return a context of some digits in which nothing overflows, and nothing underflows before exp(−10**18)."""
+    return Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
+def units(number: Decimal, digits: int) -> Decimal:
+    """Return a positive number times one unit of the last of some digits."""
+    return number.scaleb(1 - digits, unlimited(digits))
+
+
+def given(x: Array, grad: Array, windows: Walk) -> Iterator[tuple[float, dict[Position, float]]]:
+    """Yield, for each window whose gradient is not 0, the gradient and the values of its real cells.
+
+    x: (n, c, *spatial), grad: (n, c, *output), both float64.
+    """
+    for position in map(tuple, np.argwhere(grad != 0).tolist()):
+        inputs = windows.inside(position[2:])[1]
+        indices = itertools.product(*(range(s.start, s.stop, s.step) for s in inputs))
+        cells = [(*position[:2], *index) for index in indices]
+        yield float(grad[position]), {cell: float(x[cell]) for cell in cells}

@@ -1,0 +1,202 @@
+"""What an operator returns: the exact result, its one correct rounding, and how far others may be off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from reference.arguments import Array, DType
+from reference.arithmetic.bound import error_bound
+from reference.arithmetic.certainty import certain
+from reference.arithmetic.errorfree import Pair, nothing, widened
+from reference.arithmetic.ordering import canonicalise
+from reference.arithmetic.rounding import Position, Positions, format_of, settle
+from reference.geometry.blocks import Block
+
+# The details of results with up to so many elements are kept, which takes 24 MB at most; those of larger ones are
+# computed again when they are asked for, so that whoever wants the value alone pays no memory for them.
+KEPT = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """The exact result of one operation, element by element; all arrays have the shape of `value`.
+
+    Of a large result all but `value` is computed when it is first asked for, from the inputs: leave these as they are.
+
+    value: the exact result rounded once, to nearest even, to the result's dtype. Its bits are certain; NaN is the
+        canonical one, and an exact zero of a sum is +0.
+    high, low: float64, the exact result as high + low, off by less than a millionth of the bound in the dtype that
+        bound() takes of itself; None if `exact`. Where the exact result is beyond float64, high is infinite.
+    terms: int64, n, the terms really added, bias included.
+    magnitude: float64, S, the sum of their absolute values, after the division, rounded up.
+    extra: float64, further error in units of the unit roundoff, from exp and the like.
+    exact: whether `value` itself is the exact result: selections, integers and booleans. Then the bound is 0.
+    """
+
+    value: Array
+    high: Array | None
+    low: Array | None
+    terms: Array
+    magnitude: Array
+    extra: Array | float
+    exact: bool
+
+    def bound(self, accumulate: Any = None, flush: bool = False) -> Array:
+        """Return B of the design, float64: the error allowed to each element.
+
+        accumulate: dtype in which terms are added; None means float64 for float64 and float32 for every other.
+        flush: whether subnormals are flushed to zero on the way. Raises NoBound where (n + 3)u >= 1/2.
+        """
+        if self.high is None:
+            return np.zeros(self.value.shape)
+        if accumulate is None:
+            accumulate = np.float64 if self.value.dtype == np.float64 else np.float32
+        return error_bound(
+            self.high,
+            terms=self.terms,
+            magnitude=self.magnitude,
+            extra=self.extra,
+            accumulate=format_of(accumulate),
+            result=format_of(self.value.dtype),
+            flush=flush,
+        )
+
+    def distance(self, got: Array) -> Array:
+        """Return |got − exact|, float64; 0 between equal infinities and between NaNs, infinite to any other value."""
+        high, low = (self.value, 0.0) if self.high is None or self.low is None else (self.high, self.low)
+        with np.errstate(all="ignore"):
+            wide, high = widened(got), widened(high)
+            gap = np.abs((wide - high) - low)
+            same = (got == self.value) & ~np.isfinite(widened(self.value)) | (np.isnan(wide) & np.isnan(high))
+        return np.where(same, 0.0, np.where(np.isnan(gap), np.inf, gap))
+
+
+class Deferred(Exact):
+    """An Exact some of whose fields are computed on first use."""
+
+    def __init__(self, *makers: tuple[tuple[str, ...], Callable[[], tuple[Any, ...]]], **known: Any) -> None:
+        self.__dict__.update(known, _makers=makers)
+
+    def __getattr__(self, name: str) -> Any:
+        for names, make in self.__dict__.get("_makers", ()):
+            if name in names:
+                self.__dict__.update(zip(names, make(), strict=True))
+                return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Unrounded:
+    """A floating result, or a block of one, before its one rounding.
+
+    pair: the result, but for an error. exactly(position) returns a rational that rounds like the exact result there.
+    special: float64, the result wherever it is not finite, and a finite number wherever it is; None if all are
+    finite. magnitude() returns S, see Exact, or errors(high) both S and the extra error. closer(positions)
+    returns some elements of the pair with a smaller error, where that takes longer.
+    """
+
+    pair: Pair
+    exactly: Callable[[Position], Fraction]
+    special: Array | None
+    magnitude: Callable[[], Array] | None = None
+    errors: Callable[[Array], tuple[Array, Array]] | None = None
+    closer: Callable[[Positions], Pair] | None = None
+
+    def settled(self, dtype: DType) -> tuple[Array, Array, Array]:
+        """Return (value, high, low), every element of value certain."""
+        if self.special is None:
+            return settle(self.pair, dtype, self.exactly, self.closer)
+        known = ~np.isfinite(self.special)
+        value, high, low = settle(self.pair.cleared(known), dtype, self.exactly, self.closer)
+        value = np.where(known, np.where(known, self.special, 0.0).astype(dtype), value)
+        canonicalise(value)
+        return value, np.where(known, self.special, high), low
+
+
+def uncertain(high: Array) -> Unrounded:
+    """Return a float64 result as if it were exact; only where the certainty check is off."""
+    zero = nothing(high.shape)
+
+    def fail(position: Position) -> Fraction:
+        raise FloatingPointError(f"the result at {position} is unknown: the certainty check is off")
+
+    return Unrounded(Pair(high, zero, zero), fail, None, lambda: zero)
+
+
+def selected(value: Array, terms: Array | Callable[[], Array]) -> Exact:
+    """Return the Exact of a result that no rounding touched: a selection, or integers.
+
+    value: a new array, which becomes the result's own, NaN made canonical. terms: perhaps to be counted later.
+    """
+    canonicalise(value)
+
+    def counted() -> tuple[Array]:
+        return (np.broadcast_to(terms() if callable(terms) else terms, value.shape),)
+
+    known = {"high": None, "low": None, "magnitude": nothing(value.shape), "extra": 0.0, "exact": True}
+    return Deferred((("terms",), counted), value=value, **known)
+
+
+def rounded(
+    pair: Pair,
+    dtype: DType,
+    exactly: Callable[[Position], Fraction],
+    *,
+    special: Array | None,
+    terms: Array,
+    magnitude: Array,
+    extra: Array | float = 0.0,
+    closer: Callable[[Positions], Pair] | None = None,
+) -> Exact:
+    """Return the Exact of a floating result known as a pair; the parameters are those of Unrounded."""
+    value, high, low = Unrounded(pair, exactly, special, lambda: magnitude, closer=closer).settled(dtype)
+    return Exact(value, high, low, np.broadcast_to(terms, value.shape), magnitude, extra, False)
+
+
+def rounded_in_blocks(
+    shape: tuple[int, ...],
+    dtype: DType,
+    cut: Callable[[], Iterable[Block]],
+    compute: Callable[[Block], Unrounded],
+    terms: Array,
+) -> Exact:
+    """Return the Exact of a floating result of some shape that is computed block by block."""
+    value = np.empty(shape, dtype)
+
+    kept: tuple[Array, Array, Array, Array] | None = None
+
+    if not certain():
+        with np.errstate(all="ignore"):
+            for block in cut():
+                value[block.outputs] = compute(block).pair.high
+    elif value.size <= KEPT:
+        kept = _details(value, cut, compute)
+    else:
+        for block in cut():
+            value[block.outputs] = compute(block).settled(dtype)[0]
+    known = {"value": value, "terms": np.broadcast_to(terms, shape), "exact": False}
+    return Deferred(
+        (("high", "low", "magnitude", "extra"), lambda: kept or _details(np.empty(shape, dtype), cut, compute)), **known
+    )
+
+
+def _details(
+    value: Array, cut: Callable[[], Iterable[Block]], compute: Callable[[Block], Unrounded]
+) -> tuple[Array, Array, Array, Array]:
+    """Fill in value, and return high, low, magnitude and extra."""
+    high, low, magnitude = (np.empty(value.shape) for _ in range(3))
+    extra = np.broadcast_to(0.0, value.shape)
+    for block in cut():
+        part = compute(block)
+        value[block.outputs], high[block.outputs], low[block.outputs] = part.settled(value.dtype)
+        if part.magnitude is not None:
+            magnitude[block.outputs] = part.magnitude()
+        if part.errors is not None:
+            extra = extra if extra.flags.writeable else np.zeros(value.shape)
+            magnitude[block.outputs], extra[block.outputs] = part.errors(high[block.outputs])
+    return high, low, magnitude, extra

@@ -1,0 +1,173 @@
+"""Exact sums through any map that does nothing but add, or multiply once and add.
+
+Gradients of window operators are such maps: each cell of the input collects the gradients of the windows it is in.
+The map is handed over as a function, and used on short slices of its arguments (where float64 arithmetic is exact),
+on absolute values, on ones (which counts terms) and, for the rare uncertain element, on Python's integers.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+
+from reference.arguments import Array
+from reference.arithmetic.bound import SLACK
+from reference.arithmetic.errorfree import (
+    DIGITS,
+    GREATEST_EXPONENT,
+    UNDERFLOW,
+    Pair,
+    all_finite,
+    cleared,
+    cut,
+    divide,
+    join,
+    magnitude_exponent,
+    nothing,
+    widened,
+)
+from reference.arithmetic.exact import Exact, rounded, selected
+from reference.arithmetic.rounding import Position, Positions
+
+Add: TypeAlias = Callable[[Array], Array]
+Multiply: TypeAlias = Callable[[Array, Array], Array]
+
+# Beyond these an element is certain or computed in integers, so the numbers bear on speed alone.
+MAX_SLICES = 8
+MAX_FACTOR_SLICES = 6
+MAX_WIDTH = 50
+MIN_WIDTH = 8
+
+# Every float64 is a whole multiple of 2**-SHIFT.
+SHIFT = 1074
+
+# Products of numbers of 53 digits whose exponents add up to less than this have digits below the subnormals.
+LEAST_EXPONENT = 2 * DIGITS - SHIFT
+
+
+def added(x: Array, add: Add, divisors: Array | None = None) -> Exact:
+    """Return add(x / divisors), exact.
+
+    x: of a floating dtype. add: any sum of elements of its argument, of whatever dtype that is; it may drop, repeat
+    and move them. divisors: positive whole numbers, to be broadcast to x's shape. What is not finite adds as in IEEE
+    arithmetic. n counts the terms and S adds their absolute values, after the division. Sums of one term at most,
+    undivided, are selections: their bound is 0.
+    """
+    wide = widened(x)
+    numbers = np.ones((), np.int64) if divisors is None else divisors
+    with np.errstate(all="ignore"):
+        terms = add(np.ones(x.shape)).astype(np.int64)
+        special = None
+        if not all_finite(wide):
+            special = add(np.where(np.isfinite(wide), 0.0, wide))
+            wide = cleared(wide)
+        pair = _sums(wide, add, numbers, terms)
+        magnitude = add(np.abs(wide) / numbers) * (SLACK + terms * 2.0**-52)
+    exact = rounded(pair, x.dtype, _exactly(wide, add, numbers), special=special, terms=terms, magnitude=magnitude)
+    return selected(exact.value, terms) if divisors is None and terms.max(initial=0) <= 1 else exact
+
+
+def _sums(wide: Array, add: Add, divisors: Array, terms: Array) -> Pair:
+    """Add exactly, over a common denominator: cut into slices so short that any order of adding is exact."""
+    denominator = common(divisors)
+    most = int(terms.max(initial=1))
+    width = min(DIGITS - most.bit_length() - denominator.bit_length(), MAX_WIDTH)
+    if width < MIN_WIDTH or (magnitude_exponent(wide) or 0) + denominator.bit_length() > GREATEST_EXPONENT:
+        return join([], terms.shape, np.inf)
+    slices, rest = cut(wide, width, MAX_SLICES)
+    shares = (denominator // divisors).astype(np.float64)
+    totals = join([add(part * shares) for part in slices], terms.shape, most * rest * denominator)
+    return divide(totals, np.array(float(denominator)))
+
+
+def common(divisors: Array) -> int:
+    """Return the least common multiple."""
+    return math.lcm(*map(int, np.unique(divisors)))
+
+
+def _exactly(wide: Array, add: Add, divisors: Array) -> Callable[[Position], Fraction]:
+    """Return a function that gives the exact sum at a position, from integers over one common denominator."""
+    denominator = common(divisors)
+
+    @cache
+    def totals() -> Array:
+        return add(_integers(wide) * (denominator // divisors.astype(object)))
+
+    def exactly(position: Position) -> Fraction:
+        return Fraction(int(totals()[position]), denominator << SHIFT)
+
+    return exactly
+
+
+def _integers(wide: Array) -> Array:
+    """Return finite float64 numbers times 2**SHIFT, as Python's integers."""
+    ratios = (number.as_integer_ratio() for number in wide.ravel().tolist())
+    integers = np.empty(wide.size, dtype=object)
+    integers[:] = [(numerator << SHIFT) // denominator for numerator, denominator in ratios]
+    return integers.reshape(wide.shape)
+
+
+def multiplied(a: Array, b: Array, multiply: Multiply) -> Exact:
+    """Return multiply(a, b), exact.
+
+    a, b: of one floating dtype. multiply: any sum of products of an element of a and one of b, of whatever dtype
+    they are, with np.matmul or without. A product 0 · inf is NaN. n counts the products, S adds their absolute
+    values.
+    """
+    dtype = a.dtype
+    a, b = widened(a), widened(b)
+    with np.errstate(all="ignore"):
+        terms = multiply(np.ones(a.shape), np.ones(b.shape)).astype(np.int64)
+        special = None
+        if not (all_finite(a) and all_finite(b)):
+            special = multiply(signs(a), signs(b))
+            a, b = cleared(a), cleared(b)
+        magnitude = multiply(np.abs(a), np.abs(b)) * (SLACK + terms * 2.0**-52)
+        if dtype == np.float64:
+            pair = _product_sums(a, b, multiply, terms)
+        else:
+            # Products of narrower numbers are exact, and no term passes through more additions than there are terms.
+            total = multiply(a, b) + 0.0
+            pair = Pair(total, nothing(total.shape), magnitude * (terms * 2.0**-53))
+
+    def closer(where: Positions) -> Pair:
+        return _product_sums(a, b, multiply, terms).at(where)
+
+    @cache
+    def totals() -> Array:
+        return multiply(_integers(a), _integers(b))
+
+    def exactly(position: Position) -> Fraction:
+        return Fraction(int(totals()[position]), 1 << 2 * SHIFT)
+
+    further = None if dtype == np.float64 else closer
+    return rounded(pair, dtype, exactly, special=special, terms=terms, magnitude=magnitude, closer=further)
+
+
+def signs(x: Array) -> Array:
+    """Reduce finite numbers to −1, 0 and 1, so that a sum of products is not finite only where it must not be."""
+    return np.where(np.isfinite(x), np.sign(x), x)
+
+
+def _product_sums(a: Array, b: Array, multiply: Multiply, terms: Array) -> Pair:
+    """Add exactly: cut both factors into slices short enough that any order of any multiplication is exact."""
+    exponents = [magnitude_exponent(factor) or 0 for factor in (a, b)]
+    if max(*exponents, sum(exponents)) > GREATEST_EXPONENT:
+        return join([], terms.shape, np.inf)
+    most = int(terms.max(initial=1))
+    width = (DIGITS - most.bit_length()) // 2
+    (a_slices, a_rest), (b_slices, b_rest) = (cut(factor, width, MAX_FACTOR_SLICES) for factor in (a, b))
+    parts = [multiply(left, right) for left in a_slices for right in b_slices]
+    lost = a_rest * 2.0 ** exponents[1] + b_rest * 2.0 ** exponents[0]
+    if sum(map(least_exponent, (a, b))) < LEAST_EXPONENT:
+        lost += len(parts) * UNDERFLOW
+    return join(parts, terms.shape, most * lost)
+
+
+def least_exponent(x: Array) -> int:
+    """Return an e with 2**(e − 1) <= |x| wherever x is not 0; 0 if it is everywhere."""
+    sizes = np.abs(x[x != 0])
+    return math.frexp(float(sizes.min()))[1] if sizes.size else 0

@@ -1,0 +1,1 @@
+"""Windows, bins and blocks: which input cells each output cell reads."""

@@ -1,0 +1,290 @@
+"""Convolution, in the field's sense: the kernel is not turned round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.arguments import FLOATS, INTEGERS, Array, DType, Padding, PerAxis, image, integer, of_dtype
+from reference.arithmetic.bound import SLACK
+from reference.arithmetic.certainty import certain
+from reference.arithmetic.errorfree import (
+    DIGITS,
+    GREATEST_EXPONENT,
+    UNDERFLOW,
+    Pair,
+    all_finite,
+    cleared,
+    cut,
+    exact_sum,
+    join,
+    magnitude_exponent,
+    nothing,
+    widened,
+)
+from reference.arithmetic.exact import Exact, Unrounded, rounded_in_blocks, selected, uncertain
+from reference.arithmetic.rounding import Position, Positions
+from reference.arithmetic.sums import LEAST_EXPONENT, least_exponent, signs
+from reference.geometry.blocks import Block, blocks
+from reference.geometry.columns import columns
+from reference.geometry.windows import Windows, whole
+
+ACCEPTED = (*FLOATS, *INTEGERS)
+
+# Slices per factor. Beyond these an element is certain or recomputed, so the number bears on speed alone.
+MAX_SLICES = 6
+
+# Up to so many doubtful elements of a block are computed again one by one, before all are added in slices.
+FEW = 100
+
+# What one cell of a column and of the output weighs in the size of a block: columns less than their 8 bytes, for
+# products of matrices want long rows.
+COLUMN_BYTES = 1
+OUTPUT_BYTES = 8
+
+
+def conv(
+    x: npt.ArrayLike,
+    kernel: npt.ArrayLike,
+    bias: npt.ArrayLike | None = None,
+    *,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
+) -> Exact:
+    """Sum of products of each window with each kernel, plus bias.
+
+    x: (n, c, *spatial); kernel: (out, c / groups, *window); bias: (out,); all of one dtype, floating or integer.
+    Integers wrap. A product 0 · inf is NaN; padding takes no part in any product. Returns (n, out, *output).
+    Raises ValueError if shapes do not fit or the kernel exceeds the padded input, TypeError for dtypes.
+    Source: ONNX Conv-22, https://onnx.ai/onnx/operators/onnx__Conv.html
+    """
+    x = image(x, ACCEPTED)
+    kernel, biases, groups = checked(x, kernel, bias, groups)
+    windows = Windows.of(x.shape[2:], kernel.shape[2:], stride, padding, dilation, called="kernel")
+    terms = windows.counts(False) * kernel.shape[1] + len(biases)
+    if x.dtype in FLOATS:
+        return _convolve([x, kernel, *biases], windows, groups, terms)
+    return selected(_biased(correlate(x, kernel, windows, groups), biases), terms)
+
+
+def checked(x: Array, kernel: npt.ArrayLike, bias: npt.ArrayLike | None, groups: int) -> tuple[Array, list[Array], int]:
+    """Return the kernel, the biases, none or one, and the groups; raise as conv does if they do not fit x."""
+    kernel = of_dtype("kernel", kernel, (x.dtype,))
+    groups = integer("groups", groups, 1)
+    _check_kernel(x, kernel, groups)
+    return kernel, [] if bias is None else [checked_bias(bias, kernel, kernel.shape[0])], groups
+
+
+def _check_kernel(x: Array, kernel: Array, groups: int) -> None:
+    check_axes(x, kernel)
+    for name, channels in (("input", x.shape[1]), ("output", kernel.shape[0])):
+        if channels % groups:
+            raise ValueError(f"groups {groups} does not divide the {channels} {name} channels")
+    if kernel.shape[1] != x.shape[1] // groups:
+        raise ValueError(f"kernel takes {kernel.shape[1]} channels: x has {x.shape[1]} in {groups} groups")
+
+
+def check_axes(x: Array, kernel: Array) -> None:
+    """Raise ValueError unless the kernel has the axes of x and a window."""
+    if kernel.ndim != x.ndim:
+        raise ValueError(f"kernel has {kernel.ndim} axes {kernel.shape}: x has {x.ndim} {x.shape}")
+    if 0 in kernel.shape[2:]:
+        raise ValueError(f"kernel has shape {kernel.shape}: its window must be at least 1 on every axis")
+
+
+def checked_bias(bias: npt.ArrayLike, kernel: Array, out: int) -> Array:
+    """Return the bias as an array (out,) of the kernel's dtype; raise ValueError or TypeError if it is none."""
+    bias = of_dtype("bias", bias, (kernel.dtype,))
+    if bias.shape != (out,):
+        raise ValueError(f"bias has shape {bias.shape}: expected ({out},), one per output channel")
+    return bias
+
+
+def _biased(total: Array, biases: Sequence[Array]) -> Array:
+    """Add (out,) biases, none or one, to (n, out, *output)."""
+    return sum((bias.reshape(-1, *(1,) * (total.ndim - 2)) for bias in biases), total)
+
+
+def correlate(x: Array, kernel: Array, windows: Windows, groups: int) -> Array:
+    """Convolve without any care for rounding: for integers, and for floats where every order gives the same sum.
+
+    x: (n, c, *spatial), kernel: (out, c / groups, *window), one dtype. Returns (n, out, *output) of that dtype.
+    """
+    n, out = x.shape[0], kernel.shape[0]
+    x = x.reshape(n, groups, x.shape[1] // groups, *windows.size)
+    kernel = kernel.reshape(groups, out // groups, *kernel.shape[1:])
+    total = np.zeros((n, groups, out // groups, *windows.output), x.dtype)
+    for offsets, inputs, outputs in windows.cells():
+        patch, target = x[whole(inputs)], total[whole(outputs)]
+        flat = patch.reshape(*patch.shape[:3], math.prod(patch.shape[3:]))
+        product = np.matmul(kernel[whole(offsets)], flat)
+        target += product.reshape(target.shape)
+    return total.reshape(n, out, *windows.output)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What a convolution of floats needs beside x; float64.
+
+    kernel: (groups, out / groups, c / groups, *window); bias: (out, 1, …), 0 where there is none; terms: the largest
+    number of terms; dtype: that of x.
+    """
+
+    kernel: Array
+    bias: Array
+    terms: int
+    dtype: DType
+
+    @property
+    def groups(self) -> int:
+        return int(self.kernel.shape[0])
+
+    @cached_property
+    def finite(self) -> bool:
+        """Whether all is finite here."""
+        return all_finite(self.kernel) and all_finite(self.bias)
+
+    @cached_property
+    def cleared(self) -> _Sums:
+        """The same with 0 for whatever is not finite."""
+        return self if self.finite else replace(self, kernel=cleared(self.kernel), bias=cleared(self.bias))
+
+    @property
+    def width(self) -> int:
+        """Digits of a slice: so few that any order of adding products of two slices is exact."""
+        return (DIGITS - self.terms.bit_length()) // 2
+
+    @cached_property
+    def slices(self) -> tuple[list[Array], float]:
+        """Slices of the kernel, and a bound on what they leave."""
+        return cut(self.kernel, self.width, MAX_SLICES)
+
+    def multiplied(self, kernel: Array, columns: Array, windows: Windows) -> Array:
+        """Multiply (groups, out / groups, …) with columns, to (n, out, *output)."""
+        matrix = kernel.reshape(*kernel.shape[:2], math.prod(kernel.shape[2:]))
+        out = kernel.shape[0] * kernel.shape[1]
+        product: Array = np.matmul(matrix, columns)
+        return product.reshape(columns.shape[0], out, *windows.output)
+
+    def unrounded(self, x: Array, windows: Windows, terms: Array) -> Unrounded:
+        """Convolve a block x: (n, c, *spatial)."""
+        wide = widened(x)
+        if not certain():
+            return self._uncertain(wide, windows)
+        special = None
+        with np.errstate(all="ignore"):
+            if not (self.finite and all_finite(wide)):
+                kernel_signs = signs(self.kernel).reshape(-1, *self.kernel.shape[2:])
+                special = correlate(signs(wide), kernel_signs, windows, self.groups) + signs(self.bias)
+                wide = cleared(wide)
+            finite = self.cleared
+            return finite._at_once(wide, windows, terms, special) or finite._in_slices(wide, windows, terms, special)
+
+    def _uncertain(self, wide: Array, windows: Windows) -> Unrounded:
+        if not (self.finite and all_finite(wide)):
+            kernel = self.kernel.reshape(-1, *self.kernel.shape[2:])
+            return uncertain(correlate(wide, kernel, windows, self.groups) + self.bias)
+        total = self.multiplied(self.kernel, columns(wide, windows, self.groups), windows)
+        total += self.bias
+        return uncertain(total)
+
+    def _at_once(self, wide: Array, windows: Windows, terms: Array, special: Array | None) -> Unrounded | None:
+        """Add in float64, where that is enough for most elements: products of two narrower numbers are exact there."""
+        if self.dtype == np.float64:
+            return None
+        cells = columns(wide, windows, self.groups)
+        total, sizes = self.multiplied(self.kernel, cells, windows), self._sizes(cells, windows, terms)
+        total += self.bias
+        # An addition is off by 2**-53 of the sum, and no term passes through more of them than there are terms.
+        pair = Pair(total, nothing(total.shape), sizes * (self.terms * 2.0**-53))
+
+        def closer(where: Positions) -> Pair:
+            if len(where[0]) > FEW:
+                return self._pair(wide, windows).at(where)
+            return pair.at(where)
+
+        return Unrounded(pair, self._exactly(wide, windows), special, lambda: sizes, closer=closer)
+
+    def _in_slices(self, wide: Array, windows: Windows, terms: Array, special: Array | None) -> Unrounded:
+        def magnitude() -> Array:
+            return self._sizes(columns(wide, windows, self.groups), windows, terms)
+
+        return Unrounded(self._pair(wide, windows), self._exactly(wide, windows), special, magnitude)
+
+    def _sizes(self, cells: Array, windows: Windows, terms: Array) -> Array:
+        """Return S of windows laid side by side."""
+        with np.errstate(over="ignore"):
+            sizes = self.multiplied(np.abs(self.kernel), np.abs(cells), windows)
+            sizes += np.abs(self.bias)
+            sizes *= SLACK + terms * 2.0**-52
+        return sizes
+
+    def _pair(self, x: Array, windows: Windows) -> Pair:
+        """Add exactly: cut both factors into slices short enough that any order of any multiplication is exact."""
+        shape = (x.shape[0], self.bias.shape[0], *windows.output)
+        exponent, kernel_exponent, biases = (magnitude_exponent(part) or 0 for part in (x, self.kernel, self.bias))
+        if max(exponent, kernel_exponent, exponent + kernel_exponent, biases) > GREATEST_EXPONENT:
+            return join([], shape, np.inf)
+        slices, left = cut(x, self.width, MAX_SLICES)
+        kernel_slices, kernel_left = self.slices
+        cells = [columns(part, windows, self.groups) for part in slices]
+        parts = [self.multiplied(b, a, windows) for a in cells for b in kernel_slices]
+        lost = left * 2.0**kernel_exponent + kernel_left * 2.0**exponent
+        if least_exponent(x) + least_exponent(self.kernel) < LEAST_EXPONENT:
+            lost += len(parts) * UNDERFLOW
+        bias = [np.broadcast_to(self.bias, shape)] if self.bias.any() else []
+        return join([*parts, *bias], shape, self.terms * lost)
+
+    def _exactly(self, x: Array, windows: Windows) -> Callable[[Position], Fraction]:
+        """Return a function that adds up one window in rational arithmetic."""
+
+        def exactly(position: Position) -> Fraction:
+            n, out, *spatial = position
+            cells, inputs = windows.inside(spatial)
+            group, number = divmod(out, self.kernel.shape[1])
+            channels = self.kernel.shape[2]
+            planes, weights = x[n, group * channels : (group + 1) * channels], self.kernel[group, number]
+            values, weights, bias = planes[whole(inputs)], weights[whole(cells)], self.bias[out].item()
+            if self.dtype != np.float64:
+                return exact_sum([*(values * weights).ravel().tolist(), bias])
+            pairs = zip(values.ravel().tolist(), weights.ravel().tolist(), strict=True)
+            return sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction(bias))
+
+        return exactly
+
+
+def _convolve(operands: Sequence[Array], windows: Windows, groups: int, terms: Array) -> Exact:
+    """Convolve floats: x, kernel and perhaps a bias."""
+    x, kernel, *biases = operands
+    n, out = x.shape[0], kernel.shape[0]
+    # + 0 turns −0 into +0: a zero sum is +0.
+    bias = widened(biases[0]) + 0.0 if biases else np.zeros(out)
+    sums = _Sums(
+        widened(kernel).reshape(groups, out // groups, *kernel.shape[1:]),
+        bias.reshape(out, *(1,) * len(windows.size)),
+        int(terms.max(initial=1)),
+        x.dtype,
+    )
+    # A cell costs its column, and what becomes of it.
+    cost = COLUMN_BYTES * x.shape[1] * math.prod(windows.window) + OUTPUT_BYTES * (out + 1)
+
+    def compute(block: Block) -> Unrounded:
+        images, _, *spatial = block.inputs
+        cells = (images, slice(None), *spatial)
+        return sums.unrounded(x[cells], cast(Windows, block.walk), terms[block.outputs[2:]])
+
+    def cut_blocks() -> Iterator[Block]:
+        for block in blocks((n, 1), windows, cost):
+            images, _, *spatial = block.outputs
+            yield replace(block, outputs=(images, slice(None), *spatial))
+
+    return rounded_in_blocks((n, out, *windows.output), x.dtype, cut_blocks, compute, terms)

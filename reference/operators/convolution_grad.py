@@ -1,0 +1,79 @@
+"""Gradients of convolution and transposed convolution: with respect to x, to the kernel and to the bias."""
+
+import numpy.typing as npt
+
+from reference.arguments import FLOATS, Array, Padding, PerAxis, image
+from reference.arithmetic.exact import Exact
+from reference.arithmetic.sums import added, multiplied
+from reference.geometry.adjoints import kernel_sums, spread
+from reference.geometry.windows import Windows
+from reference.operators.conv_transpose import checked_transposed, windows_transposed
+from reference.operators.convolution import checked, correlate
+from reference.operators.pooling_grad import gradient
+
+
+def conv_grad(
+    grad: npt.ArrayLike,
+    x: npt.ArrayLike,
+    kernel: npt.ArrayLike,
+    bias: npt.ArrayLike | None = None,
+    *,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
+) -> tuple[Exact, ...]:
+    """Return the gradients with respect to x, kernel and, if there is one, bias.
+
+    grad: (n, out, *output); x: (n, c, *spatial); kernel: (out, c / groups, *window); bias: (out,); all of one
+    floating dtype. Results have the shapes of x, kernel and bias. Each is a sum of products, each term one product:
+    for x over the windows and output channels that the cell is multiplied in, for the kernel over the batch and the
+    windows in which its cell meets the input, for the bias (no product) over batch and windows; n and S accordingly.
+    Raises ValueError if grad has not the output's shape, or for what conv refuses.
+    Source: the adjoints of ONNX Conv-22, https://onnx.ai/onnx/operators/onnx__Conv.html
+    """
+    x = image(x, FLOATS)
+    kernel, biases, groups = checked(x, kernel, bias, groups)
+    windows = Windows.of(x.shape[2:], kernel.shape[2:], stride, padding, dilation, called="kernel")
+    grad = gradient(grad, x, (x.shape[0], kernel.shape[0], *windows.output))
+    return (
+        multiplied(grad, kernel, lambda g, weights: spread(g, weights, windows, groups)),
+        multiplied(grad, x, lambda g, cells: kernel_sums(g, cells, windows, groups)),
+        *(bias_grad(grad) for _ in biases),
+    )
+
+
+def bias_grad(grad: Array) -> Exact:
+    """Add a gradient (n, out, *output) over everything but its channels, to (out,)."""
+    return added(grad, lambda shares: shares.sum(axis=(0, *range(2, shares.ndim))))
+
+
+def conv_transpose_grad(
+    grad: npt.ArrayLike,
+    x: npt.ArrayLike,
+    kernel: npt.ArrayLike,
+    bias: npt.ArrayLike | None = None,
+    *,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
+    output_padding: PerAxis = 0,
+) -> tuple[Exact, ...]:
+    """Return the gradients with respect to x, kernel and, if there is one, bias.
+
+    grad: (n, out, *output); x: (n, c, *spatial); kernel: (c, out / groups, *window); bias: (out,); all of one
+    floating dtype. Results have the shapes of x, kernel and bias. The first is conv of grad with the kernel, the
+    second the kernel gradient of that convolution, with the parts of x and grad exchanged; each is a sum of products.
+    Raises ValueError if grad has not the output's shape, or for what conv_transpose refuses.
+    Source: the adjoints of ONNX ConvTranspose-22, https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
+    """
+    x = image(x, FLOATS)
+    kernel, biases, groups = checked_transposed(x, kernel, bias, groups)
+    windows = windows_transposed(x, kernel, stride, padding, dilation, output_padding)
+    grad = gradient(grad, x, (x.shape[0], kernel.shape[1] * groups, *windows.size))
+    return (
+        multiplied(grad, kernel, lambda g, weights: correlate(g, weights, windows, groups)),
+        multiplied(x, grad, lambda cells, g: kernel_sums(cells, g, windows, groups)),
+        *(bias_grad(grad) for _ in biases),
+    )

@@ -1,0 +1,256 @@
+"""Gradient of Lp pooling."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.arguments import FLOATS, Array, Padding, PerAxis, image
+from reference.arithmetic.bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP, SLACK
+from reference.arithmetic.decimal_sums import DecimalSums, given, units, unlimited
+from reference.arithmetic.errorfree import widened
+from reference.arithmetic.exact import Exact
+from reference.arithmetic.rounding import FORMATS, Position
+from reference.arithmetic.sums import multiplied
+from reference.geometry.windows import Windows, whole
+from reference.operators.lp_pooling import power_of, spread_of
+from reference.operators.pooling_grad import gradient
+
+# A sum that so many digits do not tell from a number half-way between two others is asked whether it is that number.
+PROOF_DIGITS = 300
+
+# Whole p up to this are asked by is_sum(). For others so many digits are taken for an answer.
+GREATEST_PROVED = 64
+TIE_DIGITS = 2000
+
+# Enough digits for high + low to be full, whatever logarithms and roots take away; doubled as often as needed.
+DIGITS = 42
+
+
+def lp_pool_grad(
+    grad: npt.ArrayLike,
+    x: npt.ArrayLike,
+    window: PerAxis,
+    *,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    rounding: str = "floor",
+    p: float = 2,
+) -> Exact:
+    """Add to each cell g·sign(x)·(|x| / y)^(p − 1) of each window: its gradient and norm y, the cell's value.
+
+    grad: (n, c, *output), of the dtype of x: (n, c, *spatial), floating. Returns (n, c, *spatial). Where the norm is
+    0 the gradient is 0, the least of all that could stand there; sign(0) is 0. For p = 1 the term is g·sign(x),
+    whatever else is in the window. For p > 1 what is not finite follows the formula: a window with a NaN gives NaN,
+    one with an infinity NaN to infinities and g·0 to the other cells, a g that is not finite g·sign(x), which is NaN
+    at 0. Where p is not whole, or above GREATEST_PROVED, a sum is held to be half-way between two numbers, or 0, if
+    that is so for TIE_DIGITS digits.
+    Raises ValueError if grad has not the output's shape, or for what lp_pool refuses.
+    Source: the derivative of (Σ |xᵢ|^p)^(1/p); see lp_pool. PyTorch raises x, not |x|, to the power p.
+    """
+    x = image(x, FLOATS)
+    windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
+    power = power_of(p)
+    grad = gradient(grad, x, (*x.shape[:2], *windows.output))
+    if power == 1:
+        signs = np.sign(widened(x)).astype(x.dtype)
+        return multiplied(grad, signs, lambda g, sign: _signed(g, sign, windows))
+    return _curved(grad, x, windows, power)
+
+
+def _curved(grad: Array, x: Array, windows: Windows, power: Fraction) -> Exact:
+    """Return the gradient for p > 1."""
+    g, wide = widened(grad), widened(x)
+    top = _greatest(wide, windows)
+    regular = np.isfinite(g) & np.isfinite(top)
+    special = None if regular.all() else _special(g, wide, top, windows)
+    g = np.where(regular, g, 0.0)
+    with np.errstate(all="ignore"):
+        magnitude, extra = _error_terms(g, wide, top, windows, power, FORMATS[x.dtype].unit_roundoff)
+    sums, terms = _sums(g, wide, windows, power), windows.coverage()
+    return sums.exact(x.dtype, special=special, terms=terms, magnitude=magnitude, extra=extra)
+
+
+def _signed(grad: Array, signs: Array, windows: Windows) -> Array:
+    total = np.zeros(signs.shape, grad.dtype)
+    for _, inputs, outputs in windows.cells():
+        total[whole(inputs)] += grad[whole(outputs)] * signs[whole(inputs)]
+    return total
+
+
+def _greatest(wide: Array, windows: Windows) -> Array:
+    """Return the greatest absolute value of each window, NaN if there is one, 0 if there is nothing."""
+    top = np.zeros((*wide.shape[:2], *windows.output))
+    for _, inputs, outputs in windows.cells():
+        target = top[whole(outputs)]
+        np.maximum(target, np.abs(wide[whole(inputs)]), out=target)
+    return top
+
+
+def _special(grad: Array, wide: Array, top: Array, windows: Windows) -> Array:
+    """Return the sums that are not finite, and 0 elsewhere."""
+    total = np.zeros(wide.shape)
+    with np.errstate(all="ignore"):
+        for _, inputs, outputs in windows.cells():
+            x, greatest = wide[whole(inputs)], top[whole(outputs)]
+            # inf / inf is NaN, and anything else over inf is 0.
+            slope = np.where(np.isfinite(greatest), np.sign(x), x / greatest)
+            term = grad[whole(outputs)] * slope
+            total[whole(inputs)] += np.where(np.isfinite(term), 0.0, term)
+    return total
+
+
+@dataclass(frozen=True)
+class Term:
+    """What one window gives to one of its cells: g·sign(x)·(|x| / y)^(p − 1).
+
+    grad: g·sign(x); value: |x|, not 0; values: all absolute values of the window that are not 0, in ascending order.
+    """
+
+    grad: float
+    value: float
+    values: tuple[float, ...]
+
+
+def _terms(grad: Array, wide: Array, windows: Windows) -> dict[Position, list[Term]]:
+    found: dict[Position, list[Term]] = defaultdict(list)
+    for g, values in given(wide, grad, windows):
+        sizes = tuple(sorted(abs(value) for value in values.values() if value))
+        for cell, value in values.items():
+            if value:
+                found[cell].append(Term(math.copysign(1.0, value) * g, abs(value), sizes))
+    return found
+
+
+def _sums(grad: Array, wide: Array, windows: Windows, power: Fraction) -> DecimalSums[Term]:
+    """Return the sum of each cell's terms; grad is 0 for windows with values that are not finite."""
+    p = Decimal(float(power))
+
+    @cache
+    def logarithm(values: tuple[float, ...], digits: int) -> Decimal:
+        return _logarithm(values, p, digits)
+
+    def total(terms: list[Term], digits: int) -> tuple[Decimal, Decimal]:
+        """Return the sum of some terms, and a bound on its error, computed with some digits.
+
+        A term is g·exp((p − 1)(t − l)), t = ln(|x| / max) and l = ln(y / max) with |t| < 1,500 and l <= ln n for n
+        values. By norm() l is off by at most ε (1 + (6 · digits + 3n + 4) / p), and t by ε (1 + |t|), ε one unit of
+        the last digit. So the exponent is off by ε (p (3n + 3,100) + 6 · digits + 3n + 4) at most, products
+        included, and the term by twice that share of itself.
+        """
+        context, middle, size = unlimited(digits), Decimal(0), Decimal(0)
+        for term in terms:
+            distance = context.subtract(_ratio(term.value, term.values[-1], digits), logarithm(term.values, digits))
+            share = context.exp(context.multiply(context.subtract(p, Decimal(1)), distance))
+            part = context.multiply(Decimal(term.grad), share)
+            middle, size = context.add(middle, part), context.add(size, part.copy_abs())
+        largest = max(len(term.values) for term in terms)
+        steps = (int(power) + 1) * (6 * largest + 6200) + 12 * digits + 6 * largest + 8 + len(terms)
+        return middle, units(context.multiply(size, Decimal(steps)), digits)
+
+    def is_tie(terms: list[Term], number: Fraction, digits: int) -> bool:
+        return _is_tie(terms, number, power, digits)
+
+    return DecimalSums(wide.shape, _terms(grad, wide, windows), total, is_tie, DIGITS + len(str(int(power))))
+
+
+def _logarithm(values: tuple[float, ...], p: Decimal, digits: int) -> Decimal:
+    """Return ln(y / max x) for the p-norm y of positive values in ascending order."""
+    context, total = unlimited(digits), Decimal(0)
+    for value in values:
+        exponent = context.multiply(p, _ratio(value, values[-1], digits))
+        total = context.add(total, context.exp(exponent) if exponent >= -3 * digits else Decimal(0))
+    return context.divide(context.ln(total), p)
+
+
+def _ratio(value: float, top: float, digits: int) -> Decimal:
+    """Return ln(value / top)."""
+    context = unlimited(digits)
+    return context.ln(context.divide(Decimal(value), Decimal(top)))
+
+
+def _is_tie(terms: list[Term], number: Fraction, power: Fraction, digits: int) -> bool:
+    if power.denominator == 1 and power <= GREATEST_PROVED:
+        return digits >= PROOF_DIGITS and is_sum(terms, number, power.numerator)
+    return digits >= TIE_DIGITS
+
+
+def is_sum(terms: list[Term], number: Fraction, p: int) -> bool:
+    """Tell whether one cell's terms add up to a rational, for a whole p: exactly.
+
+    With s = y^p = Σ |xᵢ|^p, rational, a term is g|x|^(p − 1) / s times the p-th root of s. Such roots are linearly
+    independent over the rationals, unless the quotient of two is rational (Mordell, as in norms.is_norm()): those are
+    brought together, and each coefficient must vanish.
+    """
+    coefficients = {Fraction(1): -number}
+    for term in terms:
+        size = sum((Fraction(value) ** p for value in term.values), Fraction(0))
+        part = Fraction(term.grad) * Fraction(term.value) ** (p - 1) / size
+        roots = ((known, exact_root(size / known, p)) for known in coefficients)
+        known, root = next(((known, root) for known, root in roots if root is not None), (size, Fraction(1)))
+        coefficients[known] = coefficients.get(known, Fraction(0)) + part * root
+    return not any(coefficients.values())
+
+
+def exact_root(number: Fraction, degree: int) -> Fraction | None:
+    """Return the root of a positive rational; None if it is irrational."""
+    root = Fraction(_whole_root(number.numerator, degree), _whole_root(number.denominator, degree))
+    return root if root**degree == number else None
+
+
+def _whole_root(number: int, degree: int) -> int:
+    """Return the root of a positive integer, rounded down, by Newton's method from above."""
+    root = 1 << -(-number.bit_length() // degree)
+    while True:
+        lower = ((degree - 1) * root + number // root ** (degree - 1)) // degree
+        if lower >= root:
+            return root
+        root = lower
+
+
+def _error_terms(  # noqa: PLR0917  (all that a term depends on)
+    grad: Array, wide: Array, top: Array, windows: Windows, power: Fraction, u: float
+) -> tuple[Array, Array]:
+    """Return the magnitude and extra of error_bound for terms g·(|x| / y)^(p − 1), or g·|x|^(p − 1)·s^(1/p − 1).
+
+    1. As in _error_terms() of lp_pooling a pow adds f unit roundoffs, and the sum s of m powers m + 1 and C. An
+       exponent that is off by v adds v|ln x| for a base x: p is off by at most p, p − 1 by 2p − 1, 1 / p by 1 / p,
+       1 / p − 1 by 1, in units of u; none is if p is a power of two. In the first form y is off by
+       (C + m + 1) / p + f + |ln y|, the quotient by 1 more, all that times p − 1 in the power, which adds
+       f + (2p − 1)|ln (|x| / y)|. In the second s^(1/p − 1) is off by (1 − 1/p)(C + m + 1) + f + p|ln y|, and
+       |x|^(p − 1) by f + (2p − 1)|ln |x||. There are at most 8 further products and quotients (g, p, 1 / p, the
+       number of cells and its reciprocal). Both forms are held by
+       E = (p − 1)(C + m + 1) / p + (p + 1) f + (p − 1) + 8 + 3p(|ln |x|| + |ln y|).
+    2. A product of factors 1 + δ, |δ| <= ku, k <= f, lies between exp(±1.05 Σ ku), as fu <= 1/32. So a term t is off
+       by at most t(exp(1.05 uE) − 1), which is u·`extra`, and `magnitude` is t exp(1.05 uE); n counts the windows.
+    """
+    p, function = float(power), FUNCTION_ULPS * ROUNDOFFS_PER_ULP
+    sizes, exact = np.abs(wide), math.frexp(p)[0] == 1 / 2
+    y = _norms(sizes, top, windows, p)
+    spread = 0.0 if exact else spread_of(sizes, windows, power)
+    fixed = (p - 1) * (function + spread + windows.counts(False) + 1) / p + (p + 1) * function + p + 7
+    magnitude, extra = np.zeros(wide.shape), np.zeros(wide.shape)
+    for _, inputs, outputs in windows.cells():
+        cell, place = whole(inputs), whole(outputs)
+        x, norm = sizes[cell], y[place]
+        term = np.where((x > 0) & np.isfinite(norm), (x / norm) ** (p - 1) * np.abs(grad[place]), 0.0)
+        logarithms = 0.0 if exact else 3 * p * (np.abs(np.log(x)) + np.abs(np.log(norm)))
+        exponent = np.where(term > 0, 1.05 * u * (fixed[place] + logarithms), 0.0)
+        magnitude[cell] += term * np.exp(exponent)
+        extra[cell] += term * np.expm1(exponent) / u
+    return magnitude * (SLACK + p * 2.0**-40), extra * (SLACK + p * 2.0**-40)
+
+
+def _norms(sizes: Array, top: Array, windows: Windows, p: float) -> Array:
+    total = np.zeros(top.shape)
+    for _, inputs, outputs in windows.cells():
+        total[whole(outputs)] += (sizes[whole(inputs)] / top[whole(outputs)]) ** p
+    return top * total ** (1 / p)

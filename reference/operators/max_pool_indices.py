@@ -1,0 +1,120 @@
+"""Maximum pooling that says where each maximum stands, and the way back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.arguments import INTEGERS, Array, Padding, PerAxis, affordable, image, of_dtype, per_axis
+from reference.arithmetic.exact import Exact, selected
+from reference.arithmetic.ordering import Order
+from reference.geometry.blocks import blocks
+from reference.geometry.windows import Walk, Windows
+from reference.operators.pooling import ORDERED
+
+# What a cell takes on the way, at most.
+KEY_AND_INDEX_BYTES = 16
+
+
+def max_pool_with_indices(
+    x: npt.ArrayLike,
+    window: PerAxis,
+    *,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    rounding: str = "floor",
+) -> tuple[Exact, Exact]:
+    """Largest value in each window, as max_pool, and the index of its cell.
+
+    x: (n, c, *spatial), floating, integer or bool. Returns (n, c, *output) twice: values of x's dtype, and int64
+    indices that count in the unpadded (and uncropped) plane, row-major. Of equal values the first counts, of NaNs
+    the first; +0 is larger than −0. A window without a real cell has the index −1.
+    Raises ValueError if the window exceeds the padded input.
+    Source: ONNX MaxPool-22 (there indices count through n and c too),
+    https://onnx.ai/onnx/operators/onnx__MaxPool.html
+    """
+    x = image(x, ORDERED)
+    windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
+    order, shape = Order(x.dtype, descending=False), (*x.shape[:2], *windows.output)
+    values, indices, places = np.empty(shape, x.dtype), np.empty(shape, np.int64), plane_indices(x)
+    for block in blocks(x.shape[:2], windows, KEY_AND_INDEX_BYTES):
+        cells = Best(order.keys(x[block.inputs]), places[block.inputs])
+        best = first_best(cells, block.walk, order.bottom)
+        values[block.outputs], indices[block.outputs] = order.values(best.keys), best.indices
+    terms = windows.counts(False)
+    return selected(values, terms), selected(indices, terms)
+
+
+def plane_indices(x: Array) -> Array:
+    """Number the cells of each plane, row-major: int64, broadcast to the shape (n, c, *spatial) of x."""
+    spatial = x.shape[2:]
+    return np.broadcast_to(np.arange(math.prod(spatial), dtype=np.int64).reshape(spatial), x.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The greatest key so far and the index of the first cell that has it, −1 for none; arrays of one shape."""
+
+    keys: Array
+    indices: Array
+
+    def at(self, where: Any) -> Best:
+        """Return some of the elements; a view where `where` is made of slices."""
+        return Best(self.keys[where], self.indices[where])
+
+    def update(self, others: Best) -> None:
+        """Replace in place whatever is less than that of the others, or not there."""
+        better = (others.keys > self.keys) | (self.indices < 0)
+        np.copyto(self.keys, others.keys, where=better)
+        np.copyto(self.indices, others.indices, where=better)
+
+
+def first_best(best: Best, windows: Walk, bottom: int | bool) -> Best:
+    """Return the best cell of each window, the first of equals; the key `bottom` and the index −1 if it has none.
+
+    best: (n, c, *spatial). Axis after axis from the last one to the first, so that the first is the first in
+    row-major order. Returns (n, c, *output).
+    """
+    for axis in reversed(range(len(windows.size))):
+        shape = list(best.keys.shape)
+        shape[2 + axis] = windows.output[axis]
+        reduced = Best(np.full(shape, bottom, best.keys.dtype), np.full(shape, -1, np.int64))
+        before = (slice(None),) * (2 + axis)
+        for _, inputs, outputs in windows.axis(axis).cells():
+            reduced.at(before + outputs).update(best.at(before + inputs))
+        best = reduced
+    return best
+
+
+def max_unpool(x: npt.ArrayLike, indices: npt.ArrayLike, output_size: PerAxis) -> Exact:
+    """Put each value at its index in a plane of zeros: the way back from max_pool_with_indices.
+
+    x: (n, c, *spatial), floating, integer or bool; indices: of x's shape, integers of any dtype that count in the
+    plane of the output, row-major; what has the index −1 is left out. output_size: a number, or a number per axis.
+    Where several values have one index the last in row-major order stays. Returns (n, c, *output_size).
+    Raises ValueError for an index beyond the plane, or if the shapes differ.
+    Source: ONNX MaxUnpool-22 (there indices count through n and c too),
+    https://onnx.ai/onnx/operators/onnx__MaxUnpool.html
+    """
+    x = image(x, ORDERED)
+    indices = of_dtype("indices", indices, INTEGERS)
+    size = per_axis("output_size", output_size, x.ndim - 2, 1)
+    affordable("output_size", size)
+    if indices.shape != x.shape:
+        raise ValueError(f"indices have shape {indices.shape}: x has {x.shape}")
+    cells = math.prod(size)
+    # As Python's integers, for −1 and the largest of uint64 share no dtype.
+    for index in (int(indices.min(initial=0)), int(indices.max(initial=0))):
+        if not -1 <= index < cells:
+            raise ValueError(f"indices hold {index}: output_size {size} wants -1 or more and less than {cells}")
+    planes = np.zeros((math.prod(x.shape[:2]), cells), x.dtype)
+    flat = (len(planes), math.prod(x.shape[2:]))
+    for plane, values, places in zip(planes, x.reshape(flat), indices.reshape(flat), strict=True):
+        kept = places != -1 if places.dtype.kind == "i" else slice(None)
+        plane[places[kept].astype(np.int64)] = values[kept]
+    return selected(planes.reshape(*x.shape[:2], *size), np.ones((), np.int64))

@@ -1,0 +1,160 @@
+"""Gradients of maximum, minimum and average pooling.
+
+A gradient takes the gradient of the operator's output, then all that the operator takes. Padding's share is dropped.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.arguments import FLOATS, Array, Padding, PerAxis, choice, image, of_dtype
+from reference.arithmetic.exact import Exact
+from reference.arithmetic.ordering import Order, canonical
+from reference.arithmetic.sums import added
+from reference.geometry.windows import Slices, Walk, Windows, whole
+from reference.operators.pooling import divisors_of
+
+TIES = ("first", "last", "all", "split")
+
+
+def max_pool_grad(
+    grad: npt.ArrayLike,
+    x: npt.ArrayLike,
+    window: PerAxis,
+    *,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    rounding: str = "floor",
+    ties: str = "first",
+) -> Exact:
+    """Give each window's gradient to the cell that holds its largest value; a cell adds what it is given.
+
+    grad: (n, c, *output), of the dtype of x: (n, c, *spatial), floating. ties: which of several equal values is
+    given the gradient: the "first" or the "last" in row-major order, "all" of them, or all in equal shares
+    ("split"). Values are equal as numbers are, −0 and +0 too; NaN is the largest of all and equal to NaN, so that a
+    window's NaN is given its gradient. −inf inside the input is a value like others.
+    The gradient of a window without a real cell is lost. Returns (n, c, *spatial).
+    n: the windows that give to the cell; each term is divided where ties split.
+    Raises ValueError if grad has not the output's shape, or for what max_pool refuses.
+    Source: the derivative of ONNX MaxPool-22 where it has one. Among numbers PyTorch, TensorFlow, JAX and MXNet
+    give "first" (JAX's max and PyTorch's amax "split"); of NaNs PyTorch and JAX choose the last, TensorFlow and
+    MXNet pass over them.
+    """
+    x = image(x, FLOATS)
+    windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
+    return selection_grad(grad, x, windows, Order(x.dtype, descending=False), ties)
+
+
+def min_pool_grad(
+    grad: npt.ArrayLike,
+    x: npt.ArrayLike,
+    window: PerAxis,
+    *,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    rounding: str = "floor",
+    ties: str = "first",
+) -> Exact:
+    """Give each window's gradient to the cell that holds its smallest value; a cell adds what it is given.
+
+    As max_pool_grad, the other way round; NaN is the smallest of all here. Source: −max_pool(−x).
+    """
+    x = image(x, FLOATS)
+    windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
+    return selection_grad(grad, x, windows, Order(x.dtype, descending=True), ties)
+
+
+def gradient(grad: npt.ArrayLike, x: Array, shape: tuple[int, ...]) -> Array:
+    """Return grad as an array of x's dtype; raise ValueError if it has not the output's shape."""
+    grad = of_dtype("grad", grad, (x.dtype,))
+    if grad.shape != shape:
+        raise ValueError(f"grad has shape {grad.shape}: the output has {shape}")
+    return grad
+
+
+def selection_grad(grad: npt.ArrayLike, x: Array, walk: Walk, order: Order, ties: str) -> Exact:
+    """Give each window's gradient to the cells that come last in an order, as max_pool_grad does."""
+    choice("ties", ties, TIES)
+    grad = gradient(grad, x, (*x.shape[:2], *walk.output))
+    keys = order.keys(plain(x))
+    best = np.full(grad.shape, order.bottom, keys.dtype)
+    for _, inputs, outputs in walk.cells():
+        target = best[whole(outputs)]
+        np.maximum(target, keys[whole(inputs)], out=target)
+
+    def add(shares: Array) -> Array:
+        total = np.zeros(x.shape, shares.dtype)
+        for inputs, outputs, chosen in _chosen(keys, best, walk, ties):
+            total[inputs] += np.where(chosen, shares[outputs], 0)
+        return total
+
+    return added(grad, add, _multiplicity(keys, best, walk) if ties == "split" else None)
+
+
+def plain(x: Array) -> Array:
+    """Return a copy of x with one NaN and one zero, so that what is equal has equal keys."""
+    numbers = canonical(x)
+    numbers[numbers == 0] = 0
+    return numbers
+
+
+def _chosen(keys: Array, best: Array, walk: Walk, ties: str) -> Iterator[tuple[Slices, Slices, Array]]:
+    """Yield, for each window cell, the input cells, their windows, and which of these choose it."""
+    cells = [(whole(inputs), whole(outputs)) for _, inputs, outputs in walk.cells()]
+    free = np.ones(best.shape, bool)
+    for inputs, outputs in reversed(cells) if ties == "last" else cells:
+        chosen = keys[inputs] == best[outputs]
+        if ties in ("first", "last"):
+            chosen &= free[outputs]
+            free[outputs] &= ~chosen
+        yield inputs, outputs, chosen
+
+
+def _multiplicity(keys: Array, best: Array, walk: Walk) -> Array:
+    """Count the cells of each window that are equal to its best; 1 where there is none."""
+    count = np.zeros(best.shape, np.int64)
+    for _, outputs, chosen in _chosen(keys, best, walk, "all"):
+        count[outputs] += chosen
+    return np.maximum(count, 1)
+
+
+def avg_pool_grad(
+    grad: npt.ArrayLike,
+    x: npt.ArrayLike,
+    window: PerAxis,
+    *,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    rounding: str = "floor",
+    count_include_pad: bool = False,
+    divisor: int | None = None,
+) -> Exact:
+    """Give every real cell of a window the window's gradient, divided by the window's divisor.
+
+    grad: (n, c, *output), of the dtype of x: (n, c, *spatial), floating; x's values do not matter. The other
+    parameters are those of avg_pool. Returns (n, c, *spatial). n: the windows that the cell is in; S adds
+    |grad| / divisor, so the bound of a sum of divided terms holds as it stands: one division a term, n − 1 additions.
+    Raises ValueError if grad has not the output's shape, or for what avg_pool refuses.
+    Source: the adjoint of ONNX AveragePool-22, https://onnx.ai/onnx/operators/onnx__AveragePool.html
+    """
+    x = image(x, FLOATS)
+    windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
+    return average_grad(grad, x, windows, divisors_of(windows, count_include_pad, divisor))
+
+
+def average_grad(grad: npt.ArrayLike, x: Array, walk: Walk, divisors: Array) -> Exact:
+    """Give each window's gradient, divided, to all of its cells, as avg_pool_grad does; divisors: shape `output`."""
+    grad = gradient(grad, x, (*x.shape[:2], *walk.output))
+
+    def add(shares: Array) -> Array:
+        total = np.zeros(x.shape, shares.dtype)
+        for _, inputs, outputs in walk.cells():
+            total[whole(inputs)] += shares[whole(outputs)]
+        return total
+
+    # A window with divisor 0 has no real cell to give to.
+    return added(grad, add, np.maximum(divisors, 1))

@@ -1,0 +1,119 @@
+"""Gradients of stochastic pooling: of the drawn values, and of the probabilities."""
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.arguments import Array, Padding, PerAxis
+from reference.arithmetic.bound import SLACK
+from reference.arithmetic.errorfree import UNDERFLOW, Pair, widened
+from reference.arithmetic.exact import Exact, rounded
+from reference.arithmetic.rounding import round_to, to_pair
+from reference.geometry.windows import Windows
+from reference.operators.indexed_grad import scatter
+from reference.operators.pooling_grad import gradient
+from reference.operators.stochastic_pooling import activations, stochastic_indices
+
+
+def stochastic_pool_grad(
+    grad: npt.ArrayLike,
+    x: npt.ArrayLike,
+    window: PerAxis,
+    draws: npt.ArrayLike,
+    *,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    rounding: str = "floor",
+) -> Exact:
+    """Give each window's gradient to the cell that was drawn; where none was, for whatever reason, it is lost.
+
+    grad: (n, c, *output), of the dtype of x: (n, c, *spatial), floating; draws: those of the operator. What moves
+    the probabilities has no part in it. Returns (n, c, *spatial). n: the windows that give to the cell.
+    Raises ValueError if grad has not the output's shape, or for what stochastic_pool refuses.
+    Source: Zeiler and Fergus (see stochastic_pool_probabilities): as in max pooling, with the drawn cell for the
+    largest.
+    """
+    x = activations(x)
+    windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
+    indices = stochastic_indices(x, windows, draws)
+    return scatter(gradient(grad, x, indices.shape), indices, x)
+
+
+def stochastic_pool_probabilities_grad(
+    grad: npt.ArrayLike,
+    x: npt.ArrayLike,
+    window: PerAxis,
+    *,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    rounding: str = "floor",
+) -> Exact:
+    """Add to each cell (g − Σ gᵢpᵢ) / Σ xᵢ of each window, g being the gradient of the cell's own probability.
+
+    grad: (n, c, *output, *window), of the dtype of x: (n, c, *spatial), floating, none negative; what stands at
+    padding has no part. A window whose sum is 0 gives 0; one with a value or gradient that is not finite NaN to all
+    its real cells. Returns (n, c, *spatial). n: 3 for each of the most cells in a window, plus the windows of the
+    cell, plus 4, as each product in g / Σ − Σ gᵢxᵢ / Σ² passes through that many roundings less 3 at most (Σ twice
+    and the other sum, products, quotients, a difference); S adds (|g| + Σ |gᵢ|pᵢ) / Σ xᵢ.
+    Raises ValueError if grad has not the output's shape, or for what stochastic_pool_probabilities refuses.
+    Source: the derivative of xᵢ / Σ xᵢ.
+    """
+    x = activations(x)
+    windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
+    grad = widened(gradient(grad, x, (*x.shape[:2], *windows.output, *windows.window)))
+    with np.errstate(all="ignore"):
+        sums, size, special, largest = _collected(grad, widened(x), windows)
+        magnitude = size * SLACK
+    return rounded(
+        _pair(sums),
+        x.dtype,
+        lambda position: Fraction(sums[position]),
+        special=special,
+        terms=windows.coverage() + 3 * largest + 4,
+        magnitude=magnitude,
+    )
+
+
+def _collected(grad: Array, x: Array, windows: Windows) -> tuple[Array, Array, Array, Array]:
+    """Return, for each cell, the sum of its terms, that of their absolute parts, what is NaN, and its largest window.
+
+    Dtypes: Fractions, float64, float64 (0 elsewhere), int64.
+    """
+    sums = np.full(x.shape, Fraction(0), dtype=object)
+    size, special, largest = np.zeros(x.shape), np.zeros(x.shape), np.zeros(x.shape, np.int64)
+    for position in np.ndindex(*x.shape[:2], *windows.output):
+        offsets, inputs = windows.inside(position[2:])
+        at, own = (*position[:2], *inputs), (*position, *offsets)
+        cells, g = x[at], grad[own]
+        largest[at] = np.maximum(largest[at], cells.size)
+        if not np.isfinite(cells).all() or not np.isfinite(g).all():
+            special[at] = np.nan
+        elif cells.any():
+            slopes, sizes = _slopes(cells, g)
+            sums[at] += slopes
+            size[at] += sizes
+    return sums, size, special, largest
+
+
+def _slopes(cells: Array, grad: Array) -> tuple[Array, Array]:
+    """Return what one window gives to its cells, as rationals, and the sum of its absolute parts as float64."""
+    exact, g = (_fractions(part) for part in (cells, grad))
+    total = exact.sum()
+    slopes, size = (g - (g * exact).sum() / total) / total, (abs(g) + (abs(g) * exact).sum() / total) / total
+    # Not astype, which refuses what is beyond float64.
+    return slopes, np.array([float(round_to(part, np.float64)) for part in size.ravel()]).reshape(cells.shape)
+
+
+def _fractions(x: Array) -> Array:
+    fractions = np.empty(x.size, dtype=object)
+    fractions[:] = [Fraction(number) for number in x.ravel().tolist()]
+    return fractions.reshape(x.shape)
+
+
+def _pair(sums: Array) -> Pair:
+    parts = np.array([to_pair(number) for number in sums.ravel().tolist()]).reshape(*sums.shape, 2)
+    high, low = parts[..., 0], parts[..., 1]
+    return Pair(high, low, np.where(sums != 0, np.abs(high) * 2.0**-105 + UNDERFLOW, 0.0))

@@ -1,0 +1,1 @@
+"""Summaries, causes, comparisons and histories computed from results."""

@@ -1,0 +1,35 @@
+"""Where the time of a run went: by surface, by operator and backend, and the slowest programs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from heapq import nlargest
+
+from reports.results.reader import Report
+from reports.results.records import Result
+
+MOST_SLOW = 20
+
+
+def by_surface(report: Report) -> dict[str, float]:
+    """Sum the seconds in programs, surface by surface."""
+    seconds = dict.fromkeys(report.surfaces, 0.0)
+    for result in report.results:
+        seconds[result.surface] += result.seconds
+    return seconds
+
+
+def by_operator(report: Report) -> dict[str, dict[str, float]]:
+    """Sum the seconds in programs by operator and backend; the operator that took longest first."""
+    rows: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for backend in report.backends:
+        for result in backend.results:
+            row = rows[backend.cases[result.case].operator]
+            row[backend.name] = row.get(backend.name, 0.0) + result.seconds
+    return dict(sorted(rows.items(), key=lambda item: (-sum(item[1].values()), item[0])))
+
+
+def slowest(report: Report) -> list[Result]:
+    """Return the results whose programs took longest, the slowest first."""
+    order = sorted(report.results, key=lambda result: (result.case, result.surface))
+    return nlargest(MOST_SLOW, (result for result in order if result.seconds), key=lambda result: result.seconds)

@@ -1,0 +1,1 @@
+"""The format of results files: records, readers and consistency checks."""

@@ -1,0 +1,302 @@
+"""One frozen dataclass for each record of a results file, parsed from JSON at the edge (docs/results.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from sys import intern
+
+from reports.results.arrays import Array, Expected, parse_expected
+from reports.results.exploration import Explored
+from reports.results.fields import Fields, Json, RecordError, shown
+
+FORMAT = 1
+LEVELS = ("smoke", "standard", "exhaustive")
+STATUSES = ("fail", "crashed", "timed_out", "flaky", "stale", "known", "unsupported", "pass")  # worst first
+OUTCOMES = ("returned", "rejected", "unsupported", "crashed", "timed_out")
+VERDICTS = ("agree", "differ")
+HOWS = ("native", "padded", "composed")
+KINDS = ("shape", "dtype", "value", "special", "pinned", "accepted", "rejected", "convention", "changed")
+
+
+def plain(name: str) -> str:
+    """Return the name of a backend or of a surface without the label that a run has given it: "numpy@old" is numpy."""
+    return name.partition("@")[0]
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line: which backend, which catalogue, which part of it.
+
+    shard: which one of how many the run was cut into, "2/5"; None for all of it. explored: where the file has the
+    smallest cases of an exploration, what that was and found.
+    """
+
+    backend: str
+    catalogue: str
+    catalogue_version: str
+    ledger: str | None
+    own_ledger: str | None
+    cases: int
+    level: str
+    slow: bool
+    repeat: int
+    shard: str | None
+    selection: Mapping[str, tuple[str, ...]]
+    surfaces: tuple[str, ...]
+    environment: Environment
+    started: str
+    explored: Explored | None = None
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Header:
+        """Parse a header whose format is known to be ours."""
+        catalogue, selection = fields.fields("catalogue"), fields.fields("selection")
+        return cls(
+            backend=fields.get("backend", str),
+            catalogue=catalogue.get("digest", str),
+            catalogue_version=catalogue.optional("version", str) or "",
+            ledger=fields.optional("ledger", str),
+            own_ledger=fields.optional("own_ledger", str),
+            cases=catalogue.get("cases", int),
+            level=fields.choice("level", LEVELS),
+            slow=fields.optional("slow", bool) or False,
+            repeat=fields.optional("repeat", int) or 1,
+            shard=_shard(fields.fields("shard")) if fields.values.get("shard") is not None else None,
+            selection={key: selection.texts(key) for key in sorted(selection.values)},
+            surfaces=fields.texts("surfaces"),
+            environment=Environment.parse(fields.fields("environment")),
+            started=fields.get("started", str),
+            explored=Explored.parse(fields.fields("explored")) if "explored" in fields.values else None,
+        )
+
+    def labelled(self, label: str) -> Header:
+        """Return the header with the label of the backend on every surface."""
+        setup = {surface + label: text for surface, text in self.environment.setup.items()}
+        surfaces = tuple(surface + label for surface in self.surfaces)
+        explored = self.explored and self.explored.labelled(label)
+        environment = replace(self.environment, setup=setup)
+        return replace(self, surfaces=surfaces, environment=environment, explored=explored)
+
+
+def _shard(fields: Fields) -> str:
+    return f"{fields.get('number', int)}/{fields.get('of', int)}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case with everything a reader needs to see it: parameters, inputs, cost, what must happen."""
+
+    case: str
+    operator: str
+    level: str
+    about: str
+    source: str
+    via: tuple[str, ...]
+    question: str | None
+    parameters: Mapping[str, Json]
+    inputs: Mapping[str, Array]
+    cost: Mapping[str, Json] | None
+    expected: Expected
+    digest: str
+    pinned: int
+    terms: int
+    bound: float | None
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Case:
+        """Parse a case record."""
+        inputs = fields.get("inputs", dict)
+        return cls(
+            case=intern(fields.get("case", str)),
+            operator=intern(fields.get("operator", str)),
+            level=intern(fields.choice("level", LEVELS)),
+            about=fields.get("about", str),
+            source=fields.get("source", str),
+            via=fields.texts("via"),
+            question=fields.optional("question", str),
+            parameters=fields.get("parameters", dict),
+            inputs={name: Array.parse(value, f"input {name!r}") for name, value in inputs.items()},
+            cost=fields.optional("cost", dict),
+            expected=parse_expected(fields.get("expected", dict)),
+            digest=fields.get("digest", str),
+            pinned=fields.get("pinned", int),
+            terms=fields.get("terms", int),
+            bound=fields.measure("bound"),
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of input elements: the smaller, the easier to understand."""
+        return sum(array.size for array in self.inputs.values())
+
+
+@dataclass(frozen=True)
+class Program:
+    """The source text that was executed on a surface."""
+
+    program: str
+    surface: str
+    how: str
+    text: str
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Program:
+        """Parse a program record."""
+        texts = {key: fields.get(key, str) for key in ("program", "surface", "text")}
+        return cls(**texts, how=fields.choice("how", HOWS))
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The element that is furthest off."""
+
+    index: tuple[int, ...]
+    expected: Json
+    got: Json
+    absolute: Json
+    ulp: Json
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Worst:
+        """Parse the worst element of a result."""
+        values = {key: fields.values.get(key) for key in ("expected", "got", "absolute", "ulp")}
+        index = fields.get("index", list)
+        if not all(isinstance(position, int) for position in index):
+            raise RecordError(f"'index' is {shown(index)}, not a list of whole numbers")
+        return cls(tuple(index), **values)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one surface did with one case, and how it was judged."""
+
+    case: str
+    surface: str
+    status: str
+    outcome: str
+    verdict: str | None
+    kind: str | None
+    how: str | None
+    program: str | None
+    budget_used: float | None
+    seconds: float
+    digest: str | None
+    got: Array | None
+    worst: Worst | None
+    flaky: bool
+    message: str | None
+    reason: str | None
+    issue: str | None
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Result:
+        """Parse a result record."""
+        got, worst = fields.values.get("got"), fields.values.get("worst")
+        return cls(
+            case=intern(fields.get("case", str)),  # what many results have in common is kept once
+            surface=intern(fields.get("surface", str)),
+            status=intern(fields.choice("status", STATUSES)),
+            outcome=intern(fields.choice("outcome", OUTCOMES)),
+            verdict=_shared(fields.optional_choice("verdict", VERDICTS)),
+            kind=_shared(fields.optional_choice("kind", KINDS)),
+            how=_shared(fields.optional_choice("how", HOWS)),
+            program=_shared(fields.optional("program", str)),
+            budget_used=fields.measure("budget_used"),
+            seconds=fields.optional("seconds", float) or 0.0,
+            digest=fields.optional("digest", str),
+            got=None if got is None else Array.parse(got, "'got'"),
+            worst=None if worst is None else Worst.parse(fields.fields("worst")),
+            flaky=fields.optional("flaky", bool) or False,
+            message=fields.optional("message", str),
+            reason=_shared(fields.optional("reason", str)),
+            issue=_shared(fields.optional("issue", str)),
+        )
+
+
+def _shared(text: str | None) -> str | None:
+    return None if text is None else intern(text)
+
+
+@dataclass(frozen=True)
+class Convention:
+    """A question put to a surface: what it declares, what it was seen to do."""
+
+    question: str
+    surface: str
+    case: str
+    declared: str | None
+    observed: str | None
+    source: str
+    about: str
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Convention:
+        """Parse a convention record."""
+        return cls(
+            question=fields.get("question", str),
+            surface=fields.get("surface", str),
+            case=fields.get("case", str),
+            declared=fields.optional("declared", str),
+            observed=fields.optional("observed", str),
+            source=fields.get("source", str),
+            about=fields.get("about", str),
+        )
+
+    @property
+    def documented(self) -> bool:
+        """Whether the declared answer stands in a document."""
+        return self.source != "undocumented"
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the surface did something else than it declares."""
+        return None not in (self.declared, self.observed) and self.declared != self.observed
+
+
+@dataclass(frozen=True)
+class Footer:
+    """The last line of a complete run."""
+
+    results: int
+    by_status: Mapping[str, int]
+    seconds: float
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Footer:
+        """Parse the footer."""
+        return cls(fields.get("results", int), fields.get("by_status", dict), fields.get("seconds", float))
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where a backend ran: versions, set-up texts, threads, device; hardware: its model, "" for the CPU."""
+
+    python: str
+    platform: str
+    suite: Mapping[str, str]
+    packages: Mapping[str, str]
+    cpu: tuple[str, ...]
+    instructions: str | None
+    setup: Mapping[str, str]
+    threads: int
+    device: str = "cpu"
+    hardware: str = ""
+    precision: str = "float32"
+
+    @classmethod
+    def parse(cls, fields: Fields) -> Environment:
+        """Parse the header's environment."""
+        return cls(
+            python=fields.get("python", str),
+            platform=fields.get("platform", str),
+            suite=fields.table("suite"),
+            packages=fields.table("packages"),
+            cpu=fields.texts("cpu") if "cpu" in fields.values else (),
+            instructions=fields.optional("instructions", str),
+            setup=fields.table("setup"),
+            threads=fields.get("threads", int),
+            device=fields.optional("device", str) or "cpu",
+            hardware=fields.optional("hardware", str) or "",
+            precision=fields.optional("precision", str) or "float32",
+        )

@@ -1,0 +1,1 @@
+"""Views of results: HTML, Markdown, JUnit XML, the terminal and others."""

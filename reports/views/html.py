@@ -1,0 +1,211 @@
+"""The HTML report: one self-contained file that opens offline and asks no network for anything."""
+
+from __future__ import annotations
+
+import math
+from importlib.resources import files
+from typing import TYPE_CHECKING
+from unicodedata import category
+from urllib.parse import quote, urlencode
+
+import jinja2
+from markupsafe import Markup
+
+from reports.analysis import causes, comparison_text, summary, timing
+from reports.analysis.contradictions import contradictions, said
+from reports.analysis.deviation import deviation
+from reports.results.records import STATUSES
+from reports.views.html_data import packed, payload
+
+if TYPE_CHECKING:
+    from reports.analysis.comparison import Difference
+    from reports.results.exploration import Finding
+    from reports.results.reader import Backend, Report
+    from reports.results.records import Convention, Result
+
+LIBRARIES = (
+    "vendor/preact/preact.umd.js",
+    "vendor/preact/hooks.umd.js",
+    "vendor/htm/htm.umd.js",
+    "vendor/table/table.umd.min.js",
+    "vendor/d3/d3.min.js",
+    "vendor/plot/plot.umd.min.js",
+)
+MOST_GROUPS = 200  # shown on the page itself; the list holds all results
+MOST_CHANGES = 50  # of one group on the page that compares; `conformance diff` tells all
+MOST_NEWS = 12  # groups of changes in the overview
+MOST_COUNTED = 10  # surfaces beside each other on paper; more stand in lines
+MOST_ANSWERING = 5  # likewise, with the words that they answer
+MINUTE = 60  # seconds
+PAGES = (
+    ("overview", "matrix"),
+    ("findings",),
+    ("differences",),
+    ("conventions", "contradictions"),
+    ("compare",),
+    ("run",),
+)
+SCRIPTS = (
+    "data", "numbers", "grid", "parts", "table", "list",
+    "geometry", "window", "case", "findings", "translations", "accuracy", "app",
+)  # fmt: skip
+
+
+def render_html(report: Report, difference: Difference | None = None) -> str:
+    """Return the whole report as the text of one HTML file; difference: what is otherwise than in an earlier run."""
+    template = _environment().get_template("report.html.j2")
+    found = causes.Causes(report)
+    page = template.render(
+        report=report,
+        verdict=summary.verdict(report),
+        problems=summary.problems(report),
+        matrix=summary.matrix(report),
+        totals=summary.by_surface(report),
+        groups=found.split(summary.groups(report)),
+        common=found.common,
+        sentence=found.sentence,
+        contradictions=contradictions(report),
+        conventions=asked_apart(summary.conventions(report)),
+        broken=answered_otherwise(report),
+        unsupported=summary.unsupported(report),
+        difference=difference,
+        changes=comparison_text.groups(difference) if difference else [],
+        timing=timing,
+        cases=report.cases,
+        statuses=STATUSES,
+        smallest=smallest,
+        pages=_pages(report, difference),
+        most_groups=MOST_GROUPS,
+        most_changes=MOST_CHANGES,
+        most_news=MOST_NEWS,
+        most_counted=MOST_COUNTED,
+        most_answering=MOST_ANSWERING,
+        data=Markup(packed(payload(report))),  # noqa: S704  # letters and digits only
+        libraries=[_script(path) for path in LIBRARIES],
+        pages_script=_script("static/pages.js"),
+        scripts=[_script(f"static/{name}.js") for name in SCRIPTS],
+        style=_asset("static/report.css"),
+    )
+    return page.encode("utf-8", "backslashreplace").decode()  # a message may hold bytes that were no text
+
+
+def _pages(report: Report, difference: Difference | None) -> list[tuple[str, ...]]:
+    """List the pages there is something to show on."""
+    missing = {*(() if difference else ("compare",)), *(() if report.explored else ("findings",))}
+    return [page for page in PAGES if page[0] not in missing]
+
+
+def smallest(run: Backend, finding: Finding) -> Result | None:
+    """Return what came of the smallest case of a finding, on the surface where that is worst; None of a cut file."""
+    found = [one for one in run.results if one.case == finding.case and one.surface in finding.surfaces]
+    return min(found, key=lambda one: STATUSES.index(one.status), default=None)
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(
+            lambda name: files("reports.views").joinpath(f"templates/{name}").read_text("utf-8")
+        ),
+        autoescape=True,
+        finalize=_shown,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(
+        sign=summary.SIGNS,
+        word=summary.WORDS,
+        share=summary.share,
+        changed=comparison_text,
+        results_link=results_link,
+        case_link=case_link,
+    )
+    environment.filters.update(
+        plural=summary.plural,
+        in_words=summary.in_words,
+        deviation=deviation,
+        in_common=causes.said,
+        breakable=breakable,
+        web=is_web,
+        said=said,
+        percent=percent,
+        length_of_time=length_of_time,
+    )
+    return environment
+
+
+def _shown(value: object) -> object:
+    """Spell out, in a text that is not ours, signs that a terminal obeys or that turn the direction of a line."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "\n".join("\t".join(map(summary.printable, line.split("\t"))) for line in value.split("\n"))
+
+
+def answered_otherwise(report: Report) -> list[tuple[Convention, str]]:
+    """List the answers that are not those declared, each with the status of its result; the worst first."""
+    statuses = {(one.case, one.surface): one.status for one in report.results}
+    found = [one for backend in report.backends for one in backend.conventions if one.contradicted]
+    told = [(one, statuses.get((one.case, one.surface), "fail")) for one in found]
+    return sorted(told, key=lambda pair: STATUSES.index(pair[1]))
+
+
+def asked_apart(rows: dict[str, dict[str, Convention]]) -> dict[str, dict[str, dict[str, Convention]]]:
+    """Part questions by whether the document of any surface answers them."""
+    parts: dict[str, dict[str, dict[str, Convention]]] = {"documented": {}, "undocumented": {}}
+    for question, answers in rows.items():
+        told = any(one.declared is not None and one.documented for one in answers.values())
+        parts["documented" if told else "undocumented"][question] = answers
+    return parts
+
+
+def results_link(operator: str = "", surface: str = "", status: str = "", kind: str = "") -> str:
+    """Link into the list of results, filtered."""
+    filters = {"operator": operator, "surface": surface, "status": status, "kind": kind}
+    return "#/results?" + urlencode({key: value for key, value in filters.items() if value}, quote_via=quote)
+
+
+def case_link(case: str, surface: str = "") -> str:
+    """Link to the section of a case on a surface."""
+    return f"#/case/{quote(case, safe='/')}" + (
+        f"?{urlencode({'surface': surface}, quote_via=quote)}" if surface else ""
+    )
+
+
+def percent(share: float | None) -> str:
+    """Write a share in whole per cents, rounded down so that only all of them are 100; a dash where there is none."""
+    return "–" if share is None else f"{math.floor(share * 100)} %"
+
+
+def length_of_time(seconds: float) -> str:
+    """Write how long something took: "3.2 s", "4 min 5 s"."""
+    if seconds < MINUTE:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), MINUTE)
+    return f"{minutes} min {rest} s"
+
+
+def breakable(name: str) -> Markup:
+    """Let a dotted or underscored name break after its dots and underscores."""
+    return Markup("<wbr>").join(_pieces(summary.printable(name)))
+
+
+def _pieces(name: str) -> list[str]:
+    return name.replace(".", ".\0").replace("_", "_\0").replace("/", "/\0").split("\0")
+
+
+def is_web(address: str | None) -> bool:
+    """Whether an address may become a link: http and https only."""
+    return address is not None and address.startswith(("https://", "http://"))
+
+
+def _asset(path: str) -> Markup:
+    """Read one of our own files, which stand in the page as they are."""
+    return Markup(files("reports.views").joinpath(path).read_text("utf-8"))  # noqa: S704  # our own file
+
+
+def _script(path: str) -> Markup:
+    """Read a script, its invisible signs escaped, without the pointer to a source map that the page does not hold."""
+    lines = _asset(path).splitlines()
+    whole = "\n".join(line for line in lines if not line.startswith("//# sourceMappingURL"))
+    seen = "".join(f"\\u{ord(sign):04x}" if category(sign) == "Cf" else sign for sign in whole)
+    return Markup(seen)  # noqa: S704  # our own file; such signs stand in strings, where the escape means the same

@@ -1,0 +1,170 @@
+"""The data inside the HTML report: every case, program and text once, results as short rows."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict
+from operator import itemgetter
+
+from reports.analysis.summary import ACTIONS, SIGNS, WORDS, conventions
+from reports.results.arrays import Answers, Array, Expected, Rejected
+from reports.results.fields import SPECIALS, Json
+from reports.results.reader import Backend, Report
+from reports.results.records import STATUSES, Case, Convention, Program, Result, Worst
+
+LEVEL = 6  # of compression: 9 takes three times as long for a hundredth less
+GZIP = 31  # a window of 15 bits, with the header of gzip: no name and no time in it
+EXACT_INTEGERS = 2**53  # a browser's numbers keep integers up to here; larger ones travel as texts
+
+
+class _Table:
+    """Texts, each kept once; rows hold their positions."""
+
+    def __init__(self) -> None:
+        self.positions: dict[str, int] = {}
+
+    def add(self, text: str | None) -> int | None:
+        return None if text is None else self.positions.setdefault(text, len(self.positions))
+
+    def texts(self) -> list[Json]:
+        return list(self.positions)
+
+
+def payload(report: Report) -> dict[str, Json]:
+    """Return the report's data as plain JSON values."""
+    texts, runs = _Table(), list(enumerate(report.runs))
+    every = dict(sorted({name: case for _, run in runs for name, case in run.cases.items()}.items()))
+    cases = {case: number for number, case in enumerate(every)}
+    surfaces = [(number, surface) for number, run in runs for surface in run.header.surfaces]
+    columns = {surface: place for place, surface in enumerate(surfaces)}
+    programs = {key: program for _, run in runs for key, program in run.programs.items()}
+    placed = [(cases[one.case], columns[number, one.surface], one) for number, run in runs for one in run.results]
+    rows: list[Json] = [
+        [case, surface, STATUSES.index(result.status), _details(result, programs, texts)]
+        for case, surface, result in sorted(placed, key=itemgetter(0, 1))
+    ]
+    return {
+        "statuses": [{"name": status, "sign": SIGNS[status], "word": WORDS[status]} for status in STATUSES],
+        "actions": dict(ACTIONS),
+        "backends": [_backend(run) for run in report.runs],
+        "surfaces": [{"name": surface, "backend": number} for number, surface in surfaces],
+        "cases": [_case(case) for case in every.values()],
+        "results": rows,
+        "conventions": [
+            _convention(convention) for answers in conventions(report).values() for convention in answers.values()
+        ],
+        "texts": texts.texts(),
+    }
+
+
+def packed(value: dict[str, Json]) -> str:
+    """Compress JSON and write it as letters and digits, which may stand in a script element whatever the texts say."""
+    writer = zlib.compressobj(LEVEL, wbits=GZIP)
+    pieces = [writer.compress(piece.encode()) for piece in _pieces(value)]
+    return base64.b64encode(b"".join([*pieces, writer.flush()])).decode()
+
+
+def _pieces(value: dict[str, Json]) -> Iterator[str]:
+    """Write JSON piece by piece, so that the whole never stands in memory."""
+    for number, (key, part) in enumerate(value.items()):
+        yield f"{',' if number else '{'}{_text(key)}:"
+        if isinstance(part, list):
+            yield "["
+            for position, one in enumerate(part):
+                yield ("," if position else "") + _text(one)
+            yield "]"
+        else:
+            yield _text(part)
+    yield "}"
+
+
+_text = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+def _backend(backend: Backend) -> Json:
+    environment = backend.header.environment
+    return {
+        "name": backend.name,
+        "explored": backend.header.explored is not None,
+        "packages": dict(sorted(environment.packages.items())),
+        "python": environment.python,
+        "platform": environment.platform,
+        "threads": environment.threads,
+        "setup": dict(environment.setup),
+    }
+
+
+def _case(case: Case) -> Json:
+    return {
+        "id": case.case,
+        "operator": case.operator,
+        "level": case.level,
+        "about": case.about,
+        "source": case.source,
+        "via": list(case.via),
+        "question": case.question,
+        "parameters": dict(case.parameters),
+        "inputs": {name: _array(array) for name, array in case.inputs.items()},
+        "cost": None if case.cost is None else dict(case.cost),
+        "expected": _expected(case.expected),
+        "digest": case.digest,
+        "pinned": case.pinned,
+        "terms": case.terms,
+        "bound": _number(case.bound),
+    }
+
+
+def _expected(expected: Expected) -> Json:
+    if isinstance(expected, Rejected):
+        return {"rejected": expected.predicate}
+    if isinstance(expected, Answers):
+        return {"answers": {name: _expected(answer) for name, answer in expected.answers.items()}}
+    return _array(expected)
+
+
+def _array(array: Array) -> Json:
+    data: Json = None if array.data is None else [*array.data]
+    if array.data and not {*map(type, array.data)} <= {float}:  # floats of a results file are finite, others are texts
+        data = [_number(value) for value in array.data]
+    return {"dtype": array.dtype, "shape": list(array.shape), "data": data}
+
+
+def _number(value: Json) -> Json:
+    """Write NaN, infinities and integers that a browser would round as texts."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return next(name for name, special in SPECIALS.items() if str(special) == str(value))
+    if isinstance(value, int) and abs(value) > EXACT_INTEGERS:
+        return str(value)
+    return value
+
+
+def _details(result: Result, programs: dict[str, Program], texts: _Table) -> Json:
+    program = programs[result.program] if result.program is not None else None
+    details: dict[str, Json] = {
+        "outcome": result.outcome if result.outcome != "returned" else None,
+        "verdict": None if result.verdict == "agree" else result.verdict or "none",
+        "kind": result.kind,
+        "how": result.how,
+        "program": None if program is None else texts.add(program.text),
+        "budget": "none" if result.budget_used is None else _number(result.budget_used) or None,
+        "seconds": result.seconds,
+        "got": None if result.got is None else _array(result.got),
+        "worst": None if result.worst is None else _worst(result.worst),
+        "message": texts.add(result.message),
+        "reason": texts.add(result.reason),
+        "issue": texts.add(result.issue),
+    }
+    return {key: value for key, value in details.items() if value is not None}
+
+
+def _worst(worst: Worst) -> Json:
+    values = {key: _number(value) for key, value in asdict(worst).items() if key != "index"}
+    return {"index": list(worst.index), **values}
+
+
+def _convention(convention: Convention) -> Json:
+    return {**asdict(convention), "documented": convention.documented, "contradicted": convention.contradicted}

@@ -1,0 +1,110 @@
+"""What surfaces declare, as data beside the adapters."""
+
+import pytest
+
+from conformance import CatalogueError
+from conformance.adapters import registry
+from conformance.adapters.api.declarations import declared
+
+DOCUMENT = '{url: "https://example.org/pool", version: "2.1", sentence: "The stride is the window."}'
+TEXT = f"""\
+a.nn:
+  max_pool/q:
+    answer: window
+    document: {DOCUMENT}
+    note: One sentence.
+  max_pool/r:
+    answer: first
+    observed: "2.1.0"
+    issue: https://example.org/1
+a.functional:
+  like: a.nn
+  max_pool/r:
+    answer: last
+    observed: "2.1.0"
+"""
+
+
+def read(folder, text):
+    (folder / "a.yaml").write_text(text, "utf-8")
+    return declared("a", ["a.nn", "a.functional", "a.older"], folder)
+
+
+def refusal(folder, text):
+    with pytest.raises(CatalogueError) as caught:
+        read(folder, text)
+    return str(caught.value)
+
+
+def test_answer_of_a_processor_with_a_feature_stands_beside_the_ordinary_one(tmp_path):
+    text = TEXT.replace("answer: first\n", "answer: first\n    cpu: {avx512_fp16: last, amx_tile: other}\n")
+    answer = read(tmp_path, text)["a.nn"]["max_pool/r"]
+    assert answer.answers == ("first", "last", "other")
+    assert [answer.on(features).answer for features in ([], ["avx2"], ["amx_tile", "avx512_fp16"])] == [
+        "first",
+        "first",
+        "last",
+    ]
+    assert "unknown key, did you mean 'avx512_fp16'?" in refusal(tmp_path, text.replace("avx512_fp16", "avx512_fp8"))
+
+
+def test_documented_answer_quotes_its_source(tmp_path):
+    answer = read(tmp_path, TEXT)["a.nn"]["max_pool/q"]
+    assert (answer.answer, answer.documented, answer.observed) == ("window", True, None)
+    assert answer.source == 'https://example.org/pool (2.1): "The stride is the window."'
+    assert (answer.document.version, answer.note) == ("2.1", "One sentence.")
+
+
+def test_undocumented_answer_is_pinned_to_a_version(tmp_path):
+    answer = read(tmp_path, TEXT)["a.nn"]["max_pool/r"]
+    assert (answer.documented, answer.source, answer.observed) == (False, "undocumented", "2.1.0")
+    assert answer.issue == "https://example.org/1"
+
+
+def test_surface_may_be_like_another_but_for_some_answers(tmp_path):
+    found = read(tmp_path, TEXT)
+    assert found["a.functional"]["max_pool/q"] == found["a.nn"]["max_pool/q"]
+    assert found["a.functional"]["max_pool/r"].answer == "last"
+
+
+def test_surface_may_be_like_one_that_is_like_another(tmp_path):
+    text = f"{TEXT}a.older:\n  like: a.functional\n  max_pool/q: {{answer: one, observed: '1'}}\n"
+    answers = read(tmp_path, text)["a.older"]
+    assert {question: answer.answer for question, answer in answers.items()} == {
+        "max_pool/q": "one",
+        "max_pool/r": "last",
+    }
+
+
+def test_surface_takes_back_an_answer_that_it_is_not_asked_for(tmp_path):
+    text = f"{TEXT}a.older:\n  like: a.functional\n  max_pool/q: null\n"
+    assert read(tmp_path, text)["a.older"].keys() == {"max_pool/r"}
+
+
+def test_backend_without_a_file_declares_nothing(tmp_path):
+    assert declared("nothing", ["s"], tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("b.nn:\n  max_pool/q: {answer: one, observed: '1'}\n", "a.yaml:1: surface 'b.nn': unknown, known are a.fun"),
+        ("a.nn:\n  max_pool/q: {answer: one}\n", "key 'a.nn.max_pool/q'"),
+        (f"a.nn:\n  max_pool/q: {{answer: one, observed: '1', document: {DOCUMENT}}}\n", "key 'a.nn.max_pool/q'"),
+        ("a.nn:\n  max_pool/q: {answer: one, seen: '1'}\n", "unknown key"),
+        ("a.nn:\n  like: a.functional\n", "a.yaml:2: surface 'a.nn': key 'like': a.functional has no answers"),
+        ("a.nn:\n  like: a.functional\na.functional:\n  like: a.nn\n", "a.nn has no answers of its own"),
+        ("a.nn:\n  like: a.nn\n", "a.nn has no answers of its own"),
+        ("a.nn:\n  like: a.functional\na.functional:\n  like: a.b\n", "a.b has no answers of its own"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, text, words):
+    assert words in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_answer_is_documented_or_pinned(name):
+    for surface in registry.backend(name).surfaces:
+        for question, answer in surface.declares.items():
+            assert answer.documented is (answer.observed is None), f"{surface.name}: {question}"
+            assert answer.documented is (answer.document is not None)

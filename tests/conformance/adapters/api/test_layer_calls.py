@@ -1,0 +1,136 @@
+"""What the calls of each framework mean: parameters that the frameworks themselves were seen to follow."""
+
+import math
+
+import pytest
+
+from conformance import ConformanceError
+from conformance.adapters import registry
+from conformance.translation.layer import notes, read
+
+DIALECTS = registry.dialects()
+IMAGE, WEIGHTS = (1, 3, 7, 6), (3, 2, 3, 4)
+LINE, TAPS = (2, 3, 7), (3, 2, 4)
+
+
+def case_of(surface, text, shape, kernel):
+    """Return the case that a text means for inputs of these shapes."""
+    request = read(text, DIALECTS[surface], shape, kernel).request
+    request = request if request.shape else type(request)(**{**vars(request), "shape": shape})
+    return (type(request)(**{**vars(request), "kernel": kernel}) if request.weighted else request).case()
+
+
+def hold(case, operator, parameters):
+    """Assert what a case is, and those of its parameters that are named."""
+    assert case.operator == operator
+    assert {key: case.parameters[key] for key in parameters} == parameters
+
+
+TRANSPOSED_BY_JAX = [
+    ('(1, 1), "SAME"', ((1, 1), (1, 2)), (0, 0)),
+    ('(2, 2), "SAME"', ((0, 1), (1, 1)), (0, 0)),
+    ('(3, 5), "SAME"', ((0, 0), (0, 0)), (0, 1)),
+    ('(2, 5), "VALID"', ((0, 0), (0, 0)), (0, 1)),
+    ('(2, 2), "VALID", (2, 1)', ((0, 0), (0, 0)), (0, 0)),
+    ("(2, 2), ((1, 2), (2, 2))", ((1, 0), (1, 1)), (0, 0)),
+    ("(5, 4), ((2, 3), (0, 5))", ((0, 0), (3, 0)), (1, 2)),
+    ("(2, 3), ((1, 0), (1, 1)), use_consistent_padding=True", ((1, 0), (1, 1)), (0, 0)),
+]
+
+
+@pytest.mark.parametrize(("arguments", "padding", "further"), TRANSPOSED_BY_JAX)
+def test_transposed_convolution_of_jax_pads_the_input_with_its_holes(arguments, padding, further):
+    found = case_of("jax.lax", f"lax.conv_transpose(x, w, {arguments})", IMAGE, WEIGHTS)
+    hold(found, "conv_transpose", {"padding": padding, "output_padding": further})
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_kernel_that_jax_does_not_turn_round_is_told(turned):
+    found = read(f'nn.ConvTranspose(2, (3, 4), transpose_kernel={turned}, padding="SAME")', DIALECTS["flax.linen"])
+    said = " ".join(notes(found, {}))
+    assert ("flipped along every spatial axis" in said) is not turned
+
+
+FLAX = [
+    ("flax.linen", "nn.ConvTranspose(2, (3, 4))", "conv_transpose", {"padding": ((1, 1), (1, 2)), "stride": (1, 1)}),
+    (
+        "flax.linen",
+        "nn.ConvTranspose(2, (3, 4), (2, 2), padding=[(1, 2), 2], kernel_init=nn.initializers.zeros())",
+        "conv_transpose",
+        {"padding": ((1, 0), (1, 1))},
+    ),
+    (
+        "flax.nnx",
+        'nnx.ConvTranspose(3, 2, (3, 4), strides=(2, 5), padding="VALID", rngs=nnx.Rngs(0))',
+        "conv_transpose",
+        {"output_padding": (0, 1)},
+    ),
+    ("flax.nnx", "nnx.Conv(3, 3, (3, 4), 2, rngs=nnx.Rngs(0))", "conv", {"padding": ((1, 1), (1, 1))}),
+    (
+        "flax.nnx",
+        'nnx.Conv(3, 3, (3, 4), padding="VALID", kernel_dilation=(2, 1), rngs=rngs)',
+        "conv",
+        {"dilation": (2, 1)},
+    ),
+    ("flax.nnx", "jnp.pad(x, ((0, 0), (1, 2), (3, 0), (0, 0)), 'wrap')", "pad", {"pads": ((1, 2), (3, 0))}),
+    ("jax.lax", "jnp.pad(x, ((0, 0), (0, 0), (1, 2), (3, 0)), mode='edge')", "pad", {"mode": "edge"}),
+    (
+        "jax.lax",
+        "lax.pad(x, jnp.float32(-2), ((0, 0, 0), (0, 0, 0), (1, -2, 0), (3, 0, 0)))",
+        "pad",
+        {"pads": ((1, -2), (3, 0)), "value": -2},
+    ),
+    ("jax.lax", "lax.pad(x, -jnp.inf, ((0, 0, 0), (0, 0, 0), (1, 0, 0), (0, 0, 0)))", "pad", {"value": -math.inf}),
+    ("jax.lax", 'lax.conv(x, w, (2, 1), "SAME")', "conv", {"padding": ((1, 1), (1, 2))}),
+    (
+        "jax.lax",
+        'lax.conv_general_dilated(x, w, (2, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))',
+        "conv",
+        {"stride": (2, 1), "padding": ((0, 0), (0, 0))},
+    ),
+]
+
+
+@pytest.mark.parametrize(("surface", "text", "operator", "parameters"), FLAX)
+def test_calls_of_jax_and_flax_are_read(surface, text, operator, parameters):
+    kernel = {"conv": (3, 3, 3, 4), "conv_transpose": WEIGHTS}.get(operator)
+    hold(case_of(surface, text, IMAGE, kernel), operator, parameters)
+
+
+def test_kernel_of_flax_that_is_one_number_is_of_one_axis():
+    hold(case_of("flax.linen", "nn.ConvTranspose(2, 4, (3,))", LINE, TAPS), "conv_transpose", {"padding": ((0, 1),)})
+    assert case_of("flax.nnx", "nnx.Conv(3, 6, 4, rngs=r)", LINE, (6, 3, 4)).parameters["padding"] == ((1, 2),)
+
+
+REFUSED = [
+    (
+        "jax.lax",
+        'lax.conv_transpose(x, w, (2, 2), "SAME")',
+        None,
+        "depends on the size of the kernel: say --kernel-shape",
+    ),
+    ("jax.lax", 'lax.conv_transpose(x, w, (2, 2), "same")', WEIGHTS, "'same': neither 'SAME' nor 'VALID'"),
+    ("jax.lax", 'lax.conv_transpose(x, w, (2,), "SAME")', WEIGHTS, "1 strides for a kernel of 2 spatial axes"),
+    ("jax.lax", "lax.conv_transpose(x, w, (2, 2), ((3, 0), (0, 0)))", WEIGHTS, "begins 1 before the first window"),
+    ("jax.lax", "lax.conv_transpose(x, w, (2, 2), ((0, 4), (0, 0)))", WEIGHTS, "goes on 2 past the last window, where"),
+    (
+        "jax.lax",
+        'lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=("NCHW", "WHIO", "NCHW"))',
+        WEIGHTS,
+        "those of space in one order",
+    ),
+    ("jax.lax", "lax.pad(x, 0., ((0, 0, 0), (0, 0, 0), (1, 1, 1)))", None, "between the cells has no words here"),
+    ("jax.lax", "lax.pad(x, 0., ((0, 0, 0), (1, 1, 0), (0, 0, 0)))", None, "the first two axes here, are not padded"),
+    ("flax.linen", "jnp.pad(x, 1)", None, "pads batch and channels too"),
+    ("flax.linen", "jnp.pad(x, ((0, 0), (1, 1), (1, 1)))", None, "the first and the last axis here, are not padded"),
+    ("flax.linen", "jnp.pad(x, ((0, 0), (1, 1), (0, 0)), 'linear_ramp')", None, "neither of 'constant', 'edge'"),
+    ("flax.linen", "nn.ConvTranspose(2, (3,), padding='CIRCULAR')", None, "neither 'SAME' nor 'VALID'"),
+]
+
+
+@pytest.mark.parametrize(("surface", "text", "kernel", "says"), REFUSED)
+def test_what_has_no_words_in_the_catalogue_is_refused_in_one_line(surface, text, kernel, says):
+    with pytest.raises(ConformanceError) as refused:
+        read(text, DIALECTS[surface], None, kernel)
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)

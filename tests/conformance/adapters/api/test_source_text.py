@@ -1,0 +1,107 @@
+import math
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hn
+
+from conformance.adapters.api import source_text
+from conformance.cases.arrays import DTYPES
+
+KINDS = [name for name in DTYPES if name != "bfloat16"]
+
+
+@given(st.sampled_from(KINDS).flatmap(lambda name: hn.arrays(name, hn.array_shapes(min_dims=2, max_side=3))))
+def test_text_of_an_array_makes_the_very_array(array):
+    made = eval(source_text.array_text(array), {"np": np})  # noqa: S307 - this is what the text is for
+    assert made.dtype == array.dtype
+    assert made.shape == array.shape
+    nan = np.isnan(array)
+    assert np.array_equal(nan, np.isnan(made))
+    assert made[~nan].tobytes() == array[~nan].tobytes()
+
+
+@given(st.floats() | st.integers())
+def test_text_of_a_number_is_the_number(value):
+    made = eval(source_text.number(value), {"np": np})  # noqa: S307
+    assert made == value or math.isnan(made)
+    assert math.copysign(1, made) == math.copysign(1, value) or math.isnan(value)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", ml_dtypes.bfloat16])
+def test_numbers_of_numpy_are_written_as_plain_ones(dtype):
+    assert float(source_text.number(np.array([3], dtype)[0])) == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "text"), [((2, 2), "2"), ((2, 3), "(2, 3)"), ((2,), "2"), (None, None), ((np.int64(1), 2), "(1, 2)")]
+)
+def test_equal_axes_are_written_once(values, text):
+    assert source_text.per_axis(values) == text
+
+
+def test_call_leaves_out_what_is_none():
+    assert source_text.call("f", "x", None, a=None, b="2") == "f(x, b=2)"
+
+
+@pytest.mark.parametrize(
+    ("default", "value", "text"),
+    [(0, 0, None), (0, 2, "2"), ("floor", "ceil", "'ceil'"), (None, None, None), (1, 0, "0")],
+)
+def test_default_is_not_written(default, value, text):
+    assert source_text.unless(default, value) == text
+
+
+def test_imports_that_a_text_needs_are_those_whose_names_it_uses():
+    setup = "import numpy as np\nimport os.path\nfrom a import b as c, d\n"
+    assert source_text.needed_setup(setup, "np.zeros(os.sep)") == ["import numpy as np", "import os.path"]
+    assert source_text.needed_setup(setup, "c(1)") == ["from a import b as c, d"]
+    assert source_text.needed_setup(setup, "'np'") == []
+
+
+def test_modes_of_a_setup_are_kept_with_the_imports_they_use():
+    setup = "import jack\nimport numpy as np\n\njack.use(64)\n"
+    assert source_text.needed_setup(setup, "run(1)") == ["import jack", "", "jack.use(64)"]
+
+
+def test_mode_that_comes_before_an_import_stays_before_it():
+    setup = 'import os\n\nos.environ["JACK"] = "1"\nimport jack\nimport numpy as np\n'
+    kept = ["import os", "", "os.environ['JACK'] = '1'", "", "import jack"]
+    assert source_text.needed_setup(setup, "jack.run(1)") == kept
+    assert source_text.needed_imports(setup, "jack.run(1)") == ["import jack"]
+
+
+@pytest.mark.parametrize("word", ['edge"', "edge\n", "", "a b", "x.y", "__import__('os')", "é"])
+def test_nothing_but_a_word_is_quoted(word):
+    assert source_text.quoted("REFLECT") == '"REFLECT"'
+    with pytest.raises(ValueError, match="is no word"):
+        source_text.quoted(word)
+
+
+@given(size=st.integers(1, 40), count=st.integers(1, 40))
+def test_bins_reach_from_the_floor_of_the_start_to_the_ceiling_of_the_end(size, count):
+    wanted = [(o * size // count, math.ceil(Fraction((o + 1) * size, count))) for o in range(count)]
+    assert eval(source_text.bins_text(size, count)) == wanted  # noqa: S307 - this is what the text is for
+
+
+def test_sums_are_divided_by_the_same_sums_of_ones():
+    lines = ["x = pad(x)", "kernel = np.ones(2)", "conv = Conv(2)", "conv.weight = kernel", "x = conv(x)"]
+    assert source_text.over_ones(lines, "ones_like(x)") == (
+        *lines[1:4],
+        "def total(x):",
+        "    x = pad(x)",
+        "    return conv(x)",
+        "x = total(x) / total(ones_like(x))",
+    )
+
+
+def test_lines_that_end_with_a_block_return_what_it_leaves():
+    assert source_text.over_ones(["for part in x:", "    x = part"], "1", "mean")[:4] == (
+        "def mean(x):",
+        "    for part in x:",
+        "        x = part",
+        "    return x",
+    )

@@ -1,0 +1,255 @@
+"""JAX and Flax: the programs that are worth reading, and what has none."""
+
+import pytest
+
+from conformance.adapters import registry
+from conformance.adapters.api.surface import Program, Unsupported
+from conformance.adapters.jax.windows import inlined, jitted
+from conformance.cases.parsing import expand
+from conformance.translation.lowering import translate
+
+SURFACES = {surface.name: surface for surface in registry.backend("jax").surfaces}
+PLANE = {"values": "integers", "shape": [1, 2, 4, 5]}
+ROW = {"values": "integers", "shape": [1, 2, 6]}
+
+
+def program(surface, operator, **raw):
+    case = expand({"operator": operator, "source": "here"}, {"id": "case", **raw}, "here")
+    return translate(case, SURFACES[surface])
+
+
+def lines(surface, operator, **raw):
+    """Return the lines of a program between what enters and what leaves."""
+    made = program(surface, operator, **raw)
+    assert isinstance(made, Program), made
+    body = [line.strip() for line in made.text.splitlines()]
+    return [line for line in body if not line.endswith(("device_put(x)", "1, -1))"))][1:-1]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "least"),
+    [
+        ("float32", "-jnp.inf"),
+        ("bfloat16", "-jnp.inf"),
+        ("int8", "jnp.int8(jnp.iinfo(x.dtype).min)"),
+        ("bool", "False"),
+    ],
+)
+def test_initial_value_of_a_maximum_never_wins(dtype, least):
+    (text,) = lines("jax.lax", "max_pool", x={"values": [[[1, 0, 1]]], "dtype": dtype}, window=2, stride=1)[-1:]
+    assert text == f'x = lax.reduce_window(x, {least}, lax.max, (1, 1, 2), (1, 1, 1), "VALID")'
+
+
+def test_bfloat16_enters_as_words_and_leaves_as_it_is():
+    text = program("jax.lax", "max_pool", x={**ROW, "dtype": "bfloat16"}, window=2).text
+    assert "x = jax.device_put(x).view(jnp.bfloat16)" in text
+    assert text.endswith("return np.asarray(x)\n")
+
+
+def test_arrays_enter_without_a_compilation_and_leave_by_numpy():
+    text = program("flax.linen", "max_pool", x=ROW, window=2).text
+    assert "x = jax.device_put(np.moveaxis(x, 1, -1))" in text
+    assert text.endswith("return np.moveaxis(np.asarray(x), -1, 1)\n")
+
+
+def test_layer_of_nnx_is_made_without_drawing_weights_and_given_those_of_the_case():
+    weights = {"values": "integers", "shape": [4, 1, 3]}
+    taken = {"x": ROW, "kernel": weights, "bias": {"values": [1, 2, 3, 4]}, "groups": 2, "padding": 1}
+    assert lines("flax.nnx", "conv", **taken)[2:] == [
+        "layer = nnx.eval_shape(lambda: nnx.Conv(2, 4, (3,), strides=(1,), padding=((1, 1),), "
+        "feature_group_count=2, rngs=nnx.Rngs(0)))",
+        "layer.kernel = nnx.Param(kernel)",
+        "layer.bias = nnx.Param(bias)",
+        "x = layer(x)",
+    ]
+
+
+def test_groups_of_a_transposed_layer_of_nnx_put_their_weights_in_by_turns():
+    taken = {"x": ROW, "kernel": {"values": "integers", "shape": [2, 3, 3]}, "groups": 2}
+    made = lines("flax.nnx", "conv_transpose", **taken)
+    assert "nnx.ConvTranspose(1, 3, (3,)" in made[1]
+    assert made[2:] == [
+        "parts = []",
+        "for part, weights in zip(jnp.split(x, 2, -1), jnp.split(kernel, 2, -1)):",
+        "layer.kernel = nnx.Param(weights)",
+        "parts.append(layer(part))",
+        "x = jnp.concatenate(parts, -1)",
+    ]
+
+
+def test_minimum_of_nnx_is_exported():
+    assert lines("flax.nnx", "min_pool", x=PLANE, window=2) == ["x = nnx.min_pool(x, (2, 2), strides=(2, 2))"]
+
+
+def test_whole_program_is_one_compiled_function():
+    assert lines("jax.jit", "avg_pool", x=ROW, window=2, stride=1, padding=1) == [
+        "@jax.jit",
+        "def forward(x):",
+        "def total(x):",
+        "return lax.reduce_window(x, 0.0, lax.add, (1, 1, 2), (1, 1, 1), ((0, 0), (0, 0), (1, 1)))",
+        "x = total(x) / total(jnp.ones_like(x))",
+        "return x",
+        "x = forward(x)",
+    ]
+
+
+def test_compiled_program_holds_no_compiled_part():
+    taken = {"x": ROW, "kernel": {"values": "integers", "shape": [3, 2, 2]}, "bias": {"values": [1, 2, 3]}}
+    own = program("jax.lax", "conv", **taken).text
+    whole = program("jax.jit", "conv", **taken).text
+    assert own.count("@jax.jit") == whole.count("@jax.jit") == 1
+    assert "def convolve" in own
+    assert "def convolve" not in whole
+    assert "    def forward(x, kernel, bias):\n        x = lax.conv_general_dilated(" in whole
+
+
+def test_parts_are_plain_lines_again_and_what_stands_around_them_stays():
+    two = [*jitted("y = x", "x = y"), "x = x + 1", *jitted("z = x", "x = z")]
+    assert inlined(two) == ("y = x", "x = y", "x = x + 1", "z = x", "x = z")
+    assert inlined(["x = x"]) == ("x = x",)
+
+
+def test_minimum_of_linen_is_its_pool_with_the_least_operation():
+    made = program("flax.linen", "min_pool", x=PLANE, window=2, stride=2, padding=[[1, 0], [0, 0]])
+    assert made.how == "native"
+    assert "nn.pool(x, jnp.inf, lax.min, (2, 2), (2, 2), ((1, 0), (0, 0)))" in made.text
+
+
+def test_gradient_is_pulled_back_through_one_compiled_function():
+    assert lines("jax.lax", "max_pool_grad", x=ROW, grad={"values": "integers"}, window=2)[1:] == [
+        "@jax.jit",
+        "def gradient(grad, x):",
+        "def forward(x):",
+        'x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 2), (1, 1, 2), "VALID")',
+        "return x",
+        "_, pull = jax.vjp(forward, x)",
+        "return pull(grad)[0]",
+        "x = gradient(grad, x)",
+    ]
+
+
+def test_gradient_of_a_kernel_leaves_in_the_suites_order():
+    weights = {"values": "integers", "shape": [3, 2, 2]}
+    text = program("flax.linen", "conv_grad", x=ROW, kernel=weights, grad={"values": "integers"}, output="kernel").text
+    assert "return pull(grad)[1]" in text
+    assert text.endswith("return np.moveaxis(np.asarray(x), (-1, -2), (0, 1))\n")
+
+
+@pytest.mark.parametrize("surface", ["jax.lax", "flax.linen"])
+def test_gradient_of_a_window_with_holes_goes_through_a_stack_of_cells(surface):
+    forward = program(surface, "max_pool", x=ROW, window=2, dilation=2)
+    assert "window_dilation" in forward.text
+    backward = program(surface, "max_pool_grad", x=ROW, grad={"values": "integers"}, window=2, dilation=2)
+    assert "window_dilation" not in backward.text
+    assert "x = windows.max(0)" in backward.text
+    assert backward.how == "composed"
+
+
+def test_flax_average_that_is_float64_is_not_differentiated():
+    taken = {"x": ROW, "grad": {"values": "integers"}, "window": 2, "padding": 1}
+    assert "nn.avg_pool" not in program("flax.linen", "avg_pool_grad", **taken).text
+    double = {**taken, "x": {**ROW, "dtype": "float64"}}
+    assert "nn.avg_pool" in program("flax.linen", "avg_pool_grad", **double).text
+
+
+def test_integer_averages_are_divided_in_their_dtype():
+    assert lines("jax.lax", "avg_pool", x={**ROW, "dtype": "int16"}, window=3, stride=3) == [
+        'total = lax.reduce_window(x, 0, lax.add, (1, 1, 3), (1, 1, 3), "VALID")',
+        "x = lax.div(total, jnp.full_like(total, 3))",
+    ]
+
+
+def test_divisor_that_the_dtype_does_not_hold_is_refused():
+    answer = program("jax.lax", "avg_pool", x={**ROW, "dtype": "int8"}, window=3, divisor=200)
+    assert isinstance(answer, Unsupported)
+    assert "does not hold the divisor" in answer.reason
+
+
+def test_indices_come_from_a_reduction_of_pairs():
+    text = program("jax.lax", "max_pool_with_indices", x=PLANE, window=2, output="indices").text
+    assert "cells = jnp.arange(20).reshape(1, 1, 4, 5)" in text
+    assert "jnp.where(x == 20" not in text
+    empty = program("jax.lax", "max_pool_with_indices", x=PLANE, window=1, padding=1, output="indices").text
+    assert "x = jnp.where(x == 20, -1, x)" in empty
+
+
+def test_index_of_minus_one_is_dropped():
+    raw = {"x": {"values": [[[7, 9]]]}, "indices": {"values": [[[2, -1]]]}, "output_size": [5]}
+    text = program("jax.lax", "max_unpool", **raw).text
+    assert "jnp.where(indices < 0, 5, indices)" in text
+    assert 'mode="drop"' in text
+
+
+def test_transposed_convolution_says_its_padding_as_the_convolution_does():
+    kernel = {"values": "integers", "shape": [2, 3, 3]}
+    made = program("jax.lax", "conv_transpose", x=ROW, kernel=kernel, stride=2, padding=1, output_padding=1)
+    assert made.how == "native"
+    assert 'lax.conv_transpose(x, kernel, (2,), ((1, 0),), dimension_numbers=("NCW", "OIW", "NCW")' in made.text
+    layer = program("flax.linen", "conv_transpose", x=ROW, kernel=kernel, stride=2, padding=1, output_padding=1)
+    assert "nn.ConvTranspose(3, (3,), strides=(2,), padding=((1, 2),), transpose_kernel=True" in layer.text
+
+
+def test_groups_of_a_transposed_convolution_stand_side_by_side():
+    kernel = {"values": "integers", "shape": [2, 3, 3]}
+    made = program("flax.linen", "conv_transpose", x=ROW, kernel=kernel, groups=2)
+    assert made.how == "composed"
+    assert "zip(jnp.split(x, 2, -1), jnp.split(kernel, 2, -1))" in made.text
+    assert "feature_group_count=2" in program("jax.lax", "conv_transpose", x=ROW, kernel=kernel, groups=2).text
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+def test_modes_of_padding_are_those_of_numpy(mode):
+    assert lines("jax.lax", "pad", x=ROW, pads=[[1, 2]], mode=mode) == [
+        f'x = jnp.pad(x, ((0, 0), (0, 0), (1, 2)), mode="{mode}")'
+    ]
+
+
+def test_negative_pads_are_native_where_the_value_is_constant():
+    (text,) = lines("jax.lax", "pad", x=ROW, pads=[[-1, 2]])
+    assert text == "x = lax.pad(x, jnp.array(0, x.dtype), ((0, 0, 0), (0, 0, 0), (-1, 2, 0)))"
+
+
+def test_layers_refuse_whole_numbers():
+    whole = {**ROW, "dtype": "int32"}
+    kernel = {"values": "integers", "shape": [3, 2, 2], "dtype": "int32"}
+    answer = program("flax.linen", "conv", x=whole, kernel=kernel)
+    assert isinstance(answer, Unsupported)
+    assert "float32" in answer.reason
+    assert isinstance(program("jax.lax", "conv", x=whole, kernel=kernel), Program)
+
+
+def test_compiled_programs_are_kept_in_the_users_cache(monkeypatch, tmp_path):
+    backend = registry.backend("jax")
+    for name in (
+        "XLA_FLAGS",
+        "JAX_PLATFORMS",
+        *(f"JAX_PERSISTENT_CACHE_MIN_{w}" for w in ("COMPILE_TIME_SECS", "ENTRY_SIZE_BYTES")),
+    ):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "")
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")
+    names = {}
+    exec(backend.threads, names)  # noqa: S102 - the adapter's own text
+    assert names["os"].environ["JAX_COMPILATION_CACHE_DIR"] == str(tmp_path / "nn-conformance" / "jax")
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "elsewhere")
+    exec(backend.threads, names)  # noqa: S102 - the adapter's own text
+    assert names["os"].environ["JAX_COMPILATION_CACHE_DIR"] == "elsewhere"
+
+
+def test_worker_forgets_compiled_programs_now_and_then():
+    class Counting:
+        def __init__(self):
+            self.cleared = 0
+            self.config = self
+
+        def update(self, *_):
+            pass
+
+        def clear_caches(self):
+            self.cleared += 1
+
+    names = {"jax": Counting()}
+    for _ in range(400):
+        exec(registry.backend("jax").reset, names)  # noqa: S102 - the adapter's own text
+    assert names["jax"].cleared == 2

@@ -1,0 +1,156 @@
+"""Backends of other packages: entry points, found as pip leaves them, and what is wrong with some."""
+
+import sys
+from importlib.metadata import entry_points
+
+import pytest
+
+from conformance import ConformanceError
+from conformance.adapters import registry
+from conformance.judging import ledger
+from conformance.translation.lowering import translate
+
+ADAPTER = """\
+from conformance.adapter import Surface
+
+PACKAGES = ("numpy",)
+SETUP = "import numpy as np\\n"
+RESET = ""
+SURFACES = (Surface("loud.nn", {"relu": lambda _step: "np.maximum(x, 0)", "pad": lambda _step: "np.pad(x, 1)"}),)
+"""
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Return a function that installs a package with one entry point, as pip leaves it."""
+    caches = (registry.names, registry.backend, registry._others)
+    before = set(sys.modules)
+
+    def forget():
+        for cache in caches:
+            cache.cache_clear()
+
+    def install(module="loud_conformance", text=ADAPTER, name="loud", files=None):
+        folder = tmp_path / module
+        folder.mkdir()
+        (folder / "__init__.py").write_text(text, "utf-8")
+        for file, content in (files or {}).items():
+            (folder / file).write_text(content, "utf-8")
+        distribution = tmp_path / f"{module}-1.0.dist-info"
+        distribution.mkdir()
+        (distribution / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n", "utf-8")
+        (distribution / "entry_points.txt").write_text(f"[{registry.GROUP}]\n{name} = {module}\n", "utf-8")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        forget()
+        return folder
+
+    yield install
+    for name in set(sys.modules) - before:
+        if name.endswith("_conformance"):
+            del sys.modules[name]
+    monkeypatch.undo()
+    forget()
+
+
+def test_backend_of_another_package_is_one_like_the_others(package, catalogue):
+    package()
+    assert "loud" in entry_points(group=registry.GROUP).names
+    assert "loud" in registry.names()
+    loud = registry.backend("loud")
+    assert (loud.name, loud.packages, loud.threads) == ("loud", ("numpy",), "")
+    case = next(case for case in catalogue.cases if case.operator == "pad")
+    assert "np.pad(x, 1)" in translate(case, loud.surfaces[0]).text
+    assert registry.left_out() == []
+
+
+def test_its_declarations_and_its_ledger_lie_beside_it(package):
+    said = "kinds: [value], observed: Noise., reason: It is louder than what it was told to be."
+    entry = f"entries:\n  - {{id: loud-one, cases: ['pad/*'], surfaces: [loud.nn], {said}}}\n"
+    declared = "loud.nn:\n  pad/negative: {answer: crops, observed: '1'}\n"
+    folder = package(files={"loud.yaml": declared, "loud.ledger.yaml": entry})
+    loud = registry.backend("loud")
+    assert loud.surfaces[0].declares["pad/negative"].answer == "crops"
+    assert registry.ledgers() == (loud.ledger,) == (folder / "loud.ledger.yaml",)
+    own = ledger.load().entries
+    assert [entry.id for entry in ledger.load(further=registry.ledgers()).entries] == [
+        *(entry.id for entry in own),
+        "loud-one",
+    ]
+
+
+def test_known_difference_of_a_package_is_known_where_its_backend_runs(package, conformance, tmp_path):
+    folder = package()
+    cases = tmp_path / "pad.yaml"
+    cases.write_text(
+        "operator: pad\nsource: a test\ncases:\n  - {id: a, x: {values: [[[1, 2]]]}, pads: [[1, 0]]}\n", "utf-8"
+    )
+    run = ("run", "--backend", "loud", "--cases", cases, "--out", tmp_path / "out")
+    assert conformance(*run)[0] == 1
+    results = tmp_path / "out" / "results" / "loud.jsonl"
+    draft = (
+        "ledger",
+        "add",
+        results,
+        "--cases",
+        cases,
+        "--case",
+        "pad/a",
+        "--reason",
+        "It pads on all sides.",
+        "--write",
+    )
+    status, _, notes = conformance(*draft)
+    assert (status, notes[-1]) == (0, f"written to {folder / 'loud.ledger.yaml'}")
+    status, out, _ = conformance(*run)
+    assert status == 0
+    assert "1 known" in out
+    assert "  loud.nn\n" in conformance("ledger", "--cases", cases)[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"text": "import nothing_like_this"}, "ModuleNotFoundError: No module named 'nothing_like_this'"),
+        ({"text": "PACKAGES = RESET = ''"}, "loud_conformance is no adapter, it has no SETUP, SURFACES"),
+        ({"text": "PACKAGES = SETUP = RESET = ''\nSURFACES = ('a',)"}, "SURFACES holds 'a', which is no Surface"),
+        ({"text": ADAPTER.replace("loud.nn", "numpy.loops")}, "surface 'numpy.loops' is one of the backend 'numpy'"),
+        ({"name": "numpy"}, "there is a backend of this name already"),
+        (
+            {"files": {"loud.yaml": "quiet.nn:\n  pad/negative: {answer: crops, observed: '1'}\n"}},
+            "'quiet.nn': unknown",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_package_is_one_line_and_breaks_nothing_else(package, conformance, given, words):
+    package(**given)
+    name = given.get("name", "loud")
+    status, out, error = conformance("backends")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(registry.names())
+    assert len(error) == 1
+    assert error[0].startswith(f"backend {name} = loud_conformance of another package is left out: ")
+    assert words in error[0]
+    assert registry.backend("numpy").surfaces[0].name == "numpy.loops"
+    if name == "loud":
+        with pytest.raises(ConformanceError, match="backend loud = loud_conformance: ") as caught:
+            registry.backend("loud")
+        assert words in str(caught.value)
+
+
+def test_of_two_packages_with_one_name_the_second_is_left_out(package):
+    package()
+    package(module="other_conformance", text=ADAPTER.replace("loud.nn", "loud.other"))
+    assert registry.backend("loud").surfaces[0].name == "loud.nn"
+    (line,) = registry.left_out()
+    assert line.startswith(
+        "backend loud = other_conformance of another package is left out: there is a backend of this"
+    )
+
+
+def test_module_by_itself_has_no_files(package, tmp_path):
+    folder = package()
+    (folder / "__init__.py").unlink()
+    folder.rmdir()
+    (tmp_path / "loud_conformance.py").write_text(ADAPTER, "utf-8")
+    (tmp_path / "loud.yaml").write_text("this is: [nobody's", "utf-8")
+    assert registry.backend("loud").ledger is None

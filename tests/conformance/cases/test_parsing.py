@@ -1,0 +1,195 @@
+import numpy as np
+import pytest
+
+from conformance import CatalogueError
+from conformance.cases.case import Answers, Rejected, Value
+from tests.support.fake_backends import load, one
+
+X = "x: {values: arange, shape: [1, 1, 4, 4]}"
+
+
+def refusal(tmp_path, text, **keywords):
+    with pytest.raises(CatalogueError) as refused:
+        one(tmp_path, text, **keywords)
+    message = str(refused.value)
+    assert "\n" not in message
+    return message.removeprefix(f"{tmp_path / 'file.yaml'}:4: case a: ")
+
+
+def test_every_parameter_is_explicit_once_expanded(tmp_path):
+    case = one(tmp_path, f"id: a, {X}, window: 2")
+    assert case.parameters == {
+        "window": (2, 2),
+        "stride": (2, 2),
+        "padding": ((0, 0), (0, 0)),
+        "dilation": (1, 1),
+        "rounding": "floor",
+    }
+
+
+@pytest.mark.parametrize(("word", "pads"), [("same_upper", ((1, 1), (0, 1))), ("same_lower", ((1, 1), (1, 0)))])
+def test_same_padding_becomes_pairs(tmp_path, word, pads):
+    case = one(tmp_path, f"id: a, {X}, window: [3, 2], stride: 1, padding: {word}")
+    assert case.parameters["padding"] == pads
+
+
+def test_kernel_gives_the_window_of_a_convolution(tmp_path):
+    text = f"id: a, {X}, kernel: {{values: arange, shape: [2, 1, 3, 2]}}, padding: same_upper"
+    case = one(tmp_path, text, operator="conv")
+    assert case.parameters["padding"] == ((1, 1), (0, 1))
+    assert "window" not in case.parameters
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("window: 2, stride: [1, 1, 1]", "stride (1, 1, 1) has 3 entries: expected 2"),
+        ("window: [2]", "window (2,) has 1 entries: expected 2"),
+        ("window: 2, padding: [[1, 1]]", "padding ((1, 1),) has 1 entries: expected 2"),
+        ("window: 2, stride: 0", "stride 0 on axis 0 must be at least 1"),
+        ("window: 2, dilation: -1", "dilation -1 on axis 0 must be at least 1"),
+        ("window: 2, padding: -1", "padding -1 must be at least 0"),
+        ("window: 5", "window 5 exceeds the padded input 4 on axis 0"),
+        ("window: [2, 3], dilation: 2", "window 3 (dilated to 5) exceeds the padded input 4 on axis 1"),
+        ("stride: 1", "max_pool needs the key 'window'"),
+        ("window: 2, divisor: 2", "key 'divisor': max_pool has no such parameter"),
+        ("window: 2, kernel: {values: [1]}", "key 'kernel': max_pool has no such input"),
+        ("window: 2, expect: [[1, 2], [3]]", "key 'expect': its rows differ in length"),
+        ("window: 2, also: [[1]]", "key 'also': there is no printed output"),
+        ("window: 2, inexact: because", "key 'inexact': there is no printed output"),
+        ("window: 2, via: [conv]", "key 'via': max_pool can be composed from [pad, max_pool] or [conv, relu]"),
+        ("window: 2, padding: 1, via: [conv, relu]", "key 'via': the composition needs padding"),
+        ("window: 2, rounding: ceil, via: [pad, max_pool]", "key 'via': the composition needs rounding floor"),
+        ("window: 2, then: [{operator: conv}]", "key 'then.0': conv cannot follow"),
+        ("window: 2, then: [{operator: max_pool}]", "key 'then.0': max_pool needs the key 'window'"),
+        ("window: 2, then: [{operator: max_pool, window: 3}]", "key 'then': window 3 exceeds the padded input 2"),
+        ("window: 2, then: [{operator: max_pool, window: 1, divisor: 2}]", "key 'then.0.divisor': max_pool has no"),
+    ],
+)
+def test_parameters_that_contradict_each_other_are_refused(tmp_path, text, says):
+    assert refusal(tmp_path, f"id: a, {X}, {text}").startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("array", "says"),
+    [
+        ("values: [[[1, 2], [3]]]", "key 'x.values': its rows differ in length"),
+        ("values: [1, 2, 3], shape: [1, 1, 2]", "key 'x.shape': [1, 1, 2] holds 2 numbers, but there are 3"),
+        ("values: arange", "key 'x': values: arange needs a shape"),
+        ("values: arange, shape: [1, 1, 3], seed: 3", "key 'x.seed': does not go with values: arange"),
+        ("values: [[[1]]], low: 3", "key 'x.low': does not go with values: literal"),
+        ("values: integers, shape: [1, 1, 3], low: 5, high: 4", "key 'x.low': 5 is above high, 4"),
+        ("values: integers, shape: [1, 1, 3], low: 10", "key 'x.low': 10 is above high, 9"),
+        ("values: arange, shape: [1, 3]", "key 'x.shape': [1, 3] is not (n, c, *spatial)"),
+        ("values: 5", "key 'x.shape': [] is not (n, c, *spatial)"),
+        ("values: arange, shape: [1000, 1000, 1000]", "key 'x.shape': [1000, 1000, 1000] holds more than the limit"),
+    ],
+)
+def test_inputs_that_contradict_themselves_are_refused(tmp_path, array, says):
+    assert refusal(tmp_path, f"id: a, x: {{{array}}}, window: 1").startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ("[[[300]]]", "int8"),
+        ("[[[1.5]]]", "int32"),
+        ("[[[.nan]]]", "int64"),
+        ("[[[-1]]]", "uint8"),
+        ("[[[2]]]", "bool"),
+        (f"[[[{2**63}]]]", "int64"),
+        ("[[[1.0e+39]]]", "float32"),
+        ("[[[70000]]]", "float16"),
+        (f"[[[{10**390}]]]", "float64"),
+        ("arange, shape: [1, 1, 300]", "int8"),
+        ("integers, shape: [1, 1, 3]", "uint16"),
+    ],
+)
+def test_numbers_that_the_dtype_does_not_hold_are_refused_instead_of_wrapped(tmp_path, values, dtype):
+    said = refusal(tmp_path, f"id: a, x: {{values: {values}, dtype: {dtype}}}, window: 1")
+    assert said.startswith("key 'x.values': ")
+    assert said.endswith(f"is not a number that {dtype} holds")
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ("[[[-128, 127]]]", "int8"),
+        (f"[[[{2**64 - 1}]]]", "uint64"),
+        ("[[[0, 1]]]", "bool"),
+        ("[[[-3.4028234663852886e+38, .inf, .nan]]]", "float32"),
+        ("[[[3.3895313892515355e+38]]]", "bfloat16"),
+    ],
+)
+def test_extreme_numbers_that_the_dtype_holds_are_kept(tmp_path, values, dtype):
+    array = one(tmp_path, f"id: a, x: {{values: {values}, dtype: {dtype}}}, window: 1").inputs["x"].make()
+    assert array.dtype.name == dtype
+    assert float(array.ravel()[0]) == float(values.strip("[]").split(",")[0])
+
+
+def test_question_leaves_out_what_only_its_answers_give(tmp_path):
+    answers = "answers: {window: {stride: [3, 3]}, one: {stride: [1, 1]}}"
+    case = one(tmp_path, f"id: a, about: b, {X}, window: 3, {answers}", section="questions")
+    assert case.omitted == ("stride",)
+    assert "stride" not in case.parameters
+    assert isinstance(case.expect, Answers)
+
+
+def test_question_keeps_a_parameter_that_it_gives_itself(tmp_path):
+    answers = "answers: {as-given: {}, other: {stride: [1, 1]}}"
+    case = one(tmp_path, f"id: a, about: b, {X}, window: 3, stride: 2, {answers}", section="questions")
+    assert case.omitted == ()
+    assert case.parameters["stride"] == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "operator", "parameter"),
+    [
+        ("window: [2, 2, 2], stride: 1", "max_pool", ("window", (2, 2, 2))),
+        ("window: 2, stride: [1, 1, 1]", "max_pool", ("stride", (1, 1, 1))),
+        ("window: 2, padding: [[1, 1]]", "max_pool", ("padding", ((1, 1),))),
+        ("output_size: [1, 1, 1]", "adaptive_max_pool", ("output_size", (1, 1, 1))),
+    ],
+)
+def test_parameters_of_another_rank_reach_the_call_where_they_must_be_rejected(tmp_path, text, operator, parameter):
+    case = one(tmp_path, f"id: a, {X}, {text}, expect: {{rejected: Anything}}", operator=operator)
+    assert case.parameters[parameter[0]] == parameter[1]
+
+
+def test_question_has_parameters_of_the_rank_of_its_input(tmp_path):
+    answers = "answers: {one: {divisor: 1}, two: {rejected: StrideIsZero}}"
+    said = refusal(tmp_path, f"id: a, about: b, {X}, window: 2, stride: [0, 0, 0], {answers}", section="questions")
+    assert "question a: key 'stride': [0, 0, 0] has 3 entries" in said
+
+
+def test_case_that_must_be_rejected_keeps_its_faulty_parameters(tmp_path):
+    case = one(tmp_path, f"id: a, {X}, window: 2, stride: 0, expect: {{rejected: StrideIsZero}}")
+    assert case.parameters["stride"] == (0, 0)
+    assert case.expect == Rejected("StrideIsZero")
+
+
+def test_operator_that_follows_has_every_parameter_of_its_own(tmp_path):
+    case = one(tmp_path, f"id: a, {X}, window: 2, stride: 1, then: [{{operator: avg_pool, window: 2, divisor: 3}}]")
+    assert case.then[0].parameters == {"window": 2, "divisor": 3}
+
+
+def test_literal_without_shape_has_the_shape_of_its_nesting(tmp_path):
+    case = one(tmp_path, "id: a, x: {values: [[[1, 2, 3]], [[4, 5, 6]]]}, window: 1")
+    assert case.shape == (2, 1, 3)
+    assert case.dtype == "float32"
+    assert np.array_equal(case.inputs["x"].make().ravel(), [1, 2, 3, 4, 5, 6])
+
+
+def test_expectation_defaults_to_the_reference_alone(tmp_path):
+    assert one(tmp_path, f"id: a, {X}, window: 2").expect == Value()
+
+
+def test_source_of_the_family_stands_for_every_case_that_has_none(tmp_path):
+    first, second = load(tmp_path, f"id: a, {X}, window: 2", f"id: b, {X}, window: 2, source: mine").cases
+    assert (first.source, second.source) == ("a test", "mine")
+
+
+def test_the_gradient_of_a_bias_that_is_not_there_is_refused(tmp_path):
+    text = "id: a, x: {values: [[[1, 2]]]}, kernel: {values: [[[3]]]}, grad: {values: integers}, output: bias"
+    with pytest.raises(CatalogueError, match="key 'output': the case has no bias"):
+        one(tmp_path, text, operator="conv_grad")

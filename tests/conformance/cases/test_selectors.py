@@ -1,0 +1,264 @@
+import pytest
+
+from conformance.cases import selectors
+from conformance.cases.arrays import ArraySpec
+from conformance.cases.case import Case
+from conformance.cases.selectors import ABSENT, FACTS, Facts, holds, level, text, wanted
+from conformance.cases.yaml_reader import read
+from tests import ROOT
+from tests.support.fake_backends import load
+
+X = "x: {values: arange, shape: [1, 1, 5, 5]}"
+PAGE = ROOT / "docs" / "ledger.md"
+
+
+def facts(folder, text, **keywords):
+    return Facts(load(folder, f"id: a, {text}", **keywords).cases[0])
+
+
+@pytest.mark.parametrize(
+    ("value", "short"),
+    [
+        ((3, 3), 3),
+        ((3,), 3),
+        ([3, 2], (3, 2)),
+        ((3, 2, 3), (3, 2)),
+        ((3, 2, 1), (3, 2, 1)),
+        ((3, 3, 2), (3, 3, 2)),
+        (((1, 1), (1, 1)), 1),
+        (((1, 0), (1, 0)), (1, 0)),
+        (((1, 0),), (1, 0)),
+        (((1, 1), (0, 0)), ((1, 1), (0, 0))),
+        (([1, 0], 0), ((1, 0), (0, 0))),
+        (((1, 0), (0, 1), (1, 0)), ((1, 0), (0, 1))),
+        (float("nan"), "nan"),
+        (-float("inf"), "-inf"),
+        (-0.0, "-0.0"),
+        (0.0, 0.0),
+        (None, None),
+        (True, True),
+        ((), ()),
+        ("edge", "edge"),
+    ],
+)
+def test_a_level_is_as_short_as_can_be(value, short):
+    assert level(value) == short
+    assert level(short) == short
+    assert type(level(value)) is type(short)
+
+
+def test_padding_on_one_axis_is_not_padding_before_every_axis():
+    assert level(((1, 1), (0, 0))) != level(((1, 0), (1, 0)))
+
+
+@pytest.mark.parametrize(
+    ("case", "operator", "key", "found"),
+    [
+        (f"{X}, window: 2", "max_pool", "operator", "max_pool"),
+        (f"{X}, window: 2", "max_pool", "rank", 2),
+        (f"{X}, window: 2", "max_pool", "dtype", "float32"),
+        (f"{X}, window: 2", "max_pool", "level", "smoke"),
+        (f"{X}, window: 2", "max_pool", "extent", 5),
+        (f"{X}, window: 2", "max_pool", "expect", "value"),
+        (f"{X}, window: 2, stride: 0, expect: {{rejected: StrideIsZero}}", "max_pool", "expect", "rejected"),
+        (f"{X}, window: 2", "max_pool", "negative", False),
+        ("x: {values: arange, shape: [1, 1, 3], start: -3}, window: 2", "max_pool", "negative", True),
+        ("x: {values: arange, shape: [1, 1, 3], start: -2}, window: 2", "max_pool", "negative", False),
+        ("x: {values: [[[-2, .nan]]]}, window: 2", "max_pool", "negative", False),
+        ("x: {values: [[[.nan, .nan, 1]]]}, window: 2", "max_pool", "alone", {"nan"}),
+        ("x: {values: [[[.nan, 1, .nan]]]}, window: 2", "max_pool", "alone", set()),
+        ("x: {values: [[[.nan, 1, .nan]]]}, window: 2, dilation: 2", "max_pool", "alone", {"nan"}),
+        (
+            "x: {values: [[[.inf, -.inf]]]}, window: 2, padding: 1",
+            "avg_pool",
+            "alone",
+            {"inf", "-inf"},
+        ),
+        ("x: {values: [[[.inf, -.inf]]]}, window: 2", "max_pool", "alone", set()),
+        ("x: {values: [[[1, 2]]]}, window: 2, padding: [[2, 0]], rounding: full", "max_pool", "alone", set()),
+        ("x: {values: [[[.nan]]]}, window: 1, stride: 0, expect: {rejected: StrideIsZero}", "max_pool", "alone", set()),
+        ("x: {values: [[[.nan]]]}, pads: [[1, 0]]", "pad", "alone", set()),
+        (f"{X}, window: 2, padding: 0", "max_pool", "padded", False),
+        (f"{X}, window: 2, padding: [[0, 0], [0, 1]]", "max_pool", "padded", True),
+        (f"{X}, window: 2, padding: [[0, 0], [0, 1]]", "max_pool", "asymmetric", True),
+        (f"{X}, window: 3, padding: [1, 0]", "max_pool", "asymmetric", False),
+        (f"{X}, window: 3, stride: 1, padding: same_upper", "max_pool", "padding", 1),
+        (f"{X}, pads: [[-1, 0], [0, 0]]", "pad", "padded", False),
+        (f"{X}, pads: [[-1, 0], [0, 0]]", "pad", "cropped", True),
+        (f"{X}, pads: [[-1, 2], [0, 0]]", "pad", "padded", True),
+        (f"{X}, window: 2, stride: 2, rounding: ceil", "max_pool", "partial", True),
+        (f"{X}, window: 3, stride: 2, rounding: ceil", "max_pool", "partial", False),
+        (f"{X}, window: 3, padding: 1", "max_pool", "partial", True),
+        (f"{X}, window: 2", "max_pool", "dilated", False),
+        (f"{X}, window: 2, dilation: [1, 2]", "max_pool", "dilated", True),
+        (f"{X}, window: 3, stride: 3", "max_pool", "overlapping", False),
+        (f"{X}, window: [9, 1], padding: 4", "max_pool", "outgrown", True),
+        (f"{X}, window: [2, 1], dilation: 8, padding: 4", "max_pool", "outgrown", True),
+        (f"{X}, window: 1, padding: 4", "max_pool", "outgrown", False),
+        (f"{X}, window: 3, stride: [3, 2]", "max_pool", "overlapping", True),
+        (f"{X}, window: 2, dilation: 6, padding: 1", "max_pool", "bare", True),
+        (f"{X}, window: 2, dilation: 5, padding: 1", "max_pool", "bare", False),
+        (f"{X}, pads: [[1, 0], [0, 0]]", "pad", "bare", False),
+        (f"{X}, kernel: {{values: arange, shape: [1, 1, 3, 2]}}", "conv", "column", False),
+        (
+            "x: {values: arange, shape: [1, 1, 3, 2]}, kernel: {values: arange, shape: [1, 1, 1, 2]}",
+            "conv",
+            "column",
+            True,
+        ),
+        (
+            "x: {values: arange, shape: [1, 1, 3, 2]}, window: [1, 2], stride: 0, expect: {rejected: StrideIsZero}",
+            "max_pool",
+            "column",
+            False,
+        ),
+        (f"{X}, window: 3", "max_pool", "monochrome", True),
+        ("x: {values: arange, shape: [1, 2, 6, 6]}, window: 3", "max_pool", "monochrome", False),
+        (f"{X}, window: [3, 1], stride: [3, 2]", "max_pool", "skipping", True),
+        (f"{X}, window: 3, stride: 3", "max_pool", "skipping", False),
+        (f"{X}, window: 3", "max_pool", "crowded", False),
+        (f"{X}, window: 64, padding: 32", "max_pool", "crowded", True),
+        ("x: {values: arange, shape: [1, 1, 64, 64]}, window: 2, stride: 2", "max_pool", "crowded", True),
+        ("x: {values: arange, shape: [1, 1, 64, 63]}, window: 2, stride: 2", "max_pool", "crowded", False),
+        ("x: {values: arange, shape: [1, 5, 63, 13]}", "global_max_pool", "crowded", False),
+        ("x: {values: arange, shape: [2, 2, 64, 16]}", "global_max_pool", "crowded", True),
+        ("x: {values: arange, shape: [1, 3, 4]}, window: 2, stride: 1", "max_pool", "square", True),
+        ("x: {values: arange, shape: [1, 3, 3, 5]}, window: [1, 2], stride: 1", "max_pool", "square", False),
+        ("x: {values: arange, shape: [1, 1, 2]}, window: 2, stride: 1", "max_pool", "square", False),
+        ("x: {values: arange, shape: [1, 1, 2]}, output_size: 98", "adaptive_max_pool", "reciprocal", True),
+        ("x: {values: arange, shape: [1, 1, 3, 700]}, output_size: [3, 49]", "adaptive_avg_pool", "reciprocal", True),
+        ("x: {values: arange, shape: [1, 1, 2]}, output_size: 97", "adaptive_max_pool", "reciprocal", False),
+        (f"{X}, window: 3", "max_pool", "reciprocal", False),
+        (f"{X}, kernel: {{values: arange, shape: [5, 1, 3, 2]}}", "conv", "out", 5),
+        (f"{X}, kernel: {{values: arange, shape: [1, 5, 3, 2]}}", "conv_transpose", "out", 5),
+        (f"{X}, window: 3", "max_pool", "out", 1),
+        (f"{X}, window: [3, 2]", "max_pool", "window", (3, 2)),
+        (f"{X}, window: 2, via: [pad, max_pool], padding: 1", "max_pool", "composed", True),
+        (f"{X}, window: 2, via: [pad, max_pool], padding: 1", "max_pool", "via", {"pad", "max_pool"}),
+        (f"{X}, window: 2, then: [{{operator: max_pool, window: 2}}]", "max_pool", "then", {"max_pool"}),
+        (f"{X}, kernel: {{values: arange, shape: [1, 1, 3, 2]}}", "conv", "window", (3, 2)),
+        (f"{X}, kernel: {{values: arange, shape: [1, 1, 3, 3]}}", "conv", "overlapping", True),
+        (f"{X}, kernel: {{values: arange, shape: [1, 1, 3, 3]}}", "conv", "bias", False),
+        (f"{X}, pads: [[1, 0], [0, 0]], value: 7", "pad", "value", 7),
+        (f"{X}, pads: [[1, 0], [0, 0]]", "pad", "window", ABSENT),
+        (f"{X}, window: 2", "max_pool", "divisor", ABSENT),
+        (f"{X}, window: 2", "avg_pool", "divisor", None),
+    ],
+)
+def test_what_a_case_has(tmp_path, case, operator, key, found):
+    assert facts(tmp_path, case, operator=operator)[key] == found
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ("[[[1, 2]]]", {"literal"}),
+        ("[[[1, .nan]]]", {"literal", "nan"}),
+        ("[[[.inf, -.inf]]]", {"literal", "inf", "-inf"}),
+        ("[[[-0.0, 0.0]]]", {"literal", "-0.0"}),
+    ],
+)
+def test_values_are_the_generator_and_the_specials(tmp_path, numbers, words):
+    assert facts(tmp_path, f"x: {{values: {numbers}}}, window: 2")["values"] == words
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"output": (2, 2), "p": 2.5, "ties": "first"},
+        {"stride": None, "window": (2, 2), "dilation": 2, "padding": "valid"},
+        {"padding": "same_upper", "output_padding": (1, 0)},
+        {"stride": 0, "window": 9, "dilation": (1, 1), "rounding": "sideways"},
+        {"table": {"a": 1}},
+    ],
+)
+def test_operators_and_parameters_never_seen_before_break_nothing(parameters):
+    found = Facts(Case("new/a", "new", {"x": ArraySpec("arange", (1, 2, 4, 4), "float32")}, parameters))
+    assert [key for key in FACTS if found[key] is ABSENT] == ([] if "window" in parameters else ["window"])
+    assert all(holds(found, {key: wanted([value])}) for key, value in parameters.items())
+    assert found["padded"] is (parameters.get("padding") == "same_upper")
+
+
+@pytest.mark.parametrize("mark", ["nan", "-inf", "-0.0", "subnormal"])
+def test_a_generator_tells_its_marks_by_the_words_of_its_options(tmp_path, mark):
+    found = facts(tmp_path, f"x: {{values: marked, mark: '{mark}', shape: [1, 1, 3]}}, window: 2")
+    assert found["values"] == {"marked", mark}
+    assert holds(found, {"values": wanted(mark)})
+
+
+@pytest.mark.parametrize(
+    ("where", "picked"),
+    [
+        ({"window": [[3, 2]]}, True),
+        ({"window": [3, 2]}, False),
+        ({"padding": [[0, 1]]}, True),
+        ({"padding": [1, [0, 1]]}, True),
+        ({"padding": 1}, False),
+        ({"dtype": "float*"}, True),
+        ({"dtype": ["int*", "bfloat16"]}, False),
+        ({"padded": True, "overlapping": True}, True),
+        ({"padded": True, "dilated": True}, False),
+        ({"groups": 1}, False),
+        ({"divisor": None}, True),
+        ({"divisor": 1}, False),
+        ({"count_include_pad": 0}, False),
+        ({"count_include_pad": False}, True),
+        ({}, True),
+    ],
+)
+def test_a_selector_picks_what_has_one_of_the_values_for_every_key(tmp_path, where, picked):
+    found = facts(tmp_path, f"{X}, window: [3, 2], stride: 1, padding: [[0, 1], [0, 1]]", operator="avg_pool")
+    assert holds(found, {key: wanted(value) for key, value in where.items()}) is picked
+
+
+def test_any_word_of_several_will_do(tmp_path):
+    found = facts(tmp_path, "x: {values: [[[1, .nan]]]}, window: 2")
+    assert holds(found, {"values": ("nan",)})
+    assert holds(found, {"values": ("lit*",)})
+    assert not holds(found, {"values": ("inf", "-inf")})
+
+
+def test_a_fact_is_looked_for_once(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(selectors, "FACTS", {"rank": calls.append})
+    found = facts(tmp_path, f"{X}, window: 2")
+    assert [found["rank"], found["rank"]] == [None, None]
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_nan_is_not_below_zero(tmp_path, dtype):
+    text = f"x: {{values: marked, mark: nan, shape: [1, 1, 3], low: -9, high: -1, dtype: {dtype}}}, window: 2"
+    assert facts(tmp_path, text)["negative"] is False
+
+
+def test_every_fact_of_every_case_is_found(catalogue):
+    for case in catalogue.cases[::7]:
+        found = Facts(case)
+        assert [key for key in FACTS if found[key] is ABSENT and key != "window"] == []
+
+
+def test_keys_are_facts_and_the_parameters_of_all_operators():
+    keys = selectors.known()
+    assert keys[0] == "operator"
+    assert len(keys) == len(set(keys))
+    assert {"padded", "count_include_pad", "groups", "mode", "value", "stride"} <= set(keys)
+
+
+def test_unknown_key_is_told_with_what_is_known():
+    assert selectors.unknown("padded") is None
+    assert "did you mean 'padded'?" in selectors.unknown("pdded")
+    assert "known are operator, dtype" in selectors.unknown("weather")
+
+
+@pytest.mark.parametrize("value", [7, -1.5, "nan", "float32", "*", True, None, (3, 2), ((1, 0), (0, 1)), "0x2", "yes"])
+def test_a_level_is_read_back_from_its_text(tmp_path, value):
+    path = tmp_path / "file.yaml"
+    path.write_text(f"a: [{text(value)}]\n", "utf-8")
+    assert wanted(read(path).data["a"]) == (value,)
+
+
+def test_every_fact_stands_in_the_documentation():
+    page = PAGE.read_text("utf-8")
+    assert [key for key in FACTS if f"`{key}`" not in page] == []

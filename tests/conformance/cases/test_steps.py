@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import reference
+from conformance import CatalogueError
+from conformance.cases.compositions import (
+    COMPOSITIONS,
+    average_as_convolution,
+    maximum_from_relu,
+    negated_maximum,
+    plan,
+    zero_padding_first,
+)
+from conformance.cases.steps import Step
+from conformance.translation.rewrites import REWRITINGS
+from tests.support.fake_backends import one
+from tests.support.run_steps import carried, maximum
+
+
+@st.composite
+def walks(draw, *, padded=True, roundings=("floor",), low=-50):
+    """Draw integers and the parameters of a walk over them, one to three axes."""
+    rank = draw(st.integers(1, 3))
+
+    def axes(least, most):
+        return tuple(draw(st.integers(least, most)) for _ in range(rank))
+
+    window, dilation, stride, size = axes(1, 3), axes(1, 2), axes(1, 3), axes(1, 5)
+    pads = tuple(zip(axes(0, 2), axes(0, 2), strict=True)) if padded else ((0, 0),) * rank
+    x = np.random.default_rng(draw(st.integers(0, 99))).integers(low, 50, (1, 2, *size)).astype(np.float64)
+    rounding = draw(st.sampled_from(roundings))
+    parameters = {"window": window, "stride": stride, "padding": pads, "dilation": dilation, "rounding": rounding}
+    extents = zip(window, dilation, size, pads, strict=True)
+    assume(all(d * (w - 1) < n + sum(pair) for w, d, n, pair in extents))
+    return x, parameters
+
+
+ROUNDINGS = ("floor", "ceil", "full")
+
+
+@given(walks(padded=False))
+def test_average_is_a_convolution_with_equal_weights(walk):
+    x, parameters = walk
+    step = maximum(x, "avg_pool", **parameters)
+    assert np.allclose(carried(average_as_convolution(step), x), reference.avg_pool(x, **parameters), rtol=1e-12)
+
+
+@given(walks())
+def test_average_that_counts_padding_is_that_convolution_too(walk):
+    x, parameters = walk
+    step = maximum(x, "avg_pool", **parameters, count_include_pad=True)
+    wanted = reference.avg_pool(x, **parameters, count_include_pad=True)
+    assert np.allclose(carried(average_as_convolution(step), x), wanted, rtol=1e-12, atol=1e-12)
+
+
+@given(walks(roundings=ROUNDINGS))
+def test_minimum_is_the_negated_maximum_of_the_negated(walk):
+    x, parameters = walk
+    step = maximum(x, "min_pool", **parameters)
+    assert np.array_equal(carried(negated_maximum(step), x), reference.min_pool(x, **parameters))
+
+
+@given(walks(low=0))
+def test_written_zeros_are_padding_where_no_value_is_negative(walk):
+    x, parameters = walk
+    wanted = np.maximum(reference.max_pool(x, **parameters), 0)  # a window of nothing but padding gives -inf
+    assert np.array_equal(carried(zero_padding_first(maximum(x, **parameters)), x), wanted)
+
+
+@given(walks())
+def test_written_zeros_differ_exactly_where_a_negative_value_wins_a_window_with_padding(walk):
+    x, parameters = walk
+    step = maximum(x, **parameters)
+    plain, written = reference.max_pool(x, **parameters), carried(zero_padding_first(step), x)
+    cells = np.prod(step.window)
+    touches = step.walk.counts(False) < cells
+    assert np.array_equal(written != plain, (plain < 0) & touches)
+
+
+@pytest.mark.parametrize("word", ["max_pool", "min_pool", "avg_pool"])
+@given(walk=walks(roundings=ROUNDINGS), counted=st.booleans(), divisor=st.none() | st.integers(1, 9))
+def test_every_rewriting_is_the_operator_that_it_rewrites(word, walk, counted, divisor):
+    x, parameters = walk
+    further = {"count_include_pad": counted, "divisor": divisor} if word == "avg_pool" else {}
+    step = maximum(x, word, **parameters, **further)
+    assume(word != "avg_pool" or divisor is not None or (step.walk.counts(counted) > 0).all())
+    wanted = getattr(reference, word)(x, **parameters, **further)
+    for rewrite in REWRITINGS[word]:
+        steps = rewrite(step)
+        if steps:
+            assert np.allclose(carried(steps, x), wanted, rtol=1e-12, atol=1e-12), rewrite.__name__
+
+
+@given(walks())
+def test_every_rewriting_of_a_convolution_is_that_convolution(walk):
+    x, parameters = walk
+    given = {name: parameters[name] for name in ("stride", "padding", "dilation")}
+    kernel = np.random.default_rng(1).integers(-9, 9, (3, 2, *parameters["window"])).astype(np.float64)
+    step = Step("conv", x.shape, "float64", {**given, "groups": 1}, kernel.shape, constants={"kernel": kernel})
+    wanted = reference.conv(x, kernel, **given)
+    for rewrite in REWRITINGS["conv"]:
+        steps = rewrite(step)
+        if steps:
+            assert np.array_equal(carried(steps, x), wanted), rewrite.__name__
+
+
+@given(st.lists(st.tuples(st.integers(-2, 3), st.integers(-2, 3)), min_size=1, max_size=3), st.data())
+def test_cropping_first_and_adding_then_is_padding_with_both(pads, data):
+    x = np.arange(1.0, 1 + 5 ** len(pads)).reshape(1, 1, *[5] * len(pads))
+    value = data.draw(st.integers(-3, 3))
+    step = maximum(x, window=1)
+    step = Step("pad", x.shape, "float64", {"pads": tuple(pads), "mode": "constant", "value": value})
+    for rewrite in REWRITINGS["pad"]:
+        steps = rewrite(step)
+        assert bool(steps) == any(end < 0 for pair in pads for end in pair)
+        if steps:
+            assert np.array_equal(carried(steps, x), reference.pad(x, pads, value=value))
+
+
+@pytest.mark.parametrize(
+    ("composition", "verb", "parameters"),
+    [
+        (average_as_convolution, "avg_pool", {"divisor": 3}),
+        (average_as_convolution, "avg_pool", {"rounding": "ceil"}),
+        (average_as_convolution, "avg_pool", {"padding": 1}),
+        (zero_padding_first, "max_pool", {"rounding": "full"}),
+        (maximum_from_relu, "max_pool", {"padding": 1}),
+        (maximum_from_relu, "max_pool", {"rounding": "ceil"}),
+    ],
+)
+def test_composition_refuses_what_it_cannot_express(composition, verb, parameters):
+    x = np.zeros((1, 1, 5, 5))
+    with pytest.raises(ValueError, match="the composition needs"):
+        composition(maximum(x, verb, window=2, **parameters))
+
+
+def test_maximum_from_relu_is_for_one_channel():
+    with pytest.raises(ValueError, match="one channel, not 2"):
+        maximum_from_relu(maximum(np.zeros((1, 2, 5)), window=2))
+
+
+def test_operator_that_follows_reads_the_shape_before_it(tmp_path):
+    text = "id: a, x: {values: arange, shape: [1, 3, 9, 9]}, window: 2, then: [{operator: avg_pool, window: [2, 1]}]"
+    first, second = plan(one(tmp_path, text))
+    assert second.shape == first.output == (1, 3, 4, 4)
+    assert second.output == (1, 3, 2, 4)
+    assert second.parameters["count_include_pad"] is False
+
+
+def test_every_composition_of_the_catalogue_is_what_the_reference_says_or_has_a_known_reason(catalogue):
+    composed = [case for case in catalogue.cases if case.via]
+    assert {(case.operator, case.via) for case in composed} == set(COMPOSITIONS)
+    for case in composed:
+        x = case.inputs["x"].make()
+        plain = getattr(reference, case.operator)(x, **case.parameters)
+        same = np.allclose(carried(plan(case), x), plain, rtol=1e-6)
+        assert same is not (case.via == ("pad", "max_pool") and bool((x < 0).all())), case.id
+
+
+def test_a_window_too_large_for_convolutions_and_relu_is_refused_at_once(tmp_path):
+    text = "id: a, x: {values: arange, shape: [1, 1, 40, 40]}, window: [40, 40], via: [conv, relu]"
+    with pytest.raises(CatalogueError, match="needs a window of at most 100 cells, not 1600"):
+        one(tmp_path, text)

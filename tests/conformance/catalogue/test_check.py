@@ -1,0 +1,197 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from conformance.adapters import registry
+from conformance.catalogue import check, lock
+from conformance.catalogue.case_check import examine
+from conformance.catalogue.check import Cache
+from conformance.judging import ledger
+from tests.support import fake_backends
+from tests.support.fake_backends import load
+
+X = "x: {values: arange, shape: [1, 1, 4, 4]}"
+HALVES = "x: {values: [[[0.25, 0.25]]]}"
+
+
+def problems(folder, *cases, **keywords):
+    return list(check.problems(load(folder, *cases, **keywords)))
+
+
+def test_suite_as_it_stands_is_sound(catalogue):
+    # What `conformance check` has found of this very source a moment ago need not be found again.
+    examiner = check.Examiner(Cache.here())
+    assert list(check.problems(catalogue, ledger.load(), check.read_lock(), examiner=examiner)) == []
+
+
+def test_sound_catalogue_has_no_problems(tmp_path):
+    assert problems(tmp_path, f"id: a, {X}, window: 2, expect: [[[[5, 7], [13, 15]]]]") == []
+
+
+def test_every_problem_is_one_line_with_its_place(tmp_path):
+    found = problems(
+        tmp_path,
+        f"id: a, {X}, window: 2, expect: [[[[5, 7], [13, 14]]]]",
+        f"id: b, {X}, window: 2",
+        f"id: c, {X}, window: 2, expect: {{rejected: Nothing}}",
+    )
+    assert len(found) == 2
+    assert [line.split(": ")[0] for line in found] == [f"{tmp_path / 'file.yaml'}:{line}" for line in (4, 6)]
+    assert all("\n" not in line for line in found)
+
+
+def test_print_of_another_shape_is_a_problem(tmp_path):
+    (found,) = problems(tmp_path, f"id: a, {X}, window: 2, expect: [1, 2, 3]")
+    assert "printed output has shape [3]" in found
+
+
+@pytest.mark.parametrize("printed", ["0.3", "0.2", "0.25"])
+def test_decimal_rounded_either_way_at_a_tie_needs_no_excuse(tmp_path, printed):
+    assert problems(tmp_path, f"id: a, {HALVES}, window: 2, expect: [{printed}]") == []
+
+
+def test_decimal_that_holds_only_by_the_bound_must_be_excused(tmp_path):
+    text = "id: a, x: {values: [[[1, 1, 2]]]}, window: 3, expect: [1.33333325]"
+    assert "key 'inexact' is missing: 1.33333325" in problems(tmp_path, text, operator="avg_pool")[0]
+    assert problems(tmp_path, f"{text}, inexact: summed in float32", operator="avg_pool") == []
+
+
+def test_excuse_that_is_not_needed_is_a_problem(tmp_path):
+    (found,) = problems(tmp_path, f"id: a, {HALVES}, window: 2, expect: [0.25], inexact: because")
+    assert "every printed number is the correctly rounded one" in found
+
+
+def frozen(*arguments):
+    catalogue = load(*arguments)
+    found = {name: finding.record for name, finding in check.findings(catalogue, check.PLAINLY) if name}
+    return lock.Lock(check.records(catalogue, found))
+
+
+def drift(folder, frozen, *cases):
+    return list(check.problems(load(folder, *cases), lock=frozen))
+
+
+def about_cases(lines):
+    return [line for line in lines if line.startswith(("case max_pool/", "and "))]
+
+
+def test_lock_catches_a_case_that_is_renamed_or_dropped(tmp_path):
+    text = f"id: a, {X}, window: 2"
+    before = frozen(tmp_path, text)
+    assert about_cases(drift(tmp_path, before, text)) == []
+    assert about_cases(drift(tmp_path, before, text.replace("id: a", "id: b"))) == [
+        "case max_pool/a: frozen, but no longer in the catalogue",
+        "case max_pool/b: not frozen yet (conformance freeze)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        (f"id: a, {X}, window: 3", "its parameters and its expected output are"),
+        (f"id: a, {X}, window: [2, 2], stride: 2, padding: 0", None),
+        ("id: a, x: {values: arange, shape: [1, 1, 4, 4], start: 1}, window: 2", "its inputs and its expected output"),
+        ("id: a, x: {values: arange, shape: [1, 1, 4, 4], step: -1}, window: 2, dilation: 2, stride: 2",
+         "its parameters, its inputs and its expected output are"),
+        (f"id: a, {X}, window: 2, via: [pad, max_pool]", "its parameters are"),
+        (f"id: a, {X}, window: 2, expect: [[[[5, 7], [13, 15]]]]", None),
+    ],
+)  # fmt: skip
+def test_drift_is_told_by_what_drifted(tmp_path, other, what):
+    found = about_cases(drift(tmp_path, frozen(tmp_path, f"id: a, {X}, window: 2"), other))
+    assert len(found) == (what is not None)
+    assert all(line.startswith(f"case max_pool/a: {what}") and "not what was frozen" in line for line in found)
+
+
+def test_change_of_an_expected_output_alone_is_told(tmp_path):
+    # Nothing but the reference itself could do it.
+    text = f"id: a, {X}, window: 2"
+    before = frozen(tmp_path, text)
+    record = before.records["max_pool/a"]
+    other = lock.Lock({"max_pool/a": replace(record, digest="0" * 32, output="0" * 16)})
+    (line,) = about_cases(drift(tmp_path, other, text))
+    assert line == "case max_pool/a: its expected output is not what was frozen"
+
+
+def test_lock_of_the_first_format_tells_drift_too(tmp_path):
+    text = f"id: a, {X}, window: 2"
+    before = lock.Lock({name: lock.Frozen(digest) for name, digest in check.digests(load(tmp_path, text)).items()})
+    assert about_cases(drift(tmp_path, before, text)) == []
+    (line,) = about_cases(drift(tmp_path, before, text.replace("window: 2", "window: 3")))
+    assert line == "case max_pool/a: its inputs or its expected output is not what was frozen"
+
+
+def test_drift_of_many_cases_is_named_for_the_first_and_counted_for_the_others(tmp_path):
+    texts = [f"id: c{number:02}, {X}, window: 2" for number in range(30)]
+    before = frozen(tmp_path, *texts)
+    found = about_cases(drift(tmp_path, before, *(text.replace("window: 2", "window: 3") for text in texts)))
+    assert len(found) == 21
+    assert found[19].startswith("case max_pool/c19: its parameters")
+    assert found[20] == "and 10 more drifted"
+
+
+def test_faulty_case_is_told_once_and_not_as_gone(tmp_path):
+    before = frozen(tmp_path, f"id: a, {X}, window: 2")
+    found = drift(tmp_path, before, f"id: a, {X}, window: 2, expect: {{rejected: StrideIsZero}}")
+    assert len([line for line in found if "case max_pool/a" in line]) == 1
+
+
+def test_processes_find_what_one_finds(tmp_path):
+    texts = [f"id: c{number}, {X}, window: 2, expect: [[[[5, 7], [13, {15 - number % 2}]]]]" for number in range(220)]
+    catalogue = load(tmp_path, *texts)
+    alone, together = (list(check.problems(catalogue, examiner=check.Examiner(jobs=jobs))) for jobs in (1, 2))
+    assert alone == together
+    assert len(alone) == 110
+
+
+def test_what_was_sound_is_not_examined_again_and_a_fault_always_is(tmp_path, monkeypatch):
+    catalogue = load(tmp_path, f"id: a, {X}, window: 2", f"id: b, {X}, window: 2, expect: [1]")
+    cache, asked = Cache(tmp_path / "cache.json"), []
+    monkeypatch.setattr(check, "examine", lambda task: (asked.append(task.id), examine(task))[1])
+    steps = []
+    examiner = check.Examiner(cache, 1, lambda *step: steps.append(step))
+    first = list(check.problems(catalogue, examiner=examiner))
+    known = check.Examiner(Cache(tmp_path / "cache.json", json.loads((tmp_path / "cache.json").read_text("utf-8"))))
+    assert list(check.problems(catalogue, examiner=known)) == first
+    assert asked == ["max_pool/a", "max_pool/b", "max_pool/b"]
+    assert steps == [(1, 2), (2, 2)]
+
+
+def test_lock_is_not_touched_by_order_or_words(tmp_path):
+    one, two = f"id: a, {X}, window: 2", f"id: b, {X}, window: 3"
+    before = frozen(tmp_path, one, two)
+    assert about_cases(drift(tmp_path, before, f"{two}, about: other words", f"{one}, stride: 2")) == []
+
+
+def test_idle_entry_of_the_ledger_is_a_problem(tmp_path):
+    entry = ledger.Entry("old", ("gone/*",), ("torch.*",), ("value",), "why", place="ledger.yaml:2")
+    found = list(check.problems(load(tmp_path, f"id: a, {X}, window: 2"), ledger.Ledger((entry,))))
+    assert found == ["ledger.yaml:2: entry old: matches no case of the catalogue"]
+
+
+def test_program_that_is_not_python_is_a_problem(tmp_path, monkeypatch):
+    wrong = fake_backends.backend(fake_backends.surface("s", "x = ("), name="numpy")
+    monkeypatch.setattr(registry, "names", lambda: ("numpy",))
+    monkeypatch.setattr(registry, "backend", lambda *_: wrong)
+    (line,) = problems(tmp_path, f"id: a, {X}, window: 2")
+    assert line.startswith(f"{tmp_path / 'file.yaml'}:4: case max_pool/a: the program for s is not Python: ")
+
+
+@pytest.mark.parametrize(("surface", "mute"), [("jax.book", True), ("*", False)])
+def test_entry_whose_cases_have_no_program_on_its_surfaces_is_a_problem(tmp_path, surface, mute):
+    entry = ledger.Entry("old", (), (surface,), ("value",), "why", where={"dilated": (True,)}, place="ledger.yaml:2")
+    cases = load(tmp_path, f"id: a, {X}, window: 2, dilation: 2")
+    said = ["ledger.yaml:2: entry old: no case that it matches has a program on any of its surfaces"]
+    assert list(check.problems(cases, ledger.Ledger((entry,)))) == (said if mute else [])
+
+
+def test_case_that_puts_the_question_of_another_has_its_answers(tmp_path):
+    asked = f"about: b, {X}, window: 2, answers: {{one: {{stride: 1}}, two: {{stride: 2}}}}"
+    other = asked.replace("two:", "three:")
+    cases = [f"id: a, {asked}", f"id: b, question: a, {asked}", f"id: c, question: a, {other}"]
+    found = [*check.problems(load(tmp_path, *cases, f"id: d, question: e, {asked}", section="questions"))]
+    assert [line.split(": ", 1)[1] for line in found] == [
+        "question max_pool/c: key 'answers': max_pool/a has other ones",
+        "question max_pool/d: key 'question': max_pool/e is no question of the catalogue",
+    ]

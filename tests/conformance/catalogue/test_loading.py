@@ -1,0 +1,134 @@
+import pytest
+
+from conformance import CatalogueError
+from conformance.catalogue import loading as catalogues
+from tests.support.fake_backends import family, load
+
+X = "x: {values: arange, shape: [1, 1, 4, 4]}"
+SOUND = f"id: a, {X}, window: 2"
+
+
+def refusals(*paths):
+    with pytest.raises(CatalogueError) as refused:
+        catalogues.load(paths)
+    return str(refused.value).splitlines()
+
+
+def test_id_used_twice_is_refused_naming_both_places(tmp_path):
+    path = family(tmp_path, f"id: a, {X}, window: 2", f"id: a, {X}, window: 3")
+    assert refusals(path) == [f"{path}:5: case max_pool/a stands already at {path}:4"]
+
+
+def test_id_used_twice_across_files_is_refused_naming_both(tmp_path):
+    one = family(tmp_path, f"id: a, {X}, window: 2", name="one.yaml")
+    two = family(tmp_path, f"id: a, {X}, window: 2", name="two.yaml")
+    assert refusals(one, two) == [f"{two}:4: case max_pool/a stands already at {one}:4"]
+
+
+def test_faults_of_all_files_are_told_at_once(tmp_path):
+    one = family(tmp_path, "id: a", name="one.yaml")
+    two = tmp_path / "two.yaml"
+    two.write_text("a: [", "utf-8")
+    assert [line.split(":")[0] for line in refusals(one, two, one)] == [str(one), str(one), str(two)]
+
+
+def test_folder_is_read_one_level_down(tmp_path):
+    (tmp_path / "pooling").mkdir()
+    family(tmp_path / "pooling", f"id: a, {X}, window: 2")
+    (tmp_path / "ledger.yaml").write_text("not a catalogue file", "utf-8")
+    assert list(catalogues.load([tmp_path]).by_id) == ["max_pool/a"]
+
+
+def test_path_that_does_not_exist_is_one_line(tmp_path):
+    assert refusals(tmp_path / "nothing") == [f"{tmp_path / 'nothing'}: no such file or folder"]
+
+
+def test_folder_without_cases_is_one_line(tmp_path):
+    assert len(refusals(tmp_path)) == 1
+    assert refusals(tmp_path)[0].startswith(f"{tmp_path}: no case file in it")
+
+
+def test_file_without_cases_is_one_line(tmp_path):
+    path = tmp_path / "empty.yaml"
+    path.write_text("operator: conv\nsource: s\ncases: []\n", "utf-8")
+    assert refusals(path) == [f"{path}: no case in it"]
+
+
+def test_digest_does_not_depend_on_the_order_of_cases(tmp_path):
+    texts = [f"id: a, {X}, window: 2", f"id: b, {X}, window: 3"]
+    assert load(tmp_path, *texts).digest == load(tmp_path, *texts[::-1]).digest
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        f"id: b, {X}, window: 2",
+        f"id: a, {X}, window: 3",
+        f"id: a, {X}, window: 2, stride: 1",
+        "id: a, x: {values: arange, shape: [1, 1, 4, 4], start: 1}, window: 2",
+        f"id: a, {X}, window: 2, expect: [[[[5, 7], [13, 15]]]]",
+        f"id: a, {X}, window: 2, via: [pad, max_pool]",
+        f"id: a, {X}, window: 2, then: [{{operator: max_pool, window: 2}}]",
+    ],
+)
+def test_digest_depends_on_all_that_a_case_means(tmp_path, other):
+    assert load(tmp_path, f"id: a, {X}, window: 2").digest != load(tmp_path, other).digest
+
+
+def test_digest_does_not_depend_on_how_a_meaning_is_written(tmp_path):
+    short = load(tmp_path, f"id: a, {X}, window: 2").digest
+    assert short == load(tmp_path, f"id: a, {X}, window: [2, 2], stride: 2, about: other words").digest
+
+
+def test_level_holds_the_levels_below(tmp_path):
+    cases = load(tmp_path, f"id: a, {X}, window: 2", f"id: b, {X}, window: 2, level: standard")
+    assert [case.id for case in cases.select("smoke")] == ["max_pool/a"]
+    assert len(cases.select("standard")) == len(cases.select("exhaustive")) == 2
+
+
+def test_selection_is_by_operator_and_by_glob(tmp_path):
+    cases = load(tmp_path, f"id: ab, {X}, window: 2", f"id: cd, {X}, window: 2")
+    assert [case.id for case in cases.select(globs=["*/a*"])] == ["max_pool/ab"]
+    assert cases.select(operators=["conv"]) == []
+    assert cases.select(globs=["ab"]) == []
+
+
+def test_smoke_holds_the_whole_book(catalogue):
+    assert all(case.level == "smoke" for case in catalogue.cases if "/book-" in case.id)
+    assert sum("/book-" in case.id for case in catalogue.cases) > 30
+
+
+def test_every_case_of_the_suite_has_a_source(catalogue):
+    assert all(case.source.strip() for case in catalogue.cases)
+
+
+def test_empty_folder_beside_a_good_file_is_named(tmp_path):
+    path = family(tmp_path, f"id: a, {X}, window: 2")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert refusals(path, empty) == [f"{empty}: no case file in it (they are called <family>/<operator>.yaml)"]
+
+
+def test_fault_of_one_case_hides_no_fault_of_another_in_the_file(tmp_path):
+    path = family(tmp_path, SOUND.replace("window: 2", "windw: 2"), SOUND.replace("id: a", "id: b, via: [conv]"), SOUND)
+    assert [line.split(":")[1] for line in refusals(path)] == ["4", "5"]
+
+
+def test_sound_cases_of_a_file_with_faults_are_still_there_to_examine(tmp_path):
+    found, faults = catalogues.examine([family(tmp_path, SOUND, SOUND.replace("id: a", "id: b, stride: x"))])
+    assert [case.id for case in found.cases] == ["max_pool/a"]
+    assert len(faults) == 1
+
+
+def test_file_without_an_operator_names_that_and_no_case(tmp_path):
+    path = tmp_path / "file.yaml"
+    path.write_text(f"operator: max_pol\nsource: s\ncases: [{{{SOUND}, via: [conv]}}]\n", "utf-8")
+    (said,) = refusals(path)
+    assert said.startswith(f"{path}:1: key 'operator': 'max_pol' is not an operator")
+    assert said.endswith(", did you mean 'max_pool'?")
+
+
+def test_file_without_a_source_is_read_on(tmp_path):
+    path = tmp_path / "file.yaml"
+    path.write_text(f"operator: max_pool\ncases:\n  - {{{SOUND}, via: [conv]}}\n", "utf-8")
+    assert [line.split(":")[1] for line in refusals(path)] == ["1", "3"]

@@ -1,0 +1,252 @@
+"""`conformance ledger`, on results that a fake backend in the place of the built-in one has made."""
+
+import pytest
+import yaml
+
+from conformance.adapters import registry
+from conformance.judging import ledger
+from tests.support.fake_backends import CRASHES, backend, family, surface
+
+X = "x: {values: arange, shape: [1, 1, 5, 5]}"
+CASES = [
+    f"id: plain, {X}, window: 2",
+    f"id: wide, {X}, window: 3",
+    f"id: strided, {X}, window: 2, stride: 1",
+    f"id: wide-strided, {X}, window: 3, stride: 1",
+    "id: double, x: {values: arange, shape: [1, 1, 5, 5], dtype: float64}, window: 3",
+    f"id: later, {X}, window: 3, stride: 2, level: standard",
+]
+REASON = "It takes the least of a wide window, for all we know."
+WIDE = "x = np.lib.stride_tricks.sliding_window_view(x, {window}, axis=(2, 3))[:, :, ::{step}, ::{step}]"
+ENTRY = """\
+entries:
+  # Known for long.
+  - id: other
+    cases: [max_pool/gone]
+    surfaces: [numpy.loops]
+    kinds: [dtype]
+    reason: It is quite another matter.
+"""
+
+
+def spoilt(step, window, body="x = x.min(axis=(-2, -1))"):
+    """Answer rightly, but with this body after the windows of this extent in float32."""
+    walk = WIDE.format(window=step.window, step=step.stride[0])
+    return (walk, body if step.window == window and step.dtype == "float32" else "x = x.max(axis=(-2, -1))")
+
+
+def wrong(name, window=(3, 3), body="x = x.min(axis=(-2, -1))", **keywords):
+    kept = surface(name, **keywords)
+    kept.verbs["max_pool"] = lambda step: spoilt(step, window, body)
+    return kept
+
+
+@pytest.fixture(autouse=True)
+def book(tmp_path, monkeypatch):
+    """Every command runs in a folder of its own, with a ledger of its own; return that file."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "ledger.yaml"
+    path.write_text(ENTRY, "utf-8")
+    monkeypatch.setattr(ledger, "path", lambda: path)
+    return path
+
+
+@pytest.fixture
+def ran(tmp_path, monkeypatch, conformance):
+    """Run the cases on fake surfaces; return the options that go with them."""
+
+    def run(*surfaces, status=1, cases=CASES):
+        path = family(tmp_path, *cases)
+        monkeypatch.setattr(registry, "backend", lambda *_: backend(*surfaces, name="numpy"))
+        assert conformance("run", "--backend", "numpy", "--cases", path)[0] == status
+        return ["--cases", path]
+
+    return run
+
+
+@pytest.fixture
+def add(conformance):
+    def command(*arguments, case="*", reason=REASON):
+        return conformance("ledger", "add", "--case", case, "--reason", reason, *arguments)
+
+    return command
+
+
+def entry(out):
+    (found,) = yaml.safe_load(out)
+    return found
+
+
+def test_help_says_what_add_does_with_an_example(conformance):
+    status, out, _ = conformance("ledger", "add", "--help")
+    assert status == 0
+    assert "Example: conformance ledger add " in out
+
+
+def test_failures_become_an_entry_that_says_what_they_have_in_common(ran, add):
+    status, out, notes = add(*ran(wrong("numpy.loops"), surface("numpy.right")))
+    assert status == 0
+    found = entry(out)
+    versions = found.pop("versions")
+    assert found == {
+        "id": "numpy-max-pool-value",
+        "where": {"dtype": "float32", "window": 3},
+        "surfaces": ["numpy.loops"],
+        "kinds": ["value"],
+        "observed": "0.0 where 12.0 is right, at [0, 0, 0, 0] of max_pool/wide",
+        "reason": REASON,
+    }
+    assert list(versions) == ["numpy"]
+    assert any(note.startswith("versions: around numpy ") for note in notes)
+    assert any(
+        "covers 2 failing cases on 1 surface, and 1 case not judged there, such as max_pool/later" in note
+        for note in notes
+    )
+
+
+def test_a_written_entry_makes_the_run_green(ran, add, book, conformance):
+    options = ran(wrong("numpy.loops"))
+    before = book.read_text("utf-8")
+    assert add(*options)[0] == 0
+    assert book.read_text("utf-8") == before
+    status, out, notes = add(*options, "--write", "--id", "wide", "--observed", "The least.")
+    assert (status, notes[-1]) == (0, f"written to {book}")
+    assert book.read_text("utf-8").startswith(before)
+    assert entry(out)["observed"] == "The least."
+    assert ran(wrong("numpy.loops"), status=0)
+    assert conformance("ledger", *options)[1].splitlines() == [
+        "other      0 cases  numpy.loops",
+        "wide       3 cases  numpy.loops",
+    ]
+
+
+def test_the_same_results_serve_for_several_entries(ran, add):
+    options = ran(wrong("numpy.one"), wrong("numpy.two", (2, 2)))
+    first = entry(add(*options, "--surface", "*.one", "--write")[1])
+    second = entry(add(*options, "--write")[1])
+    assert (first["surfaces"], first["where"]) == (["numpy.one"], {"dtype": "float32", "window": 3})
+    assert (second["surfaces"], second["where"]) == (["numpy.two"], {"window": 2})
+    assert (first["id"], second["id"]) == ("numpy-max-pool-value", "numpy-max-pool-value-2")
+    status, _, errors = add(*options)
+    assert (status, errors) == (2, ["conformance: no case that matches * fails there without an entry that covers it"])
+
+
+def test_a_failure_that_was_not_chosen_is_left_alone(ran, add):
+    options = ran(wrong("numpy.loops"))
+    assert entry(add(*options, case="*/wide-strided")[1])["where"] == {"window": 3, "stride": 1}
+
+
+def test_ids_stand_where_nothing_else_is_exact(tmp_path, ran, add):
+    flag = tmp_path / "flag"
+    fickle = f"x = x.max(axis=(-2, -1)) - (not os.path.exists({str(flag)!r})); open({str(flag)!r}, 'w').close()"
+    twin = CASES[1].replace("id: wide", "id: wide-again")
+    options = ran(wrong("numpy.loops", body=fickle), cases=[*CASES, twin])
+    found = entry(add(*options)[1])
+    assert (found["cases"], "where" in found) == (["max_pool/wide"], False)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "observed"),
+    [
+        ("x = x.max(axis=(-2, -1)).astype(np.float64)", "dtype", "returned dtype float64, not float32"),
+        ("x = x.max(axis=(-2, -1)) * np.nan", "special", "nan where 12.0 is right, at [0, 0, 0, 0]"),
+        ("raise ValueError('not\\nfor me')", "rejected", "not for me"),
+        (CRASHES, "crashed", "signal 6"),
+        ("x = x[0, :, :, :, 0, 0]", "shape", "returned shape [1, 1, 1], not [1, 1, 1, 1]"),
+    ],
+)
+def test_what_was_observed_comes_from_the_smallest_failing_case(ran, add, body, kind, observed):
+    found = entry(add(*ran(wrong("numpy.loops", body=body)))[1])
+    assert found["kinds"] == [kind]
+    assert observed in found["observed"]
+    assert "max_pool/wide" in found["observed"]
+
+
+def test_nothing_that_fails_is_one_line(ran, add):
+    options = ran(surface("numpy.loops"), status=0)
+    says = "no case that matches max_pool/* fails there without an entry that covers it"
+    assert add(*options, case="max_pool/*") == (2, "", [f"conformance: {says}"])
+
+
+def test_no_results_is_one_line(add):
+    status, _, errors = add()
+    assert (status, len(errors)) == (3, 1)
+    assert "no results in build/conformance/results" in errors[0]
+    assert add("nothing.jsonl")[2] == ["conformance: nothing.jsonl: cannot be read: No such file or directory"]
+
+
+def test_partial_results_are_refused(ran, add, tmp_path):
+    options = ran(wrong("numpy.loops"))
+    path = tmp_path / "build/conformance/results/numpy.jsonl"
+    path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:-1]), "utf-8")
+    status, _, errors = add(path, *options)
+    assert (status, len(errors)) == (3, 1)
+    assert "a partial run" in errors[0]
+
+
+def test_results_of_other_cases_are_refused(ran, add, tmp_path):
+    ran(wrong("numpy.loops"))
+    other = family(tmp_path, *CASES[:2], name="other.yaml")
+    status, _, errors = add("--cases", other)
+    assert (status, errors) == (
+        2,
+        ["conformance: backend numpy: run on another catalogue than this one, run it again"],
+    )
+
+
+def test_failures_of_several_kinds_are_told_apart(ran, add):
+    options = ran(wrong("numpy.one"), wrong("numpy.two", (2, 2), CRASHES))
+    status, _, errors = add(*options)
+    assert (status, len(errors)) == (2, 1)
+    assert "crashed (max_pool/plain on numpy.two), value (max_pool/wide on numpy.one)" in errors[0]
+    assert entry(add(*options, "--surface", "*.two")[1])["kinds"] == ["crashed"]
+
+
+def test_cases_that_fail_on_one_surface_and_agree_on_another_need_two_entries(ran, add):
+    options = ran(wrong("numpy.one"), wrong("numpy.two", (2, 2)))
+    status, _, errors = add(*options)
+    assert (status, len(errors)) == (2, 1)
+    assert "not to be covered on numpy." in errors[0]
+
+
+def test_failure_of_another_kind_than_its_entry_says_is_told(ran, add, book):
+    book.write_text(ENTRY.replace("max_pool/gone", "max_pool/wide"), "utf-8")
+    status, _, errors = add(*ran(wrong("numpy.loops")))
+    assert (status, len(errors)) == (2, 1)
+    assert "max_pool/wide on numpy.loops: entry other speaks of it and knows of dtype, not of value" in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--reason", "because"], "key 'reason'"),
+        (["--id", "other"], "an id that stands already above"),
+        (["--id", "Not One"], "key 'id'"),
+        (["--issue", "bug 7"], "key 'issue'"),
+    ],
+)
+def test_an_entry_that_the_ledger_refuses_is_not_written(ran, add, book, options, says):
+    before = book.read_text("utf-8")
+    status, out, errors = add(*ran(wrong("numpy.loops")), "--write", *options)
+    assert (status, out, len(errors)) == (2, "", 1)
+    assert says in errors[0]
+    assert book.read_text("utf-8") == before
+
+
+@pytest.mark.parametrize("missing", ["--case", "--reason"])
+def test_case_and_reason_must_be_given(conformance, missing):
+    given = {"--case": "*", "--reason": REASON}
+    given.pop(missing)
+    status, _, errors = conformance("ledger", "add", *(word for pair in given.items() for word in pair))
+    assert (status, len(errors)) == (2, 1)
+    assert missing in errors[0]
+
+
+def test_entries_are_listed_with_what_they_are_about(conformance, monkeypatch):
+    monkeypatch.undo()
+    status, out, _ = conformance("ledger")
+    entries = ledger.load().entries
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()] == [one.id for one in entries]
+    assert all(one.surfaces[-1] in line for one, line in zip(entries, out.splitlines(), strict=True))
+    assert not any(line.split()[1] == "0" for line in out.splitlines())

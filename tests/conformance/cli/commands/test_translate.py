@@ -1,0 +1,366 @@
+"""`conformance translate` with parameters and with layers: what it prints, what it says of it, what it refuses."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from conformance import cli
+from conformance.adapters.api.surface import Program
+from conformance.cases.case import Value
+from conformance.cases.operators import FORWARD, OPERATORS
+from conformance.catalogue import describe
+from conformance.catalogue import loading as catalogues
+from conformance.cli.parameter_types import Padding, Shape, Sizes
+from conformance.judging import ledger
+from conformance.translation import verified
+from conformance.translation.ad_hoc_case import Request, option_text
+from conformance.translation.lowering import translate
+from tests.support.example_results import alpha, delta, gamma, write
+
+PLAIN = "max_pool --window 3 --stride 2 --padding 1"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch, catalogue):
+    """Every command runs in a folder of its own, and the suite's catalogue is read once."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(catalogues, "load", lambda *_, **__: catalogue)
+
+
+@pytest.fixture
+def translated(capsys):
+    """Run the command with a line of arguments; return exit status, standard output and standard error."""
+
+    def command(line, *further, command="translate"):
+        with pytest.raises(SystemExit) as left:
+            cli.main([command, *shlex.split(line), *further])
+        out, error = capsys.readouterr()
+        assert "Traceback" not in out + error
+        return left.value.code or 0, out, error
+
+    return command
+
+
+def programs(translated, line):
+    """Return what a line is translated to, as JSON has it."""
+    status, out, error = translated(f"{line} --format json")
+    assert (status, error) == (0, "")
+    return json.loads(out)
+
+
+def test_parameters_on_the_command_line_are_a_case(translated):
+    status, out, _ = translated(f"{PLAIN} --rank 2")
+    assert status == 0
+    assert out.startswith(
+        "# max_pool, window 3 x 3, stride 2 x 2, padding 1 x 1, dilation 1 x 1, rounding floor; for x "
+    )
+    assert "the shape is chosen, --shape gives another" in " ".join(out.replace("#", "").split())
+    assert "    x = nn.MaxPool2d(3, stride=2, padding=1)(x)\n" in out
+    assert "    x = nn.max_pool(x, (3, 3), strides=(2, 2), padding=((1, 1), (1, 1)))\n" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "surface", "says"),
+    [
+        ("max_pool --window 3,2 --stride 2", "torch.nn", "nn.MaxPool2d((3, 2), stride=2)(x)"),
+        ("max_pool --window 3,2,2 --stride 2", "torch.nn", "nn.MaxPool3d((3, 2, 2), stride=2)(x)"),
+        ("max_pool --window 3 --rank 1", "torch.nn", "nn.MaxPool1d(3)(x)"),
+        ("max_pool --window 3 --shape 2,3,9", "torch.nn", "nn.MaxPool1d(3)(x)"),
+        ("max_pool --window 3 --stride 1 --padding same_upper", "tf.nn", 'tf.nn.max_pool2d(x, 3, 1, "SAME")'),
+        ("avg_pool --window 3 --padding 1 --count-include-pad", "torch.nn", "nn.AvgPool2d(3, padding=1)(x)"),
+        ("avg_pool --window 3 --padding 1", "torch.nn", "nn.AvgPool2d(3, padding=1, count_include_pad=False)(x)"),
+        ("avg_pool --window 3 --divisor 5", "torch.nn", "nn.AvgPool2d(3, divisor_override=5)(x)"),
+        ("avg_pool --window 3 --stride 2 --rounding ceil", "torch.nn", "nn.AvgPool2d(3, stride=2, ceil_mode=True)(x)"),
+        ("lp_pool --window 3 --p 4", "torch.nn", "nn.LPPool2d(4, 3)(x)"),
+        ("adaptive_avg_pool --output-size 3,2", "torch.nn", "nn.AdaptiveAvgPool2d((3, 2))(x)"),
+        ("pad --pads 1:0,2:2", "torch.nn.functional", "F.pad(x, (2, 2, 1, 0))"),
+        ("pad --pads 1 --mode reflect", "torch.nn.functional", 'F.pad(x, (1, 1, 1, 1), mode="reflect")'),
+        ("pad --pads 1 --value -inf", "torch.nn.functional", "F.pad(x, (1, 1, 1, 1), value=-np.inf)"),
+        ("pad --pads -1:0,0", "torch.nn.functional", "F.pad(x, (0, 0, -1, 0))"),
+        ("conv --window 3 --bias --groups 2", "torch.nn", "nn.Conv2d(4, 4, 3, groups=2, dtype=x.dtype)"),
+        ("conv --window 3 --channels 3 --out-channels 8", "torch.nn", "nn.Conv2d(3, 8, 3, bias=False, dtype=x.dtype)"),
+        ("conv --kernel-shape 6,2,5,3 --groups 2", "torch.nn", "nn.Conv2d(4, 6, (5, 3), groups=2, bias=False, "),
+        ("conv_transpose --window 3 --stride 2 --output-padding 1", "torch.nn", "output_padding=1"),
+        ("max_pool_with_indices --window 3 --output indices", "torch.nn", "nn.MaxPool2d(3, return_indices=True)(x)[1]"),
+        (f"{PLAIN} --gradient", "torch.nn", "torch.autograd.grad(x, leaf, grad)"),
+        ("max_pool_grad --window 3", "torch.nn", "torch.autograd.grad(x, leaf, grad)"),
+        ("conv --window 3 --gradient kernel", "torch.nn", "torch.autograd.grad(x, conv.weight, grad)"),
+        ("conv --window 3 --gradient bias", "torch.nn", "torch.autograd.grad(x, conv.bias, grad)"),
+        ("max_pool --window 3 --dtype bfloat16", "torch.nn", "torch.from_numpy(x).view(torch.bfloat16)"),
+    ],
+)
+def test_every_parameter_has_an_option(translated, line, surface, says):
+    assert says in programs(translated, f"{line} --surface {surface}")["surfaces"][surface]["program"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("max_pol --window 3", "case 'max_pol': not in the catalogue, did you mean 'max_pool'?"),
+        ("max_pool/book-loop", "case 'max_pool/book-loop': not in the catalogue, did you mean 'max_pool/book-loops'?"),
+        ("max_pool/book-loops --window 3", "--window: goes with an operator"),
+        ("max_pool", "max_pool needs --window"),
+        ("max_pool --window 0", "max_pool: --window 0 on axis 0 must be at least 1"),
+        ("max_pool --window 3 --stride 0", "max_pool: --stride 0 on axis 0 must be at least 1"),
+        ("max_pool --window 3,3,3 --stride 2,2", "--stride (2, 2) has 2 entries: expected 3"),
+        (
+            "max_pool --window 9999999",
+            "--window: 9999999 is not a whole number, or one for each spatial axis, at most 1000000",
+        ),
+        ("max_pool --window 3,x", "Invalid value for '--window': '3,x' is not a whole number"),
+        ("max_pool --window 3 --padding same", "Invalid value for '--padding': 'same' is not"),
+        ("max_pool --window 3 --padding 1:2:3", "Invalid value for '--padding': '1:2:3' is not a number or"),
+        ("max_pool --window 30 --shape 1,1,8,8", "max_pool: --window 30 exceeds the padded input 8 on axis 0"),
+        ("max_pool --window 3 --p 2", "max_pool: --p: max_pool has no such parameter, it has dilation"),
+        ("max_pool --window 3 --shape 1,1", "--shape: [1, 1] is not (n, c, *spatial)"),
+        ("max_pool --window 3 --shape 1,1,9 --rank 2", "--rank 2: --shape 1,1,9 has 1 spatial axes"),
+        ("max_pool --window 3 --dtype float31", "--dtype: 'float31' is not a dtype, did you mean 'float32'?"),
+        ("max_pool --window 3 --bias", "max_pool: --bias: it has no weights"),
+        ("max_pool --window 3 --kernel-shape 1,1,3,3", "max_pool: --kernel-shape: it has no weights"),
+        ("max_pool --window 3 --gradient kernel", "--gradient kernel: there is one for x only"),
+        ("max_pool --window 3 --surface torch.m", "surface 'torch.m': unknown, known are "),
+        ("max_pool --window 3 --shape 1,1,99999,99999", "holds more than the limit of 20000000 elements"),
+        ("conv", "conv needs --window or --kernel-shape"),
+        (
+            "conv --window 3 --groups 3 --channels 4",
+            "conv: The channels of the input do not fall into equal groups. (Gro",
+        ),
+        ("conv --window 3 --groups 0", "conv: --groups: 0 is not a whole number from 1 to"),
+        (
+            "conv_transpose --window 3 --padding=-1:0",
+            "conv_transpose: --padding ((-1, 0),) must be at least 0; output_",
+        ),
+        ("conv_transpose --window 3 --padding 60", "conv_transpose: A transposed convolution takes away more cells"),
+        ("avg_pool --window 3 --divisor 0", "avg_pool: "),
+        ("pad", "pad needs --pads"),
+        ("pad --pads -9", "pad: Negative pads take away more cells than some axis has. (CropExceedsInput: "),
+        ("'nn.MaxPool2d(3)'", "a layer is read with --from, one of "),
+        ("'nn.MaxPool2d(3)' --from torch", "--from torch: no layers are read there, known are "),
+        ("'nn.MaxPool2d(3)' --from torch.nn --stride 2", "--stride: stands in the layer, not beside it"),
+        ("'nn.MaxPool2d(0)' --from torch.nn", "max_pool: --window 0 on axis 0 must be at least 1"),
+        ("'nn.MaxPool2d(open(0))' --from torch.nn", "column 14: Call is neither a number"),
+        ("'layers.MaxPool2D(2, padding=\"same\")' --from tf.keras.layers", "say --shape"),
+        ("'F.conv2d(x, w)' --from torch.nn.functional", "conv needs --window or --kernel-shape"),
+        (f"{PLAIN} --verified nowhere.json", "nowhere.json: No such file"),
+    ],
+)
+def test_what_cannot_be_translated_is_refused_in_one_line(translated, line, says):
+    status, out, error = translated(line)
+    assert (status, out) == (2, "")
+    assert len(error.splitlines()) == 1
+    assert says in error
+
+
+def test_layer_is_read_and_what_it_left_to_defaults_is_said_first(translated):
+    _, out, _ = translated("", "--from", "torch.nn", "nn.AvgPool2d(3, padding=1)", "--surface", "torch.nn")
+    first = " ".join(out.split("\n\n")[0].replace("#", "").split())
+    assert first.startswith("avg_pool, window 3 x 3, stride 3 x 3, padding 1 x 1, ")
+    assert "padding counts" in first
+    assert "so torch.nn means nn.AvgPool2d(3, padding=1)" in first
+    assert "left to the defaults of the layer: stride 3 x 3, rounding floor, count include pad true" in first
+    assert "nn.AvgPool2d(3, padding=1)(x)" in out
+
+
+def test_layer_with_same_padding_is_read_for_the_shape_that_is_said(translated):
+    text = 'keras.layers.MaxPooling2D(3, strides=2, padding="same")'
+    _, out, _ = translated("--shape 1,2,8,8 --surface torch.nn.functional --from tf.keras.layers", text)
+    assert "padding (0, 1) x (0, 1)" in out
+    assert "x = F.pad(x, (0, 1, 0, 1), value=-np.inf)" in out
+
+
+@pytest.mark.parametrize(("said", "status"), [("keras.layers", 0), ("torch.nn", 0), ("F", 0), ("nn", 2)])
+def test_layers_are_also_read_from_what_people_import_where_that_is_one_thing(translated, said, status):
+    text = {"keras.layers": "keras.layers.MaxPool2D(2)", "F": "F.max_pool2d(x, 2)"}.get(said, "nn.MaxPool2d(2)")
+    assert translated("", "--from", said, text)[0] == status
+
+
+def test_surfaces_of_books_are_left_out_unless_asked_for(translated):
+    asked = f"{PLAIN} --format json"
+    assert "tinygrad.Tensor" in json.loads(translated(asked)[1])["surfaces"]
+    assert not [name for name in json.loads(translated(asked)[1])["surfaces"] if name.endswith(".book")]
+    assert list(json.loads(translated(f"{asked} --surface '*.book' --surface tf.nn")[1])["surfaces"]) == [
+        *(name for name in describe.surfaces() if name.endswith(".book") or name == "tf.nn")
+    ]
+
+
+def test_remarks_say_what_differs_and_why_it_is_no_single_call(translated):
+    said = programs(translated, PLAIN)["surfaces"]
+    assert said["tf.nn"]["layout"].startswith("takes data (n, *spatial, c); ")
+    assert said["torch.nn"]["layout"] == ""
+    assert "stride when none is given: window" in said["torch.nn"]["answers"]
+    assert any(answer.startswith("stride when none is given: one") for answer in said["flax.linen"]["answers"])
+    assert said["tf.keras.layers"]["remarks"][0].startswith("padded, as the surface's own call does not do: ")
+    average = programs(translated, "avg_pool --window 3 --padding 1")["surfaces"]
+    assert any(answer.startswith("divisor at the border: ") for answer in average["torch.nn"]["answers"])
+    unpadded = programs(translated, "avg_pool --window 3")["surfaces"]
+    assert not any(answer.startswith("divisor at the border") for answer in unpadded["torch.nn"]["answers"])
+
+
+def test_text_that_depends_on_the_size_says_so_and_only_that(translated):
+    said = programs(translated, "avg_pool --window 3 --stride 1 --padding same_upper")["surfaces"]
+    for surface in ("jax.lax", "flax.linen", "tf.nn"):
+        assert not any("it depends on" in remark for remark in said[surface]["remarks"])
+    said = programs(translated, "avg_pool --window 3 --stride 2 --padding same_upper")["surfaces"]
+    for surface in ("jax.lax", "flax.linen"):
+        assert any("it depends on the extents" in remark for remark in said[surface]["remarks"])
+
+
+def test_known_deviation_is_a_warning_where_the_ledger_speaks_of_this_very_case(translated):
+    known = next(entry for entry in ledger.load().entries if entry.id == "mxnet-pad-drops-the-value")
+    said = programs(translated, "pad --pads 1 --value 7")["surfaces"]
+    assert said["mxnet.npx"]["warnings"] == [f"known deviation {known.id}: {' '.join(known.reason.split())}"]
+    assert not said["torch.nn"]["warnings"]
+    assert not programs(translated, "pad --pads 1")["surfaces"]["mxnet.npx"]["warnings"]
+
+
+def test_markdown_has_a_section_for_each_program(translated):
+    _, out, _ = translated(f"{PLAIN} --format markdown --surface tf.nn --surface 'tf.k*' --surface tf.book")
+    assert out.startswith("# max_pool\n\nMax\\_pool, window 3 x 3, ")
+    assert "\n## tf.nn: native\n" in out
+    assert out.count("```python\n") == out.count("\n```\n") == 2
+    assert "\n## Unsupported\n\n- tf.book: " in out
+
+
+def test_json_has_what_was_asked_in_the_words_of_the_catalogue(translated):
+    said = programs(translated, f"{PLAIN} --shape 1,1,9,9 --surface torch.nn")
+    assert (said["operator"], said["shape_chosen"], said["inputs"]["x"]["shape"]) == ("max_pool", False, [1, 1, 9, 9])
+    assert said["parameters"]["padding"] == [[1, 1], [1, 1]]
+    assert set(said["surfaces"]["torch.nn"]) == {
+        "how", "program", "digest", "verified", "warnings", "layout", "remarks", "answers",
+    }  # fmt: skip
+
+
+def test_every_case_of_the_catalogue_asks_for_itself(catalogue):
+    asked = 0
+    for case in [*catalogue.select("smoke"), *catalogue.cases[::37]]:
+        request = Request.of(case)
+        if request is None or 0 in case.shape:
+            continue
+        again = request.case()
+        assert again.parameters == case.parameters, case.id
+        assert {name: spec.shape for name, spec in again.inputs.items()} == {
+            name: spec.shape for name, spec in case.inputs.items()
+        }, case.id
+        asked += isinstance(case.expect, Value)
+    assert asked > 200
+
+
+@pytest.mark.parametrize("operator", FORWARD)
+def test_other_sizes_are_of_the_same_parameters(catalogue, operator):
+    case = next(case for case in catalogue.cases if case.operator == operator and Request.of(case))
+    words = [word for word, other in Request.of(case).elsewhere() if other.given == Request.of(case).given]
+    assert {"the batch", "the extents"} <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Sizes(), "3", 3),
+        (Sizes(), "3,2", (3, 2)),
+        (Sizes(), "-1", -1),
+        (Shape(), "3", (3,)),
+        (Padding(), "1,0", (1, 0)),
+        (Padding(), "1:0", ((1, 0),)),
+        (Padding(), "1:0,2:2", ((1, 0), (2, 2))),
+        (Padding(), "1:0,2", ((1, 0), (2, 2))),
+        (Padding(), "same_lower", "same_lower"),
+    ],
+)
+def test_sizes_are_written_with_commas_and_pairs_with_colons(kind, text, value):
+    assert kind.convert(text, None, None) == value
+    assert kind.convert(option_text(value), None, None) == value
+
+
+def count(**words):
+    """Return what was counted of results, each (status, how, dtype, rank, entry)."""
+    one = verified.Count()
+    for result in words["results"]:
+        one.add(*result)
+    return one
+
+
+RESULTS = [
+    ("pass", "native", "float32", 2, ""),
+    ("pass", "padded", "float64", 1, ""),
+    ("known", "native", "float32", 2, "an-entry"),
+    ("unsupported", "", "float32", 2, ""),
+    ("fail", "native", "float32", 2, ""),
+]
+
+
+def summary(*results):
+    counted = {"max_pool": count(results=results)}
+    return verified.summary_of([("a.b", "a", "standard", {"a": "1.2+cpu", "numpy": "2"}, counted)])
+
+
+def test_summary_counts_what_agrees_deviates_and_fails_and_not_what_is_unsupported():
+    tried = summary(*RESULTS).tried("a.b", "max_pool")
+    assert (tried.agree, tried.dtypes, tried.ranks) == ({"native": 1, "padded": 1}, ("float32", "float64"), (1, 2))
+    assert (tried.known, tried.otherwise, tried.cases) == ({"an-entry": 1}, {"fail": 1}, 2)
+
+
+def test_summary_reads_back_to_itself():
+    text = verified.text(summary(*RESULTS))
+    assert verified.parse(text, "here") == summary(*RESULTS)
+    assert verified.text(verified.parse(text, "here")) == text
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', '{"format": 1, "surfaces": {"a": 1}}'])
+def test_what_is_no_summary_is_refused(text):
+    with pytest.raises(verified.ConformanceError, match=r"^here: "):
+        verified.parse(text, "here")
+
+
+@pytest.mark.parametrize(
+    ("results", "dtype", "says"),
+    [
+        (RESULTS[:1], "float32", "verified: a 1.2, 1 case of max_pool agrees, 1 of them native"),
+        (RESULTS[:1], "int8", "1 of them native; none in int8"),
+        (RESULTS, "float32", "2 cases of max_pool agree, 1 of them native; 1 fail; 1 known deviation: an-entry"),
+        (RESULTS[2:3], "float32", "not verified: no result of it agrees"),
+        ([], "float32", "not verified: never run"),
+    ],
+)
+def test_sentence_says_how_far_it_has_been_tried(results, dtype, says):
+    assert verified.sentence(summary(*results), "a.b", "max_pool", "native", dtype=dtype, rank=2).endswith(says)
+
+
+def test_what_comes_with_the_suite_is_a_summary_of_its_own_surfaces_operators_and_entries():
+    shipped, entries = verified.shipped(), {entry.id for entry in ledger.load().entries}
+    assert shipped.surfaces.keys() <= describe.surfaces().keys()
+    assert "torch.nn" in shipped.surfaces
+    for name, surface in shipped.surfaces.items():
+        assert describe.surfaces()[name][0].name == surface.backend
+        assert surface.operators.keys() <= OPERATORS.keys()
+        assert {entry for tried in surface.operators.values() for entry in tried.known} <= entries
+    assert verified.PATH.read_text("utf-8") == verified.text(shipped)
+
+
+def test_command_summarises_results_and_translate_quotes_them(translated, tmp_path):
+    results = write(tmp_path, alpha(), delta())
+    status, out, error = translated("--out said.json", *map(str, results), command="verified")
+    assert (status, out, error) == (0, "", "")
+    said = verified.parse(Path("said.json").read_text("utf-8"), "said.json")
+    assert said.surfaces["alpha.nn"].version == "alpha 2.1.0"
+    assert sum(tried.cases for tried in said.surfaces["alpha.nn"].operators.values()) > 0
+    quoted = json.loads(translated(f"{PLAIN} --format json --verified said.json")[1])["surfaces"]
+    assert {one["verified"] for one in quoted.values() if one["how"]} == {"not verified: never run"}
+    assert translated("", *map(str, results), command="verified")[1] == Path("said.json").read_text("utf-8")
+
+
+def test_partial_run_is_not_summarised(translated, tmp_path):
+    status, _, error = translated("", *map(str, write(tmp_path, gamma())), command="verified")
+    assert (status, error) == (
+        2,
+        "conformance: gamma: the run did not come to its end, `conformance run --resume` completes it\n",
+    )
+
+
+def test_translations_of_a_case_are_its_programs(translated, catalogue):
+    said = programs(translated, "max_pool/book-stride-2-padding-1")["surfaces"]
+    for name, (_, surface) in describe.surfaces().items():
+        program = translate(catalogue.by_id["max_pool/book-stride-2-padding-1"], surface)
+        if name in said and isinstance(program, Program):
+            assert program.text in said[name]["program"]

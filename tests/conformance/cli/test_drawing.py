@@ -1,0 +1,183 @@
+"""What `conformance show` draws, letter by letter."""
+
+import pytest
+
+from conformance.cases.case import Rejected
+from conformance.cases.operators import OPERATORS
+from conformance.cli.drawing import WALKS, drawing
+from conformance.judging.expected import expected
+from tests.support.fake_backends import one
+
+FOUR = "x: {values: arange, shape: [1, 1, 4, 4]}"
+
+
+def drawn(folder, text, columns=80, *, ascii_only=True, **keywords):
+    """Return the drawing of the case or question of such a file as text, trailing blanks cut."""
+    case = one(folder, f"id: a, {text}", **keywords)
+    lines = drawing(case, expected(case), columns, ascii_only=ascii_only)
+    assert all(len(line.plain) <= columns for line in lines)
+    return "\n".join(line.plain.rstrip() for line in lines).lstrip("\n")
+
+
+def test_first_and_last_window_stand_in_the_padded_input_with_what_they_yield_beside(tmp_path):
+    text = f"{FOUR}, window: 3, stride: 2, padding: 1"
+    assert drawn(tmp_path, text) == (
+        "x[0, 0]                     expected[0, 0]\n"
+        "[ .][ .][ .]  .   .   .     [ 5]  7\n"
+        "[ .][ 0][ 1]  2   3   .      13 (15)\n"
+        "[ .][ 4]{ 5}( 6)( 7)  .\n"
+        "  .   8 ( 9)(10)(11)  .\n"
+        "  .  12 (13)(14)(15)  .\n"
+        "  .   .   .   .   .   .\n"
+        "[ ] first window   ( ) last window   { } first and last window   . padding"
+    )
+
+
+def test_narrow_terminal_gets_the_output_below_and_a_legend_of_several_lines(tmp_path):
+    text = f"{FOUR}, window: 3, stride: 2, padding: 1"
+    assert drawn(tmp_path, text, columns=40).splitlines()[6:] == [
+        "  .   .   .   .   .   .",
+        "",
+        "expected[0, 0]",
+        "[ 5]  7",
+        " 13 (15)",
+        "[ ] first window   ( ) last window",
+        "{ } first and last window   . padding",
+    ]
+
+
+def test_holes_of_dilation_and_cells_in_no_window_are_seen(tmp_path):
+    text = "x: {values: arange, shape: [1, 1, 7]}, window: 2, stride: 3, dilation: 2"
+    assert drawn(tmp_path, text) == (
+        "x[0, 0]                  expected[0, 0]\n"
+        "[0]~1~[2](3)~4~(5)~6~    [2](5)\n"
+        "[ ] first window   ( ) last window   ~ ~ in no window"
+    )
+
+
+def test_cells_past_the_padding_are_told_from_padding(tmp_path):
+    text = "x: {values: arange, shape: [1, 1, 5]}, window: 3, stride: 2, padding: [[1, 0]], rounding: full"
+    assert drawn(tmp_path, text) == (
+        "x[0, 0]                  expected[0, 0]\n"
+        "[.][0][1] 2 (3)(4)(_)    [1] 3 (4)\n"
+        "[ ] first window   ( ) last window   . padding   _ past the padding"
+    )
+
+
+def test_window_that_is_the_only_one_is_called_so(tmp_path):
+    text = "x: {values: arange, shape: [1, 1, 2, 2]}, window: 2"
+    assert drawn(tmp_path, text) == "x[0, 0]    expected[0, 0]\n[0][1]     [3]\n[2][3]\n[ ] the only window"
+
+
+def test_of_three_dimensions_the_first_slice_that_the_first_window_reads_is_drawn(tmp_path):
+    text = (
+        "x: {values: arange, shape: [2, 1, 3, 2, 2]}, window: 2, dilation: [2, 1, 1], padding: [[1, 1], [0, 0], [0, 0]]"
+    )
+    assert drawn(tmp_path, text) == (
+        "x[0, 0, 1]    expected[0, 0, 0]\n"
+        "[4][5]        [7]\n"
+        "[6][7]\n"
+        "[ ] the only window\n"
+        "drawn: the first of 2 x 1 planes, slice 1 of 3"
+    )
+
+
+def test_convolution_has_the_window_of_its_kernel(tmp_path):
+    text = f"{FOUR}, kernel: {{values: [[[[1, 0], [0, 1]]]]}}, stride: 2"
+    assert drawn(tmp_path, text, operator="conv") == (
+        "x[0, 0]             expected[0, 0]\n"
+        "[ 0][ 1]  2   3     [ 5]  9\n"
+        "[ 4][ 5]  6   7      21 (25)\n"
+        "  8   9 (10)(11)\n"
+        " 12  13 (14)(15)\n"
+        "[ ] first window   ( ) last window"
+    )
+
+
+def test_pad_shows_the_input_inside_the_output_and_what_is_cropped(tmp_path):
+    text = "x: {values: [[[[1, 2, 3], [4, 5, 6]]]]}, pads: [[1, 0], [-1, 2]], value: 7"
+    assert drawn(tmp_path, text, operator="pad") == (
+        "x[0, 0]      expected[0, 0]\n"
+        "~1~[2][3]     7  7  7  7\n"
+        "~4~[5][6]    [2][3] 7  7\n"
+        "             [5][6] 7  7\n"
+        "[ ] from the input   ~ ~ cropped"
+    )
+
+
+def test_pad_of_three_dimensions_shows_a_slice_that_holds_some_of_the_input(tmp_path):
+    text = "x: {values: arange, shape: [1, 1, 2, 1, 2]}, pads: [[1, 0], [0, 0], [0, 1]]"
+    assert drawn(tmp_path, text, operator="pad") == (
+        "x[0, 0, 0]    expected[0, 0, 1]\n[0][1]        [0][1] 0\n[ ] from the input\ndrawn: slice 0 of 2"
+    )
+
+
+def test_what_has_no_room_is_left_out_and_named(tmp_path):
+    text = "x: {values: arange, shape: [1, 1, 30, 30]}, window: 2"
+    assert drawn(tmp_path, text, columns=50).splitlines()[-3:] == [
+        "x[0, 0]: the first 24 of 30 rows and 10 of 30",
+        "columns",
+        "expected[0, 0]: the first 10 of 15 columns",
+    ]
+
+
+def test_input_of_a_million_cells_is_drawn_at_once(tmp_path):
+    assert "of 1000000 columns" in drawn(tmp_path, "x: {values: arange, shape: [1, 1, 1000000]}, window: 2")
+
+
+def test_each_answer_to_a_question_is_drawn(tmp_path):
+    text = f"about: B, {FOUR}, window: 3, answers: {{window: {{stride: 3}}, one: {{stride: 1}}}}"
+    said = drawn(tmp_path, text, section="questions")
+    assert "answer 'window'[0, 0]" in said
+    assert "answer 'one'[0, 0]" in said
+    assert said.count("x[0, 0]") == 2
+
+
+def test_case_that_must_be_refused_shows_its_windows_where_it_has_some(tmp_path):
+    assert drawn(tmp_path, f"{FOUR}, window: 9, expect: {{rejected: WindowExceedsPaddedInput}}") == ""
+    text = "x: {values: arange, shape: [1, 3, 2]}, kernel: {values: [[[1, 1]]]}, groups: 2, "
+    said = drawn(tmp_path, f"{text} expect: {{rejected: GroupsDoNotDivideChannels}}", operator="conv")
+    assert said.startswith("x[0, 0]\n[0][1]\n[ ] the only window")
+
+
+def test_output_that_is_read_on_is_not_drawn_as_expected(tmp_path):
+    said = drawn(tmp_path, f"{FOUR}, window: 2, then: [{{operator: max_pool, window: 2}}]")
+    assert said.startswith("x[0, 0]")
+    assert "expected" not in said
+
+
+def test_colours_add_no_letters(tmp_path):
+    text = f"{FOUR}, window: 3, stride: 2, padding: 1"
+    plain = drawn(tmp_path, text)
+    assert drawn(tmp_path, text, ascii_only=False).replace("·", ".") == plain
+    assert plain.isascii()
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "shown"),
+    [
+        ("[1, 0]", "bool", "[1][0]"),
+        ("[-7, 100]", "int8", "[ -7][100]"),
+        ("[0.123456, .nan]", "float32", "[0.1235][   nan]"),
+        ("[-.inf, 123456]", "float64", "[     -inf][1.235e+05]"),
+    ],
+)
+def test_numbers_are_short(tmp_path, values, dtype, shown):
+    assert shown in drawn(tmp_path, f"x: {{values: [[{values}]], dtype: {dtype}}}, window: 2")
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80])
+def test_every_case_of_the_suite_can_be_drawn(catalogue, columns):
+    smoke = catalogue.select("smoke")
+    drawings = {case.id: drawing(case, expected(case), columns, ascii_only=True) for case in smoke}
+    walked = {case.id for case in smoke if case.operator in WALKS and not isinstance(case.expect, Rejected)}
+    missing = [name for name in walked if not drawings[name]]
+    assert len(missing) < len(walked) / 5
+    for lines in drawings.values():
+        assert all(line.plain.isascii() for line in lines)
+
+
+def test_operators_that_are_drawn_walk_windows():
+    assert {"max_pool", "avg_pool", "conv"} < WALKS
+    for name in WALKS & OPERATORS.keys():
+        assert "dilation" in OPERATORS[name].defaults

@@ -1,0 +1,126 @@
+"""What a run says of itself while it goes."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from conformance.adapters import registry
+from conformance.cli import progress
+from conformance.cli.progress import VERBOSE, Live, far, span
+from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, backend, family, surface
+
+X = "x: {values: arange, shape: [1, 1, 4, 4]}"
+CASES = tuple(f"id: {name}, {X}, window: 2" for name in "abcdef")
+PASS = {"case": "max_pool/a", "surface": "fake.s", "status": "pass"}
+FAIL = {**PASS, "status": "fail", "kind": "value", "message": "\x1b[2J[red]off"}
+
+
+def console(terminal=False):
+    return Console(file=io.StringIO(), width=140, force_terminal=terminal, legacy_windows=False)
+
+
+def clock(monkeypatch, step):
+    """Let each look at the clock find it so many seconds later."""
+    times = iter(range(0, 10**9, step))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(times)))
+
+
+def said(live, *results):
+    with live:
+        for number, result in enumerate(results, 1):
+            live.step(number, len(results), result)
+    return live.console.file.getvalue()
+
+
+@pytest.fixture
+def ran(conformance, monkeypatch, tmp_path):
+    """Return a function that runs a fake backend, and returns status and both outputs."""
+    monkeypatch.chdir(tmp_path)
+    path = family(tmp_path, *CASES)
+
+    def run(*arguments, bodies=(None,)):
+        surfaces = [surface(f"numpy.s{number}", body) for number, body in enumerate(bodies)]
+        monkeypatch.setattr(registry, "backend", lambda *_: backend(*surfaces, name="numpy"))
+        return conformance("run", "--cases", path, "--backend", "numpy", "--jobs", 1, "--no-cache", *arguments)
+
+    return run
+
+
+def test_how_far_a_run_is_says_rate_statuses_and_what_is_left():
+    counts = {"known": 10, "pass": 1190}
+    assert far(1200, 6064, 5, counts) == "1,200 of 6,064, 240/s, 1,190 pass, 10 known, 20 s left"
+    assert far(1, 3, 10, {"fail": 1}) == "1 of 3, 0.1/s, 1 fail, 20 s left"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7500, "2 h 5 min")])
+def test_span_has_two_units_at_most(seconds, text):
+    assert span(seconds) == text
+
+
+def test_pipe_gets_a_line_every_few_seconds(monkeypatch):
+    clock(monkeypatch, 2)
+    lines = said(Live("numpy", console=console()), *[PASS] * 7).splitlines()
+    assert lines == [
+        "numpy: 3 of 7, 0.5/s, 3 pass, 8 s left",
+        "numpy: 6 of 7, 0.5/s, 6 pass, 2 s left",
+    ]
+
+
+def test_short_run_says_nothing_in_a_pipe():
+    assert said(Live("numpy", console=console()), PASS, FAIL) == ""
+
+
+def test_quiet_run_says_nothing_however_long(monkeypatch):
+    clock(monkeypatch, 100)
+    assert said(Live("numpy", progress.QUIET, console()), PASS, FAIL) == ""
+    assert said(Live("numpy", progress.QUIET, console(terminal=True)), PASS, FAIL) == ""
+
+
+def test_terminal_gets_a_bar_with_rate_and_statuses():
+    live = Live("numpy", console=console(terminal=True))
+    text = said(live, PASS, PASS, FAIL)
+    assert "3/3" in text
+    assert "/s" in text
+    assert "✓ 2" in text
+    assert "✗ 1" in text
+    assert "max_pool/a" not in text
+
+
+def test_verbose_run_names_what_is_unexpected_harmlessly():
+    (line,) = said(Live("numpy", VERBOSE, console()), PASS, FAIL).splitlines()
+    assert line == "numpy: ✗ fail max_pool/a on fake.s: value: \\x1b[2J[red]off"
+
+
+def test_verbose_run_says_when_a_worker_starts_and_what_crashed(ran):
+    status, _, lines = ran("--verbose", bodies=(CRASHES,))
+    assert status == 1
+    assert sum("worker" in line and "started in" in line and "numpy" in line for line in lines) > 6
+    assert sum(line.startswith("numpy: ! crashed max_pool/") for line in lines) == 6
+
+
+def test_verbose_run_says_what_it_resumes(ran, tmp_path):
+    ran()
+    path = tmp_path / "build" / "conformance" / "results" / "numpy.jsonl"
+    records = path.read_text("utf-8").splitlines(keepends=True)
+    path.write_text("".join(records[:-2]), "utf-8")
+    status, _, lines = ran("--verbose", "--resume")
+    assert status == 0
+    assert "numpy: 5 of 6 results stand already" in lines
+
+
+def test_ordinary_run_says_nothing_on_standard_error(ran):
+    assert ran(bodies=(None, ALWAYS_WRONG))[2] == []
+
+
+def test_quiet_run_prints_one_line_where_all_is_well(ran):
+    status, out, lines = ran("--quiet")
+    assert (status, out, lines) == (0, "✓ All agree\n", [])
+
+
+def test_quiet_run_prints_what_is_unexpected_and_the_last_line(ran):
+    status, out, lines = ran("--quiet", bodies=(None, ALWAYS_WRONG))
+    assert (status, lines) == (1, [])
+    assert "pass" not in out
+    assert out.count("on numpy.s1") == 6
+    assert out.splitlines()[-1] == "✗ 6 unexpected results"

@@ -1,0 +1,259 @@
+"""Runs that are cut into shards, and put together again."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conformance import ConformanceError
+from conformance.catalogue import loading as catalogues
+from conformance.execution.merge import merge, shards_of
+from conformance.execution.run import Run
+from conformance.execution.selection import MOST, Part, Selection, parse
+from conformance.judging.ledger import Ledger
+from reports.analysis.summary import nothing_ran, verdict
+from reports.results import reader
+from reports.results.compatibility import UnreadableResults
+from tests.support.fake_backends import SETUP, backend, declares, surface
+
+X = "x: {values: arange, shape: [1, 1, 4, 4]}"
+PLAIN = [f"id: {name}, {X}, window: {size}" for name in "abcdefgh" for size in (2,)]
+ASKS = "{values: arange, shape: [1, 1, 5, 5]}"
+ANSWERS = "answers: {window: {stride: 3}, one: {stride: 1}}"
+RIGHT = "x = x[:, :, 1::2, 1::2]"
+ENDS = f"if x.shape[-1] == 5:\n    os.abort()\n{RIGHT}"
+TIMES = ("seconds", "started")
+
+
+def written(folder):
+    path = folder / "file.yaml"
+    question = f"id: q, about: b, x: {ASKS}, window: 3, {ANSWERS}"
+    plain = "".join(f"  - {{{text}}}\n" for text in PLAIN)
+    path.write_text(f"operator: max_pool\nsource: s\ncases:\n{plain}questions:\n  - {{{question}}}\n", "utf-8")
+    return catalogues.load([path])
+
+
+def run(catalogue, part=None, **selection):
+    """Return a run with a surface that ends its process on the question, as it declares, and so is asked last."""
+    speakers = [
+        surface("ends", ENDS, declares=declares("crashed")),
+        surface("right", RIGHT),
+        surface("wrong", "x = x - 1"),
+    ]
+    return Run(
+        backend(*speakers, setup=SETUP),
+        catalogue,
+        Ledger(),
+        Selection(part=part, **selection),
+        python=sys.executable,
+        jobs=1,
+    )
+
+
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory):
+    """An undivided run, and its three shards in a folder."""
+    folder = tmp_path_factory.mktemp("cut")
+    catalogue = written(folder)
+    run(catalogue).execute(folder / "whole.jsonl")
+    for number in (1, 2, 3):
+        run(catalogue, Part(number, 3)).execute(folder / "shards" / Part(number, 3).file)
+    return folder
+
+
+def shard(cut, number):
+    return cut / "shards" / f"{number}-of-3.jsonl"
+
+
+def without_times(path):
+    found = [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
+    return [json.dumps({key: value for key, value in one.items() if key not in TIMES}) for one in found]
+
+
+def changed(cut, folder, number, change):
+    """Copy the shards, one of them with its records changed; return their paths."""
+    paths = []
+    for other in (1, 2, 3):
+        records = [json.loads(line) for line in shard(cut, other).read_text("utf-8").splitlines()]
+        if other == number:
+            records = change(records) or records
+        paths.append(folder / f"{other}.jsonl")
+        paths[-1].write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8")
+    return paths
+
+
+def refused(paths, folder):
+    """Return why shards are refused, in one line; nothing is written then."""
+    with pytest.raises(ConformanceError) as error:
+        merge(paths, folder / "merged.jsonl")
+    assert not list(folder.glob("*merged*"))
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_shards_make_the_file_of_the_undivided_run_line_by_line(cut, tmp_path):
+    merge(shards_of([cut / "shards"]), tmp_path / "merged.jsonl")
+    assert without_times(tmp_path / "merged.jsonl") == without_times(cut / "whole.jsonl")
+    report = reader.load([tmp_path / "merged.jsonl"])
+    assert [one.complete for one in report.backends] == [True]
+
+
+def test_what_ends_its_process_stands_last_whichever_shard_it_was_in(cut):
+    results = [one for one in map(json.loads, without_times(cut / "whole.jsonl")) if one["record"] == "result"]
+    assert [(one["surface"], one["outcome"]) for one in results[-3:]] == [
+        ("right", "returned"), ("wrong", "returned"), ("ends", "crashed")]  # fmt: skip
+
+
+def test_the_order_of_the_files_does_not_matter(cut, tmp_path):
+    merge([shard(cut, number) for number in (3, 1, 2)], tmp_path / "merged.jsonl")
+    assert without_times(tmp_path / "merged.jsonl") == without_times(cut / "whole.jsonl")
+
+
+def test_a_shard_without_cases_is_a_shard(tmp_path):
+    catalogue = written(tmp_path)
+    parts = [Part(number, 40) for number in range(1, 41)]
+    empty = next(part for part in parts if not any(part.holds(one.id, one.question) for one in catalogue.cases))
+    file = run(catalogue, empty).execute(tmp_path / "empty.jsonl")
+    assert file.complete
+    (found,) = reader.load([tmp_path / "empty.jsonl"]).backends
+    assert (len(found.results), nothing_ran(found)) == (0, False)
+
+
+def test_a_missing_shard_is_named(cut, tmp_path):
+    assert refused([shard(cut, 2)], tmp_path) == "missing of 3 shards: 1, 3"
+
+
+def test_a_shard_that_is_there_twice_is_named(cut, tmp_path):
+    assert "shard 2/3 also stands in" in refused([shard(cut, number) for number in (1, 2, 2, 3)], tmp_path)
+
+
+def test_a_partial_shard_is_refused(cut, tmp_path):
+    paths = changed(cut, tmp_path, 2, lambda records: records[:-1])
+    assert f"{paths[1]}: shard 2/3 is a partial run" in refused(paths, tmp_path)
+
+
+def test_a_lost_result_is_noticed(cut, tmp_path):
+    paths = changed(cut, tmp_path, 2, lambda records: [*records[:-2], records[-1]])
+    assert "the footer counts" in refused(paths, tmp_path)
+
+
+@pytest.mark.parametrize("key", ["catalogue", "ledger", "level", "selection", "surfaces", "backend", "repeat"])
+def test_shards_of_another_run_are_refused(cut, tmp_path, key):
+    paths = changed(cut, tmp_path, 3, lambda records: records[0].update({key: "another"}))
+    assert refused(paths, tmp_path).endswith(f"{key} is another")
+
+
+def test_shards_that_another_version_made_are_refused(cut, tmp_path):
+    paths = changed(cut, tmp_path, 3, lambda records: records[0]["environment"].update(python="3.99.0"))
+    assert refused(paths, tmp_path).endswith("environment is another")
+
+
+def test_shards_may_come_from_machines_with_other_kernels(cut, tmp_path):
+    paths = changed(cut, tmp_path, 3, lambda records: records[0]["environment"].update(platform="Another-1"))
+    merge(paths, tmp_path / "merged.jsonl")
+    (found,) = reader.load([tmp_path / "merged.jsonl"]).backends
+    assert "Another-1, " in found.header.environment.platform
+
+
+def test_shards_of_another_number_are_refused(cut, tmp_path):
+    paths = changed(cut, tmp_path, 3, lambda records: records[0]["shard"].update(of=4))
+    assert "shard 3/4, but" in refused(paths, tmp_path)
+
+
+def test_a_case_that_belongs_elsewhere_is_refused(cut, tmp_path):
+    paths = changed(cut, tmp_path, 2, lambda records: records[0]["shard"].update(number=1))
+    assert "does not belong to shard 1/3" in refused([paths[1], shard(cut, 2), shard(cut, 3)], tmp_path)
+
+
+def test_an_undivided_run_is_no_shard(cut, tmp_path):
+    assert "not a shard of a run" in refused([cut / "whole.jsonl"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda records: records[0].update(shard={"number": 1}),
+        lambda records: records[0].update(environment=[]),
+        lambda records: records[-1].update(seconds=[]),
+        lambda records: records[-2].pop("place"),
+        lambda records: records[-2].update(place=["x", None]),
+        lambda records: records[-2].update(place=[0, -7]),
+        lambda records: records[1].pop("question"),
+    ],
+)
+def test_a_malformed_shard_is_refused_in_one_line(cut, tmp_path, change):
+    assert str(tmp_path) in refused(changed(cut, tmp_path, 2, lambda records: change(records) and None), tmp_path)
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    assert "No such file" in refused([tmp_path / "none.jsonl"], tmp_path)
+
+
+def test_an_earlier_file_stays_if_merging_fails(cut, tmp_path):
+    out = tmp_path / "out.jsonl"
+    out.write_text("what was there", "utf-8")
+    with pytest.raises(ConformanceError):
+        merge([shard(cut, 1)], out)
+    assert [path.read_text("utf-8") for path in tmp_path.iterdir()] == ["what was there"]
+
+
+def test_views_say_that_they_show_a_shard(cut):
+    assert verdict(reader.load([shard(cut, 2)])).sentence.endswith("Of fake only shard 2/3.")
+    with pytest.raises(UnreadableResults, match="conformance merge joins shards"):
+        reader.load([shard(cut, 1), shard(cut, 2)])
+
+
+def test_another_shard_cannot_be_resumed(cut, tmp_path):
+    path = changed(cut, tmp_path, 2, lambda records: records[:-2])[1]
+    with pytest.raises(ConformanceError, match="cannot resume, shard is not what this run has"):
+        run(written(tmp_path), Part(1, 3)).execute(path, resume=True)
+
+
+def test_a_resumed_shard_is_that_of_an_undisturbed_run(cut, tmp_path):
+    path = changed(cut, tmp_path, 2, lambda records: records[:-2])[1]
+    run(written(tmp_path), Part(2, 3)).execute(path, resume=True)
+    assert without_times(path) == without_times(shard(cut, 2))
+
+
+@given(st.lists(st.text(), unique=True), st.integers(1, 50))
+def test_every_case_belongs_to_exactly_one_shard(names, of):
+    for name in names:
+        assert sum(Part(number, of).holds(name, None) for number in range(1, of + 1)) == 1
+
+
+def test_shards_are_of_like_size(catalogue):
+    sizes = [sum(Part(number, 8).holds(case.id, case.question) for case in catalogue.cases) for number in range(1, 9)]
+    assert sum(sizes) == len(catalogue.cases)
+    assert max(sizes) < 1.2 * min(sizes)
+
+
+def test_a_case_stays_in_its_shard_for_ever():
+    names = [f"max_pool/{name}" for name in ("book-1d", "book-loops", "sides/1d-i7-w2-s1-p0")]
+    assert [sum(number for number in range(1, 11) if Part(number, 10).holds(name, None)) for name in names] == [3, 6, 4]
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "x", "1", "1/0", "-1/3", "1/2/3", "", " 1/2", "١/٢", f"1/{MOST + 1}"])
+def test_what_is_no_shard_is_refused_with_what_one_is(text, conformance):
+    status, _, error = conformance("run", "--shard", text)
+    assert (status, len(error)) == (2, 1)
+    assert "is not K/N with 1 ≤ K ≤ N" in error[0]
+
+
+def test_a_shard_is_read_as_it_is_written():
+    assert str(parse("3/7")) == "3/7"
+
+
+def test_the_command_line_runs_shards_and_merges_them(tmp_path, monkeypatch, conformance):
+    monkeypatch.chdir(tmp_path)
+    chosen = ("--backend", "numpy", "--operator", "lp_pool", "--quiet")
+    assert conformance("run", *chosen)[0] == 0
+    for number in (1, 2):
+        assert conformance("run", *chosen, "--shard", f"{number}/2", "--out", "out")[0] == 0
+    status, out, _ = conformance("merge", "out/shards/numpy", "--out", "merged.jsonl")
+    assert (status, out) == (0, "results: merged.jsonl\n")
+    assert without_times("merged.jsonl") == without_times("build/conformance/results/numpy.jsonl")
+    why = "not a shard of a run (conformance run --shard K/N makes them)"
+    assert conformance("merge", tmp_path, "--out", "other.jsonl")[2][0].endswith(why)

@@ -1,0 +1,135 @@
+"""Several workers give what one gives, in the same order, whatever the programs do."""
+
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from conformance.execution import pool as crews
+from conformance.execution import worker_process
+from conformance.execution.pool import Crew, size
+from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
+from tests.support.fake_backends import CRASHES, HANGS, RAISES, backend, program
+
+LIMIT = 3.0
+
+
+def crew(count, fake=None):
+    return Crew([Worker(fake or backend(), sys.executable, Limits(case=LIMIT)) for _ in range(count)])
+
+
+def outcomes(count, jobs):
+    workers = crew(count)
+    workers.start()
+    try:
+        return [(one.kind, [array.tolist() for array in one.arrays]) for one in workers.outcomes(iter(jobs))]
+    finally:
+        workers.stop()
+
+
+def job(number, body="x = x * 2"):
+    return Job(program(f"# {number % 7}\n{body}"), (np.array([[[float(number)]]]),))
+
+
+def test_two_workers_give_what_one_gives_in_the_same_order():
+    jobs = [job(number) for number in range(60)]
+    assert outcomes(2, jobs) == outcomes(1, jobs) == [("returned", [[[[number * 2.0]]]]) for number in range(60)]
+
+
+def test_both_workers_work():
+    texts = [f"# {number}\nx = np.full((1, 1, 1), os.getpid())" for number in range(40)]
+    jobs = [Job(program(text), (np.zeros((1, 1, 1)),)) for text in texts]
+    assert len({str(arrays) for _, arrays in outcomes(2, jobs)}) == 2
+
+
+def test_a_program_always_goes_to_the_same_worker():
+    text = "x = np.full((1, 1, 1), os.getpid())"
+    jobs = [Job(program(f"# {number % 5}\n{text}"), (np.zeros((1, 1, 1)),)) for number in range(30)]
+    found = [str(arrays) for _, arrays in outcomes(2, jobs)]
+    assert all(found[number] == found[number % 5] for number in range(30))
+
+
+@pytest.mark.parametrize(("body", "kind"), [(CRASHES, "crashed"), (HANGS, "timed_out"), (RAISES, "rejected")])
+def test_what_one_program_does_costs_that_one_alone(body, kind):
+    jobs = [job(number, body if number == 11 else "x = x * 2") for number in range(30)]
+    kinds = [found for found, _ in outcomes(2, jobs)]
+    assert kinds == ["returned"] * 11 + [kind] + ["returned"] * 18
+
+
+def test_more_workers_than_jobs_and_no_job_at_all():
+    assert outcomes(4, [job(1)]) == [("returned", [[[[2.0]]]])]
+    assert outcomes(2, []) == []
+
+
+def test_a_crew_that_cannot_start_leaves_nothing_running():
+    workers = crew(2, backend(setup="import nothing_of_this_name"))
+    with pytest.raises(WorkerFailed, match="nothing_of_this_name"):
+        workers.start()
+
+
+def test_a_crew_is_as_large_as_the_programs_are_worth():
+    assert [size(programs, 2) for programs in (1, 1999, 2000, 10_000)] == [1, 1, 2, 2]
+    assert size(10_000, 4) == 4
+    assert size(10_000, 64) == 6
+
+
+def test_a_process_is_ready_to_take_over_from_one_that_is_known_to_end(monkeypatch):
+    started = []
+    built = worker_process.Link
+    monkeypatch.setattr(worker_process, "Link", lambda *given: started.append(built(*given)) or started[-1])
+    fatal = [Job(program(f"# {number}\n{CRASHES}"), (np.zeros((1, 1, 1)),), fatal=True) for number in range(3)]
+    assert [kind for kind, _ in outcomes(1, [job(0), *fatal, job(1)])] == ["returned", *["crashed"] * 3, "returned"]
+    assert len(started) == 4
+    assert all(link.process.poll() is not None for link in started)
+
+
+def test_a_process_that_was_ready_for_nothing_is_ended_too(monkeypatch):
+    started = []
+    built = worker_process.Link
+    monkeypatch.setattr(worker_process, "Link", lambda *given: started.append(built(*given)) or started[-1])
+    harmless = [Job(program(f"# {number}\nx = x"), (np.zeros((1, 1, 1)),), fatal=True) for number in range(3)]
+    assert [kind for kind, _ in outcomes(1, harmless)] == ["returned"] * 3
+    assert len(started) == 2
+    assert all(link.process.poll() is not None for link in started)
+
+
+def test_new_programs_go_to_the_worker_that_has_time():
+    body = "x = np.full((1, 1, 1), os.getpid())"
+    texts = [f"time.sleep(2)\n{body}", *(f"# {number}\n{body}" for number in range(60))]
+    jobs = [Job(program(text), (np.zeros((1, 1, 1)),)) for text in texts]
+    slow, *others = [str(arrays) for _, arrays in outcomes(2, jobs)]
+    assert others.count(slow) < 2 * worker_process.IN_A_CREW
+
+
+def test_outcomes_that_wait_for_another_one_are_bounded(monkeypatch):
+    monkeypatch.setattr(crews, "MOST", 3)
+    texts = ["time.sleep(1)", *(f"x = x + {number}" for number in range(20))]
+    found = outcomes(2, [Job(program(text), (np.zeros((1, 1, 1)),)) for text in texts])
+    assert [arrays for _, arrays in found[1:]] == [[[[[number]]]] for number in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("body", "most"), [("x = x + 1", worker_process.MOST_AHEAD), ("time.sleep(0.05)", worker_process.AHEAD)]
+)
+def test_more_lies_ready_with_a_worker_whose_programs_are_short(monkeypatch, body, most):
+    sent, ahead = [], []
+    submit = Worker._submit
+    monkeypatch.setattr(Worker, "_submit", lambda worker, one: sent.append(one) or submit(worker, one))
+    with crew_of_one() as worker:
+        for number, _ in enumerate(
+            worker.outcomes(job(0, body) for _ in range(60 if most == worker_process.AHEAD else 1500))
+        ):
+            ahead.append(len(sent) - number)
+    assert worker_process.AHEAD // 2 < max(ahead) <= most
+    assert (max(ahead) > worker_process.AHEAD) is (most > worker_process.AHEAD)
+
+
+@contextmanager
+def crew_of_one():
+    worker = Worker(backend(), sys.executable, Limits(case=LIMIT))
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()

@@ -1,0 +1,211 @@
+"""`conformance rejudge`: what was run stays as it is, what is said of it is of today; what changed is run again."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from conformance.adapters import registry
+from conformance.judging import ledger
+from tests.support.fake_backends import backend, declares, family, surface
+
+X = "x: {values: arange, shape: [1, 1, 5, 5]}"
+CASES = [f"id: plain, {X}, window: 2", f"id: wide, {X}, window: 3", f"id: sized, {X}, window: 4"]
+HALF = "id: half, x: {values: arange, shape: [1, 1, 4, 4], dtype: float16}, window: 2"
+QUESTION = (
+    "id: q, about: What, x: {values: arange, shape: [1, 1, 4]}, window: [2], stride: [2], "
+    "answers: {greatest: {}, least: {values: [[[0, 2]]]}}"
+)
+WRONG = "x = x[:, :, :1, :1] - 1"
+NOTHING = "entries: []\n"
+KNOWN = """\
+entries:
+  - id: wide-ones
+    cases: [{cases}]
+    surfaces: [numpy.loops]
+    kinds: [shape, value, convention]
+    observed: something else
+    reason: It is said to be so.
+"""
+
+
+@pytest.fixture(autouse=True)
+def ledger_file(tmp_path, monkeypatch):
+    """Every command runs in a folder of its own, with an empty ledger; return its file."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "ledger.yaml"
+    path.write_text(NOTHING, "utf-8")
+    monkeypatch.setattr(ledger, "path", lambda: path)
+    return path
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, conformance):
+    """Call a command on these cases, with these surfaces in the place of the built-in one; return its answer."""
+
+    def call(name, *surfaces, cases=CASES, section="cases", options=(), **keywords):
+        made = backend(*(surfaces or (surface("numpy.loops", WRONG),)), name="numpy", **keywords)
+        monkeypatch.setattr(registry, "backend", lambda *_: made)
+        path = family(tmp_path, *cases, section=section)
+        words = ("run", "--backend", "numpy", "--out", tmp_path) if name == "run" else (name, results(tmp_path))
+        return conformance(*words, "--cases", path, *options)
+
+    return call
+
+
+def results(folder):
+    return folder / "results" / "numpy.jsonl"
+
+
+def records(folder, kind="result"):
+    return [one for one in map(json.loads, results(folder).read_text("utf-8").splitlines()) if one["record"] == kind]
+
+
+def statuses(folder):
+    return {one["case"].removeprefix("max_pool/"): one["status"] for one in records(folder)}
+
+
+def without_times(folder):
+    return [
+        {key: value for key, value in one.items() if key not in {"seconds", "started"}}
+        for one in map(json.loads, results(folder).read_text("utf-8").splitlines())
+    ]
+
+
+def test_nothing_changes_where_nothing_has_changed(tmp_path, command):
+    assert command("run")[0] == 1
+    before = results(tmp_path).read_bytes()
+    status, out, _ = command("rejudge")
+    assert (status, results(tmp_path).read_bytes()) == (0, before)
+    assert "3 results hold" in out
+
+
+def test_a_new_entry_makes_failures_known_without_a_run(tmp_path, command, ledger_file):
+    command("run")
+    ledger_file.write_text(KNOWN.format(cases="max_pool/wide"), "utf-8")
+    status, out, _ = command("rejudge")
+    assert status == 0
+    assert "1 went from fail to known" in out
+    assert statuses(tmp_path) == {"plain": "fail", "wide": "known", "sized": "fail"}
+    assert [one["reason"] for one in records(tmp_path) if "reason" in one] == ["It is said to be so."]
+    assert records(tmp_path, "footer")[0]["by_status"] == {"fail": 2, "known": 1}
+    judged = without_times(tmp_path)
+    command("run")
+    assert without_times(tmp_path) == judged
+
+
+def test_an_entry_that_is_gone_takes_its_reason_with_it(tmp_path, command, ledger_file):
+    ledger_file.write_text(KNOWN.format(cases="max_pool/*"), "utf-8")
+    assert command("run")[0] == 0
+    ledger_file.write_text(NOTHING, "utf-8")
+    assert command("rejudge")[0] == 0
+    assert set(statuses(tmp_path).values()) == {"fail"}
+    assert not any("reason" in one for one in records(tmp_path))
+
+
+def test_an_entry_for_what_agrees_is_stale(tmp_path, command, ledger_file):
+    right = surface("numpy.loops")
+    assert command("run", right)[0] == 0
+    ledger_file.write_text(KNOWN.format(cases="max_pool/*"), "utf-8")
+    assert command("rejudge", right)[0] == 0
+    assert set(statuses(tmp_path).values()) == {"stale"}
+
+
+def test_a_changed_case_is_run_again_and_no_other(tmp_path, command):
+    command("run")
+    others = {one["case"]: one["seconds"] for one in records(tmp_path)}
+    changed = [*CASES[:2], f"id: sized, {X}, window: 5"]
+    status, out, error = command("rejudge", cases=changed)
+    assert status == 3
+    assert "1 hold no longer (max_pool/sized on numpy.loops)" in out
+    assert "--resume" in error[0]
+    assert not records(tmp_path, "footer")
+    assert command("run", cases=changed, options=["--resume"])[0] == 1
+    assert set(statuses(tmp_path)) == {"plain", "wide", "sized"}
+    assert {one["case"]: one["seconds"] for one in records(tmp_path)[:2]} == dict(list(others.items())[:2])
+    assert records(tmp_path, "footer")[0]["results"] == 3
+
+
+def test_a_case_that_is_gone_leaves_the_rest_complete(tmp_path, command):
+    command("run")
+    assert command("rejudge", cases=CASES[:2])[0] == 0
+    assert set(statuses(tmp_path)) == {"plain", "wide"}
+    assert {one["case"] for one in records(tmp_path, "case")} == {"max_pool/plain", "max_pool/wide"}
+
+
+def test_a_changed_program_is_run_again(command):
+    command("run")
+    status, out, _ = command("rejudge", surface("numpy.loops", WRONG + " - 0"))
+    assert status == 3
+    assert "0 results hold; 3 hold no longer" in out
+
+
+def test_a_changed_setup_is_run_again(tmp_path, command):
+    command("run")
+    assert command("rejudge", setup="import numpy as np\n")[0] == 3
+    assert records(tmp_path) == []
+
+
+def test_a_case_that_is_supported_by_now_is_run(command):
+    refuses = replace(surface("numpy.loops"), verbs={})
+    status, _, _ = command("run", surface("numpy.loops"), cases=[*CASES[:1], HALF])
+    assert status == 0
+    assert command("rejudge", refuses, cases=[*CASES[:1], HALF])[0] == 3
+
+
+def test_a_changed_declaration_is_asked_again(tmp_path, command):
+    honest = surface("numpy.loops", declares=declares("greatest"))
+    assert command("run", honest, cases=[QUESTION], section="questions")[0] == 0
+    assert command("rejudge", honest, cases=[QUESTION], section="questions")[0] == 0
+    assert len(records(tmp_path, "convention")) == 1
+    assert (
+        command("rejudge", surface("numpy.loops", declares=declares("least")), cases=[QUESTION], section="questions")[0]
+        == 3
+    )
+
+
+def test_an_answer_that_contradicts_the_declaration_can_become_known(tmp_path, command, ledger_file):
+    liar = surface("numpy.loops", declares=declares("least"))
+    assert command("run", liar, cases=[QUESTION], section="questions")[0] == 1
+    ledger_file.write_text(KNOWN.format(cases="max_pool/q"), "utf-8")
+    assert command("rejudge", liar, cases=[QUESTION], section="questions")[0] == 0
+    assert statuses(tmp_path) == {"q": "known"}
+
+
+def test_a_partial_file_stays_partial(tmp_path, command):
+    command("run")
+    whole = results(tmp_path).read_text("utf-8").splitlines(keepends=True)
+    results(tmp_path).write_text("".join(whole[:-1]) + '{"record": "res', "utf-8")
+    assert command("rejudge")[0] == 3
+    assert len(records(tmp_path)) == 3
+    assert not records(tmp_path, "footer")
+
+
+@pytest.mark.parametrize("text", ["", "nonsense\n", "[]\n", '{"record": "footer"}\n', '{"record": "header"}\n'])
+def test_what_is_no_results_file_gets_one_line(tmp_path, command, text):
+    command("run")
+    results(tmp_path).write_text(text, "utf-8")
+    status, _, error = command("rejudge")
+    assert status == 2
+    assert len(error) == 1
+    assert "numpy.jsonl:1: " in error[0]
+    assert results(tmp_path).read_text("utf-8") == text
+
+
+def test_a_record_without_its_parts_gets_one_line(tmp_path, command):
+    command("run")
+    text = results(tmp_path).read_text("utf-8").replace('"outcome"', '"income"')
+    results(tmp_path).write_text(text, "utf-8")
+    status, _, error = command("rejudge")
+    assert (status, len(error)) == (2, 1)
+    assert results(tmp_path).read_text("utf-8") == text
+
+
+@pytest.mark.parametrize(("kinds", "status"), [("flaky", "known"), ("shape", "flaky")])
+def test_case_that_flickered_stays_one_that_flickered(command, tmp_path, ledger_file, kinds, status):
+    counts = "np.runs = getattr(np, 'runs', 0) + 1\nx = x[:, :, :1, :1] - np.runs"
+    command("run", surface("numpy.loops", counts), cases=CASES[:1], options=("--repeat", "2"))
+    assert statuses(tmp_path) == {"plain": "flaky"}
+    ledger_file.write_text(KNOWN.format(cases="max_pool/plain").replace("shape, value, convention", kinds), "utf-8")
+    command("rejudge", surface("numpy.loops", counts), cases=CASES[:1])
+    assert statuses(tmp_path) == {"plain": status}

@@ -1,0 +1,332 @@
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+from conformance import IncompleteRun
+from conformance.adapters.api.surface import Declaration, Surface, Unsupported
+from conformance.execution.run import Run, Selection
+from conformance.execution.worker_process import Limits, Worker
+from conformance.judging.ledger import Entry, Ledger
+from reports.analysis import summary
+from reports.results import reader
+from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, HANGS, RAISES, backend, declares, load, surface
+
+X = "x: {values: arange, shape: [1, 1, 4, 4]}"
+PLAIN = f"id: a, {X}, window: 2"
+QUESTION = f"id: q, about: By how much, {X}, window: 3, answers: {{window: {{stride: 3}}, one: {{stride: 1}}}}"
+ANSWERS = {"window": "x = x[:, :, 2:3, 2:3]", "one": "x = x[:, :, 2:, 2:]", "other": "x = x[:, :, :3]"}
+
+
+def run(tmp_path, *surfaces, cases=(PLAIN,), entries=(), section="cases", limit=10.0, repeat=1, resume=False, **texts):
+    """Run cases on fake surfaces; return the file as the reports read it, and its records."""
+    path = tmp_path / "fake.jsonl"
+    catalogue = load(tmp_path, *cases, section=section)
+    ledger, limits = Ledger(tuple(entries)), Limits(case=limit)
+    job = Run(backend(*surfaces, **texts), catalogue, ledger, python=sys.executable, limits=limits, repeat=repeat)
+    job.execute(path, resume=resume)
+    records = [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
+    return reader.load([path]), records
+
+
+def results(records):
+    return [record for record in records if record["record"] == "result"]
+
+
+def known(*kinds, cases="*", versions=None):
+    return Entry("e", (cases,), ("*",), kinds, "it is known", "https://example.org/2", versions or {})
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (None, ("pass", "returned", "agree", None)),
+        (ALWAYS_WRONG, ("fail", "returned", "differ", "shape")),
+        ("x = x[:, :, ::2, ::2]", ("fail", "returned", "differ", "value")),
+        ("x = x[:, :, 1::2, 1::2] * np.nan", ("fail", "returned", "differ", "special")),
+        ("x = x[:, :, 1::2, 1::2].astype(np.float64)", ("fail", "returned", "differ", "dtype")),
+        ("x = x.tolist()", ("fail", "returned", "differ", "shape")),
+        ("x = (x[:, :, 1::2, 1::2],) * 2", ("fail", "returned", "differ", "shape")),
+        ("x = ()", ("fail", "returned", "differ", "shape")),
+        ("x = x[:, :, 1::2, 1::2].astype(object)", ("fail", "returned", "differ", "shape")),
+        (RAISES, ("fail", "rejected", "differ", "rejected")),
+        (CRASHES, ("crashed", "crashed", None, None)),
+        ("nope()", ("crashed", "crashed", None, None)),
+        (HANGS, ("timed_out", "timed_out", None, None)),
+    ],
+)
+def test_status_follows_from_what_the_backend_did(tmp_path, body, wanted):
+    report, records = run(tmp_path, surface("s", body), limit=1)
+    (found,) = results(records)
+    assert tuple(found[key] for key in ("status", "outcome", "verdict", "kind")) == wanted
+    assert summary.verdict(report).good is (wanted[0] == "pass")
+
+
+@pytest.mark.parametrize(
+    ("body", "kinds", "status"),
+    [
+        ("x = x[:, :, ::2, ::2]", ("value",), "known"),
+        ("x = x[:, :, ::2, ::2]", ("shape", "value"), "known"),
+        ("x = x[:, :, ::2, ::2]", ("shape",), "fail"),
+        (RAISES, ("rejected",), "known"),
+        (CRASHES, ("crashed",), "known"),
+        (CRASHES, ("value",), "crashed"),
+        (HANGS, ("timed_out",), "known"),
+        (None, ("value",), "stale"),
+        (CRASHES, ("crashed", "flaky"), "known"),
+        (None, ("crashed", "flaky"), "pass"),
+    ],
+)
+def test_ledger_is_held_both_ways(tmp_path, body, kinds, status):
+    report, records = run(tmp_path, surface("s", body), entries=[known(*kinds)], limit=1)
+    (found,) = results(records)
+    assert found["status"] == status
+    assert summary.verdict(report).good is (status in {"known", "pass"})
+    if status in {"known", "stale"}:
+        assert (found["reason"], found["issue"]) == ("it is known", "https://example.org/2")
+    else:
+        assert "reason" not in found
+
+
+def test_cases_that_the_ledger_calls_flaky_are_run_last(tmp_path):
+    _, records = run(tmp_path, surface("s"), surface("t"), entries=[replace(known("flaky"), surfaces=("s",))])
+    assert [found["surface"] for found in results(records)] == ["t", "s"]
+
+
+def test_entry_for_other_versions_neither_excuses_nor_goes_stale(tmp_path):
+    entry = known("value", versions={"numpy": SpecifierSet("<1")})
+    _, records = run(tmp_path, surface("s"), surface("t", ALWAYS_WRONG), entries=[entry])
+    assert [found["status"] for found in results(records)] == ["pass", "fail"]
+
+
+def test_unsupported_is_counted_apart_with_its_reason(tmp_path):
+    lacking = Surface("s", {"max_pool": lambda _step: Unsupported("has no such thing", "https://example.org/3")})
+    report, records = run(tmp_path, lacking, surface("t"))
+    found = results(records)[0]
+    assert (found["status"], found["reason"], found["issue"]) == (
+        "unsupported",
+        "has no such thing",
+        "https://example.org/3",
+    )
+    assert found["program"] is found["how"] is found["digest"] is None
+    assert report.backends[0].footer.by_status == {"pass": 1, "unsupported": 1}
+
+
+def test_entry_does_not_make_an_unsupported_case_stale(tmp_path):
+    lacking = Surface("s", {})
+    _, records = run(tmp_path, lacking, surface("t", "x = x[:, :, ::2, ::2]"), entries=[known("value")])
+    assert [found["status"] for found in results(records)] == ["unsupported", "known"]
+
+
+def test_case_that_must_be_rejected_fails_where_it_is_accepted(tmp_path):
+    text = f"id: a, {X}, window: 2, stride: 0, expect: {{rejected: StrideIsZero}}"
+    _, records = run(tmp_path, surface("s", "pass"), surface("t", RAISES), surface("u", CRASHES), cases=[text])
+    found = results(records)
+    assert [(one["status"], one["kind"]) for one in found] == [("fail", "accepted"), ("pass", None), ("crashed", None)]
+    assert "StrideIsZero" in found[0]["message"]
+
+
+@pytest.mark.parametrize("observed", ANSWERS)
+@pytest.mark.parametrize("declared", ["window", "one", None])
+def test_question_passes_where_declared_and_observed_are_the_same(tmp_path, observed, declared):
+    asked = surface("s", ANSWERS[observed], declares=declares(declared) if declared else {})
+    report, records = run(tmp_path, asked, cases=[QUESTION], section="questions")
+    (answer,) = report.backends[0].conventions
+    assert (answer.declared, answer.observed, answer.about) == (declared, observed, "By how much")
+    (found,) = results(records)
+    assert (found["status"] == "pass") is (observed == declared)
+    if found["status"] == "fail":
+        assert found["kind"] == "convention"
+        assert observed in found["message"]
+
+
+def test_surface_that_answers_two_cases_of_a_question_differently_contradicts_itself(tmp_path):
+    again = QUESTION.replace("id: q, ", "id: r, question: q, ").replace("[1, 1, 4, 4]", "[1, 1, 6, 6]")
+    body = ANSWERS["window"] + " if x.shape[2] == 4 else x[:, :, 2:, 2:]"
+    speaking = surface("s", body, declares={"max_pool/q": Declaration("window", observed="1.0")})
+    report, records = run(tmp_path, speaking, cases=[QUESTION, again], section="questions")
+    first, second = results(records)
+    assert (first["status"], second["status"], second["kind"]) == ("pass", "fail", "convention")
+    assert "contradicts itself: it answered 'window' to max_pool/q" in second["message"]
+    assert [answer.question for answer in report.backends[0].conventions] == ["max_pool/q"] * 2
+    assert summary.conventions(report)["max_pool/q"]["s"].case == "max_pool/r"
+
+
+def test_answer_that_is_not_the_one_seen_before_has_changed(tmp_path):
+    speaking = surface("s", ANSWERS["one"], declares={"max_pool/q": Declaration("window", observed="1.0")})
+    _, records = run(tmp_path, speaking, cases=[QUESTION], section="questions")
+    (found,) = results(records)
+    assert (found["status"], found["kind"]) == ("fail", "changed")
+    assert "in version 1.0" in found["message"]
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_answer_may_depend_on_the_processor(tmp_path, monkeypatch, here):
+    monkeypatch.setattr(Worker, "start", with_features(["avx2", "avx512_fp16"] if here else ["avx2"]))
+    declared = Declaration("window", observed="1.0", cpu={"avx512_fp16": "one"})
+    speaking = surface("s", ANSWERS["one"], declares={"max_pool/q": declared})
+    report, records = run(tmp_path, speaking, cases=[QUESTION], section="questions")
+    (found,) = results(records)
+    assert (found["status"], found["kind"]) == (("pass", None) if here else ("fail", "changed"))
+    assert report.backends[0].conventions[0].declared == ("one" if here else "window")
+    assert ("avx512_fp16" in records[0]["environment"]["cpu"]) is here
+
+
+def with_features(features):
+    """Start a worker as ever, on a processor that is said to have these."""
+    start = Worker.start
+
+    def started(worker):
+        start(worker)
+        worker.environment["cpu"] = features
+
+    return started
+
+
+def test_question_that_crashes_is_told_as_such(tmp_path):
+    report, records = run(tmp_path, surface("s", CRASHES), cases=[QUESTION], section="questions")
+    assert report.backends[0].conventions[0].observed == "crashed"
+    assert results(records)[0]["status"] == "crashed"
+
+
+def test_wrong_value_is_shown_whole_with_its_worst_element(tmp_path):
+    _, records = run(tmp_path, surface("s", "x = x[:, :, ::2, ::2]"))
+    (found,) = results(records)
+    assert found["got"] == {"dtype": "float32", "shape": [1, 1, 2, 2], "data": [0, 2, 8, 10]}
+    assert found["worst"]["index"] == [0, 0, 0, 0]
+    assert (found["worst"]["expected"], found["worst"]["got"], found["worst"]["absolute"]) == (5, 0, 5)
+    assert found["budget_used"] == "inf"
+
+
+@pytest.mark.parametrize("body", ["x = x[:, :, 1::2, 1::2] / 0", "x = -x[:, :, 1::2, 1::2] / 0", "x = np.nan * x"])
+def test_infinities_and_nan_can_be_written_and_read(tmp_path, body):
+    report, _ = run(tmp_path, surface("s", body), setup="import warnings\nimport numpy as np\n")
+    assert [result.status for result in report.results] == ["fail"]
+
+
+@pytest.mark.parametrize("text", ["a\\nb", "\\u2028 and \\x85", "\\udc80", "\\x1b[31m", "é" * 3000])
+def test_whatever_an_exception_says_is_one_line_of_json(tmp_path, text):
+    report, _ = run(tmp_path, surface("s", f"raise ValueError('{text}')"))
+    assert [result.status for result in report.results] == ["fail"]
+
+
+def test_integers_beyond_2_to_53_are_written_exactly(tmp_path):
+    text = f"id: a, x: {{values: [[[{2**60 + 1}, {2**60}]]], dtype: int64}}, window: 2"
+    speaking = surface("s", "x = x[:, :, 1:]", dtypes={"": frozenset({"int64"})})
+    _, records = run(tmp_path, speaking, cases=[text])
+    (found,) = results(records)
+    assert found["worst"]["expected"] - found["worst"]["got"] == 1
+    assert found["worst"]["absolute"] == 1
+
+
+def test_one_bad_case_does_not_touch_its_neighbours(tmp_path):
+    cases = [f"id: {name}, x: {{values: [[[{n}, 9, {n}]]]}}, window: 3" for n, name in enumerate("abcdef")]
+    body = (
+        "if x[0, 0, 0] == 2:\n    os.abort()\nif x[0, 0, 0] == 4:\n    time.sleep(60)\nx = x.max(axis=2, keepdims=True)"
+    )
+    _, records = run(tmp_path, surface("s", body), cases=cases, limit=1)
+    statuses = [found["status"] for found in results(records)]
+    assert statuses == ["pass", "pass", "crashed", "pass", "timed_out", "pass"]
+
+
+def test_several_workers_write_what_one_writes(tmp_path):
+    cases = [f"id: a{n}, x: {{values: [[[{n}, 9, {n}]]]}}, window: 3" for n in range(12)]
+    files = []
+    for jobs in (1, 3):
+        job = Run(backend(), load(tmp_path, *cases), Ledger(), python=sys.executable, jobs=jobs)
+        path = tmp_path / f"{jobs}.jsonl"
+        job.execute(path)
+        records = results([json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]])
+        files.append([{key: value for key, value in record.items() if key != "seconds"} for record in records])
+    assert files[0] == files[1]
+    assert len(files[0]) == 12
+
+
+@pytest.mark.parametrize(
+    ("asked", "slow", "wanted"),
+    [
+        ("smoke", False, ["b"]),
+        ("standard", False, ["a", "b", "c"]),
+        ("exhaustive", False, ["a", "b", "c"]),
+        ("smoke", True, ["a", "b"]),
+        ("standard", True, ["a", "b", "c", "d"]),
+    ],
+)
+def test_surface_that_takes_long_runs_its_tag_and_stays_one_level_behind(tmp_path, asked, slow, wanted):
+    more = [f"id: b, {X}, window: 2, tags: [compiled]"]
+    more += [
+        f"id: {name}, {X}, window: 2, level: standard{tag}" for name, tag in (("c", ", tags: [compiled]"), ("d", ""))
+    ]
+    speakers = backend(surface("s", level="smoke", tag="compiled"))
+    run_ = Run(speakers, load(tmp_path, PLAIN, *more), Ledger(), Selection(asked, slow=slow), python=sys.executable)
+    assert [task.case.id for task in run_.tasks()] == [f"max_pool/{name}" for name in wanted]
+
+
+def test_surface_is_not_run_above_its_level(tmp_path):
+    path, texts = tmp_path / "fake.jsonl", [PLAIN, f"id: b, {X}, window: 2, level: standard"]
+    speakers = backend(surface("s"), surface("t", level="smoke"))
+    run_ = Run(speakers, load(tmp_path, *texts), Ledger(), Selection("standard"), python=sys.executable)
+    run_.execute(path)
+    assert sorted((r.case, r.surface) for r in reader.load([path]).results) == [
+        ("max_pool/a", "s"),
+        ("max_pool/a", "t"),
+        ("max_pool/b", "s"),
+    ]
+
+
+def test_case_and_program_are_declared_once(tmp_path):
+    cases = [PLAIN, f"id: b, {X}, window: 2"]
+    _, records = run(tmp_path, surface("s"), surface("t"), cases=cases)
+    kinds = [record["record"] for record in records]
+    assert (kinds.count("case"), kinds.count("program"), kinds.count("result")) == (2, 1, 4)
+    assert (kinds[0], kinds[-1]) == ("header", "footer")
+
+
+def test_header_tells_what_ran_where(tmp_path):
+    _, records = run(tmp_path, surface("s"))
+    header = records[0]
+    assert (header["backend"], header["surfaces"], header["level"]) == ("fake", ["s"], "smoke")
+    assert header["catalogue"].keys() == {"version", "digest", "cases"}
+    assert header["environment"]["packages"].keys() == {"numpy"}
+    assert "import numpy" in header["environment"]["setup"]["s"]
+
+
+def test_backend_whose_setup_fails_is_an_incomplete_run(tmp_path):
+    with pytest.raises(IncompleteRun, match="backend fake: setup: ModuleNotFoundError"):
+        run(tmp_path, surface("s"), setup="import nope_nope")
+    assert not (tmp_path / "fake.jsonl").exists()
+
+
+def test_run_in_which_nothing_has_a_program_is_incomplete(tmp_path):
+    with pytest.raises(IncompleteRun, match="nothing to run"):
+        run(tmp_path, Surface("s", {}))
+
+
+def test_worker_that_cannot_be_replaced_leaves_a_partial_file(tmp_path):
+    flag = tmp_path / "flag"
+    setup = f"import os\nimport numpy as np\nassert not os.path.exists({str(flag)!r})\nopen({str(flag)!r}, 'w').close()"
+    cases = [PLAIN, f"id: b, {X}, window: 2"]
+    with pytest.raises(IncompleteRun, match="lost its worker for good"):
+        run(tmp_path, surface("s", CRASHES), cases=cases, setup=setup)
+    assert not reader.load([tmp_path / "fake.jsonl"]).backends[0].complete
+
+
+def test_progress_counts_every_result(tmp_path):
+    seen = []
+    job = Run(backend(surface("s"), surface("t")), load(tmp_path, PLAIN), Ledger(), python=sys.executable)
+    job.execute(tmp_path / "fake.jsonl", progress=lambda *told: seen.append((*told[:2], told[2]["status"])))
+    assert seen == [(1, 2, "pass"), (2, 2, "pass")]
+
+
+def test_surface_that_this_machine_cannot_run_says_why_once(tmp_path):
+    lacking = surface("fake.compiled", CRASHES, lacks=lambda: "there is no compiler here")
+    _, records = run(tmp_path, surface("fake.right"), lacking, cases=[PLAIN, PLAIN.replace("id: a", "id: b")])
+    found = {(record["surface"], record["status"], record.get("reason")) for record in results(records)}
+    assert found == {("fake.right", "pass", None), ("fake.compiled", "unsupported", "there is no compiler here")}
+
+
+def test_surface_that_can_run_is_run(tmp_path):
+    _, records = run(tmp_path, surface("fake.compiled", lacks=lambda: None))
+    assert [record["status"] for record in results(records)] == ["pass"]

@@ -1,0 +1,367 @@
+"""The worker file by itself, and through the client: whatever a program does, it costs one case."""
+
+import ast
+import io
+import subprocess
+import sys
+import threading
+import time
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from conformance.execution import worker as worker_file
+from conformance.execution import worker_process
+from conformance.execution.connection import Link
+from conformance.execution.worker_process import AHEAD, Job, Worker, WorkerFailed
+from conformance.judging.repeats import AGAIN
+from tests.support.fake_backends import SETUP, backend, program
+from tests.support.started_workers import PYTHON, X, gone, outcomes, started
+
+SOURCE = Path(worker_file.__file__)
+
+
+@pytest.fixture
+def processes_started(monkeypatch):
+    """The numbers of the processes that have been started as workers."""
+    found = []
+
+    class Noted(Link):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            found.append(self.process.pid)
+
+    monkeypatch.setattr(worker_process, "Link", Noted)
+    return found
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """One worker for programs that leave it alive."""
+    with started() as worker:
+        yield worker
+
+
+def ran(worker, body, *inputs):
+    outcome, after = worker.outcomes([Job(program(body), inputs or (X,)), Job(program("pass"), (X,))])
+    assert np.array_equal(after.arrays[0], X)
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("processor : 0\nflags\t\t: fpu sse2 avx2 avx512_fp16 avx2 vmx\nflags : amx_tile\n", ["avx2", "avx512_fp16"]),
+        ("Features : fp asimd sve crc32\n", ["asimd", "sve"]),
+        ("model name : none\n", []),
+    ],
+)
+def test_what_vectors_are_computed_with_is_read_from_the_system(monkeypatch, text, found):
+    monkeypatch.setattr("builtins.open", lambda *_, **__: io.StringIO(text))
+    assert worker_file.features() == found
+
+
+def test_a_system_that_does_not_say_has_no_features(monkeypatch):
+    monkeypatch.setattr("builtins.open", lambda *_, **__: (_ for _ in ()).throw(FileNotFoundError("/proc/cpuinfo")))
+    assert worker_file.features() == []
+
+
+def test_program_gets_its_inputs_and_its_result_comes_back(shared):
+    outcome = ran(shared, "x = x + 1")
+    assert (outcome.kind, outcome.message) == ("returned", "")
+    assert np.array_equal(outcome.arrays[0], X + 1)
+    assert 0 <= outcome.seconds < 5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "print('hello')",
+        "os.write(1, b'z' * 1_000_000)",
+        "sys.stderr.write('e' * 3_000_000)",
+        "sys.stderr.write('line\\n' * 300_000)",
+        "sys.stdout.write('no end of line')",
+        "os.system('echo from a child')",
+        "sys.stdin.read()",
+        "os.close(2)",
+    ],
+)
+def test_whatever_a_program_prints_or_reads_stays_out_of_the_protocol(body):
+    (outcome,) = outcomes(body)
+    assert outcome.kind == "returned"
+    assert np.array_equal(outcome.arrays[0], X)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("os.abort()", "signal 6 (Aborted)"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "signal 9 (Killed)"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "signal 11 (Segmentation fault)"),
+        ("os._exit(5)", "exit status 5"),
+        ("os._exit(0)", "exit status 0"),
+        ("os.closerange(3, 50)", "exit status 1"),
+        ("sys.stderr.write('last words\\n'); os.abort()", "it said: last words"),
+    ],
+)
+def test_a_worker_that_dies_costs_one_case(body, message):
+    (outcome,) = outcomes(body)
+    assert outcome.kind == "crashed"
+    assert message in outcome.message
+
+
+def test_every_death_is_told_at_the_case_that_died():
+    bodies = ["x = x + 1", "os.abort()", "x = x + 2", "os._exit(3)", "os.abort()", "x = x + 3"]
+    found = outcomes(*bodies)
+    assert [outcome.kind for outcome in found] == ["returned", "crashed", "returned", "crashed", "crashed", "returned"]
+    assert [float(o.arrays[0][0, 0, 0]) for o in found if o.arrays] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("body", ["time.sleep(60)", "while True: pass", "signal.pause()"])
+def test_a_program_that_hangs_costs_one_case_and_its_limit(body):
+    start = time.monotonic()
+    (outcome,) = outcomes(body, limit=1)
+    assert outcome.kind == "timed_out"
+    assert "1 s" in outcome.message
+    assert time.monotonic() - start < 20  # twice the limit, and what it takes to start anew
+
+
+def test_processes_that_a_program_leaves_behind_are_ended(tmp_path):
+    note = tmp_path / "pid"
+    body = f"import subprocess\nopen({str(note)!r}, 'w').write(str(subprocess.Popen(['sleep', '100']).pid))"
+    outcomes(body)
+    assert gone(int(note.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"), [("sys.exit(3)", "SystemExit: 3"), ("raise KeyboardInterrupt", "Keyboard")]
+)
+def test_exit_is_a_crash_that_the_worker_survives(shared, body, message):
+    outcome = ran(shared, body)
+    assert outcome.kind == "crashed"
+    assert message in outcome.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["nope()", "import nope_nope", "x = (", "from os import nope", "    x = 1\n  x = 2", "def f(): return y\nf()"],
+)
+def test_fault_of_the_program_is_a_crash_and_no_rejection(shared, body):
+    outcome = ran(shared, body)
+    assert outcome.kind == "crashed"
+    assert "the program is at fault" in outcome.message
+
+
+@pytest.mark.parametrize(
+    "error", ["ValueError('no')", "RuntimeError()", "TypeError('no')", "NotImplementedError('no')"]
+)
+def test_exception_is_a_rejection_with_its_text(shared, error):
+    outcome = ran(shared, f"raise {error}")
+    assert outcome.kind == "rejected"
+    assert outcome.message.startswith(error.split("(")[0])
+
+
+def test_text_of_an_exception_is_cut_short(shared):
+    assert len(ran(shared, "raise ValueError('x' * 10**6)").message) <= 2000
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("x = [1, 2]", "list"),
+        ("x = None", "NoneType"),
+        ("x = 1.0", "float"),
+        ("x = np.array([None])", "object"),
+        ("x = np.array(['a'])", "str"),
+        ("x = x.astype(complex)", "complex128"),
+        ("x = np.array(['2020'], 'M8[D]')", "datetime64"),
+        ("x = np.zeros(2, [('a', 'i4')])", "void"),
+    ],
+)
+def test_what_is_no_array_of_known_numbers_is_named_and_not_sent(shared, body, what):
+    outcome = ran(shared, body)
+    assert (outcome.kind, outcome.arrays) == ("returned", ())
+    assert what in outcome.message
+
+
+@pytest.mark.parametrize("body", ["x = x, x", "x = (x, x.astype(np.int8))"])
+def test_tuple_comes_back_as_several_arrays(shared, body):
+    assert len(ran(shared, body).arrays) == 2
+
+
+@pytest.mark.parametrize(
+    "body", ["x = x.astype('>f4')", "x = x[:, :, ::-1][:, :, ::-1]", "x = np.asfortranarray(x)", "x = np.matrix(x[0])"]
+)
+def test_byte_order_and_layout_in_memory_do_not_matter(shared, body):
+    array = ran(shared, body).arrays[0]
+    assert array.dtype == np.float32
+    assert array.ravel().tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("body", ["x = x[:, :, :0]", "x = np.array(7, np.float32)"])
+def test_empty_and_scalar_arrays_keep_their_shape(shared, body):
+    assert ran(shared, body).arrays[0].shape in {(1, 1, 0), ()}
+
+
+def test_what_a_program_writes_into_its_inputs_stays_its_own(shared):
+    body = "x[:] = 9"
+    first, second = shared.outcomes([Job(program(body), (X,)), Job(program("pass"), (X,))])
+    assert np.array_equal(first.arrays[0], np.full_like(X, 9))
+    assert np.array_equal(second.arrays[0], X)
+    assert X[0, 0, 3] == 3
+
+
+def test_names_of_one_program_are_unknown_to_the_next(shared):
+    ran(shared, "global left\nleft = 1")
+    assert "NameError" in ran(shared, "x = x + left").message
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float64"])
+def test_arrays_of_every_dtype_go_both_ways(shared, dtype):
+    array = np.array([[[0, 1, 1, 0]]], dtype)
+    found = ran(shared, "pass", array).arrays[0]
+    assert found.dtype == array.dtype
+    assert np.array_equal(found, array)
+
+
+def test_bfloat16_travels_in_as_words_of_16_bits(shared):
+    array = np.array([[[1, 2.5]]], ml_dtypes.bfloat16)
+    found = ran(shared, "assert x.dtype == np.uint16", array).arrays[0]
+    assert np.array_equal(found.view(ml_dtypes.bfloat16), array)
+
+
+@pytest.mark.parametrize("leave", ["x.view([('bfloat16', np.uint16)])", "x.view(ml_dtypes.bfloat16)"])
+def test_bfloat16_travels_out_as_words_that_are_named_so(shared, leave):
+    array = np.array([[[1, 2.5]]], ml_dtypes.bfloat16)
+    found = ran(shared, f"import ml_dtypes\nx = {leave}", array).arrays[0]
+    assert found.dtype == ml_dtypes.bfloat16
+    assert np.array_equal(found, array)
+
+
+def test_array_with_several_fields_is_no_array_of_numbers(shared):
+    found = ran(shared, "x = np.zeros(1, [('bfloat16', np.uint16), ('b', np.uint16)])")
+    assert found.message == "returned an array of void32, not an array of numbers"
+
+
+def test_several_inputs_keep_their_order(shared):
+    text = program("pass").text.replace("run(x)", "run(a, x, b)").replace("return x", "return np.stack([a, x, b])")
+    job = Job(type(program("pass"))("s", "native", text), (X, X + 1, X + 2))
+    (outcome,) = shared.outcomes([job])
+    assert outcome.arrays[0][:, 0, 0, 0].tolist() == [0, 1, 2]
+
+
+def test_outcomes_keep_the_order_of_jobs_however_many(shared):
+    count = 5 * AHEAD + 1
+    found = shared.outcomes(Job(program("pass"), (np.full((1, 1, 1), n, np.int64),)) for n in range(count))
+    assert [int(outcome.arrays[0].item()) for outcome in found] == list(range(count))
+
+
+def test_large_arrays_both_ways_do_not_block():
+    large = np.arange(3_000_000, dtype=np.float32)
+    found = outcomes(*["x = x + 0"] * (AHEAD + 2), inputs=(large,), limit=30)
+    assert all(np.array_equal(outcome.arrays[0], large) for outcome in found)
+
+
+def test_reset_runs_after_each_case(shared):
+    del shared
+    with started(setup=SETUP + "count = [0]\n", reset="count[0] += 1\n") as worker:
+        found = worker.outcomes([Job(program("x = x + count[0]"), (X,)) for _ in range(3)])
+        assert [float(outcome.arrays[0][0, 0, 0]) for outcome in found] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("setup", "message"),
+    [
+        ("import nope_nope", "ModuleNotFoundError: No module named 'nope_nope'"),
+        ("raise SystemExit(4)", "SystemExit: 4"),
+        ("import os; os._exit(4)", "exit status 4"),
+        ("import os; os.abort()", "signal 6"),
+        ("x = (", "SyntaxError"),
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_setup_that_fails_is_told_and_leaves_no_process(setup, message, processes_started):
+    worker = Worker(backend(setup=setup), PYTHON)
+    with pytest.raises(WorkerFailed, match="setup: ") as failed:
+        worker.start()
+    assert message in str(failed.value)
+    assert [gone(pid) for pid in processes_started] == [True]
+
+
+@pytest.mark.parametrize("python", ["/nowhere/python", "/etc/passwd", "/etc", "/bin/true", "/bin/cat"])
+def test_interpreter_that_is_none_is_told(python):
+    with pytest.raises(WorkerFailed) as failed:
+        Worker(backend(), python).start()
+    assert "\n" not in str(failed.value)
+
+
+def test_versions_are_those_of_the_interpreter_of_the_worker(shared):
+    asked = "import numpy, platform; print(platform.python_version(), numpy.__version__)"
+    python, numpy = subprocess.check_output([PYTHON, "-c", asked], text=True).split()
+    assert (shared.environment["python"], shared.environment["packages"]) == (python, {"numpy": numpy})
+
+
+def test_threads_of_the_client_end_with_the_worker():
+    before = threading.active_count()
+    outcomes("os.abort()", "os.abort()")
+    for _ in range(100):
+        if threading.active_count() <= before:
+            break
+        time.sleep(0.02)
+    assert threading.active_count() <= before
+
+
+def test_worker_file_is_python_3_8():
+    ast.parse(SOURCE.read_text("utf-8"), feature_version=(3, 8))
+
+
+def test_worker_file_imports_the_standard_library_and_numpy_alone():
+    imports = [node for node in ast.walk(ast.parse(SOURCE.read_text("utf-8"))) if isinstance(node, ast.Import)]
+    froms = [node.module for node in ast.walk(ast.parse(SOURCE.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
+    roots = {str(name).split(".")[0] for name in froms} | {alias.name for node in imports for alias in node.names}
+    assert roots - set(sys.stdlib_module_names) == {"numpy"}
+
+
+def test_folder_of_the_worker_hides_no_module_of_the_same_name(shared):
+    outcome = ran(shared, "assert not any(path.endswith('conformance') for path in sys.path), sys.path")
+    assert outcome.kind == "returned"
+
+
+@pytest.mark.parametrize("error", ["MemoryError", "RecursionError"])
+def test_exhausted_machine_is_no_refusal(shared, error):
+    (outcome,) = shared.outcomes([Job(program(f"raise {error}('too much')"), [X])])
+    assert (outcome.kind, outcome.message) == ("crashed", f"{error}: too much; {AGAIN}")
+
+
+def test_worker_that_died_of_the_last_case_is_not_replaced():
+    with started() as worker:
+        (outcome,) = worker.outcomes([Job(program("os.abort()"), [X])])
+        assert outcome.kind == "crashed"
+        assert worker.link is None
+
+
+def test_everything_sent_ahead_of_a_death_is_run_again_in_order():
+    bodies = ["x = x + 1", "os.abort()", "x = x + 2", "os.abort()", *(f"x = x + {n}" for n in range(3, 3 + 2 * AHEAD))]
+    with started() as worker:
+        found = list(worker.outcomes([Job(program(body), [X]) for body in bodies]))
+    assert [outcome.kind == "crashed" for outcome in found] == ["abort" in body for body in bodies]
+    firsts = [outcome.arrays[0].ravel()[0] for outcome in found if outcome.kind == "returned"]
+    assert firsts == list(range(1, 3 + 2 * AHEAD))
+
+
+@pytest.mark.parametrize(
+    ("said", "version"), [("1.2", "1.2"), (None, metadata.version("click"))], ids=["says it", "installed"]
+)
+def test_version_is_what_a_package_says_or_what_was_installed(monkeypatch, said, version):
+    monkeypatch.setitem(sys.modules, "click", SimpleNamespace(**({"__version__": said} if said else {})))
+    assert worker_file.versions(["click"]) == {"click": version}
+
+
+def test_version_of_a_package_that_was_not_imported_or_not_installed_is_unknown(monkeypatch):
+    monkeypatch.setitem(sys.modules, "no_such_package", SimpleNamespace())
+    monkeypatch.delitem(sys.modules, "click")
+    assert worker_file.versions(["no_such_package", "click"]) == {"no_such_package": "unknown", "click": "unknown"}

@@ -1,0 +1,179 @@
+"""What an exploration leaves below its folder, what is made of it, and what is said where that cannot be."""
+
+import pytest
+
+from conformance import ConformanceError
+from conformance.adapters import registry
+from conformance.catalogue import loading
+from conformance.cli.commands import explore
+from conformance.exploration.candidate import Recipe
+from conformance.exploration.findings import Finding
+from conformance.exploration.output import keep
+from conformance.exploration.promote import promote
+
+LEVELS = {
+    "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (2,), "stride": (1,), "dilation": (1,),
+    "padding": 0, "rounding": "floor", "values": "integers", "dtype": "float32",
+}  # fmt: skip
+PLAIN = Recipe("max_pool", LEVELS, {"x": {"values": "integers"}})
+
+TIED = Recipe(
+    "max_pool_with_indices",
+    {**LEVELS, "output": "indices"},
+    {"x": {"values": "integers", "low": 0, "high": 0}},
+    {"x": [[[-0.0, 0.0]]]},
+)
+
+
+def finding_of(recipe=PLAIN, **changed):
+    return Finding(**{
+        "operator": recipe.operator, "way": "value", "recipe": recipe, "surfaces": ("numpy.loops",), "conditions": None,
+        "first": 1, **changed,
+    })  # fmt: skip
+
+
+def kept(folder, *findings, backend="numpy"):
+    keep(folder, registry.backend(backend), findings)
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A catalogue of one case."""
+    path = tmp_path / "home" / "pooling" / "max_pool.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "operator: max_pool\nsource: here\n\ncases:\n  - id: one\n    x: {values: [[[1, 2]]]}\n    window: [1]\n",
+        "utf-8",
+    )
+    return tmp_path / "home"
+
+
+def case_file(folder):
+    return folder / "cases" / "numpy" / "pooling" / "max_pool.yaml"
+
+
+@pytest.mark.parametrize("part", ["", "results", "cases", "repro"])
+def test_a_folder_that_cannot_be_written_is_one_line_before_anything_is_explored(
+    part, conformance, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(explore, "_explore", lambda *_: pytest.fail("it was explored"))
+    taken = tmp_path / "out" / part
+    taken.parent.mkdir(parents=True, exist_ok=True)
+    taken.write_text("a file", "utf-8")
+    out = tmp_path / "out" / ("" if part else "below")
+    status, _, err = conformance("explore", "--backend", "numpy", "--operator", "pad", "--cases", 3, "--out", out)
+    assert status == 2
+    assert err[-1].startswith(f"conformance: {out / part}")
+
+
+def test_a_folder_that_is_lost_while_exploring_is_one_line(tmp_path):
+    (tmp_path / "cases").write_text("a file", "utf-8")
+    with pytest.raises(ConformanceError, match=r"cases.*: (Not a directory|File exists)"):
+        kept(tmp_path, finding_of())
+
+
+@pytest.mark.parametrize("option", ["--minutes", "--timeout"])
+def test_a_number_that_is_none_is_wrong_usage(option, conformance, tmp_path):
+    status, _, err = conformance("explore", "--backend", "numpy", option, "nan", "--out", tmp_path)
+    assert status == 2
+    assert f"Invalid value for '{option}': nan is not a number" in err[-1]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"operator: max_pool\n  # ID\n\xff", ":3: not UTF-8"),
+        (b"operator: max_pool\nsource: x\n  # ID\n", ": no cases in it"),
+        (b"operator: max_pool\ncases:\n  # ID\n  - 7\n", ": no cases in it, or some without an id"),
+        (b"operator: max_pool\ncases:\n  # ID\n  - window: [1]\n", ": no cases in it, or some without an id"),
+        (b"cases:\n  # ID\n  - id: one\n", ": no operator in it"),
+        (b"  # ID\n", ": no operator in it"),
+        (b"operator: [\n  # ID\n", ":"),
+    ],
+)
+def test_a_bad_case_file_is_named_in_one_line(content, said, conformance, tmp_path, home):
+    path = case_file(tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    status, _, err = conformance("explore", "--promote", "ID", "--out", tmp_path, "--into", home)
+    assert status == 2
+    assert f"{path}{said}" in err[-1]
+
+
+def test_a_bad_catalogue_file_is_named_in_one_line(conformance, tmp_path, home):
+    finding = finding_of()
+    path = home / "pooling" / "max_pool.yaml"
+    path.write_bytes(b"\xff" + path.read_bytes())
+    where = ("--out", kept(tmp_path, finding), "--into", home)
+    status, _, err = conformance("explore", "--promote", finding.id, *where)
+    assert status == 2
+    assert f"{path}:1: not UTF-8" in err[-1]
+
+
+def test_findings_of_one_smallest_case_can_all_be_promoted(tmp_path, home):
+    last = finding_of(PLAIN.having(extent=(3,)))
+    findings = [finding_of(), finding_of(way="law: shift"), last]
+    folder = kept(tmp_path, *findings)
+    loaded = loading.load([case_file(folder)]).cases
+    assert [case.id for case in loaded] == [PLAIN.case.id, last.recipe.case.id]
+    assert all(one.sentence in loaded[0].about for one in findings[:2])
+    for number, one in enumerate(findings):
+        promote(folder, one.id, home, f"found-{number}")
+    found = loading.load([home]).by_id
+    assert [found[f"max_pool/found-{number}"].shape for number in range(3)] == [(1, 1, 2), (1, 1, 2), (1, 1, 3)]
+
+
+def test_a_finding_that_no_case_follows_is_not_there(tmp_path, home):
+    finding = finding_of()
+    path = case_file(kept(tmp_path, finding))
+    path.write_text(path.read_text("utf-8") + "  # max_pool-alone\n", "utf-8")
+    with pytest.raises(ConformanceError, match=f"not one of {finding.id}$"):
+        promote(tmp_path, "max_pool-alone", home)
+
+
+def test_two_backends_leave_a_script_each(tmp_path):
+    finding = finding_of()
+    kept(tmp_path, finding)
+    kept(tmp_path, finding, backend="numpy@other")
+    scripts = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("repro/**/*.py"))
+    assert scripts == [f"repro/numpy/{finding.id}.py", f"repro/numpy@other/{finding.id}.py"]
+
+
+def test_an_exploration_removes_what_an_earlier_one_of_its_backend_left(conformance, tmp_path):
+    kept(tmp_path, finding_of())
+    kept(tmp_path, finding_of(), backend="numpy@other")
+    own = tmp_path / "cases" / "numpy" / "notes.txt"
+    own.write_text("of somebody", "utf-8")
+    status, _, _ = conformance(
+        "explore", "--backend", "numpy", "--operator", "pad", "--cases", 3, "--jobs", 1, "--out", tmp_path
+    )
+    assert status == 0
+    left = [path.parent.name for path in (*tmp_path.glob("cases/**/*.yaml"), *tmp_path.glob("repro/**/*.py"))]
+    assert left == ["pooling", "numpy@other"]
+    assert not case_file(tmp_path).exists()
+    assert own.exists()
+
+
+def test_an_exploration_that_cannot_begin_leaves_an_earlier_one(conformance, tmp_path):
+    kept(tmp_path, finding_of())
+    backend = f"numpy={tmp_path / 'python'}"
+    status, _, _ = conformance("explore", "--backend", backend, "--cases", 5, "--out", tmp_path)
+    assert status == 3
+    assert case_file(tmp_path).exists()
+
+
+def test_a_finding_on_the_ground_of_a_question_becomes_no_plain_case(conformance, tmp_path, home):
+    plain, tied = finding_of(TIED.holding(x=[[[0.0, 1.0]]])), finding_of(TIED)
+    path = home / "pooling" / "max_pool_with_indices.yaml"
+    path.write_text("operator: max_pool_with_indices\nsource: here\n", "utf-8")
+    folder = kept(tmp_path, plain, tied)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*.yaml")}
+    status, _, err = conformance("explore", "--promote", tied.id, "--out", folder, "--into", home)
+    assert status == 2
+    assert err == [
+        f"conformance: finding {tied.id} puts the question max_pool_with_indices/tie and max_pool/zeros-of-both-signs,"
+        " so it must become a case of that question"
+    ]
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*.yaml")} == before
+    assert promote(folder, plain.id, home) == (path, plain.recipe.case.id)

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from conformance.adapters.api.surface import Declaration, Surface
+from conformance.cases.arrays import ArraySpec
+from conformance.cases.case import Case
+from conformance.judging.expected import expected
+from conformance.judging.tolerance import held_to
+
+
+def average(cells):
+    """Return a case that averages so many float16 ones."""
+    x = ArraySpec("arange", (1, 1, cells), "float16", {"start": 1, "step": 0})
+    walk = {"window": (cells,), "stride": (cells,), "padding": ((0, 0),), "dilation": (1,), "rounding": "floor"}
+    return Case("avg_pool/ones", "avg_pool", {"x": x}, {**walk, "count_include_pad": False, "divisor": None})
+
+
+def surface(answer):
+    return Surface("some", {}, declares={"avg_pool/accumulation-in-float16": Declaration(answer)})
+
+
+def bound_of(answer, cells):
+    case = average(cells)
+    target = held_to(expected(case).target, case, surface(answer))
+    return None if target is None else float(target.bound.max())
+
+
+def test_a_surface_that_adds_in_16_bits_is_allowed_their_roundings():
+    u, n = 2.0**-11, 9
+    g = (n + 3) * u / (1 - (n + 3) * u)
+    assert bound_of("own", 9) == pytest.approx(g + u * (1 + g), rel=1e-2)
+    assert bound_of("float32", 9) == pytest.approx(u, rel=1e-2)
+
+
+def test_where_so_many_roundings_may_leave_anything_there_is_no_bound():
+    assert bound_of("own", 1020) is not None
+    assert bound_of("own", 1021) is None
+    assert bound_of("float32", 1021) is not None
+
+
+def test_a_surface_that_declares_nothing_is_held_to_float32():
+    case = average(9)
+    target = expected(case).target
+    assert held_to(target, case, Surface("some", {})) is target
+
+
+def test_a_composition_rounds_what_one_call_hands_to_the_next():
+    case = average(9)
+    target = expected(case).target
+    held = held_to(target, case, Surface("some", {}), "composed")
+    assert held.bound.max() > 5 * target.bound.max()
+    assert held_to(target, case, Surface("some", {}), "padded") is target
+
+
+def test_a_selection_has_no_bound_whatever_the_surface_adds_in():
+    x = ArraySpec("arange", (1, 1, 4), "float16")
+    parameters = {"window": (4,), "stride": (4,), "padding": ((0, 0),), "dilation": (1,), "rounding": "floor"}
+    case = Case("max_pool/four", "max_pool", {"x": x}, parameters)
+    declares = {"max_pool/accumulation-in-float16": Declaration("own")}
+    target = held_to(expected(case).target, case, Surface("some", {}, declares=declares))
+    assert np.array_equal(target.bound, [[[0]]])

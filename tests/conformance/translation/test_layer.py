@@ -1,0 +1,336 @@
+"""Layers as people write them are read, never run; what `translate` prints for a surface reads back to its case."""
+
+import ast
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from conformance import ConformanceError
+from conformance.adapters import registry
+from conformance.adapters.api.layers import Dialect, Layer
+from conformance.adapters.api.surface import Program
+from conformance.cases.case import Value
+from conformance.cases.operators import OPERATORS
+from conformance.cases.steps import first_step
+from conformance.catalogue import describe
+from conformance.translation.layer import Read, notes, read
+from conformance.translation.lowering import translate
+
+DIALECTS = registry.dialects()
+SURFACES = {name: describe.surfaces()[name][1] for name in DIALECTS}
+WRITTEN_OTHERWISE = {
+    ("torch.nn", "fractional_max_pool"): "its samples are turned round",
+    ("torch.nn.functional", "fractional_max_pool"): "its samples are turned round",
+    ("jax.lax", "global_max_pool"): "a reduction, no layer",
+    ("jax.lax", "global_avg_pool"): "a reduction, no layer",
+    ("flax.linen", "min_pool"): "flax exports no layer of it",
+    ("flax.linen", "global_max_pool"): "a reduction, no layer",
+    ("flax.linen", "global_avg_pool"): "a reduction, no layer",
+    ("mxnet.npx", "pad"): "written with mxnet.np",
+    ("tf.nn", "max_pool_with_indices"): "its indices are counted otherwise",
+    **{
+        ("flax.nnx", operator): "written as on flax.linen"
+        for operator in ("min_pool", "global_max_pool", "global_avg_pool")
+    },
+    **{
+        (surface, operator): why
+        for surface in ("onnx.reference", "onnxruntime")
+        for operator, why in {
+            "pad": "its pads are an input",
+            "max_pool_with_indices": "which of its results is taken stands outside of the node",
+        }.items()
+    },
+    **{
+        (surface, f"global_{kind}_pool"): "a reduction, no layer"
+        for surface in ("openvino.opset", "tinygrad.Tensor", "keras-jax.ops", "keras-tensorflow.ops", "keras-torch.ops")
+        for kind in ("max", "avg")
+    },
+}
+# Two ways of saying one thing, of which a layer has words for one.
+GLOBAL = {"global_max_pool": "adaptive_max_pool", "global_avg_pool": "adaptive_avg_pool"}
+
+
+def layer_text(program):
+    """Return the layer or the call of a program: what is assigned after the inputs have come in."""
+    function = ast.parse(program.text).body[0]
+    assigned = [node for node in function.body if isinstance(node, ast.Assign) and "compile" not in ast.unparse(node)]
+    lines = {ast.unparse(node.targets[0]): node.value for node in assigned}
+    if "nodes" in lines:
+        return ast.unparse(lines["nodes"].elts[-1])
+    layer = next((lines[name] for name in ("conv", "layer") if name in lines), lines["x"])
+    if isinstance(layer, ast.Call) and layer.args and isinstance(layer.args[0], ast.Lambda):
+        layer = layer.args[0].body
+    return ast.unparse(layer)
+
+
+def plain(case):
+    """Return the meaning of a case's parameters: what can be said in two ways is said in one."""
+    parameters = {key: value for key, value in case.parameters.items() if key != "output_padding"}
+    if case.operator in GLOBAL:
+        return {"operator": GLOBAL[case.operator], "output_size": (1,) * (len(case.shape) - 2)}
+    if parameters.get("output") == "values":
+        del parameters["output"]
+        return {"operator": "max_pool", **rounded(case, parameters)}
+    if case.operator == "conv_transpose":
+        further = zip(case.parameters["padding"], case.parameters["output_padding"], strict=True)
+        parameters["padding"] = tuple((before, after - more) for (before, after), more in further)
+    if "count_include_pad" in parameters and not first_step(case).padded:
+        del parameters["count_include_pad"]
+    if parameters.get("divisor") is not None:
+        parameters.pop("count_include_pad", None)
+    if parameters.get("mode", "constant") != "constant":
+        parameters.pop("value", None)
+    return {"operator": case.operator, **rounded(case, parameters)}
+
+
+def rounded(case, parameters):
+    """Return the parameters with how many windows there are in place of how they are counted."""
+    return parameters | ({"rounding": first_step(case).walk.output} if "rounding" in parameters else {})
+
+
+def understood(text, surface, case):
+    """Return the case that a text means, with the inputs of another."""
+    kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else None
+    request = read(text, DIALECTS[surface], case.shape, kernel).request
+    if request.weighted and "window" not in request.given:
+        request = replace(request, kernel=kernel)
+    return replace(request, dtype=case.dtype).case()
+
+
+def natives(catalogue, surface):
+    """Yield the cases that the surface carries out by one call, with their programs."""
+    for case in catalogue.cases:
+        if not isinstance(case.expect, Value) or case.via or case.then or OPERATORS[case.operator].gradient:
+            continue
+        program = translate(case, SURFACES[surface])
+        if isinstance(program, Program) and program.how == "native":
+            yield case, program
+
+
+def exactly(case, surface):
+    """Whether the surface has words for the case as it stands, and not only for its result."""
+    whole = case.parameters.get("rounding", "floor") == "floor"
+    ends = {"jax.lax": whole and case.dtype.startswith(("float", "bfloat")), "flax.linen": whole, "flax.nnx": whole}
+    return ends.get(surface, True) and 0 not in case.shape
+
+
+def distinct(found, surface):
+    """Return each text once for inputs of one shape, with its case; other dtypes and values say nothing new."""
+    texts = {}
+    for case, program in found:
+        if (surface, case.operator) not in WRITTEN_OTHERWISE and exactly(case, surface):
+            texts.setdefault((program.text, case.shape), (case, layer_text(program)))
+    return list(texts.values())
+
+
+@pytest.mark.parametrize("surface", sorted(DIALECTS))
+def test_every_native_program_reads_back_to_its_case(catalogue, surface):
+    found = list(natives(catalogue, surface))
+    tried = distinct(found, surface)
+    for case, text in tried:
+        again = understood(text, surface, case)
+        assert plain(again) == plain(case), (case.id, text)
+        if surface not in BARE:
+            assert weights(again) == weights(case), (case.id, text)
+    written = {operator for name, operator in WRITTEN_OTHERWISE if name == surface}
+    assert {case.operator for case, _ in tried} == {case.operator for case, _ in found} - written
+    assert len(tried) > 30
+
+
+BARE = ("tf.nn", "jax.lax")  # their convolutions have no bias, and no sizes of their own
+
+
+def weights(case):
+    return {name: case.inputs[name].shape for name in ("kernel", "bias") if name in case.inputs}
+
+
+def meaning(text, surface, shape=None):
+    """Return the operator of a text and what it says of its parameters."""
+    request = read(text, DIALECTS[surface], shape).request
+    return request.operator, dict(request.given)
+
+
+@pytest.mark.parametrize(
+    ("surface", "text", "operator", "given"),
+    [
+        ("torch.nn", "nn.MaxPool2d(3, 2, 1)", "max_pool", {"window": 3, "stride": 2, "padding": 1}),
+        ("torch.nn", "self.pool = torch.nn.MaxPool2d(kernel_size=(3, 2))", "max_pool", {"window": (3, 2)}),
+        ("torch.nn", "MaxPool2d(2, ceil_mode=True)(x)", "max_pool", {"window": 2, "rounding": "ceil"}),
+        ("torch.nn", "nn.MaxPool2d(2, return_indices=True)(x)[1]", "max_pool_with_indices", {"output": "indices"}),
+        ("torch.nn", "nn.AvgPool1d(3, padding=1)", "avg_pool", {"count_include_pad": True, "padding": 1}),
+        ("torch.nn", "nn.AvgPool2d(3, divisor_override=5)", "avg_pool", {"divisor": 5}),
+        ("torch.nn", "nn.LPPool2d(4, 3)", "lp_pool", {"p": 4, "window": 3}),
+        ("torch.nn", "nn.AdaptiveAvgPool2d((1, 1))", "adaptive_avg_pool", {"output_size": (1, 1)}),
+        (
+            "torch.nn",
+            "nn.FractionalMaxPool2d(2, output_size=3)",
+            "fractional_max_pool",
+            {"window": 2, "output_size": 3},
+        ),
+        ("torch.nn", "nn.ZeroPad2d((1, 2, 3, 4))", "pad", {"pads": ((3, 4), (1, 2)), "mode": "constant"}),
+        ("torch.nn", "nn.ReflectionPad1d(2)", "pad", {"pads": ((2, 2),), "mode": "reflect"}),
+        ("torch.nn", "nn.CircularPad3d(1)", "pad", {"mode": "wrap"}),
+        ("torch.nn", "nn.ConstantPad1d((1, 0), -float)", None, "-float"),
+        ("torch.nn.functional", "F.max_pool2d(x, 3, 2, 1)", "max_pool", {"window": 3, "stride": 2, "padding": 1}),
+        ("torch.nn.functional", "y = torch.nn.functional.max_pool1d(self.x, 3)", "max_pool", {"window": 3}),
+        ("torch.nn.functional", "F.pad(x, (1, 2), value=-np.inf)", "pad", {"value": -math.inf, "pads": ((1, 2),)}),
+        ("tf.keras.layers", "layers.MaxPooling2D(pool_size=(2, 2), strides=1)", "max_pool", {"stride": 1}),
+        ("tf.keras.layers", 'keras.layers.Conv2D(32, 3, activation="relu")', None, "activation='relu'"),
+        ("tf.keras.layers", "tf.keras.layers.GlobalAveragePooling2D()", "global_avg_pool", {}),
+        ("tf.nn", 'tf.nn.max_pool2d(x, [1, 3, 3, 1], [1, 2, 2, 1], "VALID")', "max_pool", {"stride": (2, 2)}),
+        ("tf.nn", 'tf.pad(x, [[0, 0], [1, 2], [0, 0]], "REFLECT")', "pad", {"pads": ((1, 2),), "mode": "reflect"}),
+        ("flax.linen", "nn.max_pool(x, (3, 3))", "max_pool", {"window": (3, 3), "stride": 1}),
+        ("flax.linen", "nn.avg_pool(x, (2,), (2,), [(1, 0)])", "avg_pool", {"padding": ((1, 0),)}),
+        ("mxnet.gluon", "nn.MaxPool2D(2, ceil_mode=True)", "max_pool", {"rounding": "full"}),
+        ("mxnet.npx", "npx.pooling(x, kernel=(2, 2))", "max_pool", {"stride": 1}),
+        ("onnxruntime", 'helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3])', "max_pool", {"stride": 1}),
+        ("onnxruntime", 'helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 2])', "conv", {"padding": ((1, 2),)}),
+        ("onnxruntime", 'onnx.helper.make_node("Cnv", ["x", "w"], ["y"])', None, "'Cnv' is no layer that can be read"),
+        (
+            "jax.lax",
+            "lax.reduce_window(x, jnp.inf, lax.min, (1, 1, 2), (1, 1, 2), 'VALID')",
+            "min_pool",
+            {"window": (2,)},
+        ),
+    ],
+)
+def test_layer_is_read_with_the_defaults_of_its_own_framework(surface, text, operator, given):
+    if operator is None:
+        with pytest.raises(ConformanceError, match=given):
+            meaning(text, surface)
+        return
+    found, parameters = meaning(text, surface)
+    assert found == operator
+    assert {key: parameters.get(key) for key in given} == given
+
+
+@pytest.mark.parametrize(
+    ("surface", "text", "shape", "output"),
+    [
+        ("torch.nn", "nn.MaxUnpool2d(2)", (1, 2, 4, 5), (8, 10)),
+        ("torch.nn", "nn.AdaptiveMaxPool2d((None, 3))", (1, 2, 9, 9), (9, 3)),
+        ("tf.keras.layers", 'layers.MaxPool2D(3, 2, "same")', (1, 2, 8, 7), ((0, 1), (1, 1))),
+        ("flax.linen", "nn.Conv(4, (3,), 2)", (1, 2, 8), ((0, 1),)),
+    ],
+)
+def test_what_depends_on_the_size_of_the_input_asks_for_a_shape(surface, text, shape, output):
+    with pytest.raises(ConformanceError, match="depends on the size of the input: say --shape"):
+        read(text, DIALECTS[surface])
+    parameters = read(text, DIALECTS[surface], shape).request.case().parameters
+    assert output in (parameters.get("output_size"), parameters.get("padding"))
+
+
+def test_defaults_that_a_layer_was_left_to_are_named():
+    found = read("nn.MaxPool2d(3, padding=1)", DIALECTS["torch.nn"])
+    assert list(notes(found, found.request.case().parameters)) == [
+        "left to the defaults of the layer: stride 3 x 3, rounding floor, dilation 1 x 1"
+    ]
+
+
+HOSTILE = [
+    "__import__('os').system('touch ruin')",
+    "nn.MaxPool2d(__import__('os').getpid())",
+    "nn.MaxPool2d(open('ruin', 'w'))",
+    "nn.MaxPool2d([n for n in (1, 2)])",
+    "nn.MaxPool2d((lambda: 3)())",
+    "nn.MaxPool2d(2 ** 9 ** 9 ** 9)",
+    "nn.MaxPool2d(f'{open}')",
+    "nn.MaxPool2d(*(3, 2))",
+    "nn.MaxPool2d(**{'kernel_size': 3})",
+    "nn.MaxPool2d(x.__class__)",
+    "nn.MaxPool2d(3, stride=__builtins__)",
+    "nn.MaxPool2d(3)(open('ruin', 'w'))",
+    "nn.MaxPool2d(3).__class__(x)",
+    "nn.MaxPool2d(3).eval(x)",
+    "nn.MaxPool2d(3 if x else 2)",
+    "nn.MaxPool2d(x := 3)",
+    "nn.MaxPool2d(3); import os",
+    "import os",
+    "def f(): pass",
+    "lambda: nn.MaxPool2d(3)",
+    "nn.MaxPool2d",
+    "os.MaxPool2d(3)",
+    "nn.MaxPool2d(",
+    "nn.MaxPool2d(3" + ")" * 500,
+    "(" * 1000 + ")" * 1000,
+    "-" * 1900 + "1",
+    "nn.MaxPool2d(" + "-" * 1900 + "1)",
+    "x" * 10**6,
+    "",
+    "\0",
+    "nn.MaxPool2d(b'3')",
+    "nn.MaxPool2d(3j)",
+    "nn.MaxPool2d(...)",
+    "nn.MaxPool2d(True)",
+    "nn.MaxPool2d('3')",
+    "nn.MaxPool2d({3: 2})",
+    "nn.MaxPool2d()",
+    "nn.MaxPool2d(3, kernel_size=3)",
+    "nn.MaxPool2d(3, 2, 1, 1, False, False, 7)",
+    "nn.MaxPool2d((3, 3, 3))",
+    "nn.MaxPool2d(3, ceil_mode='yes')",
+    "nn.MaxPool2d(3)[2]",
+    "nn.AvgPool2d(3)[0]",
+    "nn.Conv2d(1, 2, 3, padding_mode='reflect')",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_what_is_no_layer_is_refused_in_one_line_and_never_run(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConformanceError) as refused:
+        read(text, DIALECTS["torch.nn"])
+    assert len(str(refused.value).splitlines()) == 1
+    assert len(str(refused.value)) < 400
+    assert not list(tmp_path.iterdir())
+
+
+@drawn(st.text(alphabet="nMaxPol2d(),.=[]{}'\"-*:0123 \n_@", max_size=60))
+def test_no_text_gets_past_the_reader_but_as_a_layer_or_a_line_that_says_why_not(text):
+    assert isinstance(attempt(f"nn.MaxPool2d({text}"), (Read, ConformanceError))
+
+
+def attempt(text):
+    try:
+        return read(text, DIALECTS["torch.nn"])
+    except ConformanceError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("nn.MaxPol2d(3)", "'MaxPol2d' is no layer that can be read, did you mean 'MaxPool2d'?"),
+        ("nn.MaxPool2d(3, strid=2)", "MaxPool2d has no argument 'strid', did you mean 'stride'?"),
+        ("nn.MaxPool2d(3, 2, foo=1)", "has no argument 'foo', it has kernel_size, stride,"),
+        ("nn.MaxPool2d(3, 1 + 1)", "column 17: BinOp is neither a number"),
+        ("tf.MaxPool2d(3)", "column 1: 'tf' is no module of this surface, which are written nn, torch.nn"),
+        ("nn.MaxPool2d((3, 3, 3))", "kernel_size=(3, 3, 3): 3 numbers for 2 spatial axes"),
+    ],
+)
+def test_refusal_says_what_was_not_understood_and_where(text, says):
+    with pytest.raises(ConformanceError) as refused:
+        read(text, DIALECTS["torch.nn"])
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize("surface", sorted(DIALECTS))
+def test_every_layer_has_a_signature_and_reads_arguments_that_it_has(surface):
+    for layer in DIALECTS[surface].layers:
+        names = set(layer.parameters.parameters)
+        assert layer.operator in OPERATORS
+        assert {reading.argument for reading in layer.reads.values()} | set(layer.data) | set(layer.must) <= names
+        assert {*layer.always, *layer.reads} <= set(OPERATORS[layer.operator].defaults) | FURTHER
+
+
+FURTHER = {"window", "stride", "padding", "dilation", "channels", "out_channels", "bias", "p", "count_include_pad"}
+
+
+def test_reading_is_not_tied_to_any_framework():
+    dialect = Dialect(("mine",), (Layer("Pool{rank}(size, step=2)", "max_pool", {}, must={"step": 2}),))
+    assert read("mine.Pool1(4)", dialect).request.operator == "max_pool"
+    with pytest.raises(ConformanceError, match="step=3: only 2 can be translated"):
+        read("Pool1(4, step=3)", dialect)

@@ -1,0 +1,96 @@
+"""The pages of translations are fresh, link to what there is, and hold the programs that the suite runs."""
+
+import ast
+import re
+import shlex
+
+import pytest
+
+from conformance.adapters.api.surface import Program
+from conformance.cases.operators import FORWARD
+from conformance.catalogue import describe
+from conformance.cli.commands import translate as commands_translate
+from conformance.translation.lowering import translate
+from docs.generate import translations
+from docs.generate.translation_examples import PAGES
+from tests import ROOT
+
+FOLDER = ROOT / "docs" / "translations"
+
+
+@pytest.fixture(scope="module")
+def pages(catalogue):
+    return translations.pages(catalogue)
+
+
+def test_pages_are_what_the_command_writes(pages):
+    assert {path.name for path in FOLDER.iterdir()} == pages.keys()
+    stale = [name for name, text in pages.items() if (FOLDER / name).read_text("utf-8") != text]
+    assert not stale, "python -m docs.generate.translations docs/translations"
+
+
+def test_every_operator_has_a_page_in_the_index(pages):
+    assert pages.keys() == {"README.md", *(f"{operator}.md" for operator in FORWARD)}
+    assert all(f"[{operator}]({operator}.md)" in pages["README.md"] for operator in FORWARD)
+    assert PAGES.keys() == set(FORWARD)
+
+
+@pytest.mark.parametrize("operator", FORWARD)
+def test_links_inside_a_page_lead_somewhere(pages, operator):
+    text = pages[f"{operator}.md"]
+    anchors = {translations._anchor(title) for title in re.findall(r"^## (.*)$", text, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#([^)]*)\)", text)) == anchors
+
+
+@pytest.mark.parametrize("operator", FORWARD)
+def test_commands_of_a_page_ask_for_its_cases(pages, operator):
+    commands = re.findall(r"^`conformance translate (.*)`$", pages[f"{operator}.md"], re.MULTILINE)
+    assert len(commands) == len(PAGES[operator].cases)
+    for line, common in zip(commands, PAGES[operator].cases, strict=True):
+        context = commands_translate.translate_command.make_context("translate", shlex.split(line))
+        said = {key: value for key, value in context.params.items() if value is not None}
+        for key in ("what", "globs", "kind", "paths"):
+            said.pop(key)
+        asked = commands_translate._operator(operator, said).case
+        wanted = common.request(operator).case()
+        assert (asked.parameters, asked.inputs) == (wanted.parameters, wanted.inputs)
+
+
+@pytest.mark.parametrize("operator", FORWARD)
+def test_programs_of_a_page_are_those_that_the_suite_runs(pages, operator):
+    blocks = re.findall(r"```python\n(.*?)```\n", pages[f"{operator}.md"], re.DOTALL)
+    runs = ["def run(" + block.partition("def run(")[2] for block in blocks]
+    for block in blocks:
+        ast.parse(block)
+    for common in PAGES[operator].cases:
+        case = common.request(operator).case()
+        for backend, surface in describe.usual():
+            program = translate(case, surface)
+            if isinstance(program, Program) and backend.name != "numpy":
+                assert program.text in runs
+
+
+def test_surfaces_that_write_the_same_stand_together(pages):
+    for name in FORWARD:
+        for section in pages[f"{name}.md"].split("\n## "):
+            blocks = re.findall(r"```python\n(.*?)```\n", section, re.DOTALL)
+            assert len(blocks) == len(set(blocks))
+
+
+def test_surfaces_without_a_translation_stand_in_one_line_with_their_reasons(pages):
+    lines = [line for line in pages["fractional_max_pool.md"].splitlines() if line.startswith("Unsupported: ")]
+    assert len(lines) == 1
+    assert "tf.keras.layers has no fractional\\_max\\_pool" in lines[0]
+
+
+def test_page_says_where_surfaces_differ_and_who_deviates(pages):
+    row = next(line for line in pages["max_pool.md"].splitlines() if line.startswith("| stride when none is given | "))
+    answers = dict(answer.split(": ") for answer in row.split(" | ")[1].removesuffix(" |").split("; "))
+    assert "torch.nn" in answers["**window**"]
+    assert "flax.linen" in answers["**one**"]
+    assert "mxnet.numpy.pad" in pages["pad.md"] or "mxnet.np.pad pads with zeros" in pages["pad.md"]
+    assert "| torch.nn | torch 2." in pages["conv.md"]
+
+
+def test_no_page_depends_on_the_day():
+    assert not [path.name for path in FOLDER.iterdir() if re.search(r"20\d\d-\d\d-\d\d", path.read_text("utf-8"))]

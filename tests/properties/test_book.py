@@ -1,0 +1,66 @@
+"""What the book's exercises ask to be shown, read off the catalogue and the reference."""
+
+import numpy as np
+import pytest
+
+from conformance.adapters import registry
+from conformance.adapters.api import d2l
+from conformance.adapters.api.surface import Unsupported
+from conformance.cases.compositions import channels
+from conformance.judging.expected import expected
+from conformance.translation.lowering import translate
+
+
+def outcome(catalogue, name):
+    wanted = expected(catalogue.by_id[name])
+    return wanted.inputs["x"], wanted.target.exact.value
+
+
+def test_max_pooling_is_not_linear(catalogue):
+    x, y = outcome(catalogue, "max_pool/book-not-linear")
+    assert np.array_equal(x[0] + x[1], x[2])
+    assert not np.array_equal(y[0] + y[1], y[2])
+
+
+def test_edge_survives_a_shift_by_one_pixel_and_not_by_two(catalogue):
+    x, y = outcome(catalogue, "conv/book-edge-detector")
+    assert np.array_equal(x[1][..., 1:], x[0][..., :-1])
+    assert np.array_equal(x[2][..., 2:], x[0][..., :-2])
+    assert np.array_equal(y[0], y[1])
+    assert not np.array_equal(y[0], y[2])
+
+
+def test_every_padded_example_has_a_negative_twin(catalogue):
+    padded = [
+        case
+        for case in catalogue.cases
+        if case.operator == "max_pool"
+        and case.id.startswith("max_pool/book-")
+        and any(map(any, case.parameters["padding"]))
+    ]
+    positive = [case for case in padded if not case.id.endswith("-negative")]
+    assert positive
+    for case in positive:
+        twin = catalogue.by_id[f"{case.id}-negative"]
+        assert (twin.parameters, twin.via, twin.shape) == (case.parameters, case.via, case.shape)
+        assert twin.inputs["x"].make().max() < 0
+
+
+def test_layers_and_channels_of_a_maximum_from_relu_are_counted():
+    assert channels((2,)) == [3, 1]
+    assert channels((2, 2)) == [6, 3, 1]
+    assert channels((3, 3)) == [14, 8, 5, 3, 1]
+
+
+def test_whole_book_is_in_smoke(catalogue):
+    assert all(case.level == "smoke" for case in catalogue.cases if "/book-" in case.id)
+
+
+@pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax", "mxnet"])
+def test_loops_are_not_asked_for_more_cells_than_they_make_in_seconds(framework, made):
+    """One more cell is one too many; a program that takes minutes would be told as one that hangs."""
+    (surface,) = (one for one in registry.backend(framework).surfaces if one.name.endswith(".book"))
+    asked = "x: {{values: integers, shape: [1, 1, 2, {}]}}, window: [2, 2]"
+    width = d2l.CELLS + 1
+    assert not isinstance(translate(made("max_pool", f"{asked.format(width)}, stride: [1, 1]"), surface), Unsupported)
+    assert "1,000" in translate(made("max_pool", f"{asked.format(width + 1)}, stride: [1, 1]"), surface).reason

@@ -1,0 +1,112 @@
+import pytest
+
+from reports.analysis.causes import Causes, said
+from reports.analysis.summary import groups
+from reports.results.reader import load
+from reports.views.html import render_html
+from tests.support import example_results as example
+
+NN = "alpha.nn"
+OUT = example.array([1, 2], [1, 1, 2])
+
+
+def case(name, values=(1, 2, 3, 4), **parameters):
+    whole = {"window": [2], "stride": [2], "padding": [[0, 0]], "rounding": "floor"} | parameters
+    x = example.array(values, [1, 1, len(values)])
+    return example.case(f"max_pool/{name}", x, OUT, parameters=whole)
+
+
+def report(folder, wrong, right):
+    records = [example.header("alpha", [NN]), *wrong, *right, example.program(NN)]
+    results = [example.differing(one["case"], NN, OUT, None) for one in wrong]
+    results += [example.result(one["case"], NN) for one in right]
+    return load(example.write(folder, [*records, *results, example.footer(results)]))
+
+
+def test_what_only_the_wrong_cases_have_is_named_first(tmp_path):
+    wrong = [case("a", rounding="ceil", stride=[1]), case("b", rounding="ceil", stride=[1])]
+    right = [case("c", stride=[1]), case("d"), case("e"), case("f")]
+    found = report(tmp_path, wrong, right)
+    (group,) = groups(found)
+    text = said(Causes(found).common(group))
+    assert text.startswith("beside 4 results that pass here: rounding = ceil (none of them), ")
+    assert text.endswith("overlapping windows (1 of them), stride = [1] (1 of them)")
+
+
+def test_what_most_that_pass_have_too_tells_nothing(tmp_path):
+    found = report(tmp_path, [case("a")], [case("b"), case("c")])
+    assert Causes(found).common(groups(found)[0]) == []
+
+
+def test_unexplained_differences_are_parted_by_what_no_passing_result_has(tmp_path):
+    ceil = [case(f"ceil-{number}", rounding="ceil") for number in range(3)]
+    nan = [case(f"nan-{number}", values=(1, "nan", 3, 4)) for number in range(2)]
+    found = report(tmp_path, [*nan, *ceil, case("other", stride=[3])], [case("sound"), case("sound-too")])
+    parts = Causes(found).split(groups(found))
+    assert [len(part.cases) for part in parts] == [3, 2, 1]
+    assert [Causes(found).sentence(part).split(";")[0] for part in parts] == [
+        "All 3 cases with rounding = ceil differ", "Both cases with NaN in x differ",
+        "The one case with stride above the window differs",
+    ]  # fmt: skip
+
+
+def test_where_nothing_passes_nothing_is_parted(tmp_path):
+    found = report(tmp_path, [case("a", rounding="ceil"), case("b", rounding="ceil"), case("c")], [])
+    assert [len(part.cases) for part in Causes(found).split(groups(found))] == [3]
+
+
+def told(folder, wrong, right):
+    found = report(folder, wrong, right)
+    return [Causes(found).sentence(group) for group in Causes(found).split(groups(found))]
+
+
+def test_sentence_names_the_fewest_conditions_that_no_passing_case_fulfils(tmp_path):
+    wrong = [case(f"w{number}", (1, "nan", 3, number), dilation=[2]) for number in range(3)]
+    right = [case("a", dilation=[2]), case("b", (1, "nan", 3, 4)), case("c")]
+    assert told(tmp_path, wrong, right) == [
+        "All 3 cases with NaN in x and dilation above 1 differ; none of the 3 that pass is such a case."
+    ]
+
+
+@pytest.mark.parametrize(("number", "says"), [(1, "The one case with stride above the window differs"),
+                                              (2, "Both cases with stride above the window differ")])  # fmt: skip
+def test_sentence_counts_as_people_do(tmp_path, number, says):
+    wrong = [case(f"w{one}", (1, 2, 3, one), stride=[3]) for one in range(number)]
+    assert told(tmp_path, wrong, [case("a")]) == [f"{says}; none of the 1 that pass is such a case."]
+
+
+def test_sentence_tells_of_the_few_that_pass_all_the_same(tmp_path):
+    wrong = [case(f"w{number}", (1, 2, 3, number), rounding="ceil") for number in range(20)]
+    right = [case("a", rounding="ceil"), case("b"), case("c")]
+    assert told(tmp_path, wrong, right) == [
+        "All 20 cases that differ have rounding = ceil; so have 1 of the 3 that pass."
+    ]
+    assert told(tmp_path, wrong[:19], right) == [""]
+
+
+def test_where_no_case_passes_the_sentence_says_so(tmp_path):
+    assert told(tmp_path, [case("a")], []) == ["No case of max_pool passes here."]
+
+
+def test_how_a_case_is_written_may_be_what_tells(tmp_path):
+    wrong, right = [case("a"), case("b")], [case("c"), case("d")]
+    records = [example.header("alpha", [NN]), *wrong, *right, example.program(NN)]
+    results = [example.differing(one["case"], NN, OUT, None, how="composed") for one in wrong]
+    results += [example.result(one["case"], NN) for one in right]
+    found = load(example.write(tmp_path, [*records, *results, example.footer(results)]))
+    assert Causes(found).sentence(groups(found)[0]) == (
+        "Both cases with a composition of operators differ; none of the 2 that pass is such a case."
+    )
+
+
+def test_page_says_in_a_sentence_which_cases_differ(tmp_path):
+    page = render_html(report(tmp_path, [case("a", rounding="ceil")], [case("b"), case("c")]))
+    assert "The one case with rounding = ceil differs; none of the 2 that pass is such a case." in page
+    assert "In common" not in page
+
+
+def test_page_says_what_cases_have_in_common_where_no_sentence_tells_them_apart(tmp_path):
+    wrong = [case("a", rounding="ceil", stride=[1]), case("b", rounding="ceil")]
+    right = [case("c", rounding="ceil"), *(case(f"d{number}") for number in range(4))]
+    page = render_html(report(tmp_path, wrong, right))
+    assert "beside 5 results that pass here: rounding = ceil (1 of them)" in page

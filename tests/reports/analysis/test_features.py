@@ -1,0 +1,103 @@
+import itertools
+
+import numpy as np
+import pytest
+
+import reference
+from reports.analysis.features import traits, walks
+from reports.results.fields import Fields
+from reports.results.records import Case
+from tests.support import example_results as example
+
+OUT = example.array([1, 2], [1, 1, 2])
+LATE = "a NaN that is not the first of its window"
+
+
+def case(name="max_pool/a", values=(1, 2, 3, 4), shape=None, **parameters):
+    whole = {"window": [2], "stride": [2], "padding": [[0, 0]], "rounding": "floor"} | parameters
+    x = example.array(values, shape or [1, 1, len(values)])
+    return Case.parse(Fields(example.case(name, x, OUT, parameters=whole)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rounding": "ceil"}, "rounding = ceil"),
+        ({"stride": [1]}, "stride = [1]"),
+        ({"padding": [[0, 1]]}, "padding not the same before and after"),
+        ({"padding": [[1, 1]]}, "padding other than 0"),
+        ({"dilation": [3]}, "dilation above 1"),
+        ({"padding": [[-1, 0]]}, "padding below 0"),
+        ({"window": [2, 1]}, "window not the same on all axes"),
+        ({"include": True}, "include = yes"),
+        ({"divisor": None}, "divisor = none"),
+        ({"values": (1, "nan", 3)}, "NaN in x"),
+        ({"values": (1, "-inf", 3)}, "an infinity in x"),
+        ({"values": (-1, -2)}, "nothing but negative values in x"),
+        ({"values": (-0.0, 1.0)}, "a negative zero in x"),
+        ({"values": (0.5, 1.0)}, "fractions in x"),
+        ({"values": (), "shape": [1, 0, 4]}, "an empty x"),
+        ({"shape": [2, 1, 2]}, "more than one item in the batch"),
+        ({"shape": [1, 2, 2]}, "more than one channel"),
+        ({"stride": [3]}, "stride above the window"),
+        ({"stride": [1]}, "overlapping windows"),
+        ({"window": [5]}, "a window that reaches past x"),
+        ({"window": [3]}, "cells after the last whole window"),
+        ({"window": [3], "rounding": "ceil"}, "a last window that is not whole"),
+        ({"values": (1, "nan", 3, 4)}, LATE),
+        ({}, "2-D input"),
+        ({}, "x in float32"),
+    ],
+)
+def test_traits_say_what_may_be_the_cause(changes, words):
+    shape = [1, 1, 2, 2] if words == "2-D input" else changes.get("shape")
+    assert words in set(traits(case(**{**changes, "shape": shape})))
+    assert words == "x in float32" or words not in set(traits(case()))
+
+
+@pytest.mark.parametrize(
+    ("values", "changes", "late"),
+    [
+        (("nan", 2, 3, 4), {}, False),
+        ((1, 2, "nan", 4), {}, False),
+        ((1, 2, "nan", 4), {"padding": [[1, 1]]}, True),
+        (("nan", 2, 3, 4), {"padding": [[1, 1]]}, False),  # only padding stands before it
+        ((1, 2, "nan", 4), {"stride": [1]}, True),
+        ((1, 2, "nan", 4), {"dilation": [2]}, True),
+        ((1, 2, 3, 4, "nan"), {}, False),  # in no window
+    ],
+)
+def test_nan_is_the_first_of_its_window_or_not(values, changes, late):
+    assert (LATE in set(traits(case(values=values, **changes)))) is late
+
+
+def test_windows_of_a_transposed_convolution_are_none_of_the_input():
+    assert "overlapping windows" not in set(traits(case("conv_transpose/a", stride=[1])))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"window": window} for window in ("x", [2, 2], [10**12])),
+        *({"padding": padding} for padding in ([["a"]], 1, [[1e999, 0]])),
+        {"stride": [0]},
+    ],
+)
+def test_parameters_without_meaning_have_no_walk(changes):
+    assert walks(case(**changes)) == []
+
+
+@pytest.mark.parametrize("rounding", ["ceil", "full"])
+def test_a_last_window_is_not_whole_where_the_reference_has_one_more(rounding):
+    for window, stride, dilation, ends in itertools.product(
+        [1, 2, 3], [1, 2, 3], [1, 2], [(0, 0), (1, 0), (0, 2), (-1, 1), "same_upper"]
+    ):
+        padding = ends if isinstance(ends, str) else [list(ends)]
+        x = np.arange(7, dtype=np.float32).reshape(1, 1, 7)
+        given = {"stride": [stride], "dilation": [dilation], "padding": padding}
+        try:
+            more = [reference.max_pool(x, [window], **given, rounding=one).size for one in (rounding, "floor")]
+        except ValueError:
+            continue
+        (walk,) = walks(case(values=range(7), window=[window], **given, rounding=rounding))
+        assert walk.partial == (more[0] > more[1]), (window, given)

@@ -1,0 +1,55 @@
+import pytest
+
+from reports.analysis import timing
+from reports.results.reader import load
+from reports.views.html import render_html
+from tests.support import example_results as example
+
+POOL, BORDER, CONV = "max_pool/stride-2-padding-1", "avg_pool/divisor-at-the-border", "conv/edge-detector"
+
+
+@pytest.fixture
+def report(tmp_path):
+    alpha = [example.result(POOL, "a.nn", seconds=0.5), example.result(CONV, "a.nn", seconds=2)]
+    beta = [example.result(POOL, "b.nn", seconds=0.25), example.result(POOL, "b.lax", seconds=1)]
+    beta.append(example.unsupported(CONV, "b.nn"))
+    return load(example.write(tmp_path, example.run("a", ["a.nn"], alpha), example.run("b", ["b.nn", "b.lax"], beta)))
+
+
+def test_time_is_summed_by_surface(report):
+    assert timing.by_surface(report) == {"a.nn": 2.5, "b.nn": 0.25, "b.lax": 1}
+
+
+def test_time_is_summed_by_operator_and_backend_the_longest_first(report):
+    found = timing.by_operator(report)
+    assert found == {"conv": {"a": 2, "b": 0}, "max_pool": {"a": 0.5, "b": 1.25}}
+    assert list(found) == ["conv", "max_pool"]
+
+
+def test_slowest_programs_come_first_and_what_did_not_run_not_at_all(report):
+    assert [(one.case, one.surface) for one in timing.slowest(report)] == [
+        (CONV, "a.nn"), (POOL, "b.lax"), (POOL, "a.nn"), (POOL, "b.nn"),
+    ]  # fmt: skip
+
+
+def test_page_of_the_run_tells_times_and_the_device(report):
+    page = render_html(report)
+    assert '<td class="number">2.000</td><td class="number">0.000</td>' in page
+    assert "<dt>Device</dt><dd>cpu, float32</dd>" in page
+
+
+@pytest.mark.parametrize(
+    ("source", "part"), [("https://example.org/pooling", "documented"), ("undocumented", "undocumented")]
+)
+def test_questions_that_a_document_answers_stand_apart(tmp_path, source, part):
+    records = [example.result(BORDER, "a.nn"), example.convention("a.nn", "real-cells", "real-cells", source)]
+    page = render_html(load(example.write(tmp_path, example.run("a", ["a.nn"], records))))
+    assert [f'id="{kind}"' in page for kind in ("documented", "undocumented")] == [
+        part == "documented", part == "undocumented",
+    ]  # fmt: skip
+    assert "Answered otherwise" not in page
+
+
+def test_answers_against_a_declaration_stand_first(tmp_path):
+    page = render_html(load(example.write(tmp_path, example.beta())))
+    assert "It declares <b>real-cells</b>, undocumented, and was seen to do <b>whole-window</b>." in page

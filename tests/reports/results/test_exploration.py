@@ -1,0 +1,178 @@
+"""What exploring found, in every view: apart from the results of a catalogue, and never as markup."""
+
+import json
+import re
+
+import pytest
+from rich.console import Console
+
+from conformance.cli.results_io import status
+from reports.analysis.summary import count, matrix, problems, verdict
+from reports.results.compatibility import UnreadableResults
+from reports.results.reader import load
+from reports.views.exploration_markdown import render_findings
+from reports.views.html import render_html
+from reports.views.junit import render_junit
+from reports.views.markdown import render_markdown
+from reports.views.terminal import render_terminal
+from tests.support import example_results as example
+
+SENTENCE = example.finding()["sentence"]
+
+
+@pytest.fixture
+def both(tmp_path):
+    """Ordinary results of a backend and what exploring the same one found."""
+    return [*example.write(tmp_path, example.alpha()), *example.write(tmp_path / "explored", example.exploration())]
+
+
+def part(page, name):
+    return re.search(rf'<section id="{name}".*?</section>', page, flags=re.DOTALL)[0]
+
+
+def printed(report):
+    console = Console(width=200, color_system=None)
+    with console.capture() as captured:
+        console.print(render_terminal(report))
+    return captured.get()
+
+
+def test_explorations_stand_beside_results_and_count_among_none(both):
+    report, alone = load(both, mixed=True), load(both[:1])
+    assert report.mixed == ()
+    assert (matrix(report), count(report.results)) == (matrix(alone), count(alone.results))
+    assert example.FOUND not in report.cases
+    assert [run.name for run in report.explored] == ["alpha"]
+
+
+def test_findings_are_what_is_wrong(both):
+    report = load(both, mixed=True)
+    assert problems(report) == ["alpha: exploring found 1 difference that nobody knew of."]
+    assert verdict(report).headline == "1 finding"
+    assert not verdict(report).good
+    assert status(report) == 1
+    assert status(load(both[:1], mixed=True)) == 0
+
+
+def test_page_tells_a_finding(both):
+    found = part(render_html(load(both, mixed=True)), "findings")
+    for said in (
+        SENTENCE,
+        "seed 7",
+        "1,000 cases",
+        "41 cases",
+        "3 further differences not looked into",
+        "import alpha",
+        "values: [[[0, 1]]]",
+    ):
+        assert said in found, said
+    assert "at [0, 0, 0] expected 0, got 1" in found
+    assert f'data-case="{example.FOUND}" data-surface="alpha.nn"' in found
+    assert SENTENCE in part(render_html(load(both, mixed=True)), "overview")
+
+
+def test_without_explorations_there_is_no_such_page(both):
+    page = render_html(load(both[:1], mixed=True))
+    assert 'id="findings"' not in page
+    assert "#findings" not in page.split("</nav>")[0]
+
+
+def test_explorations_alone_make_a_report(both):
+    report = load(both[1:], mixed=True)
+    page = render_html(report)
+    assert SENTENCE in part(page, "findings")
+    assert 'id="matrix"' not in page
+    assert problems(report) == ["alpha: exploring found 1 difference that nobody knew of."]
+    assert "surface  " not in printed(report)
+    assert "## Surfaces" not in render_markdown(report)
+
+
+def test_an_exploration_that_found_nothing_is_as_it_should_be(tmp_path):
+    report = load(example.write(tmp_path, example.exploration(findings=[])), mixed=True)
+    assert verdict(report).headline == "Nothing was found"
+    assert verdict(report).good
+    assert status(report) == 0
+    assert "alpha: nothing that nobody knew of in 1,000 cases, seed 7" in part(render_html(report), "overview")
+
+
+def test_a_cut_file_still_tells_its_findings(tmp_path):
+    records = example.exploration(complete=False)[:1]
+    report = load(example.write(tmp_path, records), mixed=True)
+    found = part(render_html(report), "findings")
+    assert SENTENCE in found
+    assert "data-case" not in found
+    assert status(report) == 3
+
+
+def test_markdown_and_terminal_tell_a_finding_in_a_line(both):
+    report = load(both, mixed=True)
+    assert "| `max_pool-0a1b2c3d` | max\\_pool on alpha.nn: numbers are off" in render_markdown(report)
+    assert f"✗ max_pool-0a1b2c3d {SENTENCE}" in printed(report)
+
+
+def test_other_views_take_an_exploration_for_a_run_and_none_beside_another_catalogue(both):
+    assert example.FOUND.encode() in render_junit(load(both[1:])).encode()
+    with pytest.raises(UnreadableResults, match="also stands in"):
+        load(both)
+
+
+def test_labels_reach_findings(tmp_path):
+    (run,) = load(example.write(tmp_path, example.exploration("alpha@old")), mixed=True).explored
+    assert run.header.explored.findings[0].surfaces == ("alpha.nn@old",)
+    assert [one.surface for one in run.results] == ["alpha.nn@old"]
+
+
+def test_a_page_of_findings_has_all_that_an_issue_needs(tmp_path):
+    findings = [example.finding(said="RuntimeError: `no`", script="print('```')\n")]
+    (run,) = load(example.write(tmp_path, example.exploration(findings=findings)), mixed=True).explored
+    page = render_findings(run)
+    assert "## `max_pool-0a1b2c3d`" in page
+    assert "| input `x` | <code>float32 &#91;1, 1, 2&#93; &#91;&#91;&#91;0, 1&#93;&#93;&#93;</code> |" in page
+    assert "at \\[0, 0, 0\\] expected 0, got 1" in page
+    assert "````python\nprint('```')\n````" in page
+    assert "RuntimeError: &#96;no&#96;" in page
+    assert "1,000 cases, seed 7" in page
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"seed": "x"}, "'seed' is 'x', not a whole number"),
+        ({"findings": [1]}, "'findings' is not a list of objects"),
+        ({"findings": [example.finding(surfaces=3)]}, "'surfaces' is 3, not a list"),
+        ({"findings": [example.finding(conditions=[1])]}, "'conditions' is not a list of texts"),
+        ({"statuses": {"pass": "many"}}, "'pass' is 'many', not a whole number"),
+    ],
+)
+def test_what_is_no_exploration_is_refused_by_its_key(tmp_path, change, said):
+    records = json.loads(json.dumps(example.exploration()))
+    records[0]["explored"].update(change)
+    (path,) = example.write(tmp_path, records)
+    with pytest.raises(UnreadableResults, match=re.escape(f"{path}:1: {said}")):
+        load([path], mixed=True)
+
+
+def test_smallest_case_is_drawn_like_any_that_differs(opened):
+    page = opened("#findings")
+    drawn = page.locator("#findings .drawn")
+    assert drawn.get_by_text("The surface returns other values.").is_visible()
+    assert drawn.locator(".comparison td.worst").count() == 3
+    assert drawn.locator(".geometry svg").is_visible()
+    assert page.locator("#findings summary").all_inner_texts() == [
+        "A script that needs the framework and NumPy alone",
+        "The case for a catalogue",
+    ]
+    page.locator("#findings summary").first.click()
+    assert page.get_by_role("button", name="Copy the script of max_pool-0a1b2c3d").is_visible()
+    assert page.locator("#findings img").count() == 0
+
+
+def test_finding_leads_to_its_case(opened):
+    page = opened("#findings")
+    page.locator("#findings .where a").click()
+    assert page.get_by_role("heading", level=1).inner_text() == f"{example.FOUND} on alpha.nn"
+
+
+def test_lists_hold_nothing_that_exploring_found(opened):
+    page = opened("#/results?text=explored")
+    assert page.get_by_role("status").inner_text().startswith("0 of ")

@@ -1,0 +1,116 @@
+"""The summary of a run is made of its lines as they are written, and says what its file says."""
+
+import sys
+
+import pytest
+from rich.console import Console
+
+from conformance.adapters.api.surface import Surface
+from conformance.catalogue import loading
+from conformance.execution.run import Run
+from conformance.judging.ledger import Ledger
+from reports.results import live as results_live
+from reports.results import reader
+from reports.results.compatibility import UnreadableResults
+from reports.results.live import Growing
+from reports.results.reader import Report
+from reports.views.terminal import render_terminal
+from tests.support.fake_backends import CRASHES, backend, declares, surface
+
+X = "x: {values: arange, shape: [1, 1, 4, 4]}"
+QUESTION = "id: q, about: b, {}, window: 3, answers: {{window: {{stride: 3}}, one: {{stride: 1}}}}"
+
+
+def job(folder, name="numpy"):
+    """Return a run in which something agrees, differs in value and shape, crashes, is unsupported and is answered."""
+    cases = "".join(f'  - {{id: n{n}, about: "é, \\"parameters\\": é", {X}, window: {n}}}\n' for n in (2, 3))
+    path = folder / "cases.yaml"
+    question = QUESTION.format(X)
+    path.write_text(f"operator: max_pool\nsource: s\ncases:\n{cases}questions:\n  - {{{question}}}\n", "utf-8")
+    speakers = [
+        surface("s", "x = x[:, :, 1::2, 1::2]", declares=declares("one")),
+        surface("t", "x = x[:, :, 2:3, 2:3]", declares=declares("window")),
+        surface("u", CRASHES),
+        Surface("v", {}),
+    ]
+    return Run(backend(*speakers, name=name), loading.load([path]), Ledger(), python=sys.executable)
+
+
+def shown(report, *, brief=False):
+    console = Console(record=True, width=120, file=sys.stderr)
+    console.print(render_terminal(report, brief=brief))
+    return console.export_text(styles=True)
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("growing")
+    found = Growing(folder / "numpy.jsonl")
+    job(folder).execute(found.path, hear=found.add)
+    return found
+
+
+@pytest.mark.parametrize("brief", [False, True])
+def test_summary_of_what_was_written_is_that_of_the_file_to_the_byte(grown, brief):
+    file = reader.load([grown.path])
+    live = Report((grown.backend(),))
+    assert {result.status for result in live.results} == {"pass", "fail", "crashed", "unsupported"}
+    assert shown(live, brief=brief) == shown(file, brief=brief)
+
+
+def test_what_was_written_is_what_stands_in_the_file(grown):
+    (file,) = reader.load([grown.path]).backends
+    live = grown.backend()
+    assert grown._sound
+    for part in ("header", "programs", "results", "conventions", "footer"):
+        assert getattr(live, part) == getattr(file, part), part
+    assert list(live.cases) == list(file.cases)
+    for name, case in file.cases.items():
+        for part in ("operator", "level", "about", "question", "parameters", "inputs", "expected", "size", "bound"):
+            assert getattr(live.cases[name], part) == getattr(case, part), part
+
+
+def test_every_line_is_told_with_its_place(tmp_path):
+    told = []
+    job(tmp_path).execute(tmp_path / "f.jsonl", hear=lambda place, line: told.append((place, line)))
+    content = (tmp_path / "f.jsonl").read_bytes()
+    assert b"".join(line + b"\n" for _, line in told) == content
+    assert all(content[place : place + len(line)] == line for place, line in told)
+
+
+@pytest.mark.parametrize("lines", [3, 9, None])
+def test_file_that_is_continued_is_read_at_the_end(grown, tmp_path, lines):
+    path = tmp_path / "numpy.jsonl"
+    path.write_bytes(b"".join(grown.path.read_bytes().splitlines(keepends=True)[:lines]))
+    found = Growing(path)
+    job(tmp_path).execute(path, resume=True, hear=found.add)
+    assert {(one.case, one.surface, one.status) for one in found.backend().results} == {
+        (one.case, one.surface, one.status) for one in grown.backend().results
+    }
+
+
+def test_many_results_are_left_to_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(results_live, "MOST", 5)
+    found = Growing(tmp_path / "f.jsonl")
+    run = job(tmp_path)
+    run.execute(found.path, hear=found.add)
+    assert not found._builder.results
+    assert found.backend().results == reader.load([found.path]).backends[0].results
+
+
+def test_what_is_no_record_is_refused_with_its_line(tmp_path, grown):
+    path = tmp_path / "numpy.jsonl"
+    lines = [grown.path.read_bytes().splitlines()[0], b'{"record": "result", "case": "nowhere"}']
+    path.write_bytes(b"\n".join([*lines, b""]))
+    found = Growing(path)
+    for line in lines:
+        found.add(0, line)
+    with pytest.raises(UnreadableResults, match=r"numpy\.jsonl:2: "):
+        found.backend()
+
+
+def test_surfaces_of_a_run_with_a_label_bear_it(tmp_path):
+    found = Growing(tmp_path / "f.jsonl")
+    job(tmp_path, name="numpy@old").execute(found.path, hear=found.add)
+    assert found.backend().results == reader.load([found.path]).backends[0].results
+    assert found.backend().results[0].surface == "s@old"

@@ -1,0 +1,126 @@
+"""Badges: what they say, that they can be read, and that they are files of their folder and need no other."""
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from reports.results.reader import load
+from reports.views.badges import AMBER, GREEN, GREY, RED, render_badges
+from tests.support import example_results as example
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def badges(tmp_path):
+    return lambda *runs: render_badges(load(example.write(tmp_path, *runs)))
+
+
+def said(files, surface):
+    return "".join(text.text for text in ElementTree.fromstring(files[f"{surface}.svg"]).iter(f"{SVG}text"))  # noqa: S314
+
+
+def luminance(colour):
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def known():
+    nn = "alpha.nn"
+    return example.run(
+        "alpha", [nn], [example.result("conv/edge-detector", nn, status="known", reason="so", issue=None)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "surface", "says", "colour"),
+    [
+        (example.alpha, "alpha.nn", "9 pass", GREEN),
+        (known, "alpha.nn", "1 known", AMBER),
+        (example.beta, "beta.book", "1 fail, 1 crashed", RED),
+        (example.beta, "beta.keras.layers", "4 fail, 1 timed out, 1 flaky, 1 stale", RED),
+        (example.gamma, "gamma.lax", "partial run", RED),
+        (example.delta, "delta.npx", "nothing ran", RED),
+    ],
+)
+def test_badge_says_in_words_and_colour_how_a_surface_does(badges, run, surface, says, colour):
+    files = badges(run())
+    assert said(files, surface) == surface + says
+    root = ElementTree.fromstring(files[f"{surface}.svg"])  # noqa: S314 - our own
+    assert root.get("aria-label") == root.find(f"{SVG}title").text == f"{surface}: {says}"
+    assert [rect.get("fill") for rect in root.iter(f"{SVG}rect")] == [GREY, colour]
+    endpoint = json.loads(files[f"{surface}.json"])
+    assert endpoint == {
+        "schemaVersion": 1, "label": surface, "message": says, "labelColor": GREY, "color": colour,
+        "isError": colour == RED,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("colour", [GREY, GREEN, AMBER, RED])
+def test_white_can_be_read_on_every_background(colour):
+    assert 1.05 / (luminance(colour) + 0.05) >= 4.5
+
+
+def test_one_badge_a_surface(badges):
+    files = badges(example.alpha(), example.beta())
+    names = ["alpha.nn", "alpha.nn.functional", "beta.keras.layers", "beta.book"]
+    assert list(files) == [f"{name}.{ending}" for name in names for ending in ("svg", "json")]
+
+
+def test_badge_asks_for_nothing_beside_it(badges):
+    text = badges(example.alpha())["alpha.nn.svg"]
+    assert re.findall(r"https?://[^\"]*", text) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"href|url\(|<script|<style|<image|@import", text)
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/x", ".hidden", "a\\b", "a\x00b", "<svg onload=x>", "漢字", "", "x" * 300]
+)
+def test_hostile_name_stays_text_and_a_file_of_this_folder(badges, name):
+    files = badges(example.run("n", [name], [example.result("conv/edge-detector", name)]))
+    svg, endpoint = files
+    assert re.fullmatch(r"[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]{0,59}\.svg", svg)
+    root = ElementTree.fromstring(files[svg])  # noqa: S314 - our own
+    assert [part.tag for part in root] == [f"{SVG}{tag}" for tag in ("title", "rect", "text", "rect", "text")]
+    assert set(root.attrib) == {"role", "aria-label", "width", "height", "font-family", "font-size"}
+    assert all(sign.isprintable() for sign in files[svg].strip() + files[endpoint])
+
+
+def test_no_badge_takes_the_place_of_another(badges):
+    names = ["a/b", "a b", "A_B", "a_b-2"]
+    files = badges(example.run("n", names, [example.result("conv/edge-detector", name) for name in names]))
+    assert len({name.lower() for name in files}) == 2 * len(names)
+
+
+def test_text_fits_its_half_in_every_font(badges):
+    root = ElementTree.fromstring(badges(example.beta())["beta.keras.layers.svg"])  # noqa: S314 - our own
+    for rect, text in zip(root.iter(f"{SVG}rect"), root.iter(f"{SVG}text"), strict=True):
+        start, end = (int(rect.get("x")) + extra for extra in (0, int(rect.get("width"))))
+        assert start < int(text.get("x")) < int(text.get("x")) + int(text.get("textLength")) < end
+    assert end == int(root.get("width"))
+
+
+def test_same_results_give_the_same_bytes(tmp_path):
+    paths = example.write(tmp_path, example.alpha(), example.beta(), example.gamma())
+    assert list(render_badges(load(paths)).items()) == list(render_badges(load(paths[::-1])).items())
+
+
+def test_command_writes_the_badges_into_a_folder(conformance, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    paths = example.write(tmp_path / "results", example.alpha())
+    assert conformance("report", *paths, "--format", "badge")[:2] == (0, "report: build/conformance/badges\n")
+    assert conformance("report", *paths, "--format", "badge", "--out", "here")[0] == 0
+    assert [path.read_text("utf-8") for path in sorted((tmp_path / "here").iterdir())] == [
+        path.read_text("utf-8") for path in sorted((tmp_path / "build/conformance/badges").iterdir())
+    ]
+    assert len(list((tmp_path / "here").iterdir())) == 4
+    status, _, error = conformance("report", *paths, "--format", "badge", "--out", "-")
+    assert (status, error) == (
+        2,
+        ["conformance: --format badge writes several files: --out is a folder (see conformance report --help)"],
+    )
+    status, _, error = conformance("report", *paths, "--format", "junit", "--out", "here")
+    assert (status, error) == (2, ["conformance: here: Is a directory"])

@@ -1,0 +1,178 @@
+import base64
+import gzip
+import json
+import re
+import string
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from reports.results.reader import Report, load
+from reports.views.html import LIBRARIES, _script, breakable, case_link, render_html, results_link
+from reports.views.html_data import packed, payload
+from tests.support import example_results as example
+
+ALL = (example.alpha(), example.beta(example.HOSTILE), example.gamma(), example.delta())
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    return load(example.write(tmp_path_factory.mktemp("results"), *ALL))
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return render_html(report)
+
+
+class Reader(HTMLParser):
+    """Collects the elements of a page, and the text of its scripts and of everything else apart."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.text, self.scripts, self.within = [], "", [], None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        self.within = tag if tag in ("script", "style") else None
+
+    def handle_endtag(self, _tag):
+        self.within = None
+
+    def handle_data(self, data):
+        if self.within == "script":
+            self.scripts.append(data)
+        elif self.within is None:
+            self.text += data
+
+
+def test_same_results_give_the_same_bytes(page, tmp_path):
+    assert render_html(load(example.write(tmp_path, *ALL[::-1])[::-1])) == page
+    assert str(tmp_path) not in page
+
+
+def test_page_asks_the_network_for_nothing(page):
+    elements = Reader(page).elements
+    assert [attributes for tag, attributes in elements if "src" in attributes or "srcset" in attributes] == []
+    assert [attributes["href"] for tag, attributes in elements if tag == "link"] == ["data:,"]
+    assert "default-src 'none'" in page
+    ours = page
+    for path in LIBRARIES:
+        ours = ours.replace(_script(path), "")
+    assert len(ours) < len(page) / 2
+    assert "@import" not in ours
+    assert "url(" not in ours
+
+
+def test_hostile_text_stays_text(page):
+    reader = Reader(page)
+    assert not [tag for tag, _ in reader.elements if tag == "img"]
+    assert '<img src=x onerror="document.title=1">' in reader.text
+    assert "</script><img" not in page
+
+
+def unpacked(text):
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+@pytest.mark.parametrize("text", [example.HOSTILE, "<!--<script>", "]]>", "\ud800", "\u2029"])
+def test_packed_data_reads_back_and_cannot_end_its_element(text):
+    data = {text: [text, {text: 1}], "empty": [], "other": {text: None}}
+    assert unpacked(packed(data)) == data
+    assert set(packed(data)) <= set(string.ascii_letters + string.digits + "+/=")
+
+
+def test_hostile_names_stay_text_wherever_a_backend_may_put_them(tmp_path):
+    bad = '"><img src=x onerror=alert(1)>'
+    records = example.run("bad", [bad], example.all_pass(bad), level="smoke")
+    records[0]["environment"]["packages"] = {bad: bad}
+    records[0]["environment"]["setup"] = {bad: bad}
+    page = render_html(load(example.write(tmp_path, records)))
+    assert not [tag for tag, _ in Reader(page).elements if tag == "img"]
+
+
+def test_bytes_that_were_no_text_can_be_written(tmp_path):
+    records = json.loads(json.dumps(example.beta("\udc80")))
+    path = tmp_path / "beta.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert "\\udc80" in render_html(load([path])).encode().decode()
+
+
+def test_issue_becomes_a_link_only_when_it_is_on_the_web(tmp_path):
+    for issue, linked in (("javascript:alert(1)", False), ("https://example.org/1", True)):
+        known = example.result("conv/edge-detector", "k.nn", status="known", verdict="differ", kind="value",
+                               reason="why", issue=issue)  # fmt: skip
+        page = render_html(load(example.write(tmp_path, example.run("k", ["k.nn"], [known]))))
+        assert (f'href="{issue}"' in page) is linked
+
+
+def test_document_is_linked_by_its_address_and_its_sentence_told(tmp_path):
+    source = 'https://example.org/pool.html (k 1.0): "padding is not counted"'
+    records = [example.unsupported("avg_pool/divisor-at-the-border", "k.nn")]
+    records.append(example.convention("k.nn", "real-cells", "real-cells", source))
+    page = render_html(load(example.write(tmp_path, example.run("k", ["k.nn"], records))))
+    links = [attributes for tag, attributes in Reader(page).elements if tag == "a"]
+    assert ("https://example.org/pool.html", source) in [(link["href"], link.get("title")) for link in links]
+
+
+def test_matrix_shows_the_counts_of_the_results(page):
+    labels = [attributes.get("aria-label", "") for tag, attributes in Reader(page).elements if tag == "a"]
+    assert "max_pool on beta.keras.layers: 1 fail, 1 flaky, 1 known, 1 pass" in labels
+    assert "all operators on alpha.nn: 9 pass" in labels
+
+
+def test_what_is_wrong_stands_before_the_matrix(page):
+    assert page.index("delta: nothing ran.") < page.index("gamma: partial run") < page.index('id="matrix"')
+
+
+def test_everything_but_lists_and_details_is_there_without_javascript(page):
+    text = Reader(page).text
+    assert "need JavaScript" in text
+    for said in ("9 unexpected results", "accepts what must be rejected", "divide by?", "no asymmetric padding"):
+        assert said in text
+
+
+def test_no_template_value_is_missing_in_an_empty_report():
+    assert "Nothing ran" in render_html(Report(()))
+
+
+def test_every_program_text_is_carried_once(report):
+    text = json.dumps(unpacked(packed(payload(report))))
+    assert text.count("# alpha.nn\\n") == 1
+
+
+def test_integers_that_a_browser_would_round_travel_as_texts(report):
+    cases = {case["id"]: case for case in payload(report)["cases"]}
+    assert cases["conv/wraps-in-int64"]["expected"]["data"] == [str(-(2**63)), 7]
+
+
+def test_results_travel_whole(report):
+    data = payload(report)
+    rows = {
+        (data["cases"][case]["id"], data["surfaces"][surface]["name"], data["statuses"][status]["name"])
+        for case, surface, status, _ in data["results"]
+    }
+    assert rows == {(result.case, result.surface, result.status) for result in report.results}
+
+
+def test_links_quote_what_would_break_them():
+    assert case_link("a b/ü?&", "x&y=z") == "#/case/a%20b/%C3%BC%3F%26?surface=x%26y%3Dz"
+    assert results_link("max_pool", "", "fail") == "#/results?operator=max_pool&status=fail"
+    assert breakable("a.<b>_c") == "a.<wbr>&lt;b&gt;_<wbr>c"
+
+
+def test_no_framework_is_named_in_the_views():
+    sources = [
+        path for path in Path(__import__("reports").__file__).parent.rglob("*.[pjc]*") if "vendor" not in path.parts
+    ]
+    named = re.compile(r"torch|tensorflow|keras|\bjax\b|flax|mxnet|gluon")
+    assert [
+        path.name for path in sources if path.suffix in (".py", ".js", ".css") and named.search(path.read_text())
+    ] == []
+
+
+def test_vendored_libraries_keep_their_licences():
+    vendor = Path(__import__("reports").__file__).parent / "views" / "vendor"
+    assert all((library / "LICENSE").stat().st_size > 0 for library in vendor.iterdir() if library.is_dir())

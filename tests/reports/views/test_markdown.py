@@ -1,0 +1,137 @@
+import pytest
+
+from reports.analysis.comparison import compare
+from reports.results.reader import Report, load
+from reports.views.markdown import render_markdown
+from reports.views.markdown_layout import LONGEST, Section, code, escaped, fit, folded, table, tabular
+from tests.support import example_results as example
+
+
+def test_summary_says_what_failed_first(tmp_path):
+    page = render_markdown(load(example.write(tmp_path, example.alpha(), example.beta(), example.gamma())))
+    assert page.startswith("## ❌ 9 unexpected results\n")
+    assert "| beta 2.1.0 | `beta.book` | 1 | 1 |" in page
+    assert page.index("### Unexpected") < page.index("## Surfaces") < page.index("<summary>Known differences: ")
+    assert "The recipe pads with zeros" in page
+    assert "❌ contradicted" in page
+    assert "partial run" in page
+
+
+def test_good_run_is_good(tmp_path):
+    page = render_markdown(load(example.write(tmp_path, example.alpha())))
+    assert page.startswith("## ✅ All agree\n")
+    assert "### Unexpected" not in page
+
+
+def test_same_results_give_the_same_text(tmp_path):
+    paths = example.write(tmp_path, example.alpha(), example.beta(), example.gamma())
+    assert render_markdown(load(paths)) == render_markdown(load(paths[::-1]))
+
+
+def failing(backend, surfaces, message):
+    died = [example.died("conv/edge-detector", name, "crashed", message(name)) for name in surfaces]
+    return example.run(backend, surfaces, died)
+
+
+def test_summary_of_thousands_of_failures_shows_the_worst_and_says_how_much_is_left_out(tmp_path):
+    names = [f"n.{'x' * number}" for number in range(1, 3001)]
+    old, new = (
+        load(example.write(tmp_path / age, failing("n", names, message)))
+        for age, message in (("old", lambda _: "signal 6"), ("new", lambda name: f"signal {name} {example.HOSTILE}"))
+    )
+    page = render_markdown(new, compare(old, new))
+    assert LONGEST / 2 < len(page) <= LONGEST
+    assert page.startswith("## ❌ 3,000 unexpected results\n")
+    parts = page.split("\n## ")
+    assert [part.splitlines()[0] for part in parts[1:]] == ["✅ Nothing changed", "Surfaces"]
+    shown = parts[0].count("\n| ! crashed |")
+    assert shown > 10
+    assert parts[0].endswith(f"\n*and {3000 - shown:,} more*\n")
+    assert "\n| n 2.1.0 | `n.x` | 1 | 0 |\n" in parts[2]
+    listed = parts[2].count("| n 2.1.0 |")
+    assert page.endswith(
+        f"*Cut here: {6000 - shown - listed:,} lines of this page are left out. The HTML report has them.*\n"
+    )
+
+
+def test_page_is_never_too_long_whatever_its_sections():
+    for count in (1, 10, 100):
+        for size in (1, 1000, 29_000, 100_000):
+            sections = [Section([f"# {number}"], ["x" * size] * 100) for number in range(count)]
+            page = fit(sections, "Elsewhere.")
+            shown, words = page.count("x" * size), count * 100
+            assert len(page) <= LONGEST
+            assert (shown < words) == page.endswith(" lines of this page are left out. Elsewhere.*\n")
+            assert shown == words or f"Cut here: {words - shown:,} lines" in page
+
+
+def test_what_changed_stands_below_what_failed_and_above_the_rest(tmp_path):
+    old, new = (load(example.write(tmp_path / age, run)) for age, run in (("old", example.alpha()), ("new", worse())))
+    page = render_markdown(new, compare(old, new))
+    assert "1 changed status" in page
+    order = ["### Unexpected", "## ❌ Something changed", "✓ pass → ✗ fail: `conv`, alpha: 1 result", "## Surfaces"]
+    assert sorted(order, key=page.index) == order
+    assert "Something changed" not in render_markdown(new)
+
+
+def worse():
+    """Return a run of alpha in which one result fails that passed before."""
+    wrong = {"status": "fail", "verdict": "differ", "kind": "value", "digest": "00", "got": None}
+    records = [
+        one | wrong if (one.get("surface"), one.get("case")) == ("alpha.nn", "conv/edge-detector") else one
+        for one in example.alpha()[:-1]
+    ]
+    return [*records, example.footer(records)]
+
+
+def test_what_is_as_expected_is_folded(tmp_path):
+    page = render_markdown(load(example.write(tmp_path, example.alpha(), example.beta())))
+    folds = [fold.partition("</summary>")[0] for fold in page.split("<details>\n<summary>")[1:]]
+    assert folds == ["Known differences: 1", "Contradicts itself: 3", "Conventions: 4", "Unsupported: 2"]
+    assert page.count("<details>") == page.count("</details>")
+
+
+def test_folds_are_closed_though_their_rows_are_left_out():
+    row = ["x" * 999]
+    page = fit([folded("many", tabular([], ["a"], [row] * 999))] * 3, "Elsewhere.")
+    assert page.count("<details>") == page.count("</details>") == 3
+    assert page.count("*and ") == 3
+
+
+def test_table_shows_no_more_rows_than_asked_for():
+    assert "\n| 9 |\n\n*and 90 more*\n" in fit([tabular([], ["n"], [[str(n)] for n in range(100)], most=10)], "")
+
+
+def test_empty_report_is_red():
+    assert "❌ Nothing ran" in render_markdown(Report(()))
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a|b", r"a\|b"),
+        ("<b>&", "&lt;b&gt;&amp;"),
+        ("@someone #1", r"&#64;someone \#1"),
+        ("two\nlines", "two lines"),
+        ("\x1b[31m", r"\\x1b\[31m"),
+        ("x" * 400, "x" * 299 + "…"),
+    ],
+)
+def test_any_text_stays_text(text, written):
+    assert escaped(text) == written
+
+
+def test_code_keeps_names_readable_and_hostile_ones_harmless():
+    assert code("max_pool/a-b") == "`max_pool/a-b`"
+    assert code("`<|@") == "<code>&#96;&lt;&#124;&#64;</code>"
+
+
+def test_hostile_message_keeps_its_row(tmp_path):
+    page = render_markdown(load(example.write(tmp_path, example.beta(example.HOSTILE))))
+    row = next(line for line in page.splitlines() if "SIGSEGV" in line)
+    assert "<img" not in row
+    assert row.replace(r"\|", "").count("|") == 8
+
+
+def test_table_has_a_line_for_its_head_and_one_for_each_row():
+    assert table(["a", "b"], [["1", "2"]]) == ["| a | b |", "| --- | --- |", "| 1 | 2 |", ""]

@@ -1,0 +1,47 @@
+from reports.results.reader import load
+from reports.views.matrix import render_matrix
+from tests.support import example_results as example
+
+
+def page(folder, *runs):
+    return render_matrix(load(example.write(folder, *runs)))
+
+
+def rows(text, heading):
+    part = text.split(f"## {heading}\n")[1].split("\n## ")[0]
+    cells = [line.strip("| ").split(" | ") for line in part.splitlines() if line.startswith("|")]
+    return {row[0]: row[1:] for row in cells[2:]}
+
+
+def test_every_operator_is_counted_on_every_surface(tmp_path):
+    found = rows(page(tmp_path, example.beta()), "beta")
+    assert found["`conv`"] == ["✗\u00a01 ?\u00a01", "–\u00a01"]
+    assert set(found) == {"`avg_pool`", "`conv`", "`max_pool`", "**all**"}
+
+
+def test_differences_stand_by_reason_with_the_smallest_case(tmp_path):
+    found = page(tmp_path, example.beta()).split("## Every difference")[1]
+    line = next(line for line in found.splitlines() if "The recipe pads" in line)
+    assert line.startswith(
+        "| 2 | `max_pool` | `beta.book`, `beta.keras.layers` | `max_pool/padding-recipe-on-negative-input` |"
+    )
+    assert "https://example.org/issues/1" in line
+
+
+def test_differences_without_a_reason_say_so(tmp_path):
+    assert "no reason is given" in page(tmp_path, example.beta())
+
+
+def test_partial_run_says_so(tmp_path):
+    assert "**Partial run.**" in page(tmp_path, example.gamma())
+
+
+def test_same_results_make_the_same_page(tmp_path):
+    runs = [example.alpha(), example.beta()]
+    assert page(tmp_path, *runs) == page(tmp_path, *reversed(runs))
+
+
+def test_hostile_text_stays_text(tmp_path):
+    text = page(tmp_path, example.beta(message=example.HOSTILE))
+    assert "<script" not in text
+    assert "<img" not in text

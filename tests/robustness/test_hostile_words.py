@@ -1,0 +1,102 @@
+"""What a framework, a program or a case says of itself is shown as it is: no markup, no script, no escapes."""
+
+import io
+import json
+from html.parser import HTMLParser
+
+import pytest
+from rich.console import Console
+
+from reports.results.reader import load
+from reports.views.html import render_html
+from reports.views.markdown import render_markdown
+from reports.views.matrix import render_matrix
+from reports.views.terminal import render_terminal
+from tests.support import example_results as example
+from tests.support.guarded_command import plain
+from tests.support.mutated_documents import CODE, TEXTS
+
+SAID = {"message", "reason", "about", "source", "issue", "observed", "declared", "platform", "python", "numpy", "text"}
+HOSTILE = [
+    *(text for text in TEXTS if text and len(text) < 100),
+    example.HOSTILE,
+    '"><svg onload=alert(1)>',
+    "' onmouseover='alert(1)",
+    "javascript:alert(1)",
+    "]]><!--",
+    "</td></tr></table><h1>",
+    "[x](javascript:alert(1))",
+    "![x](http://example.org/x.png)",
+    "<https://example.org>",
+    "\x1b]8;;http://example.org\x07x\x1b]8;;\x07",
+    "\u2066\u202ethis\u2069",
+    f"{{% {CODE} %}}",
+]
+
+
+class Tags(HTMLParser):
+    """The tags of a page with the names of their attributes, and what stands in scripts."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.scripts = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        if tag != "wbr":
+            self.tags.append((tag, [name for name, _ in attributes]))
+        for name, value in attributes:
+            assert name not in {"href", "src"} or not value.lower().startswith(("javascript:", "data:text")), value
+
+    def handle_comment(self, data):
+        self.tags.append(("comment", data))
+
+    def handle_data(self, data):
+        if self.tags and self.tags[-1][0] == "script":
+            self.scripts.append(data)
+
+
+def saying(part, text):
+    """Return records in which every text that is not ours says this."""
+    if isinstance(part, dict):
+        said = {key: text for key, value in part.items() if key in SAID and isinstance(value, str)}
+        return {**{key: saying(value, text) for key, value in part.items()}, **said}
+    return [saying(item, text) for item in part] if isinstance(part, list) else part
+
+
+def report(folder, text):
+    records = saying(example.beta(), text)
+    (folder / "beta.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return load([folder / "beta.jsonl"])
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_words_become_no_markup_of_the_html_report(tmp_path, text):
+    page = render_html(report(tmp_path, text))
+    assert Tags(page).tags == Tags(render_html(report(tmp_path, "harmless"))).tags
+    plain("".join(page.split("\t")))
+
+
+def tags(page):
+    """Return the tags of a page of Markdown; names that are no words of their own are code."""
+    return [tag for tag in Tags(page).tags if tag[0] != "code"]
+
+
+@pytest.mark.parametrize("render", [render_markdown, render_matrix])
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_words_become_no_markup_of_the_markdown_summary(tmp_path, text, render):
+    page, tame = render(report(tmp_path, text)), render(report(tmp_path, "harmless"))
+    plain(page)
+    assert page.count("\n") == tame.count("\n")
+    assert [line.replace(r"\|", "").count("|") for line in page.splitlines()] == [
+        line.count("|") for line in tame.splitlines()
+    ]
+    assert tags(page) == tags(tame)
+    assert "](" not in page.replace("\\](", "") or render is render_matrix
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_words_become_no_escapes_of_the_terminal(tmp_path, text):
+    console = Console(file=io.StringIO(), width=200, legacy_windows=False)
+    console.print(render_terminal(report(tmp_path, text)))
+    plain(console.file.getvalue())

@@ -1,0 +1,278 @@
+"""Hostile catalogues: whatever stands in them, nothing but numbers and known words enters a program's text.
+
+Each way in is a file: YAML of the catalogue, and the JSON of an exported one. What comes out is either one clear line
+for each fault, or programs in which tests/programs.py finds nothing strange.
+"""
+
+import ast
+import hashlib
+import json
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from conformance import CatalogueError
+from conformance.adapters.api.surface import Program
+from conformance.cases.schema import catalogue_folder
+from conformance.catalogue import allowlist, export
+from conformance.catalogue import loading as catalogues
+from conformance.judging.expected import expected
+from conformance.translation.lowering import translate
+from conformance.translation.repro import script
+from tests.support.program_text import SURFACES, strangers
+
+MARK = "zqx"
+PLANE = {"values": "integers", "shape": [1, 1, 5, 5]}
+BASES = {
+    "max_pool": {"x": PLANE, "window": 2, "stride": 1, "padding": 1, "dilation": 1, "rounding": "ceil"},
+    "avg_pool": {"x": PLANE, "window": [2, 2], "count_include_pad": True, "divisor": 3, "padding": [[0, 1], [1, 0]]},
+    "lp_pool": {"x": PLANE, "window": 2, "p": 3},
+    "softmax_pool": {"x": PLANE, "window": 2},
+    "max_pool_with_indices": {"x": PLANE, "window": 2, "output": "indices"},
+    "max_unpool": {
+        "x": PLANE,
+        "indices": {"values": "integers", "low": 0, "high": 8, "shape": [1, 1, 5, 5]},
+        "output_size": [10, 10],
+    },
+    "adaptive_avg_pool": {"x": PLANE, "output_size": 2},
+    "pad": {"x": PLANE, "pads": [[1, 2], [3, 4]], "mode": "constant", "value": 7},
+    "conv": {"x": PLANE, "kernel": {"values": [[[[1, 2], [3, 4]]]]}, "bias": {"values": [1]}, "groups": 1, "stride": 1},
+    "conv_transpose": {"x": PLANE, "kernel": {"values": [[[[1, 2], [3, 4]]]]}, "output_padding": 0, "stride": 2},
+    "max_pool_grad": {"x": PLANE, "grad": {"values": "arange"}, "window": 2, "ties": "first"},
+    "conv_grad": {
+        "x": PLANE,
+        "kernel": {"values": [[[[1, 2], [3, 4]]]]},
+        "grad": {"values": "integers"},
+        "output": "kernel",
+    },
+}
+CODE = f"__import__('os').system('{MARK}')"
+TEXTS = (
+    CODE,
+    f"constant'); {CODE} #",
+    f'edge"), {CODE}, ("',
+    f"floor\n    {CODE}",
+    f'"""\n{CODE}\n"""',
+    "{x.__class__}",
+    "{0.__class__}",
+    "%s%n",
+    f"torch.{MARK}",
+    f"same_upper\\'{MARK}",
+    f"x={CODE}",
+    f"\u2028{MARK}",
+    "constant\n",
+    "nan",
+    "float32 ",
+    "",
+)
+TOKENS = (
+    *map(json.dumps, TEXTS),
+    "1.0e+999", "-1.0e+999", "1e999", ".inf", "-.inf", ".nan", "!!float sNaN", "!!float NaN123", "!!float infinity",
+    "1.0e+99999999", "1.0e-99999999", "0.1", "1.5", "-1", "0", "-0.0", "1_000", "0x7fffffff", "0b11", "017",
+    "12:30:45",
+    "9" * 30, "9" * 300, "-" + "9" * 300, "9" * 500, "4294967296", "9223372036854775808", "100", "!!int '５'",
+    "!!int '1; import os'", "!!str 5", "!!bool yes", "!!null ~", "2001-01-01", "!!binary aGk=", "!!set {a}",
+    "&a [*a]",
+    f"!!python/object/apply:os.system [{MARK}]", f"!!python/name:os.{MARK}", "!<tag:yaml.org,2002:python/none> 1",
+    "null", "true", "[]", "{}", "[[]]", "[[1, 2], [3]]", "[1, [2, [3]]]",
+    "[" * 30 + "1" + "]" * 30, "[1, 2, 3, 4, 5, 6, 7]",
+    "[null, null]", "[[null, 1], [1, null]]",
+    f"[{MARK}]", f"[[{MARK}, 1], [1, 1]]", "{<<: {window: 2}}", f"{{{MARK}: 1}}",
+    "[[1, 1.0e+999], [0, 0]]", "[true, false]", f"{{values: [[[{MARK}]]]}}", f"{{values: {MARK}, shape: [1, 1, 2]}}",
+    f"{{values: [[[1]]], dtype: {MARK}}}", "{values: [[[1.0e+99999999]]]}", "{values: [[[!!float sNaN]]]}",
+    "{values: integers, shape: [1000000, 1000000, 1000000]}", "{values: [[[1]]], shape: [1, 1, !!float sNaN]}",
+    f"{{values: [[[1]]], ? {json.dumps(CODE)} : 1}}", "{values: arange, shape: [1, 1, 5, 5], start: 1.0e+999}",
+)  # fmt: skip
+OPERATORS = sorted(BASES)
+
+
+def places(raw, path=()):
+    """Return the path of every part of a case, and of a few keys that it does not have."""
+    found = [path] if path else []
+    for key, part in raw.items() if isinstance(raw, dict) else enumerate(raw) if isinstance(raw, list) else ():
+        found += places(part, (*path, key))
+    return found
+
+
+def keys(raw):
+    """Return where something hostile may stand: in every part of a case, and under every key that a case can have."""
+    others = (
+        "id",
+        "about",
+        "source",
+        "level",
+        "tags",
+        "via",
+        "then",
+        "expect",
+        "also",
+        "question",
+        "mode",
+        "output",
+        MARK,
+    )
+    others += ("padding", "defaults", "flat_pads", "kernel", "answers", "inexact", CODE)
+    return [*places(raw), *((other,) for other in others), ("x", "dtype"), ("x", "mark"), ("x", MARK)]
+
+
+def text_with(operator, raw, path, token):
+    """Return a catalogue file with a token put in."""
+    hole = "@hole@"
+    changed = json.loads(json.dumps({"id": "a", "about": "b", **raw}))
+    part = changed
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = hole
+    case = json.dumps(changed, ensure_ascii=False).replace(json.dumps(hole), token)
+    return f"operator: {operator}\nsource: a test\ncases:\n  - {case}\n"
+
+
+def put(folder, text):
+    """Return the cases of a file and the faults that were told of it."""
+    path = folder / "file.yaml"
+    path.write_text(text, "utf-8")
+    found, told = catalogues.examine([path])
+    for line in told:
+        assert len(line.splitlines()) == 1, line
+        assert line.startswith(f"{path}"), line
+        assert len(line) < 600, line
+    return found.cases, told
+
+
+def nothing_strange(case):
+    """Translate a case everywhere, and look at what the programs are made of."""
+    for backend, surface in SURFACES:
+        program = translate(case, surface)
+        if isinstance(program, Program):
+            assert [*strangers(backend, case, program.text)] == [], program.text
+            assert MARK not in program.text
+        else:
+            assert "\n" not in program.reason
+
+
+@pytest.mark.parametrize("number", range(len(OPERATORS)), ids=OPERATORS.__getitem__)
+def test_tokens_in_the_parameters_of_a_case(tmp_path, number):
+    """Every third token for each operator, others for the next one."""
+    operator = OPERATORS[number]
+    raw = BASES[operator]
+    assert put(tmp_path, text_with(operator, raw, ("about",), "b"))[0]
+    for path in [(key,) for key in raw] + [("x", "dtype"), ("x", "shape"), ("x", "values")]:
+        for token in TOKENS[number % 3 :: 3]:
+            cases, told = put(tmp_path, text_with(operator, raw, path, token))
+            assert bool(cases) is not bool(told), (path, token)
+            for case in cases:
+                nothing_strange(case)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@given(data=st.data())
+def test_anything_anywhere_is_a_fault_or_a_plain_program(tmp_path, data):
+    operator = data.draw(st.sampled_from(OPERATORS))
+    path = data.draw(st.sampled_from(keys(BASES[operator])))
+    words_of = st.text(st.characters(min_codepoint=32, blacklist_categories=("Cs",)), max_size=20).map(json.dumps)
+    numbers = st.one_of(st.integers(), st.floats()).map(str)
+    lists = partial(st.lists, max_size=3)
+    nested = st.recursive(words_of | numbers, lambda part: lists(part).map(lambda parts: f"[{', '.join(parts)}]"))
+    token = data.draw(st.one_of(st.sampled_from(TOKENS), words_of, numbers, nested))
+    cases, told = put(tmp_path, text_with(operator, BASES[operator], path, token))
+    assert cases or told
+    for case in cases:
+        nothing_strange(case)
+
+
+@pytest.mark.parametrize("text", TEXTS[:-1])
+@pytest.mark.parametrize("key", ["about", "source"])
+def test_what_a_case_says_of_itself_enters_no_statement(tmp_path, text, key):
+    cases, _ = put(tmp_path, text_with("max_pool", BASES["max_pool"], (key,), json.dumps(text)))
+    for case in cases:
+        for backend, surface in SURFACES:
+            program = translate(case, surface)
+            if isinstance(program, Program):
+                tree = ast.parse(script(case, expected(case), backend, program))
+                assert MARK not in ast.unparse(tree.body[1:])
+
+
+def forged(folder, operator, change):
+    """Export a case, change its record, and make the manifest fit, as one can who forges it; return what is read."""
+    raw = text_with(operator, BASES[operator], ("about",), '"b"')
+    (folder / "file.yaml").write_text(raw, "utf-8")
+    whole = catalogues.load([folder / "file.yaml"])
+    export.write(whole, whole.cases, folder / "out")
+    path, manifest = folder / "out" / "catalogue.json", folder / "out" / "manifest.json"
+    document, known = json.loads(path.read_text("utf-8")), json.loads(manifest.read_text("utf-8"))
+    change(document["cases"][0])
+    path.write_text(json.dumps(document), "utf-8")
+    known["files"]["catalogue.json"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(known), "utf-8")
+    return catalogues.load([folder / "out"]).cases
+
+
+def test_exported_case_that_nobody_changed_is_read(tmp_path):
+    for operator in OPERATORS:
+        (tmp_path / operator).mkdir()
+        for case in forged(tmp_path / operator, operator, lambda _record: None):
+            nothing_strange(case)
+
+
+@pytest.mark.parametrize("text", [text for text in TEXTS if text != "nan"])
+@pytest.mark.parametrize("key", ["mode", "output", "rounding", "padding", "value", "stride", "groups", "ties", CODE])
+def test_forged_parameter_of_an_exported_case_is_refused(tmp_path, key, text):
+    operator = "pad" if key in {"mode", "value"} else "max_pool_grad" if key in {"rounding", "ties"} else "conv_grad"
+    with pytest.raises(CatalogueError) as caught:
+        forged(tmp_path, operator, lambda record: record["parameters"].update({key: text}))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("value", [[["zqx"]], {"zqx": 1}, [[{}]], 10**30, [[1, 10**9]]])
+def test_forged_pads_of_an_exported_case_are_refused(tmp_path, value):
+    with pytest.raises(CatalogueError, match="is no value of the parameter 'pads'"):
+        forged(tmp_path, "pad", lambda record: record["parameters"].update(pads=value))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record.update(id=f'a/b"""\n{CODE}\n"""'),
+        lambda record: record.update(inputs={f"x, y={CODE}": next(iter(record["inputs"].values()))}),
+        lambda record: record.update(inputs={**record["inputs"], f"y={CODE}": record["inputs"]["x"]}),
+        lambda record: record.update(inputs=dict(reversed(record["inputs"].items()))),
+        lambda record: record.update(operator=CODE),
+        lambda record: record.update(then=[{"operator": "max_pool", "parameters": {"rounding": CODE}}]),
+        lambda record: record.update(then=[{"operator": CODE, "parameters": {}}]),
+        lambda record: record.update(expect={"rejected": f'Fault"); {CODE}'}),
+        lambda record: record.update(expect={"answers": {"a": {"rejected": CODE}, "b": {"rejected": "B"}}}),
+        lambda record: record["inputs"]["x"].update(dtype=CODE),
+        lambda record: record["inputs"]["x"].update(shape=[CODE]),
+    ],
+)
+def test_forged_name_in_an_exported_case_is_refused(tmp_path, change):
+    with pytest.raises(CatalogueError) as caught:
+        forged(tmp_path, "conv_grad", change)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_every_word_of_the_catalogue_is_a_known_one(catalogue):
+    for case in catalogue.cases:
+        allowlist.check(case)
+
+
+def test_words_are_those_of_the_schema():
+    schema = json.loads((catalogue_folder() / "schema.json").read_text("utf-8"))["$defs"]
+    for name in ("mode", "rounding", "ties"):
+        assert allowlist.WORDS[name] == set(schema[f"p_{name}"]["enum"])
+    assert allowlist.ID.pattern.endswith(schema["id"]["pattern"].lstrip("^").rstrip("$").split("(")[0] + ")+")
+
+
+def test_step_with_a_word_that_no_table_has_writes_no_word(tmp_path):
+    """Should a check ever miss one, adapters still look words up: none is copied into the text."""
+    cases, _ = put(tmp_path, text_with("pad", BASES["pad"], ("mode",), "edge"))
+    hostile = replace(cases[0], parameters={**cases[0].parameters, "mode": CODE})
+    for _, surface in SURFACES:
+        try:
+            program = translate(hostile, surface)
+        except (LookupError, ValueError):
+            continue
+        assert not isinstance(program, Program) or MARK not in program.text, surface.name

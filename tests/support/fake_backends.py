@@ -1,0 +1,60 @@
+"""Small catalogues, and small backends whose programs are NumPy text, for the tests of the core."""
+
+from conformance.adapters.api.surface import Backend, Declaration, Program, Surface
+from conformance.cases.steps import Step
+from conformance.catalogue import loading
+
+SETUP = "import os\nimport signal\nimport sys\nimport time\nimport numpy as np\n"
+ALWAYS_RIGHT = """\
+walk = np.lib.stride_tricks.sliding_window_view(x, {window}, axis=tuple(range(2, x.ndim)))
+x = walk[{stride}].max(axis=tuple(range(x.ndim, 2 * x.ndim - 2)))"""
+CRASHES = "os.abort()"
+HANGS = "time.sleep(60)"
+RAISES = "raise ValueError('not for me')"
+ALWAYS_WRONG = "x = x.reshape(-1)[:1].reshape((1,) * x.ndim) - 1"
+
+
+def family(folder, *cases, operator="max_pool", section="cases", name="file.yaml"):
+    """Write one catalogue file, each case one line of flow YAML; return its path. The first case is in line 4."""
+    lines = [f"operator: {operator}", "source: a test", f"{section}:", *(f"  - {{{case}}}" for case in cases)]
+    path = folder / name
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def load(folder, *cases, **keywords):
+    """Return the catalogue of one such file."""
+    return loading.load([family(folder, *cases, **keywords)])
+
+
+def one(folder, text, **keywords):
+    """Return the only case of one such file."""
+    return load(folder, text, **keywords).cases[0]
+
+
+def program(body, surface="fake.surface"):
+    """Return a program with this body; it reads x and returns x."""
+    lines = [*body.splitlines(), "return x"]
+    return Program(surface, "native", "def run(x):\n" + "".join(f"    {line}\n" for line in lines))
+
+
+def right_maximum(step: Step):
+    """Answer as an honest adapter does, for windows without padding and holes."""
+    strides = ", ".join(f"::{stride}" for stride in step.stride)
+    return tuple(ALWAYS_RIGHT.format(window=step.window, stride=f":, :, {strides}").splitlines())
+
+
+def surface(name, body=None, **keywords):
+    """Return a surface that answers every maximum with this body, the right one if there is none."""
+    verb = right_maximum if body is None else lambda _step: tuple(body.splitlines())
+    return Surface(name, {"max_pool": verb}, **keywords)
+
+
+def backend(*surfaces, setup=SETUP, reset="", packages=("numpy",), name="fake", **further):
+    """Return a backend of such surfaces."""
+    return Backend(name, packages, setup, reset, surfaces or (surface("fake.right"),), **further)
+
+
+def declares(answer, question="max_pool/q"):
+    """Return the declarations of one answer."""
+    return {question: Declaration(answer, "its documentation")}

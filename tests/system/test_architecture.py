@@ -1,0 +1,186 @@
+"""The import rule in the docstring of `conformance`, the place of framework names, and the size of folders."""
+
+import ast
+import re
+from graphlib import TopologicalSorter
+
+import pytest
+
+import conformance
+from tests import ROOT
+
+FRAMEWORKS = ("torch", "tensorflow", "keras", "jax", "flax", "mxnet", "openvino", "onnxruntime", "tinygrad")
+FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
+LEAST_FILES = 250
+"""Number of modules below which the search for them has missed some."""
+MAX_ENTRIES = 12
+"""Number of files and folders at the top of `conformance`."""
+MAX_MODULES = 20
+"""Number of modules in a folder."""
+ARROW = "←"
+# Packages that may import the analysis and the views of results; the execution may import the results format only.
+READERS = {"conformance.exploration", "conformance.cli", "conformance.pytest_plugin"}
+VIEWS = {"reports.analysis", "reports.views"}
+
+
+def label(path):
+    return str(path.relative_to(ROOT))
+
+
+def module_of(path):
+    """Return the dotted name of a file."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def imports(path):
+    """Return every module that a file imports, relative imports made absolute."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            package = ".".join(path.relative_to(ROOT).parts[: -node.level]) if node.level else ""
+            base = ".".join(filter(None, (package, node.module)))
+            found |= {name if (name := f"{base}.{alias.name}") in MODULES else base for alias in node.names}
+    return found
+
+
+def rules():
+    """Return the chains of the import rule, each a list of packages, from the docstring of `conformance`."""
+    lines = [line.strip() for line in conformance.__doc__.splitlines() if ARROW in line]
+    return [[package for item in line.split(ARROW) for package in _packages(item)] for line in lines]
+
+
+def _packages(item):
+    names = [name.strip() for name in item.split(",")]
+    return [name if name.startswith(("reference", "reports")) else f"conformance.{name}" for name in names]
+
+
+def package_of(module, packages):
+    """Return the package of the rule that a module is in, None for one outside all of them."""
+    matches = (package for package in packages if f"{module}.".startswith(f"{package}."))
+    return max(matches, key=len, default=None)
+
+
+def violations(files, chains):
+    """Yield a line for each import against the rule."""
+    places = {package: (number, place) for number, chain in enumerate(chains) for place, package in enumerate(chain)}
+    for module, path in files.items():
+        own = package_of(module, places)
+        for imported in sorted(imports(path)):
+            other = package_of(imported, places)
+            if own is None or other is None or own == other:
+                continue
+            (chain, place), (other_chain, other_place) = places[own], places[other]
+            if chain == other_chain and other_place > place:
+                yield f"{module} imports {imported}"
+
+
+def test_no_module_imports_against_the_rule():
+    assert len(MODULES) >= LEAST_FILES
+    assert list(violations(MODULES, rules())) == []
+
+
+def test_the_rule_names_every_package():
+    named = {package for chain in rules() for package in chain}
+    folders = {
+        module_of(path) for path in FILES if path.name == "__init__.py" and len(path.relative_to(ROOT).parts) == 3
+    }
+    assert {name for name in folders if not name.startswith("reference.")} <= named | {"reference"}
+    assert len(named) > len(rules())
+
+
+def test_an_import_against_the_rule_is_found(tmp_path):
+    path = tmp_path / "case.py"
+    path.write_text("from conformance.judging.verdict import judge\n", "utf-8")
+    found = list(violations({"conformance.cases.case": path}, rules()))
+    assert found == ["conformance.cases.case imports conformance.judging.verdict"]
+
+
+def test_an_import_along_the_rule_is_accepted(tmp_path):
+    path = tmp_path / "verdict.py"
+    path.write_text("from conformance.cases.case import Case\n", "utf-8")
+    assert list(violations({"conformance.judging.verdict": path}, rules())) == []
+
+
+def test_reports_import_nothing_of_the_suite():
+    files = [path for path in FILES if label(path).startswith("reports/")]
+    assert len(files) > 30
+    for path in files:
+        assert not {name for name in imports(path) if name.split(".")[0] in {"conformance", "reference"}}, path
+
+
+def test_only_entry_points_import_views_of_results():
+    for module, path in MODULES.items():
+        if module.startswith("conformance") and package_of(module, READERS) is None:
+            found = {name for name in imports(path) if package_of(name, VIEWS)}
+            assert not found, f"{module} imports {found}"
+
+
+def test_only_the_execution_and_entry_points_import_the_results_format():
+    for module, path in MODULES.items():
+        if module.startswith("conformance") and package_of(module, {*READERS, "conformance.execution"}) is None:
+            assert not {name for name in imports(path) if name.startswith("reports")}, module
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if "adapters" in path.parts], ids=label)
+def test_adapters_import_the_interface_and_their_own_package_only(path):
+    """A backend imports no other backend, but for wrappers of several engines and for runtimes of one format."""
+    shared = {"keras": {"tensorflow", "torch", "jax"}, "onnxruntime": {"onnx"}}
+    parts = path.relative_to(ROOT / "conformance" / "adapters").parts
+    own = parts[0] if len(parts) > 1 else ""
+    found = {name.split(".")[2] for name in imports(path) if name.startswith("conformance.adapters.")}
+    if own == "api":
+        assert found <= {"api"}
+    elif own:
+        assert found <= {"api", own, *shared.get(own, ())}
+    else:
+        assert found <= {"api"}
+
+
+def test_the_command_line_is_imported_by_itself_only():
+    for module, path in MODULES.items():
+        if package_of(module, {"conformance.cli", "conformance.pytest_plugin"}) is None:
+            assert not {name for name in imports(path) if f"{name}.".startswith(("conformance.cli.", "click."))}, module
+
+
+OUTSIDE = [path for path in FILES if not {"adapters", "reference"} & set(path.parts)]
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=label)
+def test_no_framework_is_named_outside_the_adapters(path):
+    text = path.read_text("utf-8")
+    assert not re.search(rf"\b({'|'.join(FRAMEWORKS)})\b", text, re.IGNORECASE)
+
+
+def test_the_search_for_framework_names_finds_them_in_adapters():
+    assert [path for path in FILES if re.search(r"\btorch\b", path.read_text("utf-8"))]
+
+
+def test_modules_do_not_import_each_other_in_circles():
+    graph = {
+        name: {found for found in imports(path) if found in MODULES and found != name}
+        for name, path in MODULES.items()
+        if path.name != "__init__.py"
+    }
+    assert len(graph) >= LEAST_FILES - 40
+    assert graph["conformance.cli.commands.run"] >= {"conformance.execution.targets", "conformance.cli.run_backends"}
+    TopologicalSorter(graph).prepare()
+
+
+def test_folders_are_small():
+    top = {path.relative_to(ROOT / "conformance").parts[0] for path in (ROOT / "conformance").rglob("*")}
+    assert len(top - {"__pycache__", "_cases"}) <= MAX_ENTRIES
+    for folder in {path.parent for path in FILES}:
+        assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= MAX_MODULES, folder
+
+
+@pytest.mark.parametrize("path", FILES, ids=label)
+def test_every_module_says_what_it_is_in_its_first_line(path):
+    docstring = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    assert docstring
+    assert len(docstring.splitlines()[0]) > 15

@@ -1,0 +1,226 @@
+"""Two versions of one framework in one run: `--backend NAME@LABEL=PYTHON`, and what every command makes of it."""
+
+import json
+import sys
+
+import pytest
+
+from conformance import ConformanceError, cli
+from conformance.adapters import registry
+from conformance.execution.targets import chosen
+from conformance.judging import ledger
+from conformance.translation.program_cache import Written
+from reports.results import reader
+from tests.support.fake_backends import family
+from tests.system.test_pytest_plugin import PLUGIN
+
+pytest_plugins = ["pytester"]
+# Added from the other end the sum is 4 more, and both are within the error bound.
+ROUNDED = "id: rounded, x: {values: [[[16777216, 1, 1, 1]]]}, window: [4]"
+WHOLE = "id: whole, x: {values: [[[2, 4]]]}, window: [2]"
+WRONG = "id: wrong, x: {values: [[[7, 9]]]}, window: [2]"
+OLD = """\
+import numpy
+
+now = numpy.sum
+numpy.sum = lambda cells, dtype: now(cells[::-1], dtype=dtype) + dtype.type(2 * (cells[0] == 7))
+numpy.__version__ = "0.9"
+"""
+
+
+@pytest.fixture(scope="module")
+def older(tmp_path_factory):
+    """An interpreter whose NumPy says that it is 0.9, adds from the other end, and is wrong where a 7 comes first."""
+    folder = tmp_path_factory.mktemp("older")
+    (folder / "sitecustomize.py").write_text(OLD, "utf-8")
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={folder} exec {sys.executable} "$@"\n', "utf-8")
+    python.chmod(0o755)
+    return python
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory, older):
+    """The folder of one run of both versions, with its cases."""
+    folder = tmp_path_factory.mktemp("both")
+    cases = family(folder, ROUNDED, WHOLE, WRONG, operator="avg_pool")
+    arguments = ["--backend", "numpy", "--backend", f"numpy@0.9={older}", "--cases", str(cases), "--out", str(folder)]
+    with pytest.raises(SystemExit) as left:
+        cli.main(["run", *arguments])
+    assert left.value.code == 1
+    return folder
+
+
+@pytest.fixture
+def both(once, tmp_path):
+    """The paths of the results of both versions, new and old, in a folder of the test's own; and that of the cases."""
+    for name in ("numpy.jsonl", "numpy@0.9.jsonl"):
+        (tmp_path / name).write_bytes((once / "results" / name).read_bytes())
+    return tmp_path / "numpy.jsonl", tmp_path / "numpy@0.9.jsonl", once / "file.yaml"
+
+
+def header(path):
+    return json.loads(path.read_text("utf-8").splitlines()[0])
+
+
+def test_each_version_has_a_file_that_names_it(both):
+    new, old, _ = map(header, (*both[:2], both[0]))
+    assert (new["backend"], old["backend"]) == ("numpy", "numpy@0.9")
+    assert new["surfaces"] == old["surfaces"] == ["numpy.loops"]
+    assert old["environment"]["packages"]["numpy"] == "0.9" != new["environment"]["packages"]["numpy"]
+
+
+def test_views_have_a_surface_for_each_version_and_mix_nothing_up(both, conformance):
+    loaded = reader.load(both[:2])
+    assert [backend.name for backend in loaded.backends] == ["numpy", "numpy@0.9"]
+    assert loaded.surfaces == ("numpy.loops", "numpy.loops@0.9")
+    assert loaded.backends[1].version == "0.9"
+    status, out, _ = conformance("report", "--format", "terminal", *both[:2])
+    lines = [line.split() for line in out.splitlines()]
+    assert status == 1
+    assert ["numpy.loops", "3"] in lines
+    assert ["numpy.loops@0.9", "1", "2"] in lines
+    assert "avg_pool/wrong on numpy.loops@0.9: value" in out
+    assert "contradicts itself" not in out
+
+
+@pytest.mark.parametrize("form", ["html", "markdown", "matrix"])
+def test_pages_name_both_versions(both, conformance, form):
+    status, out, _ = conformance("report", "--format", form, "--out", "-", *both[:2])
+    assert status == 1
+    assert "numpy.loops" in out.replace("<wbr>", "")
+    assert any(name in out.replace("<wbr>", "") for name in ("numpy.loops@0.9", "numpy.loops&#64;0.9"))
+
+
+def test_report_requires_a_version_by_its_whole_name(both, conformance):
+    assert conformance("report", "--require", "numpy,numpy@0.9", "--out", "-", *both[:2])[0] == 1
+    status, _, error = conformance("report", "--require", "numpy", "--out", "-", both[1])
+    assert (status, error) == (3, ["conformance: no results of numpy"])
+
+
+def test_resume_goes_on_with_one_version_and_refuses_the_other(both, older, conformance, tmp_path):
+    new, old, cases = both
+    (tmp_path / "results").mkdir()
+    resumed = tmp_path / "results" / "numpy@0.9.jsonl"
+    resumed.write_text("".join(old.read_text("utf-8").splitlines(keepends=True)[:-2]), "utf-8")
+    run = ("run", "--resume", "--cases", cases, "--out", tmp_path)
+    assert conformance(*run, "--backend", f"numpy@0.9={older}")[0] == 1
+    assert reader.load([resumed]).backends[0].complete
+    resumed.write_bytes(new.read_bytes())
+    status, _, error = conformance(*run, "--backend", f"numpy@0.9={sys.executable}")
+    assert (status, error) == (2, [f"conformance: {resumed}:1: cannot resume, backend is not what this run has"])
+
+
+def test_rejudge_keeps_what_a_version_is_called(both, conformance):
+    before = both[1].read_text("utf-8")
+    assert conformance("rejudge", "--cases", both[2], both[1])[0] == 0
+    assert both[1].read_text("utf-8") == before
+
+
+def test_entry_of_the_ledger_names_the_surface_and_the_version_but_not_the_label(both, conformance):
+    add = (
+        "ledger",
+        "add",
+        *both[:2],
+        "--cases",
+        both[2],
+        "--reason",
+        "It adds more than there is, where a 7 comes first.",
+        "--case",
+    )
+    status, out, error = conformance(*add, "avg_pool/wrong")
+    assert status == 0
+    assert "surfaces: [numpy.loops]" in out
+    assert "0.9" in "".join(error)
+    assert "@" not in out
+    assert "numpy: " in out
+    status, _, error = conformance(*add, "avg_pool/wrong", "--surface", "numpy.loops")
+    assert (status, len(error)) == (2, 1)
+    assert conformance(*add, "avg_pool/wrong", "--surface", "numpy.loops@*")[0] == 0
+
+
+def test_entry_for_some_versions_is_judged_by_the_version_not_by_the_label(both, conformance, tmp_path, monkeypatch):
+    path = tmp_path / "ledger.yaml"
+    said = "kinds: [value], observed: More., reason: 'It adds more than there is, where a 7 comes first.'"
+    entry = f"id: one, cases: [avg_pool/wrong], surfaces: [numpy.loops], versions: {{numpy: '<1'}}, {said}"
+    path.write_text(f"entries:\n  - {{{entry}}}\n", "utf-8")
+    monkeypatch.setattr(ledger, "path", lambda: path)
+    status, out, _ = conformance("rejudge", "--cases", both[2], *both[:2])
+    assert status == 0
+    assert out.splitlines()[0].endswith("3 results hold")
+    assert out.splitlines()[1].endswith("1 went from fail to known")
+
+
+def test_difference_between_two_versions_of_one_run(both, conformance):
+    new, old, _ = both
+    status, out, _ = conformance("diff", old, new)
+    lines = out.splitlines()
+    assert status == 1
+    assert lines[0].startswith("numpy: 0.9 → ")
+    assert "✗ fail → ✓ pass  avg_pool, numpy@0.9 → numpy: 1 result" in lines
+    moved = "1 of 1 element, most at [0, 0, 0]: 4194305.0 → 4194304.0"
+    assert f"  avg_pool/rounded on numpy.loops: {moved}" in lines
+    assert "3 results compared (numpy@0.9 → numpy): 1 changed status, 1 changed value." in lines
+
+
+def test_summary_of_what_was_verified_takes_one_version(both, conformance):
+    status, _, error = conformance("verified", *both[:2])
+    assert (status, error) == (2, ["conformance: numpy: two runs of one backend, give one of them"])
+    summary = json.loads(conformance("verified", both[1])[1])
+    assert {name: one["backend"] for name, one in summary["surfaces"].items()} == {"numpy.loops": "numpy"}
+
+
+def test_answers_of_each_version_stand_apart(conformance, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    question = "max_pool/nan-in-window"
+    assert conformance("run", "--backend", "numpy@a.b_c-1", "--case", question)[0] == 0
+    path = tmp_path / "build/conformance/results/numpy@a.b_c-1.jsonl"
+    _, out, _ = conformance("conventions", path, "--question", question, "--format", "json")
+    surfaces = json.loads(out)["questions"][0]["surfaces"]
+    assert surfaces["numpy.loops@a.b_c-1"]["agrees"]
+    assert surfaces["numpy.loops"]["observed"] is None
+
+
+@pytest.mark.parametrize("name", ["numpy@", "numpy@a b", "numpy@../x", "numpy@a@b", f"numpy@{'x' * 65}", "numpy@a/b"])
+def test_what_is_no_label_is_refused_in_one_line(conformance, name):
+    status, _, error = conformance("run", "--backend", f"{name}={sys.executable}")
+    assert (status, len(error)) == (2, 1)
+    assert "is no label: NAME@LABEL=PYTHON has at most 64 letters, digits, dots" in error[0]
+
+
+@pytest.mark.parametrize("names", [("numpy", "numpy"), ("numpy@a", "numpy@a=python"), ("numpy@a", "numpy@A")])
+def test_two_of_one_name_are_refused_with_the_way_out(names):
+    with pytest.raises(ConformanceError, match=r"named twice \(numpy@LABEL=PYTHON tells two versions apart\)"):
+        chosen(names, [])
+
+
+def test_unknown_backend_with_a_label_is_unknown():
+    with pytest.raises(ConformanceError, match="backend 'nope': unknown"):
+        registry.backend("nope@a")
+
+
+def test_label_may_hold_what_a_path_holds_after_it():
+    (one,) = chosen(["numpy@a=/x/y@z=1/python"], ["numpy.loops"])
+    assert (one.name, one.python, one.backend.label) == ("numpy@a", "/x/y@z=1/python", "@a")
+
+
+def test_versions_have_their_programs_in_common(catalogue):
+    plain, labelled = (Written(registry.backend(name), catalogue.digest).path for name in ("numpy", "numpy@a"))
+    assert plain == labelled is not None
+
+
+def test_list_of_backends_explains_the_form(conformance, monkeypatch):
+    assert "NAME@LABEL=PYTHON" in conformance("backends", "--help")[1]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert "NAME@LABEL=PYTHON" in conformance("backends")[1]
+
+
+def test_versions_are_items_of_their_own_under_pytest(older, pytester):
+    cases = family(pytester.path, ROUNDED, WHOLE, WRONG, operator="avg_pool")
+    backends = ["--conformance-backend", "numpy", "--conformance-backend", f"numpy@0.9={older}"]
+    options = [*PLUGIN, "-W", "error", *backends, "--conformance-cases", str(cases)]
+    found = pytester.runpytest_inprocess(*options)
+    found.assert_outcomes(passed=5, failed=1)
+    found.stdout.fnmatch_lines(["*_ avg_pool/wrong on numpy.loops@0.9 _*", "FAILED numpy.loops@0.9::avg_pool/wrong*"])
+    pytester.runpytest_inprocess(*options, "numpy.loops@0.9::avg_pool/wrong").assert_outcomes(failed=1)
+    pytester.runpytest_inprocess(*options, "numpy.loops").assert_outcomes(passed=3)

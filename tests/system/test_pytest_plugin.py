@@ -1,0 +1,569 @@
+"""The pytest plugin: what it collects, what a status becomes, and that it does what `conformance run` does."""
+
+import ast
+import importlib.metadata
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from conformance import pytest_plugin
+from conformance.adapters import registry
+from conformance.adapters.api import devices
+from conformance.adapters.api.placement import placed
+from conformance.adapters.api.surface import OnDevice, Unsupported
+from conformance.cases.case import LEVELS
+from conformance.execution import worker_process
+from conformance.judging import ledger
+from conformance.judging.ledger import Entry, Ledger
+from conformance.pytest_plugin import session as pytest_plugin_session
+from tests import ROOT
+from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, HANGS, RAISES, SETUP, backend, declares, family, surface
+
+pytest_plugins = ["pytester"]
+INSTALLED = any(point.value == pytest_plugin.__name__ for point in importlib.metadata.entry_points(group="pytest11"))
+PLUGIN = [] if INSTALLED else ["-p", pytest_plugin.__name__]
+X = "x: {values: arange, shape: [1, 1, 4, 4]}"
+CASES = [f"id: {name}, about: It is {name}, {X}, window: 2" for name in ("a", "b", "c-1.5")]
+WRONG_FIRST = "x = x[:, :, ::2, ::2]"
+QUESTION = f"id: q, about: By how much, {X}, window: 3, answers: {{window: {{stride: 3}}, one: {{stride: 1}}}}"
+ELSEWHERE = """\
+from conformance.adapter import Surface
+
+PACKAGES = ("numpy",)
+SETUP = "import os\\nimport time\\nimport numpy as np\\n"
+RESET = ""
+SURFACES = (Surface("slow.nn", {"max_pool": lambda _step: (
+    "open(f'{os.getpid()}.pid', 'w').close()", "time.sleep(600)", "x = x")}),)
+"""
+
+
+@pytest.fixture
+def cases(pytester):
+    """Write a catalogue of some cases; return the options that choose it."""
+
+    def write(*texts, **keywords):
+        return ["--conformance-cases", str(family(pytester.path, *(texts or CASES), **keywords))]
+
+    return write
+
+
+@pytest.fixture
+def speaking(monkeypatch):
+    """Put a fake backend in the place of the built-in one, and a ledger in the place of the suite's own."""
+
+    def replace(*surfaces, entries=(), **texts):
+        fake = backend(*surfaces, name="numpy", **texts)
+        monkeypatch.setattr(registry, "backend", lambda *_: fake)
+        monkeypatch.setattr(ledger, "load", lambda **_: Ledger(tuple(entries)))
+
+    return replace
+
+
+@pytest.fixture
+def chosen(cases, speaking):
+    """Put a fake backend in place; return the options that choose one case."""
+
+    def choose(*surfaces, **texts):
+        speaking(*surfaces, **texts)
+        return cases(CASES[0])
+
+    return choose
+
+
+@pytest.fixture
+def run(pytester):
+    """Run pytest with the plugin in this process, on the backend that is called numpy."""
+
+    def session(*arguments, name="numpy"):
+        return pytester.runpytest_inprocess(*PLUGIN, "-W", "error", "--conformance-backend", name, *arguments)
+
+    return session
+
+
+@pytest.fixture
+def apart(pytester, monkeypatch):
+    """Run pytest with the plugin in a process of its own."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(pytester.path)]))
+
+    def session(*arguments, name="numpy"):
+        return pytester.runpytest_subprocess(*PLUGIN, "--conformance-backend", name, *arguments)
+
+    return session
+
+
+def known(*kinds, cases="*"):
+    return Entry("e", (cases,), ("*",), kinds, "it is known", "https://example.org/2")
+
+
+def test_every_case_on_every_surface_is_an_item(run, cases, speaking):
+    speaking(surface("s.one"), surface("s.two"))
+    found = run(*cases(), "-v")
+    found.assert_outcomes(passed=6)
+    lines = [f"{name}::max_pool/{case} PASSED*" for name in ("s.one", "s.two") for case in ("a", "b", "c-1.5")]
+    found.stdout.fnmatch_lines(lines)
+
+
+def test_collecting_lists_items_and_starts_nothing(run, cases, speaking, monkeypatch):
+    monkeypatch.setattr(worker_process.Worker, "start", lambda _self: pytest.fail("a worker was started"))
+    speaking(surface("s"))
+    found = run(*cases(), "--collect-only", "-q")
+    assert found.ret == 0
+    found.stdout.fnmatch_lines(["s::max_pool/a", "s::max_pool/b", "s::max_pool/c-1.5"])
+
+
+@pytest.mark.parametrize(
+    ("body", "entries", "wanted"),
+    [
+        (None, (), "passed"),
+        (ALWAYS_WRONG, (), "shape: returned shape [[]1, 1, 1, 1], not [[]1, 1, 2, 2]"),
+        (WRONG_FIRST, (), "value: at [[]0, 0, 0, 0] expected 5.0, got 0.0"),
+        ("x = x[:, :, 1::2, 1::2] * np.nan", (), "special: at [[]0, 0, 0, 0] expected 5.0, got nan"),
+        ("x = x[:, :, 1::2, 1::2].astype('f8')", (), "dtype: returned dtype float64, not float32; *"),
+        (RAISES, (), "rejected: ValueError: not for me"),
+        (CRASHES, (), "crashed: signal 6 *"),
+        (HANGS, (), "timed_out: no answer within 1 s; the same again *"),
+        (WRONG_FIRST, [known("value")], "xfailed"),
+        (CRASHES, [known("crashed")], "xfailed"),
+        (WRONG_FIRST, [known("shape")], "value: *"),
+        (None, [known("value")], "stale: it agrees, though the ledger says that it differs: it is known (https://*/2)"),
+    ],
+)
+def test_item_says_what_the_status_is(run, chosen, body, entries, wanted):
+    found = run(*chosen(surface("s", body), entries=entries), "--conformance-timeout", "1", "-ra")
+    outcome = wanted if wanted in {"passed", "xfailed"} else "failed"
+    found.assert_outcomes(**{outcome: 1})
+    assert found.ret == (1 if outcome == "failed" else 0)
+    if outcome == "failed":
+        found.stdout.fnmatch_lines([wanted])
+    if outcome == "xfailed":
+        found.stdout.fnmatch_lines(["XFAIL s::max_pool/a - *it is known (https://example.org/2)"])
+
+
+def test_case_that_crashes_only_once_is_flaky(run, chosen, pytester):
+    flag = str(pytester.path / "flag")
+    once = f"if not os.path.exists({flag!r}):\n    open({flag!r}, 'w').close()\n    os.abort()\nx = x[:, :, 1::2, 1::2]"
+    found = run(*chosen(surface("s", once)))
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(["flaky: *crashed*, then, in a new process of its own, returned *"])
+
+
+def test_known_deviation_fails_where_xfail_is_not_wanted(run, cases, speaking):
+    speaking(surface("s", WRONG_FIRST), entries=[known("value")])
+    run(*cases(CASES[0]), "--runxfail").assert_outcomes(failed=1)
+
+
+def test_unsupported_case_is_skipped_with_its_reason_once_for_all(run, cases, speaking):
+    lacking = surface("s.lacking")
+    lacking.verbs["max_pool"] = lambda _step: Unsupported("has no such thing", "https://example.org/3")
+    speaking(surface("s"), lacking)
+    found = run(*cases(), "-rs")
+    found.assert_outcomes(passed=3, skipped=3)
+    found.stdout.fnmatch_lines(["SKIPPED [[]3] s.lacking: has no such thing (https://example.org/3)"])
+
+
+def test_surface_that_this_machine_lacks_is_skipped_with_its_reason(run, cases, speaking):
+    speaking(surface("s"), surface("t", CRASHES, lacks=lambda: "there is no compiler here"))
+    found = run(*cases(), "-rs")
+    found.assert_outcomes(passed=3, skipped=3)
+    found.stdout.fnmatch_lines(["SKIPPED [[]3] t: there is no compiler here"])
+
+
+def test_question_fails_where_the_answer_is_not_the_declared_one(run, cases, speaking):
+    speaking(surface("s", "x = x[:, :, 2:, 2:]", declares=declares("window")))
+    found = run(*cases(QUESTION, section="questions"))
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(["convention: answered 'one', but the surface declares 'window'"])
+
+
+def test_failure_shows_what_a_person_needs_and_nothing_of_the_suite(run, cases, speaking):
+    speaking(surface("s.nn", WRONG_FIRST))
+    options = cases(CASES[0])
+    found = run(*options)
+    found.stdout.fnmatch_lines(
+        [
+            "*max_pool/a on s.nn*",
+            "value: at [[]0, 0, 0, 0] expected 5.0, got 0.0",
+            "It is a",
+            "from *file.yaml:4",
+            "expected  float32 [[]1, 1, 2, 2], exact",
+            "*13., 15.*",
+            "got       float32 [[]1, 1, 2, 2]",
+            "*8., 10.*",
+            "worst     [[]0, 0, 0, 0]: off by 5, *ulp; nothing is rounded, no error is allowed",
+            "the program (native):",
+            "    def run(x):",
+            "        x = x[[]:, :, ::2, ::2]",
+            f"by itself: conformance repro max_pool/a --surface s.nn --cases {options[1]}",
+            "FAILED s.nn::max_pool/a - *value: at [[]0, 0, 0, 0] *",
+        ]
+    )
+    text = found.stdout.str()
+    assert "Traceback" not in text
+    assert "pytest_items.py" not in text
+
+
+def test_message_of_one_line_stands_in_the_headline_alone(run, chosen):
+    found = run(*chosen(surface("s", "raise ValueError('once')")), "-rN")
+    assert found.stdout.str().count("ValueError: once") == 1
+
+
+def test_message_of_several_lines_stands_below_as_it_is(run, chosen):
+    found = run(*chosen(surface("s", "raise ValueError('on two\\nlines')")))
+    found.stdout.fnmatch_lines(["rejected: ValueError: on two lines", "ValueError: on two", "lines"])
+
+
+@pytest.mark.parametrize("said", ["\\x1b[31mred", "\\u202e", "\\udc80", "a\\nb", "]]>&<", "é" * 3000, "[x]::y - z"])
+def test_whatever_a_backend_says_can_be_reported(run, cases, speaking, said, pytester):
+    speaking(surface("s", f"raise ValueError('{said}')"))
+    found = run(*cases(CASES[0].replace("It is a", '"\\e[2J and ]]>"')), "--junitxml=j.xml", "--color=no")
+    found.assert_outcomes(failed=1)
+    assert "\x1b" not in found.stdout.str()
+    (failed,) = ET.parse(pytester.path / "j.xml").iter("failure")  # noqa: S314 - of this test's own making
+    assert failed.get("message").startswith("Failed: rejected: ValueError")
+
+
+def test_id_that_no_catalogue_has_is_an_error_not_an_item(run, cases):
+    found = run(*cases(CASES[0].replace("id: a", "id: 'a::b[c] d'")))
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["ERROR: conformance: *file.yaml:4: *an id of lower-case words*"])
+
+
+def test_results_in_junit_carry_the_words_of_the_suite(run, cases, speaking, pytester):
+    speaking(surface("s.nn", WRONG_FIRST), surface("t"))
+    run(*cases(CASES[0]), "--junitxml=j.xml")
+    first, second = ET.parse(pytester.path / "j.xml").iter("testcase")  # noqa: S314 - of this test's own making
+    assert (first.get("classname"), first.get("name")) == ("s.nn", "max_pool/a")
+    said = {one.get("name"): one.get("value") for one in first.iter("property")}
+    assert said == {f"conformance-{key}": value for key, value in DIFFERING.items()}
+    assert second.find("failure") is None
+
+
+DIFFERING = {"status": "fail", "outcome": "returned", "verdict": "differ", "kind": "value", "how": "native"}
+
+
+def test_first_failure_ends_the_session_where_asked(run, cases, speaking):
+    speaking(surface("s", WRONG_FIRST))
+    run(*cases(), "-x").assert_outcomes(failed=1)
+
+
+def test_session_that_ends_early_does_not_wait_for_what_was_sent_ahead(run, cases, speaking, monkeypatch):
+    ended = []
+    monkeypatch.setattr(worker_process.Worker, "stop", lambda worker: (ended.append("gently"), worker.kill()))
+    speaking(surface("s", f"{WRONG_FIRST}\nif x.shape[2] == 3:\n    time.sleep(600)"))
+    run(*cases(CASES[0], CASES[1].replace("4, 4", "6, 6")), "-x").assert_outcomes(failed=1)
+    assert not ended
+
+
+def test_only_what_failed_last_runs_where_asked(run, cases, speaking):
+    speaking(surface("s", "x = x[:, :, 1::2, 1::2] + (x.shape[2] == 6)"))
+    cases_ = cases(CASES[0], CASES[1].replace("4, 4", "6, 6"))
+    run(*cases_).assert_outcomes(passed=1, failed=1)
+    found = run(*cases_, "--lf", "-v")
+    found.assert_outcomes(failed=1, deselected=1)
+    found.stdout.fnmatch_lines(["s::max_pool/b FAILED*"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "passed"),
+    [
+        (["-k", "max_pool/a"], 2),
+        (["-k", "s.one and c-1.5"], 1),
+        (["-m", "conformance"], 6),
+        (["--deselect", "s.two::"], 3),
+        (["s.one"], 3),
+        (["s.one::max_pool/a", "s.two"], 4),
+        (["../s.one::max_pool/a"], 1),
+        (["--conformance-surface", "s.two"], 3),
+        (["--conformance-case", "*/a", "--conformance-case", "*/b"], 4),
+        (["--conformance-operator", "max_pool"], 6),
+    ],
+)
+def test_cases_are_chosen_as_tests_are(run, cases, speaking, arguments, passed):
+    speaking(surface("s.one"), surface("s.two"))
+    found = run(*cases(), *arguments)
+    assert found.parseoutcomes().get("passed") == passed
+    assert found.ret == 0
+
+
+def test_tests_in_files_run_beside_cases(run, cases, speaking, pytester):
+    speaking(surface("s", WRONG_FIRST))
+    options = cases(CASES[0])
+    pytester.makepyfile("def test_of_another_kind(): pass")
+    run(*options).assert_outcomes(passed=1, failed=1)
+    run(*options, str(pytester.path)).assert_outcomes(passed=1, failed=1)
+    run(*options, "-m", "not conformance").assert_outcomes(passed=1, deselected=1)
+    run(*options, "s").assert_outcomes(failed=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--conformance-case", "nope"], "no case is selected"),
+        (["--conformance-operator", "nope"], "operator 'nope': unknown, known are *"),
+        (["--conformance-surface", "nope"], "surface 'nope': not one of the chosen backends', which are s"),
+        (["--conformance-timeout", "0"], "--conformance-timeout 0.0: not a number of seconds*"),
+        (["--conformance-timeout", "nan"], "--conformance-timeout nan: *"),
+        (["--conformance-memory", "-1"], "--conformance-memory -1.0: not a number of gigabytes*"),
+        (["--conformance-memory", "inf"], "--conformance-memory inf: *"),
+        (["--conformance-repeat", "0"], "--conformance-repeat 0: not a number from 1 to 1000"),
+        (["--conformance-device", "mps"], "device 'mps': not one of cpu, cuda"),
+        (["--conformance-precision", "tf32"], "precision tf32: the device cpu has none; --device cuda has"),
+        (["--conformance-cases", "nowhere"], "nowhere: no such file or folder"),
+        (["--conformance-backend", "numpy"], "backend 'numpy': named twice (numpy@LABEL=PYTHON *"),
+    ],
+)
+def test_wrong_usage_is_one_line(run, cases, speaking, arguments, said):
+    speaking(surface("s"))
+    found = run(*cases(), *arguments)
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines([f"ERROR: conformance: {said}"])
+    assert len(found.stderr.str().splitlines()) <= 2
+
+
+def test_name_of_no_selected_case_is_an_error(run, cases, speaking):
+    speaking(surface("s"))
+    found = run(*cases(), "s::max_pool/nope")
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["ERROR: not found: s::max_pool/nope: no selected case is called so"])
+
+
+def test_options_that_would_say_nothing_are_an_error(pytester):
+    found = pytester.runpytest_inprocess(*PLUGIN, "--conformance-level", "smoke")
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["ERROR: --conformance-level says nothing without --conformance-backend"])
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
+def test_backend_whose_import_fails_is_one_line(run, cases, speaking, arguments):
+    speaking(surface("s"), setup="import nope_nope")
+    found = run(*cases(), *arguments)
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(
+        ["ERROR: conformance: backend numpy: setup: ModuleNotFoundError: No module named 'nope_nope'"]
+    )
+    assert "FAILED" not in found.stdout.str()
+
+
+def test_worker_that_cannot_be_replaced_ends_the_session(run, cases, speaking, pytester):
+    flag = str(pytester.path / "flag")
+    speaking(surface("s", CRASHES), setup=f"{SETUP}assert not os.path.exists({flag!r})\nopen({flag!r}, 'w').close()")
+    found = run(*cases())
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(["backend numpy: lost its worker for good: *"])
+    assert "another exception" not in found.stdout.str()
+    assert found.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_session_in_which_nothing_has_a_program_is_an_error(run, cases, speaking):
+    speaking(surface("s", dtypes={"": frozenset()}))
+    found = run(*cases())
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["ERROR: conformance: backend numpy: nothing to run, no selected case has a program"])
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
+def test_session_in_which_nothing_ran_is_red(apart, cases, arguments):
+    options = cases(CASES[0], f"id: refused, {X}, window: 2, stride: 0, expect: {{rejected: StrideIsZero}}")
+    found = apart(*options, *arguments, "-k", "refused")
+    found.assert_outcomes(skipped=1, deselected=0 if arguments else 1)
+    assert found.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    found.stdout.fnmatch_lines(["conformance: nothing ran, every selected case is unsupported"])
+    assert apart(*options, *arguments).ret == 0
+
+
+def test_workers_are_started_once_and_none_is_left(run, cases, speaking, monkeypatch):
+    started = []
+    start = worker_process.Worker.start
+    monkeypatch.setattr(
+        worker_process.Worker, "start", lambda worker: (start(worker), started.append(worker.link.process))
+    )
+    speaking(surface("s.one"), surface("s.two"))
+    run(*cases())
+    assert len(started) == 1
+    assert started[0].poll() is not None
+
+
+def test_cases_are_sent_ahead_of_the_one_that_is_judged(run, cases, speaking, monkeypatch):
+    waiting = []
+    monkeypatch.setattr(worker_process, "AHEAD", 8)
+    receive = worker_process.Worker._receive
+    monkeypatch.setattr(
+        worker_process.Worker,
+        "_receive",
+        lambda worker, *more, **how: (waiting.append(ahead(worker)), receive(worker, *more, **how))[1],
+    )
+    speaking(surface("s", "time.sleep(0.05)\nx = x[:, :, 1::2, 1::2]"))
+
+    def ahead(_worker):
+        (session,) = {id(feed): feed for feed in feeds}.values()
+        return len(session._row.sent)
+
+    feeds = []
+    built = pytest_plugin_session.Feed
+    monkeypatch.setattr(pytest_plugin_session, "Feed", lambda job: feeds.append(built(job)) or feeds[-1])
+    run(*cases(*(f"id: n{n}, {X}, window: 2" for n in range(20)))).assert_outcomes(passed=20)
+    assert max(waiting) == 8
+
+
+def test_verdicts_are_those_of_conformance_run(conformance, pytester):
+    conformance("run", "--backend", "numpy", "--out", "out")
+    lines = (pytester.path / "out/results/numpy.jsonl").read_text("utf-8").splitlines()
+    keys = ("status", "outcome", "verdict", "kind", "how")
+    results = [record for record in map(json.loads, lines) if record["record"] == "result"]
+    wanted = {f"{one['surface']}::{one['case']}": {key: one[key] for key in keys if one[key]} for one in results}
+    reports = pytester.inline_run(*PLUGIN, "--conformance-backend", "numpy").getreports("pytest_runtest_logreport")
+    found = {report.nodeid: report for report in reports if report.when == "call"}
+    assert {name: said(report) for name, report in found.items()} == wanted
+    assert {one["status"] for one in results} == {"pass", "known", "unsupported"}
+    for name, report in found.items():
+        outcome = "passed" if wanted[name]["status"] == "pass" else "skipped"
+        assert (report.outcome, hasattr(report, "wasxfail")) == (outcome, wanted[name]["status"] == "known")
+
+
+LIMITED = """\
+if x.shape[2] == 4:
+    hold = np.ones(100_000_000)
+    time.sleep(10)
+elif x.shape[2] == 6:
+    names = sys._getframe(2).f_locals["names"]
+    names["times"] = names.get("times", 0) + 1
+    x = x + (names["times"] % 2)
+x = x[:, :, 1::2, 1::2]"""
+
+
+def test_repeats_and_limits_of_memory_give_the_verdicts_of_conformance_run(cases, speaking, conformance, pytester):
+    speaking(surface("s", LIMITED))
+    options = cases(
+        *(text.replace("4, 4", f"{extent}, {extent}") for text, extent in zip(CASES, (4, 6, 8), strict=True))
+    )
+    conformance("run", "--backend", "numpy", "--cases", options[1], "--repeat", "3", "--memory", "0.5", "--out", "out")
+    lines = map(json.loads, (pytester.path / "out/results/numpy.jsonl").read_text("utf-8").splitlines())
+    wanted = {f"s::{one['case']}": one["status"] for one in lines if one["record"] == "result"}
+    assert sorted(wanted.values()) == ["crashed", "flaky", "pass"]
+    asked = ("--conformance-repeat", "3", "--conformance-memory", "0.5")
+    reports = pytester.inline_run(*PLUGIN, "--conformance-backend", "numpy", *options, *asked)
+    calls = [one for one in reports.getreports("pytest_runtest_logreport") if one.when == "call"]
+    assert {one.nodeid: said(one)["status"] for one in calls} == wanted
+    messages = "\n".join(str(one.longrepr) for one in calls)
+    assert "of memory; the limit is 0.50 GB" in messages
+    assert "flaky: " in messages
+
+
+@pytest.fixture
+def on_cuda(run, chosen, monkeypatch):
+    """Run a wrong case on a backend that has a device, which is found by this probe."""
+
+    def session(probe):
+        chose = chosen(surface("s", WRONG_FIRST))
+        made = replace(registry.backend("numpy"), devices={"cuda": OnDevice(probe, {"tf32": "loose = True"})})
+        monkeypatch.setattr(registry, "backend", lambda _name, _held="", device=devices.ON_CPU: placed(made, device))
+        monkeypatch.setattr(devices, "fault", lambda _name: None)
+        return run(*chose, "--conformance-device", "cuda", "--conformance-precision", "tf32")
+
+    return session
+
+
+def test_device_is_that_of_conformance_run(on_cuda):
+    found = on_cuda("hardware = 'a GPU'")
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(["conformance: numpy (*); level smoke; tf32 on cuda"])
+    found.stdout.fnmatch_lines(["*loose = True", "by itself: conformance repro * --device cuda --precision tf32"])
+
+
+def test_device_that_is_not_there_is_one_line(on_cuda):
+    found = on_cuda("raise RuntimeError('none is built in')")
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["ERROR: conformance: backend numpy: no cuda: RuntimeError: none is built in"])
+
+
+def said(report):
+    """Return the words of the suite in a report."""
+    return {name.removeprefix("conformance-"): value for name, value in report.user_properties}
+
+
+def test_several_processes_report_what_one_does(apart, cases, pytester):
+    wrong = [f"id: w{n}, {X}, window: 2, expect: [[[[5, 7], [13, 1{n}]]]]" for n in range(4)]
+    options = cases(*CASES, *wrong)
+    for arguments in ([], ["-n", "2"]):
+        found = apart(*options, *arguments, "--junitxml=j.xml")
+        found.assert_outcomes(passed=3, failed=4)
+        tests = [*ET.parse(pytester.path / "j.xml").iter("testcase")]  # noqa: S314 - of this test's own making
+        failed = {test.get("name") for test in tests if test.find("failure") is not None}
+        assert failed == {f"max_pool/w{n}" for n in range(4)}
+        found.stdout.fnmatch_lines(["FAILED numpy.loops::max_pool/w0 - *pinned: *"])
+        assert apart(*options, *arguments, "numpy.loops::max_pool/a").parseoutcomes() == {"passed": 1}
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
+def test_interrupt_leaves_no_process(cases, pytester, arguments):
+    (pytester.path / "slow_conformance.py").write_text(ELSEWHERE, "utf-8")
+    distribution = pytester.path / "slow_conformance-1.0.dist-info"
+    distribution.mkdir()
+    (distribution / "METADATA").write_text("Metadata-Version: 2.1\nName: slow_conformance\nVersion: 1.0\n", "utf-8")
+    (distribution / "entry_points.txt").write_text(f"[{registry.GROUP}]\nslow = slow_conformance\n", "utf-8")
+    command = [sys.executable, "-m", "pytest", *PLUGIN, "--conformance-backend", "slow", *cases(), *arguments]
+    path = os.pathsep.join([str(ROOT), str(pytester.path)])
+    running = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, start_new_session=True)
+    started = until(lambda: list(Path().glob("*.pid")), 120)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+    try:
+        assert running.wait(60) == pytest.ExitCode.INTERRUPTED
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+    assert started
+    assert until(lambda: not any(lives(int(path.stem)) for path in Path().glob("*.pid")), 20)
+
+
+def until(condition, limit):
+    """Return what the condition says, once it says something or when so many seconds have passed."""
+    end = time.monotonic() + limit
+    while not (found := condition()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return found
+
+
+def lives(process):
+    """Whether a process runs, or waits for somebody to take note that it has ended."""
+    with suppress(FileNotFoundError):
+        return Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def test_plugin_imports_nothing_before_a_backend_is_asked_for():
+    tree = ast.parse(Path(pytest_plugin.__file__).read_text("utf-8"))
+    at_once = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
+    assert at_once == {"__future__", "typing"}
+    text = f"import sys, {pytest_plugin.__name__}; print(*(name for name in sys.modules if name.startswith(NAMES)))"
+    names = "('conformance', 'reference', 'reports', 'numpy', 'click', 'yaml')"
+    loaded = subprocess.run(
+        [sys.executable, "-c", text.replace("NAMES", names)], cwd=ROOT, text=True, check=True, capture_output=True
+    )
+    assert set(loaded.stdout.split()) == {"conformance", pytest_plugin.__name__}
+
+
+def test_plugin_says_nothing_until_a_backend_is_asked_for(pytester):
+    pytester.makepyfile("def test_one(): pass")
+    found = pytester.runpytest_inprocess(*PLUGIN, "--strict-markers", "-W", "error")
+    found.assert_outcomes(passed=1)
+    # Beside the list of installed plugins, which pytest writes, and which is left out where there are none.
+    said = [line for line in found.stdout.lines if not line.startswith(("rootdir:", "plugins:"))]
+    assert "conformance" not in "\n".join(said)
+
+
+def test_levels_are_those_of_the_catalogue():
+    assert pytest_plugin.LEVELS == LEVELS
+
+
+def test_package_tells_pytest_of_the_plugin():
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert f'[project.entry-points.pytest11]\nconformance = "{pytest_plugin.__name__}"\n' in text

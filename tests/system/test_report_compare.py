@@ -1,0 +1,108 @@
+"""The HTML report beside an earlier run: what is new stands in the overview, all that changed on a page of its own."""
+
+import re
+
+import pytest
+
+from reports.analysis.comparison import compare
+from reports.results.reader import load
+from reports.views.html import render_html
+from tests.support import example_results as example
+
+NN = "alpha.nn"
+POOL = "max_pool/stride-2-padding-1"
+WORST = {"index": [0, 0, 1, 1], "expected": 15, "got": 14, "absolute": 1, "ulp": 1}
+WRONG = example.array([5, 7, 13, 14], [1, 1, 2, 2])
+
+
+def sound(**changes):
+    return example.run("alpha", [NN], example.all_pass(NN), **changes)
+
+
+def broken():
+    records = [record for record in example.all_pass(NN) if record["case"] != POOL]
+    return example.run("alpha", [NN], [*records, example.differing(POOL, NN, WRONG, WORST)])
+
+
+@pytest.fixture
+def page(tmp_path):
+    def render(old, new):
+        reports = [load(example.write(tmp_path / name, run)) for name, run in (("old", old), ("new", new))]
+        return render_html(reports[1], compare(*reports))
+
+    return render
+
+
+def part(page, name):
+    return re.search(rf'<section id="{name}".*?</section>', page, flags=re.DOTALL)[0]
+
+
+def test_what_is_new_stands_in_the_overview_and_leads_to_its_case(page):
+    overview = part(page(sound(), broken()), "overview")
+    assert "Something changed: 9 results compared (alpha): 1 changed status." in overview
+    assert "✓ pass → ✗ fail" in overview
+    assert f'href="#/case/{POOL}?surface={NN}"' in overview
+
+
+def test_comparison_tells_both_runs_and_every_change(page):
+    compared = part(page(sound(started="2026-10-01T00:00:00Z"), broken()), "compare")
+    assert "2026-10-01T00:00:00Z" in compared
+    assert "2026-11-20T09:41:00Z" in compared
+    assert "value: at [0, 0, 1, 1] expected 15, got 14" in compared
+
+
+def test_same_results_changed_nothing(page):
+    assert "Nothing changed: 9 results compared (alpha): all are the same." in part(page(sound(), sound()), "overview")
+
+
+def test_without_an_earlier_run_there_is_no_comparison(tmp_path):
+    alone = render_html(load(example.write(tmp_path, sound())))
+    assert 'id="compare"' not in alone
+    assert "#compare" not in alone
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"catalogue": {"digest": "00", "cases": 9}}, "The catalogues are mixed"),
+        ({"ledger": "00"}, "Judged by different ledgers"),
+    ],
+)
+def test_mixed_catalogues_and_ledgers_are_said_at_the_top(page, changes, said):
+    found = page(sound(**changes), sound())
+    for place in ("overview", "compare"):
+        assert re.search(rf'class="problems".*?{said}', part(found, place), flags=re.DOTALL)
+
+
+def test_partial_run_is_said_at_the_top(page):
+    partial = example.run("alpha", [NN], example.all_pass(NN)[:3], complete=False)
+    assert "alpha, old results: a partial run" in part(page(partial, sound()), "overview")
+
+
+def test_command_line_compares_with_a_file_or_a_folder(conformance, tmp_path):
+    old, new = (example.write(tmp_path / name, run)[0] for name, run in (("old", sound()), ("new", broken())))
+    for before in (old, old.parent):
+        status, _, _ = conformance("report", new, "--against", before, "--out", tmp_path / "report.html")
+        assert status == 1
+        assert "1 changed status" in part((tmp_path / "report.html").read_text("utf-8"), "overview")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    example.write(tmp_path, sound(), example.gamma())
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--against", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
+        (["--against", "gamma.jsonl"], "no backend stands in both: OLD holds gamma, NEW holds alpha"),
+        (["--against", "alpha.jsonl", "--format", "terminal"], "--against is for html or markdown, not for terminal"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(conformance, options, says):
+    found, _, error = conformance("report", "alpha.jsonl", *options)
+    assert (found, len(error)) == (2, 1)
+    assert says in error[0]

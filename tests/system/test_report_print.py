@@ -1,0 +1,89 @@
+"""The report on paper: light, nothing cut off, nothing that only a screen can use."""
+
+import pytest
+
+from reports.results.reader import load
+from reports.views.html import render_html
+from tests.support import example_results as example
+
+PAPER = 700  # pixels between the margins of A4
+CASE = "#/case/max_pool/stride-2-padding-1"
+PLACES = (
+    "",
+    "#findings",
+    "#differences",
+    "#conventions",
+    "#run",
+    "#/results?sort=case",
+    "#/translations",
+    "#/accuracy",
+    CASE,
+)
+CONTROLS = "nav, select, input, summary, .copy, .steps, .bar-top, button:not(.sort), .arrow"
+
+# The elements that hide a part of what they hold.
+CUT = """
+() => [...document.querySelectorAll("main *:not(.hidden)")].filter((one) => one.checkVisibility()
+  && one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== "visible").map((one) => one.outerHTML)
+"""
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory):
+    """A report of forty surfaces."""
+    folder = tmp_path_factory.mktemp("crowded")
+    names = [f"crowd.number_{number}.functional" for number in range(40)]
+    results = [one for name in names for one in example.all_pass(name)]
+    path = folder / "report.html"
+    run = example.run("crowd", names, results)
+    path.write_text(render_html(load(example.write(folder, run, example.beta()))), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def printed(visit):
+    """Open a page as it is laid out for paper, by somebody whose screen is dark."""
+
+    def open_at(file, place):
+        page = visit(file, place, width=PAPER, color_scheme="dark")
+        page.emulate_media(media="print", color_scheme="dark")
+        return page
+
+    return open_at
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_is_cut_off_at_the_edge(printed, file, crowded, place):
+    for one in (file, crowded):
+        page = printed(one, place)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
+        assert page.evaluate(CUT) == []
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_paper_is_light_and_has_no_controls(printed, file, place):
+    page = printed(file, place)
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
+    assert [one.inner_text() for one in page.locator(CONTROLS).all() if one.is_visible()] == []
+    assert page.locator("h1").locator("visible=true").count() == 1
+
+
+def test_drawing_of_the_window_and_the_numbers_are_on_paper(printed, file):
+    page = printed(file, f"{CASE}?surface=beta.keras.layers")
+    assert page.locator(".slice svg").is_visible()
+    assert page.locator(".grid td.worst").first.is_visible()
+    assert page.locator(".code pre").first.is_visible()
+
+
+def test_each_number_of_many_surfaces_says_whose_it_is(printed, crowded):
+    page = printed(crowded, "")
+    cell = page.locator("#matrix td[data-surface='crowd.number_39.functional']").first
+    assert cell.is_visible()
+    told = cell.evaluate("(one) => getComputedStyle(one, '::before').content")
+    assert told == '"crowd.number_39.functional"'
+    assert page.locator("#matrix thead").is_hidden()
+
+
+def test_few_surfaces_stand_in_a_table(printed, file):
+    assert printed(file, "").locator("#matrix thead").is_visible()
