@@ -121,7 +121,7 @@ POOLINGS = [
     for shape in shapes
 ]
 CONVOLUTIONS = {
-    "dense, 64 channels and more": [
+    "dense, 64 or more channels": [
         Shape("conv", (4, 64, 56, 56), 3, 1, 1, out=64),
         Shape("conv", (2, 64, 112, 112), 3, 1, 1, out=64),
         Shape("conv", (4, 128, 28, 28), 3, 1, 1, out=128),
@@ -196,8 +196,10 @@ def against_onnx(rounds: int) -> list[str]:
         *lines,
         "",
         f"Geometric mean over the cases: **{over_cases:.0f}**; over the operators: **{over_operators:.0f}**",
-        f"({listed}). Aim: 30. onnx convolves by one product of matrices in float32, the reference by two in float64:",
-        "the sums, and for the bound those of the absolute values.",
+        f"({listed}). Target: 30.",
+        "onnx computes a convolution as one matrix product in float32. The reference computes two in float64: one for the "
+        "sums, and",
+        "one for the sums of absolute values in the bound.",
     ]
 
 
@@ -241,7 +243,7 @@ def measure(case: Shape, rounds: int) -> tuple[str, float, float | None]:
 
 
 HEADER = [
-    "| case | input MB | torch ms | reference ms | times as fast | as torch channels_last | certainty costs, times |",
+    "| case | input MB | torch ms | reference ms | times as fast | as torch channels_last | time with the check, times |",
     "|---|--:|--:|--:|--:|--:|--:|",
 ]
 
@@ -253,7 +255,7 @@ def against_torch(cases: list[Shape], rounds: int, groups: dict[str, Callable[[S
     for words, belongs in groups.items():
         mean = geometric_mean(fast for case, _, fast, _ in measured if belongs(case))
         others = [other for case, _, _, other in measured if belongs(case) and other is not None]
-        beside = f"; against channels_last {geometric_mean(others):.2f}" if others else ""
+        beside = f"; compared with channels_last {geometric_mean(others):.2f}" if others else ""
         lines.append(f"- {words}: geometric mean **{mean:.2f}** times as fast as torch{beside}")
     return lines
 
@@ -261,7 +263,7 @@ def against_torch(cases: list[Shape], rounds: int, groups: dict[str, Callable[[S
 def pooling_groups() -> dict[str, Callable[[Shape], bool]]:
     """The groups for which there is an aim."""
     return {
-        f"{operator}, {words} (aim {aim})": lambda case, operator=operator, ranks=ranks: (
+        f"{operator}, {words} (target {aim})": lambda case, operator=operator, ranks=ranks: (
             case.operator == operator and case.rank in ranks
         )
         for operator, aim_of in (("max_pool", "2"), ("avg_pool", "1"))
@@ -278,28 +280,31 @@ def report(rounds: int) -> str:
     lines = [
         "# Speed of the reference",
         "",
-        "How fast a run is stands in [run_speed.md](run_speed.md), what memory it takes in "
-        "[run_memory.md](run_memory.md).",
+        "For the speed of a run see [run_speed.md](run_speed.md), for its memory see [run_memory.md](run_memory.md).",
         "",
         f"Measured on {today} by `benchmarks/reference_speed.py`, on one thread of {machine()}; {versions}.",
-        f"Medians of {rounds} rounds in which each competitor has its turn, in processor time. Ratios are what to look",
-        "at: the machine did other work too. That time grows linearly with size is drawn in",
-        "[reference_linear.svg](reference_linear.svg), by `benchmarks/linear.py`.",
+        f"All times are processor time, and medians of {rounds} rounds. Each round measures every implementation once. "
+        "Compare ratios rather",
+        "than times, because other programs ran on the same machine. [reference_linear.svg](reference_linear.svg), "
+        "drawn by",
+        "`benchmarks/linear.py`, shows that the time grows linearly with the size of the input.",
         "",
-        "## Against onnx's ReferenceEvaluator, as the suite uses the reference: value and bound, float32",
+        "## Compared with onnx's ReferenceEvaluator: value and bound, as the suite uses the reference, float32",
         "",
         *against_onnx(max(rounds // 3, 1)),
         "",
-        "## Pooling against torch: float32, contiguous, channels first, certainty check off",
+        "## Pooling compared with torch: float32, contiguous, channels first, certainty check off",
         "",
-        "Selections have no certainty to check.",
+        "The certainty check makes sure that every result is rounded correctly. Operators that select a value, such as "
+        "max_pool, do",
+        "not round and have no certainty check.",
         "",
         *against_torch(POOLINGS, rounds, pooling_groups()),
     ]
     for words, cases in CONVOLUTIONS.items():
         aim = "0.25" if words.startswith("dense") else "0.05"
-        title = f"## Convolution against torch: {words}; accumulated in float64, certainty check off"
-        lines += ["", title, "", *against_torch(cases, rounds, {f"{words} (aim {aim} each)": lambda _: True})]
+        title = f"## Convolution compared with torch: {words}; accumulated in float64, certainty check off"
+        lines += ["", title, "", *against_torch(cases, rounds, {f"{words} (target {aim} each)": lambda _: True})]
     return "\n".join(lines) + "\n"
 
 

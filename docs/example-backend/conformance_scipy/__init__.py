@@ -1,21 +1,27 @@
-"""SciPy: pooling by the filters of `scipy.ndimage`, convolution by `scipy.signal`; both take every position."""
+"""Adapter for SciPy: pooling with the filters of `scipy.ndimage`, convolution with `scipy.signal`.
+
+Both compute a result at every position inside the input. Slices of this result give the strides.
+"""
 
 from functools import partial
 
-from conformance.adapter import FLOATS, Code, Surface, Unsupported
-from conformance.code import call, number, pairs_of, slices, tuple_of
-from conformance.steps import Step
+from conformance.adapters.api.source_text import call, number, pairs_of, slices, tuple_of
+from conformance.adapters.api.surface import FLOATS, Code, Surface, Unsupported
+from conformance.cases.steps import Step
 
 PACKAGES = ("scipy", "numpy")
 SETUP = "import numpy as np\nfrom scipy import ndimage, signal\n"
 RESET = ""
 WHOLE = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 FILTERS = {"max": "maximum_filter", "min": "minimum_filter", "avg": "uniform_filter"}
-PLAIN = Unsupported("SciPy takes every position inside an input; strides are slices, padding is written first")
+PLAIN = Unsupported("SciPy computes every position inside the input; strides are slices, padding is explicit")
 
 
 def _plain(step: Step) -> bool:
-    """Whether the windows lie in the input, without holes; SciPy checks little, and is not asked what means nothing."""
+    """Check that every window is inside the input and has no dilation.
+
+    SciPy validates few parameters, so invalid ones are never passed to it.
+    """
     try:
         inside = step.stride is not None and all(step.walk.output) and all(step.shape)
     except ValueError:
@@ -24,6 +30,7 @@ def _plain(step: Step) -> bool:
 
 
 def _kept(step: Step, firsts: list[int]) -> str:
+    """Return slices that select the positions of the windows; `firsts` is the first position on each axis."""
     axes = zip(firsts, step.walk.output, step.walk.stride, strict=True)
     return slices([f"{at}:{at + (n - 1) * stride + 1}:{stride}" for at, n, stride in axes], channels_last=False)
 
@@ -45,7 +52,7 @@ def _correlated(step: Step) -> Code:
 
 def _pad(step: Step) -> Code:
     if step.parameters["mode"] != "constant":
-        return Unsupported("before a filter a value is written")
+        return Unsupported("explicit padding before a filter supports only mode constant")
     pairs = pairs_of([(0, 0), (0, 0), *step.padding])
     return call("np.pad", "x", pairs, constant_values=number(step.parameters["value"]))
 

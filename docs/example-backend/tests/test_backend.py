@@ -1,11 +1,11 @@
-"""The backend as the suite finds it, and that its programs do what they say."""
+"""Test that the suite finds the backend, and that its programs return the right results."""
 
 import numpy as np
 import pytest
 from scipy import ndimage, signal
 
-from conformance import registry
-from conformance.steps import Step
+from conformance.adapters import registry
+from conformance.cases.steps import Step
 
 X = np.array([[[3.0, 9.0, 1.0, 5.0, 7.0]]])
 NDIMAGE, SIGNAL = registry.backend("scipy").surfaces
