@@ -48,8 +48,8 @@ def _modules() -> tuple[Any, Any, Any]:
 
 def _programs_of(backend: str) -> Iterator[tuple[str, str]]:
     catalogue, registry, translate = _modules()
-    for case in catalogue.load().cases:
-        for surface in registry.backend(backend).surfaces:
+    for case in catalogue.load_catalogue().cases:
+        for surface in registry.get_backend(backend).surfaces:
             made = translate(case, surface)
             found = f"{made.how} {made.digest}" if hasattr(made, "digest") else f"unsupported: {made.reason}"
             yield f"{case.id} @ {surface.name}", found

@@ -12,11 +12,11 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from reports.analysis import summary
-from reports.results.reader import Report, load
+from reports.results.reader import Report, load_report
 from reports.views.badges import render_badges
 from reports.views.html import render_html
 from reports.views.junit import render_junit
-from reports.views.markdown_layout import code, escaped, table
+from reports.views.markdown_layout import code_span, escape_markdown, table_lines
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(os.environ.get("CONFORMANCE_RESULTS", ROOT / "build" / "conformance" / "results"))
@@ -37,7 +37,7 @@ makes one with the report of what you have run, from `build/conformance/results`
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the page of the last run, and, where there are results, its report, its badges and its JUnit XML."""
     paths = sorted(RESULTS.glob("*.jsonl"))
-    made = dict(_run(load(paths))) if paths else {f"{FOLDER}.md": NONE}
+    made = dict(_run(load_report(paths))) if paths else {f"{FOLDER}.md": NONE}
     for name, content in made.items():
         files.append(File.generated(config, name, content=content))
     return files
@@ -52,19 +52,23 @@ def _run(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _page(report: Report, badges: list[str]) -> Iterator[str]:
-    verdict = summary.verdict(report)
-    yield f"**{'✅' if verdict.good else '❌'} {escaped(verdict.headline)}.** {escaped(verdict.sentence)}"
+    verdict = summary.report_verdict(report)
+    yield f"**{'✅' if verdict.is_good else '❌'} {escape_markdown(verdict.headline)}.** {escape_markdown(verdict.sentence)}"
     yield ""
-    problems = summary.problems(report)
-    yield from (*(f"- ❌ {escaped(problem)}" for problem in problems), "") if problems else ()
+    problems = summary.report_problems(report)
+    yield from (*(f"- ❌ {escape_markdown(problem)}" for problem in problems), "") if problems else ()
     yield f"[Open the report]({FOLDER}/report.html){{ .md-button .md-button--primary }} [JUnit XML]({FOLDER}/junit.xml)"
     yield ""
     surfaces = [(backend, surface) for backend in report.backends for surface in backend.header.surfaces]
     rows = [
-        [escaped(f"{backend.name} {backend.version or ''}"), code(surface), f"![{escaped(surface)}]({FOLDER}/{badge})"]
+        [
+            escape_markdown(f"{backend.name} {backend.version or ''}"),
+            code_span(surface),
+            f"![{escape_markdown(surface)}]({FOLDER}/{badge})",
+        ]
         for (backend, surface), badge in zip(surfaces, badges, strict=True)
     ]
-    yield from table(["backend", "surface", "how it does"], rows)
+    yield from table_lines(["backend", "surface", "how it does"], rows)
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -19,9 +19,9 @@ from conformance.adapters.api.surface import Backend, Program, Surface
 from conformance.cases.case import LEVELS, Case, Value
 from conformance.catalogue import loading
 from conformance.judging import ledger
-from conformance.judging.expected import expected
+from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
-from conformance.translation.repro import script
+from conformance.translation.repro import repro_script
 
 LIMIT = 600
 DRIVER = """\
@@ -59,9 +59,13 @@ def sample(cases: list[Case], surface: Surface, known: ledger.Ledger, packages: 
     chosen: dict[str, Case] = {}
     for case in cases:
         plain = case.operator not in chosen and isinstance(case.expect, Value)
-        if plain and isinstance(translate(case, surface), Program) and not known.entry(case, surface.name, packages):
+        if (
+            plain
+            and isinstance(translate(case, surface), Program)
+            and not known.find_entry(case, surface.name, packages)
+        ):
             chosen[case.operator] = case
-    return list(chosen.values())[:: 4 if surface.tag else 1]
+    return list(chosen.values())[:: 4 if surface.slow_tag else 1]
 
 
 def failures(backend: Backend, surface: Surface, cases: list[Case]) -> list[str]:
@@ -69,7 +73,7 @@ def failures(backend: Backend, surface: Surface, cases: list[Case]) -> list[str]
     with tempfile.TemporaryDirectory() as folder:
         for number, case in enumerate(cases):
             program = translate(case, surface)
-            text = script(case, expected(case), backend, program) if isinstance(program, Program) else ""
+            text = repro_script(case, compute_expected(case), backend, program) if isinstance(program, Program) else ""
             (Path(folder) / f"{number:03}.py").write_text(text, "utf-8")
         done = subprocess.run(  # noqa: S603 - this very interpreter
             [sys.executable, "-I", "-c", DRIVER], cwd=folder, capture_output=True, text=True, check=False, timeout=LIMIT
@@ -82,11 +86,11 @@ def failures(backend: Backend, surface: Surface, cases: list[Case]) -> list[str]
 
 def main() -> None:
     """Run the sample on every surface of the backend that is named on the command line."""
-    backend = registry.backend(sys.argv[1])
-    cases = sorted(loading.load().cases, key=lambda case: LEVELS.index(case.level))
-    known, packages, bad = ledger.load(), versions(backend), 0
+    backend = registry.get_backend(sys.argv[1])
+    cases = sorted(loading.load_catalogue().cases, key=lambda case: LEVELS.index(case.level))
+    known, packages, bad = ledger.load_ledger(), versions(backend), 0
     for surface in backend.surfaces:
-        why = surface.lacks() if surface.lacks else None
+        why = surface.missing_requirement() if surface.missing_requirement else None
         chosen = [] if why else sample(cases, surface, known, packages)
         wrong = failures(backend, surface, chosen)
         print(why or f"{len(chosen) - len(wrong)} of {len(chosen)} scripts agree on {surface.name}", *wrong, sep="\n")

@@ -19,11 +19,11 @@ ASYMMETRIC = "max_pool/2d-asymmetric-padding"
 # The adapter's own padding with before and after exchanged, and then the command line as usual.
 WRONG_SIDE = """
 import sys
-from conformance.adapters import torch_padding
+from conformance.adapters.torch import padding
 from conformance.cli import main
 
-right = torch_padding.ends
-torch_padding.ends = lambda step: right(step.with_parameters(pads=tuple(pair[::-1] for pair in step.padding)))
+right = padding.pads_text
+padding.pads_text = lambda step: right(step.with_parameters(pads=tuple(pair[::-1] for pair in step.padding)))
 main(sys.argv[1:])
 """
 

@@ -30,16 +30,16 @@ from typing import Any
 from conformance.adapters import registry
 from conformance.cases.arrays import array_digest
 from conformance.cases.operators import OPERATORS
-from conformance.cases.steps import first_step
+from conformance.cases.steps import case_step
 from conformance.catalogue import loading
 from conformance.execution.worker_process import Limits
-from conformance.exploration.candidate import Recipe
-from conformance.exploration.diagnosis import ASKED, allowed
-from conformance.exploration.evaluation import Lab, Tried
-from conformance.exploration.explorer import GENERATION, Explorer
-from conformance.exploration.oracles import FEARED
-from conformance.exploration.shrinking import AT_ONCE, shrunk
-from conformance.exploration.space import Space
+from conformance.exploration.candidate import Candidate
+from conformance.exploration.diagnosis import MAX_SHRINK_EVALUATIONS, max_differing
+from conformance.exploration.evaluation import CandidateResult, LocalEvaluator
+from conformance.exploration.explorer import CANDIDATES_PER_GENERATION, Explorer
+from conformance.exploration.oracles import FATAL_SYMPTOMS
+from conformance.exploration.shrinking import SHRINK_BATCH_SIZE, shrink
+from conformance.exploration.space import OperatorSpace
 from conformance.judging.ledger import Ledger
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -62,15 +62,15 @@ def faults() -> dict[str, Any]:
     return dict(conformance_planted.FAULTS)
 
 
-def away(recipe: Recipe, smallest: dict[str, Any]) -> int:
+def away(recipe: Candidate, smallest: dict[str, Any]) -> int:
     """Return how many more factors of a shrunk recipe are not plain than of the smallest case known by hand."""
-    return len(list(recipe.away())) - _away_by_hand(recipe.operator, smallest)
+    return len(list(recipe.non_default_factors())) - _away_by_hand(recipe.operator, smallest)
 
 
 def _away_by_hand(operator: str, smallest: dict[str, Any]) -> int:
-    from conformance.cases.parsing import expand  # noqa: PLC0415
+    from conformance.cases.parsing import parse_case  # noqa: PLC0415
 
-    case = expand({"operator": operator, "source": "-"}, {"id": "smallest", **smallest}, "-")
+    case = parse_case({"operator": operator, "source": "-"}, {"id": "smallest", **smallest}, "-")
     return steps_away(case)
 
 
@@ -96,7 +96,7 @@ def steps_away(case: Any) -> int:
     return count + sum(given[name] != defaults.get(name) for name in plain & given.keys())
 
 
-def differs(surface: str, recipe: Recipe) -> bool:
+def differs(surface: str, recipe: Candidate) -> bool:
     """Whether a fault changes anything in a case, so that it is worth being judged; True for what may not come back.
 
     Without its fault a surface agrees with the reference, on all of the catalogue.
@@ -104,8 +104,8 @@ def differs(surface: str, recipe: Recipe) -> bool:
     name = surface.removeprefix("planted.")
     if name.startswith(FEARED_NAMES):
         return True
-    step = first_step(recipe.case)
-    known = OPERATORS[step.verb].defaults.keys() | ({"output"} if recipe.operator.startswith("conv") else set())
+    step = case_step(recipe.case)
+    known = OPERATORS[step.operator].defaults.keys() | ({"output"} if recipe.operator.startswith("conv") else set())
     given = {**step.parameters, "output": recipe.case.parameters.get("output")}
     given = {key: value for key, value in given.items() if key in known}
     arrays = [spec.make() for spec in _in_order(recipe)]
@@ -113,7 +113,7 @@ def differs(surface: str, recipe: Recipe) -> bool:
     return one != other
 
 
-def _in_order(recipe: Recipe) -> list[Any]:
+def _in_order(recipe: Candidate) -> list[Any]:
     return [recipe.case.inputs[name] for name in OPERATORS[recipe.operator].inputs if name in recipe.case.inputs]
 
 
@@ -130,13 +130,15 @@ def _outcome(name: str, verb: str, arrays: list[Any], given: dict[str, Any]) -> 
 class Search:
     """One search for all faults: the explorer draws, and each surface is tried until its fault is found."""
 
-    def __init__(self, lab: Lab, known: dict[str, Any], seed: int, draw: str) -> None:
-        made = {operator: Space.of(operator, loading.load().sweeps) for operator in OPERATORS}
+    def __init__(self, lab: LocalEvaluator, known: dict[str, Any], seed: int, draw: str) -> None:
+        made = {
+            operator: OperatorSpace.from_sweeps(operator, loading.load_catalogue().sweeps) for operator in OPERATORS
+        }
         spaces: Any = {name: Uniform(space) for name, space in made.items()} if draw == "uniform" else made
         self.explorer = Explorer(lab, spaces, seed, guided=draw == "guided")
         self.lab = lab
         self.wanted = {fault.surface: fault for fault in known.values()}
-        self.found: dict[str, tuple[int, Recipe, str]] = {}
+        self.found: dict[str, tuple[int, Candidate, str]] = {}
 
     def surfaces(self, operator: str) -> list[str]:
         """Return the surfaces that an operator may still show something on."""
@@ -145,31 +147,33 @@ class Search:
     def generation(self, size: int) -> None:
         """Draw a generation, and try what may find something."""
         tried = []
-        for number, recipe in enumerate(self.explorer.generation(size), self.explorer.tally.cases + 1):
+        for number, recipe in enumerate(self.explorer.draw_generation(size), self.explorer.counts.cases + 1):
             suspect = [name for name in self.surfaces(recipe.operator) if differs(name, recipe)]
-            tried += self.lab.tried([recipe], suspect) if suspect else [Tried(recipe)]
-            for seen in tried[-1].seen:
-                if seen.new:
-                    self.found[seen.surface] = (number, recipe, seen.way)
-        self.explorer.take_in(tried)
+            tried += self.lab.evaluate([recipe], suspect) if suspect else [CandidateResult(recipe)]
+            for seen in tried[-1].surface_results:
+                if seen.is_new:
+                    self.found[seen.surface] = (number, recipe, seen.symptom)
+        self.explorer.record_results(tried)
 
-    def smallest(self, surface: str) -> Recipe:
+    def smallest(self, surface: str) -> Candidate:
         """Return what the case that showed a fault shrinks to."""
         _, recipe, way = self.found[surface]
 
-        left, found = ASKED, 0
+        left, found = MAX_SHRINK_EVALUATIONS, 0
 
         def shows(some: Any) -> list[bool]:
             nonlocal left, found
-            worth = [one for one in some if differs(surface, one)][: left if found < allowed(way) else 0]
+            worth = [one for one in some if differs(surface, one)][: left if found < max_differing(way) else 0]
             left -= len(worth)
-            tried = self.lab.tried(worth, [surface]) if worth else []
-            seen = {id(one.recipe): one.on(surface) for one in tried}
-            shown = [bool(there and there.new and there.way == way) for there in (seen.get(id(one)) for one in some)]
+            tried = self.lab.evaluate(worth, [surface]) if worth else []
+            seen = {id(one.candidate): one.result_on(surface) for one in tried}
+            shown = [
+                bool(there and there.is_new and there.symptom == way) for there in (seen.get(id(one)) for one in some)
+            ]
             found += sum(shown)
             return shown
 
-        return shrunk(recipe, shows, 1 if way.startswith(FEARED) else AT_ONCE)
+        return shrink(recipe, shows, 1 if way.startswith(FATAL_SYMPTOMS) else SHRINK_BATCH_SIZE)
 
 
 def columns(tables: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
@@ -246,14 +250,14 @@ def main() -> None:
 def search(asked: argparse.Namespace) -> dict[str, Any]:
     """Search for all faults, and return what came of it."""
     known = faults()
-    registry.names.cache_clear()
-    backend = registry.backend("planted")
+    registry.backend_names.cache_clear()
+    backend = registry.get_backend("planted")
     start = time.perf_counter()
-    with Lab(backend, sys.executable, Ledger(), limits=Limits(case=HANG)) as lab:
+    with LocalEvaluator(backend, sys.executable, Ledger(), limits=Limits(case_seconds=HANG)) as lab:
         search = Search(lab, known, asked.seed, asked.draw)
-        while search.explorer.tally.cases < asked.cases and len(search.found) < len(known):
-            search.generation(min(GENERATION, asked.cases - search.explorer.tally.cases))
-            done = search.explorer.tally.cases
+        while search.explorer.counts.cases < asked.cases and len(search.found) < len(known):
+            search.generation(min(CANDIDATES_PER_GENERATION, asked.cases - search.explorer.counts.cases))
+            done = search.explorer.counts.cases
             print(
                 f"{done:,} cases, {time.perf_counter() - start:.0f} s: {len(search.found)} of {len(known)}", flush=True
             )
@@ -264,7 +268,11 @@ def search(asked: argparse.Namespace) -> dict[str, Any]:
                 continue
             small = search.smallest(fault.surface) if asked.shrink else None
             steps = away(small, dict(fault.smallest)) if small and small.operator == fault.operators[0] else None
-            table[name] = {"first": search.found[fault.surface][0], "steps": steps, "case": small and small.raw["id"]}
+            table[name] = {
+                "first": search.found[fault.surface][0],
+                "steps": steps,
+                "case": small and small.raw_case["id"],
+            }
             print(name, table[name], flush=True)
     return {"seed": asked.seed, "draw": asked.draw, "cases": asked.cases, "faults": table}
 

@@ -7,11 +7,11 @@ sizes up to 70,000, which exploring draws too, would leave hardly a draw that is
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.cases.arrays import DTYPES
+from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.operators import OPERATORS
-from conformance.exploration.candidate import Recipe
-from conformance.exploration.rng import Dice
-from conformance.exploration.space import SELECTING, Space, bearable
+from conformance.exploration.candidate import Candidate
+from conformance.exploration.rng import Rng
+from conformance.exploration.space import SELECTION_OPERATORS, OperatorSpace, is_affordable
 
 TRIES = 5000
 RANGES = {
@@ -26,47 +26,52 @@ SIGNED = {"values": "integers", "low": -9, "high": 9}
 class Uniform:
     """The space of an operator as the sweeps have its words, dtypes and inputs; sizes and numbers are uniform."""
 
-    space: Space
+    space: OperatorSpace
 
     @property
     def operator(self) -> str:
         """The operator whose space it is."""
         return self.space.operator
 
-    def draw(self, dice: Dice) -> Recipe:
+    def draw(self, dice: Rng) -> Candidate:
         """Return the first sound draw."""
         for _ in range(TRIES):
             recipe = self._try(dice)
-            if bearable(recipe):
+            if is_affordable(recipe):
                 return recipe
         raise ValueError(f"{self.operator}: nothing sound in {TRIES} draws")
 
-    def _try(self, dice: Dice) -> Recipe:
-        known, numbers = OPERATORS[self.operator], dice.one_of(self.space.numbers)
-        rank, dtype = dice.one_of(self.space.ranks), dice.one_of(sorted({str(one.dtype) for one in self.space.numbers}))
+    def _try(self, dice: Rng) -> Candidate:
+        known, numbers = OPERATORS[self.operator], dice.choice(self.space.value_choices)
+        rank, dtype = (
+            dice.choice(self.space.ranks),
+            dice.choice(sorted({str(one.dtype) for one in self.space.value_choices})),
+        )
         inputs = {**numbers.inputs, "x": SIGNED}
         levels: dict[str, Any] = {"rank": rank, "dtype": dtype, "values": self._values(dtype, dice)}
-        levels |= {name: dice.one_of(words) for name, words in self.space.words.items()}
-        levels["bias"] = "bias" in inputs and bool(levels.get("bias", dice.below(2)))
+        levels |= {name: dice.choice(words) for name, words in self.space.word_levels.items()}
+        levels["bias"] = "bias" in inputs and bool(levels.get("bias", dice.randrange(2)))
         if levels.get("mode", "constant") != "constant":
             levels["value"] = 0
         walk = {*known.defaults, *(("window", "out", "groups") if "kernel" in known.inputs else ())}
         for name, (least, most) in RANGES.items():
             if name in {"batch", "channels", "out", "groups", "divisor"}:
-                levels |= {name: dice.between(least, most)} if name in walk or name in {"batch", "channels"} else {}
+                levels |= {name: dice.randint(least, most)} if name in walk or name in {"batch", "channels"} else {}
             elif name == "extent" or name in walk:
-                levels[name] = tuple(dice.between(least, most) for _ in range(rank))
-        if "divisor" in walk and dice.chance(2):
+                levels[name] = tuple(dice.randint(least, most) for _ in range(rank))
+        if "divisor" in walk and dice.one_in(2):
             levels["divisor"] = None
         if "padding" in walk:
-            levels["padding"] = tuple((dice.between(0, 6), dice.between(0, 6)) for _ in range(rank))
+            levels["padding"] = tuple((dice.randint(0, 6), dice.randint(0, 6)) for _ in range(rank))
         if "pads" in walk:
-            levels["pads"] = tuple((dice.between(-8, 8), dice.between(-8, 8)) for _ in range(rank))
+            levels["pads"] = tuple((dice.randint(-8, 8), dice.randint(-8, 8)) for _ in range(rank))
         if "bias" not in known.inputs:
             del levels["bias"]
-        return Recipe(self.operator, levels, inputs)
+        return Candidate(self.operator, levels, inputs)
 
-    def _values(self, dtype: str, dice: Dice) -> str:
+    def _values(self, dtype: str, dice: Rng) -> str:
         """Return whole numbers, or full mantissas where the operator is tried with such."""
-        full = self.operator in SELECTING or any(one.values == "mantissas" for one in self.space.numbers)
-        return dice.one_of(("integers", "mantissas")) if full and DTYPES[dtype].kind in "fV" else "integers"
+        full = self.operator in SELECTION_OPERATORS or any(
+            one.values == "mantissas" for one in self.space.value_choices
+        )
+        return dice.choice(("integers", "mantissas")) if full and NUMPY_DTYPES[dtype].kind in "fV" else "integers"

@@ -28,8 +28,8 @@ from run_speed import seconds
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.execution.connection import ONE_THREAD
-from conformance.translation.layer import read
+from conformance.execution.connection import ONE_THREAD_VARIABLES
+from conformance.translation.layer import parse_layer
 
 OPERATORS = (
     *("MaxPool", "AveragePool", "LpPool", "GlobalMaxPool", "GlobalAveragePool"),
@@ -98,7 +98,7 @@ def cases(operator: str, text: str, inputs: Sequence[Any]) -> tuple[str, list[di
     """Return the operator of the suite, and one case for each output. Raises ConformanceError for what has none."""
     shapes = [tuple(shape) for _, shape, _ in inputs]
     weighted = operator in {"Conv", "ConvTranspose"}
-    found = read(text, registry.dialects()["onnxruntime"], shapes[0], shapes[1] if weighted else None)
+    found = parse_layer(text, registry.dialects()["onnxruntime"], shapes[0], shapes[1] if weighted else None)
     asked = replace(
         found.request, shape=shapes[0], dtype=inputs[0][0], kernel=shapes[1] if weighted else None, bias=len(inputs) > 2
     )
@@ -156,7 +156,7 @@ def main() -> None:
         took: dict[str, list[float]] = {name: [] for name in commands}
         for number in range(asked.rounds + 1):
             for one, command in commands.items():
-                lasted = seconds(command, red=True, kept=ONE_THREAD)
+                lasted = seconds(command, red=True, kept=ONE_THREAD_VARIABLES)
                 if number:
                     took[one].append(lasted)
     rows = [(one, f"{median(times):.2f}", f"{len(ids) / median(times):.0f}") for one, times in took.items()]

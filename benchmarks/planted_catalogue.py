@@ -68,7 +68,7 @@ all operators together, were generated until the first one showed the bug. A das
 
 def measure(tell: Callable[[str], None]) -> dict[str, object]:
     """Return how many cases each level has, and what they find."""
-    known = loading.load()
+    known = loading.load_catalogue()
     order = {level: {case.id: place for place, case in enumerate(known.select(level), 1)} for level in LEVELS}
     found = {}
     for operators in sorted({fault.operators for fault in FAULTS.values()}):

@@ -29,7 +29,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import reference
-from reference.arithmetic.certainty import unchecked
+from reference.arithmetic.certainty import without_certainty_check
 
 POOLS = {"max_pool": "MaxPool", "avg_pool": "AveragePool", "lp_pool": "LpPool"}
 
@@ -228,7 +228,7 @@ def measure(case: Shape, rounds: int) -> tuple[str, float, float | None]:
     parameters |= {"count_include_pad": True} if case.operator == "avg_pool" else {}
 
     def off() -> None:
-        with unchecked():
+        with without_certainty_check():
             operator(*arrays, **parameters)
 
     first, last = torch_calls(case)

@@ -100,12 +100,12 @@ class Maker:
 
     def files(self, folder: Path) -> Iterator[Path]:
         """Write results files, one a backend, until there are as many results as asked for."""
-        known = loading.load(level="standard").by_id
-        for name in itertools.cycle(one for one in registry.names() if one != "numpy"):
+        known = loading.load_catalogue(level="standard").by_id
+        for name in itertools.cycle(one for one in registry.backend_names() if one != "numpy"):
             if self.made >= self.results:
                 return
             label = f"{name}@{self.made}"
-            yield _file(folder / f"{label}.jsonl", self._backend(label, registry.backend(name).surfaces, known))
+            yield _file(folder / f"{label}.jsonl", self._backend(label, registry.get_backend(name).surfaces, known))
 
     def _backend(self, label: str, surfaces: Sequence[Surface], known: Mapping[str, Case]) -> list[Record]:
         head, names = self.records[0], [surface.name for surface in surfaces]

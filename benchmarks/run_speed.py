@@ -33,7 +33,7 @@ from conformance.adapters.api.surface import Backend, Program, Surface
 from conformance.cases.arrays import Array
 from conformance.cases.case import LEVELS
 from conformance.catalogue import loading
-from conformance.execution.connection import ONE_THREAD
+from conformance.execution.connection import ONE_THREAD_VARIABLES
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.judging.ledger import Ledger
@@ -171,9 +171,9 @@ def suite(place: Place, surface: str, out: Path, jobs: int = 1) -> list[str]:
 
 def ready(place: Place, surface: Surface, folder: Path) -> tuple[Path, int]:
     """Write what the floor runs, every program that came back from its process; return it, and how many results."""
-    (found,) = reader.load([place.results(folder)]).backends
+    (found,) = reader.load_report([place.results(folder)]).backends
     came_back = {result.case for result in found.results if result.outcome in {"returned", "rejected"}}
-    backend, cases = place.backend, loading.load(level=place.level)
+    backend, cases = place.backend, loading.load_catalogue(level=place.level)
     run = Run(backend, cases, Ledger(), Selection(place.level, (surface.name,), place.operators), python=sys.executable)
     jobs = [
         (task.program.text, [packed(array) for array in run.expected(task.case).inputs.values()])
@@ -196,7 +196,9 @@ def measure(place: Place, surface: Surface) -> Measured:
         seconds([place.python, "-c", f"{place.backend.threads}\n{place.backend.setup}"])
         pairs = []
         for _ in range(place.rounds):
-            bare = seconds(floor, kept={**ONE_THREAD, "XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)}, alone=True)
+            bare = seconds(
+                floor, kept={**ONE_THREAD_VARIABLES, "XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)}, alone=True
+            )
             pairs.append((bare, seconds(command, red=True)))
     return Measured(surface.name, results, pairs)
 
@@ -205,7 +207,7 @@ def at_once(command: Sequence[str], empty: Sequence[Mapping[str, str]]) -> float
     """Return how long so many processes of a command take side by side, each with variables of its own."""
     with ThreadPoolExecutor(len(empty)) as pool:
         start = time.perf_counter()
-        list(pool.map(lambda own: seconds(command, kept={**ONE_THREAD, **own}, alone=True), empty))
+        list(pool.map(lambda own: seconds(command, kept={**ONE_THREAD_VARIABLES, **own}, alone=True), empty))
         return time.perf_counter() - start
 
 
@@ -236,7 +238,7 @@ def measure_start(place: Place, surface: Surface) -> Started:
         command = suite(place, surface.name, folder)
         seconds(command, red=True)
         rounds = [
-            (seconds(alone, kept=ONE_THREAD, alone=True), *first(command, place.results(folder)))
+            (seconds(alone, kept=ONE_THREAD_VARIABLES, alone=True), *first(command, place.results(folder)))
             for _ in range(place.rounds)
         ]
     return Started(surface.name, rounds)
@@ -273,7 +275,7 @@ def main() -> None:
     parser.add_argument("--start", action="store_true", help="measure the start, up to the first result")
     asked = parser.parse_args()
     name, _, python = asked.backend.partition("=")
-    backend = registry.backend(name)
+    backend = registry.get_backend(name)
     surfaces = [one for one in backend.surfaces if not asked.surface or one.name in asked.surface]
     place = Place(backend, python or sys.executable, asked.level, asked.rounds, tuple(asked.operator))
     columns, one = COLUMNS, partial(measure, place)

@@ -25,13 +25,13 @@ import tables
 
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
-from conformance.execution.cluster import Dask
+from conformance.execution.cluster import DaskWorkers
 from conformance.execution.selection import Selection
-from conformance.execution.shards import Divided, Order
-from conformance.execution.targets import Chosen
-from conformance.exploration.cluster import Site, Spread
-from conformance.exploration.explorer import Explorer, Until
-from conformance.exploration.space import Space
+from conformance.execution.shards import RunOrder, ShardedRun
+from conformance.execution.targets import RunTarget
+from conformance.exploration.cluster import ClusterEvaluator, EvaluatorSpec
+from conformance.exploration.explorer import Explorer, StopCondition
+from conformance.exploration.space import OperatorSpace
 
 FEW, MANY = 4, 12
 FASTER = ("one core s", "two cores s", "speedup", "efficiency")
@@ -53,7 +53,7 @@ def hold(core: int) -> None:
 
 
 @contextmanager
-def on(workers: int) -> Iterator[Dask]:
+def on(workers: int) -> Iterator[DaskWorkers]:
     """Yield a cluster of so many workers, a core each."""
     cluster = distributed.LocalCluster(
         n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
@@ -61,14 +61,14 @@ def on(workers: int) -> Iterator[Dask]:
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
         for core, address in zip(sorted(os.sched_getaffinity(0)), client.nthreads(), strict=False):
             client.run(hold, core, workers=[address])
-        yield Dask("a benchmark", client)
+        yield DaskWorkers("a benchmark", client)
 
 
-def run(order: Order, workers: int, shards: int) -> tuple[float, float, int]:
+def run(order: RunOrder, workers: int, shards: int) -> tuple[float, float, int]:
     """Return how long a run takes on so many workers, how long the client, and its results."""
     with on(workers) as dask, tempfile.TemporaryDirectory() as folder:
-        divided = Divided(order, Path(folder) / "shards", shards)
-        results = divided.total
+        divided = ShardedRun(order, Path(folder) / "shards", shards)
+        results = divided.result_count
         start = time.perf_counter()
         divided.execute(Path(folder) / "out.jsonl", dask)
         took = time.perf_counter() - start
@@ -76,13 +76,15 @@ def run(order: Order, workers: int, shards: int) -> tuple[float, float, int]:
         return took, time.perf_counter() - start - took, results
 
 
-def explore(site: Site, spaces: dict[str, Space], cases: int, workers: int) -> tuple[float, float, int]:
+def explore(
+    site: EvaluatorSpec, spaces: dict[str, OperatorSpace], cases: int, workers: int
+) -> tuple[float, float, int]:
     """Return how long an exploration takes on so many workers, how long the client, and its findings."""
     with on(workers) as dask:
-        explorer = Explorer(Spread(site, dask), spaces)
+        explorer = Explorer(ClusterEvaluator(site, dask), spaces)
         start, own = time.perf_counter(), time.process_time()
-        explorer.explore(Until(cases))
-        return time.perf_counter() - start, time.process_time() - own, len(explorer.findings.found)
+        explorer.explore(StopCondition(cases))
+        return time.perf_counter() - start, time.process_time() - own, len(explorer.findings.findings)
 
 
 def faster(one: float, two: float) -> tuple[str, ...]:
@@ -90,9 +92,9 @@ def faster(one: float, two: float) -> tuple[str, ...]:
     return f"{one:.1f}", f"{two:.1f}", f"**{one / two:.2f}**", f"{one / two / 2:.0%}"
 
 
-def of_a_run(chosen: Chosen, selection: Selection, rounds: int) -> list[str]:
+def of_a_run(chosen: RunTarget, selection: Selection, rounds: int) -> list[str]:
     """Measure a run, and return its row."""
-    order = Order(chosen, selection, keep=True)
+    order = RunOrder(chosen, selection, use_caches=True)
     run(order, 2, FEW)
     found = [[run(order, *how) for how in ((1, FEW), (2, FEW), (1, MANY))] for _ in range(rounds)]
     one, two, many = (median(took for took, _, _ in column) for column in zip(*found, strict=True))
@@ -102,9 +104,9 @@ def of_a_run(chosen: Chosen, selection: Selection, rounds: int) -> list[str]:
     return [f"`{chosen.name}`", f"{results:,}", *faster(one, two), *rates]
 
 
-def of_exploring(chosen: Chosen, spaces: dict[str, Space], rounds: int, cases: int) -> list[str]:
+def of_exploring(chosen: RunTarget, spaces: dict[str, OperatorSpace], rounds: int, cases: int) -> list[str]:
     """Measure an exploration, and return its row."""
-    measure = partial(explore, Site(chosen), spaces, cases)
+    measure = partial(explore, EvaluatorSpec(chosen), spaces, cases)
     found = [[measure(workers) for workers in (1, 2)] for _ in range(rounds)]
     one, two = (median(took for took, _, _ in column) for column in zip(*found, strict=True))
     _, own, findings = found[0][0]
@@ -124,11 +126,11 @@ def main() -> None:
     pairs = [(name, python or sys.executable) for name, _, python in (text.partition("=") for text in given.backend)]
     selection = Selection(given.level, tuple(given.surface), tuple(given.operator))
     if given.explore:
-        sweeps = loading.load().sweeps
-        spaces = {name: Space.of(name, sweeps) for name in given.operator or OPERATORS}
-        rows = [of_exploring(Chosen(*pair), spaces, given.rounds, given.explore) for pair in pairs]
+        sweeps = loading.load_catalogue().sweeps
+        spaces = {name: OperatorSpace.from_sweeps(name, sweeps) for name in given.operator or OPERATORS}
+        rows = [of_exploring(RunTarget(*pair), spaces, given.rounds, given.explore) for pair in pairs]
     else:
-        rows = [of_a_run(Chosen(*pair), selection, given.rounds) for pair in pairs]
+        rows = [of_a_run(RunTarget(*pair), selection, given.rounds) for pair in pairs]
     what = "exploring" if given.explore else f"level {given.level}"
     which = "".join(f", {name}" for name in given.operator + given.surface)
     title = f"{what}{which}, {given.rounds} rounds, {tables.here()}"

@@ -25,7 +25,7 @@ import pyarrow as pa
 import tables
 from pyarrow import parquet
 
-from reports.views.parquet import RECORDS, RUN, stored
+from reports.views.parquet import METADATA_KEY, RECORD_COLUMNS, store_bytes
 
 OF_A_FILE = 10_000
 """Results of a shard."""
@@ -94,7 +94,7 @@ def made(source: Path, folder: Path) -> dict[str, float]:
     for count, path in enumerate(files(source, folder), 1):
         text += path.stat().st_size
         start = time.perf_counter()
-        content, _ = stored(path)
+        content, _ = store_bytes(path)
         (folder / f"0-{count}.parquet").write_bytes(content)
         took += time.perf_counter() - start
         path.unlink()
@@ -121,14 +121,14 @@ def _other(table: pa.Table, copy: int, copies: int) -> pa.Table:
     names = table["case"].to_pylist()
     suffix = f"-{copy}" if copy else ""
     table = table.set_column(table.column_names.index("case"), "case", pa.array([name + suffix for name in names]))
-    for column in RECORDS:
+    for column in RECORD_COLUMNS:
         texts = zip(table[column].to_pylist(), names, strict=True)
         fresh = [text and text.replace(f'"case": "{name}"', f'"case": "{name}{suffix}"') for text, name in texts]
         table = table.set_column(table.column_names.index(column), column, pa.array(fresh, pa.string()))
-    run = json.loads(table.schema.metadata[RUN])
+    run = json.loads(table.schema.metadata[METADATA_KEY])
     number = (run["header"]["shard"]["number"] - 1) % ORIGINALS + 1 + copy * ORIGINALS
     run["header"]["shard"] = {"number": number, "of": ORIGINALS * copies}
-    return table.replace_schema_metadata({RUN: json.dumps(run)})
+    return table.replace_schema_metadata({METADATA_KEY: json.dumps(run)})
 
 
 def asked(folder: Path) -> dict[str, float]:

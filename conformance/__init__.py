@@ -30,7 +30,7 @@ class IncompleteRun(ConformanceError):
     exit_status = 3
 
 
-class DeviceMissing(IncompleteRun):
+class DeviceUnavailable(IncompleteRun):
     """The device that was asked for is not there, or the framework cannot use it: wrong usage on this machine."""
 
     exit_status = ConformanceError.exit_status

@@ -33,6 +33,7 @@ from reference.registry import (
     GRADIENTS,
     adaptive_avg_pool_grad,
     adaptive_max_pool_grad,
+    all_values_only,
     avg_pool_grad,
     conv_grad,
     conv_transpose_grad,
@@ -48,9 +49,8 @@ from reference.registry import (
     softmax_pool_grad,
     stochastic_pool_grad,
     stochastic_pool_probabilities_grad,
+    values_only,
 )
-from reference.registry import value_of as _value_of
-from reference.registry import values_of as _values_of
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     operator.__name__: operator
@@ -76,23 +76,23 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 }
 OPERATORS |= GRADIENTS
 
-max_pool = _value_of(_max_pool)
-min_pool = _value_of(_min_pool)
-avg_pool = _value_of(_avg_pool)
-lp_pool = _value_of(_lp_pool)
-softmax_pool = _value_of(_softmax_pool)
-max_pool_with_indices = _values_of(_max_pool_with_indices)
-max_unpool = _value_of(_max_unpool)
-global_max_pool = _value_of(_global_max_pool)
-global_avg_pool = _value_of(_global_avg_pool)
-adaptive_max_pool = _value_of(_adaptive_max_pool)
-adaptive_avg_pool = _value_of(_adaptive_avg_pool)
-fractional_max_pool = _value_of(_fractional_max_pool)
-stochastic_pool_probabilities = _value_of(_stochastic_pool_probabilities)
-stochastic_pool = _value_of(_stochastic_pool)
-pad = _value_of(_pad)
-conv = _value_of(_conv)
-conv_transpose = _value_of(_conv_transpose)
+max_pool = values_only(_max_pool)
+min_pool = values_only(_min_pool)
+avg_pool = values_only(_avg_pool)
+lp_pool = values_only(_lp_pool)
+softmax_pool = values_only(_softmax_pool)
+max_pool_with_indices = all_values_only(_max_pool_with_indices)
+max_unpool = values_only(_max_unpool)
+global_max_pool = values_only(_global_max_pool)
+global_avg_pool = values_only(_global_avg_pool)
+adaptive_max_pool = values_only(_adaptive_max_pool)
+adaptive_avg_pool = values_only(_adaptive_avg_pool)
+fractional_max_pool = values_only(_fractional_max_pool)
+stochastic_pool_probabilities = values_only(_stochastic_pool_probabilities)
+stochastic_pool = values_only(_stochastic_pool)
+pad = values_only(_pad)
+conv = values_only(_conv)
+conv_transpose = values_only(_conv_transpose)
 
 __all__ = [
     "OPERATORS",

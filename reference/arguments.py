@@ -16,34 +16,38 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
 PerAxis: TypeAlias = int | Sequence[int]
-Padding: TypeAlias = int | str | Sequence[int | Sequence[int]]
-Pads: TypeAlias = tuple[tuple[int, int], ...]
+PaddingArgument: TypeAlias = int | str | Sequence[int | Sequence[int]]
+PadPairs: TypeAlias = tuple[tuple[int, int], ...]
 
-FLOATS: tuple[DType, ...] = tuple(np.dtype(kind) for kind in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64))
-INTEGERS: tuple[DType, ...] = tuple(np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64))
-BOOL: DType = np.dtype(np.bool_)
+FLOAT_DTYPES: tuple[DType, ...] = tuple(
+    np.dtype(kind) for kind in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)
+)
+INTEGER_DTYPES: tuple[DType, ...] = tuple(
+    np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)
+)
+BOOL_DTYPE: DType = np.dtype(np.bool_)
 
 # Far beyond any tensor, and small enough that no product of two parameters leaves int64.
-GREATEST = 2**31 - 1
+MAX_PARAMETER = 2**31 - 1
 
 # One plane of output may hold so many elements; whoever asks for more has mistaken a number.
-GREATEST_PLANE = 2**28
+MAX_PLANE_ELEMENTS = 2**28
 
-PAIR = 2
+PAIR_LENGTH = 2
 
 
-def image(x: npt.ArrayLike, accepted: Collection[DType]) -> Array:
+def check_image(x: npt.ArrayLike, accepted: Collection[DType]) -> Array:
     """Return x as an array (n, c, *spatial) of an accepted dtype.
 
     Raises ValueError if there is no spatial axis, TypeError if the dtype is not one of `accepted`.
     """
-    array = of_dtype("x", x, accepted)
+    array = check_dtype("x", x, accepted)
     if array.ndim < 3:  # noqa: PLR2004
         raise ValueError(f"x has shape {array.shape}: expected (n, c, *spatial) with at least one spatial axis")
     return array
 
 
-def of_dtype(name: str, x: npt.ArrayLike, accepted: Collection[DType]) -> Array:
+def check_dtype(name: str, x: npt.ArrayLike, accepted: Collection[DType]) -> Array:
     """Return x as an array; raise TypeError, naming what is accepted, if its dtype is not one of `accepted`."""
     array = as_array(name, x)
     if array.dtype not in accepted:
@@ -59,7 +63,7 @@ def as_array(name: str, x: npt.ArrayLike) -> Array:
         raise ValueError(f"{name} {x!r} is no array") from None
 
 
-def integer(name: str, value: object, least: int | None, where: str = "") -> int:
+def parse_integer(name: str, value: object, least: int | None, where: str = "") -> int:
     """Return value as a plain integer of at least `least`; booleans are not integers here."""
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} {value!r}{where} must be an integer")
@@ -67,22 +71,22 @@ def integer(name: str, value: object, least: int | None, where: str = "") -> int
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{name} {value!r}{where} must be an integer") from None
-    lower = -GREATEST if least is None else least
+    lower = -MAX_PARAMETER if least is None else least
     if number < lower:
         raise ValueError(f"{name} {number}{where} must be at least {lower}")
-    if number > GREATEST:
-        raise ValueError(f"{name} {number}{where} must be at most {GREATEST}")
+    if number > MAX_PARAMETER:
+        raise ValueError(f"{name} {number}{where} must be at most {MAX_PARAMETER}")
     return number
 
 
-def affordable(name: str, extents: Sequence[int]) -> None:
+def check_plane_size(name: str, extents: Sequence[int]) -> None:
     """Raise ValueError if a plane of such extents holds more elements than any tensor has."""
     elements = math.prod(extents)
-    if elements > GREATEST_PLANE:
-        raise ValueError(f"{name} {tuple(extents)} makes {elements} elements a plane: at most {GREATEST_PLANE}")
+    if elements > MAX_PLANE_ELEMENTS:
+        raise ValueError(f"{name} {tuple(extents)} makes {elements} elements a plane: at most {MAX_PLANE_ELEMENTS}")
 
 
-def entries(name: str, value: object, rank: int) -> tuple[object, ...]:
+def entries_per_axis(name: str, value: object, rank: int) -> tuple[object, ...]:
     """Return one entry per spatial axis: a sequence of that length as it is, anything else repeated."""
     if not is_sequence(value):
         return (value,) * rank
@@ -99,26 +103,28 @@ def is_sequence(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, np.generic))
 
 
-def per_axis(name: str, value: object, rank: int, least: int) -> tuple[int, ...]:
+def integers_per_axis(name: str, value: object, rank: int, least: int) -> tuple[int, ...]:
     """Return one integer of at least `least` per spatial axis, from a scalar or a sequence."""
-    listed = entries(name, value, rank)
-    return tuple(integer(name, entry, least, f" on axis {axis}") for axis, entry in enumerate(listed))
+    listed = entries_per_axis(name, value, rank)
+    return tuple(parse_integer(name, entry, least, f" on axis {axis}") for axis, entry in enumerate(listed))
 
 
-def pairs(name: str, value: object, rank: int, least: int | None) -> Pads:
+def pairs_per_axis(name: str, value: object, rank: int, least: int | None) -> PadPairs:
     """Return one (before, after) per spatial axis, from a scalar, or a number or a pair per axis."""
-    return tuple(_pair(name, entry, axis, least) for axis, entry in enumerate(entries(name, value, rank)))
+    return tuple(
+        _parse_pair(name, entry, axis, least) for axis, entry in enumerate(entries_per_axis(name, value, rank))
+    )
 
 
-def _pair(name: str, entry: object, axis: int, least: int | None) -> tuple[int, int]:
+def _parse_pair(name: str, entry: object, axis: int, least: int | None) -> tuple[int, int]:
     ends = tuple(entry) if is_sequence(entry) else (entry, entry)  # type: ignore[arg-type]
-    if len(ends) != PAIR:
+    if len(ends) != PAIR_LENGTH:
         raise ValueError(f"{name} {entry!r} on axis {axis} must be a number or a pair (before, after)")
-    before, after = (integer(name, end, least, f" on axis {axis}") for end in ends)
+    before, after = (parse_integer(name, end, least, f" on axis {axis}") for end in ends)
     return before, after
 
 
-def choice(name: str, value: object, choices: Collection[str]) -> str:
+def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     """Return value if it is one of the choices; raise ValueError, naming them, if not."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} {value!r} must be one of {', '.join(choices)}")

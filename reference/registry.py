@@ -21,7 +21,7 @@ from reference.operators import stochastic_pooling_grad as _stochastic
 _Parameters = ParamSpec("_Parameters")
 
 
-def value_of(operator: Callable[_Parameters, Exact]) -> Callable[_Parameters, Array]:
+def values_only(operator: Callable[_Parameters, Exact]) -> Callable[_Parameters, Array]:
     """Return the operator that returns the value of its Exact."""
 
     @wraps(operator)
@@ -32,7 +32,7 @@ def value_of(operator: Callable[_Parameters, Exact]) -> Callable[_Parameters, Ar
     return value
 
 
-def values_of(operator: Callable[_Parameters, tuple[Exact, ...]]) -> Callable[_Parameters, tuple[Array, ...]]:
+def all_values_only(operator: Callable[_Parameters, tuple[Exact, ...]]) -> Callable[_Parameters, tuple[Array, ...]]:
     """Return the operator that returns the values of its Exacts."""
 
     @wraps(operator)
@@ -66,20 +66,20 @@ GRADIENTS: dict[str, Callable[..., Any]] = {
     )
 }
 
-max_pool_grad = value_of(_pooling.max_pool_grad)
-min_pool_grad = value_of(_pooling.min_pool_grad)
-avg_pool_grad = value_of(_pooling.avg_pool_grad)
-lp_pool_grad = value_of(_lp.lp_pool_grad)
-softmax_pool_grad = value_of(_softmax.softmax_pool_grad)
-global_max_pool_grad = value_of(_adaptive.global_max_pool_grad)
-global_avg_pool_grad = value_of(_adaptive.global_avg_pool_grad)
-adaptive_max_pool_grad = value_of(_adaptive.adaptive_max_pool_grad)
-adaptive_avg_pool_grad = value_of(_adaptive.adaptive_avg_pool_grad)
-conv_grad = values_of(_convolution.conv_grad)
-conv_transpose_grad = values_of(_convolution.conv_transpose_grad)
-max_pool_with_indices_grad = value_of(_indexed.max_pool_with_indices_grad)
-max_unpool_grad = value_of(_indexed.max_unpool_grad)
-fractional_max_pool_grad = value_of(_indexed.fractional_max_pool_grad)
-stochastic_pool_grad = value_of(_stochastic.stochastic_pool_grad)
-stochastic_pool_probabilities_grad = value_of(_stochastic.stochastic_pool_probabilities_grad)
-pad_grad = value_of(_indexed.pad_grad)
+max_pool_grad = values_only(_pooling.max_pool_grad)
+min_pool_grad = values_only(_pooling.min_pool_grad)
+avg_pool_grad = values_only(_pooling.avg_pool_grad)
+lp_pool_grad = values_only(_lp.lp_pool_grad)
+softmax_pool_grad = values_only(_softmax.softmax_pool_grad)
+global_max_pool_grad = values_only(_adaptive.global_max_pool_grad)
+global_avg_pool_grad = values_only(_adaptive.global_avg_pool_grad)
+adaptive_max_pool_grad = values_only(_adaptive.adaptive_max_pool_grad)
+adaptive_avg_pool_grad = values_only(_adaptive.adaptive_avg_pool_grad)
+conv_grad = all_values_only(_convolution.conv_grad)
+conv_transpose_grad = all_values_only(_convolution.conv_transpose_grad)
+max_pool_with_indices_grad = values_only(_indexed.max_pool_with_indices_grad)
+max_unpool_grad = values_only(_indexed.max_unpool_grad)
+fractional_max_pool_grad = values_only(_indexed.fractional_max_pool_grad)
+stochastic_pool_grad = values_only(_stochastic.stochastic_pool_grad)
+stochastic_pool_probabilities_grad = values_only(_stochastic.stochastic_pool_probabilities_grad)
+pad_grad = values_only(_indexed.pad_grad)

@@ -11,7 +11,7 @@ from conformance import cli
 from conformance.adapters import registry
 from conformance.catalogue import loading as catalogues
 from conformance.judging import ledger
-from reports.results.reader import load
+from reports.results.reader import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 from tests.support.browser_pages import listen
@@ -30,7 +30,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 @pytest.fixture(scope="module")
 def planted():
     """The package of planted faults, as if it were installed, for this process and for its workers."""
-    caches = (registry.names, registry.backend, registry._others)
+    caches = (registry.backend_names, registry.get_backend, registry._external_backends)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HOME))
         patch.setenv("PYTHONPATH", str(HOME), prepend=":")
@@ -46,7 +46,7 @@ def planted():
 @pytest.fixture(scope="session")
 def catalogue():
     """The suite's own catalogue."""
-    return catalogues.load()
+    return catalogues.load_catalogue()
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def made(tmp_path):
     def make(operator, text):
         path = tmp_path / f"{operator}.yaml"
         path.write_text(f"operator: {operator}\nsource: a test\ncases:\n  - {{id: a, {text}}}\n", encoding="utf-8")
-        return catalogues.load([path]).by_id[f"{operator}/a"]
+        return catalogues.load_catalogue([path]).by_id[f"{operator}/a"]
 
     return make
 
@@ -79,8 +79,10 @@ def conformance(capsys):
 def folder(tmp_path, monkeypatch):
     """A folder that is also the working directory; the suite's own ledger is read once, whoever asks for it."""
     monkeypatch.chdir(tmp_path)
-    load, own, path = ledger.load, ledger.load(), ledger.path
-    monkeypatch.setattr(ledger, "load", lambda further=(): own if ledger.path is path else load(further=further))
+    load, own, path = ledger.load_ledger, ledger.load_ledger(), ledger.ledger_path
+    monkeypatch.setattr(
+        ledger, "load_ledger", lambda further=(): own if ledger.ledger_path is path else load(further=further)
+    )
     return tmp_path
 
 
@@ -132,7 +134,7 @@ def file(tmp_path_factory):
     found = example.exploration(findings=[example.finding(**texts)], message=example.HOSTILE)
     paths = [*example.write(folder, *runs), *example.write(folder / "explored", found)]
     path = folder / "report.html"
-    path.write_text(render_html(load(paths, mixed=True)), encoding="utf-8")
+    path.write_text(render_html(load_report(paths, allow_mixed=True)), encoding="utf-8")
     return path
 
 

@@ -6,22 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from conformance.cases.operators import OPERATORS, Operator
-from conformance.cases.parameters import Faulty
-from conformance.cases.parsing import FOLLOWING, expand
-from conformance.cases.yaml_reader import KeyPath
+from conformance.cases.parameters import CaseError
+from conformance.cases.parsing import DERIVED_SHAPE_INPUTS, parse_case
+from conformance.cases.yaml_reader import YamlPath
 
-Raw = dict[str, Any]
-Known = tuple[KeyPath, bool]
+RawCase = dict[str, Any]
+KnownError = tuple[YamlPath, bool]
 
 # Without these the rest of a case means what it meant.
-HARMLESS = {"about", "source", "level", "tags", "also", "inexact", "via", "then", "bias"}
-HARMLESS |= {"count_include_pad", "divisor", "groups", "mode", "value", "p", "ties", "output"}
+OPTIONAL_KEYS = {"about", "source", "level", "tags", "also", "inexact", "via", "then", "bias"}
+OPTIONAL_KEYS |= {"count_include_pad", "divisor", "groups", "mode", "value", "p", "ties", "output"}
 # One number for each axis: what is wrong with these may be due to the rank of another.
-SPREAD = {"window", "stride", "padding", "dilation", "output_size", "output_padding"}
-NOTHING = {"values": "arange", "shape": [1, 1, 1]}
+PER_AXIS_KEYS = {"window", "stride", "padding", "dilation", "output_size", "output_padding"}
+PLACEHOLDER_INPUT = {"values": "arange", "shape": [1, 1, 1]}
 
 
-def every_fault(family: Mapping[str, Any], raw: Any, place: str, known: Iterable[Known] = ()) -> list[Faulty]:
+def all_errors(
+    family: Mapping[str, Any], raw: Any, place: str, known_errors: Iterable[KnownError] = ()
+) -> list[CaseError]:
     """Return all faults of a case beside those known; none if `expand` takes it.
 
     known: the path of each key that is at fault, and whether it is merely one too many. What may be wrong only because
@@ -30,80 +32,90 @@ def every_fault(family: Mapping[str, Any], raw: Any, place: str, known: Iterable
     operator, rest, sure, doubtful = OPERATORS[family["operator"]], raw, True, set[str]()
     if not isinstance(raw, dict):
         return []
-    for where, extra in sorted(known, key=lambda fault: not fault[1]):
+    for where, extra in sorted(known_errors, key=lambda fault: not fault[1]):
         if extra and (len(where) == 1 or where[0] in operator.inputs):
-            rest = _without(rest, where)
+            rest = _without_key(rest, where)
             doubtful |= {str(where[0])} & set(operator.inputs)
             # The key that is one too many may be the one that is missing.
-            sure = sure and not (_needed(operator) - rest.keys())
+            sure = sure and not (_required_keys(operator) - rest.keys())
         elif not where:
             sure = sure and "x" in rest  # or else it is the id that is missing
         else:
-            sure = sure and _harmless(operator, rest, where)
-            rest = _aside(rest, where)
+            sure = sure and _is_optional(operator, rest, where)
+            rest = _without_path(rest, where)
     rest = {"id": "unnamed", **rest}
-    found = [*_faults(family, rest if sure else _loose(operator, rest), place, sure=sure, doubtful=doubtful)]
+    found = [
+        *_find_errors(family, rest if sure else _permissive_case(operator, rest), place, sure=sure, doubtful=doubtful)
+    ]
     pinned = {"id": "unnamed"} | {key: rest[key] for key in ("expect", "also", "inexact") if key in rest}
     # A loose case expects nothing; what it expected can be looked at by itself.
-    found += _faults(
-        family, {**_loose(operator, pinned), "expect": None, **pinned}, place, sure=True, doubtful=doubtful
+    found += _find_errors(
+        family, {**_permissive_case(operator, pinned), "expect": None, **pinned}, place, sure=True, doubtful=doubtful
     )
-    return list({(fault.where, str(fault)): fault for fault in found}.values())
+    return list({(fault.key_path, str(fault)): fault for fault in found}.values())
 
 
-def _faults(family: Mapping[str, Any], rest: Raw, place: str, *, sure: bool, doubtful: set[str]) -> Iterator[Faulty]:
+def _find_errors(
+    family: Mapping[str, Any], rest: RawCase, place: str, *, sure: bool, doubtful: set[str]
+) -> Iterator[CaseError]:
     """Yield the fault that `expand` stops at, then those of the rest without it.
 
     sure: whether nothing was put aside that a fault may be due to; doubtful: keys whose faults say nothing new.
     """
-    operator, before = OPERATORS[family["operator"]], Raw()
+    operator, before = OPERATORS[family["operator"]], RawCase()
     while rest != before:
         before = rest
         try:
-            expand(family, rest, place)
-        except Faulty as fault:
-            where = fault.where
-            stuck = not sure and (not where or where[0] in SPREAD or (len(where) == 1 and where[0] in FOLLOWING))
+            parse_case(family, rest, place)
+        except CaseError as fault:
+            where = fault.key_path
+            stuck = not sure and (
+                not where or where[0] in PER_AXIS_KEYS or (len(where) == 1 and where[0] in DERIVED_SHAPE_INPUTS)
+            )
             if not stuck and not doubtful & {*where[:1]}:
                 yield fault
-            rest, sure = _aside(rest, where), sure and bool(where) and _harmless(operator, rest, where)
+            rest, sure = _without_path(rest, where), sure and bool(where) and _is_optional(operator, rest, where)
             # Stuck at the walk, the arrays are sound, so that they can be put aside too.
-            rest = rest if sure else _loose(operator, rest, bare=stuck)
+            rest = rest if sure else _permissive_case(operator, rest, bare=stuck)
 
 
-def _needed(operator: Operator) -> set[str]:
+def _required_keys(operator: Operator) -> set[str]:
     """Return the keys without which there is no case of the operator."""
-    return {*operator.inputs, *operator.needed} - set(operator.optional)
+    return {*operator.inputs, *operator.required_parameters} - set(operator.optional_inputs)
 
 
-def _harmless(operator: Operator, rest: Raw, where: KeyPath) -> bool:
+def _is_optional(operator: Operator, rest: RawCase, where: YamlPath) -> bool:
     """Whether the case means the same without the key."""
     key = where[0] if where else ""
     if key == "expect":
         return not isinstance(rest.get("expect"), dict)
-    return key in HARMLESS or (key not in {*operator.defaults, *operator.inputs, "", "answers"})
+    return key in OPTIONAL_KEYS or (key not in {*operator.defaults, *operator.inputs, "", "answers"})
 
 
-def _without(rest: Raw, where: KeyPath) -> Raw:
+def _without_key(rest: RawCase, where: YamlPath) -> RawCase:
     """Return a case without one key, however deep in mappings."""
     key, *deeper = where
     if deeper:
-        return {**rest, str(key): _without(rest[str(key)], tuple(deeper))}
+        return {**rest, str(key): _without_key(rest[str(key)], tuple(deeper))}
     return {name: value for name, value in rest.items() if name != key}
 
 
-def _aside(rest: Raw, where: KeyPath) -> Raw:
+def _without_path(rest: RawCase, where: YamlPath) -> RawCase:
     """Return a case without the key that a path starts with; a printed output stays one, for the sake of others."""
     kept = {name: value for name, value in rest.items() if name not in where[:1]}
     return {**kept, "expect": 0} if where[:1] == ("expect",) and {"also", "inexact"} & kept.keys() else kept
 
 
-def _loose(operator: Operator, rest: Raw, *, bare: bool = False) -> Raw:
+def _permissive_case(operator: Operator, rest: RawCase, *, bare: bool = False) -> RawCase:
     """Return a case whose windows always fit, for whatever else is wrong with it; bare: with no arrays of its own."""
-    walked = (SPREAD | {"rounding"}) & operator.defaults.keys()
+    walked = (PER_AXIS_KEYS | {"rounding"}) & operator.defaults.keys()
     kept = {key: value for key, value in rest.items() if key not in walked | {"answers", "also", "inexact"}}
-    arrays = {name: NOTHING for name in operator.inputs if bare or name not in rest | dict.fromkeys(operator.optional)}
-    stand_ins: Raw = {
-        name: [[0, 0]] if name == "pads" else 1 for name in _needed(operator) - {*operator.inputs} - {*kept}
+    arrays = {
+        name: PLACEHOLDER_INPUT
+        for name in operator.inputs
+        if bare or name not in rest | dict.fromkeys(operator.optional_inputs)
+    }
+    stand_ins: RawCase = {
+        name: [[0, 0]] if name == "pads" else 1 for name in _required_keys(operator) - {*operator.inputs} - {*kept}
     }
     return {**kept, **arrays, **stand_ins, "expect": {"rejected": "Anything"}}

@@ -14,30 +14,30 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.cases.generators import GENERATORS, NUMERIC
+from conformance.cases.generators import FULL_MANTISSA_GENERATORS, GENERATORS
 
 Array = NDArray[Any]
 
-DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
+NUMPY_DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
     {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
     | {name: np.dtype(name) for name in ("float16", "float32", "float64", "bool")}
     | {f"{sign}int{bits}": np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 
-HALF = frozenset({"float16", "bfloat16"})
+SHORT_FLOATS = frozenset({"float16", "bfloat16"})
 """The floating types of 16 bits."""
 
 
-def least(dtype: str) -> float:
+def lowest_value(dtype: str) -> float:
     """Return what no number of a dtype is less than: it never wins a maximum."""
-    kind = DTYPES[dtype].kind
-    return -math.inf if kind in "fV" else 0 if kind == "b" else int(np.iinfo(DTYPES[dtype]).min)
+    kind = NUMPY_DTYPES[dtype].kind
+    return -math.inf if kind in "fV" else 0 if kind == "b" else int(np.iinfo(NUMPY_DTYPES[dtype]).min)
 
 
-def greatest(dtype: str) -> float:
+def highest_value(dtype: str) -> float:
     """Return what no number of a dtype is greater than: it never wins a minimum."""
-    kind = DTYPES[dtype].kind
-    return math.inf if kind in "fV" else 1 if kind == "b" else int(np.iinfo(DTYPES[dtype]).max)
+    kind = NUMPY_DTYPES[dtype].kind
+    return math.inf if kind in "fV" else 1 if kind == "b" else int(np.iinfo(NUMPY_DTYPES[dtype]).max)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ArraySpec:
 
     def make(self) -> Array:
         """Return the array; the same bits under every NumPy."""
-        dtype = DTYPES[self.dtype]
+        dtype = NUMPY_DTYPES[self.dtype]
         made = GENERATORS[self.values].make(self.shape, dtype, **self.options)
         if not (isinstance(made, np.ndarray) and made.dtype == dtype):
             # NumPy would take numbers of 64 bits, with and without a sign, for floats, which lose the last digits.
@@ -65,14 +65,14 @@ class ArraySpec:
         return array
 
     @property
-    def numeric(self) -> bool:
+    def fills_mantissa(self) -> bool:
         """Whether the numbers fill the mantissa."""
-        return self.values in NUMERIC
+        return self.values in FULL_MANTISSA_GENERATORS
 
 
-def holds(dtype: str, number: int | Decimal) -> bool:
+def can_represent(dtype: str, number: int | Decimal) -> bool:
     """Whether a dtype has the number, floating types one next to it."""
-    kind = DTYPES[dtype]
+    kind = NUMPY_DTYPES[dtype]
     if kind.kind in "fV":
         with np.errstate(over="ignore"):
             rounded = np.float64(float(Decimal(number))).astype(kind)
@@ -99,12 +99,12 @@ def array_digest(*arrays: Array) -> str:
     return state.hexdigest()
 
 
-def encoded(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return the value as JSON has it: tuples as lists, NaN and infinities as words."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     if isinstance(value, (list, tuple)):
-        return [encoded(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): encoded(item) for key, item in value.items()}
+        return {str(key): json_value(item) for key, item in value.items()}
     return value

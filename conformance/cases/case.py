@@ -12,17 +12,17 @@ from typing import Any
 
 from conformance.cases.arrays import ArraySpec
 
-Reading = tuple[tuple[int, ...], tuple[int | Decimal, ...] | None]
+PrintedArray = tuple[tuple[int, ...], tuple[int | Decimal, ...] | None]
 """A printed output: its shape and its numbers in row-major order, decimals with the places that were printed.
 
 Where only the shape was printed, it must hold to the letter; else extents of 1 do not count.
 """
 
-SAME = "same"
+FRAMEWORK_SAME = "same"
 """The padding of a question that leaves it to the framework what its own word means."""
-FLAT = "flat_pads"
+FLAT_PADS_KEY = "flat_pads"
 """A question's pads as one flat list, in whichever order the call takes it; its answers have them as pairs."""
-DEFAULTS = "defaults"
+DEFAULTS_KEY = "defaults"
 """The parameter of a question whose call names nothing that the case does not name: no dtype, no orientation."""
 LEVELS = ("smoke", "standard", "exhaustive")
 
@@ -34,7 +34,7 @@ class Value:
     inexact: why a printed number is not the correctly rounded one, where that is so.
     """
 
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[PrintedArray, ...] = ()
     inexact: str = ""
 
 
@@ -79,14 +79,14 @@ class Case:
     expect: Value | Rejected | Answers = Value()
     via: tuple[str, ...] = ()
     then: tuple[Following, ...] = ()
-    omitted: tuple[str, ...] = ()
-    puts: str = ""
+    omitted_parameters: tuple[str, ...] = ()
+    convention_name: str = ""
     level: str = "smoke"
     tags: tuple[str, ...] = ()
     about: str = ""
     source: str = ""
-    place: str = ""
-    sound: Case | None = None
+    location: str = ""
+    valid_case: Case | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -99,19 +99,19 @@ class Case:
         return self.inputs["x"].dtype
 
     @property
-    def question(self) -> str | None:
+    def convention_id(self) -> str | None:
         """The id of the question that the case puts, if it puts one; several cases may put the same."""
         if not isinstance(self.expect, Answers):
             return None
-        return f"{self.operator}/{self.puts}" if self.puts else self.id
+        return f"{self.operator}/{self.convention_name}" if self.convention_name else self.id
 
     @cached_property
-    def key(self) -> str:
+    def content_digest(self) -> str:
         """128 bits over all that is said of the case, but for where it stands."""
-        said = json.dumps([self.canonical(), self.level, self.about, self.source])
+        said = json.dumps([self.canonical_text(), self.level, self.about, self.source])
         return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
-    def canonical(self) -> str:
+    def canonical_text(self) -> str:
         """Return all that gives the case its meaning, as text that equal cases share."""
         meaning: list[Any] = [
             self.id,
@@ -121,14 +121,14 @@ class Case:
             self.expect,
             self.via,
             self.then,
-            self.omitted,
+            self.omitted_parameters,
         ]
-        meaning += [self.puts] if self.puts else []
-        meaning += [self.sound.canonical()] if self.sound else []
-        return json.dumps(meaning, default=_plain, sort_keys=True)
+        meaning += [self.convention_name] if self.convention_name else []
+        meaning += [self.valid_case.canonical_text()] if self.valid_case else []
+        return json.dumps(meaning, default=_json_default, sort_keys=True)
 
 
-def _plain(thing: Any) -> Any:
+def _json_default(thing: Any) -> Any:
     if isinstance(thing, Decimal):
         return str(thing)
     if isinstance(thing, Mapping):

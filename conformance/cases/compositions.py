@@ -11,49 +11,49 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.cases.arrays import DTYPES
+from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS
-from conformance.cases.steps import Step, first_step, pad_step, unpadded
+from conformance.cases.steps import Step, case_step, pad_step, without_padding
 from reference import Windows
 
-MOST_CELLS = 100
+MAX_RELU_WINDOW_CELLS = 100
 """Cells of a window whose largest value is made of convolutions and ReLU: the kernels grow with their square."""
 
 
-def plan(case: Case) -> tuple[Step, ...]:
+def plan_steps(case: Case) -> tuple[Step, ...]:
     """Return the steps of a case. Raises ValueError where its parameters have no meaning."""
-    first = first_step(case)
+    first = case_step(case)
     steps = COMPOSITIONS[case.operator, case.via](first) if case.via else (first,)
     for following in case.then:
-        steps += (_following(following.operator, following.parameters, steps[-1]),)
+        steps += (_following_step(following.operator, following.parameters, steps[-1]),)
     return steps
 
 
-def _following(verb: str, given: Mapping[str, Any], before: Step) -> Step:
-    parameters = {**OPERATORS[verb].defaults, **given}
-    walk = Windows.of(before.output[2:], *(parameters[name] for name in WALK))
+def _following_step(operator: str, given: Mapping[str, Any], before: Step) -> Step:
+    parameters = {**OPERATORS[operator].defaults, **given}
+    walk = Windows.of(before.output[2:], *(parameters[name] for name in WINDOW_PARAMETERS))
     walked = {"window": walk.window, "stride": walk.stride, "padding": walk.pads, "dilation": walk.dilation}
-    return Step(verb, before.output, before.dtype, {**parameters, "rounding": walk.rounding, **walked})
+    return Step(operator, before.output, before.dtype, {**parameters, "rounding": walk.rounding, **walked})
 
 
-WALK = ("window", "stride", "padding", "dilation", "rounding")
+WINDOW_PARAMETERS = ("window", "stride", "padding", "dilation", "rounding")
 
 
-def _needs(step: Step, **only: Any) -> None:
+def _require_defaults(step: Step, **allowed: Any) -> None:
     """Raise ValueError for a parameter that a composition cannot express."""
-    for name, value in only.items():
+    for name, value in allowed.items():
         if step.parameters.get(name, value) != value:
             raise ValueError(f"the composition needs {name} {value}, it cannot express {step.parameters[name]}")
 
 
-def average_as_convolution(step: Step) -> tuple[Step, ...]:
+def average_pool_as_convolution(step: Step) -> tuple[Step, ...]:
     """Average pooling is a convolution of each channel with equal weights."""
-    _needs(step, divisor=None, rounding="floor", **({"count_include_pad": True} if step.padded else {}))
-    return sum_as_convolution(step, 1 / int(np.prod(step.window)))
+    _require_defaults(step, divisor=None, rounding="floor", **({"count_include_pad": True} if step.padded else {}))
+    return window_sum_as_convolution(step, 1 / int(np.prod(step.window)))
 
 
-def sum_as_convolution(step: Step, weight: float = 1) -> tuple[Step, ...]:
+def window_sum_as_convolution(step: Step, weight: float = 1) -> tuple[Step, ...]:
     """The sum of each window is a convolution of each channel with ones; weight: what each cell is multiplied by."""
     channels = step.shape[1]
     weights = np.full((channels, 1, *step.window), weight, step.dtype)
@@ -61,33 +61,33 @@ def sum_as_convolution(step: Step, weight: float = 1) -> tuple[Step, ...]:
     return (Step("conv", step.shape, step.dtype, parameters, weights.shape, constants={"kernel": weights}),)
 
 
-def zero_padding_first(step: Step) -> tuple[Step, ...]:
+def pad_zeros_then_pool(step: Step) -> tuple[Step, ...]:
     """Write the padding with zeros into the input, then pool: the maximum only where none is negative."""
-    _needs(step, rounding="floor")
+    _require_defaults(step, rounding="floor")
     padding = pad_step(step, step.padding, 0)
-    return padding, unpadded(step, padding)
+    return padding, without_padding(step, padding)
 
 
-def negated_maximum(step: Step) -> tuple[Step, ...]:
+def min_pool_as_negated_max(step: Step) -> tuple[Step, ...]:
     """The least value is the negated largest of the negated values. Raises ValueError where −x is not exact."""
-    if DTYPES[step.dtype].kind not in "fV":
+    if NUMPY_DTYPES[step.dtype].kind not in "fV":
         raise ValueError(f"the composition needs floating values, not {step.dtype}, whose least value has no negative")
     negate = Step("negate", step.shape, step.dtype)
-    pool = replace(step, verb="max_pool")
+    pool = replace(step, operator="max_pool")
     return negate, pool, replace(negate, shape=pool.output)
 
 
-def maximum_from_relu(step: Step) -> tuple[Step, ...]:
+def max_pool_from_relu(step: Step) -> tuple[Step, ...]:
     """The largest value from convolutions and max(0, ·) alone, exact on integers; see conformance.relu_maximum."""
-    _needs(step, padding=((0, 0),) * step.rank, rounding="floor")
+    _require_defaults(step, padding=((0, 0),) * step.rank, rounding="floor")
     if step.shape[1] != 1:
         raise ValueError(f"the composition needs one channel, not {step.shape[1]}")
     cells = int(np.prod(step.window))
-    if cells > MOST_CELLS:
-        raise ValueError(f"the composition needs a window of at most {MOST_CELLS} cells, not {cells}")
+    if cells > MAX_RELU_WINDOW_CELLS:
+        raise ValueError(f"the composition needs a window of at most {MAX_RELU_WINDOW_CELLS} cells, not {cells}")
     steps: list[Step] = []
     shape = step.shape
-    for weights in layers(step.window):
+    for weights in relu_maximum_kernels(step.window):
         kernel = weights.astype(step.dtype)
         first = not steps
         parameters = {
@@ -106,10 +106,10 @@ def maximum_from_relu(step: Step) -> tuple[Step, ...]:
 Composition = Callable[[Step], tuple[Step, ...]]
 COMPOSITIONS: Mapping[tuple[str, tuple[str, ...]], Composition] = MappingProxyType(
     {
-        ("avg_pool", ("conv",)): average_as_convolution,
-        ("max_pool", ("pad", "max_pool")): zero_padding_first,
-        ("max_pool", ("conv", "relu")): maximum_from_relu,
-        ("min_pool", ("max_pool",)): negated_maximum,
+        ("avg_pool", ("conv",)): average_pool_as_convolution,
+        ("max_pool", ("pad", "max_pool")): pad_zeros_then_pool,
+        ("max_pool", ("conv", "relu")): max_pool_from_relu,
+        ("min_pool", ("max_pool",)): min_pool_as_negated_max,
     }
 )
 
@@ -121,7 +121,7 @@ SINGLE_BEFORE = np.array([[1], [-1]])
 SINGLE_AFTER = np.array([[1, -1]])
 
 
-def layers(window: Sequence[int]) -> list[NDArray[Any]]:
+def relu_maximum_kernels(window: Sequence[int]) -> list[NDArray[Any]]:
     """Return the kernels (out, in, *window) of the convolutions, a ReLU between each two, for one channel.
 
     The first has the window's extents, the others extents of 1. A window of one cell needs one convolution.
@@ -130,7 +130,7 @@ def layers(window: Sequence[int]) -> list[NDArray[Any]]:
     linear: Matrix = np.eye(cells, dtype=np.int64)
     kernels = []
     while linear.shape[0] > 1:
-        before, after = _round(linear.shape[0])
+        before, after = _pairwise_maximum_weights(linear.shape[0])
         kernels.append(before @ linear)
         linear = after
     kernels.append(linear)
@@ -138,20 +138,20 @@ def layers(window: Sequence[int]) -> list[NDArray[Any]]:
     return [kernels[0].reshape(-1, 1, *window), *(kernel.reshape(*kernel.shape, *ones) for kernel in kernels[1:])]
 
 
-def channels(window: Sequence[int]) -> list[int]:
+def relu_maximum_channels(window: Sequence[int]) -> list[int]:
     """Return the number of channels after each convolution: 6, 3, 1 for 2 x 2, and 14, 8, 5, 3, 1 for 3 x 3."""
-    return [kernel.shape[0] for kernel in layers(window)]
+    return [kernel.shape[0] for kernel in relu_maximum_kernels(window)]
 
 
-def _round(values: int) -> tuple[Matrix, Matrix]:
+def _pairwise_maximum_weights(values: int) -> tuple[Matrix, Matrix]:
     """Return the weights before and after one ReLU that leave the larger of each two of so many values."""
     pairs, single = divmod(values, 2)
     before = [PAIR_BEFORE] * pairs + [SINGLE_BEFORE] * single
     after = [PAIR_AFTER] * pairs + [SINGLE_AFTER] * single
-    return _blocks(before), _blocks(after)
+    return _block_diagonal(before), _block_diagonal(after)
 
 
-def _blocks(matrices: Sequence[Matrix]) -> Matrix:
+def _block_diagonal(matrices: Sequence[Matrix]) -> Matrix:
     """Return the block-diagonal matrix of the given ones."""
     rows = sum(matrix.shape[0] for matrix in matrices)
     columns = sum(matrix.shape[1] for matrix in matrices)

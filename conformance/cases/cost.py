@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from conformance.cases.arrays import DTYPES, Array
+from conformance.cases.arrays import NUMPY_DTYPES, Array
 from conformance.cases.case import Case
-from conformance.cases.compositions import plan
+from conformance.cases.compositions import plan_steps
 from conformance.cases.steps import Step
 
 
@@ -36,57 +36,58 @@ class Cost:
         return {"windows": self.windows, **counts, **real, **traffic}
 
 
-def cost(case: Case) -> Cost | None:
+def operator_cost(case: Case) -> Cost | None:
     """Return the cost of a case's own operator, None where nobody counts it, or a parameter is left out or faulty."""
-    if case.omitted or case.operator not in COUNTED:
+    if case.omitted_parameters or case.operator not in OPERATORS_WITH_COST:
         return None
     try:
-        step = plan(replace(case, via=(), then=()))[0]
+        step = plan_steps(replace(case, via=(), then=()))[0]
         output = step.output
     except ValueError:
         return None
-    size = DTYPES[case.dtype].itemsize
+    size = NUMPY_DTYPES[case.dtype].itemsize
     read = size * sum(math.prod(spec.shape) for spec in case.inputs.values())
-    windows, operations = _windows(step, output) if step.window else (0, {})
+    windows, operations = _window_count(step, output) if step.window else (0, {})
     return Cost(windows, operations, read, size * math.prod(output))
 
 
-def _windows(step: Step, output: tuple[int, ...]) -> tuple[int, dict[str, tuple[int, int]]]:
-    real = step.walk.counts(False)
+def _window_count(step: Step, output: tuple[int, ...]) -> tuple[int, dict[str, tuple[int, int]]]:
+    real = step.windows.counts(False)
     whole = np.full(real.shape, math.prod(step.window))
     planes = output[0] * output[1]
     totals = [
-        {name: planes * int(count.sum()) for name, count in _work(step, cells).items()} for cells in (whole, real)
+        {name: planes * int(count.sum()) for name, count in _window_operations(step, cells).items()}
+        for cells in (whole, real)
     ]
     return planes * real.size, {name: (totals[0][name], totals[1][name]) for name in totals[0]}
 
 
-def _work(step: Step, cells: Array) -> Mapping[str, Array]:
+def _window_operations(step: Step, cells: Array) -> Mapping[str, Array]:
     """Return what one window costs in each kind of operation, for windows of so many cells."""
-    if step.verb == "conv":
+    if step.operator == "conv":
         terms = cells * step.kernel[1]
-        return {"multiplications": terms, "additions": _joins(terms) + step.bias}
-    return WORK[step.verb](cells)
+        return {"multiplications": terms, "additions": _combination_count(terms) + step.bias}
+    return OPERATIONS_PER_WINDOW[step.operator](cells)
 
 
-def _joins(cells: Array) -> Array:
+def _combination_count(cells: Array) -> Array:
     """So many values are joined by one operation fewer; nothing by none."""
     joins: Array = np.maximum(cells - 1, 0)
     return joins
 
 
-def _softmax(cells: Array) -> Mapping[str, Array]:
+def _softmax_operations(cells: Array) -> Mapping[str, Array]:
     each = {"exponentials": cells, "multiplications": cells}
-    return {**each, "additions": 2 * _joins(cells), "divisions": np.ones_like(cells)}
+    return {**each, "additions": 2 * _combination_count(cells), "divisions": np.ones_like(cells)}
 
 
-WORK: Mapping[str, Callable[[Array], Mapping[str, Array]]] = MappingProxyType(
+OPERATIONS_PER_WINDOW: Mapping[str, Callable[[Array], Mapping[str, Array]]] = MappingProxyType(
     {
-        "max_pool": lambda cells: {"comparisons": _joins(cells)},
-        "min_pool": lambda cells: {"comparisons": _joins(cells)},
-        "avg_pool": lambda cells: {"additions": _joins(cells), "divisions": np.ones_like(cells)},
-        "softmax_pool": _softmax,
+        "max_pool": lambda cells: {"comparisons": _combination_count(cells)},
+        "min_pool": lambda cells: {"comparisons": _combination_count(cells)},
+        "avg_pool": lambda cells: {"additions": _combination_count(cells), "divisions": np.ones_like(cells)},
+        "softmax_pool": _softmax_operations,
     }
 )
-COUNTED = frozenset({*WORK, "conv", "pad"})
+OPERATORS_WITH_COST = frozenset({*OPERATIONS_PER_WINDOW, "conv", "pad"})
 """The operators whose work is counted; a gradient's depends on how it is done."""

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 DType = np.dtype[Any]
-Shape = tuple[int, ...]
+ArrayShape = tuple[int, ...]
 
 # Bits of the mantissa, the exponent of 1 as it is stored, and the least and largest exponent of `wide`: sums of 4,096
 # products (16-bit types: of 64) stay finite, and whatever is left of one is normal.
-FLOATS: Mapping[str, tuple[int, int, int, int]] = MappingProxyType(
+MANTISSA_FORMATS: Mapping[str, tuple[int, int, int, int]] = MappingProxyType(
     {
         "float16": (10, 15, 0, 2),
         "bfloat16": (7, 127, -12, 12),
@@ -31,40 +31,40 @@ FLOATS: Mapping[str, tuple[int, int, int, int]] = MappingProxyType(
         "float64": (52, 1023, -40, 40),
     }
 )
-MARKS = ("nan", "inf", "-inf", "-0.0", "subnormal", "-subnormal")
+SPECIAL_VALUES = ("nan", "inf", "-inf", "-0.0", "subnormal", "-subnormal")
 
 
-def _raw(count: int, seed: int) -> Array:
+def _random_words(count: int, seed: int) -> Array:
     return np.asarray(np.random.PCG64(seed).random_raw(count) if count else (), np.uint64)
 
 
-def literal(shape: Shape, _dtype: DType, numbers: tuple[int | Decimal, ...]) -> Any:
+def literal(shape: ArrayShape, _dtype: DType, numbers: tuple[int | Decimal, ...]) -> Any:
     """Return the numbers as they stand in the catalogue."""
     return [number if isinstance(number, int) else float(number) for number in numbers] if math.prod(shape) else []
 
 
-def arange(shape: Shape, _dtype: DType, start: int = 0, step: int = 1) -> Array:
+def arange(shape: ArrayShape, _dtype: DType, start: int = 0, step: int = 1) -> Array:
     """Return start, start + step and so on."""
     return np.arange(math.prod(shape), dtype=np.int64) * step + start
 
 
-def integers(shape: Shape, _dtype: DType, low: int = -9, high: int = 9, seed: int = 0, over: int = 1) -> Array:
+def integers(shape: ArrayShape, _dtype: DType, low: int = -9, high: int = 9, seed: int = 0, over: int = 1) -> Array:
     """Return whole numbers from `low` to `high`, both included, divided by `over`, a power of two."""
-    positive: Array = (_raw(math.prod(shape), seed) >> np.uint64(33)).astype(np.int64)
+    positive: Array = (_random_words(math.prod(shape), seed) >> np.uint64(33)).astype(np.int64)
     whole: Array = positive % (high - low + 1) + low
     return whole if over == 1 else whole / over
 
 
-def distinct(shape: Shape, _dtype: DType, low: int | None = None, high: int | None = None, seed: int = 0) -> Array:
+def distinct(shape: ArrayShape, _dtype: DType, low: int | None = None, high: int | None = None, seed: int = 0) -> Array:
     """Return whole numbers from `low` to `high`, no two of one plane (n, c) alike; about 0 and close if not given."""
     planes, cells = math.prod(shape[:2]), math.prod(shape[2:])
     first, last = distinct_range(shape, low, high)
-    raw = _raw(planes * (last - first + 1), seed).reshape(planes, last - first + 1)
+    raw = _random_words(planes * (last - first + 1), seed).reshape(planes, last - first + 1)
     chosen: Array = np.argsort(raw, axis=1, kind="stable")[:, :cells] + first
     return chosen.ravel()
 
 
-def distinct_range(shape: Shape, low: int | None, high: int | None) -> tuple[int, int]:
+def distinct_range(shape: ArrayShape, low: int | None, high: int | None) -> tuple[int, int]:
     """Return the least and the largest number that `distinct` draws from. Raises ValueError if they are too few."""
     cells = math.prod(shape[2:])
     first = low if low is not None else high - cells + 1 if high is not None else -(cells // 2)
@@ -74,14 +74,14 @@ def distinct_range(shape: Shape, low: int | None, high: int | None) -> tuple[int
     return first, last
 
 
-def mantissas(shape: Shape, dtype: DType, seed: int = 0, spread: int = 0) -> Array:
+def mantissas(shape: ArrayShape, dtype: DType, seed: int = 0, spread: int = 0) -> Array:
     """Return numbers of both signs whose mantissas are full, exponents from −spread to spread."""
-    return _full(shape, dtype, seed, (-spread, spread))
+    return _full_mantissas(shape, dtype, seed, (-spread, spread))
 
 
-def _full(shape: Shape, dtype: DType, seed: int, exponents: tuple[int, int]) -> Array:
-    bits, one = FLOATS[dtype.name][:2]
-    words = _raw(2 * math.prod(shape), seed)
+def _full_mantissas(shape: ArrayShape, dtype: DType, seed: int, exponents: tuple[int, int]) -> Array:
+    bits, one = MANTISSA_FORMATS[dtype.name][:2]
+    words = _random_words(2 * math.prod(shape), seed)
     fractions, lifts = words[::2], words[1::2] >> np.uint64(33)
     # The last bit is always set: no number is a rounder one in disguise.
     mantissa = (fractions >> np.uint64(5)) & np.uint64(2**bits - 1) | np.uint64(1)
@@ -93,12 +93,12 @@ def _full(shape: Shape, dtype: DType, seed: int, exponents: tuple[int, int]) -> 
     return numbers
 
 
-def wide(shape: Shape, dtype: DType, seed: int = 0) -> Array:
+def wide(shape: ArrayShape, dtype: DType, seed: int = 0) -> Array:
     """Return full mantissas with exponents as far apart as leaves every sum normal."""
-    return _full(shape, dtype, seed, FLOATS[dtype.name][2:])
+    return _full_mantissas(shape, dtype, seed, MANTISSA_FORMATS[dtype.name][2:])
 
 
-def cancelling(shape: Shape, dtype: DType, seed: int = 0) -> Array:
+def cancelling(shape: ArrayShape, dtype: DType, seed: int = 0) -> Array:
     """Return full mantissas of which every second nearly is the negative of the one before."""
     numbers = mantissas(shape, dtype, seed)
     words = numbers.view(f"u{dtype.itemsize}")
@@ -107,26 +107,26 @@ def cancelling(shape: Shape, dtype: DType, seed: int = 0) -> Array:
     return numbers
 
 
-def extremes(shape: Shape, dtype: DType, seed: int = 0) -> Array:
+def extremes(shape: ArrayShape, dtype: DType, seed: int = 0) -> Array:
     """Return the least and largest whole numbers of a dtype, those next to them, and those about 0."""
     info = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
     known = [info.min, info.min + 1, info.max - 1, info.max, 0, 1, *([-1] if info.min < 0 else [])]
     if dtype.kind == "b":
         known = [0, 1]
-    chosen: Array = np.array(known, dtype)[_raw(math.prod(shape), seed) % np.uint64(len(known))]
+    chosen: Array = np.array(known, dtype)[_random_words(math.prod(shape), seed) % np.uint64(len(known))]
     return chosen
 
 
-def marked(shape: Shape, dtype: DType, mark: str, at: int = 0, **options: int) -> Array:
+def special(shape: ArrayShape, dtype: DType, special_name: str, at: int = 0, **options: int) -> Array:
     """Return whole numbers with a mark in each item of the batch: in item b at cell `at` + b of every plane."""
     numbers = integers(shape, dtype, **options).astype(np.float64).astype(dtype)
     numbers = numbers.reshape(*shape[:2], math.prod(shape[2:]))
     for item in range(shape[0] if numbers.size else 0):
-        numbers[item, :, (at + item) % numbers.shape[2]] = marking(mark, dtype)
+        numbers[item, :, (at + item) % numbers.shape[2]] = special_value(special_name, dtype)
     return numbers.ravel()
 
 
-def marking(mark: str, dtype: DType) -> Any:
+def special_value(mark: str, dtype: DType) -> Any:
     """Return the number that a mark stands for in a floating dtype."""
     if mark.endswith("subnormal"):
         tiny = float(ml_dtypes.finfo(dtype).smallest_subnormal)  # type: ignore[no-untyped-call]
@@ -153,8 +153,8 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
         "wide": Generator(wide, frozenset({"seed"}), "f"),
         "cancelling": Generator(cancelling, frozenset({"seed"}), "f"),
         "extremes": Generator(extremes, frozenset({"seed"}), "wb"),
-        "marked": Generator(marked, frozenset({"mark", "at", "low", "high", "seed"}), "f"),
+        "marked": Generator(special, frozenset({"mark", "at", "low", "high", "seed"}), "f"),
     }
 )
-NUMERIC = frozenset({"mantissas", "wide", "cancelling"})
+FULL_MANTISSA_GENERATORS = frozenset({"mantissas", "wide", "cancelling"})
 """Generators whose numbers fill the mantissa: what is made of them is judged by the error bound alone."""

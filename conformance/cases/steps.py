@@ -16,7 +16,7 @@ from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS
 from reference import Windows
 
-Pairs = tuple[tuple[int, int], ...]
+PerAxisPairs = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Step:
     parts: of `over_ones`, the steps that sum: what they make of x is divided by what they make of ones.
     """
 
-    verb: str
+    operator: str
     shape: tuple[int, ...]
     dtype: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -56,9 +56,9 @@ class Step:
         return self.parameters.get("stride")
 
     @property
-    def padding(self) -> Pairs:
+    def padding(self) -> PerAxisPairs:
         """(before, after) on each spatial axis: padding of a window operator, or what `pad` adds."""
-        pairs: Pairs = self.parameters.get("padding", self.parameters.get("pads", ((0, 0),) * self.rank))
+        pairs: PerAxisPairs = self.parameters.get("padding", self.parameters.get("pads", ((0, 0),) * self.rank))
         return pairs
 
     @property
@@ -83,23 +83,23 @@ class Step:
         return tuple(before for before, _ in self.padding) if equal else None
 
     @property
-    def walk(self) -> Windows:
+    def windows(self) -> Windows:
         """Where the windows lie."""
         rounding = self.parameters.get("rounding", "floor")
         return Windows.of(self.shape[2:], self.window, self.stride, self.padding, self.dilation, rounding)
 
     @property
-    def reach(self) -> Pairs:
+    def window_reach(self) -> PerAxisPairs:
         """How far the windows reach past each end of x: its padding, and after it what a last window lacks."""
-        walk = self.walk
+        walk = self.windows
         return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
 
     @property
-    def padded_beyond(self) -> bool:
+    def has_windows_in_end_padding(self) -> bool:
         """Whether, rounding up, windows that fit start in the padding after: some frameworks leave these out."""
         if self.parameters.get("rounding") != "ceil":
             return False
-        walk = self.walk
+        walk = self.windows
         axes = zip(walk.output, walk.stride, walk.size, walk.pads, strict=True)
         return any((windows - 1) * stride >= size + before for windows, stride, size, (before, _) in axes)
 
@@ -108,7 +108,7 @@ class Step:
         """Number of channels of what the step returns."""
         if not self.kernel:
             return self.shape[1]
-        return self.kernel[1] * int(self.parameters["groups"]) if self.verb == "conv_transpose" else self.kernel[0]
+        return self.kernel[1] * int(self.parameters["groups"]) if self.operator == "conv_transpose" else self.kernel[0]
 
     @property
     def output(self) -> tuple[int, ...]:
@@ -118,20 +118,20 @@ class Step:
     def _extents(self) -> tuple[int, ...]:
         if "output_size" in self.parameters:
             return tuple(self.parameters["output_size"])
-        rule = EXTENTS.get(self.verb)
+        rule = OUTPUT_EXTENTS.get(self.operator)
         if rule:
             return rule(self)
-        return self.walk.output if self.window else self.shape[2:]
+        return self.windows.output if self.window else self.shape[2:]
 
-    def _padded(self) -> tuple[int, ...]:
+    def _padded_extents(self) -> tuple[int, ...]:
         sizes = zip(self.shape[2:], self.padding, strict=True)
         return tuple(size + before + after for size, (before, after) in sizes)
 
-    def _subsampled(self) -> tuple[int, ...]:
+    def _subsampled_extents(self) -> tuple[int, ...]:
         kept = zip(self.shape[2:], self.parameters["stride"], strict=True)
         return tuple(-(-size // stride) for size, stride in kept)
 
-    def _transposed(self) -> tuple[int, ...]:
+    def _transposed_extents(self) -> tuple[int, ...]:
         names = ("stride", "dilation", "padding", "output_padding")
         axes = zip(self.shape[2:], self.window, *(self.parameters[name] for name in names), strict=True)
         return tuple(
@@ -143,68 +143,68 @@ class Step:
         """Return the step with some parameters changed."""
         return replace(self, parameters={**self.parameters, **changed})
 
-    def after(self, before: Step) -> Step:
+    def reading_output_of(self, before: Step) -> Step:
         """Return the step reading what another one returns."""
         return replace(self, shape=before.output)
 
 
 # Where it is neither a walk of windows nor the input's own extents.
-EXTENTS: Mapping[str, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
+OUTPUT_EXTENTS: Mapping[str, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
     {
-        "conv_transpose": Step._transposed,
-        "pad": Step._padded,
-        "crop": Step._padded,
-        "subsample": Step._subsampled,
+        "conv_transpose": Step._transposed_extents,
+        "pad": Step._padded_extents,
+        "crop": Step._padded_extents,
+        "subsample": Step._subsampled_extents,
         "over_ones": lambda step: step.parts[-1].output[2:],
         "global_max_pool": lambda step: (1,) * step.rank,
         "global_avg_pool": lambda step: (1,) * step.rank,
-        "stochastic_pool_probabilities": lambda step: (*step.walk.output, *step.window),
+        "stochastic_pool_probabilities": lambda step: (*step.windows.output, *step.window),
     }
 )
 
 
-def first_step(case: Case) -> Step:
+def case_step(case: Case) -> Step:
     """Return the case's own operator as a step; of a gradient, the operator that it is the gradient of."""
     kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
     operator = OPERATORS[case.operator]
     parameters = case.parameters
-    if operator.gradient:
+    if operator.is_gradient:
         known = OPERATORS[operator.forward].defaults.keys()
         parameters = {name: value for name, value in parameters.items() if name in known and name != "output"}
-    bias, gradient = "bias" in case.inputs, operator.gradient
+    bias, gradient = "bias" in case.inputs, operator.is_gradient
     return Step(operator.forward, case.shape, case.dtype, parameters, kernel, bias, gradient=gradient)
 
 
-def shape_of(name: str, case: Case) -> tuple[int, ...]:
+def input_shape(name: str, case: Case) -> tuple[int, ...]:
     """Return the shape of an input that follows from x and the parameters. Raises ValueError where none does."""
     if name == "indices":
         return case.shape
     if name == "samples":
         return (*case.shape[:2], len(case.shape) - 2)
-    return first_step(case).output
+    return case_step(case).output
 
 
-def pad_step(step: Step, pads: Pairs, value: float) -> Step:
+def pad_step(step: Step, pads: PerAxisPairs, value: float) -> Step:
     """Return the explicit padding of what a step reads."""
     return Step("pad", step.shape, step.dtype, {"pads": pads, "mode": "constant", "value": value})
 
 
-def unpadded(step: Step, padding: Step) -> Step:
+def without_padding(step: Step, padding: Step) -> Step:
     """Return the step without padding of its own, after an explicit padding."""
     nothing = ((0, 0),) * step.rank
     rule = {"rounding": "floor"} if "rounding" in step.parameters else {}
-    return step.with_parameters(padding=nothing, **rule).after(padding)
+    return step.with_parameters(padding=nothing, **rule).reading_output_of(padding)
 
 
-def padded_first(step: Step, value: float) -> tuple[tuple[Step, ...], Step]:
+def split_padding(step: Step, value: float) -> tuple[tuple[Step, ...], Step]:
     """Return explicit padding as far as the windows reach, none or one, and the step of whole windows that reads it."""
-    if not any(any(pair) for pair in step.reach):
+    if not any(any(pair) for pair in step.window_reach):
         return (), step.with_parameters(rounding="floor") if "rounding" in step.parameters else step
-    padding = pad_step(step, step.reach, value)
-    return (padding,), unpadded(step, padding)
+    padding = pad_step(step, step.window_reach, value)
+    return (padding,), without_padding(step, padding)
 
 
-def zeros_that_count(step: Step) -> tuple[tuple[Step, ...], Step]:
+def split_counted_zeros(step: Step) -> tuple[tuple[Step, ...], Step]:
     """Return explicit padding with the zeros that an average counts, none or one, and the rest, which counts no more.
 
     Then the cells that count are those that the rest finds in x. What a last window lacks is none of them: it is
@@ -212,7 +212,7 @@ def zeros_that_count(step: Step) -> tuple[tuple[Step, ...], Step]:
     """
     if not (step.parameters["count_include_pad"] and step.padded):
         return (), step.with_parameters(count_include_pad=False)
-    padding = pad_step(step, step.walk.pads, 0)
-    pads = tuple((0, over) for over in step.walk.overhang)
+    padding = pad_step(step, step.windows.pads, 0)
+    pads = tuple((0, over) for over in step.windows.overhang)
     rest = step.with_parameters(count_include_pad=False, padding=pads, rounding="floor")
-    return (padding,), rest.after(padding)
+    return (padding,), rest.reading_output_of(padding)

@@ -9,36 +9,36 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.cases.case import DEFAULTS, FLAT, SAME, Answers, Case, Rejected
+from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, FRAMEWORK_SAME, Answers, Case, Rejected
 from conformance.cases.compositions import COMPOSITIONS
 from conformance.cases.operators import OPERATORS, Operator
 
-ID = re.compile(r"[a-z0-9_]+(/[a-z0-9][a-z0-9.-]*)+")
-FAULT = re.compile(r"[A-Z][A-Za-z]*")
-LARGEST = 1_000_000
+CASE_ID = re.compile(r"[a-z0-9_]+(/[a-z0-9][a-z0-9.-]*)+")
+VIOLATION_NAME = re.compile(r"[A-Z][A-Za-z]*")
+MAX_WHOLE_NUMBER = 1_000_000
 """Of whole numbers, but for the value that padding writes."""
-WORDS: Mapping[str, frozenset[str]] = {
+PARAMETER_WORDS: Mapping[str, frozenset[str]] = {
     "mode": frozenset({"constant", "edge", "reflect", "symmetric", "wrap"}),
     "rounding": frozenset({"floor", "ceil", "full"}),
-    "padding": frozenset({SAME}),
+    "padding": frozenset({FRAMEWORK_SAME}),
     "ties": frozenset({"first", "last", "all", "split"}),
 }
-PADDINGS = frozenset({"valid", "same_upper", "same_lower"})
+PADDING_WORDS = frozenset({"valid", "same_upper", "same_lower"})
 """What an answer may say of padding: words that the reference knows, and no program."""
-KINDS: Mapping[str, tuple[type, ...]] = {
+PARAMETER_TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("value", "p"), (int, float)),
-    **dict.fromkeys(("count_include_pad", DEFAULTS), (bool,)),
+    **dict.fromkeys(("count_include_pad", DEFAULTS_KEY), (bool,)),
     **dict.fromkeys(("mode", "rounding", "ties", "output"), (str,)),
 }
 """Of the one value of a parameter; others are whole numbers, one or along the axes, or not given."""
-DEEP: Mapping[str, int] = {"padding": 2, "pads": 2}
+MAX_NESTING: Mapping[str, int] = {"padding": 2, "pads": 2}
 """How many lists may stand in each other; one else, and none for what has a kind."""
 
 
-def check(case: Case) -> None:
+def check_allowed(case: Case) -> None:
     """Raise ValueError for an id, an input, a parameter or a word that no case of the catalogue can have."""
     operator = OPERATORS[case.operator]
-    if not (isinstance(case.id, str) and ID.fullmatch(case.id)):
+    if not (isinstance(case.id, str) and CASE_ID.fullmatch(case.id)):
         raise ValueError(f"{case.id!r} is no id")
     if [*case.inputs] != [name for name in operator.inputs if name in case.inputs] or "x" not in case.inputs:
         raise ValueError(f"the inputs are {', '.join(operator.inputs)}, in this order, not {[*case.inputs]!r}")
@@ -48,10 +48,10 @@ def check(case: Case) -> None:
     named = case.expect.named.values() if isinstance(case.expect, Answers) else [case.expect]
     for answer in named:
         if isinstance(answer, Mapping):
-            _check_parameters(operator, answer, PADDINGS)
+            _check_parameters(operator, answer, PADDING_WORDS)
     _check_texts(case)
     for refused in (answer.predicate for answer in named if isinstance(answer, Rejected)):
-        if not (isinstance(refused, str) and FAULT.fullmatch(refused)):
+        if not (isinstance(refused, str) and VIOLATION_NAME.fullmatch(refused)):
             raise ValueError(f"{refused!r} is no name of a fault")
 
 
@@ -60,40 +60,40 @@ def _check_parameters(
 ) -> None:
     """Raise ValueError for a parameter that there is not, or no such value; paddings: words for it, in an answer."""
     for name, value in parameters.items():
-        if name not in operator.defaults and name not in {FLAT, DEFAULTS}:
+        if name not in operator.defaults and name not in {FLAT_PADS_KEY, DEFAULTS_KEY}:
             raise ValueError(f"{operator.name} has no parameter {name!r}")
         allowed = (
             operator.outputs
             if name == "output"
-            else WORDS.get(name, frozenset()) | (paddings if name == "padding" else set())
+            else PARAMETER_WORDS.get(name, frozenset()) | (paddings if name == "padding" else set())
         )
-        if _depth(value) > (0 if name in KINDS else DEEP.get(name, 1)):
+        if _nesting_depth(value) > (0 if name in PARAMETER_TYPES else MAX_NESTING.get(name, 1)):
             raise ValueError(f"{value!r} is no value of the parameter {name!r}")
-        for leaf in _leaves(value):
+        for leaf in _leaf_values(value):
             if isinstance(leaf, str):
                 known = leaf in allowed
             else:
-                known = leaf is None or type(leaf) in KINDS.get(name, (int,))
-                known &= not isinstance(leaf, int) or name == "value" or abs(leaf) <= LARGEST
+                known = leaf is None or type(leaf) in PARAMETER_TYPES.get(name, (int,))
+                known &= not isinstance(leaf, int) or name == "value" or abs(leaf) <= MAX_WHOLE_NUMBER
             if not known:
                 raise ValueError(f"{leaf!r} is no value of the parameter {name!r}")
 
 
 def _check_texts(case: Case) -> None:
     """What people read is text, and so are the tags, the parameters left out and the composition."""
-    texts = (case.about, case.source, case.puts, case.level, *case.tags, *case.omitted, *case.via)
+    texts = (case.about, case.source, case.convention_name, case.level, *case.tags, *case.omitted_parameters, *case.via)
     for text in texts:
         if not isinstance(text, str):
             raise ValueError(f"{text!r} is no text")
-    if case.puts and not ID.fullmatch(f"{case.operator}/{case.puts}"):
-        raise ValueError(f"{case.puts!r} is no question")
+    if case.convention_name and not CASE_ID.fullmatch(f"{case.operator}/{case.convention_name}"):
+        raise ValueError(f"{case.convention_name!r} is no question")
     if case.via and case.via not in {names for name, names in COMPOSITIONS if name == case.operator}:
         raise ValueError(f"{case.operator} has no composition of {', '.join(case.via)}")
 
 
-def _depth(value: Any) -> int:
-    return 1 + max(map(_depth, value), default=0) if isinstance(value, tuple) else 0
+def _nesting_depth(value: Any) -> int:
+    return 1 + max(map(_nesting_depth, value), default=0) if isinstance(value, tuple) else 0
 
 
-def _leaves(value: Any) -> list[Any]:
-    return [leaf for part in value for leaf in _leaves(part)] if isinstance(value, tuple) else [value]
+def _leaf_values(value: Any) -> list[Any]:
+    return [leaf for part in value for leaf in _leaf_values(part)] if isinstance(value, tuple) else [value]

@@ -11,92 +11,95 @@ import numpy as np
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Backend, Surface
 from conformance.cases.case import LEVELS, Case
-from conformance.cases.compositions import channels
-from conformance.cases.cost import Cost, cost
+from conformance.cases.compositions import relu_maximum_channels
+from conformance.cases.cost import Cost, operator_cost
 from conformance.judging.expected import Expected, Target
 
-ARRAY_LIMIT = 200
-WIDTH = 110
-Spoken = tuple[Backend, Surface]
+MAX_SHOWN_ELEMENTS = 200
+DESCRIPTION_WIDTH = 110
+BackendSurface = tuple[Backend, Surface]
 
 
-def surfaces() -> dict[str, Spoken]:
+def surfaces_by_name() -> dict[str, BackendSurface]:
     """Return every surface with its backend, by name."""
-    backends = [registry.backend(name) for name in registry.names()]
+    backends = [registry.get_backend(name) for name in registry.backend_names()]
     return {surface.name: (backend, surface) for backend in backends for surface in backend.surfaces}
 
 
-def usual() -> list[Spoken]:
+def primary_surfaces() -> list[BackendSurface]:
     """Return the surfaces that are no lesser form of another.
 
     Lesser are those for smoke or tagged cases alone, and those that wrap calls, where their backend has others.
     """
-    known = list(surfaces().values())
-    plain = {backend.name for backend, surface in known if surface.level != LEVELS[0] and not surface.wrap}
-    return [(backend, surface) for backend, surface in known if _whole(surface, alone=backend.name not in plain)]
+    known = list(surfaces_by_name().values())
+    plain = {backend.name for backend, surface in known if surface.max_level != LEVELS[0] and not surface.wrap_program}
+    return [(backend, surface) for backend, surface in known if _is_primary(surface, alone=backend.name not in plain)]
 
 
-def _whole(surface: Surface, *, alone: bool) -> bool:
+def _is_primary(surface: Surface, *, alone: bool) -> bool:
     if alone:
-        return surface.level != LEVELS[0] or bool(surface.tag)
-    return surface.level != LEVELS[0] and not surface.wrap
+        return surface.max_level != LEVELS[0] or bool(surface.slow_tag)
+    return surface.max_level != LEVELS[0] and not surface.wrap_program
 
 
-def case_text(case: Case, wanted: Expected) -> str:
+def case_text(case: Case, expected: Expected) -> str:
     """Return all that `conformance show` says of a case."""
-    lines = [case.id, *_sentences(case), f"from {case.place}", ""]
-    lines += [f"{key:<18} {_plain(value)}" for key, value in case.parameters.items()]
-    lines += [f"{'then':<18} {item.operator} {_plain(dict(item.parameters))}" for item in case.then]
+    lines = [case.id, *_case_sentences(case), f"from {case.location}", ""]
+    lines += [f"{key:<18} {_plain_value(value)}" for key, value in case.parameters.items()]
+    lines += [f"{'then':<18} {item.operator} {_plain_value(dict(item.parameters))}" for item in case.then]
     if case.via:
         lines.append(f"{'via':<18} {', '.join(case.via)}")
     if case.via == ("conv", "relu"):
-        after = channels(case.parameters["window"])
+        after = relu_maximum_channels(case.parameters["window"])
         lines.append(
             f"{'':<18} {len(after)} convolutions of {', '.join(map(str, after))} channels, a ReLU between each two"
         )
-    for name, array in wanted.inputs.items():
-        lines += ["", f"{name}  {array.dtype.name} {list(array.shape)}", array_text(array)]
-    lines += ["", *expectation(wanted)]
-    price = cost(case)
+    for name, array in expected.inputs.items():
+        lines += ["", f"{name}  {array.dtype.name} {list(array.shape)}", shortened_array_text(array)]
+    lines += ["", *expectation_lines(expected)]
+    price = operator_cost(case)
     return "\n".join(lines + (["", *_cost_lines(price)] if price else []))
 
 
-def _sentences(case: Case) -> Iterator[str]:
+def _case_sentences(case: Case) -> Iterator[str]:
     yield from filter(None, [case.about, f"source: {case.source}"])
 
 
-def _plain(value: Any) -> str:
+def _plain_value(value: Any) -> str:
     if isinstance(value, tuple):
-        return "[" + ", ".join(map(_plain, value)) + "]"
+        return "[" + ", ".join(map(_plain_value, value)) + "]"
     return str(value)
 
 
-def array_text(array: Any) -> str:
+def shortened_array_text(array: Any) -> str:
     """Return an array as text, its middle left out where it is long."""
     return np.array2string(
-        array, threshold=ARRAY_LIMIT, max_line_width=min(WIDTH, get_terminal_size().columns), separator=", "
+        array,
+        threshold=MAX_SHOWN_ELEMENTS,
+        max_line_width=min(DESCRIPTION_WIDTH, get_terminal_size().columns),
+        separator=", ",
     )
 
 
-def expectation(wanted: Expected) -> list[str]:
+def expectation_lines(expected: Expected) -> list[str]:
     """Return what must happen as lines: the output and its bound, a refusal, or every answer to a question."""
-    if wanted.target is not None:
-        return _target_lines("expected", wanted.target)
+    if expected.target is not None:
+        return _target_lines("expected", expected.target)
     return [
-        line for name, target in wanted.answers.items() for line in [*_target_lines(f"answer {name!r}", target), ""]
+        line for name, target in expected.answers.items() for line in [*_target_lines(f"answer {name!r}", target), ""]
     ][:-1]
 
 
 def _target_lines(title: str, target: Target) -> list[str]:
     if target.exact is None:
-        return [f"{title}: rejected ({target.rejected})"]
+        return [f"{title}: rejected ({target.violation})"]
     value = target.exact.value
     bound = float(target.bound.max(initial=0.0)) if target.bound is not None else 0.0
     allowed = "exact" if bound == 0 else f"largest error bound {bound:.3g}"
     pinned = (
-        f", held to {len(target.readings)} printed output{'s' * (len(target.readings) > 1)}" if target.readings else ""
+        f", held to {len(target.printed)} printed output{'s' * (len(target.printed) > 1)}" if target.printed else ""
     )
-    return [f"{title}  {value.dtype.name} {list(value.shape)}, {allowed}{pinned}", array_text(value)]
+    return [f"{title}  {value.dtype.name} {list(value.shape)}, {allowed}{pinned}", shortened_array_text(value)]
 
 
 def _cost_lines(price: Cost) -> list[str]:
@@ -107,7 +110,7 @@ def _cost_lines(price: Cost) -> list[str]:
 
 def backend_lines(versions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield each backend with a line: its name, what is installed in this interpreter, its surfaces."""
-    for name in registry.names():
-        backend = registry.backend(name)
+    for name in registry.backend_names():
+        backend = registry.get_backend(name)
         state = versions.get(name, "not installed")
         yield name, f"{name:<12} {state:<16} {', '.join(surface.name for surface in backend.surfaces)}"

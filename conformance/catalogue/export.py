@@ -17,19 +17,27 @@ from typing import Any
 import numpy as np
 
 from conformance import ConformanceError, __version__
-from conformance.cases.arrays import Array, encoded
+from conformance.cases.arrays import Array, json_value
 from conformance.cases.case import Answers, Case, Value
-from conformance.cases.parameters import plain
+from conformance.cases.parameters import plain_value
 from conformance.cases.schema import catalogue_folder
-from conformance.cases.selectors import marks
-from conformance.catalogue.export_reader import ARRAYS, CATALOGUE, FORMAT, MANIFEST, MARK, SCHEMA, is_exact
+from conformance.cases.selectors import special_values_of
+from conformance.catalogue.export_reader import (
+    ARRAYS_FOLDER,
+    CATALOGUE_FILE,
+    EXPORT_FORMAT,
+    EXPORT_MARK,
+    EXPORT_SCHEMA_FILE,
+    MANIFEST_FILE,
+    is_exact_result,
+)
 from conformance.catalogue.loading import Catalogue
-from conformance.judging.expected import Expected, Target, expected
+from conformance.judging.expected import Expected, Target, compute_expected
 
-ARRAY_FILE = re.compile(r"[0-9a-f]{32}\.npy")
+ARRAY_FILE_PATTERN = re.compile(r"[0-9a-f]{32}\.npy")
 
 
-def write(
+def write_export(
     catalogue: Catalogue,
     cases: Sequence[Case],
     folder: Path,
@@ -40,34 +48,36 @@ def write(
     Raises ConformanceError where it cannot be written or holds something else, CatalogueError for a faulty case.
     """
     try:
-        _claim(folder)
+        _claim_folder(folder)
         export = _Export(folder)
         about = {"version": catalogue.version, "digest": catalogue.digest, "cases": len(cases)}
-        export.document(CATALOGUE, _catalogue_text(export, cases, about, progress))
-        export.document(SCHEMA, iter([schema_path().read_text("utf-8")]))
+        export.document(CATALOGUE_FILE, _catalogue_text(export, cases, about, progress))
+        export.document(EXPORT_SCHEMA_FILE, iter([export_schema_path().read_text("utf-8")]))
         export.finish(about)
     except OSError as error:
         raise ConformanceError(f"{error.filename or folder}: {error.strerror}") from None
 
 
-def schema_path() -> Path:
+def export_schema_path() -> Path:
     """Return the JSON Schema of an exported catalogue."""
     return catalogue_folder() / "export.schema.json"
 
 
-def _claim(folder: Path) -> None:
+def _claim_folder(folder: Path) -> None:
     """Make the folder an export that is not finished. Raises ConformanceError if it is someone else's."""
-    if folder.is_dir() and any(folder.iterdir()) and not _ours(folder):
+    if folder.is_dir() and any(folder.iterdir()) and not _is_export_folder(folder):
         raise ConformanceError(f"{folder}: not empty, and no export of a catalogue: nothing is written there")
-    (folder / ARRAYS).mkdir(parents=True, exist_ok=True)
-    (folder / MANIFEST).write_text(json.dumps({"export": MARK, "format": FORMAT, "files": None}) + "\n", "utf-8")
+    (folder / ARRAYS_FOLDER).mkdir(parents=True, exist_ok=True)
+    (folder / MANIFEST_FILE).write_text(
+        json.dumps({"export": EXPORT_MARK, "format": EXPORT_FORMAT, "files": None}) + "\n", "utf-8"
+    )
 
 
-def _ours(folder: Path) -> bool:
+def _is_export_folder(folder: Path) -> bool:
     """Whether a folder holds an export, finished or not, of whatever format."""
     try:
-        found = json.loads((folder / MANIFEST).read_text("utf-8"))
-        return isinstance(found, dict) and found.get("export") == MARK
+        found = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
+        return isinstance(found, dict) and found.get("export") == EXPORT_MARK
     except (OSError, ValueError):
         return False
 
@@ -81,9 +91,9 @@ class _Export:
 
     def array(self, array: Array) -> dict[str, Any]:
         """Write an array unless one with the same content stands there, and return what the catalogue says of it."""
-        content = _npy(array)
+        content = _npy_bytes(array)
         digest = hashlib.sha256(content).hexdigest()
-        name = f"{ARRAYS}/{digest[:32]}.npy"
+        name = f"{ARRAYS_FOLDER}/{digest[:32]}.npy"
         if name not in self.files:
             (self.folder / name).write_bytes(content)
             self.files[name] = digest
@@ -100,21 +110,21 @@ class _Export:
 
     def finish(self, about: Mapping[str, Any]) -> None:
         """Write the manifest, and remove the arrays of an earlier export."""
-        for path in (self.folder / ARRAYS).iterdir():
-            if ARRAY_FILE.fullmatch(path.name) and f"{ARRAYS}/{path.name}" not in self.files:
+        for path in (self.folder / ARRAYS_FOLDER).iterdir():
+            if ARRAY_FILE_PATTERN.fullmatch(path.name) and f"{ARRAYS_FOLDER}/{path.name}" not in self.files:
                 path.unlink()
         made = {"nn-conformance": __version__, "numpy": np.__version__}
         whole = {
-            "export": MARK,
-            "format": FORMAT,
+            "export": EXPORT_MARK,
+            "format": EXPORT_FORMAT,
             "catalogue": about,
             "made_by": made,
             "files": dict(sorted(self.files.items())),
         }
-        (self.folder / MANIFEST).write_text(json.dumps(whole, indent=1) + "\n", "utf-8")
+        (self.folder / MANIFEST_FILE).write_text(json.dumps(whole, indent=1) + "\n", "utf-8")
 
 
-def _npy(array: Array) -> bytes:
+def _npy_bytes(array: Array) -> bytes:
     """Return an array as a .npy file, version 1.0, little-endian, row-major; bfloat16 as 16-bit words."""
     plain = np.ascontiguousarray(array).reshape(array.shape)
     plain = plain.view(np.uint16) if plain.dtype.kind == "V" else plain
@@ -127,15 +137,15 @@ def _catalogue_text(
     export: _Export, cases: Sequence[Case], about: Mapping[str, Any], progress: Callable[[int, int], None]
 ) -> Iterator[str]:
     """Yield the document of all cases, one a line."""
-    yield f'{{"format": {FORMAT}, "catalogue": {json.dumps(about)}, "cases": [\n'
+    yield f'{{"format": {EXPORT_FORMAT}, "catalogue": {json.dumps(about)}, "cases": [\n'
     for done, case in enumerate(cases, 1):
-        line = json.dumps(_case(export, case, expected(case)), ensure_ascii=False, allow_nan=False)
+        line = json.dumps(_case_record(export, case, compute_expected(case)), ensure_ascii=False, allow_nan=False)
         yield line + (",\n" if done < len(cases) else "\n")
         progress(done, len(cases))
     yield "]}\n"
 
 
-def _case(export: _Export, case: Case, wanted: Expected) -> dict[str, Any]:
+def _case_record(export: _Export, case: Case, expected: Expected) -> dict[str, Any]:
     readings = case.expect.readings if isinstance(case.expect, Value) else ()
     return {
         "id": case.id,
@@ -145,54 +155,62 @@ def _case(export: _Export, case: Case, wanted: Expected) -> dict[str, Any]:
         "about": case.about,
         "source": case.source,
         "inputs": {
-            name: {**export.array(array), "made": case.inputs[name].values, "marks": sorted(marks(case.inputs[name]))}
-            for name, array in wanted.inputs.items()
+            name: {
+                **export.array(array),
+                "made": case.inputs[name].values,
+                "marks": sorted(special_values_of(case.inputs[name])),
+            }
+            for name, array in expected.inputs.items()
         },
-        "parameters": encoded(case.parameters),
-        "omitted": list(case.omitted),
-        "puts": case.puts,
+        "parameters": json_value(case.parameters),
+        "omitted": list(case.omitted_parameters),
+        "puts": case.convention_name,
         "via": list(case.via),
-        "then": [{"operator": item.operator, "parameters": encoded(item.parameters)} for item in case.then],
-        "expect": _expectation(export, case, wanted),
-        "printed": [{"shape": list(shape), "numbers": _printed(numbers)} for shape, numbers in readings],
+        "then": [{"operator": item.operator, "parameters": json_value(item.parameters)} for item in case.then],
+        "expect": _expectation_record(export, case, expected),
+        "printed": [{"shape": list(shape), "numbers": _printed_numbers(numbers)} for shape, numbers in readings],
         "inexact": case.expect.inexact if isinstance(case.expect, Value) else "",
-        "digest": wanted.digest,
+        "digest": expected.digest,
     }
 
 
-def _printed(numbers: Sequence[Any] | None) -> list[int | str] | None:
+def _printed_numbers(numbers: Sequence[Any] | None) -> list[int | str] | None:
     """Return printed numbers: whole ones as they are, decimals as text with all the places that were printed."""
     if numbers is None:
         return None
     return [number if isinstance(number, int) else str(number) for number in numbers]
 
 
-def _expectation(export: _Export, case: Case, wanted: Expected) -> dict[str, Any]:
-    if wanted.target is not None:
-        return _target(export, wanted.target)
+def _expectation_record(export: _Export, case: Case, expected: Expected) -> dict[str, Any]:
+    if expected.target is not None:
+        return _target_record(export, expected.target)
     named = case.expect.named if isinstance(case.expect, Answers) else {}
     return {
         "answers": {
             name: {
-                **_target(export, target),
-                **({"parameters": encoded(_numbers(named[name]))} if isinstance(named[name], Mapping) else {}),
+                **_target_record(export, target),
+                **(
+                    {"parameters": json_value(_answer_parameters(named[name]))}
+                    if isinstance(named[name], Mapping)
+                    else {}
+                ),
             }
-            for name, target in wanted.answers.items()
+            for name, target in expected.answers.items()
         }
     }
 
 
-def _numbers(parameters: Any) -> dict[str, Any]:
+def _answer_parameters(parameters: Any) -> dict[str, Any]:
     """Return the parameters of an answer, which stand as the catalogue has them, with decimals as numbers."""
-    return {name: plain(value) for name, value in parameters.items()}
+    return {name: plain_value(value) for name, value in parameters.items()}
 
 
-def _target(export: _Export, target: Target) -> dict[str, Any]:
+def _target_record(export: _Export, target: Target) -> dict[str, Any]:
     exact = target.exact
     if exact is None:
-        return {"rejected": target.rejected}
+        return {"rejected": target.violation}
     value = {"value": export.array(exact.value)}
-    if is_exact(exact) or exact.high is None or exact.low is None or target.bound is None:
+    if is_exact_result(exact) or exact.high is None or exact.low is None or target.bound is None:
         return value
     arrays = {"high": exact.high, "low": exact.low, "bound": target.bound}
     return value | {name: export.array(np.asarray(array, np.float64)) for name, array in arrays.items()}

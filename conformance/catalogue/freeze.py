@@ -14,15 +14,23 @@ from pathlib import Path
 from conformance import CatalogueError, ConformanceError
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import lock as lock_file
-from conformance.catalogue.check import PLAINLY, SHOWN, Examiner, comparable, findings, lock_path, records
+from conformance.catalogue.check import (
+    DEFAULT_CHECKER,
+    MAX_SHOWN_NAMES,
+    CaseChecker,
+    check_cases,
+    comparable_records,
+    lock_path,
+    lock_records,
+)
 from conformance.catalogue.loading import Catalogue
-from conformance.catalogue.lock import Difference, Frozen, FrozenSweep, Lock, Records, difference
+from conformance.catalogue.lock import FrozenCase, FrozenSweep, Lock, LockDifference, LockRecords, compare_records
 
-FEW = 10
+MAX_CHANGELOG_IDS = 10
 """Ids that the changelog names of one operator and kind; more are counted only."""
 
-VERSION = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
-HEAD = "# What changed in the catalogue\n"
+VERSION_PATTERN = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
+CHANGELOG_HEADER = "# What changed in the catalogue\n"
 
 
 def changelog_path() -> Path:
@@ -30,42 +38,42 @@ def changelog_path() -> Path:
     return catalogue_folder() / "CHANGELOG.md"
 
 
-def freeze(
+def freeze_catalogue(
     catalogue: Catalogue,
     *,
     remove: bool = False,
     change: bool = False,
     release: str | None = None,
-    examiner: Examiner = PLAINLY,
-) -> Difference:
+    checker: CaseChecker = DEFAULT_CHECKER,
+) -> LockDifference:
     """Freeze all cases, and return what was added, removed and changed.
 
     release: the version that what is frozen now becomes. Raises CatalogueError for a case with a fault, and
     ConformanceError where something would be removed or changed without being asked for, or be no release; then nothing
     is written.
     """
-    old = lock_file.read(lock_path()) if lock_path().exists() else Lock()
-    now = records(catalogue, _sound(catalogue, examiner))
-    before = comparable(old.records, catalogue)
-    found = difference(before, now)
-    _refuse(found, remove=remove, change=change)
+    old = lock_file.read_lock_file(lock_path()) if lock_path().exists() else Lock()
+    now = lock_records(catalogue, _checked_records(catalogue, checker))
+    before = comparable_records(old.records, catalogue)
+    found = compare_records(before, now)
+    _refuse_unconfirmed(found, remove=remove, change=change)
     away = {name: record for name, record in old.records.items() if name not in before}
-    lock = old.holding({**now, **away})
+    lock = old.with_records({**now, **away})
     if release is not None:
         section = changelog_section(lock, release, datetime.now(timezone.utc).date().isoformat())
         lock = lock.release(release)
-        _enter(section)
-    lock_file.write(lock_path(), lock)
+        _add_section(section)
+    lock_file.write_lock(lock_path(), lock)
     return found
 
 
-def _sound(catalogue: Catalogue, examiner: Examiner) -> dict[str, Frozen]:
+def _checked_records(catalogue: Catalogue, checker: CaseChecker) -> dict[str, FrozenCase]:
     """Return the record of every case. Raises CatalogueError with a line for each that has none."""
-    found: dict[str, Frozen] = {}
+    found: dict[str, FrozenCase] = {}
     faults: list[str] = []
-    for name, finding in findings(catalogue, examiner):
-        if finding.record:
-            found[name] = finding.record
+    for name, finding in check_cases(catalogue, checker):
+        if finding.lock_record:
+            found[name] = finding.lock_record
         elif name:
             faults += finding.problems
     if faults:
@@ -73,18 +81,18 @@ def _sound(catalogue: Catalogue, examiner: Examiner) -> dict[str, Frozen]:
     return found
 
 
-def _refuse(found: Difference, *, remove: bool, change: bool) -> None:
+def _refuse_unconfirmed(found: LockDifference, *, remove: bool, change: bool) -> None:
     lines = []
     if found.removed and not remove:
-        lines.append(f"an id is for ever, and {_few(found.removed)} would be removed: --remove does it")
+        lines.append(f"an id is for ever, and {_names_or_count(found.removed)} would be removed: --remove does it")
     if found.changed and not change:
         named = [f"{name} ({what})" for name, what in found.changed.items()]
-        lines.append(f"an answer is for ever, and {_few(named)} would change: --change does it")
+        lines.append(f"an answer is for ever, and {_names_or_count(named)} would change: --change does it")
     if lines:
         raise ConformanceError("\n".join(lines))
 
 
-def _few(names: Iterable[str], limit: int = SHOWN) -> str:
+def _names_or_count(names: Iterable[str], limit: int = MAX_SHOWN_NAMES) -> str:
     names = list(names)
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more
@@ -92,55 +100,58 @@ def _few(names: Iterable[str], limit: int = SHOWN) -> str:
 
 def changelog_section(lock: Lock, version: str, day: str) -> str:
     """Return what changed since the last release, by operator. Raises ConformanceError for no fitting version."""
-    found = difference(lock.released, lock.records)
+    found = compare_records(lock.released, lock.records)
     _check_version(version, lock.version, found)
     before = f"since {lock.version}" if lock.version else "the first"
     lines = [f"## {version} ({day}, {before})", ""]
     old, new = lock.released, lock.records
     for operator in sorted({name.split("/")[0] for name in found.names}):
         parts = [
-            _part("added", _of(operator, found.added), new),
-            _part("removed", _of(operator, found.removed), old),
-            _part("changed", _of(operator, found.changed), new, found.changed),
+            _change_line("added", _names_of_operator(operator, found.added), new),
+            _change_line("removed", _names_of_operator(operator, found.removed), old),
+            _change_line("changed", _names_of_operator(operator, found.changed), new, found.changed),
         ]
         lines.append(f"- {operator}: {', '.join(filter(None, parts))}.")
     return "\n".join(lines) + "\n"
 
 
-def _of(operator: str, names: Iterable[str]) -> list[str]:
+def _names_of_operator(operator: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(f"{operator}/")]
 
 
-def _part(word: str, names: list[str], known: Records, why: Mapping[str, str] | None = None) -> str:
+def _change_line(word: str, names: list[str], known: LockRecords, why: Mapping[str, str] | None = None) -> str:
     """Return how many were added, removed or changed, by sweep or, where there are few, by name."""
     if not names:
         return ""
     records = [known[name] for name in names]
     count = sum(record.rows if isinstance(record, FrozenSweep) else 1 for record in records)
-    if len(names) <= FEW:
+    if len(names) <= MAX_CHANGELOG_IDS:
         told = [f"`{name}` ({why[name]})" if why else f"`{name}`" for name in names]
     else:
-        told = [_group(group, list(members)) for group, members in groupby(sorted(names, key=_family), _family)]
-    return f"{count:,} {word} ({'; '.join(told)})" if len(told) <= 2 * FEW else f"{count:,} {word}"
+        told = [
+            _group_text(group, list(members))
+            for group, members in groupby(sorted(names, key=_sweep_of_row), _sweep_of_row)
+        ]
+    return f"{count:,} {word} ({'; '.join(told)})" if len(told) <= 2 * MAX_CHANGELOG_IDS else f"{count:,} {word}"
 
 
-def _family(name: str) -> str:
+def _sweep_of_row(name: str) -> str:
     """Return the sweep of a row; a single case has none."""
     return name.rsplit("/", 1)[0] if name.count("/") > 1 else ""
 
 
-def _group(family: str, members: list[str]) -> str:
+def _group_text(family: str, members: list[str]) -> str:
     return f"{len(members):,} of `{family}`" if family else f"{len(members):,} single"
 
 
-def _check_version(version: str, last: str, found: Difference) -> None:
-    if not VERSION.fullmatch(version):
+def _check_version(version: str, last: str, found: LockDifference) -> None:
+    if not VERSION_PATTERN.fullmatch(version):
         raise ConformanceError(f"release {version!r}: not a version such as 1.4.0")
     if not found.names:
         raise ConformanceError(f"release {version!r}: nothing has changed since {last or 'the start'}")
     if not last:
         return
-    new, old = _numbers(version), _numbers(last)
+    new, old = _version_numbers(version), _version_numbers(last)
     breaking = bool(found.removed or found.changed)
     # As in semantic versioning: before 1.0.0 the second number stands for the first.
     digits = 1 if breaking and old[0] else 2
@@ -151,15 +162,15 @@ def _check_version(version: str, last: str, found: Difference) -> None:
         )
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _version_numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def _enter(section: str) -> None:
+def _add_section(section: str) -> None:
     """Put a section above those of earlier releases."""
     path = changelog_path()
     try:
-        text = path.read_text("utf-8") if path.exists() else HEAD
+        text = path.read_text("utf-8") if path.exists() else CHANGELOG_HEADER
         head, mark, older = text.partition("\n## ")
         path.write_text(f"{head.rstrip()}\n\n{section}" + (mark + older if mark else ""), "utf-8")
     except OSError as error:

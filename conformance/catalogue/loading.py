@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from conformance import CatalogueError
-from conformance.cases.all_errors import every_fault
+from conformance.cases.all_errors import all_errors
 from conformance.cases.case import LEVELS, Case
-from conformance.cases.invalid.templates import rejects
+from conformance.cases.invalid.templates import expand_rejects
 from conformance.cases.operators import OPERATORS
-from conformance.cases.parameters import Faulty
-from conformance.cases.parsing import expand
-from conformance.cases.schema import Fault, catalogue_folder, faults, subject
-from conformance.cases.yaml_reader import Document, KeyPath, read_on
+from conformance.cases.parameters import CaseError
+from conformance.cases.parsing import parse_case
+from conformance.cases.schema import DocumentError, case_prefix, catalogue_folder, document_errors
+from conformance.cases.yaml_reader import YamlDocument, YamlPath, read_yaml_with_errors
 from conformance.catalogue import export_reader, lock
-from conformance.catalogue.sweep_rows import SweepReader, exhaustive, meaning, prefix
+from conformance.catalogue.sweep_rows import SweepReader, is_exhaustive, row_id_prefix, sweep_definition_text
 from conformance.catalogue.sweeps import Sweep
 from conformance.system.cache import cached_catalogue
 
@@ -37,7 +37,7 @@ class Catalogue:
 
     cases: tuple[Case, ...]
     sweeps: Mapping[Sweep, Sequence[str]] = field(default_factory=dict)
-    unloaded: tuple[Sweep, ...] = ()
+    unloaded_sweeps: tuple[Sweep, ...] = ()
     version: str = ""
 
     @cached_property
@@ -51,11 +51,11 @@ class Catalogue:
 
         An exhaustive sweep counts as what it says of its rows, so that it does not matter whether these were loaded.
         """
-        wide = [*filter(exhaustive, self.sweeps), *self.unloaded]
-        rows = tuple(map(prefix, wide))
+        wide = [*filter(is_exhaustive, self.sweeps), *self.unloaded_sweeps]
+        rows = tuple(map(row_id_prefix, wide))
         texts = sorted(
-            [meaning(sweep) for sweep in wide]
-            + [case.canonical() for case in self.cases if not (rows and case.id.startswith(rows))]
+            [sweep_definition_text(sweep) for sweep in wide]
+            + [case.canonical_text() for case in self.cases if not (rows and case.id.startswith(rows))]
         )
         return hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
 
@@ -72,7 +72,7 @@ class Catalogue:
         ]
 
 
-def load(
+def load_catalogue(
     paths: Sequence[Path] = (),
     *,
     grow: bool = False,
@@ -89,19 +89,19 @@ def load(
     case and key. The suite's own, without its exhaustive rows, comes as it was kept if no file has changed since.
     """
     if not paths and not grow and level != LEVELS[-1]:
-        return cached_catalogue(catalogue_folder(), _digested)
-    return _load(paths, grow=grow, level=level, operators=operators, globs=globs)
+        return cached_catalogue(catalogue_folder(), _load_with_digests)
+    return _load_paths(paths, grow=grow, level=level, operators=operators, globs=globs)
 
 
-def _digested() -> Catalogue:
+def _load_with_digests() -> Catalogue:
     """Return the suite's own catalogue with every digest ready, so that they are kept with it."""
-    found = _load()
-    _ = found.digest, [case.key for case in found.cases]
+    found = _load_paths()
+    _ = found.digest, [case.content_digest for case in found.cases]
     return found
 
 
-def _load(paths: Sequence[Path] = (), **how: Any) -> Catalogue:
-    found, told = examine(paths, **how)
+def _load_paths(paths: Sequence[Path] = (), **how: Any) -> Catalogue:
+    found, told = load_with_errors(paths, **how)
     if told:
         raise CatalogueError("\n".join(told))
     if not found.cases:
@@ -109,7 +109,7 @@ def _load(paths: Sequence[Path] = (), **how: Any) -> Catalogue:
     return found
 
 
-def examine(
+def load_with_errors(
     paths: Sequence[Path] = (),
     *,
     grow: bool = False,
@@ -122,51 +122,51 @@ def examine(
     told: list[str] = []
     reader = SweepReader(told, grow, level, operators, globs)
     exports = [path for path in paths if export_reader.is_export(path)]
-    for path in _files([path for path in paths or [catalogue_folder()] if path not in exports]):
-        _enter(_read(path, reader, told), cases, told)
-    versions = [] if paths else [version()]
+    for path in _case_files([path for path in paths or [catalogue_folder()] if path not in exports]):
+        _add_cases(_read_file(path, reader, told), cases, told)
+    versions = [] if paths else [catalogue_version()]
     for path in exports:
         try:
-            export = export_reader.read(path)
+            export = export_reader.read_export(path)
         except CatalogueError as error:
             told.append(str(error))
             continue
-        _enter(export.cases, cases, told)
+        _add_cases(export.cases, cases, told)
         versions.append(export.version)
-    told += _strangers(cases.values(), {**dict.fromkeys(reader.unloaded, ()), **reader.sweeps})
+    told += _misnamed_cases(cases.values(), {**dict.fromkeys(reader.unloaded, ()), **reader.sweeps})
     only = versions[0] if len(versions) == 1 and len(paths) <= 1 else ""
-    return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), only), in_order(told)
+    return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), only), sort_errors(told)
 
 
-def _enter(found: Iterable[Case], cases: dict[str, Case], told: list[str]) -> None:
+def _add_cases(found: Iterable[Case], cases: dict[str, Case], errors: list[str]) -> None:
     for case in found:
         if case.id in cases:
-            told.append(f"{case.place}: case {case.id} stands already at {cases[case.id].place}")
+            errors.append(f"{case.location}: case {case.id} stands already at {cases[case.id].location}")
         cases.setdefault(case.id, case)
 
 
-def version() -> str:
+def catalogue_version() -> str:
     """Return the version of the suite's own catalogue, "" if it has no lock."""
-    path = catalogue_folder() / lock.NAME
-    return lock.read(path).label if path.exists() else ""
+    path = catalogue_folder() / lock.LOCK_FILE
+    return lock.read_lock_file(path).label if path.exists() else ""
 
 
-def _strangers(cases: Iterable[Case], sweeps: Mapping[Sweep, Sequence[str]]) -> Iterator[str]:
+def _misnamed_cases(cases: Iterable[Case], sweeps: Mapping[Sweep, Sequence[str]]) -> Iterator[str]:
     """Yield a fault for each case that is called like the row of a sweep and is none."""
     rows = {f"{sweep.operator}/{sweep.id}/{name}" for sweep, names in sweeps.items() for name in names}
     prefixes = tuple(f"{sweep.operator}/{sweep.id}/" for sweep in sweeps)
     for case in cases:
         if prefixes and case.id.startswith(prefixes) and case.id not in rows:
             sweep = case.id.rsplit("/", 1)[0]
-            yield f"{case.place}: case {case.id}: a sweep is called {sweep}, and this is no row of it"
+            yield f"{case.location}: case {case.id}: a sweep is called {sweep}, and this is no row of it"
 
 
-def _files(paths: Iterable[Path]) -> list[Path]:
+def _case_files(paths: Iterable[Path]) -> list[Path]:
     """Return the case files: those given, and in folders every YAML file one level down; the ledger stands above."""
-    return [file for path in paths for file in _files_of(path)]
+    return [file for path in paths for file in _files_in_folder(path)]
 
 
-def _files_of(path: Path) -> list[Path]:
+def _files_in_folder(path: Path) -> list[Path]:
     if not path.exists():
         raise CatalogueError(f"{path}: no such file or folder")
     if not path.is_dir():
@@ -177,62 +177,64 @@ def _files_of(path: Path) -> list[Path]:
     return found
 
 
-def _read(path: Path, reader: SweepReader, told: list[str]) -> list[Case]:
+def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> list[Case]:
     """Return the sound cases of a file; what is wrong with others does not hide what is wrong with them."""
     try:
-        document = read_on(path)
+        document = read_yaml_with_errors(path)
     except CatalogueError as error:
-        told.append(str(error))
+        errors.append(str(error))
         return []
-    known = faults(document, catalogue_folder() / "schema.json")
-    told += [f"{path}:{fault.line}: {fault.sentence}" for fault in known]
+    known = document_errors(document, catalogue_folder() / "schema.json")
+    errors += [f"{path}:{fault.line}: {fault.message}" for fault in known]
     operator = document.data.get("operator") if isinstance(document.data, dict) else None
     if not isinstance(operator, str) or operator not in OPERATORS:
         return []
-    of_items: dict[KeyPath, list[Fault]] = {}
+    of_items: dict[YamlPath, list[DocumentError]] = {}
     for fault in known:
-        of_items.setdefault(fault.where[:2], []).append(fault)
-    items = [(kind, index) for kind in ("cases", "questions") for index in _positions(document, kind)]
-    cases = [_read_case(document, where, of_items.get(where, ()), told) for where in items]
-    cases += _read_rejects(document, _sound(document, "rejects", of_items), told)
-    return [case for case in cases if case] + reader.read(document, _sound(document, "sweeps", of_items))
+        of_items.setdefault(fault.key_path[:2], []).append(fault)
+    items = [(kind, index) for kind in ("cases", "questions") for index in _positions_by_kind(document, kind)]
+    cases = [_read_case(document, where, of_items.get(where, ()), errors) for where in items]
+    cases += _read_rejects(document, _valid_positions(document, "rejects", of_items), errors)
+    return [case for case in cases if case] + reader.read(document, _valid_positions(document, "sweeps", of_items))
 
 
-def _sound(document: Document, kind: str, of_items: Mapping[KeyPath, object]) -> list[int]:
+def _valid_positions(document: YamlDocument, kind: str, of_items: Mapping[YamlPath, object]) -> list[int]:
     """Return the positions of the items of a list against which the schema has nothing."""
-    return [index for index in _positions(document, kind) if (kind, index) not in of_items]
+    return [index for index in _positions_by_kind(document, kind) if (kind, index) not in of_items]
 
 
-def _read_rejects(document: Document, sound: Iterable[int], told: list[str]) -> list[Case]:
+def _read_rejects(document: YamlDocument, sound: Iterable[int], errors: list[str]) -> list[Case]:
     """Return the cases that must be rejected, made from valid ones."""
     cases: list[Case] = []
     for index in sound:
         where, raw = ("rejects", index), document.data["rejects"][index]
-        places = {n: document.place((*where, "faults", n)) for n in range(len(raw["faults"]))}
+        places = {n: document.location_of((*where, "faults", n)) for n in range(len(raw["faults"]))}
         try:
-            cases += rejects({"source": "", **document.data}, raw, places)
-        except Faulty as fault:
-            told.append(f"{document.place((*where, *fault.where))}: {subject(document, where)}{fault}")
+            cases += expand_rejects({"source": "", **document.data}, raw, places)
+        except CaseError as fault:
+            errors.append(f"{document.location_of((*where, *fault.key_path))}: {case_prefix(document, where)}{fault}")
     return cases
 
 
-def _positions(document: Document, kind: str) -> range:
+def _positions_by_kind(document: YamlDocument, kind: str) -> range:
     items = document.data.get(kind)
     return range(len(items) if isinstance(items, list) else 0)
 
 
-def _read_case(document: Document, where: tuple[str, int], known: Sequence[Fault], told: list[str]) -> Case | None:
-    family, place = {"source": "", **document.data}, document.place(where)
+def _read_case(
+    document: YamlDocument, where: tuple[str, int], known: Sequence[DocumentError], errors: list[str]
+) -> Case | None:
+    family, place = {"source": "", **document.data}, document.location_of(where)
     raw = family[where[0]][where[1]]
     if not known:
-        with suppress(Faulty):
-            return expand(family, raw, place)
-    for fault in every_fault(family, raw, place, [(fault.where[2:], fault.removable) for fault in known]):
-        told.append(f"{document.place((*where, *fault.where))}: {subject(document, where)}{fault}")
+        with suppress(CaseError):
+            return parse_case(family, raw, place)
+    for fault in all_errors(family, raw, place, [(fault.key_path[2:], fault.is_removable) for fault in known]):
+        errors.append(f"{document.location_of((*where, *fault.key_path))}: {case_prefix(document, where)}{fault}")
     return None
 
 
-def in_order(faults: Iterable[str]) -> list[str]:
+def sort_errors(faults: Iterable[str]) -> list[str]:
     """Return lines of faults, those of one file by their line, files as they come; those of none stay as they are."""
     files: dict[str, int] = {}
 

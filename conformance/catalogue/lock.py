@@ -19,14 +19,14 @@ from typing import Any
 
 from conformance import CatalogueError
 
-NAME = "lock.json"
-FORMAT = 2
-ROWS = "/*"
+LOCK_FILE = "lock.json"
+LOCK_FORMAT = 2
+SWEEP_SUFFIX = "/*"
 """What the name of a sweep ends with where it stands beside the names of cases."""
 
 
 @dataclass(frozen=True)
-class Frozen:
+class FrozenCase:
     """What a case was. The parts are "" where a lock of format 1 does not know them."""
 
     digest: str
@@ -39,9 +39,9 @@ class Frozen:
         """The record as a line of the lock."""
         return " ".join(filter(None, vars(self).values()))
 
-    def drift(self, now: Frozen | FrozenSweep) -> str:
+    def drift(self, now: FrozenCase | FrozenSweep) -> str:
         """Return what is not as it was, in words; "" if nothing is."""
-        if not isinstance(now, Frozen):
+        if not isinstance(now, FrozenCase):
             return "its kind"
         if not (self.parameters and now.parameters):
             return "its inputs or its expected output" if self.digest != now.digest else ""
@@ -65,7 +65,7 @@ class FrozenSweep:
         """The record as a line of the lock."""
         return " ".join(map(str, vars(self).values()))
 
-    def drift(self, now: Frozen | FrozenSweep) -> str:
+    def drift(self, now: FrozenCase | FrozenSweep) -> str:
         """Return what is not as it was, in words; "" if nothing is."""
         if not isinstance(now, FrozenSweep):
             return "its kind"
@@ -76,20 +76,20 @@ class FrozenSweep:
         return "the inputs or the expected outputs of its rows" if self.digest != now.digest else ""
 
 
-Record = Frozen | FrozenSweep
-Records = Mapping[str, Record]
+LockRecord = FrozenCase | FrozenSweep
+LockRecords = Mapping[str, LockRecord]
 
 
 @dataclass(frozen=True)
 class Lock:
     """All records by name, the catalogue's last version, and what that held of whatever has changed since."""
 
-    records: Records = field(default_factory=dict)
+    records: LockRecords = field(default_factory=dict)
     version: str = ""
-    unreleased: Mapping[str, Record | None] = field(default_factory=dict)
+    unreleased: Mapping[str, LockRecord | None] = field(default_factory=dict)
 
     @property
-    def released(self) -> Records:
+    def released(self) -> LockRecords:
         """The records of the last release; none before the first."""
         if not self.version:
             return {}
@@ -103,10 +103,10 @@ class Lock:
             return "unreleased"
         return f"{self.version}+unreleased" if self.unreleased else self.version
 
-    def holding(self, records: Records) -> Lock:
+    def with_records(self, records: LockRecords) -> Lock:
         """Return the lock with other records, and what it must remember of the last release."""
         before = self.released
-        changed = {} if not self.version else difference(before, records).names
+        changed = {} if not self.version else compare_records(before, records).names
         return replace(self, records=records, unreleased={name: before.get(name) for name in changed})
 
     def release(self, version: str) -> Lock:
@@ -115,7 +115,7 @@ class Lock:
 
 
 @dataclass(frozen=True)
-class Difference:
+class LockDifference:
     """What became of the names of one set of records in another, and in what each changed one changed."""
 
     added: tuple[str, ...] = ()
@@ -128,71 +128,71 @@ class Difference:
         return (*self.added, *self.removed, *self.changed)
 
 
-def difference(before: Records, after: Records) -> Difference:
+def compare_records(before: LockRecords, after: LockRecords) -> LockDifference:
     """Return how the second records differ from the first, in the order of names."""
     drifts = {name: before[name].drift(after[name]) for name in sorted(before.keys() & after.keys())}
-    return Difference(
+    return LockDifference(
         tuple(sorted(after.keys() - before.keys())),
         tuple(sorted(before.keys() - after.keys())),
         {name: drift for name, drift in drifts.items() if drift},
     )
 
 
-def read(path: Path) -> Lock:
+def read_lock_file(path: Path) -> Lock:
     """Return the lock. Raises CatalogueError if it cannot be read."""
     try:
         state = path.stat()
-        return _parsed(path, state.st_mtime_ns, state.st_size)
+        return _parse_lock_file(path, state.st_mtime_ns, state.st_size)
     except OSError as error:
         raise CatalogueError(f"{path}: {error.strerror}") from None
 
 
 @lru_cache(maxsize=4)
-def _parsed(path: Path, _time: int, _size: int) -> Lock:
+def _parse_lock_file(path: Path, _time: int, _size: int) -> Lock:
     """Read a lock once, however many files look for their rows in it."""
     try:
         raw = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise CatalogueError(f"{path}: {error}") from None
-    if isinstance(raw, dict) and raw.get("format", 1) not in (1, FORMAT):
+    if isinstance(raw, dict) and raw.get("format", 1) not in (1, LOCK_FORMAT):
         raise CatalogueError(
-            f"{path}: format {raw['format']!r} is none that this suite reads, which are 1 and {FORMAT}"
+            f"{path}: format {raw['format']!r} is none that this suite reads, which are 1 and {LOCK_FORMAT}"
         )
     try:
-        return _of(raw if "format" in raw else {"cases": raw})
+        return _parse_lock(raw if "format" in raw else {"cases": raw})
     except (ValueError, TypeError, AttributeError, KeyError):
         raise CatalogueError(f"{path}: not a lock: it maps the id of each case to a digest") from None
 
 
-def _of(raw: Mapping[str, Any]) -> Lock:
+def _parse_lock(raw: Mapping[str, Any]) -> Lock:
     unreleased = raw.get("unreleased", {})
-    return Lock(_records(raw), str(raw.get("version", "")), _records(unreleased))
+    return Lock(_parse_records(raw), str(raw.get("version", "")), _parse_records(unreleased))
 
 
-def _records(raw: Mapping[str, Any]) -> dict[str, Record | Any]:
-    cases = {name: _frozen(text) for name, text in raw["cases"].items()} if "cases" in raw else {}
-    sweeps = {name + ROWS: _frozen_sweep(text) for name, text in raw.get("sweeps", {}).items()}
+def _parse_records(raw: Mapping[str, Any]) -> dict[str, LockRecord | Any]:
+    cases = {name: _parse_frozen_case(text) for name, text in raw["cases"].items()} if "cases" in raw else {}
+    sweeps = {name + SWEEP_SUFFIX: _parse_frozen_sweep(text) for name, text in raw.get("sweeps", {}).items()}
     return {**cases, **sweeps}
 
 
-def _frozen(text: str) -> Frozen | None:
-    return Frozen(*text.split()) if text else None
+def _parse_frozen_case(text: str) -> FrozenCase | None:
+    return FrozenCase(*text.split()) if text else None
 
 
-def _frozen_sweep(text: str) -> FrozenSweep | None:
+def _parse_frozen_sweep(text: str) -> FrozenSweep | None:
     if not text:
         return None
     rows, ids, digest = text.split()
     return FrozenSweep(int(rows), ids, digest)
 
 
-def write(path: Path, lock: Lock) -> None:
+def write_lock(path: Path, lock: Lock) -> None:
     """Write the lock in the order of names, all of it or nothing. Raises CatalogueError if that cannot be done."""
     whole = {
-        "format": FORMAT,
+        "format": LOCK_FORMAT,
         "version": lock.version,
-        **_lines(lock.records),
-        "unreleased": _lines(lock.unreleased) if lock.unreleased else {},
+        **_record_lines(lock.records),
+        "unreleased": _record_lines(lock.unreleased) if lock.unreleased else {},
     }
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     try:
@@ -205,9 +205,11 @@ def write(path: Path, lock: Lock) -> None:
         raise CatalogueError(f"{path}: {error.strerror}") from None
 
 
-def _lines(records: Mapping[str, Record | None]) -> dict[str, dict[str, str]]:
+def _record_lines(records: Mapping[str, LockRecord | None]) -> dict[str, dict[str, str]]:
     texts = {name: records[name].text if records[name] else "" for name in sorted(records)}  # type: ignore[union-attr]
     return {
-        "cases": {name: text for name, text in texts.items() if not name.endswith(ROWS)},
-        "sweeps": {name.removesuffix(ROWS): text for name, text in texts.items() if name.endswith(ROWS)},
+        "cases": {name: text for name, text in texts.items() if not name.endswith(SWEEP_SUFFIX)},
+        "sweeps": {
+            name.removesuffix(SWEEP_SUFFIX): text for name, text in texts.items() if name.endswith(SWEEP_SUFFIX)
+        },
     }

@@ -15,31 +15,31 @@ import numpy as np
 
 from conformance.cases.arrays import Array
 from conformance.cases.case import Case, Value
-from conformance.judging.expected import Expected, reckon
+from conformance.judging.expected import Expected, compute_reference
 
-APART = 1000
+MIN_DISTANCE_IN_BOUNDS = 1000
 
 
 @dataclass(frozen=True)
-class Reading:
+class OtherReading:
     """Another way to read a case that someone might take for right: parameters, and whether the kernel is turned."""
 
-    words: str
+    description: str
     parameters: Mapping[str, Any]
-    turned: bool = False
+    flips_kernel: bool = False
 
 
-def other_readings(case: Case) -> Iterator[Reading]:
+def other_readings(case: Case) -> Iterator[OtherReading]:
     """Yield every other reading of a case."""
     parameters = case.parameters
-    for words, changed in _changes(case):
+    for words, changed in _parameter_changes(case):
         if any(parameters[name] != value for name, value in changed.items()):
-            yield Reading(words, {**parameters, **changed})
+            yield OtherReading(words, {**parameters, **changed})
     if "kernel" in case.inputs and parameters.get("output") != "bias":
-        yield Reading("with the kernel turned round", parameters, turned=True)
+        yield OtherReading("with the kernel turned round", parameters, flips_kernel=True)
 
 
-def _changes(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _parameter_changes(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
     parameters = case.parameters
     if "padding" in parameters:
         swapped = tuple((after, before) for before, after in parameters["padding"])
@@ -54,10 +54,10 @@ def _changes(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if "p" in parameters:
         yield "with the next power", {"p": parameters["p"] + 1}
     if "divisor" in parameters:
-        yield from _divisors(parameters)
+        yield from _divisor_changes(parameters)
 
 
-def _divisors(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _divisor_changes(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     cells = math.prod(parameters["window"])
     for words, divisor, include in (
         ("divided by the real cells", None, False),
@@ -68,28 +68,28 @@ def _divisors(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str,
         yield words, {"divisor": divisor, "count_include_pad": include}
 
 
-def too_near(case: Case, wanted: Expected) -> Iterator[str]:
+def indistinguishable_readings(case: Case, expected: Expected) -> Iterator[str]:
     """Yield each other reading, in words, that gives something else, and that the error bound would let pass."""
-    target = wanted.target
+    target = expected.target
     if not isinstance(case.expect, Value) or target is None or target.exact is None or target.bound is None:
         return
     # Full mantissas are there for the rounding; the same geometry stands in the catalogue with whole numbers.
-    if not target.bound.any() or any(spec.numeric for spec in case.inputs.values()):
+    if not target.bound.any() or any(spec.fills_mantissa for spec in case.inputs.values()):
         return
     for reading in other_readings(case):
         try:
-            other = reckon(case.operator, _inputs(wanted, reading), reading.parameters)
+            other = compute_reference(case.operator, _inputs_for_reading(expected, reading), reading.parameters)
         except ValueError:
             continue  # It is no geometry: a backend that reads it so cannot answer.
         right = target.exact.value
         if other.value.shape != right.shape or np.array_equal(other.value, right, equal_nan=True):
             continue
-        if not (target.exact.distance(other.value) >= APART * target.bound).any():
-            yield reading.words
+        if not (target.exact.distance(other.value) >= MIN_DISTANCE_IN_BOUNDS * target.bound).any():
+            yield reading.description
 
 
-def _inputs(wanted: Expected, reading: Reading) -> Mapping[str, Array]:
-    if not reading.turned:
-        return wanted.inputs
-    kernel = wanted.inputs["kernel"]
-    return {**wanted.inputs, "kernel": np.flip(kernel, tuple(range(2, kernel.ndim)))}
+def _inputs_for_reading(expected: Expected, reading: OtherReading) -> Mapping[str, Array]:
+    if not reading.flips_kernel:
+        return expected.inputs
+    kernel = expected.inputs["kernel"]
+    return {**expected.inputs, "kernel": np.flip(kernel, tuple(range(2, kernel.ndim)))}

@@ -10,48 +10,53 @@ from pathlib import Path
 from typing import Any
 
 from conformance import ConformanceError
-from conformance.cases.arrays import DTYPES
+from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import LEVELS, Answers, Case, Rejected
 from conformance.cases.operators import OPERATORS
-from conformance.catalogue.covering_array import Cover
+from conformance.catalogue.covering_array import CoveringArray
 from conformance.catalogue.loading import Catalogue
-from conformance.catalogue.sweeps import STRENGTHS, Sweep
+from conformance.catalogue.sweeps import STRENGTH_BY_WORD, Sweep
 
-KINDS = ("value", "pinned", "rejected", "question")
-NONE = "–"
-HEAD = """\
+EXPECTATION_KINDS = ("value", "pinned", "rejected", "question")
+NO_CASES = "–"
+PAGE_HEADER = """\
 # The catalogue in numbers
 
 Made by `conformance catalogue --others benchmarks/others.json > docs/catalogue.md`; do not edit it. A test holds that
 this is what the command prints.
 """
 
-UNREAD = "Rows of sweeps of level exhaustive are read when asked for: they are in the first line and among the sweeps."
+UNREAD_ROWS_NOTE = (
+    "Rows of sweeps of level exhaustive are read when asked for: they are in the first line and among the sweeps."
+)
 
 
-def page(catalogue: Catalogue, others: Mapping[str, Any] | None = None) -> str:
+def statistics_page(catalogue: Catalogue, other_suites: Mapping[str, Any] | None = None) -> str:
     """Return the whole page; others: what benchmarks/others.py has written."""
     cases = catalogue.cases
-    unread = {sweep: sweep.rows() for sweep in catalogue.unloaded}
-    counted = _by_operator_and_level(cases, unread)
+    unread = {sweep: sweep.rows() for sweep in catalogue.unloaded_sweeps}
+    counted = _operator_level_table(cases, unread)
     levels = {level: sum(count for (_, of), count in counted.items() if of == level) for level in LEVELS}
     said = ", ".join(f"{count:,} at level {level}" for level, count in levels.items())
-    gradients = sum(count for (operator, _), count in counted.items() if OPERATORS[operator].gradient)
-    parts = [HEAD, _filled(f"{sum(counted.values()):,} cases: {said}; {gradients:,} of them of gradients.") + "\n"]
-    parts += [f"{UNREAD}\n"] if unread else []
+    gradients = sum(count for (operator, _), count in counted.items() if OPERATORS[operator].is_gradient)
+    parts = [
+        PAGE_HEADER,
+        _fill_text(f"{sum(counted.values()):,} cases: {said}; {gradients:,} of them of gradients.") + "\n",
+    ]
+    parts += [f"{UNREAD_ROWS_NOTE}\n"] if unread else []
     used = {case.operator for case in cases}
     missing = [f"`{name}`" for name in OPERATORS if name not in used]
-    parts += [f"{_filled('Operators without a case: ' + ', '.join(missing))}.\n"] if missing else []
+    parts += [f"{_fill_text('Operators without a case: ' + ', '.join(missing))}.\n"] if missing else []
     parts += [
-        _section("Level and kind", cases, _level_and_kind, (*LEVELS, *KINDS), KIND_NOTE),
-        _section("Spatial axes", cases, _ranks, [f"{rank}-D" for rank in _every_rank(cases)]),
-        _section("Dtype", cases, lambda case: [case.dtype], _every_dtype(cases), "The dtype of `x`."),
-        _sweeps({**catalogue.sweeps, **unread}),
+        _table_section("Level and kind", cases, _level_and_kind, (*LEVELS, *EXPECTATION_KINDS), KIND_NOTE),
+        _table_section("Spatial axes", cases, _rank_traits, [f"{rank}-D" for rank in _all_ranks(cases)]),
+        _table_section("Dtype", cases, lambda case: [case.dtype], _all_dtypes(cases), "The dtype of `x`."),
+        _sweep_section({**catalogue.sweeps, **unread}),
     ]
-    return "\n".join([*parts, *([_others(cases, others)] if others else [])])
+    return "\n".join([*parts, *([_comparison_section(cases, other_suites)] if other_suites else [])])
 
 
-def _by_operator_and_level(cases: Iterable[Case], unread: Mapping[Sweep, Sequence[str]]) -> Counter[tuple[str, str]]:
+def _operator_level_table(cases: Iterable[Case], unread: Mapping[Sweep, Sequence[str]]) -> Counter[tuple[str, str]]:
     found = Counter((case.operator, case.level) for case in cases)
     for sweep, names in unread.items():
         found[sweep.operator, LEVELS[-1]] += len(names)
@@ -65,10 +70,10 @@ KIND_NOTE = (
 
 
 def _level_and_kind(case: Case) -> list[str]:
-    return [case.level, kind(case)]
+    return [case.level, expectation_kind(case)]
 
 
-def kind(case: Case) -> str:
+def expectation_kind(case: Case) -> str:
     """Return what a case expects, as one of KINDS."""
     if isinstance(case.expect, Answers):
         return "question"
@@ -77,20 +82,20 @@ def kind(case: Case) -> str:
     return "pinned" if case.expect.readings else "value"
 
 
-def _ranks(case: Case) -> list[str]:
+def _rank_traits(case: Case) -> list[str]:
     return [f"{len(case.shape) - 2}-D"]
 
 
-def _every_rank(cases: Iterable[Case]) -> list[int]:
+def _all_ranks(cases: Iterable[Case]) -> list[int]:
     return sorted({1, 2, 3} | {len(case.shape) - 2 for case in cases})
 
 
-def _every_dtype(cases: Iterable[Case]) -> list[str]:
+def _all_dtypes(cases: Iterable[Case]) -> list[str]:
     used = {case.dtype for case in cases}
-    return [name for name in DTYPES if name in used]
+    return [name for name in NUMPY_DTYPES if name in used]
 
 
-def _section(
+def _table_section(
     title: str, cases: Iterable[Case], traits: Callable[[Case], list[str]], columns: Sequence[str], note: str = ""
 ) -> str:
     """Return a table: how many cases of each operator have each trait."""
@@ -98,19 +103,21 @@ def _section(
     for case in cases:
         counts[case.operator].update(["cases", *traits(case)])
     shown = ("cases", *columns)
-    rows = [[f"`{name}`", *(_number(found[trait]) for trait in shown)] for name, found in counts.items() if found]
-    return "\n".join([f"## {title}\n", *([_filled(note), ""] if note else []), *_table(["operator", *shown], rows), ""])
+    rows = [[f"`{name}`", *(_number_text(found[trait]) for trait in shown)] for name, found in counts.items() if found]
+    return "\n".join(
+        [f"## {title}\n", *([_fill_text(note), ""] if note else []), *_table_lines(["operator", *shown], rows), ""]
+    )
 
 
-def _filled(text: str) -> str:
+def _fill_text(text: str) -> str:
     return textwrap.fill(text, 120, subsequent_indent="  " * text.startswith("- "), break_on_hyphens=False)
 
 
-def _number(count: int | None) -> str:
-    return f"{count:,}" if count else NONE
+def _number_text(count: int | None) -> str:
+    return f"{count:,}" if count else NO_CASES
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> Iterator[str]:
+def _table_lines(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> Iterator[str]:
     """Yield the lines of a Markdown table whose first columns hold words and the others numbers."""
     yield f"| {' | '.join(head)} |"
     yield "|" + "|".join("---" if column < words else "---:" for column in range(len(head))) + "|"
@@ -118,48 +125,53 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -
         yield f"| {' | '.join(row)} |"
 
 
-def _sweeps(sweeps: Mapping[Sweep, Sequence[str]]) -> str:
+def _sweep_section(sweeps: Mapping[Sweep, Sequence[str]]) -> str:
     rows = [_sweep_row(sweep, names) for sweep, names in sweeps.items()]
     note = (
         "How far each sweep crosses the levels of its factors, in how many rows, and how many pairs, triples or larger "
         "combinations of levels stand in them. Every one that is possible does: `conformance check` proves that."
     )
     head = ["sweep", "level", "crossed", "factors", "rows", "combinations"]
-    return "\n".join(["## Sweeps\n", _filled(note), "", *_table(head, rows, words=3), ""])
+    return "\n".join(["## Sweeps\n", _fill_text(note), "", *_table_lines(head, rows, words=3), ""])
 
 
 def _sweep_row(sweep: Sweep, names: Sequence[str]) -> list[str]:
-    words = {strength: word for word, strength in STRENGTHS.items()}
+    words = {strength: word for word, strength in STRENGTH_BY_WORD.items()}
     crossed = words.get(sweep.strength, "all") if sweep.strength < len(sweep.factors) else "all"
     level = sweep.common.get("level", LEVELS[0])
     # What stands in the rows is soon counted; what is possible takes a minute.
-    covered = Cover(sweep.numbers(names), sweep.strength).count()
-    return [f"`{sweep.operator}/{sweep.id}`", level, crossed, *map(_number, (len(sweep.factors), len(names), covered))]
+    covered = CoveringArray(sweep.row_levels(names), sweep.strength).combination_count()
+    return [
+        f"`{sweep.operator}/{sweep.id}`",
+        level,
+        crossed,
+        *map(_number_text, (len(sweep.factors), len(names), covered)),
+    ]
 
 
-def _others(cases: Sequence[Case], others: Mapping[str, Any]) -> str:
+def _comparison_section(cases: Sequence[Case], others: Mapping[str, Any]) -> str:
     """Return the suite's own counts beside those of others; what they do not count alike stands in the notes."""
-    own, smoke = Counter(case.operator for case in cases), Counter(case.operator for case in _smoke(cases))
+    own, smoke = Counter(case.operator for case in cases), Counter(case.operator for case in _smoke_section(cases))
     parts = [part for group in others["parts"].values() for part in (group if isinstance(group, list) else [group])]
     counted = [part for part in parts if part["counts"]]
     names = [name for name in OPERATORS if any(name in part["counts"] for part in counted)]
     rows = [
-        [f"`{name}`", *map(_number, (own[name], smoke[name], *(part["counts"].get(name) for part in counted)))]
+        [f"`{name}`", *map(_number_text, (own[name], smoke[name], *(part["counts"].get(name) for part in counted)))]
         for name in names
     ]
-    notes = [_filled(f"- {part['name']}: {part['what']}.") for part in parts]
+    notes = [_fill_text(f"- {part['name']}: {part['what']}.") for part in parts]
     head = ["operator", "here", "here, smoke", *(part["name"] for part in counted)]
     first = (
         f"Counted {others['counted']}. What counts as one differs, as the notes say: the sizes compare, not the digits."
     )
-    return "\n".join(["## Beside what others have\n", _filled(first), "", *_table(head, rows), "", *notes, ""])
+    return "\n".join(["## Beside what others have\n", _fill_text(first), "", *_table_lines(head, rows), "", *notes, ""])
 
 
-def _smoke(cases: Iterable[Case]) -> Iterator[Case]:
+def _smoke_section(cases: Iterable[Case]) -> Iterator[Case]:
     return (case for case in cases if case.level == LEVELS[0])
 
 
-def read_others(path: Path) -> Mapping[str, Any]:
+def read_other_suites(path: Path) -> Mapping[str, Any]:
     """Return what benchmarks/others.py has written. Raises ConformanceError where it cannot be read."""
     try:
         found: Mapping[str, Any] = json.loads(path.read_text("utf-8"))

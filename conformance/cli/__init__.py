@@ -14,7 +14,7 @@ import click
 
 from conformance import ConformanceError, __version__
 
-COMMANDS = {
+COMMAND_LOCATIONS = {
     "backends": "backends.backends",
     "catalogue": "catalogue.catalogue",
     "check": "check.check",
@@ -38,37 +38,37 @@ COMMANDS = {
     "watch": "watch.watch_command",
 }
 """Where each command stands."""
-INTERRUPTED = 130
-LONGEST = 1500
+INTERRUPTED_EXIT_STATUS = 130
+MAX_ERROR_LINE_LENGTH = 1500
 """Letters of one line of an error."""
 
 
-def _tell_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+def _print_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     """Say which suite and which catalogue this is, and leave."""
     if wanted and not context.resilient_parsing:
         from conformance.catalogue import loading  # noqa: PLC0415 - a command that needs it imports it
 
-        click.echo(f"conformance, version {__version__}, catalogue {loading.version() or 'without a lock'}")
+        click.echo(f"conformance, version {__version__}, catalogue {loading.catalogue_version() or 'without a lock'}")
         context.exit()
 
 
-class Commands(Mapping[str, click.Command]):
+class LazyCommands(Mapping[str, click.Command]):
     """The commands by their names. The module of each is imported when somebody asks for it: a run need not wait."""
 
     def __getitem__(self, name: str) -> click.Command:
-        module, attribute = COMMANDS[name].split(".")
+        module, attribute = COMMAND_LOCATIONS[name].split(".")
         found: click.Command = getattr(import_module(f"{__package__}.commands.{module}"), attribute)
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
+        return iter(COMMAND_LOCATIONS)
 
     def __len__(self) -> int:
-        return len(COMMANDS)
+        return len(COMMAND_LOCATIONS)
 
 
 @click.group(
-    commands=Commands(),
+    commands=LazyCommands(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(
@@ -76,7 +76,7 @@ class Commands(Mapping[str, click.Command]):
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_tell_version,
+    callback=_print_version,
     help="Say the version of the suite and that of its catalogue, and leave.",
 )
 def cli() -> None:
@@ -92,26 +92,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode is no reason to stop
     try:
-        with _terminable():
+        with _handle_sigterm():
             status = cli.main(args=arguments, prog_name="conformance", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("conformance: interrupted", err=True)
-        status = INTERRUPTED
+        status = INTERRUPTED_EXIT_STATUS
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         status = error.exit_code
     except click.ClickException as error:
-        click.echo(f"conformance: {_one_line(error)}", err=True)
+        click.echo(f"conformance: {_error_lines(error)}", err=True)
         status = error.exit_code
     except ConformanceError as error:
         for line in str(error).splitlines():
-            click.echo(f"conformance: {_harmless(line)}", err=True)
+            click.echo(f"conformance: {_printable_line(line)}", err=True)
         status = error.exit_status
     sys.exit(status)
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def _handle_sigterm() -> Iterator[None]:
     """Have SIGTERM, which `timeout`, `kill` and schedulers of jobs send, end a command as Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -123,18 +123,18 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _one_line(error: click.ClickException) -> str:
+def _error_lines(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     hint = f" (see {context.command_path} --help)" if context else ""
-    return _harmless(" ".join(error.format_message().split())) + hint
+    return _printable_line(" ".join(error.format_message().split())) + hint
 
 
-def _harmless(line: str) -> str:
+def _printable_line(line: str) -> str:
     """Return a line that quotes who knows what: signs that a terminal obeys spelt out, and no longer than bearable."""
-    from reports.analysis.summary import printable  # noqa: PLC0415 - where all goes well it is not needed
+    from reports.analysis.summary import escape_control_characters  # noqa: PLC0415 - where all goes well it is not needed
 
-    shown = printable(line)
-    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
+    shown = escape_control_characters(line)
+    return shown if len(shown) <= MAX_ERROR_LINE_LENGTH else f"{shown[:MAX_ERROR_LINE_LENGTH]}…"
 
 
 if __name__ == "__main__":

@@ -11,42 +11,44 @@ from conformance import ConformanceError
 from conformance.cases.case import LEVELS, Case
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import describe, loading
-from conformance.catalogue.describe import Spoken
+from conformance.catalogue.describe import BackendSurface
 
 
 def find_case(paths: Sequence[Path], name: str, *, operators: bool = False) -> Case:
     """Return a case by its id; `operators`: whether the name of one was as welcome. Raises ConformanceError."""
-    found = loading.load(paths)
-    if name not in found.by_id and found.unloaded:
-        found = loading.load(paths, level=LEVELS[-1], globs=[name])
+    found = loading.load_catalogue(paths)
+    if name not in found.by_id and found.unloaded_sweeps:
+        found = loading.load_catalogue(paths, level=LEVELS[-1], globs=[name])
     if name not in found.by_id:
-        meant = nearest(name, [*(OPERATORS if operators else ()), *found.by_id])
-        raise ConformanceError(f"case {name!r}: not in the catalogue{meant or SHOWS_ALL}")
+        meant = nearest_name_hint(name, [*(OPERATORS if operators else ()), *found.by_id])
+        raise ConformanceError(f"case {name!r}: not in the catalogue{meant or LIST_ALL_HINT}")
     return found.by_id[name]
 
 
-SHOWS_ALL = " (conformance list --level exhaustive shows all)"
+LIST_ALL_HINT = " (conformance list --level exhaustive shows all)"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest_name_hint(name: str, known: Iterable[str]) -> str:
     """Return which name was probably meant, in words; nothing where none is near."""
     near = difflib.get_close_matches(name, list(known), 1)
     return f", did you mean {near[0]!r}?" if near else ""
 
 
-def find_surface(name: str) -> Spoken:
+def find_surface(name: str) -> BackendSurface:
     """Return a surface by its name. Raises ConformanceError."""
-    known = describe.surfaces()
+    known = describe.surfaces_by_name()
     if name not in known:
-        raise ConformanceError(f"surface {name!r}: unknown, known are {', '.join(known)}{nearest(name, known)}")
+        raise ConformanceError(
+            f"surface {name!r}: unknown, known are {', '.join(known)}{nearest_name_hint(name, known)}"
+        )
     return known[name]
 
 
-def find_surfaces(globs: Sequence[str]) -> list[Spoken]:
+def find_surfaces(globs: Sequence[str]) -> list[BackendSurface]:
     """Return the surfaces that match any glob; without one, those that are no lesser form of another."""
-    known = describe.surfaces()
+    known = describe.surfaces_by_name()
     if not globs:
-        return describe.usual()
+        return describe.primary_surfaces()
     for glob in globs:
         if not fnmatch.filter(known, glob):
             find_surface(glob)

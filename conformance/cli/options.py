@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from conformance.adapters.api.devices import CPU, DEVICES, FLOAT32, PRECISIONS
+from conformance.adapters.api.devices import CPU, DEVICE_NAMES, FLOAT32, PRECISIONS
 from conformance.cases.case import LEVELS
 from conformance.cases.operators import OPERATORS
 from conformance.execution.selection import Selection
 from conformance.execution.worker_process import Limits
 
-OUT = Path("build/conformance")
+DEFAULT_OUTPUT_FOLDER = Path("build/conformance")
 """Where results go."""
 CASES_OPTION = click.option(
     "--cases",
@@ -43,7 +43,7 @@ EXHAUSTIVE_OPTION = click.option(
 )
 DEVICE_OPTION = click.option(
     "--device",
-    type=click.Choice(DEVICES),
+    type=click.Choice(DEVICE_NAMES),
     default=CPU,
     show_default=True,
     help="Where programs work, for backends that can; conformance backends says which those are, and why not.",
@@ -59,15 +59,18 @@ OPERATOR_OPTION = click.option(
     "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
 )
 PATHS_ARGUMENT = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"
+QUIET_OUTPUT, NORMAL_OUTPUT, VERBOSE_OUTPUT = "quiet", "usual", "verbose"
 
 QUIET_OPTION = click.option(
-    "--quiet", "loudness", flag_value=QUIET, help="Say only what is unexpected, and the last line of the summary."
+    "--quiet",
+    "loudness",
+    flag_value=QUIET_OUTPUT,
+    help="Say only what is unexpected, and the last line of the summary.",
 )
 VERBOSE_OPTION = click.option(
     "--verbose",
     "loudness",
-    flag_value=VERBOSE,
+    flag_value=VERBOSE_OUTPUT,
     help="Say also, on standard error, what is unexpected as it comes in, each start of a worker, what --resume found.",
 )
 SCHEDULER_OPTION = click.option(
@@ -85,21 +88,21 @@ SHARDS_OPTION = click.option(
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunOptions:
     """What was asked for. seconds: for a case, and for a start; memory: bytes for a process, None for the usual."""
 
     selection: Selection
     paths: tuple[Path, ...]
-    seconds: tuple[float, float]
-    memory: int | None
+    time_limits: tuple[float, float]
+    memory_bytes: int | None
     jobs: int | None
     repeat: int
-    keep: bool
+    use_caches: bool
     resume: bool
-    loudness: str | None
+    verbosity: str | None
     out: Path
 
     @property
-    def limits(self) -> Limits:
+    def worker_limits(self) -> Limits:
         """What a worker may take on this machine."""
-        return Limits(*self.seconds) if self.memory is None else Limits(*self.seconds, self.memory)
+        return Limits(*self.time_limits) if self.memory_bytes is None else Limits(*self.time_limits, self.memory_bytes)

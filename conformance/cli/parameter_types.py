@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 else:
     Kind = click.ParamType
 
-WORDS = ("valid", "same_upper", "same_lower")
-MOST = 12
+PADDING_WORDS = ("valid", "same_upper", "same_lower")
+MAX_NUMBERS = 12
 
 
-class Sizes(Kind):
+class SizesType(Kind):
     """A whole number, or one for each axis, with commas between."""
 
     name = "sizes"
@@ -31,12 +31,12 @@ class Sizes(Kind):
                 f"{value!r} is not a whole number, nor one for each axis with commas between, as in 3,2", param, ctx
             )
         numbers = tuple(map(int, value.split(",")))
-        if len(numbers) > MOST:
-            self.fail(f"{len(numbers)} numbers, more than the limit of {MOST}", param, ctx)
+        if len(numbers) > MAX_NUMBERS:
+            self.fail(f"{len(numbers)} numbers, more than the limit of {MAX_NUMBERS}", param, ctx)
         return numbers[0] if len(numbers) == 1 else numbers
 
 
-class Shape(Sizes):
+class ShapeType(SizesType):
     """Numbers with commas between."""
 
     name = "shape"
@@ -47,13 +47,13 @@ class Shape(Sizes):
         return (found,) if isinstance(found, int) else found
 
 
-class Padding(Kind):
+class PaddingType(Kind):
     """A number, one for each axis, a before:after pair for one or each axis, or a word."""
 
     name = "padding"
     metavar = "N[:N][,N[:N]…]"
 
-    def __init__(self, words: tuple[str, ...] = WORDS) -> None:
+    def __init__(self, words: tuple[str, ...] = PADDING_WORDS) -> None:
         self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -61,9 +61,9 @@ class Padding(Kind):
         if not isinstance(value, str) or value in self.words:
             return value
         if ":" not in value:
-            return Sizes().convert(value, param, ctx)
+            return SizesType().convert(value, param, ctx)
         parts = value.split(",")
-        if not all(re.fullmatch(r"-?\d{1,9}(:-?\d{1,9})?", part) for part in parts) or len(parts) > MOST:
+        if not all(re.fullmatch(r"-?\d{1,9}(:-?\d{1,9})?", part) for part in parts) or len(parts) > MAX_NUMBERS:
             words = f", nor {', '.join(self.words)}" if self.words else ""
             self.fail(
                 f"{value!r} is not a number or a before:after pair for each axis, as in 1:0,2:2{words}", param, ctx
@@ -72,7 +72,7 @@ class Padding(Kind):
         return tuple(pair if len(pair) > 1 else pair * 2 for pair in pairs)
 
 
-class Number(Kind):
+class NumberType(Kind):
     """A number, whole if it is written so; inf and nan too."""
 
     name = "number"

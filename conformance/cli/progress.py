@@ -13,39 +13,39 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from conformance.cli.options import QUIET, USUAL, VERBOSE
-from reports.analysis.summary import BAD, SIGNS, WORDS, printable
+from conformance.cli.options import NORMAL_OUTPUT, QUIET_OUTPUT, VERBOSE_OUTPUT
+from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS, UNEXPECTED_STATUSES, escape_control_characters
 from reports.results.records import STATUSES
-from reports.views.terminal import STYLES
+from reports.views.terminal import STATUS_STYLES
 
-EVERY = 5.0
+PROGRESS_INTERVAL_SECONDS = 5.0
 """Seconds between two lines where standard error is no terminal; a run that is shorter says nothing."""
-LONGEST = 200
-MINUTE, HOUR = 60, 3600
+MAX_PROGRESS_LINE_LENGTH = 200
+MINUTE_SECONDS, HOUR_SECONDS = 60, 3600
 
 
-class Live:
+class RunProgress:
     """The run of one backend as it goes: a bar on a terminal, else a line every few seconds, nothing if it is quiet.
 
     `step` is told of each result, `tell` of the rest, from any thread.
     """
 
-    def __init__(self, name: str, loudness: str = USUAL, console: Console | None = None) -> None:
+    def __init__(self, name: str, verbosity: str = NORMAL_OUTPUT, console: Console | None = None) -> None:
         self.name = name
-        self.loudness = loudness
+        self.verbosity = verbosity
         self.counts: Counter[str] = Counter()
         self.console = console or Console(stderr=True, highlight=False)
-        self._seen = self._spoken = 0.0
+        self._result_count = self._printed_at = 0.0
         columns = (
-            TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), _Rate(), _Counts(self.counts),
+            TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), _RateColumn(), _CountsColumn(self.counts),
             TimeRemainingColumn(),
         )  # fmt: skip
-        shown = self.console.is_terminal and loudness != QUIET
+        shown = self.console.is_terminal and verbosity != QUIET_OUTPUT
         self._bar = Progress(*columns, console=self.console, transient=True, disable=not shown)
         self._task = self._bar.add_task(name, total=None)
 
-    def __enter__(self) -> Live:
-        self._seen = self._spoken = time.monotonic()
+    def __enter__(self) -> RunProgress:
+        self._result_count = self._printed_at = time.monotonic()
         self._bar.start()
         return self
 
@@ -54,70 +54,76 @@ class Live:
     ) -> None:
         self._bar.stop()
 
-    def step(self, done: int, total: int, result: Mapping[str, Any]) -> None:
+    def add_result(self, done: int, total: int, result: Mapping[str, Any]) -> None:
         """Note that so many results are there of so many, and the last one, a record of the results file."""
         status = result["status"]
         self.counts[status] += 1
         if not self._bar.disable:
             self._bar.update(self._task, completed=done, total=total)
-        if status in BAD:
-            self.tell(_said(result), STYLES[status])
+        if status in UNEXPECTED_STATUSES:
+            self.log(_unexpected_result_text(result), STATUS_STYLES[status])
         now = time.monotonic()
-        if now - self._spoken >= EVERY and not self.console.is_terminal and self.loudness != QUIET:
-            self._spoken = now
-            self._print(f"{self.name}: {far(done, total, now - self._seen, self.counts)}")
+        if (
+            now - self._printed_at >= PROGRESS_INTERVAL_SECONDS
+            and not self.console.is_terminal
+            and self.verbosity != QUIET_OUTPUT
+        ):
+            self._printed_at = now
+            self._print(f"{self.name}: {progress_text(done, total, now - self._result_count, self.counts)}")
 
-    def tell(self, text: str, style: str = "dim") -> None:
+    def log(self, text: str, style: str = "dim") -> None:
         """Say something that only those want to know who asked for much."""
-        if self.loudness == VERBOSE:
+        if self.verbosity == VERBOSE_OUTPUT:
             self._print(f"{self.name}: {text}", style)
 
     def _print(self, text: str, style: str = "") -> None:
-        shown = printable(text)
-        shown = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+        shown = escape_control_characters(text)
+        shown = shown if len(shown) <= MAX_PROGRESS_LINE_LENGTH else f"{shown[: MAX_PROGRESS_LINE_LENGTH - 1]}…"
         self.console.print(Text(shown, style), soft_wrap=True)
 
 
-def far(done: int, total: int, seconds: float, counts: Mapping[str, int]) -> str:
+def progress_text(done: int, total: int, seconds: float, counts: Mapping[str, int]) -> str:
     """Say how far a run is after so many seconds: `1,200 of 6,064, 240/s, 1,190 pass, 10 known, 20 s left`."""
     rate = done / seconds
     left = round((total - done) / rate)
-    return f"{done:,} of {total:,}, {_speed(rate)}, {_counted(counts)}, {span(left)} left"
+    return f"{done:,} of {total:,}, {_rate_text(rate)}, {_counts_text(counts)}, {duration_text(left)} left"
 
 
-def span(seconds: int) -> str:
+def duration_text(seconds: int) -> str:
     """Say a time in two units at most: `45 s`, `3 min`, `2 h 5 min`."""
-    if seconds < 2 * MINUTE:
+    if seconds < 2 * MINUTE_SECONDS:
         return f"{seconds} s"
-    if seconds < HOUR:
-        return f"{seconds // MINUTE} min"
-    return f"{seconds // HOUR} h {seconds % HOUR // MINUTE} min"
+    if seconds < HOUR_SECONDS:
+        return f"{seconds // MINUTE_SECONDS} min"
+    return f"{seconds // HOUR_SECONDS} h {seconds % HOUR_SECONDS // MINUTE_SECONDS} min"
 
 
-def _speed(rate: float) -> str:
+def _rate_text(rate: float) -> str:
     return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"  # noqa: PLR2004 - one digit more where there is but one
 
 
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{counts[status]:,} {WORDS[status]}" for status in reversed(STATUSES) if counts.get(status))
+def _counts_text(counts: Mapping[str, int]) -> str:
+    return ", ".join(
+        f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in reversed(STATUSES) if counts.get(status)
+    )
 
 
-def _said(result: Mapping[str, Any]) -> str:
+def _unexpected_result_text(result: Mapping[str, Any]) -> str:
     """Say of an unexpected result what it is: `✗ fail max_pool/a on numpy.loops: value: …`."""
     why = ": ".join(filter(None, [result.get("kind"), result.get("message") or result.get("reason")]))
-    sign = f"{SIGNS[result['status']]} {WORDS[result['status']]}"
+    sign = f"{STATUS_SIGNS[result['status']]} {STATUS_TEXTS[result['status']]}"
     return f"{sign} {result['case']} on {result['surface']}{f': {why}' if why else ''}"
 
 
-class _Rate(ProgressColumn):
+class _RateColumn(ProgressColumn):
     """Results a second, since the first one."""
 
     def render(self, task: Task) -> Text:
         """Return the column for a bar as it stands."""
-        return Text(_speed(task.speed) if task.speed else "", "dim")
+        return Text(_rate_text(task.speed) if task.speed else "", "dim")
 
 
-class _Counts(ProgressColumn):
+class _CountsColumn(ProgressColumn):
     """How many results there are of each status."""
 
     def __init__(self, counts: Mapping[str, int]) -> None:
@@ -127,11 +133,13 @@ class _Counts(ProgressColumn):
     def render(self, task: Task) -> Text:  # noqa: ARG002 - rich asks so
         """Return the column for a bar as it stands."""
         known = [status for status in reversed(STATUSES) if self.counts.get(status)]
-        return Text(" ").join(Text(f"{SIGNS[status]} {self.counts[status]:,}", STYLES[status]) for status in known)
+        return Text(" ").join(
+            Text(f"{STATUS_SIGNS[status]} {self.counts[status]:,}", STATUS_STYLES[status]) for status in known
+        )
 
 
 @contextmanager
-def progress(name: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
     """Yield what to call with how much is done of how much: a bar on a terminal, nothing in a pipe."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

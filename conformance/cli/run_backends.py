@@ -11,78 +11,97 @@ from rich.console import Console
 
 from conformance import IncompleteRun
 from conformance.catalogue import loading
-from conformance.cli.options import QUIET, USUAL, Asked
-from conformance.cli.progress import Live
-from conformance.cli.results_io import INCOMPLETE, merged, results_file, status
-from conformance.execution.cluster import cluster
-from conformance.execution.expectation_cache import kept
+from conformance.cli.options import NORMAL_OUTPUT, QUIET_OUTPUT, RunOptions
+from conformance.cli.progress import RunProgress
+from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, exit_status, merge_live_results, results_path
+from conformance.execution.cluster import open_cluster
+from conformance.execution.expectation_cache import open_expectation_cache
 from conformance.execution.run import Run
-from conformance.execution.shards import Divided, Order
-from conformance.execution.targets import Chosen
+from conformance.execution.shards import RunOrder, ShardedRun
+from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
-from conformance.judging.expected import expected
-from reports.results.live import Growing
+from conformance.judging.expected import compute_expected
+from reports.results.live import LiveResults
 from reports.views.terminal import render_terminal
 
-Came = tuple[list[Growing], list[IncompleteRun]]
+RunResults = tuple[list[LiveResults], list[IncompleteRun]]
 """What was written, and what went wrong."""
 
 
-def carried_out(wanted: Sequence[Chosen], asked: Asked, begun: Worker) -> Came:
+def run_backends(targets: Sequence[RunTarget], options: RunOptions, first_worker: Worker) -> RunResults:
     """Run the backends. begun: the first one's first worker."""
-    selection = asked.selection
+    selection = options.selection
     level, operators, globs = selection.level, selection.operators, selection.globs
-    cases = loading.load(asked.paths, level=level, operators=operators, globs=globs)
+    cases = loading.load_catalogue(options.paths, level=level, operators=operators, globs=globs)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
     faults: list[IncompleteRun] = []
-    written: list[Growing] = []
-    how = partial(Run, selection=selection, limits=asked.limits, jobs=asked.jobs, repeat=asked.repeat, keep=asked.keep)
-    with kept() if asked.keep else nullcontext(expected) as expect:
-        for number, one in enumerate(wanted):
-            grown = Growing(results_file(asked.out, one.name, selection.part))
-            worker = None if number else begun
-            job = how(one.backend, cases, one.known(), python=one.python, expect=expect, begun=worker)
-            for surface, why in job.lacking.items() if asked.loudness != QUIET else ():
+    written: list[LiveResults] = []
+    how = partial(
+        Run,
+        selection=selection,
+        limits=options.worker_limits,
+        jobs=options.jobs,
+        repeat=options.repeat,
+        cache_programs=options.use_caches,
+    )
+    with open_expectation_cache() if options.use_caches else nullcontext(compute_expected) as expect:
+        for number, one in enumerate(targets):
+            grown = LiveResults(results_path(options.out, one.name, selection.shard))
+            worker = None if number else first_worker
+            job = how(one.backend, cases, one.ledger(), python=one.python, compute_expected=expect, first_worker=worker)
+            for surface, why in job.missing_requirements.items() if options.verbosity != QUIET_OUTPUT else ():
                 click.echo(f"{surface}: {why}", err=True)
             try:
-                with Live(one.name, asked.loudness or USUAL) as live:
-                    job.execute(grown.path, resume=asked.resume, progress=live.step, tell=live.tell, hear=grown.add)
+                with RunProgress(one.name, options.verbosity or NORMAL_OUTPUT) as live:
+                    job.execute(
+                        grown.path,
+                        resume=options.resume,
+                        progress=live.add_result,
+                        log=live.log,
+                        on_line=grown.add_line,
+                    )
                 written.append(grown)
             except IncompleteRun as error:
-                faults.append(type(error)(one.with_hint(str(error))))
+                faults.append(type(error)(one.with_install_hint(str(error))))
     return written, faults
 
 
-def shown(written: Sequence[Growing], *, brief: bool = False) -> int:
+def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int:
     """Print the summary of what was written, and return the exit status that it deserves."""
     if not written:
-        return INCOMPLETE
-    results = merged(written)
+        return INCOMPLETE_EXIT_STATUS
+    results = merge_live_results(written)
     Console().print(render_terminal(results, brief=brief))
     for one in written if not brief else ():
         click.echo(f"results: {one.path}")
-    return status(results)
+    return exit_status(results)
 
 
-def scheduled(
-    wanted: Iterable[Chosen], asked: Asked, address: str, shards: int | None
-) -> tuple[list[Growing], list[IncompleteRun]]:
+def run_on_cluster(
+    targets: Iterable[RunTarget], options: RunOptions, address: str, shards: int | None
+) -> tuple[list[LiveResults], list[IncompleteRun]]:
     """Run the backends; return what was written, and what went wrong."""
-    order = partial(Order, selection=asked.selection, paths=asked.paths, limits=asked.seconds, memory=asked.memory)
+    order = partial(
+        RunOrder,
+        selection=options.selection,
+        paths=options.paths,
+        limits=options.time_limits,
+        memory=options.memory_bytes,
+    )
     faults: list[IncompleteRun] = []
-    written: list[Growing] = []
-    with cluster(address) as workers:
-        if not workers.size and asked.loudness != QUIET:
+    written: list[LiveResults] = []
+    with open_cluster(address) as workers:
+        if not workers.size and options.verbosity != QUIET_OUTPUT:
             click.echo(f"scheduler {address}: has no worker yet", err=True)
-        for one in wanted:
-            path = results_file(asked.out, one.name)
-            whole = order(one.anywhere, jobs=asked.jobs or 1, repeat=asked.repeat, keep=asked.keep)
-            divided = Divided(whole, asked.out / "shards" / one.name, shards)
+        for one in targets:
+            path = results_path(options.out, one.name)
+            whole = order(one.portable, jobs=options.jobs or 1, repeat=options.repeat, use_caches=options.use_caches)
+            divided = ShardedRun(whole, options.out / "shards" / one.name, shards)
             try:
-                with Live(one.name, asked.loudness or USUAL) as live:
-                    divided.execute(path, workers, resume=asked.resume, progress=live.step, tell=live.tell)
-                written.append(Growing(path))
+                with RunProgress(one.name, options.verbosity or NORMAL_OUTPUT) as live:
+                    divided.execute(path, workers, resume=options.resume, progress=live.add_result, log=live.log)
+                written.append(LiveResults(path))
             except IncompleteRun as error:
-                faults.append(type(error)(one.with_hint(str(error))))
+                faults.append(type(error)(one.with_install_hint(str(error))))
     return written, faults

@@ -18,39 +18,39 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cases.case import Case
-from conformance.execution.records import case_line
-from conformance.judging.expected import Expected, Target, expected
+from conformance.execution.records import case_record_line
+from conformance.judging.expected import Expected, Target, compute_expected
 from conformance.system import cache
-from conformance.system.cache import environment, folder, forget
+from conformance.system.cache import cache_folder, remove_old_files, source_digest
 from reference import Exact
 
-SOURCES = (
+SOURCE_FILES = (
     "reference",
     *(
         f"conformance/{name}"
         for name in ("__init__.py", "system", "cases", "judging", "translation", "catalogue", "execution")
     ),
 )
-LARGEST = 1 << 16
+MAX_RESULT_ELEMENTS = 1 << 16
 """Elements of a result beyond which it is not kept: some of its details are made only when they are asked for."""
-LIMIT = 256 << 20
+MAX_EXPECTATION_FILE_BYTES = 256 << 20
 """Bytes of a file, beyond which nothing more is kept."""
-FILES = 2
+MAX_EXPECTATION_FILES = 2
 """Files that are kept: one for each source of the suite and set of versions."""
-AT_ONCE = 4 << 20
+WRITE_BATCH_BYTES = 4 << 20
 """Bytes that are gathered before they are written."""
-FIELDS = frozenset(one.name for one in fields(Expected))
-PARTS = ("value", "high", "low", "terms", "magnitude", "extra", "exact")
-TABLE = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, expected BLOB)"
+EXPECTED_FIELDS = frozenset(one.name for one in fields(Expected))
+EXACT_FIELDS = ("value", "high", "low", "terms", "magnitude", "extra", "exact")
+CREATE_TABLE = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, expected BLOB)"
 """With row numbers, as a long blob is found three times as fast then."""
-LENGTH = struct.Struct(">I")
+LINE_LENGTH = struct.Struct(">I")
 """Of the line, which stands before the rest."""
 
 
 @contextlib.contextmanager
-def kept(path: Path | None = None) -> Iterator[Callable[[Case], Expected]]:
+def open_expectation_cache(path: Path | None = None) -> Iterator[Callable[[Case], Expected]]:
     """Yield what to ask for expectations; what was new is written at the end."""
-    known = Kept(path or folder("conformance-expected") / f"{environment(SOURCES)}.sqlite")
+    known = ExpectationCache(path or cache_folder("conformance-expected") / f"{source_digest(SOURCE_FILES)}.sqlite")
     try:
         yield known.expected
     finally:
@@ -58,89 +58,91 @@ def kept(path: Path | None = None) -> Iterator[Callable[[Case], Expected]]:
 
 
 @dataclass
-class Kept:
+class ExpectationCache:
     """The expectations in one file. fresh: those that are not in it yet, of so many bytes."""
 
     path: Path
-    fresh: dict[str, bytes] = field(default_factory=dict)
-    gathered: int = 0
+    unsaved: dict[str, bytes] = field(default_factory=dict)
+    unsaved_bytes: int = 0
 
     def expected(self, case: Case) -> Expected:
         """Return what must happen in a case, as conformance.expected has it. Raises CatalogueError."""
         found = self.get(case)
         if found is None:
-            made = expected(case)
-            found = replace(made, line=case_line(case, made))
-            if all(target.exact is None or target.exact.value.size <= LARGEST for target in made.targets):
-                self.put(case.key, found)
+            made = compute_expected(case)
+            found = replace(made, record_line=case_record_line(case, made))
+            if all(target.exact is None or target.exact.value.size <= MAX_RESULT_ELEMENTS for target in made.targets):
+                self.put(case.content_digest, found)
         return found
 
     def get(self, case: Case) -> Expected | None:
         """Return an expectation, None if it is not known or was damaged."""
-        packed = self.fresh.get(case.key)
-        if packed is None and case.key in self._keys:
+        packed = self.unsaved.get(case.content_digest)
+        if packed is None and case.content_digest in self._keys:
             with contextlib.suppress(sqlite3.Error):
-                row = self._file.execute("SELECT expected FROM kept WHERE key = ?", (case.key,)).fetchone()
+                row = self._connection.execute(
+                    "SELECT expected FROM kept WHERE key = ?", (case.content_digest,)
+                ).fetchone()
                 packed = row[0] if row else None
         content = cache.unseal(packed) if packed else None
-        return Packed(case, content) if content else None
+        return LazyExpected(case, content) if content else None
 
     def put(self, key: str, made: Expected) -> None:
         """Enter an expectation with its line, and write what has gathered."""
-        line = made.line.encode()
-        rest = pickle.dumps(replace(_whole(made), line=""), pickle.HIGHEST_PROTOCOL)
-        self.fresh[key] = cache.seal(LENGTH.pack(len(line)) + line + rest)
-        self.gathered += len(self.fresh[key])
-        if self.gathered > AT_ONCE:
+        line = made.record_line.encode()
+        rest = pickle.dumps(replace(_fully_computed(made), record_line=""), pickle.HIGHEST_PROTOCOL)
+        self.unsaved[key] = cache.seal(LINE_LENGTH.pack(len(line)) + line + rest)
+        self.unsaved_bytes += len(self.unsaved[key])
+        if self.unsaved_bytes > WRITE_BATCH_BYTES:
             self.save()
 
     def save(self) -> None:
         """Write what is new, while there is room."""
-        fresh, self.fresh, self.gathered = self.fresh, {}, 0
-        if not fresh or (self.path.exists() and self.path.stat().st_size > LIMIT):
+        fresh, self.unsaved, self.unsaved_bytes = self.unsaved, {}, 0
+        if not fresh or (self.path.exists() and self.path.stat().st_size > MAX_EXPECTATION_FILE_BYTES):
             return
         with contextlib.suppress(sqlite3.Error, OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.closing(sqlite3.connect(self.path)) as file, file:
-                file.execute(TABLE)
+                file.execute(CREATE_TABLE)
                 file.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", fresh.items())
-            forget(self.path.parent.glob("*.sqlite"), FILES)
+            remove_old_files(self.path.parent.glob("*.sqlite"), MAX_EXPECTATION_FILES)
 
     @cached_property
-    def _file(self) -> sqlite3.Connection:
+    def _connection(self) -> sqlite3.Connection:
         return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
 
     @cached_property
     def _keys(self) -> frozenset[str]:
         with contextlib.suppress(sqlite3.Error):
-            return frozenset(key for (key,) in self._file.execute("SELECT key FROM kept"))
+            return frozenset(key for (key,) in self._connection.execute("SELECT key FROM kept"))
         return frozenset()
 
 
-class Packed(Expected):
+class LazyExpected(Expected):
     """A kept expectation: its line, and the rest in a pickle until it is asked for, as no result may need it."""
 
     def __init__(self, case: Case, content: memoryview) -> None:
-        start = LENGTH.size + LENGTH.unpack_from(content)[0]
-        parts = {"line": str(content[LENGTH.size : start], "utf-8"), "_case": case, "_pickle": content[start:]}
+        start = LINE_LENGTH.size + LINE_LENGTH.unpack_from(content)[0]
+        parts = {"line": str(content[LINE_LENGTH.size : start], "utf-8"), "_case": case, "_pickle": content[start:]}
         vars(self).update(parts)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in FIELDS:
+        if name not in EXPECTED_FIELDS:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         made: Expected | None = cache.unpickle(self._pickle)
-        vars(self).update(vars(made or expected(self._case)), line=self.line, _pickle=b"")
+        vars(self).update(vars(made or compute_expected(self._case)), line=self.record_line, _pickle=b"")
         return vars(self)[name]
 
 
-def _whole(made: Expected) -> Expected:
+def _fully_computed(made: Expected) -> Expected:
     """Return an expectation of which nothing is still to be computed."""
-    target = None if made.target is None else _settled(made.target)
-    return replace(made, target=target, answers={name: _settled(one) for name, one in made.answers.items()})
+    target = None if made.target is None else _computed_target(made.target)
+    return replace(made, target=target, answers={name: _computed_target(one) for name, one in made.answers.items()})
 
 
-def _settled(target: Target) -> Target:
+def _computed_target(target: Target) -> Target:
     if target.exact is None:
         return target
-    parts: dict[str, Any] = {name: getattr(target.exact, name) for name in PARTS}
+    parts: dict[str, Any] = {name: getattr(target.exact, name) for name in EXACT_FIELDS}
     return replace(target, exact=Exact(**parts))

@@ -9,23 +9,23 @@ from contextlib import contextmanager
 from typing import Any
 
 from conformance.execution.worker_process import Job, Worker
-from conformance.judging.verdict import Outcome
+from conformance.judging.verdict import ProgramOutcome
 
-ENOUGH = 2000
+PROGRAMS_PER_WORKER = 2000
 """Programs for which one worker more is worth its start."""
-MOST, MOST_BYTES = 512, 64 << 20
+MAX_BUFFERED_OUTCOMES, MAX_BUFFERED_BYTES = 512, 64 << 20
 """Outcomes of a worker that wait for another one's, and what their arrays hold."""
-LOOK = 0.1
+OVERDUE_CHECK_SECONDS = 0.1
 """Seconds after which it is looked for one that is overdue."""
-END = object()
+NO_MORE_OUTCOMES = object()
 
 
-def size(programs: int, cores: int) -> int:
+def worker_count(programs: int, cores: int) -> int:
     """Return how many workers so many programs are worth on so many cores."""
-    return max(1, min(cores, 1 + programs // ENOUGH))
+    return max(1, min(cores, 1 + programs // PROGRAMS_PER_WORKER))
 
 
-class Crew:
+class WorkerPool:
     """Workers that share the jobs. A program always goes to the same one, which then knows it.
 
     `start`, `stop`, `environment` and `outcomes` are those of a worker; all have the same environment.
@@ -33,9 +33,9 @@ class Crew:
 
     def __init__(self, workers: Iterable[Worker]) -> None:
         self.workers = tuple(workers)
-        self.arrived = self.workers[0].arrived
+        self.reply_arrived = self.workers[0].reply_arrived
         for worker in self.workers:
-            worker.arrived = self.arrived
+            worker.reply_arrived = self.reply_arrived
 
     @property
     def environment(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Crew:
     def start(self) -> None:
         """Start all workers at once. Raises WorkerFailed, and leaves none running then."""
         try:
-            with ThreadPoolExecutor(len(self.workers)) as pool, _killing(self.workers):
+            with ThreadPoolExecutor(len(self.workers)) as pool, _kill_on_error(self.workers):
                 for start in [pool.submit(worker.start) for worker in self.workers]:
                     start.result()
         except BaseException:
@@ -54,7 +54,7 @@ class Crew:
 
     def stop(self) -> None:
         """End all processes, gently at first."""
-        with _killing(self.workers):
+        with _kill_on_error(self.workers):
             for worker in self.workers:
                 worker.stop()
 
@@ -63,36 +63,38 @@ class Crew:
         for worker in self.workers:
             worker.kill()
 
-    def outcomes(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+    def outcomes(self, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
         """Yield the outcome of each job, in order. Raises WorkerFailed if a lost worker cannot be replaced."""
         if len(self.workers) == 1:
             return self.workers[0].outcomes(jobs)
-        return self._outcomes(_Shares(jobs, len(self.workers)))
+        return self._outcomes(_JobDistributor(jobs, len(self.workers)))
 
-    def _outcomes(self, shares: _Shares) -> Iterator[Outcome]:
-        running = {n: worker.steps(shares.of(n), wait=False) for n, worker in enumerate(self.workers)}
-        found: list[deque[Outcome]] = [deque() for _ in self.workers]
-        while running or shares.order:
-            self.arrived.clear()
-            taken = [self._take(running, n, found[n]) for n in list(running) if not _full(found[n])]
-            while shares.order and found[shares.order[0]]:
-                yield found[shares.order.popleft()].popleft()
+    def _outcomes(self, shares: _JobDistributor) -> Iterator[ProgramOutcome]:
+        running = {n: worker.poll_outcomes(shares.jobs_for(n), wait=False) for n, worker in enumerate(self.workers)}
+        found: list[deque[ProgramOutcome]] = [deque() for _ in self.workers]
+        while running or shares.assigned_workers:
+            self.reply_arrived.clear()
+            taken = [self._take_outcome(running, n, found[n]) for n in list(running) if not _is_buffer_full(found[n])]
+            while shares.assigned_workers and found[shares.assigned_workers[0]]:
+                yield found[shares.assigned_workers.popleft()].popleft()
             if not any(taken):
-                self.arrived.wait(LOOK)
+                self.reply_arrived.wait(OVERDUE_CHECK_SECONDS)
 
     @staticmethod
-    def _take(running: dict[int, Iterator[Outcome | None]], number: int, found: deque[Outcome]) -> bool:
+    def _take_outcome(
+        running: dict[int, Iterator[ProgramOutcome | None]], number: int, found: deque[ProgramOutcome]
+    ) -> bool:
         """Give a worker something to do, and take one outcome if there is any; whether there was, or will be none."""
-        outcome = next(running[number], END)
-        if outcome is END:
+        outcome = next(running[number], NO_MORE_OUTCOMES)
+        if outcome is NO_MORE_OUTCOMES:
             del running[number]
-        elif isinstance(outcome, Outcome):
+        elif isinstance(outcome, ProgramOutcome):
             found.append(outcome)
         return outcome is not None
 
 
 @contextmanager
-def _killing(workers: Iterable[Worker]) -> Iterator[None]:
+def _kill_on_error(workers: Iterable[Worker]) -> Iterator[None]:
     """End all processes at once if anything goes wrong, as when somebody will not wait any longer."""
     try:
         yield
@@ -102,35 +104,38 @@ def _killing(workers: Iterable[Worker]) -> Iterator[None]:
         raise
 
 
-def _full(found: Collection[Outcome]) -> bool:
+def _is_buffer_full(found: Collection[ProgramOutcome]) -> bool:
     """Whether so much waits for the outcome of another worker that this one had better wait, too."""
-    return len(found) >= MOST or sum(array.nbytes for one in found for array in one.arrays) > MOST_BYTES
+    return (
+        len(found) >= MAX_BUFFERED_OUTCOMES
+        or sum(array.nbytes for one in found for array in one.arrays) > MAX_BUFFERED_BYTES
+    )
 
 
-class _Shares:
+class _JobDistributor:
     """A row of jobs dealt out; order: whose the jobs are that have been dealt and not been waited for.
 
     A program that nobody has yet goes to the one who asks.
     """
 
     def __init__(self, jobs: Iterable[Job], count: int) -> None:
-        self.coming = iter(jobs)
-        self.waiting: list[deque[Job]] = [deque() for _ in range(count)]
-        self.order: deque[int] = deque()
-        self.owners: dict[str, int] = {}
+        self.remaining_jobs = iter(jobs)
+        self.jobs_by_worker: list[deque[Job]] = [deque() for _ in range(count)]
+        self.assigned_workers: deque[int] = deque()
+        self.worker_by_program: dict[str, int] = {}
 
-    def deal(self, asking: int) -> bool:
+    def assign_next(self, requesting: int) -> bool:
         """Deal one job, to the one who asks unless another one knows its program; return whether there was one."""
-        job = next(self.coming, None)
+        job = next(self.remaining_jobs, None)
         if job is None:
             return False
-        number = self.owners.setdefault(job.program.digest, asking)
-        self.waiting[number].append(job)
-        self.order.append(number)
+        number = self.worker_by_program.setdefault(job.program.digest, requesting)
+        self.jobs_by_worker[number].append(job)
+        self.assigned_workers.append(number)
         return True
 
-    def of(self, number: int) -> Iterator[Job]:
+    def jobs_for(self, number: int) -> Iterator[Job]:
         """Yield the jobs of one worker, dealing on until there is one for it."""
-        while self.waiting[number] or self.deal(number):
-            if self.waiting[number]:
-                yield self.waiting[number].popleft()
+        while self.jobs_by_worker[number] or self.assign_next(number):
+            if self.jobs_by_worker[number]:
+                yield self.jobs_by_worker[number].popleft()

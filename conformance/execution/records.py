@@ -14,23 +14,23 @@ from conformance import __version__
 from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
 from conformance.cases.arrays import Array, array_digest
 from conformance.cases.case import Case
-from conformance.cases.cost import cost
-from conformance.execution.results_file import array_record, line
+from conformance.cases.cost import operator_cost
+from conformance.execution.results_file import array_record, record_line
 from conformance.judging.expected import Expected
-from conformance.judging.ledger import Entry
-from conformance.judging.verdict import Outcome, Verdict
+from conformance.judging.ledger import LedgerEntry
+from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome
 
-NO_BOUND = "no bound: so many roundings to 16 bits may leave anything"
+NO_BOUND_REASON = "no bound: so many roundings to 16 bits may leave anything"
 
 
-def status_of(outcome: str, verdict: Verdict, entry: Entry | None, *, flaky: bool = False) -> str:
+def result_status(outcome: str, verdict: OutcomeVerdict, entry: LedgerEntry | None, *, flaky: bool = False) -> str:
     """Return what counts in the end. outcome: its kind; entry: what the ledger says of the case on the surface."""
     if flaky:
         return "known" if entry and "flaky" in entry.kinds else "flaky"
-    if outcome == "unsupported" or verdict.message == NO_BOUND:
+    if outcome == "unsupported" or verdict.message == NO_BOUND_REASON:
         return "unsupported"
     if verdict.verdict == "agree":
-        return "stale" if entry and not entry.unsteady else "pass"
+        return "stale" if entry and not entry.is_flaky else "pass"
     shown = verdict.kind if verdict.verdict == "differ" else outcome
     if entry and shown in entry.kinds:
         return "known"
@@ -41,18 +41,18 @@ def result_record(
     case: Case,
     surface: Surface,
     program: Program | Unsupported,
-    outcome: Outcome,
+    outcome: ProgramOutcome,
     *,
-    verdict: Verdict,
-    wanted: Expected | None,
-    entry: Entry | None,
+    verdict: OutcomeVerdict,
+    expected: Expected | None,
+    entry: LedgerEntry | None,
 ) -> dict[str, Any]:
     """Return the record of a result: of a case on a surface, with its program or the reason why there is none.
 
     wanted: what must happen, None where nothing came back; entry: what the ledger says of it.
     """
     written = program if isinstance(program, Program) else None
-    status = status_of(outcome.kind, verdict, entry, flaky=bool(outcome.flickers))
+    status = result_status(outcome.kind, verdict, entry, flaky=bool(outcome.flakiness))
     record: dict[str, Any] = {
         "case": case.id,
         "surface": surface.name,
@@ -66,42 +66,42 @@ def result_record(
         "seconds": round(outcome.seconds, 6),
         "digest": array_digest(*outcome.arrays) if outcome.arrays else None,
     }
-    if len(outcome.arrays) == 1 and not _expected(outcome.arrays[0], record["digest"], wanted):
+    if len(outcome.arrays) == 1 and not _is_expected_array(outcome.arrays[0], record["digest"], expected):
         record["got"] = array_record(outcome.arrays[0])
-    if outcome.flickers:
+    if outcome.flakiness:
         record["flaky"] = True
     if verdict.worst:
         record["worst"] = asdict(verdict.worst)
-    said = outcome.flickers or outcome.message
+    said = outcome.flakiness or outcome.message
     message = "; ".join(filter(None, [verdict.message, said if written else ""]))
     if message:
         record["message"] = message
-    return record | _why(program, status, entry)
+    return record | _reason_and_issue(program, status, entry)
 
 
-def _why(program: Program | Unsupported, status: str, entry: Entry | None) -> dict[str, Any]:
+def _reason_and_issue(program: Program | Unsupported, status: str, entry: LedgerEntry | None) -> dict[str, Any]:
     """Return the reason and the issue, where a result has any."""
     if isinstance(program, Unsupported):
         return {"reason": program.reason, "issue": program.issue}
     if status == "unsupported":
-        return {"reason": NO_BOUND, "issue": None}
+        return {"reason": NO_BOUND_REASON, "issue": None}
     if entry and status in {"known", "stale"}:
         return {"reason": entry.reason, "issue": entry.issue}
     return {}
 
 
-def _expected(got: Array, digest: str, wanted: Expected | None) -> bool:
+def _is_expected_array(got: Array, digest: str, expected: Expected | None) -> bool:
     """Whether an array is the expected one, but for what a NaN looks like."""
-    if wanted is None or wanted.target is None or wanted.target.exact is None:
+    if expected is None or expected.target is None or expected.target.exact is None:
         return False
-    value = wanted.target.exact.value
+    value = expected.target.exact.value
     same = got.dtype == value.dtype and got.shape == value.shape
     return same and (got.tobytes() == value.tobytes() or digest == array_digest(value))
 
 
-def declared(surface: Surface, question: str) -> dict[str, Any]:
+def declaration_record(surface: Surface, question: str) -> dict[str, Any]:
     """Return what a surface declares, as the record of an answer has it."""
-    declaration = surface.declares.get(question)
+    declaration = surface.declarations.get(question)
     return {
         "surface": surface.name,
         "declared": declaration.answer if declaration else None,
@@ -109,44 +109,44 @@ def declared(surface: Surface, question: str) -> dict[str, Any]:
     }
 
 
-def case_line(case: Case, wanted: Expected) -> str:
+def case_record_line(case: Case, expected: Expected) -> str:
     """Return the record of a case as a line of a results file."""
-    return line({"record": "case", "case": case.id, **case_record(case, wanted)})
+    return record_line({"record": "case", "case": case.id, **case_record(case, expected)})
 
 
-def case_record(case: Case, wanted: Expected) -> dict[str, Any]:
+def case_record(case: Case, expected: Expected) -> dict[str, Any]:
     """Return the record of a case, as the format has it."""
-    price = cost(case)
+    price = operator_cost(case)
     parameters = dict(case.parameters)
     if case.then:
         parameters["then"] = [{"operator": item.operator, **item.parameters} for item in case.then]
-    exacts = [target.exact for target in wanted.targets if target.exact is not None]
-    bounds = [target.bound for target in wanted.targets if target.bound is not None]
+    exacts = [target.exact for target in expected.targets if target.exact is not None]
+    bounds = [target.bound for target in expected.targets if target.bound is not None]
     return {
         "operator": case.operator,
         "level": case.level,
         "about": case.about,
         "source": case.source,
         "via": list(case.via),
-        "question": case.question,
+        "question": case.convention_id,
         "parameters": parameters,
-        "inputs": {name: array_record(array) for name, array in wanted.inputs.items()},
+        "inputs": {name: array_record(array) for name, array in expected.inputs.items()},
         "cost": price.record() if price else None,
-        "expected": _expected_record(wanted),
-        "digest": wanted.digest,
-        "pinned": sum(len(target.readings) for target in wanted.targets),
+        "expected": _expected_record(expected),
+        "digest": expected.digest,
+        "pinned": sum(len(target.printed) for target in expected.targets),
         "terms": max(chain((int(exact.terms.max(initial=0)) for exact in exacts), [0])),
         "bound": max(chain((float(bound.max(initial=0)) for bound in bounds), [0.0])),
     }
 
 
-def _expected_record(wanted: Expected) -> Mapping[str, Any]:
+def _expected_record(expected: Expected) -> Mapping[str, Any]:
     def one(target: Any) -> Mapping[str, Any]:
-        return array_record(target.exact.value) if target.exact is not None else {"rejected": target.rejected}
+        return array_record(target.exact.value) if target.exact is not None else {"rejected": target.violation}
 
-    if wanted.target is not None:
-        return one(wanted.target)
-    return {"answers": {name: one(target) for name, target in wanted.answers.items()}}
+    if expected.target is not None:
+        return one(expected.target)
+    return {"answers": {name: one(target) for name, target in expected.answers.items()}}
 
 
 def environment_record(backend: Backend, surfaces: Iterable[Surface], worker: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from typing import IO, Any
 import numpy as np
 
 from conformance import ConformanceError, IncompleteRun
-from conformance.cases.arrays import Array, encoded
+from conformance.cases.arrays import Array, json_value
 
-FORMAT = 1
-MAX_ELEMENTS = 4096
-SAME = (
+RESULTS_FORMAT = 1
+MAX_RECORDED_ELEMENTS = 4096
+RESUME_KEYS = (
     *("backend", "catalogue", "ledger", "own_ledger", "level", "slow", "repeat", "shard", "selection", "surfaces"),
     "environment",
 )
@@ -29,31 +29,31 @@ SAME = (
 
 def array_record(array: Array) -> dict[str, Any]:
     """Return an array as the format has it, its numbers left out where there are too many."""
-    data = array.ravel().tolist() if array.size <= MAX_ELEMENTS else None
+    data = array.ravel().tolist() if array.size <= MAX_RECORDED_ELEMENTS else None
     if data and array.dtype.kind in "fV" and not np.isfinite(array).all():
-        data = encoded(data)
+        data = json_value(data)
     return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
 
 
-def line(record: Mapping[str, Any]) -> str:
+def record_line(record: Mapping[str, Any]) -> str:
     """Return a record as one line; only where it holds a number that JSON lacks is it gone through piece by piece."""
     try:
         return json.dumps(record, ensure_ascii=False, allow_nan=False)
     except (ValueError, TypeError):
-        return json.dumps(encoded(record), ensure_ascii=False, allow_nan=False)
+        return json.dumps(json_value(record), ensure_ascii=False, allow_nan=False)
 
 
-def forget(path: Path) -> None:
+def remove_results_file(path: Path) -> None:
     """Remove an earlier file, lest it stand for a run that could not start. Raises ConformanceError."""
     try:
         with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
-            _claim(path, stream)
+            _lock_file(path, stream)
         path.unlink(missing_ok=True)
     except OSError as error:
         raise ConformanceError(f"{path}: {error.strerror}") from None
 
 
-def _claim(path: Path, stream: IO[Any]) -> None:
+def _lock_file(path: Path, stream: IO[Any]) -> None:
     """Take a file for this process, until it is closed. Raises ConformanceError if another run has it."""
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,11 +61,11 @@ def _claim(path: Path, stream: IO[Any]) -> None:
         raise ConformanceError(f"{path}: another run is writing it") from None
 
 
-BEFORE = frozenset({"case", "program", "convention"})
+DECLARING_RECORDS = frozenset({"case", "program", "convention"})
 """Records that stand before the result that needs them."""
 
 
-class _Unsound(ValueError):
+class _InvalidRecord(ValueError):
     """A record that cannot stand where it stands."""
 
 
@@ -80,8 +80,8 @@ class ResultsFile:
     """
 
     path: Path
-    hear: Callable[[int, bytes], None] = lambda _place, _line: None
-    done: set[tuple[str, str]] = field(default_factory=set)
+    on_line: Callable[[int, bytes], None] = lambda _place, _line: None
+    finished: set[tuple[str, str]] = field(default_factory=set)
     cases: set[str] = field(default_factory=set)
     programs: set[str] = field(default_factory=set)
     conventions: set[tuple[str, str]] = field(default_factory=set)
@@ -100,10 +100,10 @@ class ResultsFile:
             if self._stream is None:
                 # Opened to be added to, so that nothing is lost if another run has it.
                 self._stream = self.path.open("ab")
-                _claim(self.path, self._stream)
+                _lock_file(self.path, self._stream)
                 if self._stream.tell():
                     self._stream.truncate(0)
-                self.write({"record": "header", "format": FORMAT, **header})
+                self.write({"record": "header", "format": RESULTS_FORMAT, **header})
         except OSError as error:
             raise ConformanceError(f"{error.filename or self.path}: {error.strerror}") from None
 
@@ -111,16 +111,16 @@ class ResultsFile:
         stream = self.path.open("r+b")
         with contextlib.ExitStack() as stack:
             stack.callback(stream.close)
-            _claim(self.path, stream)
-            whole = _whole(self.path.read_bytes())
-            records = self.records(_lines(whole), "resume")
+            _lock_file(self.path, stream)
+            whole = _complete_lines(self.path.read_bytes())
+            records = self.records(_split_lines(whole), "resume")
             first = next(records, None)
             if first is None:
                 return
             for _ in records:
                 pass
-            for key in SAME:
-                if first.get(key) != json.loads(json.dumps(encoded(header.get(key)))):
+            for key in RESUME_KEYS:
+                if first.get(key) != json.loads(json.dumps(json_value(header.get(key)))):
                     raise ConformanceError(f"{self.path}:1: cannot resume, {key} is not what this run has")
             # What was read is never written again: a run that is killed here too loses nothing.
             os.truncate(self.path, len(whole))
@@ -138,36 +138,36 @@ class ResultsFile:
         for number, text in enumerate(lines, 1):
             try:
                 record = json.loads(text.decode())
-                self._hold(record, first=number == 1)
-                self._note(record)
+                self._check_record(record, first=number == 1)
+                self._register(record)
                 if record["record"] == "result":
-                    self.done.add((record["case"], record["surface"]))
-            except _Unsound as error:
+                    self.finished.add((record["case"], record["surface"]))
+            except _InvalidRecord as error:
                 raise ConformanceError(f"{self.path}:{number}: cannot {doing}, {error}") from None
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 raise ConformanceError(f"{self.path}:{number}: cannot {doing}, this line is not a record") from None
             yield record
 
-    def _hold(self, record: Mapping[str, Any], *, first: bool) -> None:
+    def _check_record(self, record: Mapping[str, Any], *, first: bool) -> None:
         """Hold a record against those before it. Raises _Unsound."""
         kind = record["record"]
         if first != (kind == "header"):
-            raise _Unsound("the first line is not a header" if first else "a second header")
-        if first and record["format"] != FORMAT:
-            raise _Unsound(f"the format is {record['format']!r}, this version writes {FORMAT}")
+            raise _InvalidRecord("the first line is not a header" if first else "a second header")
+        if first and record["format"] != RESULTS_FORMAT:
+            raise _InvalidRecord(f"the format is {record['format']!r}, this version writes {RESULTS_FORMAT}")
         if self.complete:
-            raise _Unsound("it stands after the footer")
+            raise _InvalidRecord("it stands after the footer")
         known: Mapping[str, Collection[Any]]
-        known = {"case": self.cases, "program": self.programs, "result": self.done, "convention": self.conventions}
+        known = {"case": self.cases, "program": self.programs, "result": self.finished, "convention": self.conventions}
         name = (record["case"], record["surface"]) if kind in {"result", "convention"} else record.get(kind)
         if name in known.get(kind, ()):
-            raise _Unsound(f"a second {kind} for {' on '.join(name) if isinstance(name, tuple) else name}")
+            raise _InvalidRecord(f"a second {kind} for {' on '.join(name) if isinstance(name, tuple) else name}")
         if kind in {"result", "convention"} and record["case"] not in self.cases:
-            raise _Unsound(f"the case {record['case']} was never declared")
+            raise _InvalidRecord(f"the case {record['case']} was never declared")
         if kind == "result" and record["program"] is not None and record["program"] not in self.programs:
-            raise _Unsound(f"the program {record['program']} was never declared")
+            raise _InvalidRecord(f"the program {record['program']} was never declared")
 
-    def _note(self, record: Mapping[str, Any]) -> None:
+    def _register(self, record: Mapping[str, Any]) -> None:
         kind = record["record"]
         if kind == "result":
             self.by_status[record["status"]] += 1
@@ -180,8 +180,8 @@ class ResultsFile:
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append one record. Those of a case, a program and an answer wait for the result that follows them."""
-        self._append(line(record), wait=record["record"] in BEFORE)
-        self._note(record)
+        self._append(record_line(record), wait=record["record"] in DECLARING_RECORDS)
+        self._register(record)
 
     def write_case(self, case: str, text: str) -> None:
         """Append the record of a case, which is a line already."""
@@ -198,7 +198,7 @@ class ResultsFile:
         except OSError as error:
             hint = "; the run is not complete, --resume goes on with it"
             raise IncompleteRun(f"{self.path}: {error.strerror}{hint}") from None
-        self.hear(self._length, content)
+        self.on_line(self._length, content)
         self._length += len(content) + 1
 
     def finish(self, seconds: float) -> None:
@@ -219,11 +219,11 @@ class ResultsFile:
                 self._stream.close()
 
 
-def _lines(content: bytes) -> list[bytes]:
+def _split_lines(content: bytes) -> list[bytes]:
     return content.removesuffix(b"\n").split(b"\n") if content else []
 
 
-def _whole(content: bytes) -> bytes:
+def _complete_lines(content: bytes) -> bytes:
     """Return the content without a last line that was cut in the middle."""
     before, end, last = content.rpartition(b"\n")
     try:

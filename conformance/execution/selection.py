@@ -7,12 +7,12 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-MOST = 100_000
+MAX_SHARDS = 100_000
 """Shards of one run."""
 
 
 @dataclass(frozen=True)
-class Part:
+class Shard:
     """One shard of a run: the number-th of so many, 1 ≤ number ≤ of."""
 
     number: int
@@ -22,16 +22,16 @@ class Part:
         return f"{self.number}/{self.of}"
 
     @property
-    def file(self) -> str:
+    def file_name(self) -> str:
         """What the results file of the shard is called."""
         return f"{self.number}-of-{self.of}.jsonl"
 
-    def holds(self, case: str, question: str | None) -> bool:
+    def contains(self, case: str, convention_id: str | None) -> bool:
         """Whether a case belongs to this shard: by a digest, so that it stays there when others come or go.
 
         Cases of one question stay together, as a surface that answers them in two ways contradicts itself.
         """
-        digest = hashlib.blake2b((question or case).encode(), digest_size=8).digest()
+        digest = hashlib.blake2b((convention_id or case).encode(), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.of == self.number - 1
 
 
@@ -47,7 +47,7 @@ class Selection:
     operators: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
     slow: bool = False
-    part: Part | None = None
+    shard: Shard | None = None
 
     @property
     def header(self) -> dict[str, Any]:
@@ -56,19 +56,19 @@ class Selection:
         return {
             "level": self.level,
             **({"slow": True} if self.slow else {}),
-            **({"shard": asdict(self.part)} if self.part else {}),
+            **({"shard": asdict(self.shard)} if self.shard else {}),
             "selection": {name: list(given) for name, given in filters.items()},
         }
 
 
-SMOKE = Selection()
+DEFAULT_SELECTION = Selection()
 """What is run unless somebody says otherwise."""
 
 
-def parse(text: str) -> Part:
+def parse_shard(text: str) -> Shard:
     """Return the shard that is written K/N. Raises ValueError in a sentence."""
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
-    part = Part(*map(int, found.groups())) if found else Part(0, 0)
-    if not 1 <= part.number <= part.of <= MOST:
-        raise ValueError(f"{text!r} is not K/N with 1 ≤ K ≤ N ≤ {MOST:,}, such as 1/4")
+    part = Shard(*map(int, found.groups())) if found else Shard(0, 0)
+    if not 1 <= part.number <= part.of <= MAX_SHARDS:
+        raise ValueError(f"{text!r} is not K/N with 1 ≤ K ≤ N ≤ {MAX_SHARDS:,}, such as 1/4")
     return part

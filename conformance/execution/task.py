@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from conformance.adapters.api.surface import Program, Surface, Unsupported
 from conformance.cases.case import Case
 
-FATAL = frozenset({"crashed", "timed_out"})
-FLAKY = "flaky"
+FATAL_OUTCOMES = frozenset({"crashed", "timed_out"})
+FLAKY_KIND = "flaky"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,10 @@ class Task:
     number: int = 0
 
 
-def peril(fears: Collection[str]) -> int:
+def run_order(expected_failures: Collection[str]) -> int:
     """Return how late a task is run, by what is feared of it.
 
     What makes outcomes change is memory that is written to by mistake, and so such tasks come last: they may take
     others down. Behind them come those that are sure to end their process, as then none has to be started anew.
     """
-    return 1 if FLAKY in fears else 2 if fears else 0
+    return 1 if FLAKY_KIND in expected_failures else 2 if expected_failures else 0

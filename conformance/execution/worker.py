@@ -49,36 +49,36 @@ if TYPE_CHECKING:  # Python 3.8 knows these only as texts
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any, BinaryIO
 
-    Header = dict[str, Any]
+    FrameHeader = dict[str, Any]
     Arrays = Sequence[Any]
     Names = dict[str, Any]
-    Known = dict[str, Callable[..., Any]]
+    CompiledPrograms = dict[str, Callable[..., Any]]
 
-LENGTHS = struct.Struct(">QQ")
+FRAME_LENGTHS = struct.Struct(">QQ")
 MERSENNE_OF_NUMPY = (ctypes.c_char * 2500).from_address(np.random.mtrand._rand._bit_generator.ctypes.state_address)
 MERSENNE_OF_PYTHON = (ctypes.c_char * random._inst.__sizeof__()).from_address(id(random._inst))
-OBJECT = object.__basicsize__
+OBJECT_HEADER_BYTES = object.__basicsize__
 """Bytes before what an object holds itself; they count who knows it."""
-ERRORS = 200
+ERRORS_DESCRIPTOR = 200
 """A descriptor of standard error that no program closes."""
-LONGEST_MESSAGE = 2000
-LARGEST_REPLY = 1 << 30
+MAX_ERROR_MESSAGE_LENGTH = 2000
+MAX_REPLY_BYTES = 1 << 30
 """Bytes of arrays that a program may return; a view can be larger than all memory."""
-ADOPT_ORPHANS = 36
+SET_CHILD_SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of Linux: who descends from a process becomes its child when its own parent dies."""
-GRACE = 3
+ORPHAN_EXIT_TIMEOUT_SECONDS = 3
 """Seconds in which a worker may end by itself once nobody asks it any more."""
-DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
+TRANSFERABLE_DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
-VECTORS = ("sse4", "avx", "amx", "f16c", "fma", "asimd", "sve", "sme", "bf16", "fphp")
-WORDS = np.dtype([("bfloat16", np.uint16)])
-SETUPS = ("threads", "setup", "probe", "reset")
-FAULTS_OF_THE_PROGRAM = (NameError, SyntaxError, ImportError, AttributeError)
-FAULTS_OF_THE_MACHINE = (MemoryError, RecursionError)
+VECTOR_FEATURE_PREFIXES = ("sse4", "avx", "amx", "f16c", "fma", "asimd", "sve", "sme", "bf16", "fphp")
+BFLOAT16_FIELD = np.dtype([("bfloat16", np.uint16)])
+SETUP_PARTS = ("threads", "setup", "probe", "reset")
+PROGRAM_ERRORS = (NameError, SyntaxError, ImportError, AttributeError)
+MACHINE_ERRORS = (MemoryError, RecursionError)
 
 
-def guard() -> None:
+def run_under_supervisor() -> None:
     """Go on in a child of this process, which stays behind as its guard and ends as that one ends.
 
     Nothing that the child starts lives longer: what it leaves behind becomes a child of the guard, whatever session
@@ -88,17 +88,17 @@ def guard() -> None:
     if os.getpgrp() != os.getpid():
         return  # started by hand, in the group of somebody else's processes
     with contextlib.suppress(OSError, AttributeError):  # only Linux has it
-        ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     child = os.fork()
     if child:
         for stream in (1, 2):
             os.close(stream)
-        status = watch(child)
-        end_orphans()
-        end_like(status)
+        status = wait_for_child(child)
+        kill_orphans()
+        exit_like(status)
 
 
-def watch(child: int) -> int:
+def wait_for_child(child: int) -> int:
     """Return the status with which a child has ended; it is killed if it goes on for a while without a suite.
 
     That is there as long as the far end of standard input is open.
@@ -111,20 +111,20 @@ def watch(child: int) -> int:
     look = select.poll()
     look.register(news, select.POLLIN)
     look.register(0, 0)
-    status = ended(child)
+    status = reap_children(child)
     while status is None:
         for descriptor, _ in look.poll():
             if descriptor == news:
                 os.read(news, 512)
             else:
                 look.unregister(0)
-                signal.alarm(GRACE)
-        status = ended(child)
+                signal.alarm(ORPHAN_EXIT_TIMEOUT_SECONDS)
+        status = reap_children(child)
     signal.alarm(0)
     return status
 
 
-def ended(child: int) -> int | None:
+def reap_children(child: int) -> int | None:
     """Take note of all children that have ended; return the status of this one, None if it is not among them."""
     found = None
     with contextlib.suppress(ChildProcessError):
@@ -135,18 +135,18 @@ def ended(child: int) -> int | None:
     return found
 
 
-def end_orphans() -> None:
+def kill_orphans() -> None:
     """Kill all children until there are none: those that one of them leaves behind become children too."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
-        while found := children():
+        while found := child_pids():
             for child in found:
                 with contextlib.suppress(PermissionError):
                     os.kill(child, signal.SIGKILL)
             os.waitpid(-1, 0)
 
 
-def children() -> list[int]:
+def child_pids() -> list[int]:
     """Return the children of this process, none where the system lists no processes."""
     found = []
     for place in glob.glob("/proc/[0-9]*/stat"):
@@ -158,7 +158,7 @@ def children() -> list[int]:
     return found
 
 
-def end_like(status: int) -> None:
+def exit_like(status: int) -> None:
     """End this process with the status of another one."""
     if os.WIFSIGNALED(status):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -168,20 +168,20 @@ def end_like(status: int) -> None:
     os._exit(os.WEXITSTATUS(status))
 
 
-def private_pipe() -> tuple[BinaryIO, BinaryIO]:
+def open_private_pipe() -> tuple[BinaryIO, BinaryIO]:
     """Take standard input and output for the protocol, and leave the program an empty input and standard error."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, ERRORS, inheritable=False)
+    os.dup2(2, ERRORS_DESCRIPTOR, inheritable=False)
     set_streams(None)
     return requests, replies
 
 
-def read_frame(stream: BinaryIO) -> tuple[Header, list[Any]] | None:
+def read_frame(stream: BinaryIO) -> tuple[FrameHeader, list[Any]] | None:
     """Return the next header and its arrays, or None at the end."""
-    lengths = stream.read(LENGTHS.size)
-    if len(lengths) < LENGTHS.size:
+    lengths = stream.read(FRAME_LENGTHS.size)
+    if len(lengths) < FRAME_LENGTHS.size:
         return None
-    header_length, body_length = LENGTHS.unpack(lengths)
+    header_length, body_length = FRAME_LENGTHS.unpack(lengths)
     header, body = json.loads(stream.read(header_length)), stream.read(body_length)
     arrays, start = [], 0
     for item in header.get("arrays", ()):
@@ -194,46 +194,48 @@ def read_frame(stream: BinaryIO) -> tuple[Header, list[Any]] | None:
     return header, arrays
 
 
-def write_frame(stream: BinaryIO, header: Header, arrays: Arrays = ()) -> None:
+def write_frame(stream: BinaryIO, header: FrameHeader, arrays: Arrays = ()) -> None:
     """Send a header and arrays."""
-    header["arrays"] = [{"dtype": name_of(array), "shape": array.shape} for array in arrays]
+    header["arrays"] = [{"dtype": dtype_name(array), "shape": array.shape} for array in arrays]
     body = b"".join(array.astype(array.dtype.newbyteorder("="), copy=False).tobytes() for array in arrays)
     text = json.dumps(header).encode()
-    stream.write(LENGTHS.pack(len(text), len(body)) + text + body)
+    stream.write(FRAME_LENGTHS.pack(len(text), len(body)) + text + body)
     stream.flush()
 
 
-def name_of(array: Any) -> str:
+def dtype_name(array: Any) -> str:
     """Return the name of an array's dtype."""
-    return "bfloat16" if array.dtype == WORDS else str(array.dtype.name)
+    return "bfloat16" if array.dtype == BFLOAT16_FIELD else str(array.dtype.name)
 
 
-def not_numbers(item: Any) -> str | None:
+def invalid_result(item: Any) -> str | None:
     """Return what a program returned, None if it is an array of a dtype that the suite knows."""
     if not isinstance(item, np.ndarray):
         return type(item).__name__
-    return None if name_of(item) in DTYPES else f"an array of {name_of(item)}"
+    return None if dtype_name(item) in TRANSFERABLE_DTYPES else f"an array of {dtype_name(item)}"
 
 
-def unfit(results: Arrays) -> str | None:
+def result_problem(results: Arrays) -> str | None:
     """Return what is wrong with what a program returned, None if it can be sent."""
-    for kind in filter(None, map(not_numbers, results)):
+    for kind in filter(None, map(invalid_result, results)):
         return f"{kind}, not an array of numbers"
     size = sum(array.nbytes for array in results)
-    return f"{size:,} bytes, more than can be judged" if size > LARGEST_REPLY else None
+    return f"{size:,} bytes, more than can be judged" if size > MAX_REPLY_BYTES else None
 
 
-def describe(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """Return an exception as one short text."""
-    return f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
+    return f"{type(error).__name__}: {error}"[:MAX_ERROR_MESSAGE_LENGTH]
 
 
-def versions(packages: Iterable[str]) -> dict[str, str]:
+def package_versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of imported packages: as they say it themselves, or as they were installed."""
-    return {name: str(getattr(sys.modules.get(name), "__version__", None) or installed(name)) for name in packages}
+    return {
+        name: str(getattr(sys.modules.get(name), "__version__", None) or installed_version(name)) for name in packages
+    }
 
 
-def installed(name: str) -> str:
+def installed_version(name: str) -> str:
     """Return the version in which an imported package was installed."""
     from importlib import metadata  # noqa: PLC0415 - slow, and most packages say their version themselves
 
@@ -243,7 +245,7 @@ def installed(name: str) -> str:
         return "unknown"
 
 
-def features() -> list[str]:
+def cpu_features() -> list[str]:
     """Return what the processor computes vectors with, as Linux names it: frameworks choose their kernels by that.
 
     Nothing where the system does not say.
@@ -254,31 +256,31 @@ def features() -> list[str]:
     except OSError:
         return []
     words = next((value.split() for key, _, value in lines if key.strip() in {"flags", "Features"}), [])
-    return sorted({word for word in words if word.startswith(VECTORS)})
+    return sorted({word for word in words if word.startswith(VECTOR_FEATURE_PREFIXES)})
 
 
-def set_up(request: Header, names: Names) -> Header:
+def run_setup(request: FrameHeader, names: Names) -> FrameHeader:
     """Run the setup texts in `names`, the probe of the device in a copy, and say what is there."""
     own: Names = {}
-    for part in SETUPS:
+    for part in SETUP_PARTS:
         try:
-            seed()
+            seed_generators()
             own = dict(names) if part == "probe" else own
             code = compile(request.get(part, ""), f"<{part}>", "exec")
             exec(code, own if part == "probe" else names)  # noqa: S102 - this is what a worker is for
         except BaseException as error:  # whatever an import does must be told
             traceback.print_exc()
-            return {"ready": False, "message": describe(error), "part": part}
+            return {"ready": False, "message": exception_text(error), "part": part}
     return {
         "ready": True,
         "python": platform.python_version(),
-        "packages": versions(request["packages"]),
-        "cpu": features(),
+        "packages": package_versions(request["packages"]),
+        "cpu": cpu_features(),
         "hardware": str(own.get("hardware", "")),
     }
 
 
-def program(request: Header, names: Names, known: Known) -> Callable[..., Any]:
+def compile_program(request: FrameHeader, names: Names, known: CompiledPrograms) -> Callable[..., Any]:
     """Return the function `run` of a program, compiled on its first use."""
     digest = request["program"]
     if digest not in known:
@@ -288,47 +290,49 @@ def program(request: Header, names: Names, known: Known) -> Callable[..., Any]:
     return known[digest]
 
 
-def outcome(request: Header, arrays: Arrays, names: Names, known: Known) -> tuple[Header, Arrays]:
+def run_program(
+    request: FrameHeader, arrays: Arrays, names: Names, known: CompiledPrograms
+) -> tuple[FrameHeader, Arrays]:
     """Run one program, and return the header of the reply and its arrays."""
     start = time.perf_counter()
-    reply: Header
+    reply: FrameHeader
     results: Arrays = ()
     certain = False
     try:
-        function = program(request, names, known)
+        function = compile_program(request, names, known)
         returned = function(*arrays)
         reply, results = (
             {"outcome": "returned", "message": ""},
             returned if isinstance(returned, tuple) else (returned,),
         )
-        wrong = unfit(results)
+        wrong = result_problem(results)
         if wrong:
             reply["message"], results = f"returned {wrong}", ()
-    except FAULTS_OF_THE_PROGRAM as error:
-        reply = {"outcome": "crashed", "message": f"the program is at fault: {describe(error)}"}
+    except PROGRAM_ERRORS as error:
+        reply = {"outcome": "crashed", "message": f"the program is at fault: {exception_text(error)}"}
         certain = True
-    except FAULTS_OF_THE_MACHINE as error:
-        reply = {"outcome": "crashed", "message": describe(error)}
+    except MACHINE_ERRORS as error:
+        reply = {"outcome": "crashed", "message": exception_text(error)}
     except Exception as error:  # a refusal is an outcome
-        reply = {"outcome": "rejected", "message": describe(error)}
+        reply = {"outcome": "rejected", "message": exception_text(error)}
     except BaseException as error:  # the worker must live on
-        reply = {"outcome": "crashed", "message": describe(error)}
+        reply = {"outcome": "crashed", "message": exception_text(error)}
     reply.update(seconds=time.perf_counter() - start, certain=certain)
     return reply, results
 
 
-def seed(_kept: Any = None) -> None:
+def seed_generators(_state: Any = None) -> None:
     """Start the generators that all share from the beginning: NumPy's and Python's."""
     np.random.seed(0)
     random.seed(0)
 
 
-def generators() -> Any:
+def generator_memory() -> Any:
     """Return what the shared generators hold in memory; to ask them for their state takes fifty times as long."""
-    return MERSENNE_OF_NUMPY.raw, MERSENNE_OF_PYTHON.raw[OBJECT:]
+    return MERSENNE_OF_NUMPY.raw, MERSENNE_OF_PYTHON.raw[OBJECT_HEADER_BYTES:]
 
 
-def standing(descriptor: int) -> bool:
+def is_original_descriptor(descriptor: int) -> bool:
     """Whether a descriptor is open, and is the one that set_streams left: what Python opens is not inheritable."""
     try:
         return os.get_inheritable(descriptor)
@@ -336,16 +340,16 @@ def standing(descriptor: int) -> bool:
         return False
 
 
-def streams() -> Any:
+def stream_state() -> Any:
     """Return what the standard streams are."""
     texts = [(getattr(stream, "name", None), getattr(stream, "closed", True)) for stream in (sys.stdout, sys.stderr)]
-    return texts, standing(0), standing(1), standing(2)
+    return texts, is_original_descriptor(0), is_original_descriptor(1), is_original_descriptor(2)
 
 
-def set_streams(_kept: Any) -> None:
+def set_streams(_state: Any) -> None:
     """Open the standard streams anew: nothing to read, and both outputs to where errors go."""
     nothing = os.open(os.devnull, os.O_RDONLY)
-    for source, descriptor in ((nothing, 0), (ERRORS, 1), (ERRORS, 2)):
+    for source, descriptor in ((nothing, 0), (ERRORS_DESCRIPTOR, 1), (ERRORS_DESCRIPTOR, 2)):
         if source == descriptor:
             os.set_inheritable(descriptor, True)
         os.dup2(source, descriptor)
@@ -357,7 +361,7 @@ def set_streams(_kept: Any) -> None:
     )
 
 
-def folder() -> str:
+def working_directory() -> str:
     """Return the working directory, "" if it was removed."""
     try:
         return os.getcwd()
@@ -365,7 +369,7 @@ def folder() -> str:
         return ""
 
 
-def environment() -> Any:
+def environment_copy() -> Any:
     """Return the environment as it is kept, which takes a hundredth of the time that a decoded copy does."""
     return vars(os.environ)["_data"].copy()
 
@@ -382,11 +386,11 @@ def set_filters(filters: Any) -> None:
     vars(warnings)["filters"][:] = filters
 
 
-STATE: Sequence[tuple[Callable[[], Any], Callable[[Any], Any]]] = (
-    (generators, seed),
-    (streams, set_streams),
-    (folder, os.chdir),
-    (environment, set_environment),
+PROCESS_STATE: Sequence[tuple[Callable[[], Any], Callable[[Any], Any]]] = (
+    (generator_memory, seed_generators),
+    (stream_state, set_streams),
+    (working_directory, os.chdir),
+    (environment_copy, set_environment),
     (np.geterr, lambda kept: np.seterr(**kept)),
     (lambda: list(warnings.filters), set_filters),
     (sys.getrecursionlimit, sys.setrecursionlimit),
@@ -394,9 +398,9 @@ STATE: Sequence[tuple[Callable[[], Any], Callable[[Any], Any]]] = (
 """What a program can change of its process and the next one must not see: how to read it, how to set it."""
 
 
-def put_back(state: Sequence[Any]) -> None:
+def restore_state(state: Sequence[Any]) -> None:
     """Undo what a program did to its process; a timer that is still to go off is among it."""
-    for kept, (read, write) in zip(state, STATE):  # noqa: B905 - Python 3.8 knows no strict
+    for kept, (read, write) in zip(state, PROCESS_STATE):  # noqa: B905 - Python 3.8 knows no strict
         if read() != kept:
             write(kept)
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -404,24 +408,24 @@ def put_back(state: Sequence[Any]) -> None:
 
 def main() -> None:
     """Serve frames until there are no more."""
-    guard()
-    requests, replies = private_pipe()
+    run_under_supervisor()
+    requests, replies = open_private_pipe()
     names: Names = {}
-    known: Known = {}
+    known: CompiledPrograms = {}
     reset = compile("", "<reset>", "exec")
-    state = [read() for read, _ in STATE]
+    state = [read() for read, _ in PROCESS_STATE]
     while True:
         frame = read_frame(requests)
         if frame is None:
             break
         request, arrays = frame
         if "setup" in request:
-            write_frame(replies, set_up(request, names))
+            write_frame(replies, run_setup(request, names))
             reset = compile(request["reset"], "<reset>", "exec")
-            state = [read() for read, _ in STATE]
+            state = [read() for read, _ in PROCESS_STATE]
             continue
-        reply, results = outcome(request, arrays, names, known)
-        put_back(state)
+        reply, results = run_program(request, arrays, names, known)
+        restore_state(state)
         exec(reset, names)  # noqa: S102 - the adapter's text
         write_frame(replies, reply, results)
     # Frameworks complain, and some hang, while they are torn down: the work is done.

@@ -7,63 +7,63 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from conformance.cases.arrays import DTYPES, HALF
+from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS
 from conformance.cases.operators import OPERATORS
-from conformance.cases.steps import Step, first_step
-from conformance.exploration.candidate import ENDS, Recipe
-from conformance.exploration.sizes import LONG, PLENTY, WIDTHS
-from conformance.exploration.space import terms
+from conformance.cases.steps import Step, case_step
+from conformance.exploration.candidate import PAIR_FACTORS, Candidate
+from conformance.exploration.sizes import LARGE_WINDOW_CELLS, LONG_AXIS_CELLS, VECTOR_WIDTH_SIZES
+from conformance.exploration.space import count_terms
 
-STEPS = (2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 256, 257, 1024, 32_768, LONG)
+SIZE_THRESHOLDS = (2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 256, 257, 1024, 32_768, LONG_AXIS_CELLS)
 """Sizes from which on something may be otherwise."""
-HANDLED: Mapping[str, str] = {
+HOW_TEXTS: Mapping[str, str] = {
     "native": "a call of its own",
     "padded": "padding that is written first",
     "composed": "a composition of calls",
 }
-NAMED = ("mode", "ties", "output", "p")
+NAMED_FACTORS = ("mode", "ties", "output", "p")
 
 
-def kinds(recipe: Recipe) -> tuple[str, ...]:
+def factor_kinds(candidate: Candidate) -> tuple[str, ...]:
     """Return what kind each factor is of, one word for each: those that are crossed, pairs and triples of them."""
-    step, levels = first_step(recipe.case), recipe.levels
+    step, levels = case_step(candidate.case), candidate.levels
     found = {
         "rank": levels["rank"],
         "values": levels["values"],
         "dtype": levels["dtype"],
-        "extent": _magnitude(max(step.shape[2:])),
-        "channels": _magnitude(step.shape[1]),
+        "extent": _size_class(max(step.shape[2:])),
+        "channels": _size_class(step.shape[1]),
         "batch": min(step.shape[0], 2),
-        "alike": _alike(recipe),
-        **{name: levels[name] for name in ("rounding", "count_include_pad", "bias", *NAMED) if name in levels},
+        "alike": _has_equal_axes(candidate),
+        **{name: levels[name] for name in ("rounding", "count_include_pad", "bias", *NAMED_FACTORS) if name in levels},
     }
     if "groups" in levels:
         found["groups"] = levels["groups"] > 1
     if "divisor" in levels:
         found["divisor"] = levels["divisor"] is not None
     if step.window:
-        found["window"] = _magnitude(math.prod(step.window))
+        found["window"] = _size_class(math.prod(step.window))
     if step.window and step.stride:
-        found["stride"] = _stride(step)
+        found["stride"] = _stride_kind(step)
         found["holes"] = (max(step.dilation) > 1) + (min(step.dilation) > 1)
-        found["left"] = _left(step)
-    if any(name in levels for name in ENDS):
-        found["ends"] = _ends(recipe, step)
+        found["left"] = _has_remainder(step)
+    if any(name in levels for name in PAIR_FACTORS):
+        found["ends"] = _padding_kinds(candidate, step)
     return tuple(f"{name} {found[name]}" for name in sorted(found))
 
 
-def _magnitude(size: int) -> int:
+def _size_class(size: int) -> int:
     """Return about how large a number is: the first of some limits that it does not pass."""
-    limits = (1, 4, WIDTHS[0] - 1, WIDTHS[-1], PLENTY[-1])
+    limits = (1, 4, VECTOR_WIDTH_SIZES[0] - 1, VECTOR_WIDTH_SIZES[-1], LARGE_WINDOW_CELLS[-1])
     return next((number for number, limit in enumerate(limits) if size <= limit), len(limits))
 
 
-def _alike(recipe: Recipe) -> bool:
-    names = [name for name in ("window", "stride", "dilation", *ENDS) if name in recipe.levels]
-    return all(len(set(recipe.each(name))) <= 1 for name in names)
+def _has_equal_axes(candidate: Candidate) -> bool:
+    names = [name for name in ("window", "stride", "dilation", *PAIR_FACTORS) if name in candidate.levels]
+    return all(len(set(candidate.per_axis(name))) <= 1 for name in names)
 
 
-def _stride(step: Step) -> str:
+def _stride_kind(step: Step) -> str:
     pairs = list(zip(step.stride or (), step.window, strict=True))
     if all(stride == 1 for stride, _ in pairs):
         return "one"
@@ -72,16 +72,16 @@ def _stride(step: Step) -> str:
     return "window" if all(stride == window for stride, window in pairs) else "within"
 
 
-def _left(step: Step) -> bool:
+def _has_remainder(step: Step) -> bool:
     """Whether cells are left over behind the last whole window."""
-    if step.verb == "conv_transpose":
+    if step.operator == "conv_transpose":
         return any(step.parameters["output_padding"])
     axes = zip(step.shape[2:], step.window, step.stride or (), step.padding, step.dilation, strict=True)
     return any((size + sum(ends) - hole * (cells - 1) - 1) % stride for size, cells, stride, ends, hole in axes)
 
 
-def _ends(recipe: Recipe, step: Step) -> str:
-    given = next(recipe.levels[name] for name in ENDS if name in recipe.levels)
+def _padding_kinds(candidate: Candidate, step: Step) -> str:
+    given = next(candidate.levels[name] for name in PAIR_FACTORS if name in candidate.levels)
     if isinstance(given, str):
         return given
     before, after = (max(end) for end in zip(*step.padding, strict=True))
@@ -94,28 +94,28 @@ def _ends(recipe: Recipe, step: Step) -> str:
     return "before" if not after else "after" if not before else "unlike"
 
 
-def conditions(recipe: Recipe) -> frozenset[str]:
+def candidate_conditions(candidate: Candidate) -> frozenset[str]:
     """Return all that may be said of a recipe, as phrases that read well one after the other."""
-    return frozenset(_conditions(recipe, first_step(recipe.case)))
+    return frozenset(_step_conditions(candidate, case_step(candidate.case)))
 
 
-def handled(how: str) -> frozenset[str]:
+def how_condition(how: str) -> frozenset[str]:
     """Return what may be said of how a surface does it: what is true of its own call says nothing of another way."""
-    return frozenset({HANDLED[how]} if how in HANDLED else ())
+    return frozenset({HOW_TEXTS[how]} if how in HOW_TEXTS else ())
 
 
-def _conditions(recipe: Recipe, step: Step) -> Iterator[str]:
-    levels = recipe.levels
-    yield f"{recipe.rank}-D"
-    if recipe.rank > 1:
+def _step_conditions(candidate: Candidate, step: Step) -> Iterator[str]:
+    levels = candidate.levels
+    yield f"{candidate.rank}-D"
+    if candidate.rank > 1:
         yield "several axes"
-    yield from _numbers(recipe)
-    yield from _from("batch", step.shape[0])
-    yield from _from("channels", step.shape[1])
-    yield from _from("an extent", max(step.shape[2:], default=0))
-    if recipe.rank > 1:
-        yield from _from("cells of a padded plane", math.prod(_padded(recipe, step)))
-    yield from _from("the terms of an output", terms(recipe) // max(math.prod(step.output), 1))
+    yield from _number_conditions(candidate)
+    yield from _threshold_condition("batch", step.shape[0])
+    yield from _threshold_condition("channels", step.shape[1])
+    yield from _threshold_condition("an extent", max(step.shape[2:], default=0))
+    if candidate.rank > 1:
+        yield from _threshold_condition("cells of a padded plane", math.prod(_padded_extents(candidate, step)))
+    yield from _threshold_condition("the terms of an output", count_terms(candidate) // max(math.prod(step.output), 1))
     if min(step.shape[2:], default=0) == 1:
         yield "an extent of 1"
     if levels.get("groups", 1) > 1:
@@ -129,28 +129,32 @@ def _conditions(recipe: Recipe, step: Step) -> Iterator[str]:
     if levels.get("rounding", "floor") != "floor":
         yield "ceil or full"
         yield str(levels["rounding"])
-    for name in NAMED:
-        if name in levels and levels[name] != OPERATORS[recipe.operator].defaults.get(name):
+    for name in NAMED_FACTORS:
+        if name in levels and levels[name] != OPERATORS[candidate.operator].defaults.get(name):
             yield f"{name} {levels[name]}"
-    yield from _walk(step) if step.window and step.stride else ()
-    yield from _padding(recipe, step) if any(name in levels for name in ENDS) else ()
+    yield from _window_axes(step) if step.window and step.stride else ()
+    yield from _padding_conditions(candidate, step) if any(name in levels for name in PAIR_FACTORS) else ()
     if "output_size" in levels:
-        yield from _bins(recipe, step)
+        yield from _bin_conditions(candidate, step)
 
 
-def _padded(recipe: Recipe, step: Step) -> tuple[int, ...]:
+def _padded_extents(candidate: Candidate, step: Step) -> tuple[int, ...]:
     """Return the extents of x with its padding; a transposed convolution crops its output instead."""
-    ends = step.padding if any(name in recipe.levels for name in ENDS) and step.verb != "conv_transpose" else ()
+    ends = (
+        step.padding
+        if any(name in candidate.levels for name in PAIR_FACTORS) and step.operator != "conv_transpose"
+        else ()
+    )
     return tuple(size + sum(pair) for size, pair in zip(step.shape[2:], ends or ((0, 0),) * step.rank, strict=True))
 
 
-def _numbers(recipe: Recipe) -> Iterator[str]:
-    dtype, values = recipe.levels["dtype"], recipe.levels["values"]
-    kind = DTYPES[dtype].kind
+def _number_conditions(candidate: Candidate) -> Iterator[str]:
+    dtype, values = candidate.levels["dtype"], candidate.levels["values"]
+    kind = NUMPY_DTYPES[dtype].kind
     yield f"dtype {dtype}"
-    if dtype in HALF:
+    if dtype in SHORT_FLOATS:
         yield "16-bit floats"
-    if DTYPES[dtype].itemsize == 1:
+    if NUMPY_DTYPES[dtype].itemsize == 1:
         yield "8-bit numbers"
     if kind in "iub":
         yield "whole numbers"
@@ -160,56 +164,58 @@ def _numbers(recipe: Recipe) -> Iterator[str]:
         yield f"values {values}"
 
 
-def _from(what: str, size: int) -> Iterator[str]:
-    yield from (f"{what} of {step:,} or more" for step in STEPS if size >= step)
+def _threshold_condition(what: str, size: int) -> Iterator[str]:
+    yield from (f"{what} of {step:,} or more" for step in SIZE_THRESHOLDS if size >= step)
 
 
 @dataclass(frozen=True)
-class _Axis:
+class _WindowAxis:
     """One axis of a walk."""
 
     stride: int
     window: int
-    hole: int
+    dilation: int
     size: int
 
     @property
-    def reach(self) -> int:
-        return (self.window - 1) * self.hole + 1
+    def dilated_window(self) -> int:
+        return (self.window - 1) * self.dilation + 1
 
 
-ON_AN_AXIS: Mapping[str, Callable[[_Axis], bool]] = {
+AXIS_CONDITIONS: Mapping[str, Callable[[_WindowAxis], bool]] = {
     "stride > 1": lambda axis: axis.stride > 1,
     "an even window": lambda axis: axis.window % 2 == 0,
     "an odd window above 1": lambda axis: axis.window % 2 == 1 and axis.window > 1,
     "stride > window": lambda axis: axis.stride > axis.window,
-    "stride beyond the window's reach": lambda axis: axis.stride > axis.reach,
+    "stride beyond the window's reach": lambda axis: axis.stride > axis.dilated_window,
     "1 < stride < window": lambda axis: 1 < axis.stride < axis.window,
     "windows that overlap": lambda axis: axis.stride < axis.window,
-    "dilation": lambda axis: axis.hole > 1,
-    "a window with holes": lambda axis: axis.hole > 1 and axis.window > 1,
-    "dilation above 2": lambda axis: axis.hole > 2 and axis.window > 1,  # noqa: PLR2004 - as it says
-    "dilation and stride on one axis": lambda axis: axis.hole > 1 and axis.stride > 1,
+    "dilation": lambda axis: axis.dilation > 1,
+    "a window with holes": lambda axis: axis.dilation > 1 and axis.window > 1,
+    "dilation above 2": lambda axis: axis.dilation > 2 and axis.window > 1,  # noqa: PLR2004 - as it says
+    "dilation and stride on one axis": lambda axis: axis.dilation > 1 and axis.stride > 1,
     "a window larger than the extent": lambda axis: axis.window > axis.size,
-    "a window that reaches beyond the input": lambda axis: axis.reach > axis.size,
+    "a window that reaches beyond the input": lambda axis: axis.dilated_window > axis.size,
 }
 
 
-def _walk(step: Step) -> Iterator[str]:
-    yield from _from("a window", max(step.window))
-    axes = [_Axis(*one) for one in zip(step.stride or (), step.window, step.dilation, step.shape[2:], strict=True)]
-    yield from (word for word, holds in ON_AN_AXIS.items() if any(map(holds, axes)))
-    if _left(step):
-        yield "cells left over" if step.verb != "conv_transpose" else "output padding"
-    if step.verb != "conv_transpose" and any(step.walk.overhang):
+def _window_axes(step: Step) -> Iterator[str]:
+    yield from _threshold_condition("a window", max(step.window))
+    axes = [
+        _WindowAxis(*one) for one in zip(step.stride or (), step.window, step.dilation, step.shape[2:], strict=True)
+    ]
+    yield from (word for word, holds in AXIS_CONDITIONS.items() if any(map(holds, axes)))
+    if _has_remainder(step):
+        yield "cells left over" if step.operator != "conv_transpose" else "output padding"
+    if step.operator != "conv_transpose" and any(step.windows.overhang):
         yield "a last window that reaches past all padding"
     for name, values in (("windows", step.window), ("strides", step.stride or ()), ("dilations", step.dilation)):
         if any(one != other for one, other in pairwise(values)):
             yield f"{name} that differ between axes"
 
 
-def _padding(recipe: Recipe, step: Step) -> Iterator[str]:
-    given = next(recipe.levels[name] for name in ENDS if name in recipe.levels)
+def _padding_conditions(candidate: Candidate, step: Step) -> Iterator[str]:
+    given = next(candidate.levels[name] for name in PAIR_FACTORS if name in candidate.levels)
     if isinstance(given, str):
         yield given
     for before, after in step.padding:
@@ -233,8 +239,8 @@ def _padding(recipe: Recipe, step: Step) -> Iterator[str]:
             yield "padding of more than half a window"
 
 
-def _bins(recipe: Recipe, step: Step) -> Iterator[str]:
-    pairs = list(zip(step.shape[2:], recipe.each("output_size"), strict=True))
+def _bin_conditions(candidate: Candidate, step: Step) -> Iterator[str]:
+    pairs = list(zip(step.shape[2:], candidate.per_axis("output_size"), strict=True))
     if any(size % output for size, output in pairs):
         yield "an output size that does not divide the extent"
     if any(output > size for size, output in pairs):

@@ -17,172 +17,191 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from conformance.adapters.api.surface import Program, Surface
-from conformance.cases.arrays import DTYPES, HALF, Array
+from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
-from conformance.cases.compositions import plan
+from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS
-from conformance.cases.steps import first_step
+from conformance.cases.steps import case_step
 from conformance.execution.worker_process import Job
-from conformance.exploration.candidate import ENDS, PER_AXIS, Recipe
-from conformance.exploration.conventions import asked
-from conformance.exploration.evaluation import Lab, Seen, Tried
-from conformance.judging.verdict import Outcome
+from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, Candidate
+from conformance.exploration.conventions import conventions_of
+from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
+from conformance.judging.verdict import ProgramOutcome
 from conformance.translation.lowering import translate
 
-LAW = "law: "
-WHOLE = frozenset({"integers", "distinct"})
-SELECTIONS = ("max_", "min_", "pad", "global_max", "adaptive_max", "fractional")
-LINEAR = ("conv", "conv_transpose")
-SHARED = frozenset({"kernel", "bias"})
+RELATION_PREFIX = "law: "
+WHOLE_NUMBER_VALUES = frozenset({"integers", "distinct"})
+SELECTION_PREFIXES = ("max_", "min_", "pad", "global_max", "adaptive_max", "fractional")
+LINEAR_OPERATORS = ("conv", "conv_transpose")
+UNBATCHED_INPUTS = frozenset({"kernel", "bias"})
 """Inputs that have no batch."""
 
-Arrays = Mapping[str, Array]
+InputArrays = Mapping[str, Array]
 
 
 @dataclass(frozen=True)
-class Part:
+class RelatedCall:
     """One call of a law: a case for its program, and the inputs that it is given."""
 
     case: Case
-    inputs: Arrays
+    inputs: InputArrays
 
 
 @dataclass(frozen=True)
-class Law:
+class MetamorphicRelation:
     """A law. parts: the calls beside the case's own, nothing where it says nothing; holds: whether it is kept."""
 
     name: str
-    parts: Callable[[Recipe, Arrays], Sequence[Part]]
-    holds: Callable[[Recipe, Arrays, Sequence[Array]], bool]
+    related_calls: Callable[[Candidate, InputArrays], Sequence[RelatedCall]]
+    is_satisfied: Callable[[Candidate, InputArrays, Sequence[Array]], bool]
 
 
-def _exact(recipe: Recipe) -> bool:
+def _is_exact(candidate: Candidate) -> bool:
     """Whether nothing is rounded: selections, and sums of few whole numbers."""
-    if recipe.levels["values"] not in WHOLE or recipe.levels["dtype"] in HALF:
+    if candidate.levels["values"] not in WHOLE_NUMBER_VALUES or candidate.levels["dtype"] in SHORT_FLOATS:
         return False
-    return recipe.operator.startswith((*SELECTIONS, *LINEAR))
+    return candidate.operator.startswith((*SELECTION_PREFIXES, *LINEAR_OPERATORS))
 
 
-def _in_items(recipe: Recipe) -> bool:
-    return recipe.levels.get("output", "x") not in SHARED
+def _has_batch(candidate: Candidate) -> bool:
+    return candidate.levels.get("output", "x") not in UNBATCHED_INPUTS
 
 
-def _cut(inputs: Arrays, place: tuple[slice, ...]) -> Arrays:
-    return {name: array if name in SHARED else np.ascontiguousarray(array[place]) for name, array in inputs.items()}
+def _slice_inputs(inputs: InputArrays, place: tuple[slice, ...]) -> InputArrays:
+    return {
+        name: array if name in UNBATCHED_INPUTS else np.ascontiguousarray(array[place])
+        for name, array in inputs.items()
+    }
 
 
-def _batch(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
-    batch = recipe.case.shape[0]
-    if batch < 2 or not _exact(recipe) or not _in_items(recipe):  # noqa: PLR2004 - one is by itself
+def _batch_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
+    batch = candidate.case.shape[0]
+    if batch < 2 or not _is_exact(candidate) or not _has_batch(candidate):  # noqa: PLR2004 - one is by itself
         return ()
-    single = recipe.having(batch=1).case
-    return [Part(single, _cut(inputs, (slice(item, item + 1),))) for item in range(batch)]
+    single = candidate.with_levels(batch=1).case
+    return [RelatedCall(single, _slice_inputs(inputs, (slice(item, item + 1),))) for item in range(batch)]
 
 
-def _channels(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
-    channels = recipe.case.shape[1]
-    if channels < 2 or not _exact(recipe) or "kernel" in inputs:  # noqa: PLR2004 - one is by itself
+def _channel_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
+    channels = candidate.case.shape[1]
+    if channels < 2 or not _is_exact(candidate) or "kernel" in inputs:  # noqa: PLR2004 - one is by itself
         return ()
-    single = recipe.having(channels=1).case
-    return [Part(single, _cut(inputs, (slice(None), slice(item, item + 1)))) for item in (0, channels - 1)]
+    single = candidate.with_levels(channels=1).case
+    return [
+        RelatedCall(single, _slice_inputs(inputs, (slice(None), slice(item, item + 1)))) for item in (0, channels - 1)
+    ]
 
 
-def _joined(_recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
-    return same(outputs[0], np.concatenate(outputs[1:]))
+def _is_concatenation(_recipe: Candidate, _inputs: InputArrays, outputs: Sequence[Array]) -> bool:
+    return equal_arrays(outputs[0], np.concatenate(outputs[1:]))
 
 
-def _ends_of_channels(_recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
+def _matches_outer_channels(_recipe: Candidate, _inputs: InputArrays, outputs: Sequence[Array]) -> bool:
     whole, first, last = outputs
-    return same(whole[:, :1], first) and same(whole[:, -1:], last)
+    return equal_arrays(whole[:, :1], first) and equal_arrays(whole[:, -1:], last)
 
 
-def _axes(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
-    if recipe.rank < 2 or not _exact(recipe) or "indices" in {recipe.levels.get("output"), *inputs}:  # noqa: PLR2004
+def _reversed_axes_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
+    if candidate.rank < 2 or not _is_exact(candidate) or "indices" in {candidate.levels.get("output"), *inputs}:  # noqa: PLR2004
         return ()
-    if "fractional" in recipe.operator:  # its samples are one for each axis
+    if "fractional" in candidate.operator:  # its samples are one for each axis
         return ()
-    names = [*PER_AXIS, *(name for name in ENDS if not isinstance(recipe.levels.get(name, ""), str))]
-    turned = {name: recipe.each(name)[::-1] for name in names if name in recipe.levels}
-    return [Part(recipe.having(**turned).case, {name: _turned(array) for name, array in inputs.items()})]
+    names = [
+        *NUMBER_PER_AXIS_FACTORS,
+        *(name for name in PAIR_FACTORS if not isinstance(candidate.levels.get(name, ""), str)),
+    ]
+    turned = {name: candidate.per_axis(name)[::-1] for name in names if name in candidate.levels}
+    return [
+        RelatedCall(
+            candidate.with_levels(**turned).case, {name: _reverse_axes(array) for name, array in inputs.items()}
+        )
+    ]
 
 
-def _turned(array: Array) -> Array:
+def _reverse_axes(array: Array) -> Array:
     if array.ndim < 3:  # noqa: PLR2004 - a bias has no axes to turn
         return array
     return np.ascontiguousarray(array.transpose(0, 1, *range(array.ndim - 1, 1, -1)))
 
 
-def _alike_turned(_recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
-    return same(_turned(outputs[0]), outputs[1])
+def _equal_after_reversal(_recipe: Candidate, _inputs: InputArrays, outputs: Sequence[Array]) -> bool:
+    return equal_arrays(_reverse_axes(outputs[0]), outputs[1])
 
 
-def _shift(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
-    skipped = _skipped(recipe)
+def _shifted_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
+    skipped = _skipped_windows(candidate)
     if not skipped:
         return ()
-    step = (first_step(recipe.case).stride or (1,))[-1]
-    extent = recipe.each("extent")
-    shorter = recipe.having(extent=(*extent[:-1], extent[-1] - skipped * step))
-    if not shorter.sound():
+    step = (case_step(candidate.case).stride or (1,))[-1]
+    extent = candidate.per_axis("extent")
+    shorter = candidate.with_levels(extent=(*extent[:-1], extent[-1] - skipped * step))
+    if not shorter.is_valid():
         return ()
-    return [Part(shorter.case, {**inputs, "x": np.ascontiguousarray(inputs["x"][..., skipped * step :])})]
+    return [RelatedCall(shorter.case, {**inputs, "x": np.ascontiguousarray(inputs["x"][..., skipped * step :])})]
 
 
-def _skipped(recipe: Recipe) -> int:
+def _skipped_windows(candidate: Candidate) -> int:
     """Return how many windows are left out at the front of the last axis, 0 where the law says nothing."""
-    case = recipe.case
+    case = candidate.case
     ends = case.parameters.get("padding", ())
-    walks = "padding" in recipe.levels and "stride" in recipe.levels and not case.operator.endswith("_grad")
-    if not walks or not _exact(recipe) or case.operator == "conv_transpose" or recipe.levels.get("output") == "indices":
+    walks = "padding" in candidate.levels and "stride" in candidate.levels and not case.operator.endswith("_grad")
+    if (
+        not walks
+        or not _is_exact(candidate)
+        or case.operator == "conv_transpose"
+        or candidate.levels.get("output") == "indices"
+    ):
         return 0
-    if isinstance(recipe.levels["padding"], str) or ends[-1][0] or recipe.levels.get("rounding") == "full":
+    if isinstance(candidate.levels["padding"], str) or ends[-1][0] or candidate.levels.get("rounding") == "full":
         return 0
-    return int(first_step(case).output[-1] // 2)
+    return int(case_step(case).output[-1] // 2)
 
 
-def _shifted(recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
-    return same(np.ascontiguousarray(outputs[0][..., _skipped(recipe) :]), outputs[1])
+def _equal_after_shift(candidate: Candidate, _inputs: InputArrays, outputs: Sequence[Array]) -> bool:
+    return equal_arrays(np.ascontiguousarray(outputs[0][..., _skipped_windows(candidate) :]), outputs[1])
 
 
-def _negation(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
-    other = {"max_pool": "min_pool", "min_pool": "max_pool"}.get(recipe.operator)
-    if not other or DTYPES[recipe.levels["dtype"]].kind not in "fV":
+def _negated_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
+    other = {"max_pool": "min_pool", "min_pool": "max_pool"}.get(candidate.operator)
+    if not other or NUMPY_DTYPES[candidate.levels["dtype"]].kind not in "fV":
         return ()
-    return [Part(Recipe(other, recipe.levels, recipe.inputs).case, {"x": -inputs["x"]})]
+    return [RelatedCall(Candidate(other, candidate.levels, candidate.inputs).case, {"x": -inputs["x"]})]
 
 
-def _negated(_recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
-    return same(outputs[0], -outputs[1])
+def _equal_after_negation(_recipe: Candidate, _inputs: InputArrays, outputs: Sequence[Array]) -> bool:
+    return equal_arrays(outputs[0], -outputs[1])
 
 
-def _convolution(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
-    whole = recipe.levels["values"] in WHOLE and recipe.levels["dtype"] in {"float32", "float64"}
-    if recipe.operator != "avg_pool" or not whole:
+def _convolution_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
+    whole = candidate.levels["values"] in WHOLE_NUMBER_VALUES and candidate.levels["dtype"] in {"float32", "float64"}
+    if candidate.operator != "avg_pool" or not whole:
         return ()
-    cells = int(np.prod(first_step(recipe.case).window))
-    composed = replace(recipe.case, via=("conv",))
+    cells = int(np.prod(case_step(candidate.case).window))
+    composed = replace(candidate.case, via=("conv",))
     try:
-        plan(composed)
+        plan_steps(composed)
     except ValueError:
         return ()
-    return [Part(composed, inputs)] if cells & (cells - 1) == 0 else ()  # or else weights are rounded
+    return [RelatedCall(composed, inputs)] if cells & (cells - 1) == 0 else ()  # or else weights are rounded
 
 
-def _equal(_recipe: Recipe, _inputs: Arrays, outputs: Sequence[Array]) -> bool:
-    return same(outputs[0], outputs[1])
+def _is_equal(_recipe: Candidate, _inputs: InputArrays, outputs: Sequence[Array]) -> bool:
+    return equal_arrays(outputs[0], outputs[1])
 
 
-def _adjoint(recipe: Recipe, inputs: Arrays) -> Sequence[Part]:
-    if recipe.operator not in LINEAR or "bias" in inputs or not _exact(recipe):
+def _adjoint_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
+    if candidate.operator not in LINEAR_OPERATORS or "bias" in inputs or not _is_exact(candidate):
         return ()
-    levels = {**recipe.levels, "output": "x"}
-    gradient = Recipe(f"{recipe.operator}_grad", levels, {**recipe.inputs, "grad": {"values": "integers"}}).case
-    return [Part(gradient, {"grad": gradient.inputs["grad"].make(), **inputs})]
+    levels = {**candidate.levels, "output": "x"}
+    gradient = Candidate(
+        f"{candidate.operator}_grad", levels, {**candidate.inputs, "grad": {"values": "integers"}}
+    ).case
+    return [RelatedCall(gradient, {"grad": gradient.inputs["grad"].make(), **inputs})]
 
 
-def _adjoined(recipe: Recipe, inputs: Arrays, outputs: Sequence[Array]) -> bool:
+def _satisfies_adjoint(candidate: Candidate, inputs: InputArrays, outputs: Sequence[Array]) -> bool:
     forward, backward = outputs
-    (part,) = _adjoint(recipe, inputs)
+    (part,) = _adjoint_calls(candidate, inputs)
     above = part.inputs["grad"].astype(np.float64)
     if forward.shape != above.shape or backward.shape != inputs["x"].shape:
         return False
@@ -190,91 +209,96 @@ def _adjoined(recipe: Recipe, inputs: Arrays, outputs: Sequence[Array]) -> bool:
     return bool(left == (inputs["x"].astype(np.float64) * backward.astype(np.float64)).sum())
 
 
-def same(one: Array, other: Array) -> bool:
+def equal_arrays(one: Array, other: Array) -> bool:
     """Whether two results are the same numbers of the same dtype; zeros have no sign here."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     return bool(((one == other) | ((one != one) & (other != other))).all())  # noqa: PLR0124 - NaN
 
 
-LAWS: tuple[Law, ...] = (
-    Law("batch", _batch, _joined),
-    Law("channels", _channels, _ends_of_channels),
-    Law("axes", _axes, _alike_turned),
-    Law("shift", _shift, _shifted),
-    Law("negation", _negation, _negated),
-    Law("convolution", _convolution, _equal),
-    Law("adjoint", _adjoint, _adjoined),
+RELATIONS: tuple[MetamorphicRelation, ...] = (
+    MetamorphicRelation("batch", _batch_calls, _is_concatenation),
+    MetamorphicRelation("channels", _channel_calls, _matches_outer_channels),
+    MetamorphicRelation("axes", _reversed_axes_calls, _equal_after_reversal),
+    MetamorphicRelation("shift", _shifted_calls, _equal_after_shift),
+    MetamorphicRelation("negation", _negated_calls, _equal_after_negation),
+    MetamorphicRelation("convolution", _convolution_calls, _is_equal),
+    MetamorphicRelation("adjoint", _adjoint_calls, _satisfies_adjoint),
 )
 
 
-class Court:
+class MetamorphicChecker:
     """Holds a backend to laws: the lab's workers, and no reference."""
 
-    def __init__(self, lab: Lab) -> None:
-        self.lab = lab
+    def __init__(self, evaluator: LocalEvaluator) -> None:
+        self.evaluator = evaluator
 
-    def tried(
-        self, recipes: Sequence[Recipe], surfaces: Sequence[str] = (), law: str = "", *, fatal: bool = False
-    ) -> list[Tried]:
+    def evaluate(
+        self, candidates: Sequence[Candidate], surfaces: Sequence[str] = (), relation: str = "", *, fatal: bool = False
+    ) -> list[CandidateResult]:
         """Return for each recipe what its laws, or the one that is named, say of each surface, as the lab does."""
-        chosen = [one for one in self.lab.backend.surfaces if not surfaces or one.name in surfaces]
-        laws = [one for one in LAWS if not law or one.name == law]
-        trials = [trial for recipe in recipes for trial in _trials(recipe, chosen, laws, self.lab.knows)]
+        chosen = [one for one in self.evaluator.backend.surfaces if not surfaces or one.name in surfaces]
+        laws = [one for one in RELATIONS if not relation or one.name == relation]
+        trials = [
+            trial for recipe in candidates for trial in _relation_tests(recipe, chosen, laws, self.evaluator.is_known)
+        ]
         jobs = (job for trial in trials for job in trial.jobs)
-        outcomes = self.lab.returned(replace(job, fatal=True) if fatal else job for job in jobs)
-        seen: dict[int, list[Seen]] = {id(recipe): [] for recipe in recipes}
+        outcomes = self.evaluator.run_jobs(replace(job, expect_failure=True) if fatal else job for job in jobs)
+        seen: dict[int, list[SurfaceResult]] = {id(recipe): [] for recipe in candidates}
         for trial in trials:
-            seen[id(trial.recipe)].append(trial.judged(self.lab, [next(outcomes) for _ in trial.jobs]))
-        return [Tried(recipe, tuple(seen[id(recipe)])) for recipe in recipes]
+            seen[id(trial.candidate)].append(trial.judge(self.evaluator, [next(outcomes) for _ in trial.jobs]))
+        return [CandidateResult(recipe, tuple(seen[id(recipe)])) for recipe in candidates]
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _RelationTest:
     """A law about to be held on a surface: the case's own call, then the others."""
 
-    recipe: Recipe
+    candidate: Candidate
     surface: str
-    law: Law
-    inputs: Arrays
+    relation: MetamorphicRelation
+    inputs: InputArrays
     jobs: Sequence[Job]
 
-    def judged(self, lab: Lab, outcomes: Sequence[Outcome]) -> Seen:
-        way = f"{LAW}{self.law.name}"
+    def judge(self, evaluator: LocalEvaluator, outcomes: Sequence[ProgramOutcome]) -> SurfaceResult:
+        way = f"{RELATION_PREFIX}{self.relation.name}"
         if any(one.kind != "returned" or len(one.arrays) != 1 for one in outcomes):
             for number, one in enumerate(outcomes):
-                if ended := lab.ended(self.recipe.case, one):
+                if ended := evaluator.process_failure(self.candidate.case, one):
                     # What another call does says nothing of the case's own.
                     ended = f"{way}: {ended}" if number else ended
-                    return Seen(self.surface, one.kind, ended, kind=way, message=one.message)
-            return Seen(self.surface, "unsupported", kind=way)
-        kept = self.law.holds(self.recipe, self.inputs, [one.arrays[0] for one in outcomes])
-        return Seen(self.surface, "pass" if kept else "fail", "" if kept else way, kind=way)
+                    return SurfaceResult(self.surface, one.kind, ended, kind=way, message=one.message)
+            return SurfaceResult(self.surface, "unsupported", kind=way)
+        kept = self.relation.is_satisfied(self.candidate, self.inputs, [one.arrays[0] for one in outcomes])
+        return SurfaceResult(self.surface, "pass" if kept else "fail", "" if kept else way, kind=way)
 
 
-def _trials(
-    recipe: Recipe, surfaces: Sequence[Surface], laws: Sequence[Law], knows: Callable[[Case, str], bool]
-) -> list[_Trial]:
+def _relation_tests(
+    candidate: Candidate,
+    surfaces: Sequence[Surface],
+    relations: Sequence[MetamorphicRelation],
+    knows: Callable[[Case, str], bool],
+) -> list[_RelationTest]:
     """Return the trials of a recipe; none of one that puts a question, as laws hold for no answer but the usual.
 
     knows: whether the ledger knows something of a case on a surface, which is left out then.
     """
-    if asked(recipe):
+    if conventions_of(candidate):
         return []
-    inputs = {name: spec.make() for name, spec in recipe.case.inputs.items()}
-    own = Part(recipe.case, inputs)
+    inputs = {name: spec.make() for name, spec in candidate.case.inputs.items()}
+    own = RelatedCall(candidate.case, inputs)
     found = []
-    for law in laws:
-        parts = law.parts(recipe, inputs)
+    for law in relations:
+        parts = law.related_calls(candidate, inputs)
         for surface in surfaces if parts else ():
             programs = [translate(part.case, surface) for part in (own, *parts)]
             texts = [one for one in programs if isinstance(one, Program)]
             if len(texts) == len(programs) and not any(knows(part.case, surface.name) for part in (own, *parts)):
-                arrays = [tuple(_ordered(part)) for part in (own, *parts)]
+                arrays = [tuple(_c_contiguous(part)) for part in (own, *parts)]
                 jobs = [Job(text, given) for text, given in zip(texts, arrays, strict=True)]
-                found.append(_Trial(recipe, surface.name, law, inputs, jobs))
+                found.append(_RelationTest(candidate, surface.name, law, inputs, jobs))
     return found
 
 
-def _ordered(part: Part) -> list[Array]:
+def _c_contiguous(part: RelatedCall) -> list[Array]:
     return [part.inputs[name] for name in OPERATORS[part.case.operator].inputs if name in part.inputs]

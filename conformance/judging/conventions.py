@@ -8,47 +8,47 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Declaration, Surface, plain
-from conformance.cases.arrays import ArraySpec, encoded
+from conformance.adapters.api.surface import Declaration, Surface, without_label
+from conformance.cases.arrays import ArraySpec, json_value
 from conformance.cases.case import Answers, Case, Rejected
 
-FORMAT = 1
-CONTRADICTION = "contradicts-itself"
+CONVENTIONS_FORMAT = 1
+CONTRADICTORY_ANSWERS = "contradicts-itself"
 """What is said of a surface that gave several answers to one question."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class SurfaceAnswer:
     """What a surface answers to a question: what it declares, and what it was seen to do, case by case."""
 
     declaration: Declaration | None = None
-    seen: Mapping[str, str] = field(default_factory=dict)
+    observations: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def observed(self) -> str | None:
         """The answer that was seen, None where the question was not put; one word for several."""
-        found = set(self.seen.values())
-        return next(iter(found)) if len(found) == 1 else CONTRADICTION if found else None
+        found = set(self.observations.values())
+        return next(iter(found)) if len(found) == 1 else CONTRADICTORY_ANSWERS if found else None
 
     @property
-    def agrees(self) -> bool | None:
+    def matches_declaration(self) -> bool | None:
         """Whether every answer that was seen is the declared one, None where none was seen."""
-        if not self.seen:
+        if not self.observations:
             return None
         return self.declaration is not None and self.observed in self.declaration.answers
 
 
 @dataclass(frozen=True)
-class Question:
+class Convention:
     """A question with the cases that put it, the one called like it first, and the answers of surfaces."""
 
     cases: tuple[Case, ...]
-    surfaces: Mapping[str, Answer]
+    answers_by_surface: Mapping[str, SurfaceAnswer]
 
     @property
     def id(self) -> str:
         """Its name: operator and question."""
-        return str(self.cases[0].question)
+        return str(self.cases[0].convention_id)
 
     @property
     def operator(self) -> str:
@@ -56,102 +56,106 @@ class Question:
         return self.cases[0].operator
 
     @property
-    def answers(self) -> dict[str, str]:
+    def answer_texts(self) -> dict[str, str]:
         """Each answer with what it means, in words."""
         asked = self.cases[0].expect
-        return {name: _meaning(what) for name, what in asked.named.items()} if isinstance(asked, Answers) else {}
+        return {name: _answer_text(what) for name, what in asked.named.items()} if isinstance(asked, Answers) else {}
 
 
-def questions(
+def find_conventions(
     cases: Iterable[Case],
-    seen: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
+    observations: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
     *,
     globs: Iterable[str] = (),
     surfaces: Iterable[str] = (),
-) -> list[Question]:
+) -> list[Convention]:
     """Return the questions that match any glob, with the surfaces that match any; none given match all.
 
     seen: for each question and surface the answers that results hold, by case.
     """
     asked: dict[str, list[Case]] = {}
     for case in cases:
-        if case.question and _matches(case.question, globs):
-            asked.setdefault(case.question, []).append(case)
-    known = _known(name for _, name in seen or ())
+        if case.convention_id and _matches_glob(case.convention_id, globs):
+            asked.setdefault(case.convention_id, []).append(case)
+    known = _surfaces_by_name(name for _, name in observations or ())
     found = []
     for name in sorted(asked):
         answers = {
-            key: Answer(surface.declares.get(name), (seen or {}).get((name, key), {}))
+            key: SurfaceAnswer(surface.declarations.get(name), (observations or {}).get((name, key), {}))
             for key, surface in known.items()
-            if _matches(key, surfaces)
+            if _matches_glob(key, surfaces)
         }
         ordered = sorted(asked[name], key=lambda case: case.id != name)
-        found.append(Question(tuple(ordered), {key: answer for key, answer in answers.items() if _is_one(answer)}))
+        found.append(
+            Convention(tuple(ordered), {key: answer for key, answer in answers.items() if _is_consistent(answer)})
+        )
     return found
 
 
-def _known(seen: Iterable[str]) -> dict[str, Surface]:
+def _surfaces_by_name(seen: Iterable[str]) -> dict[str, Surface]:
     """Return every surface by name, and once more under each labelled name that was seen."""
-    known = {one.name: one for name in registry.names() for one in registry.backend(name).surfaces}
-    return known | {name: known[plain(name)] for name in sorted({*seen}) if plain(name) in known}
+    known = {one.name: one for name in registry.backend_names() for one in registry.get_backend(name).surfaces}
+    return known | {name: known[without_label(name)] for name in sorted({*seen}) if without_label(name) in known}
 
 
-def _matches(name: str, globs: Iterable[str]) -> bool:
+def _matches_glob(name: str, globs: Iterable[str]) -> bool:
     patterns = list(globs)
     return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _is_one(answer: Answer) -> bool:
-    return answer.declaration is not None or bool(answer.seen)
+def _is_consistent(answer: SurfaceAnswer) -> bool:
+    return answer.declaration is not None or bool(answer.observations)
 
 
-def _meaning(answer: Mapping[str, Any] | ArraySpec | Rejected) -> str:
+def _answer_text(answer: Mapping[str, Any] | ArraySpec | Rejected) -> str:
     if isinstance(answer, Rejected):
         return f"the call is refused ({answer.predicate})"
     if isinstance(answer, ArraySpec):
-        return f"the result is {_numbers(answer)}"
+        return f"the result is {_numbers_text(answer)}"
     if not answer:
         return "the result is that of the parameters as they stand"
-    return "as if the call said " + ", ".join(f"{key} {_plain(value)}" for key, value in answer.items())
+    return "as if the call said " + ", ".join(f"{key} {_json_value(value)}" for key, value in answer.items())
 
 
-def _numbers(spec: ArraySpec) -> str:
+def _numbers_text(spec: ArraySpec) -> str:
     values = spec.make().ravel().tolist()
-    shown = ", ".join(_number(value) for value in values[:MOST])
-    return f"[{shown}{', …' if len(values) > MOST else ''}]" + (f" in {spec.dtype}" if spec.dtype != "float32" else "")
+    shown = ", ".join(_number_text(value) for value in values[:MAX_SHOWN_NUMBERS])
+    return f"[{shown}{', …' if len(values) > MAX_SHOWN_NUMBERS else ''}]" + (
+        f" in {spec.dtype}" if spec.dtype != "float32" else ""
+    )
 
 
-MOST = 12
+MAX_SHOWN_NUMBERS = 12
 
 
-def _number(value: Any) -> str:
+def _number_text(value: Any) -> str:
     return f"{value:.8g}" if isinstance(value, float) else str(value)
 
 
-def _plain(value: Any) -> str:
+def _json_value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_plain, value))}]"
+        return f"[{', '.join(map(_json_value, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def record(found: Sequence[Question]) -> dict[str, Any]:
+def conventions_record(found: Sequence[Convention]) -> dict[str, Any]:
     """Return the questions as JSON has them; docs/conventions.schema.json describes it."""
-    return {"format": FORMAT, "questions": [_record(question) for question in found]}
+    return {"format": CONVENTIONS_FORMAT, "questions": [_convention_record(question) for question in found]}
 
 
-def _record(question: Question) -> dict[str, Any]:
-    first = question.cases[0]
+def _convention_record(convention: Convention) -> dict[str, Any]:
+    first = convention.cases[0]
     return {
-        "id": question.id,
+        "id": convention.id,
         "about": first.about,
         "source": first.source,
-        "answers": question.answers,
-        "cases": [case.id for case in question.cases],
-        "surfaces": {name: _answer(answer) for name, answer in question.surfaces.items()},
+        "answers": convention.answer_texts,
+        "cases": [case.id for case in convention.cases],
+        "surfaces": {name: _answer_record(answer) for name, answer in convention.answers_by_surface.items()},
     }
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
+def _answer_record(answer: SurfaceAnswer) -> dict[str, Any]:
     declaration = answer.declaration
     document = declaration.document if declaration else None
     return {
@@ -163,14 +167,14 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "issue": declaration.issue if declaration else None,
         "note": declaration.note if declaration else "",
         "observed": answer.observed,
-        "seen": encoded(answer.seen),
-        "agrees": answer.agrees,
+        "seen": json_value(answer.observations),
+        "agrees": answer.matches_declaration,
     }
 
 
-def by_operator(found: Iterable[Question]) -> Iterator[tuple[str, list[Question]]]:
+def conventions_by_operator(found: Iterable[Convention]) -> Iterator[tuple[str, list[Convention]]]:
     """Yield each operator with its questions."""
-    groups: dict[str, list[Question]] = {}
+    groups: dict[str, list[Convention]] = {}
     for question in found:
         groups.setdefault(question.operator, []).append(question)
     yield from groups.items()

@@ -13,11 +13,11 @@ import numpy as np
 import reference as oracle
 from conformance import CatalogueError
 from conformance.cases.arrays import Array, ArraySpec, array_digest
-from conformance.cases.case import DEFAULTS, FLAT, Answers, Case, Reading, Rejected
-from conformance.cases.compositions import plan
-from conformance.cases.invalid import PREDICATES
-from conformance.cases.invalid.disputed import OF_QUESTIONS
-from conformance.cases.invalid.parameters import has_of
+from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, Answers, Case, PrintedArray, Rejected
+from conformance.cases.compositions import plan_steps
+from conformance.cases.invalid import VIOLATIONS
+from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
+from conformance.cases.invalid.parameters import test_violation
 from conformance.cases.operators import OPERATORS
 from reference import Exact, NoBound
 
@@ -31,9 +31,9 @@ class Target:
 
     exact: Exact | None = None
     bound: Array | None = None
-    readings: tuple[Reading, ...] = ()
-    rejected: str = ""
-    misread: str = ""
+    printed: tuple[PrintedArray, ...] = ()
+    violation: str = ""
+    print_mismatch: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Expected:
     target: Target | None
     answers: Mapping[str, Target] = field(default_factory=dict)
     digest: str = field(default_factory=str)  # not of the class, so that a part can know it later
-    line: str = ""
+    record_line: str = ""
 
     @property
     def targets(self) -> list[Target]:
@@ -55,90 +55,93 @@ class Expected:
         return [self.target] if self.target else list(self.answers.values())
 
 
-def expected(case: Case) -> Expected:
+def compute_expected(case: Case) -> Expected:
     """Ask the reference. Raises CatalogueError where the case contradicts itself."""
     try:
         inputs = {name: spec.make() for name, spec in case.inputs.items()}
         if isinstance(case.expect, Answers):
-            target, answers = None, {name: _answer(case, inputs, answer) for name, answer in case.expect.named.items()}
-            _tell_apart(answers)
+            target, answers = (
+                None,
+                {name: _answer_target(case, inputs, answer) for name, answer in case.expect.named.items()},
+            )
+            _check_distinct(answers)
         else:
-            target, answers = _target(case, inputs), {}
+            target, answers = _make_target(case, inputs), {}
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
         said = str(error) if isinstance(error, (ValueError, TypeError)) else f"has no meaning ({error!r})"
-        raise CatalogueError(f"{case.place}: case {case.id}: {said}") from None
+        raise CatalogueError(f"{case.location}: case {case.id}: {said}") from None
     results = [item.exact.value for item in ([target] if target else answers.values()) if item.exact is not None]
     return Expected(inputs, target, answers, array_digest(*inputs.values(), *results))
 
 
-def _target(case: Case, inputs: Mapping[str, Array]) -> Target:
+def _make_target(case: Case, inputs: Mapping[str, Array]) -> Target:
     if isinstance(case.expect, Rejected):
-        return _refusal(case, inputs, case.expect.predicate)
-    exact = reckon(case.operator, inputs, case.parameters)
-    for step in plan(case)[-len(case.then) :] if case.then else ():
-        if not _is_exact(exact):
-            raise ValueError(f"{step.verb} follows a result that is rounded; only exact ones may be read on")
-        exact = reckon(step.verb, {"x": exact.value}, step.parameters)
-    target = _with_bound(exact, case.expect.readings if not isinstance(case.expect, Answers) else ())
-    faults = (misread(reading, exact.value, target.bound) for reading in target.readings)
-    return replace(target, misread=next(filter(None, faults), ""))
+        return _rejection_target(case, inputs, case.expect.predicate)
+    exact = compute_reference(case.operator, inputs, case.parameters)
+    for step in plan_steps(case)[-len(case.then) :] if case.then else ():
+        if not _has_exact_value(exact):
+            raise ValueError(f"{step.operator} follows a result that is rounded; only exact ones may be read on")
+        exact = compute_reference(step.operator, {"x": exact.value}, step.parameters)
+    target = _target_with_bound(exact, case.expect.readings if not isinstance(case.expect, Answers) else ())
+    faults = (find_print_mismatch(reading, exact.value, target.bound) for reading in target.printed)
+    return replace(target, print_mismatch=next(filter(None, faults), ""))
 
 
-def reckon(operator: str, inputs: Mapping[str, Array], parameters: Mapping[str, Any]) -> Exact:
+def compute_reference(operator: str, inputs: Mapping[str, Array], parameters: Mapping[str, Any]) -> Exact:
     """Ask the reference; of several results return the one that the parameter `output` names."""
     known = OPERATORS[operator]
-    given = {name: value for name, value in parameters.items() if name not in {"output", DEFAULTS, FLAT}}
+    given = {name: value for name, value in parameters.items() if name not in {"output", DEFAULTS_KEY, FLAT_PADS_KEY}}
     result = oracle.OPERATORS[operator](**inputs, **given)
     exact: Exact = result[known.outputs.index(parameters["output"])] if isinstance(result, tuple) else result
     return exact
 
 
-def _is_exact(exact: Exact) -> bool:
+def _has_exact_value(exact: Exact) -> bool:
     if exact.high is None or exact.low is None:
         return True
     return bool((exact.low == 0).all() and (exact.value.astype(np.float64) == exact.high).all())
 
 
-def _with_bound(exact: Exact, readings: tuple[Reading, ...] = ()) -> Target:
+def _target_with_bound(exact: Exact, readings: tuple[PrintedArray, ...] = ()) -> Target:
     try:
         return Target(exact, exact.bound(), readings)
     except NoBound as error:
         raise ValueError(str(error)) from None
 
 
-def _refusal(case: Case, inputs: Mapping[str, Array], predicate: str) -> Target:
-    _has_fault(case, predicate, "expect")
+def _rejection_target(case: Case, inputs: Mapping[str, Array], predicate: str) -> Target:
+    _has_violation(case, predicate, "expect")
     try:
-        reckon(case.operator, inputs, case.parameters)
+        compute_reference(case.operator, inputs, case.parameters)
     except (ValueError, TypeError):
-        return Target(rejected=predicate)
+        return Target(violation=predicate)
     raise ValueError(f"key 'expect.rejected': the reference accepts the case in spite of {predicate}")
 
 
-def _has_fault(case: Case, predicate: str, key: str) -> None:
-    known = PREDICATES if key == "expect" else {**PREDICATES, **OF_QUESTIONS}
+def _has_violation(case: Case, predicate: str, key: str) -> None:
+    known = VIOLATIONS if key == "expect" else {**VIOLATIONS, **DISPUTED_VIOLATIONS}
     if predicate not in known:
         near = difflib.get_close_matches(predicate, known, 1)
         hint = f"did you mean {near[0]!r}?" if near else "known are those in docs/faults.md"
         raise ValueError(f"key '{key}.rejected': unknown fault {predicate!r}, {hint}")
-    if not has_of(known[predicate], case):
+    if not test_violation(known[predicate], case):
         raise ValueError(f"key '{key}.rejected': the case does not have the fault {predicate}")
 
 
-def _answer(case: Case, inputs: Mapping[str, Array], answer: Mapping[str, Any] | ArraySpec | Rejected) -> Target:
+def _answer_target(case: Case, inputs: Mapping[str, Array], answer: Mapping[str, Any] | ArraySpec | Rejected) -> Target:
     if isinstance(answer, Rejected):
-        _has_fault(case, answer.predicate, "answers")
-        return Target(rejected=answer.predicate)
+        _has_violation(case, answer.predicate, "answers")
+        return Target(violation=answer.predicate)
     if isinstance(answer, ArraySpec):
         value = answer.make()
         zeros = np.zeros(value.shape)
         exact = Exact(value, None, None, zeros.astype(np.int64), zeros, 0.0, exact=True)
     else:
-        exact = reckon(case.operator, inputs, {**case.parameters, **answer})
-    return _with_bound(exact)
+        exact = compute_reference(case.operator, inputs, {**case.parameters, **answer})
+    return _target_with_bound(exact)
 
 
-def _tell_apart(answers: Mapping[str, Target]) -> None:
+def _check_distinct(answers: Mapping[str, Target]) -> None:
     seen: dict[str, str] = {}
     for name, target in answers.items():
         outcome = array_digest(target.exact.value) if target.exact is not None else "rejected"
@@ -147,7 +150,7 @@ def _tell_apart(answers: Mapping[str, Target]) -> None:
         seen[outcome] = name
 
 
-def misread(reading: Reading, value: Array, bound: Array | None) -> str | None:
+def find_print_mismatch(reading: PrintedArray, value: Array, bound: Array | None) -> str | None:
     """Return where a printed reading does not hold for a result, None where it holds everywhere.
 
     It holds if |value − printed| is at most half a unit of its last printed place and the error bound; a printed
@@ -156,21 +159,21 @@ def misread(reading: Reading, value: Array, bound: Array | None) -> str | None:
     shape, numbers = reading
     if numbers is None:
         return None if shape == value.shape else f"the printed shape is {list(shape)}, the result's {list(value.shape)}"
-    if _squeezed(shape) != _squeezed(value.shape):
+    if _squeeze_shape(shape) != _squeeze_shape(value.shape):
         return f"the printed output has shape {list(shape)}, the result {list(value.shape)}"
     bounds = np.zeros(value.size) if bound is None else bound.ravel()
     for position, (printed, got, allowed) in enumerate(zip(numbers, value.ravel().tolist(), bounds, strict=True)):
-        if not _reads(printed, got, float(allowed)):
+        if not _print_matches(printed, got, float(allowed)):
             index = [int(part) for part in np.unravel_index(position, value.shape)]
             return f"printed {printed} at {index}, the result is {got!r}"
     return None
 
 
-def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _squeeze_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(extent for extent in shape if extent != 1)
 
 
-def _reads(printed: int | Decimal, got: float, bound: float) -> bool:
+def _print_matches(printed: int | Decimal, got: float, bound: float) -> bool:
     decimal = Decimal(printed)
     if not decimal.is_finite() or got != got or abs(got) == float("inf"):  # noqa: PLR0124 - NaN
         return float(decimal) == got or (decimal.is_nan() and got != got)  # noqa: PLR0124 - NaN

@@ -17,35 +17,35 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.adapters.api.surface import Surface
-from conformance.cases.arrays import DTYPES, HALF, Array
+from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
 from conformance.judging.expected import Target
 from reference import Exact, NoBound
 
-OWN = "own"
-WEIGHTS = ("kernel", "bias")
+OWN_DTYPE = "own"
+WEIGHT_INPUTS = ("kernel", "bias")
 """What gradients are also wanted of, besides x; these are sums over the items of a batch, too."""
-TF32_CUT = 2.0**-10
+TF32_RELATIVE_ERROR = 2.0**-10
 """The largest relative error of a float32 number that is cut to the 11 bits of TF32; rounded, it is half that."""
-LOST = np.uint32(0x1FFF)
+TF32_DROPPED_BITS = np.uint32(0x1FFF)
 """The bits of a float32 number that TF32 lacks."""
 
 
-def accumulation(case: Case) -> str:
+def accumulation_convention(case: Case) -> str:
     """Return the id of the question in which type sums like those of a case, of 16 bits, are added."""
     of = case.parameters.get("output")
-    return f"{case.operator}/accumulation-{f'of-the-{of}-' if of in WEIGHTS else ''}in-{case.dtype}"
+    return f"{case.operator}/accumulation-{f'of-the-{of}-' if of in WEIGHT_INPUTS else ''}in-{case.dtype}"
 
 
-def adds_in_own(case: Case, surface: Surface, how: str) -> bool:
+def rounds_to_own_dtype(case: Case, surface: Surface, how: str) -> bool:
     """Whether something is rounded to the case's own dtype, of 16 bits, on the way."""
-    if case.dtype not in HALF:
+    if case.dtype not in SHORT_FLOATS:
         return False
-    declaration = surface.declares.get(accumulation(case))
-    return how == "composed" or (declaration is not None and declaration.answer == OWN)
+    declaration = surface.declarations.get(accumulation_convention(case))
+    return how == "composed" or (declaration is not None and declaration.answer == OWN_DTYPE)
 
 
-def held_to(
+def target_for(
     target: Target, case: Case, surface: Surface, how: str = "native", inputs: Mapping[str, Array] | None = None
 ) -> Target | None:
     """Return the target with the bound that the surface is held to; None where rounding leaves no bound.
@@ -54,27 +54,27 @@ def held_to(
     """
     if target.exact is None or target.exact.exact:
         return target
-    if surface.tf32 and _multiplies(case, how) and _cut((inputs or {}).values()):
-        return replace(target, bound=_in_tf32(target.exact))
-    if not adds_in_own(case, surface, how):
+    if surface.tf32 and _may_multiply_matrices(case, how) and _loses_bits_in_tf32((inputs or {}).values()):
+        return replace(target, bound=_tf32_bound(target.exact))
+    if not rounds_to_own_dtype(case, surface, how):
         return target
     try:
-        return replace(target, bound=target.exact.bound(accumulate=DTYPES[case.dtype]))
+        return replace(target, bound=target.exact.bound(accumulate=NUMPY_DTYPES[case.dtype]))
     except NoBound:
         return None
 
 
-def _multiplies(case: Case, how: str) -> bool:
+def _may_multiply_matrices(case: Case, how: str) -> bool:
     """Whether a case may come to be products of float32 matrices: a convolution, or calls that may be one."""
     return case.dtype == "float32" and (case.operator.startswith("conv") or how == "composed")
 
 
-def _cut(arrays: Iterable[Array]) -> bool:
+def _loses_bits_in_tf32(arrays: Iterable[Array]) -> bool:
     """Whether TF32 cannot hold some number; arrays of other types are no factors."""
-    return any((array.view(np.uint32) & LOST).any() for array in arrays if array.dtype == np.float32)
+    return any((array.view(np.uint32) & TF32_DROPPED_BITS).any() for array in arrays if array.dtype == np.float32)
 
 
-def _in_tf32(exact: Exact) -> Array:
+def _tf32_bound(exact: Exact) -> Array:
     """Return the bound where both factors of every product are cut to TF32, by t = 2^-10 of each at most.
 
     Every product then is off by (1 + t)^2 - 1 of itself, the sum by that of S. What follows is done in float32, but
@@ -82,6 +82,6 @@ def _in_tf32(exact: Exact) -> Array:
     Sources: NVIDIA A100 Tensor Core GPU Architecture (2020), for the 10 bits of a fraction; M. Fasi, N. J. Higham,
     M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7 (2021), e330.
     """
-    larger = (1 + TF32_CUT) ** 2
+    larger = (1 + TF32_RELATIVE_ERROR) ** 2
     bound: Array = 2 * larger * exact.bound() + (larger - 1) * exact.magnitude
     return np.where(np.isfinite(exact.value), bound, 0.0)

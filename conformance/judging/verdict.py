@@ -9,15 +9,15 @@ import numpy as np
 
 from conformance.adapters.api.surface import Declaration
 from conformance.cases.arrays import Array, array_digest
-from conformance.judging.expected import Expected, Target, misread
+from conformance.judging.expected import Expected, Target, find_print_mismatch
 from reference import Exact
 
-JUDGED = frozenset({"returned", "rejected"})
+JUDGED_OUTCOMES = frozenset({"returned", "rejected"})
 """Outcomes that are held against what must happen."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProgramOutcome:
     """What a backend did with a program.
 
     kind: `returned`, `rejected` (it raised), `unsupported`, `crashed` or `timed_out`;
@@ -29,11 +29,11 @@ class Outcome:
     arrays: tuple[Array, ...] = ()
     message: str = ""
     seconds: float = 0.0
-    flickers: str = ""
+    flakiness: str = ""
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstElement:
     """The element that is furthest off, in units of its bound."""
 
     index: tuple[int, ...]
@@ -44,7 +44,7 @@ class Worst:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class OutcomeVerdict:
     """`agree` or `differ` (None where there was nothing to judge), the kind of a difference, and its size.
 
     budget_used: largest error / bound; infinite for an error where the bound is 0.
@@ -53,61 +53,65 @@ class Verdict:
     verdict: str | None
     kind: str | None = None
     budget_used: float | None = None
-    worst: Worst | None = None
+    worst: WorstElement | None = None
     message: str = ""
 
 
-def judge(outcome: Outcome, target: Target) -> Verdict:
+def judge_outcome(outcome: ProgramOutcome, target: Target) -> OutcomeVerdict:
     """Hold an outcome against what must happen."""
-    if outcome.kind not in JUDGED:
-        return Verdict(None)
+    if outcome.kind not in JUDGED_OUTCOMES:
+        return OutcomeVerdict(None)
     if target.exact is None:
         agrees = outcome.kind == "rejected"
         return (
-            Verdict("agree")
+            OutcomeVerdict("agree")
             if agrees
-            else Verdict("differ", "accepted", message=f"accepted in spite of {target.rejected}")
+            else OutcomeVerdict("differ", "accepted", message=f"accepted in spite of {target.violation}")
         )
     if outcome.kind == "rejected":
-        return Verdict("differ", "rejected")
+        return OutcomeVerdict("differ", "rejected")
     if len(outcome.arrays) != 1:
-        return Verdict("differ", "shape", message=outcome.message or f"returned {len(outcome.arrays)} arrays, not one")
-    return _compare(outcome.arrays[0], target.exact, target)
+        return OutcomeVerdict(
+            "differ", "shape", message=outcome.message or f"returned {len(outcome.arrays)} arrays, not one"
+        )
+    return _compare_arrays(outcome.arrays[0], target.exact, target)
 
 
-def _first_agreeing(outcome: Outcome, expected: Expected) -> str | None:
+def _first_agreeing(outcome: ProgramOutcome, expected: Expected) -> str | None:
     """Return the name of the answer that an outcome gives to a question, "other" for none of them."""
-    if outcome.kind not in JUDGED:
+    if outcome.kind not in JUDGED_OUTCOMES:
         return None
-    agreeing = (name for name, target in expected.answers.items() if judge(outcome, target).verdict == "agree")
+    agreeing = (name for name, target in expected.answers.items() if judge_outcome(outcome, target).verdict == "agree")
     return next(agreeing, "other")
 
 
-def _compare(got: Array, exact: Exact, target: Target) -> Verdict:
+def _compare_arrays(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
     wanted = exact.value
     if got.shape != wanted.shape:
-        return Verdict("differ", "shape", message=f"returned shape {list(got.shape)}, not {list(wanted.shape)}")
+        return OutcomeVerdict("differ", "shape", message=f"returned shape {list(got.shape)}, not {list(wanted.shape)}")
     dtype = f"returned dtype {got.dtype.name}, not {wanted.dtype.name}" if got.dtype != wanted.dtype else ""
     with np.errstate(all="ignore"):  # a number that the dtype cannot hold becomes another one, and is judged as such
         got = got.astype(wanted.dtype)
-    used = _budget(got, exact, target.bound)
+    used = _budget_used(got, exact, target.bound)
     largest = float(used.max(initial=0.0))
     if largest > 1:
-        worst = _worst(got, exact, used)
+        worst = _worst_element(got, exact, used)
         special = not (np.isfinite(float(worst.expected)) and np.isfinite(float(worst.got)))
-        return Verdict("differ", "special" if special else "value", largest, worst, dtype)
+        return OutcomeVerdict("differ", "special" if special else "value", largest, worst, dtype)
     if dtype:
-        return Verdict("differ", "dtype", largest, message=f"{dtype}; rounded to it the values agree")
-    if target.misread:
-        return Verdict("differ", "pinned", largest, message=f"the reference says otherwise too: {target.misread}")
-    for reading in target.readings:
-        fault = misread(reading, got, target.bound)
+        return OutcomeVerdict("differ", "dtype", largest, message=f"{dtype}; rounded to it the values agree")
+    if target.print_mismatch:
+        return OutcomeVerdict(
+            "differ", "pinned", largest, message=f"the reference says otherwise too: {target.print_mismatch}"
+        )
+    for reading in target.printed:
+        fault = find_print_mismatch(reading, got, target.bound)
         if fault:
-            return Verdict("differ", "pinned", largest, message=fault)
-    return Verdict("agree", budget_used=largest)
+            return OutcomeVerdict("differ", "pinned", largest, message=fault)
+    return OutcomeVerdict("agree", budget_used=largest)
 
 
-def _budget(got: Array, exact: Exact, bound: Array | None) -> Array:
+def _budget_used(got: Array, exact: Exact, bound: Array | None) -> Array:
     """Return error / bound of every element: 0 where there is no error, infinite where none is allowed."""
     if exact.exact and got.dtype.kind in "iub":
         return np.where(got == exact.value, 0.0, np.inf)
@@ -117,23 +121,25 @@ def _budget(got: Array, exact: Exact, bound: Array | None) -> Array:
         return np.where(error == 0, 0.0, error / limit)
 
 
-def _worst(got: Array, exact: Exact, used: Array) -> Worst:
+def _worst_element(got: Array, exact: Exact, used: Array) -> WorstElement:
     index = np.unravel_index(int(np.argmax(used)), used.shape)
     position = tuple(int(part) for part in index)
     wanted, value = exact.value[index], got[index]
     if wanted.dtype.kind in "iub":
         absolute = float(abs(int(value) - int(wanted)))
-        return Worst(position, wanted.item(), value.item(), absolute, absolute)
+        return WorstElement(position, wanted.item(), value.item(), absolute, absolute)
     with np.errstate(all="ignore"):
         absolute = abs(float(value) - float(wanted))
-        return Worst(position, wanted.item(), value.item(), absolute, absolute / float(np.spacing(np.abs(wanted))))
+        return WorstElement(
+            position, wanted.item(), value.item(), absolute, absolute / float(np.spacing(np.abs(wanted)))
+        )
 
 
-OTHER = "other"
+OTHER_ANSWER = "other"
 """What a surface answers that gives none of the named answers."""
 
 
-def answered(outcome: Outcome, expected: Expected) -> str | None:
+def answer_name(outcome: ProgramOutcome, expected: Expected) -> str | None:
     """Return the name of the answer that an outcome gives to a question, "other" for none of them.
 
     One that is equal bit for bit comes first: two zeros of different signs, or a subnormal and what is left of it where
@@ -147,7 +153,9 @@ def answered(outcome: Outcome, expected: Expected) -> str | None:
     return _first_agreeing(outcome, expected)
 
 
-def declared_verdict(observed: str, declaration: Declaration | None, elsewhere: tuple[str, str] | None) -> Verdict:
+def judge_declaration(
+    observed: str, declaration: Declaration | None, elsewhere: tuple[str, str] | None
+) -> OutcomeVerdict:
     """Hold an answer against the declaration.
 
     Against a document, or not among the named answers: `convention`. Against what was observed in a version before:
@@ -155,16 +163,16 @@ def declared_verdict(observed: str, declaration: Declaration | None, elsewhere: 
     contradicts itself has not changed.
     """
     if declaration is not None and observed == declaration.answer:
-        return Verdict("agree")
-    message, kind = f"answered {observed!r}, but {declares(declaration)}", "convention"
+        return OutcomeVerdict("agree")
+    message, kind = f"answered {observed!r}, but {declaration_text(declaration)}", "convention"
     if elsewhere is not None:
         message += f"; the surface contradicts itself: it answered {elsewhere[0]!r} to {elsewhere[1]}"
-    elif declaration is not None and declaration.observed and observed != OTHER:
+    elif declaration is not None and declaration.observed and observed != OTHER_ANSWER:
         kind = "changed"
-    return Verdict("differ", kind, message=message)
+    return OutcomeVerdict("differ", kind, message=message)
 
 
-def declares(declaration: Declaration | None) -> str:
+def declaration_text(declaration: Declaration | None) -> str:
     """Return what a surface declares as part of a sentence, which stands in the message of a contrary answer."""
     if declaration is None:
         return "the surface declares no answer"
@@ -173,16 +181,16 @@ def declares(declaration: Declaration | None) -> str:
     return f"the surface declares {declaration.answer!r}"
 
 
-class Answered:
+class ObservedAnswers:
     """What surfaces have answered to questions in one run, so that one that contradicts itself is found out."""
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, str], dict[str, str]] = {}
+        self._first_answers: dict[tuple[str, str], dict[str, str]] = {}
 
-    def other(self, surface: str, question: str, case: str, answer: str | None) -> tuple[str, str] | None:
+    def conflicting_answer(self, surface: str, question: str, case: str, answer: str | None) -> tuple[str, str] | None:
         """Note an answer; return another one that the surface gave to the same question, with its case."""
         if answer is None:
             return None
-        known = self._first.setdefault((surface, question), {})
+        known = self._first_answers.setdefault((surface, question), {})
         known.setdefault(answer, case)
         return next(((name, first) for name, first in known.items() if name != answer), None)

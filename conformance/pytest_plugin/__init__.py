@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     import pytest
 
-BACKEND = "conformance_backend"
-LISTS = {
-    BACKEND: (
+BACKEND_OPTION = "conformance_backend"
+LIST_OPTIONS = {
+    BACKEND_OPTION: (
         "NAME[@LABEL][=PYTHON]",
         "Run the conformance suite on this backend, and with which interpreter if not this one; may be given again. "
         "A label of your choice tells two versions of one framework apart.",
@@ -29,9 +29,9 @@ LISTS = {
         "A case file, a folder of them or an exported catalogue, instead of the suite's own; may be given again.",
     ),
 }
-LEVELS = ("smoke", "standard", "exhaustive")
-VALUES: Mapping[str, Mapping[str, Any]] = {
-    "conformance_level": {"choices": LEVELS, "help": "How many cases. [default: smoke]"},
+LEVEL_CHOICES = ("smoke", "standard", "exhaustive")
+VALUE_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "conformance_level": {"choices": LEVEL_CHOICES, "help": "How many cases. [default: smoke]"},
     "conformance_timeout": {"type": float, "metavar": "SECONDS", "help": "Limit for one case. [default: 60]"},
     "conformance_memory": {
         "type": float,
@@ -56,24 +56,24 @@ VALUES: Mapping[str, Mapping[str, Any]] = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options; a list of texts each, which pytest-xdist can hand on."""
     group = parser.getgroup("conformance", "conformance of window operators: pooling, padding, convolution")
-    for name, (metavar, text) in LISTS.items():
-        group.addoption(_option(name), action="append", metavar=metavar, default=[], help=text)
-    for name, keywords in VALUES.items():
-        group.addoption(_option(name), **keywords)
+    for name, (metavar, text) in LIST_OPTIONS.items():
+        group.addoption(_option_flag(name), action="append", metavar=metavar, default=[], help=text)
+    for name, keywords in VALUE_OPTIONS.items():
+        group.addoption(_option_flag(name), **keywords)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Bring in the suite where a backend is asked for. Raises UsageError for options that would say nothing."""
-    given = [name for name in (*LISTS, *VALUES) if config.getoption(name) not in (None, [])]
-    if BACKEND in given:
-        from conformance.pytest_plugin.session import register  # noqa: PLC0415 - it brings in NumPy and all of the suite
+    given = [name for name in (*LIST_OPTIONS, *VALUE_OPTIONS) if config.getoption(name) not in (None, [])]
+    if BACKEND_OPTION in given:
+        from conformance.pytest_plugin.session import register_session  # noqa: PLC0415 - it brings in NumPy and all of the suite
 
-        register(config)
+        register_session(config)
     elif given:
         import pytest  # noqa: PLC0415 - there already, but not while this is read by others
 
-        raise pytest.UsageError(f"{_option(given[0])} says nothing without {_option(BACKEND)}")
+        raise pytest.UsageError(f"{_option_flag(given[0])} says nothing without {_option_flag(BACKEND_OPTION)}")
 
 
-def _option(name: str) -> str:
+def _option_flag(name: str) -> str:
     return "--" + name.replace("_", "-")

@@ -13,11 +13,11 @@ from conformance import ConformanceError
 from conformance.adapters.api.surface import Surface
 from conformance.cases.case import Case
 from conformance.execution.run import Task
-from conformance.judging.verdict import Outcome
-from conformance.pytest_plugin.prefetch import Feed
-from conformance.pytest_plugin.text import failure, reason
+from conformance.judging.verdict import ProgramOutcome
+from conformance.pytest_plugin.prefetch import Prefetcher
+from conformance.pytest_plugin.text import failure_report, unsupported_or_known_reason
 
-PROPERTIES = ("status", "outcome", "verdict", "kind", "how")
+REPORTED_FIELDS = ("status", "outcome", "verdict", "kind", "how")
 
 
 class SurfaceCollector(pytest.Collector):
@@ -30,23 +30,30 @@ class SurfaceCollector(pytest.Collector):
     """
 
     def __init__(
-        self, *, name: str, feed: Feed, surface: Surface, named: Collection[str], further: Sequence[str], **rest: Any
+        self,
+        *,
+        name: str,
+        prefetcher: Prefetcher,
+        surface: Surface,
+        named: Collection[str],
+        further: Sequence[str],
+        **rest: Any,
     ) -> None:
         super().__init__(name=name, nodeid=name, **rest)
-        self.feed = feed
+        self.prefetcher = prefetcher
         self.surface = surface
-        self.named = named
-        self.further = further
+        self.named_cases = named
+        self.extra_arguments = further
         self.add_marker("conformance")
 
     def collect(self) -> Iterator[CaseItem]:
         """Yield an item for each case that is run on the surface."""
-        for case in self.feed.run.cases:
-            if self.feed.run.runs(case, self.surface) and self._is_wanted(case):
+        for case in self.prefetcher.run.cases:
+            if self.prefetcher.run.is_run(case, self.surface) and self._is_wanted(case):
                 yield CaseItem.from_parent(self, name=case.id, case=case)
 
     def _is_wanted(self, case: Case) -> bool:
-        return not self.named or bool({self.nodeid, f"{self.nodeid}::{case.id}"} & {*self.named})
+        return not self.named_cases or bool({self.nodeid, f"{self.nodeid}::{case.id}"} & {*self.named_cases})
 
 
 class CaseItem(pytest.Item):
@@ -57,30 +64,33 @@ class CaseItem(pytest.Item):
     def __init__(self, *, case: Case, **rest: Any) -> None:
         super().__init__(**rest)
         self.case = case
-        self.feed = self.parent.feed
+        self.prefetcher = self.parent.prefetcher
         self.surface = self.parent.surface
 
     @cached_property
     def task(self) -> Task:
         """The case with its program, translated when it is first asked for."""
-        return self.feed.run.task(self.case, self.surface)
+        return self.prefetcher.run.make_task(self.case, self.surface)
 
     def runtest(self) -> None:
         """Carry the case out, and pass, fail, skip or xfail as its status says."""
-        outcome = self._outcome()
-        result, _ = self.feed.run.judged(self.task, outcome)
-        self.user_properties += [(f"conformance-{name}", result[name]) for name in PROPERTIES if result[name]]
+        outcome = self._run_case()
+        result, _ = self.prefetcher.run.judge_task(self.task, outcome)
+        self.user_properties += [(f"conformance-{name}", result[name]) for name in REPORTED_FIELDS if result[name]]
         if result["status"] == "unsupported":
-            pytest.skip(reason(result))
+            pytest.skip(unsupported_or_known_reason(result))
         if result["status"] == "known":
-            pytest.xfail(reason(result))
+            pytest.xfail(unsupported_or_known_reason(result))
         if result["status"] != "pass":
-            pytest.fail(failure(self.feed.run, self.task, outcome, result, self.parent.further), pytrace=False)
+            pytest.fail(
+                failure_report(self.prefetcher.run, self.task, outcome, result, self.parent.extra_arguments),
+                pytrace=False,
+            )
 
-    def _outcome(self) -> Outcome:
+    def _run_case(self) -> ProgramOutcome:
         """Return what the backend did. Where it is lost for good, nothing that follows is worth a try."""
         try:
-            return self.feed.outcome(self.task)
+            return self.prefetcher.run_task(self.task)
         except ConformanceError as error:
             fault = str(error)
         self.session.shouldfail = f"conformance: {fault}"
@@ -89,12 +99,12 @@ class CaseItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return where the case stands in the catalogue, and the heading of a failure."""
         heading = f"{self.case.id} on {self.parent.name}"
-        path, colon, line = self.case.place.rpartition(":")
+        path, colon, line = self.case.location.rpartition(":")
         if colon and line.isdigit():
             return Path(path), int(line) - 1, heading
-        return Path(self.case.place), None, heading
+        return Path(self.case.location), None, heading
 
-    def told(self, report: pytest.TestReport) -> None:
+    def format_skip(self, report: pytest.TestReport) -> None:
         """Let a skip be told by the surface and the reason, not by the line that raised it."""
         if report.skipped and isinstance(report.longrepr, tuple) and not hasattr(report, "wasxfail"):
             report.longrepr = (self.parent.name, None, report.longrepr[2])  # type: ignore[assignment]

@@ -8,7 +8,7 @@ from pathlib import Path
 from conformance import ConformanceError
 
 
-def put(path: Path, content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all: what was there stays until there was room for the new one. Raises OSError."""
     data = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
     if path.exists() and not path.is_file():  # a device or a pipe takes no other's place
@@ -23,16 +23,16 @@ def put(path: Path, content: str | bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def put_below(path: Path, content: str | bytes) -> None:
+def write_in_folder(path: Path, content: str | bytes) -> None:
     """Write a file as `put` does, and the folders that it needs. Raises ConformanceError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        put(path, content)
+        write_atomically(path, content)
     except OSError as error:
         raise ConformanceError(f"{path}: {error.strerror}") from None
 
 
-def make(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     """Make a folder, and see that files can be written into it. Raises ConformanceError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def make(folder: Path) -> None:
         raise ConformanceError(f"{folder}: {error.strerror}") from None
 
 
-def remove(path: Path) -> None:
+def remove_file(path: Path) -> None:
     """Remove a file, if it is there. Raises ConformanceError."""
     try:
         path.unlink(missing_ok=True)

@@ -16,60 +16,60 @@ from typing import Any, TypeVar
 import ml_dtypes
 import numpy as np
 
-ROOT = Path(__file__).parents[2]
-FOLDER = "conformance-check"
-KEPT = 8
+SOURCE_ROOT = Path(__file__).parents[2]
+CHECK_CACHE_FOLDER = "conformance-check"
+MAX_CHECK_CACHE_FILES = 8
 """Files that are kept: one for each set of source and versions."""
 
 
-def folder(name: str = FOLDER) -> Path:
+def cache_folder(name: str = CHECK_CACHE_FOLDER) -> Path:
     """Return where a cache is: in `build` of a checkout, else in the user's folder for caches."""
-    if (ROOT / "pyproject.toml").is_file() and (ROOT / "cases").is_dir():
-        return ROOT / "build" / name
+    if (SOURCE_ROOT / "pyproject.toml").is_file() and (SOURCE_ROOT / "cases").is_dir():
+        return SOURCE_ROOT / "build" / name
     usual = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
     return Path(usual or Path.home() / ".cache") / "nn-conformance" / name
 
 
 @cache
-def environment(sources: tuple[str, ...] = ("conformance", "reference")) -> str:
+def source_digest(sources: tuple[str, ...] = ("conformance", "reference")) -> str:
     """128 bits over all that a finding depends on beside the case: source files, NumPy, ml_dtypes, Python.
 
     sources: the folders of Python files, and single ones.
     """
-    roots = [ROOT / name for name in sources]
+    roots = [SOURCE_ROOT / name for name in sources]
     files = [path for root in roots for path in (sorted(root.rglob("*.py")) if root.is_dir() else [root])]
     state = hashlib.blake2b(f"{np.__version__} {ml_dtypes.__version__} {sys.version}".encode(), digest_size=16)
     for path in files:
-        state.update(f"\n{path.relative_to(ROOT).as_posix()}\n".encode() + path.read_bytes())
+        state.update(f"\n{path.relative_to(SOURCE_ROOT).as_posix()}\n".encode() + path.read_bytes())
     return state.hexdigest()
 
 
-def forget(paths: Iterable[Path], kept: int) -> None:
+def remove_old_files(paths: Iterable[Path], max_files: int) -> None:
     """Remove files but for the last ones."""
-    for path in sorted(paths, key=lambda path: path.stat().st_mtime)[:-kept]:
+    for path in sorted(paths, key=lambda path: path.stat().st_mtime)[:-max_files]:
         path.unlink(missing_ok=True)
 
 
 T = TypeVar("T")
 
-FILES = 4
+MAX_CATALOGUE_FILES = 4
 """Catalogues that are kept: one for each content of its files and of the source."""
-SMALL = 64
+MAX_SMALL_FILES = 64
 """Of what else is made of data files: declarations of each backend, and ledgers."""
 
 
 def cached_catalogue(home: Path, load: Callable[[], T]) -> T:
     """Return the catalogue of a folder as it was kept, or else as `load` returns it, to be kept."""
-    return _cached("conformance-catalogue", FILES, sorted(home.rglob("*.*")), load)
+    return _cached("conformance-catalogue", MAX_CATALOGUE_FILES, sorted(home.rglob("*.*")), load)
 
 
 def cached_data(files: Iterable[Path], load: Callable[[], T]) -> T:
     """Return what was made of a few files as it was kept, or else as `load` returns it, to be kept."""
-    return _cached("conformance-data", SMALL, files, load)
+    return _cached("conformance-data", MAX_SMALL_FILES, files, load)
 
 
 def _cached(name: str, most: int, files: Iterable[Path], load: Callable[[], T]) -> T:
-    path = folder(name) / f"{_key(files)}.pickle"
+    path = cache_folder(name) / f"{_content_key(files)}.pickle"
     kept = read(path)
     if kept is None:
         kept = load()
@@ -78,16 +78,16 @@ def _cached(name: str, most: int, files: Iterable[Path], load: Callable[[], T]) 
     return found
 
 
-def _key(files: Iterable[Path]) -> str:
+def _content_key(files: Iterable[Path]) -> str:
     """Return 128 bits over all that something is made from."""
-    state = hashlib.blake2b(environment().encode(), digest_size=16)
+    state = hashlib.blake2b(source_digest().encode(), digest_size=16)
     for path in files:
         content = path.read_bytes()
         state.update(f"\n{path} {len(content)}\n".encode() + content)
     return state.hexdigest()
 
 
-SUM = 4
+CHECKSUM_BYTES = 4
 """Bytes of the checksum in front."""
 
 
@@ -106,7 +106,7 @@ def write(path: Path, kept: object, files: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(content)
         part.replace(path)
-        forget(path.parent.glob("*.pickle"), files)
+        remove_old_files(path.parent.glob("*.pickle"), files)
 
 
 def pack(kept: object) -> bytes:
@@ -129,10 +129,10 @@ def unpickle(content: bytes | memoryview) -> Any:
 
 def seal(content: bytes) -> bytes:
     """Return bytes with a checksum in front."""
-    return zlib.crc32(content).to_bytes(SUM, "big") + content
+    return zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "big") + content
 
 
 def unseal(content: bytes) -> memoryview | None:
     """Return what was sealed, None if it was damaged since."""
-    inner = memoryview(content)[SUM:]
-    return inner if content[:SUM] == zlib.crc32(inner).to_bytes(SUM, "big") else None
+    inner = memoryview(content)[CHECKSUM_BYTES:]
+    return inner if content[:CHECKSUM_BYTES] == zlib.crc32(inner).to_bytes(CHECKSUM_BYTES, "big") else None

@@ -14,30 +14,34 @@ from pathlib import Path
 from typing import Any
 
 from conformance import ConformanceError
-from conformance.adapters.api.layers import IMPLIED
-from conformance.cases.arrays import DTYPES
+from conformance.adapters.api.layers import IMPLIED_GROUPS
+from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import Case, Value
-from conformance.cases.invalid import PREDICATES, has
-from conformance.cases.invalid.parameters import OF_PARAMETERS
-from conformance.cases.operators import GRADIENT, OPERATORS, Operator
-from conformance.cases.parameters import Faulty
-from conformance.cases.parsing import expand
-from conformance.cases.schema import catalogue_folder, faults
-from conformance.cases.yaml_reader import Document
+from conformance.cases.invalid import VIOLATIONS, has_violation
+from conformance.cases.invalid.parameters import PARAMETER_VIOLATIONS
+from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, Operator
+from conformance.cases.parameters import CaseError
+from conformance.cases.parsing import parse_case
+from conformance.cases.schema import catalogue_folder, document_errors
+from conformance.cases.yaml_reader import YamlDocument
 
-ID = "asked"
-RANK = 2
-EXTENT = 8
+REQUEST_CASE_ID = "asked"
+DEFAULT_RANK = 2
+DEFAULT_EXTENT = 8
 """Cells of an axis where no shape is given and no window needs more."""
-CHANNELS = 2
-MEANT = frozenset({"PaddingReachesWindow"})
+DEFAULT_CHANNELS = 2
+ALLOWED_VIOLATIONS = frozenset({"PaddingReachesWindow"})
 """What the catalogue wants refused of no surface's own accord, though the reference gives it a meaning."""
-REFUSED = ("KernelChannelsMismatch", "KernelIsEmpty", *(name for name in OF_PARAMETERS if name not in MEANT))
-AXES = ("window", "stride", "padding", "dilation", "output_size", "output_padding", "pads")
+REJECTED_VIOLATIONS = (
+    "KernelChannelsMismatch",
+    "KernelIsEmpty",
+    *(name for name in PARAMETER_VIOLATIONS if name not in ALLOWED_VIOLATIONS),
+)
+PER_AXIS_OPTIONS = ("window", "stride", "padding", "dilation", "output_size", "output_padding", "pads")
 
 
 @dataclass(frozen=True)
-class Request:
+class CaseRequest:
     """An operator with parameters as a catalogue file has them, and what is known of its inputs.
 
     given: parameters, `window` also where it is the extent of a kernel; shape: (n, c, *spatial); kernel: the shape of
@@ -45,7 +49,7 @@ class Request:
     """
 
     operator: str
-    given: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     rank: int | None = None
     shape: tuple[int, ...] | None = None
     dtype: str = "float32"
@@ -56,87 +60,89 @@ class Request:
     gradient: str | None = None
 
     @property
-    def asked(self) -> Operator:
+    def case_operator(self) -> Operator:
         """The operator of the case: that of the gradient, where it is asked for."""
-        return OPERATORS[self.operator + GRADIENT if self.gradient else self.operator]
+        return OPERATORS[self.operator + GRADIENT_SUFFIX if self.gradient else self.operator]
 
     @property
-    def weighted(self) -> bool:
+    def has_kernel(self) -> bool:
         """Whether it has a kernel."""
-        return "kernel" in self.asked.inputs
+        return "kernel" in self.case_operator.inputs
 
     @property
-    def axes(self) -> int:
+    def spatial_rank(self) -> int:
         """Number of spatial axes: as something says it, or two."""
         if self.shape is not None:
             return len(self.shape) - 2
-        if self.kernel is not None and self.weighted:
+        if self.kernel is not None and self.has_kernel:
             return len(self.kernel) - 2
-        spread = (len(value) for value in map(self.given.get, AXES) if isinstance(value, (list, tuple)))
-        return self.rank or next(spread, RANK)
+        spread = (
+            len(value) for value in map(self.parameters.get, PER_AXIS_OPTIONS) if isinstance(value, (list, tuple))
+        )
+        return self.rank or next(spread, DEFAULT_RANK)
 
     def case(self) -> Case:
         """Return the case. Raises ConformanceError naming option, value and limit."""
-        raw = self._raw()
-        self._examine(raw)
+        raw = self._raw_case()
+        self._check_schema(raw)
         try:
-            case = expand({"operator": self.asked.name, "source": ""}, raw, "")
-        except Faulty as error:
-            raise ConformanceError(_option(str(error), self.operator)) from None
-        wrong = next((name for name in REFUSED if has(name, case)), None)
+            case = parse_case({"operator": self.case_operator.name, "source": ""}, raw, "")
+        except CaseError as error:
+            raise ConformanceError(_as_option_error(str(error), self.operator)) from None
+        wrong = next((name for name in REJECTED_VIOLATIONS if has_violation(name, case)), None)
         if wrong:
             shapes = [f"{name} {list(spec.shape)}" for name, spec in case.inputs.items()]
-            values = ", ".join([*shapes, *(f"{key} {size_text(value)}" for key, value in self.given.items())])
-            raise ConformanceError(f"{self.operator}: {PREDICATES[wrong].__doc__} ({wrong}: {values})")
+            values = ", ".join([*shapes, *(f"{key} {size_text(value)}" for key, value in self.parameters.items())])
+            raise ConformanceError(f"{self.operator}: {VIOLATIONS[wrong].__doc__} ({wrong}: {values})")
         return case
 
-    def _examine(self, raw: Mapping[str, Any]) -> None:
+    def _check_schema(self, raw: Mapping[str, Any]) -> None:
         """Hold what is asked against the schema of the catalogue."""
-        if self.gradient and self.gradient not in (self.asked.outputs or ("x",)):
-            known = ", ".join(self.asked.outputs or ("x",))
+        if self.gradient and self.gradient not in (self.case_operator.outputs or ("x",)):
+            known = ", ".join(self.case_operator.outputs or ("x",))
             raise ConformanceError(f"{self.operator}: --gradient {self.gradient}: there is one for {known} only")
         if self.shape is not None and self.rank not in (None, len(self.shape) - 2):
             raise ConformanceError(
                 f"--rank {self.rank}: --shape {','.join(map(str, self.shape))} has {len(self.shape) - 2} spatial axes"
             )
-        document = Document(Path("-"), {"operator": self.asked.name, "source": "-", "cases": [raw]})
-        for fault in faults(document, catalogue_folder() / "schema.json"):
-            raise ConformanceError(_option(fault.sentence, self.operator))
+        document = YamlDocument(Path("-"), {"operator": self.case_operator.name, "source": "-", "cases": [raw]})
+        for fault in document_errors(document, catalogue_folder() / "schema.json"):
+            raise ConformanceError(_as_option_error(fault.message, self.operator))
 
-    def _raw(self) -> dict[str, Any]:
-        given = {key: _listed(value) for key, value in self.given.items()}
+    def _raw_case(self) -> dict[str, Any]:
+        given = {key: _yaml_value(value) for key, value in self.parameters.items()}
         if "pads" in given and isinstance(given["pads"], int):
-            given["pads"] = [given["pads"]] * self.axes
+            given["pads"] = [given["pads"]] * self.spatial_rank
         if isinstance(given.get("pads"), list):
             given["pads"] = [pads if isinstance(pads, list) else [pads, pads] for pads in given["pads"]]
-        if self.gradient and "kernel" in self.asked.inputs:
+        if self.gradient and "kernel" in self.case_operator.inputs:
             given["output"] = self.gradient
-        window = given.pop("window", None) if self.weighted else None
-        shape = list(self.shape or self._usual_shape())
-        if given.get("groups") == IMPLIED:
+        window = given.pop("window", None) if self.has_kernel else None
+        shape = list(self.shape or self._default_shape())
+        if given.get("groups") == IMPLIED_GROUPS:
             given["groups"] = max(shape[1] // max(self.kernel[1], 1), 1) if self.kernel else 1
-        raw = {"id": ID, **given, "x": self._array(shape)}
-        if self.weighted:
-            raw["kernel"] = self._array(list(self.kernel or self._usual_kernel(shape, window)))
-            raw |= {"bias": self._array([self._outputs(raw["kernel"]["shape"])])} if self.bias else {}
-        further = [name for name in self.asked.inputs if name not in {"x", "kernel", "bias"}]
+        raw = {"id": REQUEST_CASE_ID, **given, "x": self._raw_array(shape)}
+        if self.has_kernel:
+            raw["kernel"] = self._raw_array(list(self.kernel or self._default_kernel(shape, window)))
+            raw |= {"bias": self._raw_array([self._outputs(raw["kernel"]["shape"])])} if self.bias else {}
+        further = [name for name in self.case_operator.inputs if name not in {"x", "kernel", "bias"}]
         return raw | {name: {"values": "integers", "low": 0, "high": 0} for name in further}
 
-    def _array(self, shape: list[int]) -> dict[str, Any]:
-        signed = DTYPES[self.dtype].kind in "fiV" if self.dtype in DTYPES else True
+    def _raw_array(self, shape: list[int]) -> dict[str, Any]:
+        signed = NUMPY_DTYPES[self.dtype].kind in "fiV" if self.dtype in NUMPY_DTYPES else True
         limits = {} if signed and self.operator[:10] != "stochastic" else {"low": 0, "high": 1}
         return {"values": "integers", "shape": shape, "dtype": self.dtype, **limits}
 
     def _groups(self) -> int:
-        groups = self.given.get("groups", 1)
+        groups = self.parameters.get("groups", 1)
         return groups if isinstance(groups, int) and groups > 0 else 1
 
-    def _usual_kernel(self, shape: list[int], window: Any) -> list[int]:
+    def _default_kernel(self, shape: list[int], window: Any) -> list[int]:
         if window is None:
             raise ConformanceError(f"{self.operator} needs --window or --kernel-shape")
-        extents = window if isinstance(window, list) else [window] * self.axes
+        extents = window if isinstance(window, list) else [window] * self.spatial_rank
         groups = self._groups()
-        outputs = self.out_channels or CHANNELS * groups
+        outputs = self.out_channels or DEFAULT_CHANNELS * groups
         if self.operator == "conv":
             return [outputs, shape[1] // groups, *extents]
         return [shape[1], max(outputs // groups, 1), *extents]
@@ -144,47 +150,51 @@ class Request:
     def _outputs(self, kernel: list[int]) -> int:
         return kernel[0] if self.operator == "conv" else kernel[1] * self._groups()
 
-    def _usual_shape(self) -> list[int]:
-        return [1, self._usual_channels(), *(self._extent(axis) for axis in range(self.axes))]
+    def _default_shape(self) -> list[int]:
+        return [1, self._default_channels(), *(self._default_extent(axis) for axis in range(self.spatial_rank))]
 
-    def _usual_channels(self) -> int:
+    def _default_channels(self) -> int:
         if self.channels is not None:
             return self.channels
-        if self.weighted and self.kernel:
+        if self.has_kernel and self.kernel:
             return self.kernel[1] * self._groups() if self.operator == "conv" else self.kernel[0]
-        return CHANNELS * self._groups() if self.weighted else CHANNELS
+        return DEFAULT_CHANNELS * self._groups() if self.has_kernel else DEFAULT_CHANNELS
 
-    def _extent(self, axis: int) -> int:
+    def _default_extent(self, axis: int) -> int:
         """Return an extent that the window goes into at least twice."""
-        window = self.kernel[2 + axis] if self.kernel and self.weighted else self._along("window", axis, 1)
-        reach = (window - 1) * self._along("dilation", axis, 1) + 1 + self._along("stride", axis, 1)
-        output, ends = self._along("output_size", axis, 1), self._along("pads", axis, 0)
+        window = (
+            self.kernel[2 + axis] if self.kernel and self.has_kernel else self._parameter_on_axis("window", axis, 1)
+        )
+        reach = (
+            (window - 1) * self._parameter_on_axis("dilation", axis, 1) + 1 + self._parameter_on_axis("stride", axis, 1)
+        )
+        output, ends = self._parameter_on_axis("output_size", axis, 1), self._parameter_on_axis("pads", axis, 0)
         if self.operator == "max_unpool":
             return max(output // 2, 1)
-        return max(EXTENT, reach, 2 * output, ends + 1)
+        return max(DEFAULT_EXTENT, reach, 2 * output, ends + 1)
 
-    def _along(self, name: str, axis: int, usual: int) -> int:
+    def _parameter_on_axis(self, name: str, axis: int, usual: int) -> int:
         """Return a number of a parameter on an axis, the usual one for what is none."""
-        value = self.given.get(name, usual)
+        value = self.parameters.get(name, usual)
         for _ in range(2):
             if isinstance(value, (list, tuple)) and value:
                 value = value[axis % len(value)] if _ == 0 else max(value)
-        return value if isinstance(value, int) and 0 < value < LARGE else usual
+        return value if isinstance(value, int) and 0 < value < MAX_REQUEST_NUMBER else usual
 
-    def elsewhere(self) -> Iterator[tuple[str, Request]]:
+    def other_sizes(self) -> Iterator[tuple[str, CaseRequest]]:
         """Yield the same for inputs of other sizes, each with the word for what is otherwise."""
         first, channels, *extents = (spec := self.case().inputs["x"]).shape
-        yield "the batch", self._resized((first + 1, channels, *extents))
+        yield "the batch", self._with_shape((first + 1, channels, *extents))
         for further in (1, 2, max(spec.shape[2:], default=1) + 1):
-            yield "the extents", self._resized((first, channels, *(extent + further for extent in extents)))
-        if not self.weighted:
-            yield "the channels", self._resized((first, channels + 1, *extents))
+            yield "the extents", self._with_shape((first, channels, *(extent + further for extent in extents)))
+        if not self.has_kernel:
+            yield "the channels", self._with_shape((first, channels + 1, *extents))
 
-    def _resized(self, shape: tuple[int, ...]) -> Request:
+    def _with_shape(self, shape: tuple[int, ...]) -> CaseRequest:
         return replace(self, shape=shape, kernel=self.kernel, channels=shape[1], rank=None)
 
     @classmethod
-    def of(cls, case: Case) -> Request | None:
+    def from_case(cls, case: Case) -> CaseRequest | None:
         """Return what asks for a case; None for a question, for what must be refused, and for a composition."""
         if not isinstance(case.expect, Value) or case.via or case.then:
             return None
@@ -192,7 +202,7 @@ class Request:
         given = {key: value for key, value in case.parameters.items() if value is not None and key != "output"}
         kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else None
         output = case.parameters.get("output")
-        if output is not None and not operator.gradient:
+        if output is not None and not operator.is_gradient:
             given["output"] = output
         return cls(
             operator.forward,
@@ -201,36 +211,36 @@ class Request:
             dtype=case.dtype,
             kernel=kernel,
             bias="bias" in case.inputs,
-            gradient=(output or "x") if operator.gradient else None,
+            gradient=(output or "x") if operator.is_gradient else None,
         )
 
 
-LARGE = 10**6
+MAX_REQUEST_NUMBER = 10**6
 
 
-def _listed(value: Any) -> Any:
+def _yaml_value(value: Any) -> Any:
     """Return tuples as lists, and infinities as YAML has them."""
     if isinstance(value, (list, tuple)):
-        return [_listed(item) for item in value]
+        return [_yaml_value(item) for item in value]
     return value
 
 
-def _option(text: str, operator: str) -> str:
+def _as_option_error(text: str, operator: str) -> str:
     """Return a fault of a case as one of the command line: keys are options there."""
-    text = re.sub(rf"^case {ID}: ", "", text)
+    text = re.sub(rf"^case {REQUEST_CASE_ID}: ", "", text)
     found = re.match(r"key '([^']*)': (.*)", text)
     if not found:
-        needed = re.sub(r"needs the key '(\w+)'", lambda key: f"needs --{_dashed(key[1])}", text)
-        named = re.sub(rf"^({'|'.join(AXES)})\b", lambda key: f"--{_dashed(key[1])}", needed)
+        needed = re.sub(r"needs the key '(\w+)'", lambda key: f"needs --{_option_name(key[1])}", text)
+        named = re.sub(rf"^({'|'.join(PER_AXIS_OPTIONS)})\b", lambda key: f"--{_option_name(key[1])}", needed)
         return named if named.startswith(operator) else f"{operator}: {named}"
     keys, what = found.groups()
     key = keys.split(".")[0]
-    option = {"x": "shape", "kernel": "kernel-shape", "output": "gradient"}.get(key, _dashed(key))
+    option = {"x": "shape", "kernel": "kernel-shape", "output": "gradient"}.get(key, _option_name(key))
     option = "dtype" if keys.endswith(".dtype") else option
     return f"{operator}: --{option}: {what}"
 
 
-def _dashed(key: str) -> str:
+def _option_name(key: str) -> str:
     return key.replace("_", "-")
 
 

@@ -13,129 +13,141 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance import ConformanceError
-from conformance.adapters.api.layer_parser import Source, Unread, Word, source
-from conformance.adapters.api.layers import Call, Dialect, Layer
+from conformance.adapters.api.layer_parser import LayerCall, PlainName, UnreadableLayer, parse_layer_call
+from conformance.adapters.api.layers import BoundCall, Dialect, LayerSignature
 from conformance.cases.operators import OPERATORS
-from conformance.translation.ad_hoc_case import Request, size_text
+from conformance.translation.ad_hoc_case import CaseRequest, size_text
 
-SHOWN = 60
+MAX_QUOTED_ARGUMENT_LENGTH = 60
 
 
 @dataclass(frozen=True)
-class Read:
+class ParsedLayer:
     """What a layer means: a request, what it leaves to defaults, and what else is to be said of it."""
 
-    request: Request
-    omitted: tuple[str, ...] = ()
+    request: CaseRequest
+    omitted_parameters: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def read(
+def parse_layer(
     text: str, dialect: Dialect, shape: tuple[int, ...] | None = None, kernel: tuple[int, ...] | None = None
-) -> Read:
+) -> ParsedLayer:
     """Return what a layer means. Raises ConformanceError, in one line, with the column where one can be named.
 
     shape, kernel: those of the input, (n, c, *spatial), and of the weights as the catalogue has them, where they are
     known; layers whose meaning depends on them ask for them.
     """
-    shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    shown = text if len(text) <= MAX_QUOTED_ARGUMENT_LENGTH else f"{text[:MAX_QUOTED_ARGUMENT_LENGTH]}…"
     try:
-        call = source(text, dialect.writing)
-        if f"{call.module}.{call.name}" in dialect.known:
+        call = parse_layer_call(text, dialect.syntax)
+        if f"{call.module}.{call.name}" in dialect.layers_by_name:
             call = replace(call, name=f"{call.module}.{call.name}")
-        if call.name not in dialect.known:
-            raise Unread(f"{call.name!r} is no layer that can be read{_near(call.name, dialect.known)}")
-        return _meaning(call, dialect, shape, kernel)
-    except Unread as error:
+        if call.name not in dialect.layers_by_name:
+            raise UnreadableLayer(
+                f"{call.name!r} is no layer that can be read{_suggestion(call.name, dialect.layers_by_name)}"
+            )
+        return _match_layer(call, dialect, shape, kernel)
+    except UnreadableLayer as error:
         raise ConformanceError(f"{' '.join(shown.split())!r}: {error}") from None
 
 
-def _near(name: str, known: Mapping[str, object]) -> str:
+def _suggestion(name: str, known: Mapping[str, object]) -> str:
     near = difflib.get_close_matches(name, known, 1)
     return f", did you mean {near[0]!r}?" if near else ""
 
 
-def _meaning(call: Source, dialect: Dialect, shape: tuple[int, ...] | None, kernel: tuple[int, ...] | None) -> Read:
+def _match_layer(
+    call: LayerCall, dialect: Dialect, shape: tuple[int, ...] | None, kernel: tuple[int, ...] | None
+) -> ParsedLayer:
     """Return what the first of the layers of that name makes of the arguments, or why the last one does not."""
-    failure = Unread(f"{call.name} cannot be read")
-    for layer, rank in dialect.known[call.name]:
+    failure = UnreadableLayer(f"{call.name} cannot be read")
+    for layer, rank in dialect.layers_by_name[call.name]:
         try:
-            bound = _bound(layer, call.name, call.arguments, call.named)
-            return _read(layer, replace(bound, rank=rank, shape=shape, kernel=kernel, result=call.result))
-        except Unread as error:
+            bound = _bind_arguments(layer, call.name, call.arguments, call.keywords)
+            return _read_arguments(
+                layer, replace(bound, rank=rank, shape=shape, kernel_shape=kernel, result_index=call.result_index)
+            )
+        except UnreadableLayer as error:
             failure = error
     raise failure
 
 
-def _bound(layer: Layer, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Call:
+def _bind_arguments(layer: LayerSignature, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> BoundCall:
     signature = layer.parameters
-    known = [*signature.parameters, *layer.ignored]
+    known = [*signature.parameters, *layer.ignored_arguments]
     for key in named:
         if key not in known:
-            near = _near(key, dict.fromkeys(known)) or f", it has {', '.join(signature.parameters)}"
-            raise Unread(f"{name} has no argument {key!r}{near}")
+            near = _suggestion(key, dict.fromkeys(known)) or f", it has {', '.join(signature.parameters)}"
+            raise UnreadableLayer(f"{name} has no argument {key!r}{near}")
     try:
-        bound = signature.bind(*arguments, **{key: value for key, value in named.items() if key not in layer.ignored})
+        bound = signature.bind(
+            *arguments, **{key: value for key, value in named.items() if key not in layer.ignored_arguments}
+        )
     except TypeError as error:
-        raise Unread(f"{name}: {error}") from None
+        raise UnreadableLayer(f"{name}: {error}") from None
     given = frozenset(bound.arguments)
     bound.apply_defaults()
-    return Call(name, None, bound.arguments, given)
+    return BoundCall(name, None, bound.arguments, given)
 
 
-def _read(layer: Layer, call: Call) -> Read:
-    for argument, wanted in layer.must.items():
+def _read_arguments(layer: LayerSignature, call: BoundCall) -> ParsedLayer:
+    for argument, wanted in layer.required_values.items():
         allowed = wanted if isinstance(wanted, tuple) else (wanted,)
         if not any(value is call.arguments[argument] or value == call.arguments[argument] for value in allowed):
-            raise Unread(f"{argument}={_shown(call.arguments[argument])}: only {_either(allowed)} can be translated")
-    for argument in layer.data:
-        if call.arguments[argument] is not None and not isinstance(call.arguments[argument], Word):
-            raise Unread(f"{argument}={_shown(call.arguments[argument])}: not the name of an array")
-    found = dict(layer.always)
-    for word, reading in layer.reads.items():
+            raise UnreadableLayer(
+                f"{argument}={_quoted_value(call.arguments[argument])}: only {_or_list(allowed)} can be translated"
+            )
+    for argument in layer.array_arguments:
+        if call.arguments[argument] is not None and not isinstance(call.arguments[argument], PlainName):
+            raise UnreadableLayer(f"{argument}={_quoted_value(call.arguments[argument])}: not the name of an array")
+    found = dict(layer.fixed_parameters)
+    for word, reading in layer.readings.items():
         try:
             value = reading.convert(call, call.arguments[reading.argument])
-        except Unread as error:
-            raise Unread(f"{reading.argument}={_shown(call.arguments[reading.argument])}: {error}") from None
+        except UnreadableLayer as error:
+            raise UnreadableLayer(
+                f"{reading.argument}={_quoted_value(call.arguments[reading.argument])}: {error}"
+            ) from None
         found |= {word: value} if value is not None else {}
-    if layer.meaning:
-        found |= layer.meaning(call, found)
-    found |= _taken(layer, call, str(found.get("operator", layer.operator)))
-    omitted = [word for word, reading in layer.reads.items() if reading.argument not in call.given]
+    if layer.adjust:
+        found |= layer.adjust(call, found)
+    found |= _select_result(layer, call, str(found.get("operator", layer.operator)))
+    omitted = [word for word, reading in layer.readings.items() if reading.argument not in call.given_names]
     note = layer.note(call) if callable(layer.note) else layer.note
-    return Read(_request(layer.operator, found, call), tuple(omitted), (note,) if note else ())
+    return ParsedLayer(_make_request(layer.operator, found, call), tuple(omitted), (note,) if note else ())
 
 
-def _taken(layer: Layer, call: Call, operator: str) -> Mapping[str, Any]:
+def _select_result(layer: LayerSignature, call: BoundCall, operator: str) -> Mapping[str, Any]:
     """Return which result of the operator is taken, where it has several."""
     outputs = OPERATORS[operator].outputs
-    if call.result is None:
+    if call.result_index is None:
         return {}
-    if not outputs and call.result >= layer.results:
-        raise Unread(f"[{call.result}]: {operator} has one result")
-    return {"output": outputs[call.result]} if outputs else {}
+    if not outputs and call.result_index >= layer.result_count:
+        raise UnreadableLayer(f"[{call.result_index}]: {operator} has one result")
+    return {"output": outputs[call.result_index]} if outputs else {}
 
 
-def _request(operator: str, found: dict[str, Any], call: Call) -> Request:
+def _make_request(operator: str, found: dict[str, Any], call: BoundCall) -> CaseRequest:
     of_inputs = {key: found.pop(key) for key in ("channels", "out_channels", "bias") if key in found}
     operator = found.pop("operator", operator)
     spread = next((value for key in ("window", "pads") for value in [found.get(key)] if isinstance(value, tuple)), None)
-    request = Request(operator, found, rank=call.rank or (len(spread) if spread else None), shape=call.shape)
+    request = CaseRequest(operator, found, rank=call.rank or (len(spread) if spread else None), shape=call.shape)
     return replace(request, **of_inputs)
 
 
-def _shown(value: Any) -> str:
-    text = str(value) if isinstance(value, Word) else repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+def _quoted_value(value: Any) -> str:
+    text = str(value) if isinstance(value, PlainName) else repr(value)
+    return text if len(text) <= MAX_QUOTED_ARGUMENT_LENGTH else f"{text[:MAX_QUOTED_ARGUMENT_LENGTH]}…"
 
 
-def _either(values: Sequence[Any]) -> str:
-    return " or ".join(map(_shown, values))
+def _or_list(values: Sequence[Any]) -> str:
+    return " or ".join(map(_quoted_value, values))
 
 
-def notes(found: Read, parameters: Mapping[str, Any]) -> Iterator[str]:
+def layer_notes(found: ParsedLayer, parameters: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the layer left to its defaults, which others may have otherwise, and what else is to be said."""
-    left = [word for word in found.omitted if parameters.get(word) is not None]
+    left = [word for word in found.omitted_parameters if parameters.get(word) is not None]
     if left:
         said = ", ".join(f"{word.replace('_', ' ')} {size_text(parameters[word])}" for word in left)
         yield f"left to the defaults of the layer: {said}"

@@ -13,30 +13,30 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.adapters.api import source_text
-from conformance.adapters.api.surface import Code, Program, Surface, Unsupported, Verb
+from conformance.adapters.api.surface import Code, Lowering, Program, Surface, Unsupported
 from conformance.cases.arrays import Array
-from conformance.cases.case import FLAT, Case, Rejected, Value
-from conformance.cases.compositions import plan
+from conformance.cases.case import FLAT_PADS_KEY, Case, Rejected, Value
+from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS
-from conformance.cases.steps import Step, first_step
-from conformance.translation.rewrites import REWRITINGS
+from conformance.cases.steps import Step, case_step
+from conformance.translation.rewrites import REWRITES
 
-LIKE_X = frozenset({"scale", "grad", "indices"})
-WORDS = "bfloat16"
-HOW = ("native", "padded", "composed")
-Lowered = tuple[list[str], str]
+INPUTS_CONVERTED_LIKE_X = frozenset({"scale", "grad", "indices"})
+BFLOAT16 = "bfloat16"
+KINDS_OF_PROGRAM = ("native", "padded", "composed")
+LoweredStep = tuple[list[str], str]
 """The lines of a step, and how they do it."""
 
 
 def translate(case: Case, surface: Surface) -> Program | Unsupported:
     """Return the program that carries a case out on a surface."""
-    if isinstance(case.expect, Rejected) and not surface.checks:
+    if isinstance(case.expect, Rejected) and not surface.validates:
         return Unsupported(f"{surface.name} checks nothing, so nothing is there to refuse it")
-    if case.operator in surface.verbs and OPERATORS[case.operator].gradient:
-        return _own_gradient(case, surface)
-    steps = plan(case)
+    if case.operator in surface.lowerings and OPERATORS[case.operator].is_gradient:
+        return _native_gradient(case, surface)
+    steps = plan_steps(case)
     native_only = not isinstance(case.expect, Value)
-    lowered = [lower(step, surface, native_only=native_only, inner=len(steps) > 1) for step in steps]
+    lowered = [lower_step(step, surface, native_only=native_only, inner=len(steps) > 1) for step in steps]
     lines: list[str] = []
     ways = []
     for part in lowered:
@@ -45,80 +45,84 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
         lines += part[0]
         ways.append(part[1])
     how = "composed" if len(steps) > 1 or case.via else ways[0]
-    if not OPERATORS[case.operator].gradient:
-        whole = surface.wrap(lines, [*case.inputs]) if surface.wrap else lines
-        return Program(surface.name, how, _text(case, surface, whole))
-    differentiated = _differentiated(case, surface, lines)
+    if not OPERATORS[case.operator].is_gradient:
+        whole = surface.wrap_program(lines, [*case.inputs]) if surface.wrap_program else lines
+        return Program(surface.name, how, _program_text(case, surface, whole))
+    differentiated = _gradient_text(case, surface, lines)
     return differentiated if isinstance(differentiated, Unsupported) else Program(surface.name, how, differentiated)
 
 
-def _own_gradient(case: Case, surface: Surface) -> Program | Unsupported:
+def _native_gradient(case: Case, surface: Surface) -> Program | Unsupported:
     """Return the program of a gradient for which the surface has a verb."""
-    if not surface.takes(case.operator, case.dtype):
-        return _dtype(case.operator, case.dtype, surface)
-    step = replace(first_step(case), parameters=case.parameters)
-    answer = surface.verbs[case.operator](step)
+    if not surface.supports(case.operator, case.dtype):
+        return _unsupported_dtype(case.operator, case.dtype, surface)
+    step = replace(case_step(case), parameters=case.parameters)
+    answer = surface.lowerings[case.operator](step)
     if isinstance(answer, Unsupported):
         return answer
-    leave = surface.leaves.get(case.parameters.get("output", "x"))
-    return Program(surface.name, "native", _text(case, surface, _lines(step, surface, answer), leave))
+    leave = surface.gradient_to_numpy.get(case.parameters.get("output", "x"))
+    return Program(surface.name, "native", _program_text(case, surface, _step_lines(step, surface, answer), leave))
 
 
-def _differentiated(case: Case, surface: Surface, lines: Sequence[str]) -> str | Unsupported:
+def _gradient_text(case: Case, surface: Surface, lines: Sequence[str]) -> str | Unsupported:
     """Return the text for the gradient of what the lines do."""
-    if surface.gradient is None:
+    if surface.write_gradient is None:
         return Unsupported(f"{surface.name} computes no gradients")
-    if not surface.takes(case.operator, case.dtype):
-        return _dtype(case.operator, case.dtype, surface)
+    if not surface.supports(case.operator, case.dtype):
+        return _unsupported_dtype(case.operator, case.dtype, surface)
     wanted = case.parameters.get("output", "x")
     names = [name for name in case.inputs if name != "grad"]
-    return _text(case, surface, surface.gradient(lines, names, wanted), surface.leaves.get(wanted))
+    return _program_text(
+        case, surface, surface.write_gradient(lines, names, wanted), surface.gradient_to_numpy.get(wanted)
+    )
 
 
-def _text(case: Case, surface: Surface, lines: Sequence[str], leave: str | None = None) -> str:
-    entering = [_enter(surface, name, spec.dtype) for name, spec in case.inputs.items()]
-    words = surface.words if case.dtype == WORDS and case.parameters.get("output") != "indices" else None
-    leave = (words and words.leave) or leave or surface.leave
+def _program_text(case: Case, surface: Surface, lines: Sequence[str], leave: str | None = None) -> str:
+    entering = [_input_line(surface, name, spec.dtype) for name, spec in case.inputs.items()]
+    words = surface.bfloat16 if case.dtype == BFLOAT16 and case.parameters.get("output") != "indices" else None
+    leave = (words and words.to_numpy) or leave or surface.to_numpy
     body = [*filter(None, entering), *lines, f"return {leave}"]
     return f"def run({', '.join(case.inputs)}):\n" + "".join(f"{source_text.INDENT}{line}\n" for line in body)
 
 
-def _enter(surface: Surface, name: str, dtype: str) -> str:
-    expression = _entered(surface, name)
-    if surface.words and dtype == WORDS:
-        expression = surface.words.enter.format(expression, name=name)
+def _input_line(surface: Surface, name: str, dtype: str) -> str:
+    expression = _input_expression(surface, name)
+    if surface.bfloat16 and dtype == BFLOAT16:
+        expression = surface.bfloat16.to_framework.format(expression, name=name)
     return "" if expression == name else f"{name} = {expression}"
 
 
-def _entered(surface: Surface, name: str) -> str:
-    template = surface.enter.get(name, surface.enter.get("x", "{}") if name in LIKE_X else "{}")
+def _input_expression(surface: Surface, name: str) -> str:
+    template = surface.to_framework.get(
+        name, surface.to_framework.get("x", "{}") if name in INPUTS_CONVERTED_LIKE_X else "{}"
+    )
     return template.format(name)
 
 
-def lower(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> Lowered | Unsupported:
+def lower_step(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> LoweredStep | Unsupported:
     """Return the lines of one step and how they do it: by the surface's own call, or by the first rewriting that can.
 
     inner: the step is part of something larger, so what the surface sets aside for that comes first.
     """
     if step.parts:
-        return _over_ones(step, surface)
+        return _divide_by_ones(step, surface)
     if inner:
-        preferred = _around(step, surface)
+        preferred = _building_block(step, surface)
         if preferred:
             return preferred
     try:
-        answer = _own_call(step, surface)
+        answer = _native_call(step, surface)
     except (ValueError, ArithmeticError, LookupError) as error:
         if not native_only:
             raise
-        answer = Unsupported(f"the call cannot be written for such parameters: {_in_words(error)}")
-    if native_only and isinstance(answer, Unsupported) and answer.refused:
-        answer = answer.refused
+        answer = Unsupported(f"the call cannot be written for such parameters: {_lowering_error_text(error)}")
+    if native_only and isinstance(answer, Unsupported) and answer.rejected_call:
+        answer = answer.rejected_call
     if not isinstance(answer, Unsupported):
-        return _lines(step, surface, answer), "native"
+        return _step_lines(step, surface, answer), "native"
     if native_only:
         return answer
-    for attempt in (_composed(step, surface), _rewritten(step, surface)):
+    for attempt in (_fallback(step, surface), _rewrite(step, surface)):
         if isinstance(attempt, tuple):
             return attempt
         if isinstance(attempt, Unsupported) and attempt.reason not in answer.reason:
@@ -126,81 +130,84 @@ def lower(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> Lo
     return answer
 
 
-def _in_words(error: Exception) -> str:
+def _lowering_error_text(error: Exception) -> str:
     """Return why a verb has no answer; Python's words for lists of unequal length say nothing to a reader."""
     return "their ranks differ" if str(error).startswith("zip()") else str(error)
 
 
-def _own_call(step: Step, surface: Surface) -> Code:
-    verb = surface.verbs.get(step.verb)
+def _native_call(step: Step, surface: Surface) -> Code:
+    verb = surface.lowerings.get(step.operator)
     if verb is None:
-        return Unsupported(f"{surface.name} has no {step.verb}")
-    if FLAT in step.parameters and not surface.flat_pads:
+        return Unsupported(f"{surface.name} has no {step.operator}")
+    if FLAT_PADS_KEY in step.parameters and not surface.takes_flat_pads:
         return Unsupported(f"{surface.name} takes pads in pairs")
-    if surface.takes(step.verb, step.dtype):
+    if surface.supports(step.operator, step.dtype):
         return verb(step)
-    call = verb(step) if surface.refusal(step.verb, step.dtype) else None
-    return replace(_dtype(step.verb, step.dtype, surface), refused=None if isinstance(call, Unsupported) else call)
+    call = verb(step) if surface.unsupported_reason(step.operator, step.dtype) else None
+    return replace(
+        _unsupported_dtype(step.operator, step.dtype, surface),
+        rejected_call=None if isinstance(call, Unsupported) else call,
+    )
 
 
-def lacking(case: Case, surface: Surface) -> Unsupported | None:
+def missing_requirement(case: Case, surface: Surface) -> Unsupported | None:
     """Return why a surface's own call does not carry a case out, None where it does."""
-    answer = _own_call(plan(case)[0], surface)
+    answer = _native_call(plan_steps(case)[0], surface)
     return answer if isinstance(answer, Unsupported) else None
 
 
-def _dtype(verb: str, dtype: str, surface: Surface) -> Unsupported:
+def _unsupported_dtype(operator: str, dtype: str, surface: Surface) -> Unsupported:
     """Return why a verb has no words for a dtype: the framework's reason, or that nobody has looked."""
-    missing = Unsupported(f"{surface.name} has no words for {verb} in {dtype}")
-    return surface.refusal(verb, dtype) or missing
+    missing = Unsupported(f"{surface.name} has no words for {operator} in {dtype}")
+    return surface.unsupported_reason(operator, dtype) or missing
 
 
-def _composed(step: Step, surface: Surface) -> Lowered | Unsupported | None:
+def _fallback(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
     """Return the surface's own composition, why it does not do, or None where there is none."""
-    verb = surface.composed.get(step.verb)
-    if verb is None or not surface.takes(step.verb, step.dtype):
+    verb = surface.fallbacks.get(step.operator)
+    if verb is None or not surface.supports(step.operator, step.dtype):
         return None
     answer = verb(step)
-    return answer if isinstance(answer, Unsupported) else (_lines(step, surface, answer), "composed")
+    return answer if isinstance(answer, Unsupported) else (_step_lines(step, surface, answer), "composed")
 
 
-def _around(step: Step, surface: Surface) -> Lowered | None:
-    verb = surface.around.get(step.verb) or _generic(surface).get(step.verb)
-    answer = verb(step) if verb and surface.enters(step.dtype) else None
-    return None if answer is None or isinstance(answer, Unsupported) else (_lines(step, surface, answer), "native")
+def _building_block(step: Step, surface: Surface) -> LoweredStep | None:
+    verb = surface.building_blocks.get(step.operator) or _generic_lowerings(surface).get(step.operator)
+    answer = verb(step) if verb and surface.supports_anywhere(step.dtype) else None
+    return None if answer is None or isinstance(answer, Unsupported) else (_step_lines(step, surface, answer), "native")
 
 
-def _rewritten(step: Step, surface: Surface) -> Lowered | Unsupported | None:
+def _rewrite(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
     """Return the first rewriting whose every step the surface has words for, or what the last one lacks."""
     lacking: Unsupported | None = None
-    for rewrite in REWRITINGS.get(step.verb, ()) if surface.compositions else ():
+    for rewrite in REWRITES.get(step.operator, ()) if surface.allows_compositions else ():
         steps = rewrite(step)
-        parts = [lower(part, surface, native_only=False, inner=True) for part in steps]
+        parts = [lower_step(part, surface, native_only=False, inner=True) for part in steps]
         done = [part for part in parts if not isinstance(part, Unsupported)]
         if steps and len(done) == len(parts):
-            one_call = [part.verb for part in steps] in (["pad", step.verb], [step.verb])
+            one_call = [part.operator for part in steps] in (["pad", step.operator], [step.operator])
             ways = ["padded" if one_call else "composed", *(way for _, way in done)]
-            return [line for lines, _ in done for line in lines], max(ways, key=HOW.index)
+            return [line for lines, _ in done for line in lines], max(ways, key=KINDS_OF_PROGRAM.index)
         lacking = next((part for part in parts if isinstance(part, Unsupported)), lacking)
     return lacking
 
 
-def _over_ones(step: Step, surface: Surface) -> Lowered | Unsupported:
+def _divide_by_ones(step: Step, surface: Surface) -> LoweredStep | Unsupported:
     """Return the quotient of what the parts of a step make of x and of ones."""
-    if not surface.ones:
+    if not surface.ones_expression:
         return Unsupported(f"{surface.name} has no array of ones to count with")
     lines: list[str] = []
     for part in step.parts:
-        lowered = lower(part, surface, native_only=False, inner=True)
+        lowered = lower_step(part, surface, native_only=False, inner=True)
         if isinstance(lowered, Unsupported):
             return lowered
         lines += lowered[0]
-    called = "mean" if step.parts[-1].verb == "avg_pool" else "total"
-    return [*source_text.over_ones(lines, surface.ones, called)], "composed"
+    called = "mean" if step.parts[-1].operator == "avg_pool" else "total"
+    return [*source_text.divide_by_ones(lines, surface.ones_expression, called)], "composed"
 
 
-def _generic(surface: Surface) -> Mapping[str, Verb]:
-    if not surface.compositions:
+def _generic_lowerings(surface: Surface) -> Mapping[str, Lowering]:
+    if not surface.allows_compositions:
         return {}
     return {
         "negate": lambda _step: "-x",
@@ -210,16 +217,16 @@ def _generic(surface: Surface) -> Mapping[str, Verb]:
     }
 
 
-def _lines(step: Step, surface: Surface, answer: str | tuple[str, ...]) -> list[str]:
-    constants = [line for name, array in step.constants.items() for line in _constant(surface, name, array)]
+def _step_lines(step: Step, surface: Surface, answer: str | tuple[str, ...]) -> list[str]:
+    constants = [line for name, array in step.constants.items() for line in _constant_lines(surface, name, array)]
     return [*constants, *((f"x = {answer}",) if isinstance(answer, str) else answer)]
 
 
-def _constant(surface: Surface, name: str, array: Array) -> Iterator[str]:
+def _constant_lines(surface: Surface, name: str, array: Array) -> Iterator[str]:
     """Yield the lines that write an array out; NumPy has no bfloat16, so its numbers are written in float32."""
-    narrow = surface.words is not None and array.dtype.name == WORDS
+    narrow = surface.bfloat16 is not None and array.dtype.name == BFLOAT16
     yield f"{name} = {source_text.array_text(array.astype(np.float32) if narrow else array)}"
-    entered = _entered(surface, name)
-    cast = surface.words.cast.format(entered) if surface.words and narrow else entered
+    entered = _input_expression(surface, name)
+    cast = surface.bfloat16.from_float32.format(entered) if surface.bfloat16 and narrow else entered
     if cast != name:
         yield f"{name} = {cast}"

@@ -12,99 +12,101 @@ from conformance.adapters.api.surface import Backend, Program
 from conformance.cases.arrays import Array
 from conformance.cases.case import Case
 from conformance.judging.expected import Expected, Target
-from conformance.judging.tolerance import held_to
+from conformance.judging.tolerance import target_for
 
-MAX_LITERAL = 4096
-WORDS = "bfloat16"
+MAX_LITERAL_BYTES = 4096
+BFLOAT16 = "bfloat16"
 
 
-def script(case: Case, wanted: Expected, backend: Backend, program: Program) -> str:
+def repro_script(case: Case, expected: Expected, backend: Backend, program: Program) -> str:
     """Return the script: inputs, the call, what must come out, the difference, and an exit status that says it.
 
     The script leaves with 0 where the output is what the reference says, within the bound, and with 1 where not.
     """
     about = (case.about or case.source).replace("\\", "\\\\").replace('"""', "'''")
     doc = f'"""{case.id} on {program.surface}.\n\n{about}\n"""'
-    inputs = "\n".join(f"{name} = {_literal(array)}" for name, array in wanted.inputs.items())
-    call = f"run({', '.join(wanted.inputs)})"
-    judgement = _judgement(_held(case, wanted, backend, program), call)
-    return f"{doc}\n\nimport sys\n\n{_setup(backend, program.text)}\n\n{program.text}\n\n{inputs}\n\n{judgement}"
+    inputs = "\n".join(f"{name} = {_array_literal(array)}" for name, array in expected.inputs.items())
+    call = f"run({', '.join(expected.inputs)})"
+    judgement = _judgement_lines(_expected_with_surface_bound(case, expected, backend, program), call)
+    return f"{doc}\n\nimport sys\n\n{_setup_lines(backend, program.text)}\n\n{program.text}\n\n{inputs}\n\n{judgement}"
 
 
-def _held(case: Case, wanted: Expected, backend: Backend, program: Program) -> Expected:
+def _expected_with_surface_bound(case: Case, expected: Expected, backend: Backend, program: Program) -> Expected:
     """Return what must happen with the bound that the surface is held to."""
     surface = next((surface for surface in backend.surfaces if surface.name == program.surface), None)
-    if not wanted.target or not surface:
-        return wanted
-    target = held_to(wanted.target, case, surface, program.how, wanted.inputs)
-    return replace(wanted, target=target) if target else wanted
+    if not expected.target or not surface:
+        return expected
+    target = target_for(expected.target, case, surface, program.how, expected.inputs)
+    return replace(expected, target=target) if target else expected
 
 
-def _setup(backend: Backend, text: str) -> str:
+def _setup_lines(backend: Backend, text: str) -> str:
     """Return what runs before the program, without what it does not use: the framework and NumPy are enough."""
-    needed = "\n".join(source_text.needed_setup(backend.setup, text))
+    needed = "\n".join(source_text.required_setup(backend.setup, text))
     setup = f"{backend.threads}\n{needed}".strip()
     return setup if "import numpy as np" in setup else f"import numpy as np\n{setup}"
 
 
-def _literal(array: Array) -> str:
+def _array_literal(array: Array) -> str:
     """Return text that makes the very array; a long one is written as bytes."""
-    if array.dtype.name == WORDS:  # as programs take it
-        return _literal(array.view(np.uint16))
+    if array.dtype.name == BFLOAT16:  # as programs take it
+        return _array_literal(array.view(np.uint16))
     dtype, shape = source_text.dtype_text(array), source_text.tuple_of(array.shape)
     if array.size == 0:
         return f"np.zeros({shape}, {dtype})"
-    if array.size <= MAX_LITERAL:
+    if array.size <= MAX_LITERAL_BYTES:
         return source_text.array_text(array)
     return f"np.frombuffer(bytes.fromhex({array.tobytes().hex()!r}), {dtype}).reshape{shape}.copy()"
 
 
-def _judgement(wanted: Expected, call: str) -> str:
-    if wanted.target is None:
-        return _question(wanted, call)
-    if wanted.target.exact is None:
-        return REFUSAL.format(call=call, fault=wanted.target.rejected)
-    return _comparison(wanted.target, call)
+def _judgement_lines(expected: Expected, call: str) -> str:
+    if expected.target is None:
+        return _convention_lines(expected, call)
+    if expected.target.exact is None:
+        return REJECTION_TEMPLATE.format(call=call, fault=expected.target.violation)
+    return _comparison_lines(expected.target, call)
 
 
-def _comparison(target: Target, call: str) -> str:
+def _comparison_lines(target: Target, call: str) -> str:
     assert target.exact is not None  # noqa: S101 - asked before
     value, high = target.exact.value, target.exact.high
     rounded = high is not None and bool((value.astype(np.float64) != high).any())
-    unrounded = f"exact = {_literal(high)}  # before it was rounded\n" if rounded and high is not None else ""
+    unrounded = f"exact = {_array_literal(high)}  # before it was rounded\n" if rounded and high is not None else ""
     bound = np.zeros(target.exact.value.shape) if target.bound is None else target.bound
     exact = "exact" if unrounded else "expected.astype(np.float64)"
-    texts = {"expected": _literal(value), "unrounded": unrounded, "exact": exact, "bound": _bound(bound)}
-    comparison = COMPARISON.format(call=call, **texts)
-    return comparison if value.dtype.name != WORDS else _of_words(comparison, call)
+    texts = {"expected": _array_literal(value), "unrounded": unrounded, "exact": exact, "bound": _bound_text(bound)}
+    comparison = COMPARISON_TEMPLATE.format(call=call, **texts)
+    return comparison if value.dtype.name != BFLOAT16 else _bfloat16_comparison(comparison, call)
 
 
-def _of_words(comparison: str, call: str) -> str:
+def _bfloat16_comparison(comparison: str, call: str) -> str:
     """Return the comparison for bfloat16, of which NumPy has the words alone: what they stand for is compared."""
     asked = comparison.replace(f"got = {call}", f"got = numbers({call})")
-    return NUMBERS + asked.replace("\nbound = ", "\nexpected = numbers(of_words(expected))\nbound = ", 1)
+    return BFLOAT16_TEMPLATE + asked.replace("\nbound = ", "\nexpected = numbers(of_words(expected))\nbound = ", 1)
 
 
-def _bound(bound: Array) -> str:
+def _bound_text(bound: Array) -> str:
     if bound.size == 0 or (bound == bound.flat[0]).all():
         value = float(bound.flat[0]) if bound.size else 0.0
         return source_text.number(value) if math.isfinite(value) else "np.inf"
-    return _literal(bound.astype(np.float64))
+    return _array_literal(bound.astype(np.float64))
 
 
-def _question(wanted: Expected, call: str) -> str:
-    values = {name: target.exact.value for name, target in wanted.answers.items() if target.exact is not None}
-    narrow = any(value.dtype.name == WORDS for value in values.values())
-    answers = {name: _answer(values[name]) if name in values else "None  # refused" for name in wanted.answers}
+def _convention_lines(expected: Expected, call: str) -> str:
+    values = {name: target.exact.value for name, target in expected.answers.items() if target.exact is not None}
+    narrow = any(value.dtype.name == BFLOAT16 for value in values.values())
+    answers = {name: _answer_text(values[name]) if name in values else "None  # refused" for name in expected.answers}
     lines = "".join(f"answers[{name!r}] = {text}\n" for name, text in answers.items())
-    return NUMBERS * narrow + QUESTION.format(call=f"numbers({call})" if narrow else call, answers=lines)
+    return BFLOAT16_TEMPLATE * narrow + CONVENTION_TEMPLATE.format(
+        call=f"numbers({call})" if narrow else call, answers=lines
+    )
 
 
-def _answer(value: Array) -> str:
-    return f"numbers(of_words({_literal(value)}))" if value.dtype.name == WORDS else _literal(value)
+def _answer_text(value: Array) -> str:
+    return f"numbers(of_words({_array_literal(value)}))" if value.dtype.name == BFLOAT16 else _array_literal(value)
 
 
-COMPARISON = """\
+COMPARISON_TEMPLATE = """\
 expected = {expected}
 {unrounded}bound = {bound}  # the error that rounding may leave; 0 where nothing is rounded
 
@@ -121,7 +123,7 @@ within = same | ((np.abs(difference) <= bound) & (np.asarray(bound) > 0))
 sys.exit("differs" if not within.all() else 0)
 """
 
-NUMBERS = '''\
+BFLOAT16_TEMPLATE = '''\
 def numbers(words):
     """Return bfloat16 as float32, of which it is the upper half; anything else as it is."""
     if words.dtype.name != "bfloat16" and words.dtype.names != ("bfloat16",):
@@ -136,7 +138,7 @@ def of_words(array):
 
 '''
 
-REFUSAL = """\
+REJECTION_TEMPLATE = """\
 try:
     got = {call}
 except Exception as error:
@@ -146,7 +148,7 @@ else:
     sys.exit("accepted in spite of {fault}")
 """
 
-QUESTION = """\
+CONVENTION_TEMPLATE = """\
 def same(answer, got):
     if answer is None or got is None:
         return answer is got

@@ -9,74 +9,78 @@ from types import MappingProxyType
 
 import numpy as np
 
-from conformance.cases.arrays import DTYPES, least
-from conformance.cases.compositions import average_as_convolution, negated_maximum, sum_as_convolution
-from conformance.cases.steps import Step, padded_first, zeros_that_count
+from conformance.cases.arrays import NUMPY_DTYPES, lowest_value
+from conformance.cases.compositions import (
+    average_pool_as_convolution,
+    min_pool_as_negated_max,
+    window_sum_as_convolution,
+)
+from conformance.cases.steps import Step, split_counted_zeros, split_padding
 
-Rewriting = Callable[[Step], tuple[Step, ...]]
+Rewrite = Callable[[Step], tuple[Step, ...]]
 
 
-def least_first(step: Step) -> tuple[Step, ...]:
+def pad_lowest_then_max(step: Step) -> tuple[Step, ...]:
     """Explicit padding with the least value, which never wins, then the maximum without padding."""
-    return _explicit(step, least(step.dtype))
+    return _with_explicit_padding(step, lowest_value(step.dtype))
 
 
-def zeros_first(step: Step) -> tuple[Step, ...]:
+def pad_zeros_then_convolve(step: Step) -> tuple[Step, ...]:
     """Explicit padding with zeros, then a convolution without padding."""
-    return _explicit(step, 0)
+    return _with_explicit_padding(step, 0)
 
 
-def zeros_counted(step: Step) -> tuple[Step, ...]:
+def pad_counted_zeros_then_average(step: Step) -> tuple[Step, ...]:
     """Explicit padding with zeros, then an average that counts them, where it should."""
     counted = step.parameters["count_include_pad"] and step.parameters["divisor"] is None
-    if not counted or any(step.walk.overhang):
+    if not counted or any(step.windows.overhang):
         return ()
-    return tuple(replace(part, parameters=_plain_average(part)) for part in _explicit(step, 0))
+    return tuple(replace(part, parameters=_unpadded_average(part)) for part in _with_explicit_padding(step, 0))
 
 
-def ones_counted(step: Step) -> tuple[Step, ...]:
+def average_over_counted_ones(step: Step) -> tuple[Step, ...]:
     """Zeros around the input, the average of whole windows, divided by the same of ones: a share of cells that count.
 
     A window with holes sums as a convolution with ones, which counts the cells of ones.
     """
-    counts = step.walk.counts(step.parameters["count_include_pad"])
+    counts = step.windows.counts(step.parameters["count_include_pad"])
     alike = step.parameters["divisor"] is not None or (counts == counts.flat[0]).all()
-    if DTYPES[step.dtype].kind not in "fV" or alike:
+    if NUMPY_DTYPES[step.dtype].kind not in "fV" or alike:
         return ()
-    counted, rest = zeros_that_count(step)
-    *padding, pool = _explicit(rest, 0) or (rest,)
-    parts = (*padding, *(sum_as_convolution(pool) if step.dilated else (pool,)))
+    counted, rest = split_counted_zeros(step)
+    *padding, pool = _with_explicit_padding(rest, 0) or (rest,)
+    parts = (*padding, *(window_sum_as_convolution(pool) if step.dilated else (pool,)))
     return (*counted, Step("over_ones", rest.shape, step.dtype, parts=parts))
 
 
-def zeros_rescaled(step: Step) -> tuple[Step, ...]:
+def pad_zeros_then_rescale_average(step: Step) -> tuple[Step, ...]:
     """Zeros around the input, the average of whole windows, then the divisor put right where it is one number.
 
     A window with holes averages as a convolution with equal weights.
     """
     average = step.with_parameters(count_include_pad=False, divisor=None)
-    walk, divisor = step.walk, step.parameters["divisor"]
+    walk, divisor = step.windows, step.parameters["divisor"]
     counts = np.full(walk.output, divisor) if divisor is not None else walk.counts(step.parameters["count_include_pad"])
-    if DTYPES[step.dtype].kind not in "fV" or (counts != counts.flat[0]).any():
+    if NUMPY_DTYPES[step.dtype].kind not in "fV" or (counts != counts.flat[0]).any():
         return ()
-    explicit = _explicit(average, 0) or (average.with_parameters(rounding="floor"),)
+    explicit = _with_explicit_padding(average, 0) or (average.with_parameters(rounding="floor"),)
     with np.errstate(divide="ignore"):
-        ratio = (math.prod(walk.window) / counts).astype(DTYPES[step.dtype])
+        ratio = (math.prod(walk.window) / counts).astype(NUMPY_DTYPES[step.dtype])
     if explicit == (step,) and not step.dilated:
         return ()
     pool = explicit[-1]
-    pooled = average_as_convolution(pool) if step.dilated else (pool,)
+    pooled = average_pool_as_convolution(pool) if step.dilated else (pool,)
     if (ratio == 1).all():
         return (*explicit[:-1], *pooled)
     return (*explicit[:-1], *pooled, Step("scale", pool.output, step.dtype, constants={"scale": ratio[None, None]}))
 
 
-def negated(step: Step) -> tuple[Step, ...]:
+def min_pool_as_negated_max_pool(step: Step) -> tuple[Step, ...]:
     """Minimum pooling as negated maximum; not for integers, whose least value has no negative."""
-    return negated_maximum(step) if DTYPES[step.dtype].kind in "fV" else ()
+    return min_pool_as_negated_max(step) if NUMPY_DTYPES[step.dtype].kind in "fV" else ()
 
 
-def every_position(step: Step) -> tuple[Step, ...]:
+def dilated_then_subsampled(step: Step) -> tuple[Step, ...]:
     """A window with holes at every position, then every stride-th of them, for calls that take one or the other."""
     ones = (1,) * step.rank
     if not step.dilated or step.stride == ones or step.parameters.get("rounding", "floor") != "floor":
@@ -85,7 +89,7 @@ def every_position(step: Step) -> tuple[Step, ...]:
     return whole, Step("subsample", whole.output, step.dtype, {"stride": step.stride})
 
 
-def crop_first(step: Step) -> tuple[Step, ...]:
+def crop_then_pad(step: Step) -> tuple[Step, ...]:
     """Take away what negative pads say, then add the others."""
     cropped = tuple((min(before, 0), min(after, 0)) for before, after in step.padding)
     added = tuple((max(before, 0), max(after, 0)) for before, after in step.padding)
@@ -93,26 +97,26 @@ def crop_first(step: Step) -> tuple[Step, ...]:
         return ()
     crop = Step("crop", step.shape, step.dtype, {"pads": cropped})
     rest = step.with_parameters(pads=added)
-    kept = replace(step, parameters={"pads": cropped}, verb="pad").output
+    kept = replace(step, parameters={"pads": cropped}, operator="pad").output
     return (crop, replace(rest, shape=kept)) if any(any(pair) for pair in added) else (crop,)
 
 
-def _explicit(step: Step, value: float) -> tuple[Step, ...]:
+def _with_explicit_padding(step: Step, value: float) -> tuple[Step, ...]:
     """Padding and overhang written into the input, then the step without them; nothing where there are none."""
-    padding, whole = padded_first(step, value)
+    padding, whole = split_padding(step, value)
     return (*padding, whole) if whole != step else ()
 
 
-def _plain_average(step: Step) -> Mapping[str, object]:
-    return {**step.parameters, "count_include_pad": False} if step.verb == "avg_pool" else step.parameters
+def _unpadded_average(step: Step) -> Mapping[str, object]:
+    return {**step.parameters, "count_include_pad": False} if step.operator == "avg_pool" else step.parameters
 
 
-REWRITINGS: Mapping[str, tuple[Rewriting, ...]] = MappingProxyType(
+REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
     {
-        "max_pool": (least_first, every_position),
-        "min_pool": (negated,),
-        "avg_pool": (zeros_counted, zeros_rescaled, ones_counted),
-        "conv": (zeros_first, every_position),
-        "pad": (crop_first,),
+        "max_pool": (pad_lowest_then_max, dilated_then_subsampled),
+        "min_pool": (min_pool_as_negated_max_pool,),
+        "avg_pool": (pad_counted_zeros_then_average, pad_zeros_then_rescale_average, average_over_counted_ones),
+        "conv": (pad_zeros_then_convolve, dilated_then_subsampled),
+        "pad": (crop_then_pad,),
     }
 )

@@ -15,13 +15,13 @@ from typing import Any
 
 from conformance import ConformanceError
 
-FORMAT = 1
-PATH = Path(__file__).parent / "verified.json"
-AGREES, KNOWN, UNTOLD = "pass", "known", "unsupported"
+VERIFIED_FORMAT = 1
+VERIFIED_PATH = Path(__file__).parent / "verified.json"
+PASS_STATUS, KNOWN_STATUS, UNSUPPORTED_STATUS = "pass", "known", "unsupported"
 
 
 @dataclass(frozen=True)
-class Tried:
+class OperatorSummary:
     """What one surface did with the cases of one operator.
 
     agree: how many results agree, by how the program does it; dtypes, ranks: of the cases among these; known: how many
@@ -41,13 +41,13 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Surface:
+class SurfaceSummary:
     """One surface: the backend with the versions of its packages, the level of the run, and what came of it."""
 
     backend: str
     level: str
     packages: Mapping[str, str]
-    operators: Mapping[str, Tried]
+    operators: Mapping[str, OperatorSummary]
 
     @property
     def version(self) -> str:
@@ -57,15 +57,15 @@ class Surface:
 
 
 @dataclass(frozen=True)
-class Summary:
+class VerifiedSummary:
     """All surfaces that have been run, by name."""
 
-    surfaces: Mapping[str, Surface] = field(default_factory=dict)
+    surfaces: Mapping[str, SurfaceSummary] = field(default_factory=dict)
 
-    def tried(self, surface: str, operator: str) -> Tried:
+    def operator_summary(self, surface: str, operator: str) -> OperatorSummary:
         """Return what a surface did with an operator; nothing where it was not run."""
         known = self.surfaces.get(surface)
-        return known.operators.get(operator, Tried()) if known else Tried()
+        return known.operators.get(operator, OperatorSummary()) if known else OperatorSummary()
 
     def packages(self, surface: str) -> Mapping[str, str]:
         """Return the versions with which a surface was run."""
@@ -73,66 +73,70 @@ class Summary:
 
 
 @dataclass
-class Count:
+class OperatorCounter:
     """The results of one surface on one operator, as they are counted."""
 
     agree: dict[str, int] = field(default_factory=dict)
     dtypes: set[str] = field(default_factory=set)
     ranks: set[int] = field(default_factory=set)
-    known: dict[str, int] = field(default_factory=dict)
-    otherwise: dict[str, int] = field(default_factory=dict)
+    known_counts: dict[str, int] = field(default_factory=dict)
+    other_counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, status: str, how: str, dtype: str, rank: int, entry: str) -> None:
         """Count one result; `entry` is the id of what the ledger says of a known deviation."""
-        if status == AGREES:
+        if status == PASS_STATUS:
             self.agree[how] = self.agree.get(how, 0) + 1
             self.dtypes.add(dtype)
             self.ranks.add(rank)
-        elif status == KNOWN:
-            self.known[entry] = self.known.get(entry, 0) + 1
-        elif status != UNTOLD:
-            self.otherwise[status] = self.otherwise.get(status, 0) + 1
+        elif status == KNOWN_STATUS:
+            self.known_counts[entry] = self.known_counts.get(entry, 0) + 1
+        elif status != UNSUPPORTED_STATUS:
+            self.other_counts[status] = self.other_counts.get(status, 0) + 1
 
-    def done(self) -> Tried:
+    def summary(self) -> OperatorSummary:
         """Return what was counted, in an order that does not depend on that of the results."""
-        agree, known, otherwise = (dict(sorted(one.items())) for one in (self.agree, self.known, self.otherwise))
-        return Tried(agree, tuple(sorted(self.dtypes)), tuple(sorted(self.ranks)), known, otherwise)
+        agree, known, otherwise = (
+            dict(sorted(one.items())) for one in (self.agree, self.known_counts, self.other_counts)
+        )
+        return OperatorSummary(agree, tuple(sorted(self.dtypes)), tuple(sorted(self.ranks)), known, otherwise)
 
 
-def text(summary: Summary) -> str:
+def summary_text(summary: VerifiedSummary) -> str:
     """Return the summary as JSON, an operator a line, so that a change of it is a change of few lines."""
     parts = []
     for name, surface in sorted(summary.surfaces.items()):
         about = {"backend": surface.backend, "level": surface.level, "packages": surface.packages}
-        head = "".join(f"   {_json(key)}: {_json(value)},\n" for key, value in about.items())
-        lines = [f"    {_json(key)}: {_json(vars(tried))}" for key, tried in sorted(surface.operators.items())]
+        head = "".join(f"   {_json_text(key)}: {_json_text(value)},\n" for key, value in about.items())
+        lines = [
+            f"    {_json_text(key)}: {_json_text(vars(tried))}" for key, tried in sorted(surface.operators.items())
+        ]
         operators = ",\n".join(lines)
-        parts.append(f"  {_json(name)}: {{\n{head}   {_json('operators')}: {{\n{operators}\n   }}\n  }}")
-    return f'{{\n "format": {FORMAT},\n "surfaces": {{\n' + ",\n".join(parts) + "\n }\n}\n"
+        parts.append(f"  {_json_text(name)}: {{\n{head}   {_json_text('operators')}: {{\n{operators}\n   }}\n  }}")
+    return f'{{\n "format": {VERIFIED_FORMAT},\n "surfaces": {{\n' + ",\n".join(parts) + "\n }\n}\n"
 
 
-def _json(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False)
 
 
-def parse(text: str, place: str) -> Summary:
+def parse_summary(text: str, place: str) -> VerifiedSummary:
     """Return the summary that a text holds. Raises ConformanceError naming the place where it holds none."""
     try:
         data = json.loads(text)
-        if data["format"] != FORMAT:
-            raise ConformanceError(f"{place}: format {data['format']}, this suite reads {FORMAT}")
-        return Summary({name: _surface(raw) for name, raw in data["surfaces"].items()})
+        if data["format"] != VERIFIED_FORMAT:
+            raise ConformanceError(f"{place}: format {data['format']}, this suite reads {VERIFIED_FORMAT}")
+        return VerifiedSummary({name: _parse_surface(raw) for name, raw in data["surfaces"].items()})
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ConformanceError(f"{place}: not a summary of results ({type(error).__name__}: {error})") from None
 
 
-def _surface(raw: Mapping[str, Any]) -> Surface:
-    return Surface(
+def _parse_surface(raw: Mapping[str, Any]) -> SurfaceSummary:
+    return SurfaceSummary(
         raw["backend"],
         raw["level"],
         dict(raw["packages"]),
         {
-            name: Tried(
+            name: OperatorSummary(
                 dict(tried["agree"]),
                 tuple(tried["dtypes"]),
                 tuple(tried["ranks"]),
@@ -145,14 +149,18 @@ def _surface(raw: Mapping[str, Any]) -> Surface:
 
 
 @lru_cache
-def shipped() -> Summary:
+def shipped_summary() -> VerifiedSummary:
     """Return the summary that comes with the suite; an empty one where there is none."""
-    return parse(PATH.read_text("utf-8"), str(PATH)) if PATH.exists() else Summary()
+    return (
+        parse_summary(VERIFIED_PATH.read_text("utf-8"), str(VERIFIED_PATH))
+        if VERIFIED_PATH.exists()
+        else VerifiedSummary()
+    )
 
 
-def sentence(summary: Summary, surface: str, operator: str, how: str, *, dtype: str, rank: int) -> str:
+def verified_sentence(summary: VerifiedSummary, surface: str, operator: str, how: str, *, dtype: str, rank: int) -> str:
     """Return in words how far translations of an operator to a surface have been tried."""
-    tried = summary.tried(surface, operator)
+    tried = summary.operator_summary(surface, operator)
     if not tried.cases:
         return "not verified: no result of it agrees" if tried.known or tried.otherwise else "not verified: never run"
     parts = [f"{tried.cases:,} case{'s' * (tried.cases != 1)} of {operator} agree{'s' * (tried.cases == 1)}"]
@@ -161,19 +169,23 @@ def sentence(summary: Summary, surface: str, operator: str, how: str, *, dtype: 
     parts += [f"none with {rank} spatial axes"] if rank not in tried.ranks else []
     parts += [f"{count:,} {status}" for status, count in tried.otherwise.items()]
     if tried.known:
-        parts.append(_deviations(list(tried.known)))
+        parts.append(_deviations_text(list(tried.known)))
     return f"verified: {summary.surfaces[surface].version}, {'; '.join(parts)}"
 
 
-def _deviations(ids: Sequence[str]) -> str:
+def _deviations_text(ids: Sequence[str]) -> str:
     return f"{len(ids)} known deviation{'s' * (len(ids) != 1)}: {', '.join(ids)}"
 
 
-def summary_of(surfaces: Iterable[tuple[str, str, str, Mapping[str, str], Mapping[str, Count]]]) -> Summary:
+def summarise(
+    surfaces: Iterable[tuple[str, str, str, Mapping[str, str], Mapping[str, OperatorCounter]]],
+) -> VerifiedSummary:
     """Return the summary of counted results: for each surface its name, backend, level, packages and counts."""
-    return Summary(
+    return VerifiedSummary(
         {
-            name: Surface(backend, level, dict(packages), {key: count.done() for key, count in sorted(counts.items())})
+            name: SurfaceSummary(
+                backend, level, dict(packages), {key: count.summary() for key, count in sorted(counts.items())}
+            )
             for name, backend, level, packages, counts in surfaces
         }
     )

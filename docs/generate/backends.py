@@ -14,15 +14,15 @@ from types import FrameType
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Backend, Surface
 from conformance.cases.case import Case
-from conformance.cases.operators import FORWARD, GRADIENT
-from conformance.catalogue.loading import Catalogue, load
+from conformance.cases.operators import FORWARD_OPERATORS, GRADIENT_SUFFIX
+from conformance.catalogue.loading import Catalogue, load_catalogue
 from conformance.translation.lowering import translate
-from conformance.translation.support import asked, ways
+from conformance.translation.support import support_table, value_cases
 
-ROOT = Path(__file__).parents[2]
-ADAPTERS_HOME = ROOT / "conformance" / "adapters"
-FOUR = ("max_pool", "avg_pool", "pad", "conv")
-HEAD = """\
+REPOSITORY_ROOT = Path(__file__).parents[2]
+ADAPTERS_HOME = REPOSITORY_ROOT / "conformance" / "adapters"
+BASIC_OPERATORS = ("max_pool", "avg_pool", "pad", "conv")
+PAGE_HEADER = """\
 # Backends
 
 Made by `python -m conformance.backends_page > docs/backends.md`; do not edit it. A test holds that this is what the
@@ -34,7 +34,7 @@ One adapter is one module of `conformance/adapters` and its parts, `<name>_<part
 | backend | extra | surfaces |
 |---|---|---|
 """
-ADAPTERS = """
+ADAPTERS_SECTION = """
 ## How long the adapters are
 
 The aims: maximum, average, padding and convolution in 150 lines at most; each further operator in six lines a surface
@@ -45,10 +45,10 @@ all surfaces together. The others are shared out among the further operators of 
 | adapter | surfaces | modules | lines | the four | each further |
 |---|---|---|---|---|---|
 """
-SURFACES = f"""
+SURFACES_SECTION = f"""
 ## What each surface has
 
-Of {len(FORWARD)} operators, how many have a case of level smoke that is carried out so; gradients are not counted.
+Of {len(FORWARD_OPERATORS)} operators, how many have a case of level smoke that is carried out so; gradients are not counted.
 [surfaces.md](surfaces.md) counts every case.
 
 | surface | by its own call | padded or composed alone | none | gradients | level |
@@ -56,22 +56,22 @@ Of {len(FORWARD)} operators, how many have a case of level smoke that is carried
 """
 
 
-def page(catalogue: Catalogue) -> str:
+def backends_page(catalogue: Catalogue) -> str:
     """Return the whole page."""
-    cases = asked(catalogue.select("smoke", FORWARD))
-    backends = [registry.backend(name) for name in registry.own()]
+    cases = value_cases(catalogue.select("smoke", FORWARD_OPERATORS))
+    backends = [registry.get_backend(name) for name in registry.built_in_modules()]
     listed = [surface for backend in backends for surface in backend.surfaces]
-    sections = (map(_backend, backends), _adapters(cases), _surfaces(listed, cases))
-    tables = zip((HEAD, ADAPTERS, SURFACES), sections, strict=True)
+    sections = (map(_backend_lines, backends), _adapter_lines(cases), _surface_lines(listed, cases))
+    tables = zip((PAGE_HEADER, ADAPTERS_SECTION, SURFACES_SECTION), sections, strict=True)
     return "".join(head + "".join(f"{row}\n" for row in rows) for head, rows in tables)
 
 
-def _backend(backend: Backend) -> str:
-    extra = ", ".join(f"`{one}`" for one in extras(ROOT).get(backend.name, ())) or "–"
+def _backend_lines(backend: Backend) -> str:
+    extra = ", ".join(f"`{one}`" for one in package_extras(REPOSITORY_ROOT).get(backend.name, ())) or "–"
     return f"| `{backend.name}` | {extra} | {', '.join(f'`{surface.name}`' for surface in backend.surfaces)} |"
 
 
-def extras(root: Path) -> Mapping[str, list[str]]:
+def package_extras(root: Path) -> Mapping[str, list[str]]:
     """Return what the extra of each backend asks for; Python 3.10 reads no TOML."""
     text = (root / "pyproject.toml").read_text("utf-8")
     section = text.partition("[project.optional-dependencies]\n")[2].partition("\n[")[0]
@@ -79,22 +79,22 @@ def extras(root: Path) -> Mapping[str, list[str]]:
     return {name: re.findall(r'"([^"]+)"', listed) for name, listed in found}
 
 
-def _adapters(cases: Sequence[Case]) -> Iterator[str]:
+def _adapter_lines(cases: Sequence[Case]) -> Iterator[str]:
     whole: dict[str, list[Surface]] = {}
-    for name, module in registry.own().items():
-        whole.setdefault(module, []).extend(registry.backend(name).surfaces)
-    first = [case for case in cases if case.operator in FOUR]
+    for name, module in registry.built_in_modules().items():
+        whole.setdefault(module, []).extend(registry.get_backend(name).surfaces)
+    first = [case for case in cases if case.operator in BASIC_OPERATORS]
     for module, surfaces in whole.items():
-        paths = modules(module)
+        paths = adapter_modules(module)
         sizes = {path.name: len(code_lines(path.read_text("utf-8"))) for path in paths}
         parts = ", ".join(f"`{name}` {size}" for name, size in sizes.items())
-        total, four = sum(sizes.values()), _needed(paths, called(surfaces, first))
-        further = sum(len(_written(surface) - {*FOUR}) for surface in surfaces)
+        total, four = sum(sizes.values()), _count_needed_lines(paths, called_functions(surfaces, first))
+        further = sum(len(_handwritten_count(surface) - {*BASIC_OPERATORS}) for surface in surfaces)
         each = f"{(total - four) / further:.1f}" if further else "–"
         yield f"| `{module}` | {len(surfaces)} | {parts} | {total:,} | {four} | {each} |"
 
 
-def called(surfaces: Iterable[Surface], cases: Sequence[Case]) -> set[tuple[str, int]]:
+def called_functions(surfaces: Iterable[Surface], cases: Sequence[Case]) -> set[tuple[str, int]]:
     """Return the file and the first line of whatever is called while cases are translated."""
     found: set[tuple[str, int]] = set()
 
@@ -113,24 +113,24 @@ def called(surfaces: Iterable[Surface], cases: Sequence[Case]) -> set[tuple[str,
     return found
 
 
-def _needed(paths: Iterable[Path], calls: set[tuple[str, int]]) -> int:
+def _count_needed_lines(paths: Iterable[Path], calls: set[tuple[str, int]]) -> int:
     """Count the lines of code outside functions, and of the functions in which some call began."""
     needed = 0
     for path in paths:
         text = path.read_text("utf-8")
         functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
-        spans = [range(_first(node), (node.end_lineno or 0) + 1) for node in functions]
+        spans = [range(_first_line(node), (node.end_lineno or 0) + 1) for node in functions]
         begun = [line for name, line in calls if name == str(path)]
         idle = [span for span in spans if not any(line in span for line in begun)]
         needed += sum(not any(line in span for span in idle) for line in code_lines(text))
     return needed
 
 
-def _first(node: ast.FunctionDef) -> int:
+def _first_line(node: ast.FunctionDef) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
-def modules(name: str) -> list[Path]:
+def adapter_modules(name: str) -> list[Path]:
     """Return the module of an adapter and its parts."""
     return [ADAPTERS_HOME / f"{name}.py", *sorted(ADAPTERS_HOME.glob(f"{name}_*.py"))]
 
@@ -142,10 +142,10 @@ def code_lines(text: str) -> set[int]:
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in idle:
             found |= set(range(token.start[0], token.end[0] + 1))
-    return found - _docstrings(text)
+    return found - _docstring_lines(text)
 
 
-def _docstrings(text: str) -> set[int]:
+def _docstring_lines(text: str) -> set[int]:
     lines: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
@@ -153,20 +153,20 @@ def _docstrings(text: str) -> set[int]:
     return lines
 
 
-def _written(surface: Surface) -> set[str]:
-    return {name for name in FORWARD if name in surface.verbs or name in surface.composed}
+def _handwritten_count(surface: Surface) -> set[str]:
+    return {name for name in FORWARD_OPERATORS if name in surface.lowerings or name in surface.fallbacks}
 
 
-def _surfaces(surfaces: Sequence[Surface], cases: Sequence[Case]) -> Iterator[str]:
-    table = ways(cases, surfaces)
+def _surface_lines(surfaces: Sequence[Surface], cases: Sequence[Case]) -> Iterator[str]:
+    table = support_table(cases, surfaces)
     for surface in surfaces:
-        done = [set(row[surface.name].done) for row in table.values()]
+        done = [set(row[surface.name].counts_by_kind) for row in table.values()]
         own, other = sum("native" in hows for hows in done), sum(bool(hows) and "native" not in hows for hows in done)
-        itself = any(name.endswith(GRADIENT) for name in surface.verbs)
-        gradients = "written out" if itself else "differentiated" if surface.gradient else "–"
-        level = f"{surface.level}, or tagged `{surface.tag}`" if surface.tag else surface.level
+        itself = any(name.endswith(GRADIENT_SUFFIX) for name in surface.lowerings)
+        gradients = "written out" if itself else "differentiated" if surface.write_gradient else "–"
+        level = f"{surface.max_level}, or tagged `{surface.slow_tag}`" if surface.slow_tag else surface.max_level
         yield f"| `{surface.name}` | {own} | {other} | {len(done) - own - other} | {gradients} | {level} |"
 
 
 if __name__ == "__main__":
-    print(page(load()), end="")
+    print(backends_page(load_catalogue()), end="")

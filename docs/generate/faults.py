@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from conformance.cases.case import Answers, Case, Rejected
-from conformance.cases.invalid import PREDICATES
+from conformance.cases.invalid import VIOLATIONS
 from conformance.cases.operators import OPERATORS
-from conformance.catalogue.loading import Catalogue, load
+from conformance.catalogue.loading import Catalogue, load_catalogue
 
-HEAD = """\
+PAGE_HEADER = """\
 # Faults
 
 Made by `python -m conformance.fault_page > docs/faults.md`; do not edit it. A test holds that this is what the command
@@ -46,28 +46,28 @@ fault.
 """
 
 
-def page(catalogue: Catalogue) -> str:
+def violations_page(catalogue: Catalogue) -> str:
     """Return the whole page."""
-    return HEAD + "".join(f"{_row(catalogue, name)}\n" for name in PREDICATES)
+    return PAGE_HEADER + "".join(f"{_violation_row(catalogue, name)}\n" for name in VIOLATIONS)
 
 
-def asked(case: Case) -> set[str]:
+def disputed_violations(case: Case) -> set[str]:
     """Return the faults for which a question lets the call be refused."""
     answers = case.expect.named.values() if isinstance(case.expect, Answers) else ()
     return {answer.predicate for answer in answers if isinstance(answer, Rejected)}
 
 
-def _row(catalogue: Catalogue, name: str) -> str:
+def _violation_row(catalogue: Catalogue, name: str) -> str:
     demanded = {case.operator for case in catalogue.cases if case.expect == Rejected(name)}
-    questioned = {case.operator for case in catalogue.cases if name in asked(case)}
-    return f"| `{name}` | {PREDICATES[name].__doc__} | {_operators(demanded)} | {_operators(questioned)} |"
+    questioned = {case.operator for case in catalogue.cases if name in disputed_violations(case)}
+    return f"| `{name}` | {VIOLATIONS[name].__doc__} | {_operator_names(demanded)} | {_operator_names(questioned)} |"
 
 
-def _operators(names: set[str]) -> str:
+def _operator_names(names: set[str]) -> str:
     """Return names of operators in the order of the catalogue, gradients as the operators that they are of."""
     forward = {OPERATORS[name].forward for name in names}
     return ", ".join(f"`{name}`" for name in OPERATORS if name in forward) or "–"
 
 
 if __name__ == "__main__":
-    print(page(load()), end="")
+    print(violations_page(load_catalogue()), end="")

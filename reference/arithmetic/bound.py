@@ -8,7 +8,7 @@ import numpy as np
 
 from reference.arguments import Array
 from reference.arithmetic.errorfree import all_finite
-from reference.arithmetic.rounding import Format
+from reference.arithmetic.rounding import FloatFormat
 
 # The division, a rounded reciprocal, or a scaling before the sum.
 FURTHER_ROUNDINGS = 3
@@ -22,7 +22,7 @@ FUNCTION_ULPS = 4
 ROUNDOFFS_PER_ULP = 2
 
 # float64 arithmetic on the bound itself rounds, by less than this.
-SLACK = 1 + 2.0**-40
+ROUNDING_SLACK = 1 + 2.0**-40
 
 
 class NoBound(ValueError):
@@ -35,8 +35,8 @@ def error_bound(
     terms: Array,
     magnitude: Array,
     extra: Array | float,
-    accumulate: Format,
-    result: Format,
+    accumulate: FloatFormat,
+    result: FloatFormat,
     flush: bool,
 ) -> Array:
     """Bound |computed − exact|, element by element, for every order of evaluation.
@@ -76,7 +76,7 @@ def error_bound(
     exact, magnitude: float64; terms: int64. Returns float64. Raises NoBound where (n + 3)u >= 1/2.
     """
     # Where all windows of an axis are alike, what depends on them alone is computed once.
-    roundings = _once(terms).astype(np.float64) + FURTHER_ROUNDINGS
+    roundings = _without_broadcast(terms).astype(np.float64) + FURTHER_ROUNDINGS
     u = accumulate.unit_roundoff
     if (roundings * u >= 1 / 2).any():
         raise NoBound(f"no bound for {int(terms.max())} terms in a type of {accumulate.precision} binary digits")
@@ -84,16 +84,16 @@ def error_bound(
     # A NaN may be a signalling one, and a bound too large for float64 is infinite.
     with np.errstate(invalid="ignore", over="ignore"):
         bound: Array = magnitude * (roundings * u / (1 - roundings * u))
-        bound += _once(np.asarray(extra)) * u + roundings * max(limits)
+        bound += _without_broadcast(np.asarray(extra)) * u + roundings * max(limits)
         size = np.abs(exact)
         size += bound
         size *= result.unit_roundoff
         bound += size
-        bound *= SLACK
+        bound *= ROUNDING_SLACK
     # Not finite is only what comes from a result that is not.
     return bound if all_finite(size) else np.where(np.isfinite(exact), bound, 0.0)
 
 
-def _once(x: Array) -> Array:
+def _without_broadcast(x: Array) -> Array:
     """Return what was broadcast as it was before."""
     return x[tuple(slice(None) if stride else slice(1) for stride in x.strides)]

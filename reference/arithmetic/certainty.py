@@ -4,22 +4,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_CERTAIN: ContextVar[bool] = ContextVar("certain", default=True)
+_CERTAINTY_CHECK: ContextVar[bool] = ContextVar("certain", default=True)
 
 
-def certain() -> bool:
+def is_certainty_checked() -> bool:
     """Tell whether results are made certain, as they are unless unchecked() says otherwise."""
-    return _CERTAIN.get()
+    return _CERTAINTY_CHECK.get()
 
 
 @contextmanager
-def unchecked() -> Iterator[None]:
+def without_certainty_check() -> Iterator[None]:
     """Within this context avg_pool and conv add in float64 and round, with no look at what rounding dropped.
 
     Their values may then be off in the last bit, depend on the BLAS, and be any NaN. Selections are as ever.
     """
-    token = _CERTAIN.set(False)
+    token = _CERTAINTY_CHECK.set(False)
     try:
         yield
     finally:
-        _CERTAIN.reset(token)
+        _CERTAINTY_CHECK.reset(token)

@@ -12,18 +12,18 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from reference.arguments import Array, DType
-from reference.arithmetic.bound import SLACK
-from reference.arithmetic.errorfree import UNDERFLOW, Pair
-from reference.arithmetic.exact import Exact, rounded
-from reference.arithmetic.norms import extended
-from reference.arithmetic.rounding import Position, round_to, to_pair
-from reference.geometry.windows import Walk
+from reference.arithmetic.bound import ROUNDING_SLACK
+from reference.arithmetic.errorfree import UNDERFLOW_ERROR, FloatPair
+from reference.arithmetic.exact import Exact, round_result
+from reference.arithmetic.norms import finite_rational
+from reference.arithmetic.rounding import Position, rational_to_pair, round_to
+from reference.geometry.windows import WindowWalk
 
-Term = TypeVar("Term")
+TermType = TypeVar("TermType")
 
 
 @dataclass(frozen=True, eq=False)
-class DecimalSums(Generic[Term]):
+class DecimalSums(Generic[TermType]):
     """Sums of the terms of each cell of an input.
 
     shape: of the input; terms: those of each cell that has any. total(terms, digits): their sum and a bound on its
@@ -32,22 +32,22 @@ class DecimalSums(Generic[Term]):
     """
 
     shape: tuple[int, ...]
-    terms: Mapping[Position, list[Term]]
-    total: Callable[[list[Term], int], tuple[Decimal, Decimal]]
-    is_tie: Callable[[list[Term], Fraction, int], bool]
+    terms: Mapping[Position, list[TermType]]
+    total: Callable[[list[TermType], int], tuple[Decimal, Decimal]]
+    is_tie: Callable[[list[TermType], Fraction, int], bool]
     digits: int
 
-    def pair(self) -> Pair:
+    def almost_exact(self) -> FloatPair:
         """Return the sums, almost exact."""
         high, low, error = (np.zeros(self.shape) for _ in range(3))
         for position, terms in self.terms.items():
             middle, off = self.total(terms, self.digits)
-            high[position], low[position] = to_pair(Fraction(middle))
-            error[position] = float(off) + UNDERFLOW
+            high[position], low[position] = rational_to_pair(Fraction(middle))
+            error[position] = float(off) + UNDERFLOW_ERROR
         # What the pair itself and the conversion of the error drop.
-        return Pair(high, low, error * SLACK + np.abs(high) * 2.0**-105)
+        return FloatPair(high, low, error * ROUNDING_SLACK + np.abs(high) * 2.0**-105)
 
-    def exact(
+    def rounded(
         self,
         dtype: DType,
         *,
@@ -57,17 +57,17 @@ class DecimalSums(Generic[Term]):
         extra: Array,
     ) -> Exact:
         """Return the sums rounded to a dtype, every element certain; the parameters are those of rounded()."""
-        return rounded(
-            self.pair(),
+        return round_result(
+            self.almost_exact(),
             dtype,
-            lambda position: self.certain(position, dtype),
+            lambda position: self.certain_rational(position, dtype),
             special=special,
             terms=terms,
             magnitude=magnitude,
             extra=extra,
         )
 
-    def certain(self, position: Position, dtype: DType) -> Fraction:
+    def certain_rational(self, position: Position, dtype: DType) -> Fraction:
         """Return a rational that rounds to the dtype like the exact sum: more digits until no doubt is left.
 
         Only a sum half-way between two numbers, or of 0, keeps the two ends of what is known apart for ever.
@@ -78,23 +78,23 @@ class DecimalSums(Generic[Term]):
             below, above = (round_to(end, dtype) for end in (middle - error, middle + error))
             if below.tobytes() == above.tobytes():
                 return middle
-            tie = (extended(below) + extended(above)) / 2
+            tie = (finite_rational(below) + finite_rational(above)) / 2
             if self.is_tie(terms, tie, digits):
                 return tie
             digits *= 2
 
 
-def unlimited(digits: int) -> Context:
+def unlimited_context(digits: int) -> Context:
     """Return a context of some digits in which nothing overflows, and nothing underflows before exp(−10**18)."""
     return Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
-def units(number: Decimal, digits: int) -> Decimal:
+def units_in_last_place(number: Decimal, digits: int) -> Decimal:
     """Return a positive number times one unit of the last of some digits."""
-    return number.scaleb(1 - digits, unlimited(digits))
+    return number.scaleb(1 - digits, unlimited_context(digits))
 
 
-def given(x: Array, grad: Array, windows: Walk) -> Iterator[tuple[float, dict[Position, float]]]:
+def windows_with_gradient(x: Array, grad: Array, windows: WindowWalk) -> Iterator[tuple[float, dict[Position, float]]]:
     """Yield, for each window whose gradient is not 0, the gradient and the values of its real cells.
 
     x: (n, c, *spatial), grad: (n, c, *output), both float64.

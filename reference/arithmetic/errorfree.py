@@ -16,34 +16,34 @@ import numpy as np
 
 from reference.arguments import Array
 
-DIGITS = 53
+FLOAT64_DIGITS = 53
 # Wider inputs than this may overflow on the way, and are left to rational arithmetic.
-GREATEST_EXPONENT = 970
+MAX_SAFE_EXPONENT = 970
 # What a float64 product of two parts, or its error term, may lose to underflow; see Boldo, "Pitfalls of a full
 # floating-point proof: example on the formal proof of the Veltkamp/Dekker algorithms" (2006): 7/2 subnormals.
-UNDERFLOW = 2.0**-1072
+UNDERFLOW_ERROR = 2.0**-1072
 # Whole numbers below this fit into half a significand.
-SHORT = 2**26
+SHORT_LIMIT = 2**26
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class FloatPair:
     """A number known as high + low, with an absolute error of at most `error`; float64 arrays of one shape."""
 
     high: Array
     low: Array
     error: Array
 
-    def cleared(self, where: Array) -> Pair:
+    def with_zeros(self, where: Array) -> FloatPair:
         """Return the pair with a certain 0 in some places."""
-        return Pair(*(np.where(where, 0.0, part) for part in (self.high, self.low, self.error)))
+        return FloatPair(*(np.where(where, 0.0, part) for part in (self.high, self.low, self.error)))
 
-    def at(self, where: tuple[Array, ...]) -> Pair:
+    def at(self, where: tuple[Array, ...]) -> FloatPair:
         """Return the elements at some positions, as np.nonzero() gives them."""
-        return Pair(self.high[where], self.low[where], self.error[where])
+        return FloatPair(self.high[where], self.low[where], self.error[where])
 
 
-def widened(x: Array) -> Array:
+def to_float64(x: Array) -> Array:
     """Return x in float64, which holds every value of the other dtypes; a signalling NaN becomes a quiet one."""
     with np.errstate(invalid="ignore"):
         wide: Array = x.astype(np.float64)
@@ -60,56 +60,56 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 def two_product(a: Array, b: Array) -> tuple[Array, Array]:
     """Return the rounded product and what rounding dropped, but for UNDERFLOW (Veltkamp and Dekker)."""
     product = a * b
-    a_high, a_low = _halves(a)
-    b_high, b_low = _halves(b)
+    a_high, a_low = _split_halves(a)
+    b_high, b_low = _split_halves(b)
     return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
 
 
-def _times_short(a: Array, b: Array) -> tuple[Array, Array]:
+def _two_product_short(a: Array, b: Array) -> tuple[Array, Array]:
     """Return two_product where b is whole numbers below SHORT, whose low halves are 0: the same bits in less time."""
     product = a * b
-    a_high, a_low = _halves(a)
+    a_high, a_low = _split_halves(a)
     return product, a_low * b - (product - a_high * b)
 
 
-def _halves(a: Array) -> tuple[Array, Array]:
+def _split_halves(a: Array) -> tuple[Array, Array]:
     shifted = a * (2.0**27 + 1)
     high = shifted - (shifted - a)
     return high, a - high
 
 
-def nothing(shape: tuple[int, ...]) -> Array:
+def zero_array(shape: tuple[int, ...]) -> Array:
     """Return zeros that take no memory, and that is_nothing() knows without a look."""
     return np.broadcast_to(0.0, shape)
 
 
-def is_nothing(x: Array) -> bool:
+def is_zero_array(x: Array) -> bool:
     """Tell whether an array comes from nothing()."""
     return x.ndim > 0 and x.size > 0 and not any(x.strides) and not x.flat[0]
 
 
-def join(parts: Iterable[Array], shape: tuple[int, ...], lost: float = 0.0) -> Pair:
+def add_parts(parts: Iterable[Array], shape: tuple[int, ...], lost: float = 0.0) -> FloatPair:
     """Add float64 arrays of one shape; `lost` bounds what they themselves lack."""
     # The first part is added too: it turns −0 into +0.
-    high, low, error = nothing(shape), nothing(shape), np.broadcast_to(lost, shape)
+    high, low, error = zero_array(shape), zero_array(shape), np.broadcast_to(lost, shape)
     for part in parts:
-        if is_nothing(high):
+        if is_zero_array(high):
             high = part + 0.0
             continue
         high, rest = two_sum(high, part)
-        if is_nothing(low):
+        if is_zero_array(low):
             low = rest if rest.any() else low
         elif rest.any():
             low, dropped = two_sum(low, rest)
             error = error + np.abs(dropped) * (1 + 2.0**-40)
-    return Pair(high, low, error) if is_nothing(low) else Pair(*two_sum(high, low), error)
+    return FloatPair(high, low, error) if is_zero_array(low) else FloatPair(*two_sum(high, low), error)
 
 
-def divide(pair: Pair, divisor: Array) -> Pair:
+def divide_pair(pair: FloatPair, divisor: Array) -> FloatPair:
     """Divide a pair by positive whole numbers below 2**53, float64."""
     if not (divisor != 1).any():
         return pair
-    times = _times_short if divisor.max() < SHORT else two_product
+    times = _two_product_short if divisor.max() < SHORT_LIMIT else two_product
     high = pair.high / divisor
     product, dropped = times(high, divisor)
     rest, lost = two_sum((pair.high - product) - dropped, pair.low)
@@ -118,18 +118,20 @@ def divide(pair: Pair, divisor: Array) -> Pair:
     left = np.abs((rest - product) - dropped) + np.abs(lost) + pair.error
     # An error of the least subnormal, divided, is not 0; and near the subnormals the remainders themselves round.
     small = (left != 0) | ((pair.high != 0) & (np.abs(pair.high) < 2.0**-850))
-    tiny = np.where(small, 4 * UNDERFLOW, 0.0)
-    return Pair(*two_sum(high, low), left / divisor * (1 + 2.0**-40) + tiny)
+    tiny = np.where(small, 4 * UNDERFLOW_ERROR, 0.0)
+    return FloatPair(*two_sum(high, low), left / divisor * (1 + 2.0**-40) + tiny)
 
 
-def divide_once(sums: Array, divisor: Array) -> Pair:
+def divide_sums(sums: Array, divisor: Array) -> FloatPair:
     """Divide exact sums by positive whole numbers, but for one rounding, which powers of two have not.
 
     Only for sums of numbers narrower than float64, whose quotients do not underflow.
     """
     high = sums / divisor
     rounds = np.frexp(divisor)[0] != 1 / 2
-    return Pair(high, nothing(high.shape), np.abs(high) * (rounds * 2.0**-53) if rounds.any() else nothing(high.shape))
+    return FloatPair(
+        high, zero_array(high.shape), np.abs(high) * (rounds * 2.0**-53) if rounds.any() else zero_array(high.shape)
+    )
 
 
 def exact_sum(numbers: Sequence[float]) -> Fraction:
@@ -148,7 +150,7 @@ def all_finite(x: Array) -> bool:
     return math.isfinite(x.max(initial=0.0)) and math.isfinite(x.min(initial=0.0))
 
 
-def cleared(wide: Array) -> Array:
+def with_finite_only(wide: Array) -> Array:
     """Return the same with 0 for whatever is not finite."""
     return wide if all_finite(wide) else np.where(np.isfinite(wide), wide, 0.0)
 
@@ -159,13 +161,13 @@ def magnitude_exponent(x: Array) -> int | None:
     return math.frexp(greatest)[1] if greatest else None
 
 
-def limit(x: Array) -> float:
+def power_of_two_above(x: Array) -> float:
     """Return a power of two above |x| everywhere, or 0 if x is zero throughout (or empty)."""
     exponent = magnitude_exponent(x)
     return 0.0 if exponent is None else math.ldexp(1.0, exponent)
 
 
-def cut(x: Array, width: int, most: int) -> tuple[list[Array], float]:
+def split_into_slices(x: Array, width: int, most: int) -> tuple[list[Array], float]:
     """Cut a finite float64 array into slices that add up to it, each on a grid of its own.
 
     A slice is whole multiples of one power of two, at most 2**width of them, so that sums of 2**(53 - width) of its
@@ -173,12 +175,12 @@ def cut(x: Array, width: int, most: int) -> tuple[list[Array], float]:
     value of what they leave.
     """
     slices, rest = [], x
-    for part, rest in cutting(x, width, most):  # noqa: B007  (what the last one leaves)
+    for part, rest in iterate_slices(x, width, most):  # noqa: B007  (what the last one leaves)
         slices.append(part)
-    return slices, limit(rest)
+    return slices, power_of_two_above(rest)
 
 
-def cutting(x: Array, width: int, most: int, *, consume: bool = False) -> Iterator[tuple[Array, Array]]:
+def iterate_slices(x: Array, width: int, most: int, *, consume: bool = False) -> Iterator[tuple[Array, Array]]:
     """Yield the slices of cut() one after the other, each with what is left then, so that none need be kept.
 
     consume: whether x is of no more use, and may hold what is left.
@@ -189,7 +191,7 @@ def cutting(x: Array, width: int, most: int, *, consume: bool = False) -> Iterat
         if exponent is None:
             return
         # Adding and taking away this constant rounds to multiples of 2**(exponent - width).
-        anchor = math.ldexp(1.5, exponent - width + DIGITS - 1)
+        anchor = math.ldexp(1.5, exponent - width + FLOAT64_DIGITS - 1)
         part = rest + anchor
         part -= anchor
         rest = np.subtract(rest, part, out=rest if consume or count else None)

@@ -11,15 +11,15 @@ import numpy as np
 
 from reference.arguments import Array, DType
 from reference.arithmetic.bound import error_bound
-from reference.arithmetic.certainty import certain
-from reference.arithmetic.errorfree import Pair, nothing, widened
-from reference.arithmetic.ordering import canonicalise
-from reference.arithmetic.rounding import Position, Positions, format_of, settle
+from reference.arithmetic.certainty import is_certainty_checked
+from reference.arithmetic.errorfree import FloatPair, to_float64, zero_array
+from reference.arithmetic.ordering import make_nan_canonical
+from reference.arithmetic.rounding import Position, Positions, format_of, round_certainly
 from reference.geometry.blocks import Block
 
 # The details of results with up to so many elements are kept, which takes 24 MB at most; those of larger ones are
 # computed again when they are asked for, so that whoever wants the value alone pays no memory for them.
-KEPT = 2**20
+MAX_CACHED_ELEMENTS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +70,13 @@ class Exact:
         """Return |got − exact|, float64; 0 between equal infinities and between NaNs, infinite to any other value."""
         high, low = (self.value, 0.0) if self.high is None or self.low is None else (self.high, self.low)
         with np.errstate(all="ignore"):
-            wide, high = widened(got), widened(high)
+            wide, high = to_float64(got), to_float64(high)
             gap = np.abs((wide - high) - low)
-            same = (got == self.value) & ~np.isfinite(widened(self.value)) | (np.isnan(wide) & np.isnan(high))
+            same = (got == self.value) & ~np.isfinite(to_float64(self.value)) | (np.isnan(wide) & np.isnan(high))
         return np.where(same, 0.0, np.where(np.isnan(gap), np.inf, gap))
 
 
-class Deferred(Exact):
+class LazyExact(Exact):
     """An Exact some of whose fields are computed on first use."""
 
     def __init__(self, *makers: tuple[tuple[str, ...], Callable[[], tuple[Any, ...]]], **known: Any) -> None:
@@ -91,7 +91,7 @@ class Deferred(Exact):
 
 
 @dataclass(frozen=True, eq=False)
-class Unrounded:
+class UnroundedResult:
     """A floating result, or a block of one, before its one rounding.
 
     pair: the result, but for an error. exactly(position) returns a rational that rounds like the exact result there.
@@ -100,50 +100,50 @@ class Unrounded:
     returns some elements of the pair with a smaller error, where that takes longer.
     """
 
-    pair: Pair
-    exactly: Callable[[Position], Fraction]
+    pair: FloatPair
+    exact_at: Callable[[Position], Fraction]
     special: Array | None
     magnitude: Callable[[], Array] | None = None
     errors: Callable[[Array], tuple[Array, Array]] | None = None
-    closer: Callable[[Positions], Pair] | None = None
+    refine: Callable[[Positions], FloatPair] | None = None
 
-    def settled(self, dtype: DType) -> tuple[Array, Array, Array]:
+    def round(self, dtype: DType) -> tuple[Array, Array, Array]:
         """Return (value, high, low), every element of value certain."""
         if self.special is None:
-            return settle(self.pair, dtype, self.exactly, self.closer)
+            return round_certainly(self.pair, dtype, self.exact_at, self.refine)
         known = ~np.isfinite(self.special)
-        value, high, low = settle(self.pair.cleared(known), dtype, self.exactly, self.closer)
+        value, high, low = round_certainly(self.pair.with_zeros(known), dtype, self.exact_at, self.refine)
         value = np.where(known, np.where(known, self.special, 0.0).astype(dtype), value)
-        canonicalise(value)
+        make_nan_canonical(value)
         return value, np.where(known, self.special, high), low
 
 
-def uncertain(high: Array) -> Unrounded:
+def as_if_exact(high: Array) -> UnroundedResult:
     """Return a float64 result as if it were exact; only where the certainty check is off."""
-    zero = nothing(high.shape)
+    zero = zero_array(high.shape)
 
     def fail(position: Position) -> Fraction:
         raise FloatingPointError(f"the result at {position} is unknown: the certainty check is off")
 
-    return Unrounded(Pair(high, zero, zero), fail, None, lambda: zero)
+    return UnroundedResult(FloatPair(high, zero, zero), fail, None, lambda: zero)
 
 
-def selected(value: Array, terms: Array | Callable[[], Array]) -> Exact:
+def selection_result(value: Array, terms: Array | Callable[[], Array]) -> Exact:
     """Return the Exact of a result that no rounding touched: a selection, or integers.
 
     value: a new array, which becomes the result's own, NaN made canonical. terms: perhaps to be counted later.
     """
-    canonicalise(value)
+    make_nan_canonical(value)
 
     def counted() -> tuple[Array]:
         return (np.broadcast_to(terms() if callable(terms) else terms, value.shape),)
 
-    known = {"high": None, "low": None, "magnitude": nothing(value.shape), "extra": 0.0, "exact": True}
-    return Deferred((("terms",), counted), value=value, **known)
+    known = {"high": None, "low": None, "magnitude": zero_array(value.shape), "extra": 0.0, "exact": True}
+    return LazyExact((("terms",), counted), value=value, **known)
 
 
-def rounded(
-    pair: Pair,
+def round_result(
+    pair: FloatPair,
     dtype: DType,
     exactly: Callable[[Position], Fraction],
     *,
@@ -151,18 +151,18 @@ def rounded(
     terms: Array,
     magnitude: Array,
     extra: Array | float = 0.0,
-    closer: Callable[[Positions], Pair] | None = None,
+    closer: Callable[[Positions], FloatPair] | None = None,
 ) -> Exact:
     """Return the Exact of a floating result known as a pair; the parameters are those of Unrounded."""
-    value, high, low = Unrounded(pair, exactly, special, lambda: magnitude, closer=closer).settled(dtype)
+    value, high, low = UnroundedResult(pair, exactly, special, lambda: magnitude, refine=closer).round(dtype)
     return Exact(value, high, low, np.broadcast_to(terms, value.shape), magnitude, extra, False)
 
 
-def rounded_in_blocks(
+def round_in_blocks(
     shape: tuple[int, ...],
     dtype: DType,
     cut: Callable[[], Iterable[Block]],
-    compute: Callable[[Block], Unrounded],
+    compute: Callable[[Block], UnroundedResult],
     terms: Array,
 ) -> Exact:
     """Return the Exact of a floating result of some shape that is computed block by block."""
@@ -170,30 +170,31 @@ def rounded_in_blocks(
 
     kept: tuple[Array, Array, Array, Array] | None = None
 
-    if not certain():
+    if not is_certainty_checked():
         with np.errstate(all="ignore"):
             for block in cut():
                 value[block.outputs] = compute(block).pair.high
-    elif value.size <= KEPT:
-        kept = _details(value, cut, compute)
+    elif value.size <= MAX_CACHED_ELEMENTS:
+        kept = _compute_details(value, cut, compute)
     else:
         for block in cut():
-            value[block.outputs] = compute(block).settled(dtype)[0]
+            value[block.outputs] = compute(block).round(dtype)[0]
     known = {"value": value, "terms": np.broadcast_to(terms, shape), "exact": False}
-    return Deferred(
-        (("high", "low", "magnitude", "extra"), lambda: kept or _details(np.empty(shape, dtype), cut, compute)), **known
+    return LazyExact(
+        (("high", "low", "magnitude", "extra"), lambda: kept or _compute_details(np.empty(shape, dtype), cut, compute)),
+        **known,
     )
 
 
-def _details(
-    value: Array, cut: Callable[[], Iterable[Block]], compute: Callable[[Block], Unrounded]
+def _compute_details(
+    value: Array, cut: Callable[[], Iterable[Block]], compute: Callable[[Block], UnroundedResult]
 ) -> tuple[Array, Array, Array, Array]:
     """Fill in value, and return high, low, magnitude and extra."""
     high, low, magnitude = (np.empty(value.shape) for _ in range(3))
     extra = np.broadcast_to(0.0, value.shape)
     for block in cut():
         part = compute(block)
-        value[block.outputs], high[block.outputs], low[block.outputs] = part.settled(value.dtype)
+        value[block.outputs], high[block.outputs], low[block.outputs] = part.round(value.dtype)
         if part.magnitude is not None:
             magnitude[block.outputs] = part.magnitude()
         if part.errors is not None:

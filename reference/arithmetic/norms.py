@@ -12,10 +12,10 @@ from reference.arguments import DType
 from reference.arithmetic.rounding import format_of, round_to
 
 # Enough digits for high + low to be full; doubled as often as a rounding needs.
-DIGITS = 36
+INITIAL_DIGITS = 36
 
 # What differs modulo a prime differs; a prime of Mersenne's.
-PRIME = 2**127 - 1
+MERSENNE_127 = 2**127 - 1
 
 
 def certain_norm(values: Sequence[float], p: Fraction, dtype: DType) -> Fraction:
@@ -26,24 +26,24 @@ def certain_norm(values: Sequence[float], p: Fraction, dtype: DType) -> Fraction
     """
     if not any(values):
         return Fraction(0)
-    digits = DIGITS + len(str(int(p)))
+    digits = INITIAL_DIGITS + len(str(int(p)))
     while True:
-        middle, error = norm(values, p, digits)
+        middle, error = decimal_norm(values, p, digits)
         below, above = (round_to(end, dtype) for end in (middle - error, middle + error))
         if below == above:
             return middle
-        tie = (extended(below) + extended(above)) / 2
-        if is_norm(values, p, tie):
+        tie = (finite_rational(below) + finite_rational(above)) / 2
+        if is_exact_norm(values, p, tie):
             return tie
         digits *= 2
 
 
-def extended(number: Any) -> Fraction:
+def finite_rational(number: Any) -> Fraction:
     """Return a number as a rational, and infinity as the number that would follow the greatest."""
-    return Fraction(float(number)) if np.isfinite(number) else Fraction(2) ** (format_of(number.dtype).greatest + 1)
+    return Fraction(float(number)) if np.isfinite(number) else Fraction(2) ** (format_of(number.dtype).max_exponent + 1)
 
 
-def norm(values: Sequence[float], p: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+def decimal_norm(values: Sequence[float], p: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     """Return the p-norm of non-negative values, not all 0, and a bound on its error, computed with some digits.
 
     It is top · (Σ exp(p tᵢ))^(1/p) with tᵢ = ln(vᵢ / top) <= 0, each operation rounded to half a unit of its last
@@ -62,7 +62,7 @@ def norm(values: Sequence[float], p: Fraction, digits: int) -> tuple[Fraction, F
     return middle, middle * (6 * digits + 3 * len(values) + 5) / 10 ** (digits - 1)
 
 
-def is_norm(values: Sequence[float], p: Fraction, number: Fraction) -> bool:
+def is_exact_norm(values: Sequence[float], p: Fraction, number: Fraction) -> bool:
     """Tell whether the p-norm of non-negative values is a positive number, exactly: whether Σ (vᵢ / number)^p = 1.
 
     p = a / b in lowest terms, b a power of two. The terms are b-th roots of rationals. Such roots are linearly
@@ -70,17 +70,19 @@ def is_norm(values: Sequence[float], p: Fraction, number: Fraction) -> bool:
     algebraic numbers", Pacific Journal of Mathematics 3, 1953). As none is negative none cancels, so one that is
     irrational settles it. The whole powers are compared modulo a prime first, for a large p.
     """
-    roots = [_root(Fraction(value) / number, p.denominator) for value in values if value]
+    roots = [_power_of_two_root(Fraction(value) / number, p.denominator) for value in values if value]
     common = math.lcm(*(root.denominator for root in roots if root is not None))
     if None in roots:
         return False
     numerators = [int(root * common) for root in roots if root is not None]
-    if sum(pow(whole, p.numerator, PRIME) for whole in numerators) % PRIME != pow(common, p.numerator, PRIME):
+    if sum(pow(whole, p.numerator, MERSENNE_127) for whole in numerators) % MERSENNE_127 != pow(
+        common, p.numerator, MERSENNE_127
+    ):
         return False
     return bool(sum(whole**p.numerator for whole in numerators) == common**p.numerator)
 
 
-def _root(number: Fraction, degree: int) -> Fraction | None:
+def _power_of_two_root(number: Fraction, degree: int) -> Fraction | None:
     """Return the root of a positive rational to a degree that is a power of two; None if it is irrational."""
     while degree > 1:
         square = Fraction(math.isqrt(number.numerator), math.isqrt(number.denominator))

@@ -9,8 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from reference.arguments import FLOATS, Array, DType
-from reference.arithmetic.errorfree import Pair, all_finite, is_nothing, two_sum
+from reference.arguments import FLOAT_DTYPES, Array, DType
+from reference.arithmetic.errorfree import FloatPair, all_finite, is_zero_array, two_sum
 
 Position = tuple[int, ...]
 # As np.nonzero() gives them.
@@ -18,7 +18,7 @@ Positions = tuple[Array, ...]
 
 
 @dataclass(frozen=True)
-class Format:
+class FloatFormat:
     """A binary floating format: digits of the significand, and exponents of the least and greatest normal.
 
     Not read from np.finfo, whose subnormals depend on the flush mode that some libraries switch on.
@@ -26,8 +26,8 @@ class Format:
     """
 
     precision: int
-    least: int
-    greatest: int
+    min_exponent: int
+    max_exponent: int
 
     @property
     def unit_roundoff(self) -> float:
@@ -37,7 +37,7 @@ class Format:
     @property
     def smallest_normal(self) -> float:
         """The least positive number with a full significand."""
-        return 2.0**self.least
+        return 2.0**self.min_exponent
 
     @property
     def smallest_subnormal(self) -> float:
@@ -47,23 +47,23 @@ class Format:
     @property
     def quantum(self) -> int:
         """Exponent of the smallest subnormal."""
-        return self.least - self.precision + 1
+        return self.min_exponent - self.precision + 1
 
 
-FORMATS: dict[DType, Format] = {
-    np.dtype(np.float16): Format(11, -14, 15),
-    np.dtype(ml_dtypes.bfloat16): Format(8, -126, 127),
-    np.dtype(np.float32): Format(24, -126, 127),
-    np.dtype(np.float64): Format(53, -1022, 1023),
+FLOAT_FORMATS: dict[DType, FloatFormat] = {
+    np.dtype(np.float16): FloatFormat(11, -14, 15),
+    np.dtype(ml_dtypes.bfloat16): FloatFormat(8, -126, 127),
+    np.dtype(np.float32): FloatFormat(24, -126, 127),
+    np.dtype(np.float64): FloatFormat(53, -1022, 1023),
 }
 
 
-def format_of(dtype: Any) -> Format:
+def format_of(dtype: Any) -> FloatFormat:
     """Return the format of a floating dtype; TypeError, saying what is accepted, for any other."""
     key = np.dtype(dtype)
-    if key not in FORMATS:
-        raise TypeError(f"{key} is no floating dtype: accepted are {', '.join(map(str, FLOATS))}")
-    return FORMATS[key]
+    if key not in FLOAT_FORMATS:
+        raise TypeError(f"{key} is no floating dtype: accepted are {', '.join(map(str, FLOAT_DTYPES))}")
+    return FLOAT_FORMATS[key]
 
 
 def round_to(fraction: Fraction, dtype: Any) -> Any:
@@ -76,20 +76,20 @@ def round_to(fraction: Fraction, dtype: Any) -> Any:
     size = abs(fraction)
     if size == 0:
         return kind(0.0)
-    quantum = max(_exponent(size) - form.precision + 1, form.quantum)
+    quantum = max(_binary_exponent(size) - form.precision + 1, form.quantum)
     steps = round(size / Fraction(2) ** quantum)
-    finite = steps < 2 ** (form.greatest + 1 - quantum)
+    finite = steps < 2 ** (form.max_exponent + 1 - quantum)
     rounded = math.ldexp(steps, quantum) if finite else math.inf
     return kind(-rounded if fraction < 0 else rounded)
 
 
-def _exponent(positive: Fraction) -> int:
+def _binary_exponent(positive: Fraction) -> int:
     """Return the e with 2**e <= positive < 2**(e + 1)."""
     guess = positive.numerator.bit_length() - positive.denominator.bit_length()
     return guess if positive >= Fraction(2) ** guess else guess - 1
 
 
-def to_pair(fraction: Fraction) -> tuple[float, float]:
+def rational_to_pair(fraction: Fraction) -> tuple[float, float]:
     """Return a rational as high + low, each rounded to float64; infinite if it is beyond float64."""
     high = float(round_to(fraction, np.float64))
     return (high, 0.0) if math.isinf(high) else (high, float(round_to(fraction - Fraction(high), np.float64)))
@@ -105,15 +105,15 @@ def round_pair(high: Array, low: Array, dtype: DType) -> Array:
     if dtype == np.float64:
         return high + low
     total, rest = two_sum(high, low)
-    odd = _to_odd(total, rest)
+    odd = _round_to_odd(total, rest)
     if dtype != ml_dtypes.bfloat16:
         return odd.astype(dtype)
     # ml_dtypes goes from float64 to bfloat16 by way of float32.
     single = odd.astype(np.float32)
-    return _to_odd(single, odd - single).astype(dtype)
+    return _round_to_odd(single, odd - single).astype(dtype)
 
 
-def _to_odd(rounded: Array, rest: Array) -> Array:
+def _round_to_odd(rounded: Array, rest: Array) -> Array:
     """Round to odd what was rounded to nearest, given what that left: of the two neighbours take the odd one."""
     inexact = rest != 0
     if not inexact.any():
@@ -124,11 +124,11 @@ def _to_odd(rounded: Array, rest: Array) -> Array:
     return odd
 
 
-def settle(
-    pair: Pair,
+def round_certainly(
+    pair: FloatPair,
     dtype: DType,
     exactly: Callable[[Position], Fraction],
-    closer: Callable[[Positions], Pair] | None = None,
+    refine: Callable[[Positions], FloatPair] | None = None,
 ) -> tuple[Array, Array, Array]:
     """Round a pair with an error to a floating dtype so that every element is certain.
 
@@ -138,49 +138,49 @@ def settle(
     """
     with np.errstate(all="ignore"):
         if dtype == np.float32:
-            value, near = _at_a_glance(pair)
+            value, near = _round_to_float32(pair)
         else:
-            value, near = round_pair(pair.high, pair.low, dtype), _places(_doubtful(pair, dtype))
+            value, near = round_pair(pair.high, pair.low, dtype), _nonzero_positions(_uncertain_positions(pair, dtype))
         if not near[0].size:
             return value, pair.high, pair.low
-        some = closer(near) if closer else pair.at(near)
+        some = refine(near) if refine else pair.at(near)
         value[near] = round_pair(some.high, some.low, dtype)
-        doubtful = _doubtful(some, dtype)
+        doubtful = _uncertain_positions(some, dtype)
     high, low = np.array(pair.high), np.array(pair.low)
     for position in zip(*(axis[doubtful].tolist() for axis in near), strict=True):
         fraction = exactly(position)
         value[position] = round_to(fraction, dtype)
-        high[position], low[position] = to_pair(fraction)
+        high[position], low[position] = rational_to_pair(fraction)
     return value, high, low
 
 
-def _places(mask: Array) -> Positions:
+def _nonzero_positions(mask: Array) -> Positions:
     """Return np.nonzero(); over the flat array it is several times as fast."""
     return np.unravel_index(np.flatnonzero(mask), mask.shape)
 
 
-def _at_a_glance(pair: Pair) -> tuple[Array, Positions]:
+def _round_to_float32(pair: FloatPair) -> tuple[Array, Positions]:
     """Round to float32, and return where both ends round apart.
 
     Rounding is monotone: where two numbers round alike, so does everything between. No other dtype is worth it, and
     bfloat16, to which the hardware rounds twice, would be wrong.
     """
-    if is_nothing(pair.error) and is_nothing(pair.low) and all_finite(pair.high):
-        return pair.high.astype(np.float32), _places(np.zeros(1, bool))
+    if is_zero_array(pair.error) and is_zero_array(pair.low) and all_finite(pair.high):
+        return pair.high.astype(np.float32), _nonzero_positions(np.zeros(1, bool))
     # Twice what rounding an end can take, and slack for the roundings here.
     spread = np.abs(pair.high)
     spread *= 2.0**-52
     for part in (pair.error, pair.low):
-        if not is_nothing(part):
+        if not is_zero_array(part):
             spread += np.abs(part)
     spread *= 1 + 2.0**-40
     value, other = (pair.high - spread).astype(np.float32), np.add(pair.high, spread, out=spread).astype(np.float32)
     apart = value.view(np.int32) != other.view(np.int32)
     apart |= ~np.isfinite(value)
-    return value, _places(apart)
+    return value, _nonzero_positions(apart)
 
 
-def _doubtful(pair: Pair, dtype: DType) -> Array:
+def _uncertain_positions(pair: FloatPair, dtype: DType) -> Array:
     unusable: Array = ~np.isfinite(pair.high + pair.low + pair.error)
     if not pair.error.any():
         return unusable

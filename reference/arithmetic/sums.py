@@ -14,41 +14,41 @@ from typing import TypeAlias
 import numpy as np
 
 from reference.arguments import Array
-from reference.arithmetic.bound import SLACK
+from reference.arithmetic.bound import ROUNDING_SLACK
 from reference.arithmetic.errorfree import (
-    DIGITS,
-    GREATEST_EXPONENT,
-    UNDERFLOW,
-    Pair,
+    FLOAT64_DIGITS,
+    MAX_SAFE_EXPONENT,
+    UNDERFLOW_ERROR,
+    FloatPair,
+    add_parts,
     all_finite,
-    cleared,
-    cut,
-    divide,
-    join,
+    divide_pair,
     magnitude_exponent,
-    nothing,
-    widened,
+    split_into_slices,
+    to_float64,
+    with_finite_only,
+    zero_array,
 )
-from reference.arithmetic.exact import Exact, rounded, selected
+from reference.arithmetic.exact import Exact, round_result, selection_result
 from reference.arithmetic.rounding import Position, Positions
 
-Add: TypeAlias = Callable[[Array], Array]
-Multiply: TypeAlias = Callable[[Array, Array], Array]
+LinearMap: TypeAlias = Callable[[Array], Array]
+BilinearMap: TypeAlias = Callable[[Array, Array], Array]
 
 # Beyond these an element is certain or computed in integers, so the numbers bear on speed alone.
-MAX_SLICES = 8
+MAX_SUM_SLICES = 8
 MAX_FACTOR_SLICES = 6
-MAX_WIDTH = 50
-MIN_WIDTH = 8
+MAX_SLICE_WIDTH = 50
+MIN_SLICE_WIDTH = 8
 
 # Every float64 is a whole multiple of 2**-SHIFT.
-SHIFT = 1074
+INTEGER_SHIFT_BITS = 1074
 
 # Products of numbers of 53 digits whose exponents add up to less than this have digits below the subnormals.
-LEAST_EXPONENT = 2 * DIGITS - SHIFT
+MIN_EXPONENT = 2 * FLOAT64_DIGITS - INTEGER_SHIFT_BITS
 
 
-def added(x: Array, add: Add, divisors: Array | None = None) -> Exact:
+def exact_sums(x: Array, add: LinearMap, divisors: Array | None = None) -> Exact:
     """Return add(x / divisors), exact.
 
     x: of a floating dtype. add: any sum of elements of its argument, of whatever dtype that is; it may drop, repeat
@@ -56,61 +56,63 @@ def added(x: Array, add: Add, divisors: Array | None = None) -> Exact:
     arithmetic. n counts the terms and S adds their absolute values, after the division. Sums of one term at most,
     undivided, are selections: their bound is 0.
     """
-    wide = widened(x)
+    wide = to_float64(x)
     numbers = np.ones((), np.int64) if divisors is None else divisors
     with np.errstate(all="ignore"):
         terms = add(np.ones(x.shape)).astype(np.int64)
         special = None
         if not all_finite(wide):
             special = add(np.where(np.isfinite(wide), 0.0, wide))
-            wide = cleared(wide)
-        pair = _sums(wide, add, numbers, terms)
-        magnitude = add(np.abs(wide) / numbers) * (SLACK + terms * 2.0**-52)
-    exact = rounded(pair, x.dtype, _exactly(wide, add, numbers), special=special, terms=terms, magnitude=magnitude)
-    return selected(exact.value, terms) if divisors is None and terms.max(initial=0) <= 1 else exact
+            wide = with_finite_only(wide)
+        pair = _sum_pairs(wide, add, numbers, terms)
+        magnitude = add(np.abs(wide) / numbers) * (ROUNDING_SLACK + terms * 2.0**-52)
+    exact = round_result(
+        pair, x.dtype, _exact_sum_at(wide, add, numbers), special=special, terms=terms, magnitude=magnitude
+    )
+    return selection_result(exact.value, terms) if divisors is None and terms.max(initial=0) <= 1 else exact
 
 
-def _sums(wide: Array, add: Add, divisors: Array, terms: Array) -> Pair:
+def _sum_pairs(wide: Array, add: LinearMap, divisors: Array, terms: Array) -> FloatPair:
     """Add exactly, over a common denominator: cut into slices so short that any order of adding is exact."""
-    denominator = common(divisors)
+    denominator = common_multiple(divisors)
     most = int(terms.max(initial=1))
-    width = min(DIGITS - most.bit_length() - denominator.bit_length(), MAX_WIDTH)
-    if width < MIN_WIDTH or (magnitude_exponent(wide) or 0) + denominator.bit_length() > GREATEST_EXPONENT:
-        return join([], terms.shape, np.inf)
-    slices, rest = cut(wide, width, MAX_SLICES)
+    width = min(FLOAT64_DIGITS - most.bit_length() - denominator.bit_length(), MAX_SLICE_WIDTH)
+    if width < MIN_SLICE_WIDTH or (magnitude_exponent(wide) or 0) + denominator.bit_length() > MAX_SAFE_EXPONENT:
+        return add_parts([], terms.shape, np.inf)
+    slices, rest = split_into_slices(wide, width, MAX_SUM_SLICES)
     shares = (denominator // divisors).astype(np.float64)
-    totals = join([add(part * shares) for part in slices], terms.shape, most * rest * denominator)
-    return divide(totals, np.array(float(denominator)))
+    totals = add_parts([add(part * shares) for part in slices], terms.shape, most * rest * denominator)
+    return divide_pair(totals, np.array(float(denominator)))
 
 
-def common(divisors: Array) -> int:
+def common_multiple(divisors: Array) -> int:
     """Return the least common multiple."""
     return math.lcm(*map(int, np.unique(divisors)))
 
 
-def _exactly(wide: Array, add: Add, divisors: Array) -> Callable[[Position], Fraction]:
+def _exact_sum_at(wide: Array, add: LinearMap, divisors: Array) -> Callable[[Position], Fraction]:
     """Return a function that gives the exact sum at a position, from integers over one common denominator."""
-    denominator = common(divisors)
+    denominator = common_multiple(divisors)
 
     @cache
     def totals() -> Array:
-        return add(_integers(wide) * (denominator // divisors.astype(object)))
+        return add(_as_scaled_integers(wide) * (denominator // divisors.astype(object)))
 
     def exactly(position: Position) -> Fraction:
-        return Fraction(int(totals()[position]), denominator << SHIFT)
+        return Fraction(int(totals()[position]), denominator << INTEGER_SHIFT_BITS)
 
     return exactly
 
 
-def _integers(wide: Array) -> Array:
+def _as_scaled_integers(wide: Array) -> Array:
     """Return finite float64 numbers times 2**SHIFT, as Python's integers."""
     ratios = (number.as_integer_ratio() for number in wide.ravel().tolist())
     integers = np.empty(wide.size, dtype=object)
-    integers[:] = [(numerator << SHIFT) // denominator for numerator, denominator in ratios]
+    integers[:] = [(numerator << INTEGER_SHIFT_BITS) // denominator for numerator, denominator in ratios]
     return integers.reshape(wide.shape)
 
 
-def multiplied(a: Array, b: Array, multiply: Multiply) -> Exact:
+def exact_products(a: Array, b: Array, multiply: BilinearMap) -> Exact:
     """Return multiply(a, b), exact.
 
     a, b: of one floating dtype. multiply: any sum of products of an element of a and one of b, of whatever dtype
@@ -118,56 +120,56 @@ def multiplied(a: Array, b: Array, multiply: Multiply) -> Exact:
     values.
     """
     dtype = a.dtype
-    a, b = widened(a), widened(b)
+    a, b = to_float64(a), to_float64(b)
     with np.errstate(all="ignore"):
         terms = multiply(np.ones(a.shape), np.ones(b.shape)).astype(np.int64)
         special = None
         if not (all_finite(a) and all_finite(b)):
-            special = multiply(signs(a), signs(b))
-            a, b = cleared(a), cleared(b)
-        magnitude = multiply(np.abs(a), np.abs(b)) * (SLACK + terms * 2.0**-52)
+            special = multiply(finite_signs(a), finite_signs(b))
+            a, b = with_finite_only(a), with_finite_only(b)
+        magnitude = multiply(np.abs(a), np.abs(b)) * (ROUNDING_SLACK + terms * 2.0**-52)
         if dtype == np.float64:
             pair = _product_sums(a, b, multiply, terms)
         else:
             # Products of narrower numbers are exact, and no term passes through more additions than there are terms.
             total = multiply(a, b) + 0.0
-            pair = Pair(total, nothing(total.shape), magnitude * (terms * 2.0**-53))
+            pair = FloatPair(total, zero_array(total.shape), magnitude * (terms * 2.0**-53))
 
-    def closer(where: Positions) -> Pair:
+    def closer(where: Positions) -> FloatPair:
         return _product_sums(a, b, multiply, terms).at(where)
 
     @cache
     def totals() -> Array:
-        return multiply(_integers(a), _integers(b))
+        return multiply(_as_scaled_integers(a), _as_scaled_integers(b))
 
     def exactly(position: Position) -> Fraction:
-        return Fraction(int(totals()[position]), 1 << 2 * SHIFT)
+        return Fraction(int(totals()[position]), 1 << 2 * INTEGER_SHIFT_BITS)
 
     further = None if dtype == np.float64 else closer
-    return rounded(pair, dtype, exactly, special=special, terms=terms, magnitude=magnitude, closer=further)
+    return round_result(pair, dtype, exactly, special=special, terms=terms, magnitude=magnitude, closer=further)
 
 
-def signs(x: Array) -> Array:
+def finite_signs(x: Array) -> Array:
     """Reduce finite numbers to −1, 0 and 1, so that a sum of products is not finite only where it must not be."""
     return np.where(np.isfinite(x), np.sign(x), x)
 
 
-def _product_sums(a: Array, b: Array, multiply: Multiply, terms: Array) -> Pair:
+def _product_sums(a: Array, b: Array, multiply: BilinearMap, terms: Array) -> FloatPair:
     """Add exactly: cut both factors into slices short enough that any order of any multiplication is exact."""
     exponents = [magnitude_exponent(factor) or 0 for factor in (a, b)]
-    if max(*exponents, sum(exponents)) > GREATEST_EXPONENT:
-        return join([], terms.shape, np.inf)
+    if max(*exponents, sum(exponents)) > MAX_SAFE_EXPONENT:
+        return add_parts([], terms.shape, np.inf)
     most = int(terms.max(initial=1))
-    width = (DIGITS - most.bit_length()) // 2
-    (a_slices, a_rest), (b_slices, b_rest) = (cut(factor, width, MAX_FACTOR_SLICES) for factor in (a, b))
+    width = (FLOAT64_DIGITS - most.bit_length()) // 2
+    (a_slices, a_rest), (b_slices, b_rest) = (split_into_slices(factor, width, MAX_FACTOR_SLICES) for factor in (a, b))
     parts = [multiply(left, right) for left in a_slices for right in b_slices]
     lost = a_rest * 2.0 ** exponents[1] + b_rest * 2.0 ** exponents[0]
-    if sum(map(least_exponent, (a, b))) < LEAST_EXPONENT:
-        lost += len(parts) * UNDERFLOW
-    return join(parts, terms.shape, most * lost)
+    if sum(map(smallest_exponent, (a, b))) < MIN_EXPONENT:
+        lost += len(parts) * UNDERFLOW_ERROR
+    return add_parts(parts, terms.shape, most * lost)
 
 
-def least_exponent(x: Array) -> int:
+def smallest_exponent(x: Array) -> int:
     """Return an e with 2**(e − 1) <= |x| wherever x is not 0; 0 if it is everywhere."""
     sizes = np.abs(x[x != 0])
     return math.frexp(float(sizes.min()))[1] if sizes.size else 0

@@ -9,7 +9,7 @@ from reference.arguments import Array
 from reference.geometry.windows import Windows
 
 
-def columns(x: Array, windows: Windows, groups: int) -> Array:
+def window_columns(x: Array, windows: Windows, groups: int) -> Array:
     """Return every window of x as a column, with 0 for its cells outside the input.
 
     x: (n, c, *spatial). Returns (n, groups, c / groups · cells of a window, windows), for a block of x: it takes as
@@ -19,7 +19,7 @@ def columns(x: Array, windows: Windows, groups: int) -> Array:
     shape = (n, groups, c // groups * math.prod(windows.window), math.prod(windows.output))
     if windows.is_identity:
         return x.reshape(shape)
-    x = _padded(x, windows)
+    x = _pad_to_windows(x, windows)
     steps, jumps = x.strides[2:], zip(x.strides[2:], windows.stride, strict=True)
     dilated = [step * dilation for step, dilation in zip(steps, windows.dilation, strict=True)]
     strides = (*x.strides[:2], *dilated, *(step * stride for step, stride in jumps))
@@ -27,7 +27,7 @@ def columns(x: Array, windows: Windows, groups: int) -> Array:
     return np.ascontiguousarray(view).reshape(shape)
 
 
-def _padded(x: Array, windows: Windows) -> Array:
+def _pad_to_windows(x: Array, windows: Windows) -> Array:
     """Return what all windows reach, with zeros outside the input."""
     extents, taken, put = list(x.shape[:2]), [slice(None)] * 2, [slice(None)] * 2
     for axis, (before, after) in enumerate(windows.pads):

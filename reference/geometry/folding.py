@@ -11,22 +11,24 @@ from typing import TypeAlias
 import numpy as np
 
 from reference.arguments import Array
-from reference.geometry.windows import Cell, Walk, Windows
+from reference.geometry.windows import WindowCell, Windows, WindowWalk
 
 # Folds along axis 0 of an array (the first argument) into another (the last).
-Pass: TypeAlias = Callable[[Array, np.ufunc, "int | float", Array], None]
+FoldPass: TypeAlias = Callable[[Array, np.ufunc, "int | float", Array], None]
 
 # Up to this many cells one pass for each is as fast as combining ever longer spans.
-FEW_CELLS = 3
+MAX_CELL_BY_CELL = 3
 
 # Up to this stride it is faster to fold windows along the last axis at stride 1 and drop most than to read with gaps.
-SMALL_STRIDE = 4
+MAX_COPIED_STRIDE = 4
 
 # Bytes of numbers of which two make a word that can be cast to its half.
-HALF_WORDS = (1, 2, 4)
+HALVABLE_ITEM_BYTES = (1, 2, 4)
 
 
-def fold(values: Array, windows: Walk, operation: np.ufunc, start: int | float, out: Array | None = None) -> Array:
+def fold_windows(
+    values: Array, windows: WindowWalk, operation: np.ufunc, start: int | float, out: Array | None = None
+) -> Array:
     """Fold the real cells of each window with an operation that may be taken in any order.
 
     values: (n, c, *spatial). `start` is the operation's neutral element, and what a window without a real cell
@@ -34,7 +36,7 @@ def fold(values: Array, windows: Walk, operation: np.ufunc, start: int | float, 
     most come first. Returns (n, c, *output), in `out` if given; never memory of `values`. Overflow and NaN give no
     warning.
     """
-    passes = _plan(windows)
+    passes = _plan_passes(windows)
     for count, (axis, extent, one_pass) in enumerate(passes, 1):
         target = out
         if target is None or count < len(passes):
@@ -51,21 +53,21 @@ def fold(values: Array, windows: Walk, operation: np.ufunc, start: int | float, 
 
 
 @lru_cache(maxsize=256)
-def _plan(windows: Walk) -> tuple[tuple[int, int, Pass], ...]:
+def _plan_passes(windows: WindowWalk) -> tuple[tuple[int, int, FoldPass], ...]:
     """Return (axis, outputs, pass) for each axis along which there is something to fold."""
     walks = [(2 + axis, windows.axis(axis)) for axis in range(len(windows.size))]
     walks = [(axis, walk) for axis, walk in walks if not walk.is_identity]
     walks.sort(key=lambda pair: pair[1].output[0] / max(pair[1].size[0], 1))
     innermost = 1 + len(windows.size)
-    return tuple((axis, walk.output[0], _pass(walk, axis == innermost)) for axis, walk in walks)
+    return tuple((axis, walk.output[0], _fastest_pass(walk, axis == innermost)) for axis, walk in walks)
 
 
-def _pass(walk: Walk, innermost: bool) -> Pass:
+def _fastest_pass(walk: WindowWalk, innermost: bool) -> FoldPass:
     """Return the way along one axis that takes the least time."""
     if isinstance(walk, Windows) and walk.window[0] > 1 and walk.output[0] > 1:
-        if innermost and walk.stride[0] <= SMALL_STRIDE:
+        if innermost and walk.stride[0] <= MAX_COPIED_STRIDE:
             return partial(_end_to_end, walk)
-        if walk.stride == (1,) and walk.window[0] > FEW_CELLS:
+        if walk.stride == (1,) and walk.window[0] > MAX_CELL_BY_CELL:
             return partial(_span_by_span, walk)
     window = walk.window[0] if isinstance(walk, Windows) else walk.size[0] // math.gcd(walk.size[0], walk.output[0])
     if walk.output[0] * window.bit_length() < window:
@@ -74,7 +76,9 @@ def _pass(walk: Walk, innermost: bool) -> Pass:
     return partial(_cell_by_cell, sorted(walk.cells(), key=lambda cell: cell[2] != everywhere))
 
 
-def _cell_by_cell(cells: list[Cell], source: Array, operation: np.ufunc, start: int | float, target: Array) -> None:
+def _cell_by_cell(
+    cells: list[WindowCell], source: Array, operation: np.ufunc, start: int | float, target: Array
+) -> None:
     """Fold cell k of every window at once, for each k; first those that every window has."""
     views = [(source[inputs], target[outputs]) for _, inputs, outputs in cells]
     complete = sum(view.shape == target.shape for _, view in views)
@@ -105,7 +109,7 @@ def _window_by_window(
 
 def _span_by_span(walk: Windows, source: Array, operation: np.ufunc, start: int | float, target: Array) -> None:
     """Fold windows at stride 1 from spans of 1, 2, 4, … cells."""
-    _spans(_padded(walk, source, start, 0), walk, operation, target)
+    _fold_spans(_pad_with_neutral(walk, source, start, 0), walk, operation, target)
 
 
 def _end_to_end(walk: Windows, source: Array, operation: np.ufunc, start: int | float, target: Array) -> None:
@@ -113,16 +117,16 @@ def _end_to_end(walk: Windows, source: Array, operation: np.ufunc, start: int | 
 
     It is what makes short rows, and strides that leave gaps, as fast as long rows without.
     """
-    rows = np.ascontiguousarray(_padded(walk, source.swapaxes(0, -1), start, -1))
+    rows = np.ascontiguousarray(_pad_with_neutral(walk, source.swapaxes(0, -1), start, -1))
     folded = np.empty_like(rows)
-    _spans(rows.reshape(-1), walk, operation, folded.reshape(-1)[: rows.size - walk.extent[0] + 1])
-    _copy_every(walk.stride[0], folded, target.swapaxes(0, -1))
+    _fold_spans(rows.reshape(-1), walk, operation, folded.reshape(-1)[: rows.size - walk.extent[0] + 1])
+    _copy_strided(walk.stride[0], folded, target.swapaxes(0, -1))
 
 
-def _copy_every(stride: int, source: Array, target: Array) -> None:
+def _copy_strided(stride: int, source: Array, target: Array) -> None:
     """Copy every first, second … element of source's last axis, as many as target's has."""
     size = source.itemsize
-    if stride == 2 and size in HALF_WORDS and source.shape[-1] % 2 == 0 and sys.byteorder == "little":  # noqa: PLR2004
+    if stride == 2 and size in HALVABLE_ITEM_BYTES and source.shape[-1] % 2 == 0 and sys.byteorder == "little":  # noqa: PLR2004
         # The first of two is the low half of a word: dropping the other is a cast, and vectorised.
         words = source.view(f"u{2 * size}")[..., : target.shape[-1]]
         np.copyto(target.view(f"u{size}"), words, casting="unsafe")
@@ -130,7 +134,7 @@ def _copy_every(stride: int, source: Array, target: Array) -> None:
         np.copyto(target, source[..., : (target.shape[-1] - 1) * stride + 1 : stride])
 
 
-def _padded(walk: Windows, source: Array, start: int | float, axis: int) -> Array:
+def _pad_with_neutral(walk: Windows, source: Array, start: int | float, axis: int) -> Array:
     """Put the neutral element round an axis, which changes no fold, as far as windows reach; and crop."""
     (before, after), overhang, size = walk.pads[0], walk.overhang[0], walk.size[0]
 
@@ -149,7 +153,7 @@ def _padded(walk: Windows, source: Array, start: int | float, axis: int) -> Arra
     return padded
 
 
-def _spans(cells: Array, walk: Windows, operation: np.ufunc, target: Array) -> None:
+def _fold_spans(cells: Array, walk: Windows, operation: np.ufunc, target: Array) -> None:
     """Fold windows of two or more at stride 1 along the first axis, from spans of 1, 2, 4, … cells."""
     window, dilation, outputs = walk.window[0], walk.dilation[0], len(target)
     parts, done, span = None, 0, 1

@@ -11,16 +11,26 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from reference.arguments import Array, Padding, Pads, PerAxis, affordable, choice, integer, pairs, per_axis
+from reference.arguments import (
+    Array,
+    PaddingArgument,
+    PadPairs,
+    PerAxis,
+    check_choice,
+    check_plane_size,
+    integers_per_axis,
+    pairs_per_axis,
+    parse_integer,
+)
 
-Slices: TypeAlias = tuple[slice, ...]
-Cell: TypeAlias = tuple[tuple[int, ...], Slices, Slices]
+SliceTuple: TypeAlias = tuple[slice, ...]
+WindowCell: TypeAlias = tuple[tuple[int, ...], SliceTuple, SliceTuple]
 
-ROUNDINGS = ("floor", "ceil", "full")
-PADDINGS = ("valid", "same_upper", "same_lower")
+ROUNDING_MODES = ("floor", "ceil", "full")
+PADDING_WORDS = ("valid", "same_upper", "same_lower")
 
 
-class Walk(ABC):
+class WindowWalk(ABC):
     """Which input cells belong to which output element: the product of one such relation per spatial axis.
 
     size: spatial extents of the input. A subclass says what holds along one axis, the rest follows.
@@ -39,7 +49,7 @@ class Walk(ABC):
         """Whether each window is the input cell of the same position."""
 
     @abstractmethod
-    def axis(self, axis: int) -> Walk:
+    def axis(self, axis: int) -> WindowWalk:
         """Return the walk along one axis alone; the walk over all axes is the product of these."""
 
     @abstractmethod
@@ -51,7 +61,7 @@ class Walk(ABC):
     @abstractmethod
     def _counts(self, axis: int, include_padding: bool) -> Array: ...
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self) -> Iterator[WindowCell]:
         """Yield (k, inputs, outputs) for each window cell k, in row-major order.
 
         `outputs` selects the windows whose cell k is a real input cell, `inputs` those cells, in the same shape.
@@ -61,7 +71,7 @@ class Walk(ABC):
             offsets, inputs, outputs = zip(*combination, strict=True) if combination else ((), (), ())
             yield offsets, inputs, outputs
 
-    def inside(self, position: Sequence[int]) -> tuple[Slices, Slices]:
+    def inside(self, position: Sequence[int]) -> tuple[SliceTuple, SliceTuple]:
         """Return the real cells of the window at `position`: slices of the window, and slices of the input."""
         found = [self._inside(axis, int(o)) for axis, o in enumerate(position)]
         return tuple(cells for cells, _ in found), tuple(inputs for _, inputs in found)
@@ -83,7 +93,7 @@ class Walk(ABC):
 
 
 @dataclass(frozen=True)
-class Windows(Walk):
+class Windows(WindowWalk):
     """Every window of one walk over a padded input; one number or pair per spatial axis in each field.
 
     Window o holds the cells o * stride + k * dilation - before for k in 0 .. window - 1. Only those inside the
@@ -95,7 +105,7 @@ class Windows(Walk):
     size: tuple[int, ...]
     window: tuple[int, ...]
     stride: tuple[int, ...]
-    pads: Pads
+    pads: PadPairs
     dilation: tuple[int, ...]
     rounding: str
 
@@ -105,7 +115,7 @@ class Windows(Walk):
         size: Sequence[int],
         window: PerAxis,
         stride: PerAxis | None = None,
-        padding: Padding = 0,
+        padding: PaddingArgument = 0,
         dilation: PerAxis = 1,
         rounding: str = "floor",
         *,
@@ -119,17 +129,17 @@ class Windows(Walk):
         called: the parameter that the window comes from, for errors.
         Raises ValueError or TypeError, naming parameter, value and limit.
         """
-        size = tuple(integer("size", extent, 0) for extent in size)
+        size = tuple(parse_integer("size", extent, 0) for extent in size)
         rank = len(size)
-        window = per_axis(called, window, rank, 1)
-        stride = window if stride is None else per_axis("stride", stride, rank, 1)
-        dilation = per_axis("dilation", dilation, rank, 1)
-        rounding = choice("rounding", rounding, ROUNDINGS)
-        if is_same(padding):
+        window = integers_per_axis(called, window, rank, 1)
+        stride = window if stride is None else integers_per_axis("stride", stride, rank, 1)
+        dilation = integers_per_axis("dilation", dilation, rank, 1)
+        rounding = check_choice("rounding", rounding, ROUNDING_MODES)
+        if is_same_padding(padding):
             rounding = "floor"
-            pads = _same(size, window, stride, dilation, upper=padding == "same_upper")
+            pads = _same_padding(size, window, stride, dilation, upper=padding == "same_upper")
         else:
-            pads = explicit(padding, rank)
+            pads = explicit_padding(padding, rank)
         windows = cls(size, window, stride, pads, dilation, rounding)
         windows._check(called)
         return windows
@@ -142,7 +152,7 @@ class Windows(Walk):
             dilated = "" if extent == window else f" (dilated to {extent})"
             if extent > padded:
                 raise ValueError(f"{called} {window}{dilated} exceeds the padded input {padded} on axis {axis}")
-        affordable(f"padding {self.pads}: output", self.output)
+        check_plane_size(f"padding {self.pads}: output", self.output)
 
     @cached_property
     def padded(self) -> tuple[int, ...]:
@@ -161,9 +171,9 @@ class Windows(Walk):
         floor: whole windows only. ceil: one more where cells are left, unless it starts at or beyond before-pad +
         input. full: one more where cells are left. So floor <= ceil <= full, always.
         """
-        return tuple(self._output(axis) for axis in range(len(self.size)))
+        return tuple(self._output_size(axis) for axis in range(len(self.size)))
 
-    def _output(self, axis: int) -> int:
+    def _output_size(self, axis: int) -> int:
         whole, left = divmod(self.padded[axis] - self.extent[axis], self.stride[axis])
         start = (whole + 1) * self.stride[axis]
         inside = start < self.pads[axis][0] + self.real(axis)[1]
@@ -233,7 +243,7 @@ class Windows(Walk):
         return counts
 
 
-def whole(spatial: Slices | tuple[int, ...]) -> tuple[Any, ...]:
+def all_planes_index(spatial: SliceTuple | tuple[int, ...]) -> tuple[Any, ...]:
     """Return the index that takes spatial slices or positions, and every batch and channel before them."""
     return (..., *spatial)
 
@@ -243,19 +253,19 @@ def ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def is_same(padding: Padding) -> bool:
+def is_same_padding(padding: PaddingArgument) -> bool:
     """Tell whether padding is the word "same_upper" or "same_lower"; raise ValueError for an unknown word."""
-    return isinstance(padding, str) and choice("padding", padding, PADDINGS) != "valid"
+    return isinstance(padding, str) and check_choice("padding", padding, PADDING_WORDS) != "valid"
 
 
-def explicit(padding: Padding, rank: int) -> Pads:
+def explicit_padding(padding: PaddingArgument, rank: int) -> PadPairs:
     """Return one (before, after) per spatial axis for padding that is not "same_…"; negative numbers crop."""
-    return pairs("padding", 0 if isinstance(padding, str) else padding, rank, None)
+    return pairs_per_axis("padding", 0 if isinstance(padding, str) else padding, rank, None)
 
 
-def _same(
+def _same_padding(
     size: tuple[int, ...], window: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...], *, upper: bool
-) -> Pads:
+) -> PadPairs:
     pads = []
     for s, w, step, d in zip(size, window, stride, dilation, strict=True):
         total = max((ceil_div(s, step) - 1) * step + d * (w - 1) + 1 - s, 0)

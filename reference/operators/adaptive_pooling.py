@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from reference.arguments import image
+from reference.arguments import check_image
 from reference.arithmetic.exact import Exact
-from reference.arithmetic.ordering import Order
+from reference.arithmetic.ordering import DtypeOrder
 from reference.geometry.bins import Bins
-from reference.operators.pooling import AVERAGED, ORDERED, average, select
+from reference.operators.pooling import AVERAGED_DTYPES, ORDERED_DTYPES, average_windows, select_windows
 
 
 def adaptive_max_pool(x: npt.ArrayLike, output_size: int | Sequence[int | None] | None) -> Exact:
@@ -20,8 +20,8 @@ def adaptive_max_pool(x: npt.ArrayLike, output_size: int | Sequence[int | None] 
     Source: PyTorch AdaptiveMaxPool2d,
     https://docs.pytorch.org/docs/stable/generated/torch.nn.AdaptiveMaxPool2d.html
     """
-    x = image(x, ORDERED)
-    return select(x, Bins.of(x.shape[2:], output_size), Order(x.dtype, descending=False))
+    x = check_image(x, ORDERED_DTYPES)
+    return select_windows(x, Bins.of(x.shape[2:], output_size), DtypeOrder(x.dtype, descending=False))
 
 
 def adaptive_avg_pool(x: npt.ArrayLike, output_size: int | Sequence[int | None] | None) -> Exact:
@@ -32,9 +32,9 @@ def adaptive_avg_pool(x: npt.ArrayLike, output_size: int | Sequence[int | None] 
     Source: PyTorch AdaptiveAvgPool2d,
     https://docs.pytorch.org/docs/stable/generated/torch.nn.AdaptiveAvgPool2d.html
     """
-    x = image(x, AVERAGED)
+    x = check_image(x, AVERAGED_DTYPES)
     bins = Bins.of(x.shape[2:], output_size)
-    return average(x, bins, bins.counts(False))
+    return average_windows(x, bins, bins.counts(False))
 
 
 def global_max_pool(x: npt.ArrayLike) -> Exact:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from reference.arguments import FLOATS, image
+from reference.arguments import FLOAT_DTYPES, check_image
 from reference.arithmetic.exact import Exact
-from reference.arithmetic.ordering import Order
+from reference.arithmetic.ordering import DtypeOrder
 from reference.geometry.bins import Bins
 from reference.operators.pooling_grad import average_grad, selection_grad
 
@@ -42,9 +42,9 @@ def adaptive_max_pool_grad(
     Raises ValueError if grad has not the output's shape. Source: PyTorch AdaptiveMaxPool2d,
     https://docs.pytorch.org/docs/stable/generated/torch.nn.AdaptiveMaxPool2d.html
     """
-    x = image(x, FLOATS)
+    x = check_image(x, FLOAT_DTYPES)
     bins = Bins.of(x.shape[2:], output_size)
-    return selection_grad(grad, x, bins, Order(x.dtype, descending=False), ties)
+    return selection_grad(grad, x, bins, DtypeOrder(x.dtype, descending=False), ties)
 
 
 def adaptive_avg_pool_grad(
@@ -56,6 +56,6 @@ def adaptive_avg_pool_grad(
     Raises ValueError if grad has not the output's shape. Source: PyTorch AdaptiveAvgPool2d,
     https://docs.pytorch.org/docs/stable/generated/torch.nn.AdaptiveAvgPool2d.html
     """
-    x = image(x, FLOATS)
+    x = check_image(x, FLOAT_DTYPES)
     bins = Bins.of(x.shape[2:], output_size)
     return average_grad(grad, x, bins, bins.counts(False))

@@ -2,14 +2,14 @@
 
 import numpy.typing as npt
 
-from reference.arguments import FLOATS, Array, Padding, PerAxis, image
+from reference.arguments import FLOAT_DTYPES, Array, PaddingArgument, PerAxis, check_image
 from reference.arithmetic.exact import Exact
-from reference.arithmetic.sums import added, multiplied
-from reference.geometry.adjoints import kernel_sums, spread
+from reference.arithmetic.sums import exact_products, exact_sums
+from reference.geometry.adjoints import input_gradient, kernel_gradient
 from reference.geometry.windows import Windows
-from reference.operators.conv_transpose import checked_transposed, windows_transposed
-from reference.operators.convolution import checked, correlate
-from reference.operators.pooling_grad import gradient
+from reference.operators.conv_transpose import check_transposed_operands, transposed_windows
+from reference.operators.convolution import check_operands, correlate
+from reference.operators.pooling_grad import check_gradient
 
 
 def conv_grad(
@@ -19,7 +19,7 @@ def conv_grad(
     bias: npt.ArrayLike | None = None,
     *,
     stride: PerAxis = 1,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     groups: int = 1,
 ) -> tuple[Exact, ...]:
@@ -32,20 +32,20 @@ def conv_grad(
     Raises ValueError if grad has not the output's shape, or for what conv refuses.
     Source: the adjoints of ONNX Conv-22, https://onnx.ai/onnx/operators/onnx__Conv.html
     """
-    x = image(x, FLOATS)
-    kernel, biases, groups = checked(x, kernel, bias, groups)
+    x = check_image(x, FLOAT_DTYPES)
+    kernel, biases, groups = check_operands(x, kernel, bias, groups)
     windows = Windows.of(x.shape[2:], kernel.shape[2:], stride, padding, dilation, called="kernel")
-    grad = gradient(grad, x, (x.shape[0], kernel.shape[0], *windows.output))
+    grad = check_gradient(grad, x, (x.shape[0], kernel.shape[0], *windows.output))
     return (
-        multiplied(grad, kernel, lambda g, weights: spread(g, weights, windows, groups)),
-        multiplied(grad, x, lambda g, cells: kernel_sums(g, cells, windows, groups)),
+        exact_products(grad, kernel, lambda g, weights: input_gradient(g, weights, windows, groups)),
+        exact_products(grad, x, lambda g, cells: kernel_gradient(g, cells, windows, groups)),
         *(bias_grad(grad) for _ in biases),
     )
 
 
 def bias_grad(grad: Array) -> Exact:
     """Add a gradient (n, out, *output) over everything but its channels, to (out,)."""
-    return added(grad, lambda shares: shares.sum(axis=(0, *range(2, shares.ndim))))
+    return exact_sums(grad, lambda shares: shares.sum(axis=(0, *range(2, shares.ndim))))
 
 
 def conv_transpose_grad(
@@ -55,7 +55,7 @@ def conv_transpose_grad(
     bias: npt.ArrayLike | None = None,
     *,
     stride: PerAxis = 1,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     groups: int = 1,
     output_padding: PerAxis = 0,
@@ -68,12 +68,12 @@ def conv_transpose_grad(
     Raises ValueError if grad has not the output's shape, or for what conv_transpose refuses.
     Source: the adjoints of ONNX ConvTranspose-22, https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
     """
-    x = image(x, FLOATS)
-    kernel, biases, groups = checked_transposed(x, kernel, bias, groups)
-    windows = windows_transposed(x, kernel, stride, padding, dilation, output_padding)
-    grad = gradient(grad, x, (x.shape[0], kernel.shape[1] * groups, *windows.size))
+    x = check_image(x, FLOAT_DTYPES)
+    kernel, biases, groups = check_transposed_operands(x, kernel, bias, groups)
+    windows = transposed_windows(x, kernel, stride, padding, dilation, output_padding)
+    grad = check_gradient(grad, x, (x.shape[0], kernel.shape[1] * groups, *windows.size))
     return (
-        multiplied(grad, kernel, lambda g, weights: correlate(g, weights, windows, groups)),
-        multiplied(x, grad, lambda cells, g: kernel_sums(cells, g, windows, groups)),
+        exact_products(grad, kernel, lambda g, weights: correlate(g, weights, windows, groups)),
+        exact_products(x, grad, lambda cells, g: kernel_gradient(cells, g, windows, groups)),
         *(bias_grad(grad) for _ in biases),
     )

@@ -5,17 +5,17 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import FLOATS, Array, Padding, PerAxis, image
-from reference.arithmetic.exact import Exact, selected
-from reference.arithmetic.ordering import canonical
-from reference.arithmetic.sums import added
+from reference.arguments import FLOAT_DTYPES, Array, PaddingArgument, PerAxis, check_image
+from reference.arithmetic.exact import Exact, selection_result
+from reference.arithmetic.ordering import with_canonical_nan
+from reference.arithmetic.sums import exact_sums
 from reference.operators.fractional_pooling import fractional_indices
 from reference.operators.max_pool_indices import max_pool_with_indices, max_unpool, plane_indices
 from reference.operators.padding import pad
-from reference.operators.pooling_grad import gradient, plain
+from reference.operators.pooling_grad import check_gradient, normalise_nan_and_zero
 
 
-def scatter(grad: Array, indices: Array, x: Array) -> Exact:
+def scatter_add(grad: Array, indices: Array, x: Array) -> Exact:
     """Add each gradient to the cell that its index names.
 
     grad: (n, c, *output); indices: integers, to be broadcast to that shape, the place in the plane of x, row-major,
@@ -32,7 +32,7 @@ def scatter(grad: Array, indices: Array, x: Array) -> Exact:
         np.add.at(total, places, shares[kept])
         return total.reshape(x.shape)
 
-    return added(grad, add)
+    return exact_sums(grad, add)
 
 
 def max_pool_with_indices_grad(
@@ -41,7 +41,7 @@ def max_pool_with_indices_grad(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
 ) -> Exact:
@@ -51,12 +51,12 @@ def max_pool_with_indices_grad(
     grad: (n, c, *output), of the dtype of x: (n, c, *spatial), floating. Returns (n, c, *spatial).
     Raises ValueError if grad has not the output's shape, or for what max_pool_with_indices refuses.
     """
-    x = image(x, FLOATS)
+    x = check_image(x, FLOAT_DTYPES)
     _, selected_cells = max_pool_with_indices(
-        canonical(x), window, stride=stride, padding=padding, dilation=dilation, rounding=rounding
+        with_canonical_nan(x), window, stride=stride, padding=padding, dilation=dilation, rounding=rounding
     )
     indices = selected_cells.value
-    return scatter(gradient(grad, x, indices.shape), indices, x)
+    return scatter_add(check_gradient(grad, x, indices.shape), indices, x)
 
 
 def max_unpool_grad(grad: npt.ArrayLike, x: npt.ArrayLike, indices: npt.ArrayLike, output_size: PerAxis) -> Exact:
@@ -67,24 +67,24 @@ def max_unpool_grad(grad: npt.ArrayLike, x: npt.ArrayLike, indices: npt.ArrayLik
     Raises ValueError if grad has not the output's shape, or for what max_unpool refuses.
     Source: the adjoint of ONNX MaxUnpool-22; PyTorch gives to all values with one index, whichever stayed.
     """
-    x = image(x, FLOATS)
+    x = check_image(x, FLOAT_DTYPES)
     order = plane_indices(x) + 1
     owners = max_unpool(order, indices, output_size).value
-    grad = gradient(grad, x, owners.shape)
+    grad = check_gradient(grad, x, owners.shape)
     places = np.asarray(indices).astype(np.int64).reshape(*x.shape[:2], math.prod(x.shape[2:]))
     planes = (part.reshape(*x.shape[:2], math.prod(grad.shape[2:])) for part in (grad, owners))
-    given, owner = (_looked_up(plane, places).reshape(x.shape) for plane in planes)
+    given, owner = (_gather_planes(plane, places).reshape(x.shape) for plane in planes)
     mine = owner == order
-    return selected(np.where(mine, given, 0).astype(x.dtype), mine.astype(np.int64))
+    return selection_result(np.where(mine, given, 0).astype(x.dtype), mine.astype(np.int64))
 
 
-def _looked_up(planes: Array, places: Array) -> Array:
+def _gather_planes(planes: Array, places: Array) -> Array:
     """Return each plane's elements (n, c, cells) at some places (n, c, k); at −1 a 0."""
     return np.where(places >= 0, np.take_along_axis(planes, np.maximum(places, 0), axis=-1), 0)
 
 
 def pad_grad(
-    grad: npt.ArrayLike, x: npt.ArrayLike, pads: Padding, *, mode: str = "constant", value: float = 0
+    grad: npt.ArrayLike, x: npt.ArrayLike, pads: PaddingArgument, *, mode: str = "constant", value: float = 0
 ) -> Exact:
     """Add to each cell the gradients of all its copies; those of the constant are lost, cropped cells get 0.
 
@@ -93,11 +93,11 @@ def pad_grad(
     Raises ValueError if grad has not the output's shape, or for what pad refuses.
     Source: the adjoint of ONNX Pad-23, https://onnx.ai/onnx/operators/onnx__Pad.html
     """
-    x = image(x, FLOATS)
+    x = check_image(x, FLOAT_DTYPES)
     pad(x[:0], pads, mode=mode, value=value)
     plane = np.arange(math.prod(x.shape[2:])).reshape(1, 1, *x.shape[2:])
     indices = pad(plane, pads, mode=mode, value=-1 if mode == "constant" else 0).value
-    return scatter(gradient(grad, x, (*x.shape[:2], *indices.shape[2:])), indices, x)
+    return scatter_add(check_gradient(grad, x, (*x.shape[:2], *indices.shape[2:])), indices, x)
 
 
 def fractional_max_pool_grad(
@@ -109,6 +109,6 @@ def fractional_max_pool_grad(
     have no gradient. Returns (n, c, *spatial). n: the windows that give to the cell.
     Raises ValueError if grad has not the output's shape, or for what fractional_max_pool refuses.
     """
-    x = image(x, FLOATS)
-    indices = fractional_indices(plain(x), window, output_size, samples)
-    return scatter(gradient(grad, x, indices.shape), indices, x)
+    x = check_image(x, FLOAT_DTYPES)
+    indices = fractional_indices(normalise_nan_and_zero(x), window, output_size, samples)
+    return scatter_add(check_gradient(grad, x, indices.shape), indices, x)

@@ -8,43 +8,43 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import FLOATS, Array, Padding, PerAxis, image
-from reference.arithmetic.bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP, SLACK
-from reference.arithmetic.certainty import certain
+from reference.arguments import FLOAT_DTYPES, Array, PaddingArgument, PerAxis, check_image
+from reference.arithmetic.bound import FUNCTION_ULPS, ROUNDING_SLACK, ROUNDOFFS_PER_ULP
+from reference.arithmetic.certainty import is_certainty_checked
 from reference.arithmetic.errorfree import (
-    DIGITS,
-    UNDERFLOW,
-    Pair,
+    FLOAT64_DIGITS,
+    UNDERFLOW_ERROR,
+    FloatPair,
+    add_parts,
     all_finite,
-    cleared,
-    join,
     magnitude_exponent,
-    nothing,
+    to_float64,
     two_product,
     two_sum,
-    widened,
+    with_finite_only,
+    zero_array,
 )
-from reference.arithmetic.exact import Exact, Unrounded, rounded_in_blocks, uncertain
+from reference.arithmetic.exact import Exact, UnroundedResult, as_if_exact, round_in_blocks
 from reference.arithmetic.norms import certain_norm
-from reference.arithmetic.rounding import FORMATS, Position, Positions
-from reference.geometry.blocks import Block, blocks
-from reference.geometry.folding import fold
-from reference.geometry.windows import Walk, Windows, whole
+from reference.arithmetic.rounding import FLOAT_FORMATS, Position, Positions
+from reference.geometry.blocks import Block, split_into_blocks
+from reference.geometry.folding import fold_windows
+from reference.geometry.windows import Windows, WindowWalk, all_planes_index
 from reference.operators.pooling import FLOAT64_BYTES, window_sums
 
 # Whole powers up to this are multiplied out in pairs; others are left to the decimals.
-GREATEST_POWER = 16
+MAX_MULTIPLIED_POWER = 16
 
 # The largest accepted: beyond it a norm is the largest value to every digit, and exact powers take for ever.
-GREATEST_P = 10**6
+MAX_P = 10**6
 
-SQUARE = 2
+SQUARE_POWER = 2
 
 # So many numbers are raised to a power at once.
-CHUNK = 2**15
+POWER_CHUNK_ELEMENTS = 2**15
 
 # Whole numbers up to this are numbers of every floating dtype.
-GREATEST_WHOLE = 256
+MAX_WHOLE_POWER = 256
 
 
 def lp_pool(
@@ -52,7 +52,7 @@ def lp_pool(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
     p: float = 2,
@@ -64,122 +64,126 @@ def lp_pool(
     or sum overflows here, the result may. Raises ValueError if the window exceeds the padded input, or for p.
     Source: ONNX LpPool-22, https://onnx.ai/onnx/operators/onnx__LpPool.html
     """
-    x = image(x, FLOATS)
+    x = check_image(x, FLOAT_DTYPES)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    power, terms, shape = power_of(p), windows.counts(False), (*x.shape[:2], *windows.output)
+    power, terms, shape = parse_power(p), windows.counts(False), (*x.shape[:2], *windows.output)
 
     def cut() -> Iterator[Block]:
-        return blocks(x.shape[:2], windows, FLOAT64_BYTES)
+        return split_into_blocks(x.shape[:2], windows, FLOAT64_BYTES)
 
-    return rounded_in_blocks(shape, x.dtype, cut, lambda block: _norms(x[block.inputs], block.walk, power), terms)
+    return round_in_blocks(shape, x.dtype, cut, lambda block: _window_norms(x[block.inputs], block.walk, power), terms)
 
 
-def _norms(x: Array, windows: Walk, power: Fraction) -> Unrounded:
+def _window_norms(x: Array, windows: WindowWalk, power: Fraction) -> UnroundedResult:
     def exactly(position: Position) -> Fraction:
         n, c, *spatial = position
-        cells = np.abs(widened(x[n, c][windows.inside(spatial)[1]]))
+        cells = np.abs(to_float64(x[n, c][windows.inside(spatial)[1]]))
         return certain_norm(cells.ravel().tolist(), power, x.dtype)
 
     def errors(high: Array) -> tuple[Array, Array]:
-        u = FORMATS[x.dtype].unit_roundoff
+        u = FLOAT_FORMATS[x.dtype].unit_roundoff
         with np.errstate(all="ignore"):
-            return _error_terms(spread_of(x, windows, power, u), high, float(power), u)
+            return _error_terms(weighted_log_spread(x, windows, power, u), high, float(power), u)
 
-    def closer(where: Positions) -> Pair:
-        return _pairs(x, windows, power).at(where)
+    def closer(where: Positions) -> FloatPair:
+        return _norm_pairs(x, windows, power).at(where)
 
     with np.errstate(all="ignore"):
-        if power == SQUARE and x.dtype == np.float32:
+        if power == SQUARE_POWER and x.dtype == np.float32:
             pair = _square_norms(x, windows)
-            norms = Unrounded(pair, exactly, _special(x, windows), errors=errors, closer=closer)
+            norms = UnroundedResult(pair, exactly, _non_finite_norms(x, windows), errors=errors, refine=closer)
         else:
-            norms = Unrounded(_pairs(x, windows, power), exactly, _special(x, windows), errors=errors)
+            norms = UnroundedResult(
+                _norm_pairs(x, windows, power), exactly, _non_finite_norms(x, windows), errors=errors
+            )
     # Without the check a pair would do, but not every power has one.
-    return norms if certain() else uncertain(norms.settled(x.dtype)[1])
+    return norms if is_certainty_checked() else as_if_exact(norms.round(x.dtype)[1])
 
 
-def power_of(p: Any) -> Fraction:
+def parse_power(p: Any) -> Fraction:
     """Return p as a rational; raise ValueError or TypeError as lp_pool does."""
     if isinstance(p, (bool, np.bool_)) or not isinstance(p, (int, float, np.integer, np.floating)):
         raise TypeError(f"p {p!r} must be a number")
-    if not 1 <= p <= GREATEST_P:
-        raise ValueError(f"p {p!r} must be a number of at least 1 and at most {GREATEST_P}")
+    if not 1 <= p <= MAX_P:
+        raise ValueError(f"p {p!r} must be a number of at least 1 and at most {MAX_P}")
     return Fraction(float(p))
 
 
-def _special(x: Array, windows: Walk) -> Array | None:
+def _non_finite_norms(x: Array, windows: WindowWalk) -> Array | None:
     """Return the norms that are not finite, and finite numbers elsewhere; None if all are finite."""
-    wide = widened(x)
+    wide = to_float64(x)
     if all_finite(wide):
         return None
-    return fold(np.where(np.isfinite(wide), 0.0, np.abs(wide)), windows, np.add, 0.0)
+    return fold_windows(np.where(np.isfinite(wide), 0.0, np.abs(wide)), windows, np.add, 0.0)
 
 
-def sizes(x: Array) -> Array:
+def finite_magnitudes(x: Array) -> Array:
     """Return absolute values as new float64, 0 for what is not finite."""
-    wide = widened(np.ascontiguousarray(x))
-    return cleared(np.abs(wide, out=wide))
+    wide = to_float64(np.ascontiguousarray(x))
+    return with_finite_only(np.abs(wide, out=wide))
 
 
-def _pairs(x: Array, windows: Walk, power: Fraction) -> Pair:
+def _norm_pairs(x: Array, windows: WindowWalk, power: Fraction) -> FloatPair:
     """Return the norms of the finite values; where they cannot be told in pairs the error is infinite."""
-    shape, wide, form = (*x.shape[:2], *windows.output), sizes(x), FORMATS[x.dtype]
-    if power.denominator != 1 or power > GREATEST_POWER:
-        return join([], shape, np.inf)
+    shape, wide, form = (*x.shape[:2], *windows.output), finite_magnitudes(x), FLOAT_FORMATS[x.dtype]
+    if power.denominator != 1 or power > MAX_MULTIPLIED_POWER:
+        return add_parts([], shape, np.inf)
     p, terms = power.numerator, int(windows.counts(False).max(initial=1))
-    if p * form.precision <= DIGITS and (p == 1 or form.precision < DIGITS):
+    if p * form.precision <= FLOAT64_DIGITS and (p == 1 or form.precision < FLOAT64_DIGITS):
         # Exact, and far from the ends of float64's range.
-        wide = _multiplied_out(wide, p)
-        return _roots(window_sums(wide, windows, terms), p)
+        wide = _integer_powers(wide, p)
+        return _power_roots(window_sums(wide, windows, terms), p)
     exponent = magnitude_exponent(wide) or 0
-    largest = fold(wide, windows, np.maximum, 0.0)
-    low = fold(_raise(wide, p, -exponent), windows, np.add, 0.0)
+    largest = fold_windows(wide, windows, np.maximum, 0.0)
+    low = fold_windows(_raise_to_power(wide, p, -exponent), windows, np.add, 0.0)
     sums = window_sums(wide, windows, terms)
     # Those of the powers, added up; the sum of the low parts rounds too, and they are less than p units of the high.
-    error = sums.high * (_lost(p) + p * terms * 2.0**-105) + np.where(largest > 0, terms * 2 * p * UNDERFLOW, 0.0)
-    error = (error + sums.error) * SLACK
-    roots = _roots(Pair(*two_sum(sums.high, sums.low + low), error), p)
+    error = sums.high * (_power_error(p) + p * terms * 2.0**-105) + np.where(
+        largest > 0, terms * 2 * p * UNDERFLOW_ERROR, 0.0
+    )
+    error = (error + sums.error) * ROUNDING_SLACK
+    roots = _power_roots(FloatPair(*two_sum(sums.high, sums.low + low), error), p)
     high, low, error = (np.ldexp(part, exponent) for part in (roots.high, roots.low, roots.error))
-    return Pair(high, low, error + np.where(high > 0, UNDERFLOW, 0.0))
+    return FloatPair(high, low, error + np.where(high > 0, UNDERFLOW_ERROR, 0.0))
 
 
-def _square_norms(x: Array, windows: Walk) -> Pair:
+def _square_norms(x: Array, windows: WindowWalk) -> FloatPair:
     """Return norms with p = 2 of what was float32, whose squares are exact; the sum and the root are rounded.
 
     A sum of n squares passes through n − 1 additions, each off by 2**-53 of it, and the root halves what is relative.
     """
-    sums = fold(_multiplied_out(sizes(x), SQUARE), windows, np.add, 0.0)
+    sums = fold_windows(_integer_powers(finite_magnitudes(x), SQUARE_POWER), windows, np.add, 0.0)
     norms = np.sqrt(sums, out=sums)
-    return Pair(norms, nothing(norms.shape), norms * (windows.counts(False).max(initial=1) + 1) * 2.0**-53)
+    return FloatPair(norms, zero_array(norms.shape), norms * (windows.counts(False).max(initial=1) + 1) * 2.0**-53)
 
 
-def _multiplied_out(base: Array, p: int) -> Array:
+def _integer_powers(base: Array, p: int) -> Array:
     """Return the p-th powers, which may take the place of their base."""
     if p == 1:
         return base
-    if p == SQUARE:
+    if p == SQUARE_POWER:
         return np.multiply(base, base, out=base)
     power = base * base
-    for _ in range(p - SQUARE):
+    for _ in range(p - SQUARE_POWER):
         power *= base
     return power
 
 
-def _raise(wide: Array, p: int, exponent: int) -> Array:
+def _raise_to_power(wide: Array, p: int, exponent: int) -> Array:
     """Turn numbers, times 2**exponent, into the high parts of their p-th powers, and return the low parts.
 
     A few at a time, for it takes ten arrays. Scaled below 1 nothing overflows; what underflows is in the error.
     """
     low = np.empty(wide.size)
     flat = wide.reshape(-1)
-    for start in range(0, wide.size, CHUNK):
-        some = slice(start, start + CHUNK)
-        powers = _powers(np.ldexp(flat[some], exponent), p)
+    for start in range(0, wide.size, POWER_CHUNK_ELEMENTS):
+        some = slice(start, start + POWER_CHUNK_ELEMENTS)
+        powers = _real_powers(np.ldexp(flat[some], exponent), p)
         flat[some], low[some] = powers.high, powers.low
     return low.reshape(wide.shape)
 
 
-def _powers(base: Array, p: int) -> Pair:
+def _real_powers(base: Array, p: int) -> FloatPair:
     """Return the p-th powers of float64 numbers from 0 to about 1, each off by at most 2**-1075.
 
     Every multiplication drops at most 2**-53 of the product h, so that |low| <= p · 2**-53 · h all along, and the two
@@ -189,15 +193,15 @@ def _powers(base: Array, p: int) -> Pair:
     for _ in range(p - 1):
         high, dropped = two_product(high, base)
         low = low * base + dropped
-    return Pair(high, low, high * _lost(p) + 2 * p * UNDERFLOW)
+    return FloatPair(high, low, high * _power_error(p) + 2 * p * UNDERFLOW_ERROR)
 
 
-def _lost(p: int) -> float:
+def _power_error(p: int) -> float:
     """Return what a p-th power is off by, in units of itself, but for underflow."""
     return p * (p - 1) * (p - 2) * 2.0**-105
 
 
-def _roots(sums: Pair, p: int) -> Pair:
+def _power_roots(sums: FloatPair, p: int) -> FloatPair:
     """Return the p-th roots of non-negative pairs: one step of Newton's method from the rounded root.
 
     From r on, the root of s is r + d − … with d = (s − r^p) / (p r^(p−1)), where the rest of the Taylor series of
@@ -205,34 +209,34 @@ def _roots(sums: Pair, p: int) -> Pair:
     """
     if p == 1:
         return sums
-    start = np.sqrt(sums.high) if p == SQUARE else np.power(sums.high, 1 / p)
-    powers, slope = _powers(start, p), p * _powers(start, p - 1).high
+    start = np.sqrt(sums.high) if p == SQUARE_POWER else np.power(sums.high, 1 / p)
+    powers, slope = _real_powers(start, p), p * _real_powers(start, p - 1).high
     rest, dropped = two_sum(sums.high, -powers.high)
     step = (rest + ((sums.low - powers.low) + dropped)) / slope
     rounding = (np.abs(rest) + np.abs(sums.low) + np.abs(powers.low)) * 2.0**-50
     error = (sums.error + powers.error + rounding) / slope + np.abs(step) * 2.0**-48 + (p - 1) * step * step / start
-    error = np.where(np.abs(step) <= start * 2.0**-30, error * SLACK, np.inf)
+    error = np.where(np.abs(step) <= start * 2.0**-30, error * ROUNDING_SLACK, np.inf)
     zero = (sums.high == 0) & (sums.error == 0)
-    return Pair(*two_sum(start, np.where(zero, 0.0, step)), np.where(zero, 0.0, error))
+    return FloatPair(*two_sum(start, np.where(zero, 0.0, step)), np.where(zero, 0.0, error))
 
 
-def spread_of(x: Array, windows: Walk, power: Fraction, u: float = 0.0) -> Array | float:
+def weighted_log_spread(x: Array, windows: WindowWalk, power: Fraction, u: float = 0.0) -> Array | float:
     """Return Σ wᵢeᵢ with wᵢ = |xᵢ|^p / Σ |x|^p and eᵢ = p · |ln |xᵢ||, for a p that some format has to round; or 0.
 
     With a unit roundoff u Σ wᵢ(exp(u eᵢ) − 1) / u instead. Rounded up.
     """
-    if power.denominator == 1 and power <= GREATEST_WHOLE:
+    if power.denominator == 1 and power <= MAX_WHOLE_POWER:
         return 0.0
-    wide = sizes(x)
+    wide = finite_magnitudes(x)
     p, shape = float(power), (*wide.shape[:2], *windows.output)
-    top, total, spread = fold(wide, windows, np.maximum, 0.0), np.zeros(shape), np.zeros(shape)
+    top, total, spread = fold_windows(wide, windows, np.maximum, 0.0), np.zeros(shape), np.zeros(shape)
     for _, inputs, outputs in windows.cells():
-        values = wide[whole(inputs)]
-        weight = np.where(values > 0, np.exp(p * np.log(values / top[whole(outputs)])), 0.0)
+        values = wide[all_planes_index(inputs)]
+        weight = np.where(values > 0, np.exp(p * np.log(values / top[all_planes_index(outputs)])), 0.0)
         exponent = p * np.abs(np.log(np.where(values > 0, values, 1.0)))
-        total[whole(outputs)] += weight
-        spread[whole(outputs)] += weight * (np.expm1(u * exponent) / u if u else exponent)
-    return np.where(top > 0, spread / total, 0.0) * (SLACK + p * 2.0**-48)
+        total[all_planes_index(outputs)] += weight
+        spread[all_planes_index(outputs)] += weight * (np.expm1(u * exponent) / u if u else exponent)
+    return np.where(top > 0, spread / total, 0.0) * (ROUNDING_SLACK + p * 2.0**-48)
 
 
 def _error_terms(spread: Array | float, exact: Array, p: float, u: float) -> tuple[Array, Array]:
@@ -256,9 +260,9 @@ def _error_terms(spread: Array | float, exact: Array, p: float, u: float) -> tup
     coarser. The powers are taken to be normal numbers, as the design requires of every intermediate.
     """
     y = np.where(np.isfinite(exact), exact, 0.0)
-    c = _relative(spread, u)
-    r = _relative(0.0 if math.frexp(p)[0] == 1 / 2 else _rounded_exponent(y, p, u, c), u)
-    return y * (1 + u * c / p) * (1 + u * r) / p * SLACK, y * (c / p + r + u * c * r / p) * SLACK
+    c = _relative_error(spread, u)
+    r = _relative_error(0.0 if math.frexp(p)[0] == 1 / 2 else _rounded_exponent(y, p, u, c), u)
+    return y * (1 + u * c / p) * (1 + u * r) / p * ROUNDING_SLACK, y * (c / p + r + u * c * r / p) * ROUNDING_SLACK
 
 
 def _rounded_exponent(y: Array, p: float, u: float, c: Array) -> Array:
@@ -268,7 +272,7 @@ def _rounded_exponent(y: Array, p: float, u: float, c: Array) -> Array:
     return spread
 
 
-def _relative(exponential: Array | float, u: float) -> Array:
+def _relative_error(exponential: Array | float, u: float) -> Array:
     """Return (exp(a) / (1 − fu) − 1) / u from (exp(a) − 1) / u."""
     function = FUNCTION_ULPS * ROUNDOFFS_PER_ULP
     return (function + np.asarray(exponential)) / (1 - function * u)

@@ -12,26 +12,26 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import FLOATS, Array, Padding, PerAxis, image
-from reference.arithmetic.bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP, SLACK
-from reference.arithmetic.decimal_sums import DecimalSums, given, units, unlimited
-from reference.arithmetic.errorfree import widened
+from reference.arguments import FLOAT_DTYPES, Array, PaddingArgument, PerAxis, check_image
+from reference.arithmetic.bound import FUNCTION_ULPS, ROUNDING_SLACK, ROUNDOFFS_PER_ULP
+from reference.arithmetic.decimal_sums import DecimalSums, units_in_last_place, unlimited_context, windows_with_gradient
+from reference.arithmetic.errorfree import to_float64
 from reference.arithmetic.exact import Exact
-from reference.arithmetic.rounding import FORMATS, Position
-from reference.arithmetic.sums import multiplied
-from reference.geometry.windows import Windows, whole
-from reference.operators.lp_pooling import power_of, spread_of
-from reference.operators.pooling_grad import gradient
+from reference.arithmetic.rounding import FLOAT_FORMATS, Position
+from reference.arithmetic.sums import exact_products
+from reference.geometry.windows import Windows, all_planes_index
+from reference.operators.lp_pooling import parse_power, weighted_log_spread
+from reference.operators.pooling_grad import check_gradient
 
 # A sum that so many digits do not tell from a number half-way between two others is asked whether it is that number.
-PROOF_DIGITS = 300
+MAX_PROOF_DIGITS = 300
 
 # Whole p up to this are asked by is_sum(). For others so many digits are taken for an answer.
-GREATEST_PROVED = 64
-TIE_DIGITS = 2000
+MAX_PROVED_POWER = 64
+TIE_CHECK_DIGITS = 2000
 
 # Enough digits for high + low to be full, whatever logarithms and roots take away; doubled as often as needed.
-DIGITS = 42
+INITIAL_DIGITS = 42
 
 
 def lp_pool_grad(
@@ -40,7 +40,7 @@ def lp_pool_grad(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
     p: float = 2,
@@ -56,60 +56,60 @@ def lp_pool_grad(
     Raises ValueError if grad has not the output's shape, or for what lp_pool refuses.
     Source: the derivative of (Σ |xᵢ|^p)^(1/p); see lp_pool. PyTorch raises x, not |x|, to the power p.
     """
-    x = image(x, FLOATS)
+    x = check_image(x, FLOAT_DTYPES)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    power = power_of(p)
-    grad = gradient(grad, x, (*x.shape[:2], *windows.output))
+    power = parse_power(p)
+    grad = check_gradient(grad, x, (*x.shape[:2], *windows.output))
     if power == 1:
-        signs = np.sign(widened(x)).astype(x.dtype)
-        return multiplied(grad, signs, lambda g, sign: _signed(g, sign, windows))
-    return _curved(grad, x, windows, power)
+        signs = np.sign(to_float64(x)).astype(x.dtype)
+        return exact_products(grad, signs, lambda g, sign: _signed_gradient(g, sign, windows))
+    return _gradient_above_one(grad, x, windows, power)
 
 
-def _curved(grad: Array, x: Array, windows: Windows, power: Fraction) -> Exact:
+def _gradient_above_one(grad: Array, x: Array, windows: Windows, power: Fraction) -> Exact:
     """Return the gradient for p > 1."""
-    g, wide = widened(grad), widened(x)
-    top = _greatest(wide, windows)
+    g, wide = to_float64(grad), to_float64(x)
+    top = _window_maxima(wide, windows)
     regular = np.isfinite(g) & np.isfinite(top)
-    special = None if regular.all() else _special(g, wide, top, windows)
+    special = None if regular.all() else _non_finite_sums(g, wide, top, windows)
     g = np.where(regular, g, 0.0)
     with np.errstate(all="ignore"):
-        magnitude, extra = _error_terms(g, wide, top, windows, power, FORMATS[x.dtype].unit_roundoff)
-    sums, terms = _sums(g, wide, windows, power), windows.coverage()
-    return sums.exact(x.dtype, special=special, terms=terms, magnitude=magnitude, extra=extra)
+        magnitude, extra = _error_terms(g, wide, top, windows, power, FLOAT_FORMATS[x.dtype].unit_roundoff)
+    sums, terms = _term_sum(g, wide, windows, power), windows.coverage()
+    return sums.rounded(x.dtype, special=special, terms=terms, magnitude=magnitude, extra=extra)
 
 
-def _signed(grad: Array, signs: Array, windows: Windows) -> Array:
+def _signed_gradient(grad: Array, signs: Array, windows: Windows) -> Array:
     total = np.zeros(signs.shape, grad.dtype)
     for _, inputs, outputs in windows.cells():
-        total[whole(inputs)] += grad[whole(outputs)] * signs[whole(inputs)]
+        total[all_planes_index(inputs)] += grad[all_planes_index(outputs)] * signs[all_planes_index(inputs)]
     return total
 
 
-def _greatest(wide: Array, windows: Windows) -> Array:
+def _window_maxima(wide: Array, windows: Windows) -> Array:
     """Return the greatest absolute value of each window, NaN if there is one, 0 if there is nothing."""
     top = np.zeros((*wide.shape[:2], *windows.output))
     for _, inputs, outputs in windows.cells():
-        target = top[whole(outputs)]
-        np.maximum(target, np.abs(wide[whole(inputs)]), out=target)
+        target = top[all_planes_index(outputs)]
+        np.maximum(target, np.abs(wide[all_planes_index(inputs)]), out=target)
     return top
 
 
-def _special(grad: Array, wide: Array, top: Array, windows: Windows) -> Array:
+def _non_finite_sums(grad: Array, wide: Array, top: Array, windows: Windows) -> Array:
     """Return the sums that are not finite, and 0 elsewhere."""
     total = np.zeros(wide.shape)
     with np.errstate(all="ignore"):
         for _, inputs, outputs in windows.cells():
-            x, greatest = wide[whole(inputs)], top[whole(outputs)]
+            x, greatest = wide[all_planes_index(inputs)], top[all_planes_index(outputs)]
             # inf / inf is NaN, and anything else over inf is 0.
             slope = np.where(np.isfinite(greatest), np.sign(x), x / greatest)
-            term = grad[whole(outputs)] * slope
-            total[whole(inputs)] += np.where(np.isfinite(term), 0.0, term)
+            term = grad[all_planes_index(outputs)] * slope
+            total[all_planes_index(inputs)] += np.where(np.isfinite(term), 0.0, term)
     return total
 
 
 @dataclass(frozen=True)
-class Term:
+class LpTerm:
     """What one window gives to one of its cells: g·sign(x)·(|x| / y)^(p − 1).
 
     grad: g·sign(x); value: |x|, not 0; values: all absolute values of the window that are not 0, in ascending order.
@@ -120,25 +120,25 @@ class Term:
     values: tuple[float, ...]
 
 
-def _terms(grad: Array, wide: Array, windows: Windows) -> dict[Position, list[Term]]:
-    found: dict[Position, list[Term]] = defaultdict(list)
-    for g, values in given(wide, grad, windows):
+def _terms_by_cell(grad: Array, wide: Array, windows: Windows) -> dict[Position, list[LpTerm]]:
+    found: dict[Position, list[LpTerm]] = defaultdict(list)
+    for g, values in windows_with_gradient(wide, grad, windows):
         sizes = tuple(sorted(abs(value) for value in values.values() if value))
         for cell, value in values.items():
             if value:
-                found[cell].append(Term(math.copysign(1.0, value) * g, abs(value), sizes))
+                found[cell].append(LpTerm(math.copysign(1.0, value) * g, abs(value), sizes))
     return found
 
 
-def _sums(grad: Array, wide: Array, windows: Windows, power: Fraction) -> DecimalSums[Term]:
+def _term_sum(grad: Array, wide: Array, windows: Windows, power: Fraction) -> DecimalSums[LpTerm]:
     """Return the sum of each cell's terms; grad is 0 for windows with values that are not finite."""
     p = Decimal(float(power))
 
     @cache
     def logarithm(values: tuple[float, ...], digits: int) -> Decimal:
-        return _logarithm(values, p, digits)
+        return _log_norm_ratio(values, p, digits)
 
-    def total(terms: list[Term], digits: int) -> tuple[Decimal, Decimal]:
+    def total(terms: list[LpTerm], digits: int) -> tuple[Decimal, Decimal]:
         """Return the sum of some terms, and a bound on its error, computed with some digits.
 
         A term is g·exp((p − 1)(t − l)), t = ln(|x| / max) and l = ln(y / max) with |t| < 1,500 and l <= ln n for n
@@ -146,44 +146,46 @@ def _sums(grad: Array, wide: Array, windows: Windows, power: Fraction) -> Decima
         the last digit. So the exponent is off by ε (p (3n + 3,100) + 6 · digits + 3n + 4) at most, products
         included, and the term by twice that share of itself.
         """
-        context, middle, size = unlimited(digits), Decimal(0), Decimal(0)
+        context, middle, size = unlimited_context(digits), Decimal(0), Decimal(0)
         for term in terms:
-            distance = context.subtract(_ratio(term.value, term.values[-1], digits), logarithm(term.values, digits))
+            distance = context.subtract(_log_ratio(term.value, term.values[-1], digits), logarithm(term.values, digits))
             share = context.exp(context.multiply(context.subtract(p, Decimal(1)), distance))
             part = context.multiply(Decimal(term.grad), share)
             middle, size = context.add(middle, part), context.add(size, part.copy_abs())
         largest = max(len(term.values) for term in terms)
         steps = (int(power) + 1) * (6 * largest + 6200) + 12 * digits + 6 * largest + 8 + len(terms)
-        return middle, units(context.multiply(size, Decimal(steps)), digits)
+        return middle, units_in_last_place(context.multiply(size, Decimal(steps)), digits)
 
-    def is_tie(terms: list[Term], number: Fraction, digits: int) -> bool:
+    def is_tie(terms: list[LpTerm], number: Fraction, digits: int) -> bool:
         return _is_tie(terms, number, power, digits)
 
-    return DecimalSums(wide.shape, _terms(grad, wide, windows), total, is_tie, DIGITS + len(str(int(power))))
+    return DecimalSums(
+        wide.shape, _terms_by_cell(grad, wide, windows), total, is_tie, INITIAL_DIGITS + len(str(int(power)))
+    )
 
 
-def _logarithm(values: tuple[float, ...], p: Decimal, digits: int) -> Decimal:
+def _log_norm_ratio(values: tuple[float, ...], p: Decimal, digits: int) -> Decimal:
     """Return ln(y / max x) for the p-norm y of positive values in ascending order."""
-    context, total = unlimited(digits), Decimal(0)
+    context, total = unlimited_context(digits), Decimal(0)
     for value in values:
-        exponent = context.multiply(p, _ratio(value, values[-1], digits))
+        exponent = context.multiply(p, _log_ratio(value, values[-1], digits))
         total = context.add(total, context.exp(exponent) if exponent >= -3 * digits else Decimal(0))
     return context.divide(context.ln(total), p)
 
 
-def _ratio(value: float, top: float, digits: int) -> Decimal:
+def _log_ratio(value: float, top: float, digits: int) -> Decimal:
     """Return ln(value / top)."""
-    context = unlimited(digits)
+    context = unlimited_context(digits)
     return context.ln(context.divide(Decimal(value), Decimal(top)))
 
 
-def _is_tie(terms: list[Term], number: Fraction, power: Fraction, digits: int) -> bool:
-    if power.denominator == 1 and power <= GREATEST_PROVED:
-        return digits >= PROOF_DIGITS and is_sum(terms, number, power.numerator)
-    return digits >= TIE_DIGITS
+def _is_tie(terms: list[LpTerm], number: Fraction, power: Fraction, digits: int) -> bool:
+    if power.denominator == 1 and power <= MAX_PROVED_POWER:
+        return digits >= MAX_PROOF_DIGITS and is_exact_sum(terms, number, power.numerator)
+    return digits >= TIE_CHECK_DIGITS
 
 
-def is_sum(terms: list[Term], number: Fraction, p: int) -> bool:
+def is_exact_sum(terms: list[LpTerm], number: Fraction, p: int) -> bool:
     """Tell whether one cell's terms add up to a rational, for a whole p: exactly.
 
     With s = y^p = Σ |xᵢ|^p, rational, a term is g|x|^(p − 1) / s times the p-th root of s. Such roots are linearly
@@ -194,19 +196,19 @@ def is_sum(terms: list[Term], number: Fraction, p: int) -> bool:
     for term in terms:
         size = sum((Fraction(value) ** p for value in term.values), Fraction(0))
         part = Fraction(term.grad) * Fraction(term.value) ** (p - 1) / size
-        roots = ((known, exact_root(size / known, p)) for known in coefficients)
+        roots = ((known, rational_root(size / known, p)) for known in coefficients)
         known, root = next(((known, root) for known, root in roots if root is not None), (size, Fraction(1)))
         coefficients[known] = coefficients.get(known, Fraction(0)) + part * root
     return not any(coefficients.values())
 
 
-def exact_root(number: Fraction, degree: int) -> Fraction | None:
+def rational_root(number: Fraction, degree: int) -> Fraction | None:
     """Return the root of a positive rational; None if it is irrational."""
-    root = Fraction(_whole_root(number.numerator, degree), _whole_root(number.denominator, degree))
+    root = Fraction(_integer_root(number.numerator, degree), _integer_root(number.denominator, degree))
     return root if root**degree == number else None
 
 
-def _whole_root(number: int, degree: int) -> int:
+def _integer_root(number: int, degree: int) -> int:
     """Return the root of a positive integer, rounded down, by Newton's method from above."""
     root = 1 << -(-number.bit_length() // degree)
     while True:
@@ -234,23 +236,23 @@ def _error_terms(  # noqa: PLR0917  (all that a term depends on)
     """
     p, function = float(power), FUNCTION_ULPS * ROUNDOFFS_PER_ULP
     sizes, exact = np.abs(wide), math.frexp(p)[0] == 1 / 2
-    y = _norms(sizes, top, windows, p)
-    spread = 0.0 if exact else spread_of(sizes, windows, power)
+    y = _window_norms(sizes, top, windows, p)
+    spread = 0.0 if exact else weighted_log_spread(sizes, windows, power)
     fixed = (p - 1) * (function + spread + windows.counts(False) + 1) / p + (p + 1) * function + p + 7
     magnitude, extra = np.zeros(wide.shape), np.zeros(wide.shape)
     for _, inputs, outputs in windows.cells():
-        cell, place = whole(inputs), whole(outputs)
+        cell, place = all_planes_index(inputs), all_planes_index(outputs)
         x, norm = sizes[cell], y[place]
         term = np.where((x > 0) & np.isfinite(norm), (x / norm) ** (p - 1) * np.abs(grad[place]), 0.0)
         logarithms = 0.0 if exact else 3 * p * (np.abs(np.log(x)) + np.abs(np.log(norm)))
         exponent = np.where(term > 0, 1.05 * u * (fixed[place] + logarithms), 0.0)
         magnitude[cell] += term * np.exp(exponent)
         extra[cell] += term * np.expm1(exponent) / u
-    return magnitude * (SLACK + p * 2.0**-40), extra * (SLACK + p * 2.0**-40)
+    return magnitude * (ROUNDING_SLACK + p * 2.0**-40), extra * (ROUNDING_SLACK + p * 2.0**-40)
 
 
-def _norms(sizes: Array, top: Array, windows: Windows, p: float) -> Array:
+def _window_norms(sizes: Array, top: Array, windows: Windows, p: float) -> Array:
     total = np.zeros(top.shape)
     for _, inputs, outputs in windows.cells():
-        total[whole(outputs)] += (sizes[whole(inputs)] / top[whole(outputs)]) ** p
+        total[all_planes_index(outputs)] += (sizes[all_planes_index(inputs)] / top[all_planes_index(outputs)]) ** p
     return top * total ** (1 / p)

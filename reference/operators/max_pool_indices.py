@@ -9,12 +9,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import INTEGERS, Array, Padding, PerAxis, affordable, image, of_dtype, per_axis
-from reference.arithmetic.exact import Exact, selected
-from reference.arithmetic.ordering import Order
-from reference.geometry.blocks import blocks
-from reference.geometry.windows import Walk, Windows
-from reference.operators.pooling import ORDERED
+from reference.arguments import (
+    INTEGER_DTYPES,
+    Array,
+    PaddingArgument,
+    PerAxis,
+    check_dtype,
+    check_image,
+    check_plane_size,
+    integers_per_axis,
+)
+from reference.arithmetic.exact import Exact, selection_result
+from reference.arithmetic.ordering import DtypeOrder
+from reference.geometry.blocks import split_into_blocks
+from reference.geometry.windows import Windows, WindowWalk
+from reference.operators.pooling import ORDERED_DTYPES
 
 # What a cell takes on the way, at most.
 KEY_AND_INDEX_BYTES = 16
@@ -25,7 +34,7 @@ def max_pool_with_indices(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
 ) -> tuple[Exact, Exact]:
@@ -38,16 +47,16 @@ def max_pool_with_indices(
     Source: ONNX MaxPool-22 (there indices count through n and c too),
     https://onnx.ai/onnx/operators/onnx__MaxPool.html
     """
-    x = image(x, ORDERED)
+    x = check_image(x, ORDERED_DTYPES)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    order, shape = Order(x.dtype, descending=False), (*x.shape[:2], *windows.output)
+    order, shape = DtypeOrder(x.dtype, descending=False), (*x.shape[:2], *windows.output)
     values, indices, places = np.empty(shape, x.dtype), np.empty(shape, np.int64), plane_indices(x)
-    for block in blocks(x.shape[:2], windows, KEY_AND_INDEX_BYTES):
-        cells = Best(order.keys(x[block.inputs]), places[block.inputs])
-        best = first_best(cells, block.walk, order.bottom)
+    for block in split_into_blocks(x.shape[:2], windows, KEY_AND_INDEX_BYTES):
+        cells = BestCells(order.keys(x[block.inputs]), places[block.inputs])
+        best = first_best_cells(cells, block.walk, order.lowest_key)
         values[block.outputs], indices[block.outputs] = order.values(best.keys), best.indices
     terms = windows.counts(False)
-    return selected(values, terms), selected(indices, terms)
+    return selection_result(values, terms), selection_result(indices, terms)
 
 
 def plane_indices(x: Array) -> Array:
@@ -57,24 +66,24 @@ def plane_indices(x: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Best:
+class BestCells:
     """The greatest key so far and the index of the first cell that has it, −1 for none; arrays of one shape."""
 
     keys: Array
     indices: Array
 
-    def at(self, where: Any) -> Best:
+    def select(self, where: Any) -> BestCells:
         """Return some of the elements; a view where `where` is made of slices."""
-        return Best(self.keys[where], self.indices[where])
+        return BestCells(self.keys[where], self.indices[where])
 
-    def update(self, others: Best) -> None:
+    def update(self, others: BestCells) -> None:
         """Replace in place whatever is less than that of the others, or not there."""
         better = (others.keys > self.keys) | (self.indices < 0)
         np.copyto(self.keys, others.keys, where=better)
         np.copyto(self.indices, others.indices, where=better)
 
 
-def first_best(best: Best, windows: Walk, bottom: int | bool) -> Best:
+def first_best_cells(best: BestCells, windows: WindowWalk, bottom: int | bool) -> BestCells:
     """Return the best cell of each window, the first of equals; the key `bottom` and the index −1 if it has none.
 
     best: (n, c, *spatial). Axis after axis from the last one to the first, so that the first is the first in
@@ -83,10 +92,10 @@ def first_best(best: Best, windows: Walk, bottom: int | bool) -> Best:
     for axis in reversed(range(len(windows.size))):
         shape = list(best.keys.shape)
         shape[2 + axis] = windows.output[axis]
-        reduced = Best(np.full(shape, bottom, best.keys.dtype), np.full(shape, -1, np.int64))
+        reduced = BestCells(np.full(shape, bottom, best.keys.dtype), np.full(shape, -1, np.int64))
         before = (slice(None),) * (2 + axis)
         for _, inputs, outputs in windows.axis(axis).cells():
-            reduced.at(before + outputs).update(best.at(before + inputs))
+            reduced.select(before + outputs).update(best.select(before + inputs))
         best = reduced
     return best
 
@@ -101,10 +110,10 @@ def max_unpool(x: npt.ArrayLike, indices: npt.ArrayLike, output_size: PerAxis) -
     Source: ONNX MaxUnpool-22 (there indices count through n and c too),
     https://onnx.ai/onnx/operators/onnx__MaxUnpool.html
     """
-    x = image(x, ORDERED)
-    indices = of_dtype("indices", indices, INTEGERS)
-    size = per_axis("output_size", output_size, x.ndim - 2, 1)
-    affordable("output_size", size)
+    x = check_image(x, ORDERED_DTYPES)
+    indices = check_dtype("indices", indices, INTEGER_DTYPES)
+    size = integers_per_axis("output_size", output_size, x.ndim - 2, 1)
+    check_plane_size("output_size", size)
     if indices.shape != x.shape:
         raise ValueError(f"indices have shape {indices.shape}: x has {x.shape}")
     cells = math.prod(size)
@@ -117,4 +126,4 @@ def max_unpool(x: npt.ArrayLike, indices: npt.ArrayLike, output_size: PerAxis) -
     for plane, values, places in zip(planes, x.reshape(flat), indices.reshape(flat), strict=True):
         kept = places != -1 if places.dtype.kind == "i" else slice(None)
         plane[places[kept].astype(np.int64)] = values[kept]
-    return selected(planes.reshape(*x.shape[:2], *size), np.ones((), np.int64))
+    return selection_result(planes.reshape(*x.shape[:2], *size), np.ones((), np.int64))

@@ -8,41 +8,50 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import BOOL, FLOATS, INTEGERS, Array, Padding, PerAxis, image, integer
-from reference.arithmetic.bound import SLACK
-from reference.arithmetic.certainty import certain
-from reference.arithmetic.errorfree import (
-    DIGITS,
-    GREATEST_EXPONENT,
-    Pair,
-    all_finite,
-    cleared,
-    cutting,
-    divide,
-    divide_once,
-    exact_sum,
-    is_nothing,
-    join,
-    limit,
-    magnitude_exponent,
-    widened,
+from reference.arguments import (
+    BOOL_DTYPE,
+    FLOAT_DTYPES,
+    INTEGER_DTYPES,
+    Array,
+    PaddingArgument,
+    PerAxis,
+    check_image,
+    parse_integer,
 )
-from reference.arithmetic.exact import Exact, Unrounded, rounded_in_blocks, selected, uncertain
-from reference.arithmetic.ordering import Order
+from reference.arithmetic.bound import ROUNDING_SLACK
+from reference.arithmetic.certainty import is_certainty_checked
+from reference.arithmetic.errorfree import (
+    FLOAT64_DIGITS,
+    MAX_SAFE_EXPONENT,
+    FloatPair,
+    add_parts,
+    all_finite,
+    divide_pair,
+    divide_sums,
+    exact_sum,
+    is_zero_array,
+    iterate_slices,
+    magnitude_exponent,
+    power_of_two_above,
+    to_float64,
+    with_finite_only,
+)
+from reference.arithmetic.exact import Exact, UnroundedResult, as_if_exact, round_in_blocks, selection_result
+from reference.arithmetic.ordering import DtypeOrder
 from reference.arithmetic.rounding import Position, Positions
-from reference.geometry.blocks import Block, blocks
-from reference.geometry.folding import fold
-from reference.geometry.windows import Walk, Windows
+from reference.geometry.blocks import Block, split_into_blocks
+from reference.geometry.folding import fold_windows
+from reference.geometry.windows import Windows, WindowWalk
 
-ORDERED = (*FLOATS, *INTEGERS, BOOL)
-AVERAGED = (*FLOATS, *INTEGERS)
+ORDERED_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES, BOOL_DTYPE)
+AVERAGED_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES)
 
 # Beyond these an element is certain or recomputed, so the number bears on speed alone.
-MAX_SLICES = 8
-MAX_WIDTH = 50
+MAX_AVERAGE_SLICES = 8
+MAX_AVERAGE_SLICE_WIDTH = 50
 
 # float64 holds this and every smaller whole number.
-GREATEST_DIVISOR = 2**53 - 1
+MAX_DIVISOR = 2**53 - 1
 
 # Sums of floats are taken, and those of integers divided, in 64 bits.
 FLOAT64_BYTES = 8
@@ -53,7 +62,7 @@ def max_pool(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
 ) -> Exact:
@@ -64,9 +73,9 @@ def max_pool(
     Raises ValueError if the window exceeds the padded input.
     Source: ONNX MaxPool-22, https://onnx.ai/onnx/operators/onnx__MaxPool.html
     """
-    x = image(x, ORDERED)
+    x = check_image(x, ORDERED_DTYPES)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    return select(x, windows, Order(x.dtype, descending=False))
+    return select_windows(x, windows, DtypeOrder(x.dtype, descending=False))
 
 
 def min_pool(
@@ -74,7 +83,7 @@ def min_pool(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
 ) -> Exact:
@@ -83,17 +92,17 @@ def min_pool(
     As max_pool, the other way round: a window without a real cell gives +inf, the greatest integer or True.
     Source: −max_pool(−x), ONNX MaxPool-22, https://onnx.ai/onnx/operators/onnx__MaxPool.html
     """
-    x = image(x, ORDERED)
+    x = check_image(x, ORDERED_DTYPES)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    return select(x, windows, Order(x.dtype, descending=True))
+    return select_windows(x, windows, DtypeOrder(x.dtype, descending=True))
 
 
-def select(x: Array, windows: Walk, order: Order) -> Exact:
+def select_windows(x: Array, windows: WindowWalk, order: DtypeOrder) -> Exact:
     """Return the greatest value of each window in some order: (n, c, *spatial) to (n, c, *output)."""
     value = np.empty((*x.shape[:2], *windows.output), x.dtype)
-    for block in blocks(x.shape[:2], windows, x.dtype.itemsize):
+    for block in split_into_blocks(x.shape[:2], windows, x.dtype.itemsize):
         order.select(x[block.inputs], block.walk, value[block.outputs])
-    return selected(value, lambda: windows.counts(False))
+    return selection_result(value, lambda: windows.counts(False))
 
 
 def avg_pool(
@@ -101,7 +110,7 @@ def avg_pool(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
     count_include_pad: bool = False,
@@ -115,42 +124,44 @@ def avg_pool(
     Returns (n, c, *output), see Windows. Raises ValueError if the window exceeds the padded input.
     Source: ONNX AveragePool-22, https://onnx.ai/onnx/operators/onnx__AveragePool.html
     """
-    x = image(x, AVERAGED)
+    x = check_image(x, AVERAGED_DTYPES)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    return average(x, windows, divisors_of(windows, count_include_pad, divisor))
+    return average_windows(x, windows, window_divisors(windows, count_include_pad, divisor))
 
 
-def divisors_of(windows: Windows, count_include_pad: bool, divisor: int | None) -> Array:
+def window_divisors(windows: Windows, count_include_pad: bool, divisor: int | None) -> Array:
     """Return what each window's sum is divided by: int64, shape `output`; 0 where there is nothing to count."""
     if not isinstance(count_include_pad, (bool, np.bool_)):
         raise TypeError(f"count_include_pad {count_include_pad!r} must be True or False")
     if divisor is not None:
-        return np.full(windows.output, integer("divisor", divisor, 1), np.int64)
+        return np.full(windows.output, parse_integer("divisor", divisor, 1), np.int64)
     cells = math.prod(windows.window)
-    if count_include_pad and cells > GREATEST_DIVISOR:
-        raise ValueError(f"window {windows.window} has {cells} cells: at most {GREATEST_DIVISOR} can be counted")
+    if count_include_pad and cells > MAX_DIVISOR:
+        raise ValueError(f"window {windows.window} has {cells} cells: at most {MAX_DIVISOR} can be counted")
     return windows.counts(bool(count_include_pad))
 
 
-def average(x: Array, windows: Walk, divisors: Array) -> Exact:
+def average_windows(x: Array, windows: WindowWalk, divisors: Array) -> Exact:
     """Divide the sum of each window's real cells by a number: (n, c, *spatial) and (*output) to (n, c, *output)."""
     shape = (*x.shape[:2], *windows.output)
-    if x.dtype in FLOATS:
+    if x.dtype in FLOAT_DTYPES:
         terms = windows.counts(False)
 
-        def compute(block: Block) -> Unrounded:
+        def compute(block: Block) -> UnroundedResult:
             here = block.outputs[2:]
-            return _average(x[block.inputs], block.walk, divisors[here], terms[here])
+            return _float_average(x[block.inputs], block.walk, divisors[here], terms[here])
 
-        return rounded_in_blocks(shape, x.dtype, lambda: blocks(x.shape[:2], windows, FLOAT64_BYTES), compute, terms)
+        return round_in_blocks(
+            shape, x.dtype, lambda: split_into_blocks(x.shape[:2], windows, FLOAT64_BYTES), compute, terms
+        )
     value = np.empty(shape, x.dtype)
-    for block in blocks(x.shape[:2], windows, FLOAT64_BYTES):
+    for block in split_into_blocks(x.shape[:2], windows, FLOAT64_BYTES):
         value[block.outputs] = _integer_average(x[block.inputs], block.walk, divisors[block.outputs[2:]])
-    return selected(value, lambda: windows.counts(False))
+    return selection_result(value, lambda: windows.counts(False))
 
 
-def _integer_average(x: Array, windows: Walk, divisors: Array) -> Array:
-    totals = fold(x, windows, np.add, 0)
+def _integer_average(x: Array, windows: WindowWalk, divisors: Array) -> Array:
+    totals = fold_windows(x, windows, np.add, 0)
     wide = np.uint64 if x.dtype.kind == "u" else np.int64
     totals, divisors = totals.astype(wide), np.maximum(divisors, 1).astype(wide)
     quotients = totals // divisors
@@ -159,66 +170,66 @@ def _integer_average(x: Array, windows: Walk, divisors: Array) -> Array:
     return averages
 
 
-def _average(x: Array, windows: Walk, divisors: Array, terms: Array) -> Unrounded:
-    wide = widened(x)
-    if not certain():
-        return _uncertain_average(wide, windows, divisors)
+def _float_average(x: Array, windows: WindowWalk, divisors: Array, terms: Array) -> UnroundedResult:
+    wide = to_float64(x)
+    if not is_certainty_checked():
+        return _unchecked_average(wide, windows, divisors)
     numbers = np.maximum(divisors, 1).astype(np.float64)
-    special = _special(wide, windows, divisors)
+    special = _non_finite_averages(wide, windows, divisors)
     if special is not None:
-        wide = cleared(wide)
+        wide = with_finite_only(wide)
 
     def magnitude() -> Array:
         with np.errstate(over="ignore"):
-            sizes: Array = fold(np.abs(cleared(widened(x))), windows, np.add, 0.0)
+            sizes: Array = fold_windows(np.abs(with_finite_only(to_float64(x))), windows, np.add, 0.0)
             sizes /= numbers
-            sizes *= SLACK + terms * 2.0**-52
+            sizes *= ROUNDING_SLACK + terms * 2.0**-52
         return sizes
 
-    def closer(where: Positions) -> Pair:
-        return divide(sums.at(where), np.broadcast_to(numbers, sums.high.shape)[where])
+    def closer(where: Positions) -> FloatPair:
+        return divide_pair(sums.at(where), np.broadcast_to(numbers, sums.high.shape)[where])
 
     def exactly(position: Position) -> Fraction:
         n, c, *spatial = position
-        cells = widened(x[n, c][windows.inside(spatial)[1]])
+        cells = to_float64(x[n, c][windows.inside(spatial)[1]])
         return exact_sum(cells.ravel().tolist()) / int(numbers[tuple(spatial)])
 
     with np.errstate(all="ignore"):
         sums = window_sums(wide, windows, int(terms.max(initial=1)))
-        if x.dtype == np.float32 and is_nothing(sums.low) and is_nothing(sums.error):
-            return Unrounded(divide_once(sums.high, numbers), exactly, special, magnitude, closer=closer)
-        return Unrounded(divide(sums, numbers), exactly, special, magnitude)
+        if x.dtype == np.float32 and is_zero_array(sums.low) and is_zero_array(sums.error):
+            return UnroundedResult(divide_sums(sums.high, numbers), exactly, special, magnitude, refine=closer)
+        return UnroundedResult(divide_pair(sums, numbers), exactly, special, magnitude)
 
 
-def _uncertain_average(wide: Array, windows: Walk, divisors: Array) -> Unrounded:
-    sums = fold(wide, windows, np.add, 0.0)
+def _unchecked_average(wide: Array, windows: WindowWalk, divisors: Array) -> UnroundedResult:
+    sums = fold_windows(wide, windows, np.add, 0.0)
     sums /= divisors
-    return uncertain(sums)
+    return as_if_exact(sums)
 
 
-def _special(wide: Array, windows: Walk, divisors: Array) -> Array | None:
+def _non_finite_averages(wide: Array, windows: WindowWalk, divisors: Array) -> Array | None:
     """Return the averages that are not finite, and finite numbers elsewhere; None if all averages are finite."""
     if all_finite(wide) and divisors.all():
         return None
     finite = np.isfinite(wide)
-    return np.where(divisors == 0, np.nan, fold(np.where(finite, 0.0, wide), windows, np.add, 0.0))
+    return np.where(divisors == 0, np.nan, fold_windows(np.where(finite, 0.0, wide), windows, np.add, 0.0))
 
 
-def window_sums(wide: Array, windows: Walk, terms: int) -> Pair:
+def window_sums(wide: Array, windows: WindowWalk, terms: int) -> FloatPair:
     """Add exactly: cut the values into slices short enough that any order of adding them is exact.
 
     wide: finite float64, of no use afterwards.
     """
     shape, rest = (*wide.shape[:2], *windows.output), wide
-    if (magnitude_exponent(wide) or 0) > GREATEST_EXPONENT:
-        return join([], shape, np.inf)
+    if (magnitude_exponent(wide) or 0) > MAX_SAFE_EXPONENT:
+        return add_parts([], shape, np.inf)
 
     def folded() -> Iterator[Array]:
         nonlocal rest
-        width = min(DIGITS - terms.bit_length(), MAX_WIDTH)
-        for part, rest in cutting(wide, width, MAX_SLICES, consume=True):  # noqa: B007  (what the last one leaves)
-            yield fold(part, windows, np.add, 0.0)
+        width = min(FLOAT64_DIGITS - terms.bit_length(), MAX_AVERAGE_SLICE_WIDTH)
+        for part, rest in iterate_slices(wide, width, MAX_AVERAGE_SLICES, consume=True):  # noqa: B007  (what the last one leaves)
+            yield fold_windows(part, windows, np.add, 0.0)
 
-    pair = join(folded(), shape)
-    lost = terms * limit(rest)
+    pair = add_parts(folded(), shape)
+    lost = terms * power_of_two_above(rest)
     return replace(pair, error=pair.error + lost) if lost else pair

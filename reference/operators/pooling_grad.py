@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import FLOATS, Array, Padding, PerAxis, choice, image, of_dtype
+from reference.arguments import FLOAT_DTYPES, Array, PaddingArgument, PerAxis, check_choice, check_dtype, check_image
 from reference.arithmetic.exact import Exact
-from reference.arithmetic.ordering import Order, canonical
-from reference.arithmetic.sums import added
-from reference.geometry.windows import Slices, Walk, Windows, whole
-from reference.operators.pooling import divisors_of
+from reference.arithmetic.ordering import DtypeOrder, with_canonical_nan
+from reference.arithmetic.sums import exact_sums
+from reference.geometry.windows import SliceTuple, Windows, WindowWalk, all_planes_index
+from reference.operators.pooling import window_divisors
 
-TIES = ("first", "last", "all", "split")
+TIE_RULES = ("first", "last", "all", "split")
 
 
 def max_pool_grad(
@@ -24,7 +24,7 @@ def max_pool_grad(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
     ties: str = "first",
@@ -42,9 +42,9 @@ def max_pool_grad(
     give "first" (JAX's max and PyTorch's amax "split"); of NaNs PyTorch and JAX choose the last, TensorFlow and
     MXNet pass over them.
     """
-    x = image(x, FLOATS)
+    x = check_image(x, FLOAT_DTYPES)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    return selection_grad(grad, x, windows, Order(x.dtype, descending=False), ties)
+    return selection_grad(grad, x, windows, DtypeOrder(x.dtype, descending=False), ties)
 
 
 def min_pool_grad(
@@ -53,7 +53,7 @@ def min_pool_grad(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
     ties: str = "first",
@@ -62,48 +62,50 @@ def min_pool_grad(
 
     As max_pool_grad, the other way round; NaN is the smallest of all here. Source: −max_pool(−x).
     """
-    x = image(x, FLOATS)
+    x = check_image(x, FLOAT_DTYPES)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    return selection_grad(grad, x, windows, Order(x.dtype, descending=True), ties)
+    return selection_grad(grad, x, windows, DtypeOrder(x.dtype, descending=True), ties)
 
 
-def gradient(grad: npt.ArrayLike, x: Array, shape: tuple[int, ...]) -> Array:
+def check_gradient(grad: npt.ArrayLike, x: Array, shape: tuple[int, ...]) -> Array:
     """Return grad as an array of x's dtype; raise ValueError if it has not the output's shape."""
-    grad = of_dtype("grad", grad, (x.dtype,))
+    grad = check_dtype("grad", grad, (x.dtype,))
     if grad.shape != shape:
         raise ValueError(f"grad has shape {grad.shape}: the output has {shape}")
     return grad
 
 
-def selection_grad(grad: npt.ArrayLike, x: Array, walk: Walk, order: Order, ties: str) -> Exact:
+def selection_grad(grad: npt.ArrayLike, x: Array, walk: WindowWalk, order: DtypeOrder, ties: str) -> Exact:
     """Give each window's gradient to the cells that come last in an order, as max_pool_grad does."""
-    choice("ties", ties, TIES)
-    grad = gradient(grad, x, (*x.shape[:2], *walk.output))
-    keys = order.keys(plain(x))
-    best = np.full(grad.shape, order.bottom, keys.dtype)
+    check_choice("ties", ties, TIE_RULES)
+    grad = check_gradient(grad, x, (*x.shape[:2], *walk.output))
+    keys = order.keys(normalise_nan_and_zero(x))
+    best = np.full(grad.shape, order.lowest_key, keys.dtype)
     for _, inputs, outputs in walk.cells():
-        target = best[whole(outputs)]
-        np.maximum(target, keys[whole(inputs)], out=target)
+        target = best[all_planes_index(outputs)]
+        np.maximum(target, keys[all_planes_index(inputs)], out=target)
 
     def add(shares: Array) -> Array:
         total = np.zeros(x.shape, shares.dtype)
-        for inputs, outputs, chosen in _chosen(keys, best, walk, ties):
+        for inputs, outputs, chosen in _choosing_cells(keys, best, walk, ties):
             total[inputs] += np.where(chosen, shares[outputs], 0)
         return total
 
-    return added(grad, add, _multiplicity(keys, best, walk) if ties == "split" else None)
+    return exact_sums(grad, add, _tie_counts(keys, best, walk) if ties == "split" else None)
 
 
-def plain(x: Array) -> Array:
+def normalise_nan_and_zero(x: Array) -> Array:
     """Return a copy of x with one NaN and one zero, so that what is equal has equal keys."""
-    numbers = canonical(x)
+    numbers = with_canonical_nan(x)
     numbers[numbers == 0] = 0
     return numbers
 
 
-def _chosen(keys: Array, best: Array, walk: Walk, ties: str) -> Iterator[tuple[Slices, Slices, Array]]:
+def _choosing_cells(
+    keys: Array, best: Array, walk: WindowWalk, ties: str
+) -> Iterator[tuple[SliceTuple, SliceTuple, Array]]:
     """Yield, for each window cell, the input cells, their windows, and which of these choose it."""
-    cells = [(whole(inputs), whole(outputs)) for _, inputs, outputs in walk.cells()]
+    cells = [(all_planes_index(inputs), all_planes_index(outputs)) for _, inputs, outputs in walk.cells()]
     free = np.ones(best.shape, bool)
     for inputs, outputs in reversed(cells) if ties == "last" else cells:
         chosen = keys[inputs] == best[outputs]
@@ -113,10 +115,10 @@ def _chosen(keys: Array, best: Array, walk: Walk, ties: str) -> Iterator[tuple[S
         yield inputs, outputs, chosen
 
 
-def _multiplicity(keys: Array, best: Array, walk: Walk) -> Array:
+def _tie_counts(keys: Array, best: Array, walk: WindowWalk) -> Array:
     """Count the cells of each window that are equal to its best; 1 where there is none."""
     count = np.zeros(best.shape, np.int64)
-    for _, outputs, chosen in _chosen(keys, best, walk, "all"):
+    for _, outputs, chosen in _choosing_cells(keys, best, walk, "all"):
         count[outputs] += chosen
     return np.maximum(count, 1)
 
@@ -127,7 +129,7 @@ def avg_pool_grad(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
     count_include_pad: bool = False,
@@ -141,20 +143,20 @@ def avg_pool_grad(
     Raises ValueError if grad has not the output's shape, or for what avg_pool refuses.
     Source: the adjoint of ONNX AveragePool-22, https://onnx.ai/onnx/operators/onnx__AveragePool.html
     """
-    x = image(x, FLOATS)
+    x = check_image(x, FLOAT_DTYPES)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    return average_grad(grad, x, windows, divisors_of(windows, count_include_pad, divisor))
+    return average_grad(grad, x, windows, window_divisors(windows, count_include_pad, divisor))
 
 
-def average_grad(grad: npt.ArrayLike, x: Array, walk: Walk, divisors: Array) -> Exact:
+def average_grad(grad: npt.ArrayLike, x: Array, walk: WindowWalk, divisors: Array) -> Exact:
     """Give each window's gradient, divided, to all of its cells, as avg_pool_grad does; divisors: shape `output`."""
-    grad = gradient(grad, x, (*x.shape[:2], *walk.output))
+    grad = check_gradient(grad, x, (*x.shape[:2], *walk.output))
 
     def add(shares: Array) -> Array:
         total = np.zeros(x.shape, shares.dtype)
         for _, inputs, outputs in walk.cells():
-            total[whole(inputs)] += shares[whole(outputs)]
+            total[all_planes_index(inputs)] += shares[all_planes_index(outputs)]
         return total
 
     # A window with divisor 0 has no real cell to give to.
-    return added(grad, add, np.maximum(divisors, 1))
+    return exact_sums(grad, add, np.maximum(divisors, 1))

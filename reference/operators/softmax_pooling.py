@@ -11,27 +11,27 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import FLOATS, Array, DType, Padding, PerAxis, image
-from reference.arithmetic.bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP, SLACK
-from reference.arithmetic.certainty import certain
-from reference.arithmetic.errorfree import Pair, cleared, widened
-from reference.arithmetic.exact import Exact, Unrounded, rounded_in_blocks, uncertain
-from reference.arithmetic.ordering import Order
-from reference.arithmetic.rounding import FORMATS, Position, round_to, to_pair
-from reference.geometry.blocks import blocks
-from reference.geometry.folding import fold
-from reference.geometry.windows import Slices, Walk, Windows, whole
+from reference.arguments import FLOAT_DTYPES, Array, DType, PaddingArgument, PerAxis, check_image
+from reference.arithmetic.bound import FUNCTION_ULPS, ROUNDING_SLACK, ROUNDOFFS_PER_ULP
+from reference.arithmetic.certainty import is_certainty_checked
+from reference.arithmetic.errorfree import FloatPair, to_float64, with_finite_only
+from reference.arithmetic.exact import Exact, UnroundedResult, as_if_exact, round_in_blocks
+from reference.arithmetic.ordering import DtypeOrder
+from reference.arithmetic.rounding import FLOAT_FORMATS, Position, rational_to_pair, round_to
+from reference.geometry.blocks import split_into_blocks
+from reference.geometry.folding import fold_windows
+from reference.geometry.windows import SliceTuple, Windows, WindowWalk, all_planes_index
 from reference.operators.pooling import FLOAT64_BYTES
 
 # A value further than this below the largest weighs less than LEAST_WEIGHT; both are beyond what any float64 sees.
-NEGLIGIBLE = 5000
-LEAST_WEIGHT = Decimal("1e-2171")
+NEGLIGIBLE_DISTANCE = 5000
+MIN_WEIGHT = Decimal("1e-2171")
 
 # Enough digits for high + low to be full; doubled as often as a rounding needs.
-DIGITS = 36
+INITIAL_DIGITS = 36
 
 # Rounds to zero in every dtype, and keeps its sign.
-BELOW_ZERO = Fraction(-1, 2**2000)
+NEGATIVE_TINY = Fraction(-1, 2**2000)
 
 
 def softmax_pool(
@@ -39,7 +39,7 @@ def softmax_pool(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
 ) -> Exact:
@@ -51,48 +51,48 @@ def softmax_pool(
     Source: Zhang et al., "Dive into Deep Learning", section 7.5, exercise; ONNX Softmax-13 for the weights,
     https://onnx.ai/onnx/operators/onnx__Softmax.html
     """
-    x = image(x, FLOATS)
+    x = check_image(x, FLOAT_DTYPES)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    return rounded_in_blocks(
+    return round_in_blocks(
         (*x.shape[:2], *windows.output),
         x.dtype,
-        lambda: blocks(x.shape[:2], windows, FLOAT64_BYTES),
-        lambda block: _unrounded(SoftmaxWalk(widened(x[block.inputs]), block.walk), x.dtype),
+        lambda: split_into_blocks(x.shape[:2], windows, FLOAT64_BYTES),
+        lambda block: _unrounded_average(SoftmaxWindows(to_float64(x[block.inputs]), block.walk), x.dtype),
         2 * windows.counts(False),
     )
 
 
-def _unrounded(walk: SoftmaxWalk, dtype: DType) -> Unrounded:
-    pair = averages(walk)
+def _unrounded_average(walk: SoftmaxWindows, dtype: DType) -> UnroundedResult:
+    pair = window_averages(walk)
 
     def exactly(position: Position) -> Fraction:
         return certain_average(walk.window(position), dtype)
 
     def errors(_: Array) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
-            return _error_terms(walk, pair.high, FORMATS[dtype].unit_roundoff)
+            return _error_terms(walk, pair.high, FLOAT_FORMATS[dtype].unit_roundoff)
 
-    found = Unrounded(pair, exactly, walk.special, errors=errors)
-    return found if certain() else uncertain(found.settled(dtype)[1])
+    found = UnroundedResult(pair, exactly, walk.non_finite, errors=errors)
+    return found if is_certainty_checked() else as_if_exact(found.round(dtype)[1])
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxWalk:
+class SoftmaxWindows:
     """Every window of x (float64)."""
 
     x: Array
-    windows: Walk
+    windows: WindowWalk
 
     @cached_property
-    def special(self) -> Array:
+    def non_finite(self) -> Array:
         """NaN for each window that has no finite result, 0 for each that has one."""
-        not_finite = fold(~np.isfinite(self.x), self.windows, np.logical_or, 0)
+        not_finite = fold_windows(~np.isfinite(self.x), self.windows, np.logical_or, 0)
         return np.where(not_finite | (self.windows.counts(False) == 0), np.nan, 0.0)
 
     @cached_property
     def finite(self) -> Array:
         """Return x with 0 for whatever is not finite."""
-        return cleared(self.x)
+        return with_finite_only(self.x)
 
     def window(self, position: Position) -> list[float]:
         """Return the real cells of the window at an output position."""
@@ -101,25 +101,25 @@ class SoftmaxWalk:
         values: list[float] = plane[self.windows.inside(spatial)[1]].ravel().tolist()
         return values
 
-    def cells(self) -> Iterator[tuple[Array, Slices]]:
+    def cells(self) -> Iterator[tuple[Array, SliceTuple]]:
         """Yield, for each window cell, the values in it and the outputs they belong to."""
         for _, inputs, outputs in self.windows.cells():
-            yield self.finite[whole(inputs)], whole(outputs)
+            yield self.finite[all_planes_index(inputs)], all_planes_index(outputs)
 
 
-def averages(walk: SoftmaxWalk) -> Pair:
+def window_averages(walk: SoftmaxWindows) -> FloatPair:
     """Return the average of each window, almost exact, and 0 where it is not finite."""
-    shape = walk.special.shape
+    shape = walk.non_finite.shape
     high, low, error = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for position in map(tuple, np.argwhere(walk.special == 0).tolist()):
-        middle, off = average(walk.window(position), DIGITS)
-        high[position], low[position] = to_pair(Fraction(middle))
+    for position in map(tuple, np.argwhere(walk.non_finite == 0).tolist()):
+        middle, off = decimal_average(walk.window(position), INITIAL_DIGITS)
+        high[position], low[position] = rational_to_pair(Fraction(middle))
         error[position] = float(off)
     # What the pair itself and the conversion of the error drop.
-    return Pair(high, low, error * SLACK + np.abs(high) * 2.0**-105 + 2.0**-1072)
+    return FloatPair(high, low, error * ROUNDING_SLACK + np.abs(high) * 2.0**-105 + 2.0**-1072)
 
 
-def average(values: list[float], digits: int) -> tuple[Decimal, Decimal]:
+def decimal_average(values: list[float], digits: int) -> tuple[Decimal, Decimal]:
     """Return Σ xᵢ exp(xᵢ) / Σ exp(xᵢ) of finite values, and a bound on its error, computed with some digits.
 
     Every operation has a relative error of at most half a unit of its last digit, exp included, and a rounded
@@ -127,7 +127,7 @@ def average(values: list[float], digits: int) -> tuple[Decimal, Decimal]:
     """
     top = Decimal(max(values))
     context = Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    kept = [value for value in map(Decimal, values) if context.subtract(top, value) <= NEGLIGIBLE]
+    kept = [value for value in map(Decimal, values) if context.subtract(top, value) <= NEGLIGIBLE_DISTANCE]
     total = numerator = size = Decimal(0)
     for value in kept:
         weight = context.exp(context.subtract(value, top))
@@ -136,7 +136,7 @@ def average(values: list[float], digits: int) -> tuple[Decimal, Decimal]:
         size = context.add(size, term.copy_abs())
     steps = 2 * len(kept) + 8 + 2 * int(top - min(kept))
     error = context.multiply(context.divide(size, total), Decimal((0, (1,), 1 - digits)) * steps)
-    left_out = (len(values) - len(kept)) * (top.copy_abs() + NEGLIGIBLE) * LEAST_WEIGHT
+    left_out = (len(values) - len(kept)) * (top.copy_abs() + NEGLIGIBLE_DISTANCE) * MIN_WEIGHT
     return context.divide(numerator, total), context.add(error, left_out)
 
 
@@ -149,18 +149,18 @@ def certain_average(values: list[float], dtype: DType) -> Fraction:
     never half-way between two numbers.
     """
     largest = max(values)
-    if all(value == largest or Fraction(largest) - Fraction(value) > NEGLIGIBLE for value in values):
-        return Fraction(largest) if largest or min(values) == 0 else BELOW_ZERO
-    digits = DIGITS
+    if all(value == largest or Fraction(largest) - Fraction(value) > NEGLIGIBLE_DISTANCE for value in values):
+        return Fraction(largest) if largest or min(values) == 0 else NEGATIVE_TINY
+    digits = INITIAL_DIGITS
     while True:
-        middle, error = (Fraction(number) for number in average(values, digits))
+        middle, error = (Fraction(number) for number in decimal_average(values, digits))
         ends = (round_to(end, dtype).tobytes() for end in (middle - error, middle + error))
         if next(ends) == next(ends):
             return middle
         digits *= 2
 
 
-def _error_terms(walk: SoftmaxWalk, exact: Array, u: float) -> tuple[Array, Array]:
+def _error_terms(walk: SoftmaxWindows, exact: Array, u: float) -> tuple[Array, Array]:
     """Return the magnitude and extra of error_bound, with n = 2 · cells.
 
     y = Σ xᵢeᵢ / Σ eᵢ with eᵢ = exp(xᵢ − m), or exp(xᵢ), or with the quotients pᵢ = eᵢ / Σ e first.
@@ -179,14 +179,14 @@ def _error_terms(walk: SoftmaxWalk, exact: Array, u: float) -> tuple[Array, Arra
 
     The exponentials are taken to be normal numbers, as the design requires of every intermediate.
     """
-    perturbed = Perturbed.of(walk, exact, u)
+    perturbed = PerturbationSums.compute(walk, exact, u)
     relative = perturbed.relative * u
-    left = (1 - relative) / SLACK
+    left = (1 - relative) / ROUNDING_SLACK
     return (perturbed.size * (1 + relative) + u * perturbed.spread) / left, perturbed.spread / left
 
 
 @dataclass(frozen=True, eq=False)
-class Perturbed:
+class PerturbationSums:
     """What inexact exponentials do to each window's average, as _error_terms has it; float64, shape (n, c, *output).
 
     top: max xᵢ; total: Σ exp(xᵢ − top); size: Σ pᵢ|xᵢ|; spread: T; relative: C. The last three are rounded up.
@@ -199,22 +199,22 @@ class Perturbed:
     relative: Array
 
     @classmethod
-    def of(cls, walk: SoftmaxWalk, average: Array, u: float) -> Perturbed:
+    def compute(cls, walk: SoftmaxWindows, average: Array, u: float) -> PerturbationSums:
         """Walk through every window, given its average."""
-        largest = Order(walk.x.dtype, descending=False)
-        top = largest.values(fold(largest.keys(walk.finite), walk.windows, np.maximum, largest.bottom))
+        largest = DtypeOrder(walk.x.dtype, descending=False)
+        top = largest.values(fold_windows(largest.keys(walk.finite), walk.windows, np.maximum, largest.lowest_key))
         total, size, spread, relative = (np.zeros(average.shape) for _ in range(4))
         for values, outputs in walk.cells():
-            weight, perturbed = weights(top[outputs] - values, u)
+            weight, perturbed = exponential_weights(top[outputs] - values, u)
             total[outputs] += weight
             size[outputs] += weight * np.abs(values)
             spread[outputs] += perturbed * np.abs(values - average[outputs])
             relative[outputs] += perturbed
         total = np.maximum(total, 1.0)
-        return cls(top, total, *(part / total * SLACK for part in (size, spread, relative)))
+        return cls(top, total, *(part / total * ROUNDING_SLACK for part in (size, spread, relative)))
 
 
-def weights(distance: Array, u: float) -> tuple[Array, Array]:
+def exponential_weights(distance: Array, u: float) -> tuple[Array, Array]:
     """Return e = exp(−distance), and e·c with the c of _error_terms; float64."""
     function = FUNCTION_ULPS * ROUNDOFFS_PER_ULP
     # exp(−1000) is 0 in float64, so a larger distance makes no difference.

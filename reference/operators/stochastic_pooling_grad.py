@@ -5,15 +5,15 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import Array, Padding, PerAxis
-from reference.arithmetic.bound import SLACK
-from reference.arithmetic.errorfree import UNDERFLOW, Pair, widened
-from reference.arithmetic.exact import Exact, rounded
-from reference.arithmetic.rounding import round_to, to_pair
+from reference.arguments import Array, PaddingArgument, PerAxis
+from reference.arithmetic.bound import ROUNDING_SLACK
+from reference.arithmetic.errorfree import UNDERFLOW_ERROR, FloatPair, to_float64
+from reference.arithmetic.exact import Exact, round_result
+from reference.arithmetic.rounding import rational_to_pair, round_to
 from reference.geometry.windows import Windows
-from reference.operators.indexed_grad import scatter
-from reference.operators.pooling_grad import gradient
-from reference.operators.stochastic_pooling import activations, stochastic_indices
+from reference.operators.indexed_grad import scatter_add
+from reference.operators.pooling_grad import check_gradient
+from reference.operators.stochastic_pooling import check_activations, stochastic_indices
 
 
 def stochastic_pool_grad(
@@ -23,7 +23,7 @@ def stochastic_pool_grad(
     draws: npt.ArrayLike,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
 ) -> Exact:
@@ -35,10 +35,10 @@ def stochastic_pool_grad(
     Source: Zeiler and Fergus (see stochastic_pool_probabilities): as in max pooling, with the drawn cell for the
     largest.
     """
-    x = activations(x)
+    x = check_activations(x)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
     indices = stochastic_indices(x, windows, draws)
-    return scatter(gradient(grad, x, indices.shape), indices, x)
+    return scatter_add(check_gradient(grad, x, indices.shape), indices, x)
 
 
 def stochastic_pool_probabilities_grad(
@@ -47,7 +47,7 @@ def stochastic_pool_probabilities_grad(
     window: PerAxis,
     *,
     stride: PerAxis | None = None,
-    padding: Padding = 0,
+    padding: PaddingArgument = 0,
     dilation: PerAxis = 1,
     rounding: str = "floor",
 ) -> Exact:
@@ -61,14 +61,14 @@ def stochastic_pool_probabilities_grad(
     Raises ValueError if grad has not the output's shape, or for what stochastic_pool_probabilities refuses.
     Source: the derivative of xᵢ / Σ xᵢ.
     """
-    x = activations(x)
+    x = check_activations(x)
     windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
-    grad = widened(gradient(grad, x, (*x.shape[:2], *windows.output, *windows.window)))
+    grad = to_float64(check_gradient(grad, x, (*x.shape[:2], *windows.output, *windows.window)))
     with np.errstate(all="ignore"):
-        sums, size, special, largest = _collected(grad, widened(x), windows)
-        magnitude = size * SLACK
-    return rounded(
-        _pair(sums),
+        sums, size, special, largest = _collect_terms(grad, to_float64(x), windows)
+        magnitude = size * ROUNDING_SLACK
+    return round_result(
+        _as_pair(sums),
         x.dtype,
         lambda position: Fraction(sums[position]),
         special=special,
@@ -77,7 +77,7 @@ def stochastic_pool_probabilities_grad(
     )
 
 
-def _collected(grad: Array, x: Array, windows: Windows) -> tuple[Array, Array, Array, Array]:
+def _collect_terms(grad: Array, x: Array, windows: Windows) -> tuple[Array, Array, Array, Array]:
     """Return, for each cell, the sum of its terms, that of their absolute parts, what is NaN, and its largest window.
 
     Dtypes: Fractions, float64, float64 (0 elsewhere), int64.
@@ -92,28 +92,28 @@ def _collected(grad: Array, x: Array, windows: Windows) -> tuple[Array, Array, A
         if not np.isfinite(cells).all() or not np.isfinite(g).all():
             special[at] = np.nan
         elif cells.any():
-            slopes, sizes = _slopes(cells, g)
+            slopes, sizes = _window_slopes(cells, g)
             sums[at] += slopes
             size[at] += sizes
     return sums, size, special, largest
 
 
-def _slopes(cells: Array, grad: Array) -> tuple[Array, Array]:
+def _window_slopes(cells: Array, grad: Array) -> tuple[Array, Array]:
     """Return what one window gives to its cells, as rationals, and the sum of its absolute parts as float64."""
-    exact, g = (_fractions(part) for part in (cells, grad))
+    exact, g = (_as_fractions(part) for part in (cells, grad))
     total = exact.sum()
     slopes, size = (g - (g * exact).sum() / total) / total, (abs(g) + (abs(g) * exact).sum() / total) / total
     # Not astype, which refuses what is beyond float64.
     return slopes, np.array([float(round_to(part, np.float64)) for part in size.ravel()]).reshape(cells.shape)
 
 
-def _fractions(x: Array) -> Array:
+def _as_fractions(x: Array) -> Array:
     fractions = np.empty(x.size, dtype=object)
     fractions[:] = [Fraction(number) for number in x.ravel().tolist()]
     return fractions.reshape(x.shape)
 
 
-def _pair(sums: Array) -> Pair:
-    parts = np.array([to_pair(number) for number in sums.ravel().tolist()]).reshape(*sums.shape, 2)
+def _as_pair(sums: Array) -> FloatPair:
+    parts = np.array([rational_to_pair(number) for number in sums.ravel().tolist()]).reshape(*sums.shape, 2)
     high, low = parts[..., 0], parts[..., 1]
-    return Pair(high, low, np.where(sums != 0, np.abs(high) * 2.0**-105 + UNDERFLOW, 0.0))
+    return FloatPair(high, low, np.where(sums != 0, np.abs(high) * 2.0**-105 + UNDERFLOW_ERROR, 0.0))

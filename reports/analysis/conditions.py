@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
-MOST = 3  # conditions in one statement; of more nobody can tell which matter
+MAX_CONDITIONS = 3  # conditions in one statement; of more nobody can tell which matter
 
 
-def statement(
+def shortest_conjunction(
     covered: Sequence[frozenset[str]],
     others: Iterable[frozenset[str]],
     rank: Callable[[str], tuple[float | str, ...]] = lambda condition: (len(condition), condition),
@@ -27,17 +27,17 @@ def statement(
     having = {
         condition: sum(1 << place for place, one in enumerate(counted) if condition in one) for condition in shared
     }
-    chosen = sorted(_telling(having, rank), key=rank)
+    chosen = sorted(_undominated_conditions(having, rank), key=rank)
     for allowed in dict.fromkeys((0, exceptions)):
-        for size in range(1, MOST + 1):
-            found = [(_left(some, having, weights), some) for some in combinations(chosen, size)]
+        for size in range(1, MAX_CONDITIONS + 1):
+            found = [(_count_matching(some, having, weights), some) for some in combinations(chosen, size)]
             fit = [(left, some) for left, some in found if left <= allowed]
             if fit:
                 return min(fit, key=lambda one: (one[0], [rank(condition) for condition in one[1]]))[1]
     return None
 
 
-def _telling(having: dict[str, int], rank: Callable[[str], tuple[float | str, ...]]) -> list[str]:
+def _undominated_conditions(having: dict[str, int], rank: Callable[[str], tuple[float | str, ...]]) -> list[str]:
     """Leave out what another condition can always stand instead of: it spares as many, and ranks lower."""
     return [
         one
@@ -49,7 +49,7 @@ def _telling(having: dict[str, int], rank: Callable[[str], tuple[float | str, ..
     ]
 
 
-def _left(conditions: Sequence[str], having: dict[str, int], weights: Sequence[int]) -> int:
+def _count_matching(conditions: Sequence[str], having: dict[str, int], weights: Sequence[int]) -> int:
     """Count the others that fulfil every condition."""
     common = having[conditions[0]]
     for condition in conditions[1:]:

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from reports.results.arrays import Array
-from reports.results.records import Case, Result
+from reports.results.arrays import RecordedArray
+from reports.results.records import CaseRecord, ResultRecord
 
 
-def deviation(result: Result, case: Case) -> str:
+def deviation_text(result: ResultRecord, case: CaseRecord) -> str:
     """Say by how much a result is off, where that can be said in a few words; else an empty text."""
     worst, got, expected = result.worst, result.got, case.expected
     if worst is not None:
         place = ", ".join(map(str, worst.index))
         return f"at [{place}] expected {worst.expected}, got {worst.got}"
-    if got is None or not isinstance(expected, Array):
+    if got is None or not isinstance(expected, RecordedArray):
         return ""
     if (got.shape, got.dtype) != (expected.shape, expected.dtype):
         return f"expected {expected.dtype} {list(expected.shape)}, got {got.dtype} {list(got.shape)}"
     return _first_deviation(expected, got)
 
 
-def why(result: Result, case: Case) -> str:
+def failure_reason(result: ResultRecord, case: CaseRecord) -> str:
     """Say in a few words what is wrong with a result: by how much it is off, or what was said; else an empty text."""
-    return deviation(result, case) or result.message or result.reason or ""
+    return deviation_text(result, case) or result.message or result.reason or ""
 
 
-def _first_deviation(expected: Array, got: Array) -> str:
+def _first_deviation(expected: RecordedArray, got: RecordedArray) -> str:
     pairs = zip(expected.data or (), got.data or (), strict=False)
     position, (one, other) = next(((n, pair) for n, pair in enumerate(pairs) if pair[0] != pair[1]), (0, (None, None)))
-    place = ", ".join(map(str, unravel(position, expected.shape)))
+    place = ", ".join(map(str, unravel_index(position, expected.shape)))
     return "" if one is None else f"at [{place}] expected {one}, got {other}"
 
 
-def unravel(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+def unravel_index(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the index of the element that stands at a position of a flat array, row-major."""
     index: tuple[int, ...] = ()
     for size in reversed(shape):

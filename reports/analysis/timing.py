@@ -6,12 +6,12 @@ from collections import defaultdict
 from heapq import nlargest
 
 from reports.results.reader import Report
-from reports.results.records import Result
+from reports.results.records import ResultRecord
 
-MOST_SLOW = 20
+MAX_SLOW_RESULTS = 20
 
 
-def by_surface(report: Report) -> dict[str, float]:
+def seconds_by_surface(report: Report) -> dict[str, float]:
     """Sum the seconds in programs, surface by surface."""
     seconds = dict.fromkeys(report.surfaces, 0.0)
     for result in report.results:
@@ -19,7 +19,7 @@ def by_surface(report: Report) -> dict[str, float]:
     return seconds
 
 
-def by_operator(report: Report) -> dict[str, dict[str, float]]:
+def seconds_by_operator(report: Report) -> dict[str, dict[str, float]]:
     """Sum the seconds in programs by operator and backend; the operator that took longest first."""
     rows: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for backend in report.backends:
@@ -29,7 +29,7 @@ def by_operator(report: Report) -> dict[str, dict[str, float]]:
     return dict(sorted(rows.items(), key=lambda item: (-sum(item[1].values()), item[0])))
 
 
-def slowest(report: Report) -> list[Result]:
+def slowest_results(report: Report) -> list[ResultRecord]:
     """Return the results whose programs took longest, the slowest first."""
     order = sorted(report.results, key=lambda result: (result.case, result.surface))
-    return nlargest(MOST_SLOW, (result for result in order if result.seconds), key=lambda result: result.seconds)
+    return nlargest(MAX_SLOW_RESULTS, (result for result in order if result.seconds), key=lambda result: result.seconds)

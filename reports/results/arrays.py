@@ -7,32 +7,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from reports.results.fields import SPECIALS, Fields, Json, Number, RecordError, shown
+from reports.results.fields import SPECIAL_NUMBERS, Json, JsonFields, JsonNumber, RecordError, quoted_value
 
-NUMBERS = {int, float, bool}
+NUMBER_TYPES = {int, float, bool}
 
 
 @dataclass(frozen=True)
-class Array:
+class RecordedArray:
     """An array as written: data flat in row-major order, None where it has more elements than a file keeps."""
 
     dtype: str
     shape: tuple[int, ...]
-    data: tuple[Number, ...] | None
+    data: tuple[JsonNumber, ...] | None
 
     @classmethod
-    def parse(cls, value: Json, name: str) -> Array:
+    def parse(cls, value: Json, name: str) -> RecordedArray:
         """Parse an array and hold its number of elements to its shape."""
         if not isinstance(value, dict):
-            raise RecordError(f"{name} is {shown(value)}, not an array")
-        fields = Fields(value)
+            raise RecordError(f"{name} is {quoted_value(value)}, not an array")
+        fields = JsonFields(value)
         shape = fields.get("shape", list)
         if not all(isinstance(size, int) and size >= 0 for size in shape):
-            raise RecordError(f"{name} has the shape {shown(shape)}")
+            raise RecordError(f"{name} has the shape {quoted_value(shape)}")
         data = fields.optional("data", list)
         if data is not None and len(data) != math.prod(shape):
             raise RecordError(f"{name} has {len(data)} elements, its shape {shape} has {math.prod(shape)}")
-        if data is not None and not _are_numbers(data):
+        if data is not None and not _is_number_list(data):
             raise RecordError(f"{name} has an element that is no number")
         return cls(fields.get("dtype", str), tuple(shape), None if data is None else tuple(data))
 
@@ -42,40 +42,43 @@ class Array:
         return math.prod(self.shape)
 
 
-def _are_numbers(values: Sequence[Json]) -> bool:
+def _is_number_list(values: Sequence[Json]) -> bool:
     """Whether all are numbers or the words for special ones; quick, as a file holds millions."""
     kinds = set(map(type, values))
     if str in kinds:
-        return all(value in SPECIALS for value in values if isinstance(value, str)) and kinds <= {*NUMBERS, str}
-    return kinds <= NUMBERS
+        return all(value in SPECIAL_NUMBERS for value in values if isinstance(value, str)) and kinds <= {
+            *NUMBER_TYPES,
+            str,
+        }
+    return kinds <= NUMBER_TYPES
 
 
 @dataclass(frozen=True)
-class Rejected:
+class RecordedRejection:
     """The expectation that the parameters are refused, for a named reason."""
 
     predicate: str
 
 
 @dataclass(frozen=True)
-class Answers:
+class RecordedAnswers:
     """The named answers that a question allows."""
 
-    answers: Mapping[str, Array | Rejected]
+    answers: Mapping[str, RecordedArray | RecordedRejection]
 
 
-Expected: TypeAlias = "Array | Rejected | Answers"
+ExpectedRecord: TypeAlias = "RecordedArray | RecordedRejection | RecordedAnswers"
 
 
-def _parse_answer(value: Json, name: str) -> Array | Rejected:
+def _parse_answer(value: Json, name: str) -> RecordedArray | RecordedRejection:
     if isinstance(value, dict) and "rejected" in value:
-        return Rejected(Fields(value).get("rejected", str))
-    return Array.parse(value, name)
+        return RecordedRejection(JsonFields(value).get("rejected", str))
+    return RecordedArray.parse(value, name)
 
 
-def parse_expected(value: Json) -> Expected:
+def parse_expected(value: Json) -> ExpectedRecord:
     """Parse what must happen: an array, a rejection or the answers of a question."""
     if isinstance(value, dict) and "answers" in value:
-        answers = Fields(value).get("answers", dict)
-        return Answers({name: _parse_answer(answer, f"answer {name!r}") for name, answer in answers.items()})
+        answers = JsonFields(value).get("answers", dict)
+        return RecordedAnswers({name: _parse_answer(answer, f"answer {name!r}") for name, answer in answers.items()})
     return _parse_answer(value, "'expected'")

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from reports.results.records import Case, Header
+    from reports.results.records import CaseRecord, Header
 
-DIGITS = 12  # of a digest, to be told from another
+SHOWN_DIGEST_DIGITS = 12  # of a digest, to be told from another
 
 
 class UnreadableResults(ValueError):  # a refusal, named for what the caller did wrong
@@ -21,66 +21,68 @@ class UnreadableResults(ValueError):  # a refusal, named for what the caller did
 
 
 @dataclass(frozen=True)
-class Run:
+class ResultsFileRun:
     """What one results file says of its run as a whole."""
 
     path: Path
     header: Header
-    cases: Mapping[str, Case]
+    cases: Mapping[str, CaseRecord]
 
 
-def refuse(path: Path, line: int | None, why: str) -> NoReturn:
+def raise_unreadable(path: Path, line: int | None, why: str) -> NoReturn:
     """Raise UnreadableResults, in one line."""
     place = path if line is None else f"{path}:{line}"
     raise UnreadableResults(" ".join(f"{place}: {why}".splitlines()))
 
 
-def refuse_twins(runs: Sequence[Run]) -> None:
+def check_unique(runs: Sequence[ResultsFileRun]) -> None:
     """Raise UnreadableResults where two files hold one backend, or one surface; runs sorted by backend."""
     for first, second in pairwise(runs):
         if first.header.backend == second.header.backend:
             shards = " (conformance merge joins shards)" if first.header.shard or second.header.shard else ""
-            refuse(second.path, 1, f"the backend {second.header.backend!r} also stands in {first.path}{shards}")
+            raise_unreadable(
+                second.path, 1, f"the backend {second.header.backend!r} also stands in {first.path}{shards}"
+            )
     owners: dict[str, Path] = {}
     for run in runs:
         for surface in run.header.surfaces:
             if surface in owners:
-                refuse(run.path, 1, f"the surface {surface!r} also stands in {owners[surface]}")
+                raise_unreadable(run.path, 1, f"the surface {surface!r} also stands in {owners[surface]}")
             owners[surface] = run.path
 
 
-def join(runs: Sequence[Run]) -> tuple[str, ...]:
+def describe_mixture(runs: Sequence[ResultsFileRun]) -> tuple[str, ...]:
     """Say of each file that was made otherwise than the first what is mixed, a sentence each."""
-    return tuple(sentence for run in runs[1:] for sentence in _otherwise(runs[0], run))
+    return tuple(sentence for run in runs[1:] for sentence in _mixture_sentence(runs[0], run))
 
 
-def refuse_mixed(runs: Sequence[Run]) -> None:
+def check_same_origin(runs: Sequence[ResultsFileRun]) -> None:
     """Raise UnreadableResults where two files were made from different catalogues or judged by different ledgers."""
     for first, run in ((runs[0], run) for run in runs[1:]):
         ours, theirs = first.header.catalogue, run.header.catalogue
         if ours != theirs:
-            refuse(run.path, 1, f"made from the catalogue {theirs}, but {first.path} from {ours}")
+            raise_unreadable(run.path, 1, f"made from the catalogue {theirs}, but {first.path} from {ours}")
         if first.header.ledger != run.header.ledger:
-            refuse(run.path, 1, f"judged by another ledger than {first.path}")
+            raise_unreadable(run.path, 1, f"judged by another ledger than {first.path}")
 
 
-def refuse_other_cases(runs: Sequence[Run]) -> None:
+def check_same_cases(runs: Sequence[ResultsFileRun]) -> None:
     """Raise UnreadableResults where two files of different catalogues hold two cases of one name."""
     others = (pair for pair in combinations(runs, 2) if pair[0].header.catalogue != pair[1].header.catalogue)
     for first, second in others:
         for name in first.cases.keys() & second.cases.keys():
             ours, theirs = first.cases[name], second.cases[name]
             if (ours.digest, ours.parameters) != (theirs.digest, theirs.parameters):
-                refuse(second.path, None, f"the case {name!r} is another one than in {first.path}")
+                raise_unreadable(second.path, None, f"the case {name!r} is another one than in {first.path}")
 
 
-def _otherwise(first: Run, run: Run) -> list[str]:
+def _mixture_sentence(first: ResultsFileRun, run: ResultsFileRun) -> list[str]:
     file, other = run.path.name, first.path.name
     ours, theirs = first.header, run.header
     found = []
     if ours.catalogue != theirs.catalogue:
         found.append(
-            f"Mixed catalogues: {file} was made from {_catalogue(theirs)}, {other} from {_catalogue(ours)}; a surface "
+            f"Mixed catalogues: {file} was made from {_catalogue_text(theirs)}, {other} from {_catalogue_text(ours)}; a surface "
             "may lack cases for that reason alone."
         )
     if ours.ledger != theirs.ledger:
@@ -91,5 +93,5 @@ def _otherwise(first: Run, run: Run) -> list[str]:
     return found
 
 
-def _catalogue(header: Header) -> str:
-    return f"{header.catalogue_version} ({header.catalogue[:DIGITS]})".strip()
+def _catalogue_text(header: Header) -> str:
+    return f"{header.catalogue_version} ({header.catalogue[:SHOWN_DIGEST_DIGITS]})".strip()

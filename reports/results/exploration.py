@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from reports.results.fields import Fields
+from reports.results.fields import JsonFields
 
-UNREFERRED = ("law: ", "surfaces: ")
+NON_REFERENCE_PREFIXES = ("law: ", "surfaces: ")
 """How the ways of findings begin that the reference has not shown: a broken law, surfaces that part."""
 
 
 @dataclass(frozen=True)
-class Finding:
+class FindingRecord:
     """One cause, as far as exploring can tell.
 
     case: the smallest that was found, which differs on the surfaces in this way; conditions: under which it shows, None
@@ -26,18 +26,18 @@ class Finding:
     case: str
     operator: str
     surfaces: tuple[str, ...]
-    way: str
+    symptom: str
     sentence: str
     conditions: tuple[str, ...] | None
-    true: frozenset[str]
-    first: int
-    covers: int
-    said: str
+    features: frozenset[str]
+    first_number: int
+    explained_count: int
+    message: str
     case_text: str
     script: str
 
     @classmethod
-    def parse(cls, fields: Fields) -> Finding:
+    def parse(cls, fields: JsonFields) -> FindingRecord:
         """Parse a finding of the header's `explored`."""
         texts = {key: fields.get(key, str) for key in ("id", "case", "operator", "way", "sentence")}
         later = {key: fields.optional(key, str) or "" for key in ("said", "case_text", "script")}
@@ -46,19 +46,19 @@ class Finding:
             **later,
             surfaces=fields.texts("surfaces"),
             conditions=None if fields.values.get("conditions") is None else fields.texts("conditions"),
-            true=frozenset(fields.texts("true") if "true" in fields.values else ()),
-            first=fields.get("first", int),
-            covers=fields.get("covers", int),
+            features=frozenset(fields.texts("true") if "true" in fields.values else ()),
+            first_number=fields.get("first", int),
+            explained_count=fields.get("covers", int),
         )
 
     @property
-    def unreferred(self) -> bool:
+    def is_found_without_reference(self) -> bool:
         """Whether by the reference alone nothing may be wrong: a law is broken, or surfaces part."""
-        return self.way.startswith(UNREFERRED)
+        return self.symptom.startswith(NON_REFERENCE_PREFIXES)
 
 
 @dataclass(frozen=True)
-class Explored:
+class ExplorationRecord:
     """An exploration of one backend: its seed, cases that were tried, results by status, findings.
 
     beyond: further differences, not looked into as enough of the same way were; code: a digest of the suite's own, ""
@@ -68,24 +68,24 @@ class Explored:
     seed: int
     cases: int
     statuses: Mapping[str, int]
-    beyond: int
-    findings: tuple[Finding, ...]
+    uncounted: int
+    findings: tuple[FindingRecord, ...]
     code: str = ""
 
     @classmethod
-    def parse(cls, fields: Fields) -> Explored:
+    def parse(cls, fields: JsonFields) -> ExplorationRecord:
         """Parse the header's `explored`."""
         statuses = fields.fields("statuses")
         return cls(
             seed=fields.get("seed", int),
             cases=fields.get("cases", int),
             statuses={status: statuses.get(status, int) for status in statuses.values},
-            beyond=fields.optional("beyond", int) or 0,
-            findings=tuple(Finding.parse(one) for one in fields.objects("findings")),
+            uncounted=fields.optional("beyond", int) or 0,
+            findings=tuple(FindingRecord.parse(one) for one in fields.objects("findings")),
             code=fields.optional("code", str) or "",
         )
 
-    def labelled(self, label: str) -> Explored:
+    def with_label(self, label: str) -> ExplorationRecord:
         """Return the same with the label of the backend on every surface."""
         findings = (replace(one, surfaces=tuple(name + label for name in one.surfaces)) for one in self.findings)
         return replace(self, findings=tuple(findings))

@@ -7,25 +7,25 @@ from collections.abc import Mapping
 from typing import TypeAlias, TypeVar
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-Number: TypeAlias = "int | float | str"  # a string is "nan", "inf" or "-inf"
-T = TypeVar("T")
+JsonNumber: TypeAlias = "int | float | str"  # a string is "nan", "inf" or "-inf"
+ValueType = TypeVar("ValueType")
 
-LONGEST_QUOTE = 40  # characters
+MAX_QUOTED_JSON_LENGTH = 40  # characters
 
-SPECIALS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+SPECIAL_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class RecordError(ValueError):
     """A record that docs/results.md does not allow; the message says which key and what is wrong with it."""
 
 
-class Fields:
+class JsonFields:
     """Typed access to the keys of one JSON object; errors name the key."""
 
     def __init__(self, values: Mapping[str, Json]) -> None:
         self.values = values
 
-    def get(self, key: str, kind: type[T]) -> T:
+    def get(self, key: str, kind: type[ValueType]) -> ValueType:
         """Return the value of a key that must be there and of that type."""
         if key not in self.values:
             raise RecordError(f"lacks the key {key!r}")
@@ -33,10 +33,10 @@ class Fields:
         if kind is float and isinstance(value, int):
             value = float(value)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise RecordError(f"{key!r} is {shown(value)}, not {_TYPE_NAMES[kind]}")
+            raise RecordError(f"{key!r} is {quoted_value(value)}, not {_TYPE_NAMES[kind]}")
         return value
 
-    def optional(self, key: str, kind: type[T]) -> T | None:
+    def optional(self, key: str, kind: type[ValueType]) -> ValueType | None:
         """Return the value of a key that may be absent or null."""
         return None if self.values.get(key) is None else self.get(key, kind)
 
@@ -65,21 +65,23 @@ class Fields:
             raise RecordError(f"{key!r} is not a table of texts")
         return dict(value)
 
-    def fields(self, key: str) -> Fields:
+    def fields(self, key: str) -> JsonFields:
         """Return a nested object."""
-        return Fields(self.get(key, dict))
+        return JsonFields(self.get(key, dict))
 
-    def objects(self, key: str) -> list[Fields]:
+    def objects(self, key: str) -> list[JsonFields]:
         """Return a list of nested objects."""
         value = self.get(key, list)
         if not all(isinstance(one, dict) for one in value):
             raise RecordError(f"{key!r} is not a list of objects")
-        return [Fields(one) for one in value]
+        return [JsonFields(one) for one in value]
 
     def measure(self, key: str) -> float | None:
         """Return a number that may be null or one of the strings for infinities and NaN."""
         value = self.values.get(key)
-        return SPECIALS[value] if isinstance(value, str) and value in SPECIALS else self.optional(key, float)
+        return (
+            SPECIAL_NUMBERS[value] if isinstance(value, str) and value in SPECIAL_NUMBERS else self.optional(key, float)
+        )
 
 
 _TYPE_NAMES: dict[type, str] = {
@@ -87,7 +89,7 @@ _TYPE_NAMES: dict[type, str] = {
 }  # fmt: skip
 
 
-def shown(value: Json) -> str:
+def quoted_value(value: Json) -> str:
     """Return a value as an error message quotes it: never longer than a few words."""
     text = repr(value)
-    return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 1] + "…"
+    return text if len(text) <= MAX_QUOTED_JSON_LENGTH else text[: MAX_QUOTED_JSON_LENGTH - 1] + "…"

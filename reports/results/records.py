@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from sys import intern
 
-from reports.results.arrays import Array, Expected, parse_expected
-from reports.results.exploration import Explored
-from reports.results.fields import Fields, Json, RecordError, shown
+from reports.results.arrays import ExpectedRecord, RecordedArray, parse_expected
+from reports.results.exploration import ExplorationRecord
+from reports.results.fields import Json, JsonFields, RecordError, quoted_value
 
-FORMAT = 1
-LEVELS = ("smoke", "standard", "exhaustive")
+RESULTS_FORMAT = 1
+CATALOGUE_LEVELS = ("smoke", "standard", "exhaustive")
 STATUSES = ("fail", "crashed", "timed_out", "flaky", "stale", "known", "unsupported", "pass")  # worst first
-OUTCOMES = ("returned", "rejected", "unsupported", "crashed", "timed_out")
+OUTCOME_KINDS = ("returned", "rejected", "unsupported", "crashed", "timed_out")
 VERDICTS = ("agree", "differ")
 HOWS = ("native", "padded", "composed")
-KINDS = ("shape", "dtype", "value", "special", "pinned", "accepted", "rejected", "convention", "changed")
+DIFFERENCE_KINDS = ("shape", "dtype", "value", "special", "pinned", "accepted", "rejected", "convention", "changed")
 
 
-def plain(name: str) -> str:
+def without_label(name: str) -> str:
     """Return the name of a backend or of a surface without the label that a run has given it: "numpy@old" is numpy."""
     return name.partition("@")[0]
 
@@ -46,10 +46,10 @@ class Header:
     surfaces: tuple[str, ...]
     environment: Environment
     started: str
-    explored: Explored | None = None
+    explored: ExplorationRecord | None = None
 
     @classmethod
-    def parse(cls, fields: Fields) -> Header:
+    def parse(cls, fields: JsonFields) -> Header:
         """Parse a header whose format is known to be ours."""
         catalogue, selection = fields.fields("catalogue"), fields.fields("selection")
         return cls(
@@ -59,32 +59,32 @@ class Header:
             ledger=fields.optional("ledger", str),
             own_ledger=fields.optional("own_ledger", str),
             cases=catalogue.get("cases", int),
-            level=fields.choice("level", LEVELS),
+            level=fields.choice("level", CATALOGUE_LEVELS),
             slow=fields.optional("slow", bool) or False,
             repeat=fields.optional("repeat", int) or 1,
-            shard=_shard(fields.fields("shard")) if fields.values.get("shard") is not None else None,
+            shard=_parse_shard(fields.fields("shard")) if fields.values.get("shard") is not None else None,
             selection={key: selection.texts(key) for key in sorted(selection.values)},
             surfaces=fields.texts("surfaces"),
             environment=Environment.parse(fields.fields("environment")),
             started=fields.get("started", str),
-            explored=Explored.parse(fields.fields("explored")) if "explored" in fields.values else None,
+            explored=ExplorationRecord.parse(fields.fields("explored")) if "explored" in fields.values else None,
         )
 
-    def labelled(self, label: str) -> Header:
+    def with_label(self, label: str) -> Header:
         """Return the header with the label of the backend on every surface."""
         setup = {surface + label: text for surface, text in self.environment.setup.items()}
         surfaces = tuple(surface + label for surface in self.surfaces)
-        explored = self.explored and self.explored.labelled(label)
+        explored = self.explored and self.explored.with_label(label)
         environment = replace(self.environment, setup=setup)
         return replace(self, surfaces=surfaces, environment=environment, explored=explored)
 
 
-def _shard(fields: Fields) -> str:
+def _parse_shard(fields: JsonFields) -> str:
     return f"{fields.get('number', int)}/{fields.get('of', int)}"
 
 
 @dataclass(frozen=True)
-class Case:
+class CaseRecord:
     """A case with everything a reader needs to see it: parameters, inputs, cost, what must happen."""
 
     case: str
@@ -95,28 +95,28 @@ class Case:
     via: tuple[str, ...]
     question: str | None
     parameters: Mapping[str, Json]
-    inputs: Mapping[str, Array]
+    inputs: Mapping[str, RecordedArray]
     cost: Mapping[str, Json] | None
-    expected: Expected
+    expected: ExpectedRecord
     digest: str
     pinned: int
     terms: int
     bound: float | None
 
     @classmethod
-    def parse(cls, fields: Fields) -> Case:
+    def parse(cls, fields: JsonFields) -> CaseRecord:
         """Parse a case record."""
         inputs = fields.get("inputs", dict)
         return cls(
             case=intern(fields.get("case", str)),
             operator=intern(fields.get("operator", str)),
-            level=intern(fields.choice("level", LEVELS)),
+            level=intern(fields.choice("level", CATALOGUE_LEVELS)),
             about=fields.get("about", str),
             source=fields.get("source", str),
             via=fields.texts("via"),
             question=fields.optional("question", str),
             parameters=fields.get("parameters", dict),
-            inputs={name: Array.parse(value, f"input {name!r}") for name, value in inputs.items()},
+            inputs={name: RecordedArray.parse(value, f"input {name!r}") for name, value in inputs.items()},
             cost=fields.optional("cost", dict),
             expected=parse_expected(fields.get("expected", dict)),
             digest=fields.get("digest", str),
@@ -132,7 +132,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Program:
+class ProgramRecord:
     """The source text that was executed on a surface."""
 
     program: str
@@ -141,14 +141,14 @@ class Program:
     text: str
 
     @classmethod
-    def parse(cls, fields: Fields) -> Program:
+    def parse(cls, fields: JsonFields) -> ProgramRecord:
         """Parse a program record."""
         texts = {key: fields.get(key, str) for key in ("program", "surface", "text")}
         return cls(**texts, how=fields.choice("how", HOWS))
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstElementRecord:
     """The element that is furthest off."""
 
     index: tuple[int, ...]
@@ -158,17 +158,17 @@ class Worst:
     ulp: Json
 
     @classmethod
-    def parse(cls, fields: Fields) -> Worst:
+    def parse(cls, fields: JsonFields) -> WorstElementRecord:
         """Parse the worst element of a result."""
         values = {key: fields.values.get(key) for key in ("expected", "got", "absolute", "ulp")}
         index = fields.get("index", list)
         if not all(isinstance(position, int) for position in index):
-            raise RecordError(f"'index' is {shown(index)}, not a list of whole numbers")
+            raise RecordError(f"'index' is {quoted_value(index)}, not a list of whole numbers")
         return cls(tuple(index), **values)
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ResultRecord:
     """What one surface did with one case, and how it was judged."""
 
     case: str
@@ -182,44 +182,44 @@ class Result:
     budget_used: float | None
     seconds: float
     digest: str | None
-    got: Array | None
-    worst: Worst | None
+    got: RecordedArray | None
+    worst: WorstElementRecord | None
     flaky: bool
     message: str | None
     reason: str | None
     issue: str | None
 
     @classmethod
-    def parse(cls, fields: Fields) -> Result:
+    def parse(cls, fields: JsonFields) -> ResultRecord:
         """Parse a result record."""
         got, worst = fields.values.get("got"), fields.values.get("worst")
         return cls(
             case=intern(fields.get("case", str)),  # what many results have in common is kept once
             surface=intern(fields.get("surface", str)),
             status=intern(fields.choice("status", STATUSES)),
-            outcome=intern(fields.choice("outcome", OUTCOMES)),
-            verdict=_shared(fields.optional_choice("verdict", VERDICTS)),
-            kind=_shared(fields.optional_choice("kind", KINDS)),
-            how=_shared(fields.optional_choice("how", HOWS)),
-            program=_shared(fields.optional("program", str)),
+            outcome=intern(fields.choice("outcome", OUTCOME_KINDS)),
+            verdict=_intern_text(fields.optional_choice("verdict", VERDICTS)),
+            kind=_intern_text(fields.optional_choice("kind", DIFFERENCE_KINDS)),
+            how=_intern_text(fields.optional_choice("how", HOWS)),
+            program=_intern_text(fields.optional("program", str)),
             budget_used=fields.measure("budget_used"),
             seconds=fields.optional("seconds", float) or 0.0,
             digest=fields.optional("digest", str),
-            got=None if got is None else Array.parse(got, "'got'"),
-            worst=None if worst is None else Worst.parse(fields.fields("worst")),
+            got=None if got is None else RecordedArray.parse(got, "'got'"),
+            worst=None if worst is None else WorstElementRecord.parse(fields.fields("worst")),
             flaky=fields.optional("flaky", bool) or False,
             message=fields.optional("message", str),
-            reason=_shared(fields.optional("reason", str)),
-            issue=_shared(fields.optional("issue", str)),
+            reason=_intern_text(fields.optional("reason", str)),
+            issue=_intern_text(fields.optional("issue", str)),
         )
 
 
-def _shared(text: str | None) -> str | None:
+def _intern_text(text: str | None) -> str | None:
     return None if text is None else intern(text)
 
 
 @dataclass(frozen=True)
-class Convention:
+class ConventionRecord:
     """A question put to a surface: what it declares, what it was seen to do."""
 
     question: str
@@ -231,7 +231,7 @@ class Convention:
     about: str
 
     @classmethod
-    def parse(cls, fields: Fields) -> Convention:
+    def parse(cls, fields: JsonFields) -> ConventionRecord:
         """Parse a convention record."""
         return cls(
             question=fields.get("question", str),
@@ -263,7 +263,7 @@ class Footer:
     seconds: float
 
     @classmethod
-    def parse(cls, fields: Fields) -> Footer:
+    def parse(cls, fields: JsonFields) -> Footer:
         """Parse the footer."""
         return cls(fields.get("results", int), fields.get("by_status", dict), fields.get("seconds", float))
 
@@ -285,7 +285,7 @@ class Environment:
     precision: str = "float32"
 
     @classmethod
-    def parse(cls, fields: Fields) -> Environment:
+    def parse(cls, fields: JsonFields) -> Environment:
         """Parse the header's environment."""
         return cls(
             python=fields.get("python", str),

@@ -10,15 +10,15 @@ from unicodedata import east_asian_width
 from xml.etree import ElementTree
 
 from reports.analysis import summary
-from reports.analysis.summary import BAD, WORDS
-from reports.results.reader import Backend, Report
+from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES
+from reports.results.reader import BackendRun, Report
 
-GREY, GREEN, AMBER, RED = "#444444", "#1a7f37", "#8a5a00", "#b31d28"
+GREY_BACKGROUND, GREEN_BACKGROUND, AMBER_BACKGROUND, RED_BACKGROUND = "#444444", "#1a7f37", "#8a5a00", "#b31d28"
 """Backgrounds on which white has a contrast of at least 4.5, as WCAG 2.2 asks of text."""
-LONGEST_TEXT = 60  # characters of one half
-HEIGHT, SIZE, MARGIN = 20, 11, 6  # pixels
-ADVANCE = 0.602  # of a monospaced font, in terms of its size
-FONTS = "DejaVu Sans Mono,Menlo,Consolas,monospace"
+MAX_LABEL_LENGTH = 60  # characters of one half
+BADGE_HEIGHT_PIXELS, FONT_SIZE_PIXELS, BADGE_MARGIN_PIXELS = 20, 11, 6  # pixels
+ADVANCE_PER_EM = 0.602  # of a monospaced font, in terms of its size
+FONT_FAMILY = "DejaVu Sans Mono,Menlo,Consolas,monospace"
 
 
 @dataclass(frozen=True)
@@ -33,67 +33,82 @@ class Badge:
 def render_badges(report: Report) -> dict[str, str]:
     """Return the contents of files by their names: <surface>.svg and <surface>.json for every surface."""
     files: dict[str, str] = {}
-    counts = summary.by_surface(report)
+    counts = summary.counts_by_surface(report)
     for backend in report.backends:
         for surface in backend.header.surfaces:
-            badge, name = _badge(backend, surface, counts[surface]), _free(_file_name(surface), files)
-            files[f"{name}.svg"] = _svg(badge)
-            files[f"{name}.json"] = _endpoint(badge)
+            badge, name = _surface_badge(backend, surface, counts[surface]), _unused_name(_file_name(surface), files)
+            files[f"{name}.svg"] = _badge_svg(badge)
+            files[f"{name}.json"] = _endpoint_json(badge)
     return files
 
 
 def _file_name(surface: str) -> str:
     """Return a surface's name as that of a file in this folder and no other."""
-    return re.sub(r"^\.|[^\w.@+-]", "_", surface, flags=re.ASCII)[:LONGEST_TEXT] or "_"
+    return re.sub(r"^\.|[^\w.@+-]", "_", surface, flags=re.ASCII)[:MAX_LABEL_LENGTH] or "_"
 
 
-def _free(name: str, files: Mapping[str, str]) -> str:
+def _unused_name(name: str, files: Mapping[str, str]) -> str:
     """Return a name under which no surface before this one stands; not all file systems tell A from a."""
     taken = {file.lower() for file in files}
     names = (name, *(f"{name}-{number}" for number in range(2, len(files) + 2)))
     return next(one for one in names if f"{one}.svg".lower() not in taken)
 
 
-def _badge(backend: Backend, surface: str, counts: Mapping[str, int]) -> Badge:
-    label = summary.one_line(surface, LONGEST_TEXT)
-    bad = [f"{counts[status]:,} {WORDS[status]}" for status in BAD if status in counts]
-    good = [f"{counts[status]:,} {WORDS[status]}" for status in ("pass", "known") if status in counts]
+def _surface_badge(backend: BackendRun, surface: str, counts: Mapping[str, int]) -> Badge:
+    label = summary.single_line(surface, MAX_LABEL_LENGTH)
+    bad = [f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in UNEXPECTED_STATUSES if status in counts]
+    good = [f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in ("pass", "known") if status in counts]
     if bad:
-        return Badge(label, ", ".join(bad), RED)
+        return Badge(label, ", ".join(bad), RED_BACKGROUND)
     if not backend.complete:
-        return Badge(label, "partial run", RED)
+        return Badge(label, "partial run", RED_BACKGROUND)
     if not good:
-        return Badge(label, "nothing ran", RED)
-    return Badge(label, ", ".join(good), AMBER if "known" in counts else GREEN)
+        return Badge(label, "nothing ran", RED_BACKGROUND)
+    return Badge(label, ", ".join(good), AMBER_BACKGROUND if "known" in counts else GREEN_BACKGROUND)
 
 
-def _endpoint(badge: Badge) -> str:
+def _endpoint_json(badge: Badge) -> str:
     """Return what https://shields.io/badges/endpoint-badge reads."""
     return json.dumps(
         {
             "schemaVersion": 1,
             "label": badge.label,
             "message": badge.message,
-            "labelColor": GREY,
+            "labelColor": GREY_BACKGROUND,
             "color": badge.colour,
-            "isError": badge.colour == RED,
+            "isError": badge.colour == RED_BACKGROUND,
         }
     )
 
 
-def _svg(badge: Badge) -> str:
-    left, right = (_width(text) + 2 * MARGIN for text in (badge.label, badge.message))
+def _badge_svg(badge: Badge) -> str:
+    left, right = (_text_width(text) + 2 * BADGE_MARGIN_PIXELS for text in (badge.label, badge.message))
     said = f"{badge.label}: {badge.message}"
     root = ElementTree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-label": said})
-    root.attrib |= {"width": str(left + right), "height": str(HEIGHT), "font-family": FONTS, "font-size": str(SIZE)}
+    root.attrib |= {
+        "width": str(left + right),
+        "height": str(BADGE_HEIGHT_PIXELS),
+        "font-family": FONT_FAMILY,
+        "font-size": str(FONT_SIZE_PIXELS),
+    }
     ElementTree.SubElement(root, "title").text = said
-    for text, start, width, colour in ((badge.label, 0, left, GREY), (badge.message, left, right, badge.colour)):
-        ElementTree.SubElement(root, "rect", x=str(start), width=str(width), height=str(HEIGHT), fill=colour)
-        place = {"x": str(start + MARGIN), "y": "14", "fill": "#ffffff", "textLength": str(width - 2 * MARGIN)}
+    for text, start, width, colour in (
+        (badge.label, 0, left, GREY_BACKGROUND),
+        (badge.message, left, right, badge.colour),
+    ):
+        ElementTree.SubElement(
+            root, "rect", x=str(start), width=str(width), height=str(BADGE_HEIGHT_PIXELS), fill=colour
+        )
+        place = {
+            "x": str(start + BADGE_MARGIN_PIXELS),
+            "y": "14",
+            "fill": "#ffffff",
+            "textLength": str(width - 2 * BADGE_MARGIN_PIXELS),
+        }
         ElementTree.SubElement(root, "text", place).text = text
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _width(text: str) -> int:
+def _text_width(text: str) -> int:
     """Return the width in pixels to which a text is set, in whichever font."""
-    return round(SIZE * ADVANCE * sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text))
+    return round(FONT_SIZE_PIXELS * ADVANCE_PER_EM * sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text))

@@ -6,49 +6,49 @@ import json
 import math
 from collections.abc import Mapping
 
-from reports.analysis.comparison import Change, Difference, Pair
-from reports.analysis.comparison_text import counts, groups, said
+from reports.analysis.comparison import ReportDifference, ResultChange, RunPair
+from reports.analysis.comparison_text import change_groups, change_text, counts_by_kind
 from reports.results.fields import Json
-from reports.results.reader import Backend
-from reports.results.records import Result
+from reports.results.reader import BackendRun
+from reports.results.records import ResultRecord
 
-FORMAT = 1
+DIFFERENCE_FORMAT = 1
 
 
-def render_difference(difference: Difference) -> str:
+def render_difference_json(difference: ReportDifference) -> str:
     """Return the difference as JSON in ASCII, whatever the texts in it are."""
-    ordered = [change for group in groups(difference) for change in group.changes]
+    ordered = [change for group in change_groups(difference) for change in group.changes]
     record: dict[str, Json] = {
-        "format": FORMAT,
-        "changed": difference.matters,
+        "format": DIFFERENCE_FORMAT,
+        "changed": difference.is_significant,
         "complete": not difference.problems,
         "problems": list(difference.problems),
-        "backends": [_pair(pair) for pair in difference.pairs],
+        "backends": [_pair_record(pair) for pair in difference.pairs],
         "environment": [
-            {"what": fact.what, "old": fact.before, "new": fact.after, "backends": list(names)}
+            {"what": fact.name, "old": fact.before, "new": fact.after, "backends": list(names)}
             for fact, names in difference.facts.items()
         ],
-        "compared": difference.compared,
-        "waiting": difference.waiting,
-        "other_programs": difference.retold,
-        "counts": dict(counts(difference)),
-        "changes": [_change(change) for change in ordered],
+        "compared": difference.compared_count,
+        "waiting": difference.missing_count,
+        "other_programs": difference.program_changed_count,
+        "counts": dict(counts_by_kind(difference)),
+        "changes": [_change_record(change) for change in ordered],
     }
     return json.dumps(record, indent=1, allow_nan=False) + "\n"
 
 
-def _pair(pair: Pair) -> Json:
-    return {"name": pair.name, "old": _side(pair.before), "new": _side(pair.after)}
+def _pair_record(pair: RunPair) -> Json:
+    return {"name": pair.name, "old": _run_record(pair.before), "new": _run_record(pair.after)}
 
 
-def _side(backend: Backend | None) -> Json:
+def _run_record(backend: BackendRun | None) -> Json:
     if backend is None:
         return None
     packages: Mapping[str, str] = backend.header.environment.packages
     return {"backend": backend.name, "packages": dict(packages), "results": len(backend.results)}
 
 
-def _change(change: Change) -> Json:
+def _change_record(change: ResultChange) -> Json:
     return {
         "kind": change.kind,
         "backend": change.backend,
@@ -56,20 +56,20 @@ def _change(change: Change) -> Json:
         "case": change.case.case,
         "operator": change.case.operator,
         "question": change.case.question,
-        "was": change.was,
-        "now": change.now,
-        "what": said(change),
-        "old": _result(change.before),
-        "new": _result(change.after),
+        "was": change.old_text,
+        "now": change.new_text,
+        "what": change_text(change),
+        "old": _result_fields(change.before),
+        "new": _result_fields(change.after),
     }
 
 
-def _result(result: Result | None) -> Json:
+def _result_fields(result: ResultRecord | None) -> Json:
     if result is None:
         return None
     keys = ("status", "outcome", "kind", "how", "program", "digest", "message", "reason")
-    return {**{key: getattr(result, key) for key in keys}, "budget_used": _number(result.budget_used)}
+    return {**{key: getattr(result, key) for key in keys}, "budget_used": _json_number(result.budget_used)}
 
 
-def _number(value: float | None) -> Json:
+def _json_number(value: float | None) -> Json:
     return str(value) if value is not None and not math.isfinite(value) else value

@@ -4,48 +4,73 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reports.analysis.comparison import Difference
-from reports.analysis.comparison_text import Group, groups, headline, notes, said, sentence
-from reports.analysis.summary import plural
-from reports.views.markdown_layout import Section, code, escaped, fit, tabular
+from reports.analysis.comparison import ReportDifference
+from reports.analysis.comparison_text import (
+    ChangeGroup,
+    change_groups,
+    change_text,
+    difference_headline,
+    difference_notes,
+    difference_sentence,
+)
+from reports.analysis.summary import count_text
+from reports.views.markdown_layout import PageSection, code_span, escape_markdown, fit_sections, table_section
 
-MOST_ROWS = 100  # of one group
+MAX_CHANGE_ROWS = 100  # of one group
 
 
-def render_difference(difference: Difference) -> str:
+def render_difference_markdown(difference: ReportDifference) -> str:
     """Return the difference as GitHub-flavoured Markdown of at most 60,000 characters."""
-    return fit(sections(difference), "`--format json` has all.")
+    return fit_sections(difference_sections(difference), "`--format json` has all.")
 
 
-def sections(difference: Difference) -> Iterator[Section]:
+def difference_sections(difference: ReportDifference) -> Iterator[PageSection]:
     """Yield the parts of a page about a difference, what happened first."""
-    yield _head(difference)
-    yield from _facts(difference)
-    for group in groups(difference):
-        yield _group(group)
+    yield _header_section(difference)
+    yield from _facts_section(difference)
+    for group in change_groups(difference):
+        yield _group_section(group)
 
 
-def _head(difference: Difference) -> Section:
-    good = not difference.matters and not difference.problems
-    above = [f"## {'✅' if good else '❌'} {escaped(headline(difference))}", "", escaped(sentence(difference)), ""]
-    points = [*(f"- ❌ {escaped(problem)}" for problem in difference.problems), *map(_note, notes(difference))]
-    return Section(above, points, [""] if points else [])
+def _header_section(difference: ReportDifference) -> PageSection:
+    good = not difference.is_significant and not difference.problems
+    above = [
+        f"## {'✅' if good else '❌'} {escape_markdown(difference_headline(difference))}",
+        "",
+        escape_markdown(difference_sentence(difference)),
+        "",
+    ]
+    points = [
+        *(f"- ❌ {escape_markdown(problem)}" for problem in difference.problems),
+        *map(_note_line, difference_notes(difference)),
+    ]
+    return PageSection(above, points, [""] if points else [])
 
 
-def _note(note: str) -> str:
-    return f"- {escaped(note)}"
+def _note_line(note: str) -> str:
+    return f"- {escape_markdown(note)}"
 
 
-def _facts(difference: Difference) -> Iterator[Section]:
+def _facts_section(difference: ReportDifference) -> Iterator[PageSection]:
     rows = [
-        [escaped(fact.what), escaped(fact.before), escaped(fact.after), ", ".join(map(escaped, names))]
+        [
+            escape_markdown(fact.name),
+            escape_markdown(fact.before),
+            escape_markdown(fact.after),
+            ", ".join(map(escape_markdown, names)),
+        ]
         for fact, names in difference.facts.items()
     ]
     if rows:
-        yield tabular(["### Run under", ""], ["what", "old", "new", "backends"], rows)
+        yield table_section(["### Run under", ""], ["what", "old", "new", "backends"], rows)
 
 
-def _group(group: Group) -> Section:
-    where = f"{code(group.operator)}, {escaped(group.backend)}: {plural(len(group.changes), 'result')}"
-    rows = [[code(change.case.case), code(change.surface), escaped(said(change))] for change in group.changes]
-    return tabular([f"### {escaped(group.heading)}: {where}", ""], ["case", "surface", "what"], rows, MOST_ROWS)
+def _group_section(group: ChangeGroup) -> PageSection:
+    where = f"{code_span(group.operator)}, {escape_markdown(group.backend)}: {count_text(len(group.changes), 'result')}"
+    rows = [
+        [code_span(change.case.case), code_span(change.surface), escape_markdown(change_text(change))]
+        for change in group.changes
+    ]
+    return table_section(
+        [f"### {escape_markdown(group.heading)}: {where}", ""], ["case", "surface", "what"], rows, MAX_CHANGE_ROWS
+    )

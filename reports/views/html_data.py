@@ -10,18 +10,25 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from operator import itemgetter
 
-from reports.analysis.summary import ACTIONS, SIGNS, WORDS, conventions
-from reports.results.arrays import Answers, Array, Expected, Rejected
-from reports.results.fields import SPECIALS, Json
-from reports.results.reader import Backend, Report
-from reports.results.records import STATUSES, Case, Convention, Program, Result, Worst
+from reports.analysis.summary import KIND_ACTIONS, STATUS_SIGNS, STATUS_TEXTS, answers_by_convention
+from reports.results.arrays import ExpectedRecord, RecordedAnswers, RecordedArray, RecordedRejection
+from reports.results.fields import SPECIAL_NUMBERS, Json
+from reports.results.reader import BackendRun, Report
+from reports.results.records import (
+    STATUSES,
+    CaseRecord,
+    ConventionRecord,
+    ProgramRecord,
+    ResultRecord,
+    WorstElementRecord,
+)
 
-LEVEL = 6  # of compression: 9 takes three times as long for a hundredth less
-GZIP = 31  # a window of 15 bits, with the header of gzip: no name and no time in it
-EXACT_INTEGERS = 2**53  # a browser's numbers keep integers up to here; larger ones travel as texts
+COMPRESSION_LEVEL = 6  # of compression: 9 takes three times as long for a hundredth less
+GZIP_WINDOW_BITS = 31  # a window of 15 bits, with the header of gzip: no name and no time in it
+MAX_EXACT_INTEGER = 2**53  # a browser's numbers keep integers up to here; larger ones travel as texts
 
 
-class _Table:
+class _TextTable:
     """Texts, each kept once; rows hold their positions."""
 
     def __init__(self) -> None:
@@ -34,9 +41,9 @@ class _Table:
         return list(self.positions)
 
 
-def payload(report: Report) -> dict[str, Json]:
+def report_payload(report: Report) -> dict[str, Json]:
     """Return the report's data as plain JSON values."""
-    texts, runs = _Table(), list(enumerate(report.runs))
+    texts, runs = _TextTable(), list(enumerate(report.runs))
     every = dict(sorted({name: case for _, run in runs for name, case in run.cases.items()}.items()))
     cases = {case: number for number, case in enumerate(every)}
     surfaces = [(number, surface) for number, run in runs for surface in run.header.surfaces]
@@ -44,48 +51,52 @@ def payload(report: Report) -> dict[str, Json]:
     programs = {key: program for _, run in runs for key, program in run.programs.items()}
     placed = [(cases[one.case], columns[number, one.surface], one) for number, run in runs for one in run.results]
     rows: list[Json] = [
-        [case, surface, STATUSES.index(result.status), _details(result, programs, texts)]
+        [case, surface, STATUSES.index(result.status), _result_details(result, programs, texts)]
         for case, surface, result in sorted(placed, key=itemgetter(0, 1))
     ]
     return {
-        "statuses": [{"name": status, "sign": SIGNS[status], "word": WORDS[status]} for status in STATUSES],
-        "actions": dict(ACTIONS),
-        "backends": [_backend(run) for run in report.runs],
+        "statuses": [
+            {"name": status, "sign": STATUS_SIGNS[status], "word": STATUS_TEXTS[status]} for status in STATUSES
+        ],
+        "actions": dict(KIND_ACTIONS),
+        "backends": [_backend_payload(run) for run in report.runs],
         "surfaces": [{"name": surface, "backend": number} for number, surface in surfaces],
-        "cases": [_case(case) for case in every.values()],
+        "cases": [_case_payload(case) for case in every.values()],
         "results": rows,
         "conventions": [
-            _convention(convention) for answers in conventions(report).values() for convention in answers.values()
+            _convention_payload(convention)
+            for answers in answers_by_convention(report).values()
+            for convention in answers.values()
         ],
         "texts": texts.texts(),
     }
 
 
-def packed(value: dict[str, Json]) -> str:
+def compress_json(value: dict[str, Json]) -> str:
     """Compress JSON and write it as letters and digits, which may stand in a script element whatever the texts say."""
-    writer = zlib.compressobj(LEVEL, wbits=GZIP)
-    pieces = [writer.compress(piece.encode()) for piece in _pieces(value)]
+    writer = zlib.compressobj(COMPRESSION_LEVEL, wbits=GZIP_WINDOW_BITS)
+    pieces = [writer.compress(piece.encode()) for piece in _json_chunks(value)]
     return base64.b64encode(b"".join([*pieces, writer.flush()])).decode()
 
 
-def _pieces(value: dict[str, Json]) -> Iterator[str]:
+def _json_chunks(value: dict[str, Json]) -> Iterator[str]:
     """Write JSON piece by piece, so that the whole never stands in memory."""
     for number, (key, part) in enumerate(value.items()):
-        yield f"{',' if number else '{'}{_text(key)}:"
+        yield f"{',' if number else '{'}{_json_text(key)}:"
         if isinstance(part, list):
             yield "["
             for position, one in enumerate(part):
-                yield ("," if position else "") + _text(one)
+                yield ("," if position else "") + _json_text(one)
             yield "]"
         else:
-            yield _text(part)
+            yield _json_text(part)
     yield "}"
 
 
-_text = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_json_text = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
-def _backend(backend: Backend) -> Json:
+def _backend_payload(backend: BackendRun) -> Json:
     environment = backend.header.environment
     return {
         "name": backend.name,
@@ -98,7 +109,7 @@ def _backend(backend: Backend) -> Json:
     }
 
 
-def _case(case: Case) -> Json:
+def _case_payload(case: CaseRecord) -> Json:
     return {
         "id": case.case,
         "operator": case.operator,
@@ -108,41 +119,41 @@ def _case(case: Case) -> Json:
         "via": list(case.via),
         "question": case.question,
         "parameters": dict(case.parameters),
-        "inputs": {name: _array(array) for name, array in case.inputs.items()},
+        "inputs": {name: _array_payload(array) for name, array in case.inputs.items()},
         "cost": None if case.cost is None else dict(case.cost),
-        "expected": _expected(case.expected),
+        "expected": _expected_payload(case.expected),
         "digest": case.digest,
         "pinned": case.pinned,
         "terms": case.terms,
-        "bound": _number(case.bound),
+        "bound": _json_number(case.bound),
     }
 
 
-def _expected(expected: Expected) -> Json:
-    if isinstance(expected, Rejected):
+def _expected_payload(expected: ExpectedRecord) -> Json:
+    if isinstance(expected, RecordedRejection):
         return {"rejected": expected.predicate}
-    if isinstance(expected, Answers):
-        return {"answers": {name: _expected(answer) for name, answer in expected.answers.items()}}
-    return _array(expected)
+    if isinstance(expected, RecordedAnswers):
+        return {"answers": {name: _expected_payload(answer) for name, answer in expected.answers.items()}}
+    return _array_payload(expected)
 
 
-def _array(array: Array) -> Json:
+def _array_payload(array: RecordedArray) -> Json:
     data: Json = None if array.data is None else [*array.data]
     if array.data and not {*map(type, array.data)} <= {float}:  # floats of a results file are finite, others are texts
-        data = [_number(value) for value in array.data]
+        data = [_json_number(value) for value in array.data]
     return {"dtype": array.dtype, "shape": list(array.shape), "data": data}
 
 
-def _number(value: Json) -> Json:
+def _json_number(value: Json) -> Json:
     """Write NaN, infinities and integers that a browser would round as texts."""
     if isinstance(value, float) and not math.isfinite(value):
-        return next(name for name, special in SPECIALS.items() if str(special) == str(value))
-    if isinstance(value, int) and abs(value) > EXACT_INTEGERS:
+        return next(name for name, special in SPECIAL_NUMBERS.items() if str(special) == str(value))
+    if isinstance(value, int) and abs(value) > MAX_EXACT_INTEGER:
         return str(value)
     return value
 
 
-def _details(result: Result, programs: dict[str, Program], texts: _Table) -> Json:
+def _result_details(result: ResultRecord, programs: dict[str, ProgramRecord], texts: _TextTable) -> Json:
     program = programs[result.program] if result.program is not None else None
     details: dict[str, Json] = {
         "outcome": result.outcome if result.outcome != "returned" else None,
@@ -150,10 +161,10 @@ def _details(result: Result, programs: dict[str, Program], texts: _Table) -> Jso
         "kind": result.kind,
         "how": result.how,
         "program": None if program is None else texts.add(program.text),
-        "budget": "none" if result.budget_used is None else _number(result.budget_used) or None,
+        "budget": "none" if result.budget_used is None else _json_number(result.budget_used) or None,
         "seconds": result.seconds,
-        "got": None if result.got is None else _array(result.got),
-        "worst": None if result.worst is None else _worst(result.worst),
+        "got": None if result.got is None else _array_payload(result.got),
+        "worst": None if result.worst is None else _worst_payload(result.worst),
         "message": texts.add(result.message),
         "reason": texts.add(result.reason),
         "issue": texts.add(result.issue),
@@ -161,10 +172,10 @@ def _details(result: Result, programs: dict[str, Program], texts: _Table) -> Jso
     return {key: value for key, value in details.items() if value is not None}
 
 
-def _worst(worst: Worst) -> Json:
-    values = {key: _number(value) for key, value in asdict(worst).items() if key != "index"}
+def _worst_payload(worst: WorstElementRecord) -> Json:
+    values = {key: _json_number(value) for key, value in asdict(worst).items() if key != "index"}
     return {"index": list(worst.index), **values}
 
 
-def _convention(convention: Convention) -> Json:
+def _convention_payload(convention: ConventionRecord) -> Json:
     return {**asdict(convention), "documented": convention.documented, "contradicted": convention.contradicted}

@@ -9,16 +9,16 @@ from operator import attrgetter
 from xml.etree import ElementTree
 
 from reports.analysis import summary
-from reports.analysis.deviation import why
-from reports.analysis.summary import BAD, WORDS
-from reports.results.reader import Backend, Report
-from reports.results.records import Case, Result, plain
+from reports.analysis.deviation import failure_reason
+from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES
+from reports.results.reader import BackendRun, Report
+from reports.results.records import CaseRecord, ResultRecord, without_label
 
-LONGEST_TEXT = 300  # characters of a message; what follows below it is whole
-SKIPPED = {"unsupported": "pytest.skip", "known": "pytest.xfail"}
+MAX_JUNIT_TEXT_LENGTH = 300  # characters of a message; what follows below it is whole
+SKIP_TYPES = {"unsupported": "pytest.skip", "known": "pytest.xfail"}
 """Statuses that are neither passed nor failed, and how pytest's own files name them."""
-DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
-WHOLE = "the whole run"  # no case is called so: ids have a slash
+XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
+RUN_SUITE_NAME = "the whole run"  # no case is called so: ids have a slash
 
 
 def render_junit(report: Report) -> str:
@@ -29,43 +29,47 @@ def render_junit(report: Report) -> str:
     """
     root = ElementTree.Element("testsuites", name="conformance")
     for backend in report.backends:
-        root.extend(_suites(backend))
+        root.extend(_test_suites(backend))
     for key in ("tests", "failures", "errors"):
         root.set(key, str(sum(int(suite.get(key, 0)) for suite in root)))
     root.set("time", f"{sum(result.seconds for result in report.results):.3f}")
     ElementTree.indent(root)
-    return f"{DECLARATION}\n{ElementTree.tostring(root, encoding='unicode')}\n"
+    return f"{XML_DECLARATION}\n{ElementTree.tostring(root, encoding='unicode')}\n"
 
 
-def _suites(backend: Backend) -> Iterator[ElementTree.Element]:
+def _test_suites(backend: BackendRun) -> Iterator[ElementTree.Element]:
     """Yield a suite for each surface, in the adapter's order, one without results included."""
     ordered = sorted(backend.results, key=attrgetter("surface"))
     found = {surface: list(results) for surface, results in groupby(ordered, attrgetter("surface"))}
     for surface in backend.header.surfaces:
-        yield _suite(backend, surface, found.get(surface, []))
+        yield _test_suite(backend, surface, found.get(surface, []))
 
 
-def _suite(backend: Backend, surface: str, results: list[Result]) -> ElementTree.Element:
-    fault, statuses = " ".join(summary.faults(backend)), [result.status for result in results]
+def _test_suite(backend: BackendRun, surface: str, results: list[ResultRecord]) -> ElementTree.Element:
+    fault, statuses = " ".join(summary.run_problems(backend)), [result.status for result in results]
     counts = {
         "tests": len(results) + bool(fault),
-        "failures": sum(status in BAD for status in statuses),
+        "failures": sum(status in UNEXPECTED_STATUSES for status in statuses),
         "errors": int(bool(fault)),
-        "skipped": sum(status in SKIPPED for status in statuses),
+        "skipped": sum(status in SKIP_TYPES for status in statuses),
     }
-    suite = ElementTree.Element("testsuite", name=summary.printable(surface), package=_line(backend.name))
+    suite = ElementTree.Element(
+        "testsuite", name=summary.escape_control_characters(surface), package=_xml_line(backend.name)
+    )
     suite.attrib |= {key: str(number) for key, number in counts.items()}
     suite.set("time", f"{sum(result.seconds for result in results):.3f}")
-    suite.set("timestamp", _line(backend.header.started))
-    suite.append(_properties(_circumstances(backend)))
+    suite.set("timestamp", _xml_line(backend.header.started))
+    suite.append(_properties_element(_suite_properties(backend)))
     if fault:
-        ElementTree.SubElement(_case(suite, surface, WHOLE), "error", type="incomplete", message=_line(fault))
+        ElementTree.SubElement(
+            _test_case(suite, surface, RUN_SUITE_NAME), "error", type="incomplete", message=_xml_line(fault)
+        )
     for result in results:
-        _add(suite, result, backend)
+        _add_outcome(suite, result, backend)
     return suite
 
 
-def _circumstances(backend: Backend) -> dict[str, str]:
+def _suite_properties(backend: BackendRun) -> dict[str, str]:
     header, environment = backend.header, backend.header.environment
     return {
         "level": header.level,
@@ -77,49 +81,49 @@ def _circumstances(backend: Backend) -> dict[str, str]:
     }
 
 
-def _properties(values: Mapping[str, str]) -> ElementTree.Element:
+def _properties_element(values: Mapping[str, str]) -> ElementTree.Element:
     element = ElementTree.Element("properties")
     for name, value in values.items():
-        ElementTree.SubElement(element, "property", name=_line(name), value=_line(value))
+        ElementTree.SubElement(element, "property", name=_xml_line(name), value=_xml_line(value))
     return element
 
 
-def _case(suite: ElementTree.Element, surface: str, name: str, seconds: float = 0) -> ElementTree.Element:
-    names = {"classname": summary.printable(surface), "name": summary.printable(name)}
+def _test_case(suite: ElementTree.Element, surface: str, name: str, seconds: float = 0) -> ElementTree.Element:
+    names = {"classname": summary.escape_control_characters(surface), "name": summary.escape_control_characters(name)}
     return ElementTree.SubElement(suite, "testcase", names, time=f"{seconds:.6f}")
 
 
-def _add(suite: ElementTree.Element, result: Result, backend: Backend) -> None:
-    test = _case(suite, result.surface, result.case, result.seconds)
-    if result.status in SKIPPED:
-        ElementTree.SubElement(test, "skipped", type=SKIPPED[result.status], message=_line(_reason(result)))
-    elif result.status in BAD:
+def _add_outcome(suite: ElementTree.Element, result: ResultRecord, backend: BackendRun) -> None:
+    test = _test_case(suite, result.surface, result.case, result.seconds)
+    if result.status in SKIP_TYPES:
+        ElementTree.SubElement(test, "skipped", type=SKIP_TYPES[result.status], message=_xml_line(_skip_reason(result)))
+    elif result.status in UNEXPECTED_STATUSES:
         case = backend.cases[result.case]
-        told = ": ".join(filter(None, [WORDS[result.status], result.kind, why(result, case)]))
-        failure = ElementTree.SubElement(test, "failure", type=result.status, message=_line(told))
-        failure.text = "\n".join(_told(result, case, backend))
+        told = ": ".join(filter(None, [STATUS_TEXTS[result.status], result.kind, failure_reason(result, case)]))
+        failure = ElementTree.SubElement(test, "failure", type=result.status, message=_xml_line(told))
+        failure.text = "\n".join(_failure_lines(result, case, backend))
 
 
-def _reason(result: Result) -> str:
+def _skip_reason(result: ResultRecord) -> str:
     """Return why a case was skipped, with the issue where there is one, as under pytest."""
     return f"{result.reason or 'no reason given'}" + (f" ({result.issue})" if result.issue else "")
 
 
-def _told(result: Result, case: Case, backend: Backend) -> Iterator[str]:
+def _failure_lines(result: ResultRecord, case: CaseRecord, backend: BackendRun) -> Iterator[str]:
     """Yield the lines that a reader needs to see the failure again."""
-    yield from filter(None, [_line(case.about)])
-    yield from _lines(result.message or "")
-    yield from filter(None, [_line(_reason(result)) if result.reason else ""])
+    yield from filter(None, [_xml_line(case.about)])
+    yield from _xml_text(result.message or "")
+    yield from filter(None, [_xml_line(_skip_reason(result)) if result.reason else ""])
     program = backend.programs.get(result.program or "")
     if program is not None:
-        yield from ("", f"the program ({program.how}):", "", *_lines(program.text))
-    command = shlex.join(["conformance", "repro", result.case, "--surface", plain(result.surface)])
-    yield from ("", f"by itself: {summary.printable(command)}")
+        yield from ("", f"the program ({program.how}):", "", *_xml_text(program.text))
+    command = shlex.join(["conformance", "repro", result.case, "--surface", without_label(result.surface)])
+    yield from ("", f"by itself: {summary.escape_control_characters(command)}")
 
 
-def _lines(text: str) -> list[str]:
-    return [summary.printable(line.expandtabs()) for line in text.splitlines()]
+def _xml_text(text: str) -> list[str]:
+    return [summary.escape_control_characters(line.expandtabs()) for line in text.splitlines()]
 
 
-def _line(text: str) -> str:
-    return summary.one_line(text, LONGEST_TEXT)
+def _xml_line(text: str) -> str:
+    return summary.single_line(text, MAX_JUNIT_TEXT_LENGTH)

@@ -5,127 +5,137 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reports.analysis import summary
-from reports.analysis.comparison import Difference
-from reports.analysis.contradictions import contradictions, said
-from reports.analysis.deviation import deviation
-from reports.analysis.summary import SIGNS, WORDS, Group
-from reports.results.reader import Backend, Report
+from reports.analysis.comparison import ReportDifference
+from reports.analysis.contradictions import contradiction_lines, find_contradictions
+from reports.analysis.deviation import deviation_text
+from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS, DifferenceGroup
+from reports.results.reader import BackendRun, Report
 from reports.views import comparison_markdown
-from reports.views.markdown_layout import Section, code, escaped, fit, folded, tabular
+from reports.views.markdown_layout import (
+    PageSection,
+    code_span,
+    escape_markdown,
+    fit_sections,
+    folded_section,
+    table_section,
+)
 
-MOST_SURFACES = 12  # named in one row
+MAX_SURFACE_ROWS = 12  # named in one row
 
 
-def render_markdown(report: Report, difference: Difference | None = None) -> str:
+def render_markdown(report: Report, difference: ReportDifference | None = None) -> str:
     """Return the summary as GitHub-flavoured Markdown of at most 60,000 characters.
 
     difference: what is otherwise than in an earlier run.
     """
-    return fit(_sections(report, difference), "The HTML report has them.")
+    return fit_sections(_summary_sections(report, difference), "The HTML report has them.")
 
 
-def _sections(report: Report, difference: Difference | None) -> Iterator[Section]:
-    groups = summary.groups(report)
+def _summary_sections(report: Report, difference: ReportDifference | None) -> Iterator[PageSection]:
+    groups = summary.difference_groups(report)
     known = [group for group in groups if group.status == "known"]
-    yield _verdict(report)
-    yield from _groups([group for group in groups if group.status != "known"], report, ["### Unexpected", ""])
-    yield from _findings(report)
+    yield _verdict_section(report)
+    yield from _groups_section([group for group in groups if group.status != "known"], report, ["### Unexpected", ""])
+    yield from _findings_section(report)
     if difference is not None:
-        yield from comparison_markdown.sections(difference)
-    if report.backends or not report.explored:
-        yield _surfaces(report)
+        yield from comparison_markdown.difference_sections(difference)
+    if report.backends or not report.explorations:
+        yield _surfaces_section(report)
     for title, sections in (
-        ("Known differences", _groups(known, report)),
-        ("Contradicts itself", _contradictions(report)),
-        ("Conventions", _conventions(report)),
-        ("Unsupported", _unsupported(report)),
+        ("Known differences", _groups_section(known, report)),
+        ("Contradicts itself", _contradictions_section(report)),
+        ("Conventions", _conventions_section(report)),
+        ("Unsupported", _unsupported_section(report)),
     ):
-        yield from (folded(f"{title}: {len(section.items):,}", section) for section in sections)
+        yield from (folded_section(f"{title}: {len(section.items):,}", section) for section in sections)
 
 
-def _verdict(report: Report) -> Section:
-    verdict = summary.verdict(report)
-    problems = [f"- ❌ {escaped(problem)}" for problem in summary.problems(report)]
-    sign = "✅" if verdict.good else "❌"
-    above = [f"## {sign} {escaped(verdict.headline)}", "", escaped(verdict.sentence), ""]
-    return Section(above, problems, [""] if problems else [])
+def _verdict_section(report: Report) -> PageSection:
+    verdict = summary.report_verdict(report)
+    problems = [f"- ❌ {escape_markdown(problem)}" for problem in summary.report_problems(report)]
+    sign = "✅" if verdict.is_good else "❌"
+    above = [f"## {sign} {escape_markdown(verdict.headline)}", "", escape_markdown(verdict.sentence), ""]
+    return PageSection(above, problems, [""] if problems else [])
 
 
-def _surfaces(report: Report) -> Section:
-    counts = summary.by_surface(report)
-    shown = summary.occurring(counts)
+def _surfaces_section(report: Report) -> PageSection:
+    counts = summary.counts_by_surface(report)
+    shown = summary.occurring_statuses(counts)
     rows = [
-        [_backend(backend), code(surface), *(f"{counts[surface].get(status, 0):,}" for status in shown)]
+        [_backend_section(backend), code_span(surface), *(f"{counts[surface].get(status, 0):,}" for status in shown)]
         for backend in report.backends
         for surface in backend.header.surfaces
     ]
-    head = ["backend", "surface", *(f"{SIGNS[status]} {WORDS[status]}" for status in shown)]
-    return tabular(["## Surfaces", ""], head, rows)
+    head = ["backend", "surface", *(f"{STATUS_SIGNS[status]} {STATUS_TEXTS[status]}" for status in shown)]
+    return table_section(["## Surfaces", ""], head, rows)
 
 
-def _backend(backend: Backend) -> str:
-    name = escaped(f"{backend.name} {backend.version or ''}".strip())
+def _backend_section(backend: BackendRun) -> str:
+    name = escape_markdown(f"{backend.name} {backend.version or ''}".strip())
     return name if backend.complete else f"{name} ❌ partial run"
 
 
-def _groups(groups: list[Group], report: Report, above: Sequence[str] = ()) -> Iterator[Section]:
+def _groups_section(groups: list[DifferenceGroup], report: Report, above: Sequence[str] = ()) -> Iterator[PageSection]:
     head = ["status", "operator", "what", "smallest case", "results", "surfaces", "why"]
     if groups:
-        yield tabular(above, head, [_group(group, report) for group in groups])
+        yield table_section(above, head, [_group_item(group, report) for group in groups])
 
 
-def _group(group: Group, report: Report) -> list[str]:
-    off = deviation(group.example, report.cases[group.example.case])
-    named = ", ".join(code(surface) for surface in group.surfaces[:MOST_SURFACES])
-    more = f" and {len(group.surfaces) - MOST_SURFACES} more" if len(group.surfaces) > MOST_SURFACES else ""
-    why = " ".join(filter(None, [escaped(group.reason), escaped(group.issue or "")]))
+def _group_item(group: DifferenceGroup, report: Report) -> list[str]:
+    off = deviation_text(group.example, report.cases[group.example.case])
+    named = ", ".join(code_span(surface) for surface in group.surfaces[:MAX_SURFACE_ROWS])
+    more = f" and {len(group.surfaces) - MAX_SURFACE_ROWS} more" if len(group.surfaces) > MAX_SURFACE_ROWS else ""
+    why = " ".join(filter(None, [escape_markdown(group.reason), escape_markdown(group.issue or "")]))
     return [
-        f"{SIGNS[group.status]} {WORDS[group.status]}",
-        code(group.operator),
-        group.action + (f": {escaped(off)}" if off else ""),
-        code(group.example.case),
+        f"{STATUS_SIGNS[group.status]} {STATUS_TEXTS[group.status]}",
+        code_span(group.operator),
+        group.action + (f": {escape_markdown(off)}" if off else ""),
+        code_span(group.example.case),
         f"{len(group.results):,}",
         named + more,
         why,
     ]
 
 
-def _findings(report: Report) -> Iterator[Section]:
+def _findings_section(report: Report) -> Iterator[PageSection]:
     rows = [
-        [code(one.id), escaped(one.sentence), code(one.case), f"{one.covers:,}"]
-        for run in report.explored
+        [code_span(one.id), escape_markdown(one.sentence), code_span(one.case), f"{one.explained_count:,}"]
+        for run in report.explorations
         for one in (run.header.explored.findings if run.header.explored else ())
     ]
     if rows:
-        yield tabular(["### Found by exploring", ""], ["finding", "what", "smallest case", "cases like it"], rows)
+        yield table_section(["### Found by exploring", ""], ["finding", "what", "smallest case", "cases like it"], rows)
 
 
-def _contradictions(report: Report) -> Iterator[Section]:
+def _contradictions_section(report: Report) -> Iterator[PageSection]:
     cases = report.cases
     rows = [
-        [escaped(one.backend), code(one.operator), "; ".join(map(escaped, said(one, cases))), code(one.cases[0]),
+        [escape_markdown(one.backend), code_span(one.operator), "; ".join(map(escape_markdown, contradiction_lines(one, cases))), code_span(one.cases[0]),
          f"{len(one.cases):,}"]
-        for one in contradictions(report)
+        for one in find_contradictions(report)
     ]  # fmt: skip
     if rows:
-        yield tabular([], ["backend", "operator", "what its surfaces do", "smallest case", "cases"], rows)
+        yield table_section([], ["backend", "operator", "what its surfaces do", "smallest case", "cases"], rows)
 
 
-def _conventions(report: Report) -> Iterator[Section]:
+def _conventions_section(report: Report) -> Iterator[PageSection]:
     rows = [
         [
-            code(question), escaped(answer.about), code(surface), code(answer.observed or "not put"),
-            code(answer.declared or "nothing") + (" ❌ contradicted" if answer.contradicted else ""),
-            escaped(answer.source),
+            code_span(question), escape_markdown(answer.about), code_span(surface), code_span(answer.observed or "not put"),
+            code_span(answer.declared or "nothing") + (" ❌ contradicted" if answer.contradicted else ""),
+            escape_markdown(answer.source),
         ]
-        for question, answers in summary.conventions(report).items()
+        for question, answers in summary.answers_by_convention(report).items()
         for surface, answer in answers.items()
     ]  # fmt: skip
     if rows:
-        yield tabular([], ["question", "about", "surface", "observed", "declared", "source"], rows)
+        yield table_section([], ["question", "about", "surface", "observed", "declared", "source"], rows)
 
 
-def _unsupported(report: Report) -> Iterator[Section]:
-    rows = [[f"{len(results):,}", escaped(reason)] for reason, results in summary.unsupported(report).items()]
+def _unsupported_section(report: Report) -> Iterator[PageSection]:
+    rows = [
+        [f"{len(results):,}", escape_markdown(reason)]
+        for reason, results in summary.unsupported_by_reason(report).items()
+    ]
     if rows:
-        yield tabular([], ["results", "reason"], rows)
+        yield table_section([], ["results", "reason"], rows)

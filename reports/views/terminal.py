@@ -9,86 +9,95 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.analysis import summary
-from reports.analysis.contradictions import contradictions
-from reports.analysis.deviation import why
-from reports.analysis.summary import BAD, SIGNS, WORDS
+from reports.analysis.contradictions import find_contradictions
+from reports.analysis.deviation import failure_reason
+from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS, UNEXPECTED_STATUSES
 from reports.results.reader import Report
-from reports.results.records import STATUSES, Result
+from reports.results.records import STATUSES, ResultRecord
 
-STYLES = {"pass": "green", "known": "yellow", "unsupported": "dim"} | dict.fromkeys(BAD, "bold red")
-MOST_LINES = 40  # failures listed one by one
-LONGEST_TEXT = 160  # characters of one message
-LONGEST_SENTENCE = 600  # of a finding, whose conditions stand at its end
+STATUS_STYLES = {"pass": "green", "known": "yellow", "unsupported": "dim"} | dict.fromkeys(
+    UNEXPECTED_STATUSES, "bold red"
+)
+MAX_FAILURE_LINES = 40  # failures listed one by one
+MAX_TERMINAL_LINE_LENGTH = 160  # characters of one message
+MAX_SENTENCE_LENGTH = 600  # of a finding, whose conditions stand at its end
 
 
 def render_terminal(report: Report, *, brief: bool = False) -> RenderableType:
     """Return the summary as something that a rich console prints; brief: only what is unexpected, and the last line."""
-    failures = [result for result in report.results if result.status in BAD]
+    failures = [result for result in report.results if result.status in UNEXPECTED_STATUSES]
     if brief:
-        return Group(*_failures(failures, report), *_verdict(report)[1:])
-    parts: list[RenderableType] = [_matrix(report)] if report.backends or not report.explored else []
+        return Group(*_failure_lines(failures, report), *_verdict_lines(report)[1:])
+    parts: list[RenderableType] = [_matrix_table(report)] if report.backends or not report.explorations else []
     if failures:
-        parts += [Text(), *_failures(failures, report)]
-    parts += [Text(), *_findings(report), *_verdict(report)]
+        parts += [Text(), *_failure_lines(failures, report)]
+    parts += [Text(), *_finding_lines(report), *_verdict_lines(report)]
     return Group(*parts)
 
 
-def _findings(report: Report) -> list[Text]:
+def _finding_lines(report: Report) -> list[Text]:
     return [
-        Text(f"{SIGNS['fail']} {one_line(one.id)} ", "bold red").append(
-            summary.one_line(one.sentence, LONGEST_SENTENCE), "default not bold"
+        Text(f"{STATUS_SIGNS['fail']} {terminal_line(one.id)} ", "bold red").append(
+            summary.single_line(one.sentence, MAX_SENTENCE_LENGTH), "default not bold"
         )
-        for run in report.explored
+        for run in report.explorations
         for one in (run.header.explored.findings if run.header.explored else ())
     ]
 
 
-def _matrix(report: Report) -> Table:
-    counts = summary.by_surface(report)
-    shown = summary.occurring(counts)
+def _matrix_table(report: Report) -> Table:
+    counts = summary.counts_by_surface(report)
+    shown = summary.occurring_statuses(counts)
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("surface")
     for status in shown:
-        table.add_column(f"{SIGNS[status]} {WORDS[status]}", justify="right")
+        table.add_column(f"{STATUS_SIGNS[status]} {STATUS_TEXTS[status]}", justify="right")
     for surface, of_surface in counts.items():
-        numbers = (Text(f"{of_surface[status]:,}" if status in of_surface else "", STYLES[status]) for status in shown)
-        table.add_row(Text(one_line(surface)), *numbers)
+        numbers = (
+            Text(f"{of_surface[status]:,}" if status in of_surface else "", STATUS_STYLES[status]) for status in shown
+        )
+        table.add_row(Text(terminal_line(surface)), *numbers)
     return table
 
 
-def _failures(failures: list[Result], report: Report) -> list[Text]:
+def _failure_lines(failures: list[ResultRecord], report: Report) -> list[Text]:
     ordered = sorted(failures, key=lambda result: STATUSES.index(result.status))
-    lines = [_failure(result, report) for result in ordered[:MOST_LINES]]
-    left = len(ordered) - MOST_LINES
+    lines = [_failure_line(result, report) for result in ordered[:MAX_FAILURE_LINES]]
+    left = len(ordered) - MAX_FAILURE_LINES
     return [*lines, Text(f"and {left:,} more", "red")] if left > 0 else lines
 
 
-def _failure(result: Result, report: Report) -> Text:
-    told = why(result, report.case(result.case))
-    line = Text(f"{SIGNS[result.status]} {WORDS[result.status]} ", STYLES[result.status])
-    line.append(f"{one_line(result.case)} on {one_line(result.surface)}", "default not bold")
-    return line.append(": ".join(["", *filter(None, [result.kind, one_line(told)])]), "dim not bold")
+def _failure_line(result: ResultRecord, report: Report) -> Text:
+    told = failure_reason(result, report.case(result.case))
+    line = Text(f"{STATUS_SIGNS[result.status]} {STATUS_TEXTS[result.status]} ", STATUS_STYLES[result.status])
+    line.append(f"{terminal_line(result.case)} on {terminal_line(result.surface)}", "default not bold")
+    return line.append(": ".join(["", *filter(None, [result.kind, terminal_line(told)])]), "dim not bold")
 
 
-def _verdict(report: Report) -> list[Text]:
-    verdict = summary.verdict(report)
-    style = "bold green" if verdict.good else "bold red"
-    problems = [Text(f"{SIGNS['fail']} {one_line(problem)}", "red") for problem in summary.problems(report)]
-    headline = Text(f"{SIGNS['pass' if verdict.good else 'fail']} {verdict.headline}", style)
-    return [Text(verdict.sentence), *_contradictions(report), *problems, headline]
+def _verdict_lines(report: Report) -> list[Text]:
+    verdict = summary.report_verdict(report)
+    style = "bold green" if verdict.is_good else "bold red"
+    problems = [
+        Text(f"{STATUS_SIGNS['fail']} {terminal_line(problem)}", "red") for problem in summary.report_problems(report)
+    ]
+    headline = Text(f"{STATUS_SIGNS['pass' if verdict.is_good else 'fail']} {verdict.headline}", style)
+    return [Text(verdict.sentence), *_contradiction_line(report), *problems, headline]
 
 
-def _contradictions(report: Report) -> list[Text]:
+def _contradiction_line(report: Report) -> list[Text]:
     """Say of how many cases the surfaces of a backend do different things; the reports list them."""
     counts: Counter[str] = Counter()
-    for one in contradictions(report):
+    for one in find_contradictions(report):
         counts[one.backend] += len(one.cases)
     return [
-        Text(f"{one_line(name)} contradicts itself on {summary.plural(number, 'case')}: its surfaces part", "yellow")
+        Text(
+            f"{terminal_line(name)} contradicts itself on {summary.count_text(number, 'case')}: its surfaces part",
+            "yellow",
+        )
         for name, number in sorted(counts.items())
     ]
 
 
-def one_line(text: str) -> str:
+def terminal_line(text: str) -> str:
     """Return any text as one line of bounded length that a terminal shows and does not obey."""
-    return summary.one_line(text, LONGEST_TEXT)
+    return summary.single_line(text, MAX_TERMINAL_LINE_LENGTH)

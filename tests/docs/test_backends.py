@@ -1,9 +1,9 @@
 """docs/backends.md: what each backend is tried with, and how long its adapter is."""
 
 from conformance.adapters import registry
-from conformance.translation.support import asked
+from conformance.translation.support import value_cases
 from docs.generate import backends
-from docs.generate.backends import called, code_lines, extras, modules
+from docs.generate.backends import adapter_modules, called_functions, code_lines, package_extras
 from tests import ROOT
 
 TEXT = '''"""A module.
@@ -26,7 +26,7 @@ def one():
 
 
 def test_page_is_what_the_command_prints(catalogue):
-    assert (ROOT / "docs" / "backends.md").read_text("utf-8") == backends.page(catalogue)
+    assert (ROOT / "docs" / "backends.md").read_text("utf-8") == backends.backends_page(catalogue)
 
 
 def test_lines_of_code_are_neither_blank_nor_comments_nor_docstrings():
@@ -38,15 +38,15 @@ def test_extras_are_read_with_their_versions(tmp_path):
         '[project.optional-dependencies]\na = ["a==1", "b"]\n# why\na-b = ["c<2"]\n\n[dependency-groups]\nx = ["y"]\n'
     )
     (tmp_path / "pyproject.toml").write_text(text, "utf-8")
-    assert extras(tmp_path) == {"a": ["a==1", "b"], "a-b": ["c<2"]}
+    assert package_extras(tmp_path) == {"a": ["a==1", "b"], "a-b": ["c<2"]}
 
 
 def test_functions_that_one_operator_calls_are_fewer_than_those_of_all(catalogue):
-    surfaces = registry.backend("numpy").surfaces
-    cases = asked(catalogue.select("smoke"))
-    home = str(modules("numpy")[0].parent)
+    surfaces = registry.get_backend("numpy").surfaces
+    cases = value_cases(catalogue.select("smoke"))
+    home = str(adapter_modules("numpy")[0].parent)
     every, some = (
-        {call for call in called(surfaces, chosen) if call[0].startswith(home)}
+        {call for call in called_functions(surfaces, chosen) if call[0].startswith(home)}
         for chosen in (cases, [case for case in cases if case.operator == "pad"])
     )
     assert some < every
@@ -58,5 +58,5 @@ def test_profile_that_was_set_before_stands_again(catalogue):
     import sys  # noqa: PLC0415 - the hook is the subject
 
     before = sys.getprofile()
-    called(registry.backend("numpy").surfaces, asked(catalogue.select("smoke"))[:1])
+    called_functions(registry.get_backend("numpy").surfaces, value_cases(catalogue.select("smoke"))[:1])
     assert sys.getprofile() is before

@@ -7,12 +7,12 @@ import shlex
 import pytest
 
 from conformance.adapters.api.surface import Program
-from conformance.cases.operators import FORWARD
+from conformance.cases.operators import FORWARD_OPERATORS
 from conformance.catalogue import describe
 from conformance.cli.commands import translate as commands_translate
 from conformance.translation.lowering import translate
 from docs.generate import translations
-from docs.generate.translation_examples import PAGES
+from docs.generate.translation_examples import OPERATOR_PAGES
 from tests import ROOT
 
 FOLDER = ROOT / "docs" / "translations"
@@ -20,7 +20,7 @@ FOLDER = ROOT / "docs" / "translations"
 
 @pytest.fixture(scope="module")
 def pages(catalogue):
-    return translations.pages(catalogue)
+    return translations.render_pages(catalogue)
 
 
 def test_pages_are_what_the_command_writes(pages):
@@ -30,48 +30,48 @@ def test_pages_are_what_the_command_writes(pages):
 
 
 def test_every_operator_has_a_page_in_the_index(pages):
-    assert pages.keys() == {"README.md", *(f"{operator}.md" for operator in FORWARD)}
-    assert all(f"[{operator}]({operator}.md)" in pages["README.md"] for operator in FORWARD)
-    assert PAGES.keys() == set(FORWARD)
+    assert pages.keys() == {"README.md", *(f"{operator}.md" for operator in FORWARD_OPERATORS)}
+    assert all(f"[{operator}]({operator}.md)" in pages["README.md"] for operator in FORWARD_OPERATORS)
+    assert OPERATOR_PAGES.keys() == set(FORWARD_OPERATORS)
 
 
-@pytest.mark.parametrize("operator", FORWARD)
+@pytest.mark.parametrize("operator", FORWARD_OPERATORS)
 def test_links_inside_a_page_lead_somewhere(pages, operator):
     text = pages[f"{operator}.md"]
-    anchors = {translations._anchor(title) for title in re.findall(r"^## (.*)$", text, re.MULTILINE)}
+    anchors = {translations._heading_anchor(title) for title in re.findall(r"^## (.*)$", text, re.MULTILINE)}
     assert set(re.findall(r"\]\(#([^)]*)\)", text)) == anchors
 
 
-@pytest.mark.parametrize("operator", FORWARD)
+@pytest.mark.parametrize("operator", FORWARD_OPERATORS)
 def test_commands_of_a_page_ask_for_its_cases(pages, operator):
     commands = re.findall(r"^`conformance translate (.*)`$", pages[f"{operator}.md"], re.MULTILINE)
-    assert len(commands) == len(PAGES[operator].cases)
-    for line, common in zip(commands, PAGES[operator].cases, strict=True):
+    assert len(commands) == len(OPERATOR_PAGES[operator].common_calls)
+    for line, common in zip(commands, OPERATOR_PAGES[operator].common_calls, strict=True):
         context = commands_translate.translate_command.make_context("translate", shlex.split(line))
         said = {key: value for key, value in context.params.items() if value is not None}
         for key in ("what", "globs", "kind", "paths"):
             said.pop(key)
-        asked = commands_translate._operator(operator, said).case
+        asked = commands_translate._operator_request(operator, said).case
         wanted = common.request(operator).case()
         assert (asked.parameters, asked.inputs) == (wanted.parameters, wanted.inputs)
 
 
-@pytest.mark.parametrize("operator", FORWARD)
+@pytest.mark.parametrize("operator", FORWARD_OPERATORS)
 def test_programs_of_a_page_are_those_that_the_suite_runs(pages, operator):
     blocks = re.findall(r"```python\n(.*?)```\n", pages[f"{operator}.md"], re.DOTALL)
     runs = ["def run(" + block.partition("def run(")[2] for block in blocks]
     for block in blocks:
         ast.parse(block)
-    for common in PAGES[operator].cases:
+    for common in OPERATOR_PAGES[operator].common_calls:
         case = common.request(operator).case()
-        for backend, surface in describe.usual():
+        for backend, surface in describe.primary_surfaces():
             program = translate(case, surface)
             if isinstance(program, Program) and backend.name != "numpy":
                 assert program.text in runs
 
 
 def test_surfaces_that_write_the_same_stand_together(pages):
-    for name in FORWARD:
+    for name in FORWARD_OPERATORS:
         for section in pages[f"{name}.md"].split("\n## "):
             blocks = re.findall(r"```python\n(.*?)```\n", section, re.DOTALL)
             assert len(blocks) == len(set(blocks))

@@ -6,13 +6,13 @@ import pytest
 from conformance.adapters import registry
 from conformance.adapters.api import d2l
 from conformance.adapters.api.surface import Unsupported
-from conformance.cases.compositions import channels
-from conformance.judging.expected import expected
+from conformance.cases.compositions import relu_maximum_channels
+from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
 
 
 def outcome(catalogue, name):
-    wanted = expected(catalogue.by_id[name])
+    wanted = compute_expected(catalogue.by_id[name])
     return wanted.inputs["x"], wanted.target.exact.value
 
 
@@ -47,9 +47,9 @@ def test_every_padded_example_has_a_negative_twin(catalogue):
 
 
 def test_layers_and_channels_of_a_maximum_from_relu_are_counted():
-    assert channels((2,)) == [3, 1]
-    assert channels((2, 2)) == [6, 3, 1]
-    assert channels((3, 3)) == [14, 8, 5, 3, 1]
+    assert relu_maximum_channels((2,)) == [3, 1]
+    assert relu_maximum_channels((2, 2)) == [6, 3, 1]
+    assert relu_maximum_channels((3, 3)) == [14, 8, 5, 3, 1]
 
 
 def test_whole_book_is_in_smoke(catalogue):
@@ -59,8 +59,8 @@ def test_whole_book_is_in_smoke(catalogue):
 @pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax", "mxnet"])
 def test_loops_are_not_asked_for_more_cells_than_they_make_in_seconds(framework, made):
     """One more cell is one too many; a program that takes minutes would be told as one that hangs."""
-    (surface,) = (one for one in registry.backend(framework).surfaces if one.name.endswith(".book"))
+    (surface,) = (one for one in registry.get_backend(framework).surfaces if one.name.endswith(".book"))
     asked = "x: {{values: integers, shape: [1, 1, 2, {}]}}, window: [2, 2]"
-    width = d2l.CELLS + 1
+    width = d2l.MAX_OUTPUT_CELLS + 1
     assert not isinstance(translate(made("max_pool", f"{asked.format(width)}, stride: [1, 1]"), surface), Unsupported)
     assert "1,000" in translate(made("max_pool", f"{asked.format(width + 1)}, stride: [1, 1]"), surface).reason

@@ -14,12 +14,12 @@ from conformance.translation.lowering import translate
 from tests.support.program_text import bound, loaded
 
 SURFACES = [
-    pytest.param(registry.backend(name), surface, id=surface.name)
-    for name in registry.names()
-    for surface in registry.backend(name).surfaces
+    pytest.param(registry.get_backend(name), surface, id=surface.name)
+    for name in registry.backend_names()
+    for surface in registry.get_backend(name).surfaces
 ]
 every_surface = pytest.mark.parametrize(("backend", "surface"), SURFACES)
-every_backend = pytest.mark.parametrize("name", registry.names())
+every_backend = pytest.mark.parametrize("name", registry.backend_names())
 
 
 def programs(catalogue, surface):
@@ -33,7 +33,10 @@ def programs(catalogue, surface):
 
 @every_backend
 def test_adapter_has_the_documented_parts(name):
-    module, backend = importlib.import_module(f"conformance.adapters.{name.partition('-')[0]}"), registry.backend(name)
+    module, backend = (
+        importlib.import_module(f"conformance.adapters.{name.partition('-')[0]}"),
+        registry.get_backend(name),
+    )
     assert module.__doc__.strip()
     assert isinstance(backend.packages, tuple)
     assert backend.packages
@@ -46,7 +49,7 @@ def test_adapter_has_the_documented_parts(name):
 
 @every_backend
 def test_setup_imports_the_framework_and_numpy(name):
-    backend = registry.backend(name)
+    backend = registry.get_backend(name)
     modules = {
         alias.name.split(".")[0] if isinstance(node, ast.Import) else str(node.module).split(".")[0]
         for node in ast.walk(ast.parse(backend.setup))
@@ -57,8 +60,8 @@ def test_setup_imports_the_framework_and_numpy(name):
 
 
 def test_no_adapter_imports_its_framework():
-    packages = {package for name in registry.names() for package in registry.backend(name).packages}
-    frameworks = packages - {*registry.backend(registry.BUILT_IN).packages}
+    packages = {package for name in registry.backend_names() for package in registry.get_backend(name).packages}
+    frameworks = packages - {*registry.get_backend(registry.BUILT_IN_BACKEND).packages}
     assert frameworks
     assert not frameworks & sys.modules.keys()
 
@@ -70,7 +73,7 @@ def test_no_two_surfaces_share_a_name():
 
 @every_surface
 def test_declared_questions_and_answers_exist(catalogue, backend, surface):
-    for question, declaration in surface.declares.items():
+    for question, declaration in surface.declarations.items():
         assert declaration.answer in catalogue.by_id[question].expect.named, f"{backend.name}: {question}"
         assert declaration.source.strip()
 
@@ -79,7 +82,7 @@ def test_declared_questions_and_answers_exist(catalogue, backend, surface):
 def test_question_that_can_be_put_has_a_declared_answer(catalogue, backend, surface):
     made = [case for case, _ in programs(catalogue, surface)[0] if surface.runs(case.level, case.tags)]
     asked = [case.question for case in made if case.question]
-    assert set(asked) <= surface.declares.keys(), backend.name
+    assert set(asked) <= surface.declarations.keys(), backend.name
 
 
 @every_surface
@@ -140,8 +143,8 @@ def test_translation_is_the_same_every_time(catalogue, backend, surface):
 
 
 def test_every_book_case_has_a_program_on_a_surface_of_each_framework(catalogue):
-    for name in registry.names():
+    for name in registry.backend_names():
         for case in catalogue.cases:
             if "/book-" in case.id:
-                ways = [translate(case, surface) for surface in registry.backend(name).surfaces]
+                ways = [translate(case, surface) for surface in registry.get_backend(name).surfaces]
                 assert any(isinstance(way, Program) for way in ways), f"{name}: {case.id}"

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from conformance.adapters.api.surface import Program
-from conformance.translation.ad_hoc_case import Request
+from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 from tests.support.program_text import SURFACES, strangers
 
@@ -86,7 +86,7 @@ def test_program_for_a_large_image_is_as_short_as_for_a_small_one(name):
     asked = [("float32", None), ("float16", None), *[("float32", "x")] * ("output" not in given)]
     asked += [("int32", None)] * operator.endswith(("max_pool", "avg_pool", "pad"))
     for dtype, gradient in asked:
-        case = Request(operator, given, shape=IMAGE, dtype=dtype, gradient=gradient).case()
+        case = CaseRequest(operator, given, shape=IMAGE, dtype=dtype, gradient=gradient).case()
         for _, surface in SURFACES:
             program = translate(case, surface)
             assert not isinstance(program, Program) or len(program.text) <= LONGEST, f"{surface.name}: {program.text}"

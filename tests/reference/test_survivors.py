@@ -10,44 +10,42 @@ import pytest
 
 import reference
 from reference import Windows, round_to
-from reference.arguments import affordable
+from reference.arguments import check_plane_size
 from reference.arithmetic.bound import error_bound
-from reference.arithmetic.certainty import unchecked
-from reference.arithmetic.decimal_sums import DecimalSums, units
+from reference.arithmetic.certainty import without_certainty_check
+from reference.arithmetic.decimal_sums import DecimalSums, units_in_last_place
 from reference.arithmetic.errorfree import (
-    Pair,
-    cut,
-    divide,
-    divide_once,
+    FloatPair,
+    add_parts,
+    divide_pair,
+    divide_sums,
     exact_sum,
-    is_nothing,
-    join,
-    limit,
-    nothing,
+    is_zero_array,
+    power_of_two_above,
+    split_into_slices,
     two_product,
+    zero_array,
 )
-from reference.arithmetic.exact import Unrounded
-from reference.arithmetic.norms import certain_norm, extended, norm
-from reference.arithmetic.ordering import Order, canonicalise
-from reference.arithmetic.rounding import FORMATS, round_pair, settle, to_pair
-from reference.arithmetic.sums import _product_sums, _sums, least_exponent
+from reference.arithmetic.exact import UnroundedResult
+from reference.arithmetic.norms import certain_norm, decimal_norm, finite_rational
+from reference.arithmetic.ordering import DtypeOrder, make_nan_canonical
+from reference.arithmetic.rounding import FLOAT_FORMATS, rational_to_pair, round_certainly, round_pair
+from reference.arithmetic.sums import _product_sums, _sum_pairs, smallest_exponent
 from reference.geometry.bins import Bins
-from reference.geometry.blocks import blocks
-from reference.geometry.columns import columns
-from reference.geometry.folding import _pass, _plan
+from reference.geometry.blocks import split_into_blocks
+from reference.geometry.columns import window_columns
+from reference.geometry.folding import _fastest_pass, _plan_passes
 from reference.operators import softmax_pooling_grad
-from reference.operators.convolution import _Sums
-from reference.operators.fractional_pooling import Regions
-from reference.operators.lp_pooling import _pairs, _powers, _roots, _square_norms, spread_of
-from reference.operators.lp_pooling_grad import Term as NormTerm
-from reference.operators.lp_pooling_grad import _is_tie
-from reference.operators.lp_pooling_grad import _sums as norm_sums
-from reference.operators.max_pool_indices import Best
-from reference.operators.softmax_pooling import Perturbed, SoftmaxWalk, average, averages
-from reference.operators.softmax_pooling_grad import Term, is_constant, is_sum
-from reference.operators.softmax_pooling_grad import _sums as softmax_sums
-from reference.operators.stochastic_pooling import _exactly_drawn, _quotients
-from reference.operators.stochastic_pooling_grad import _pair
+from reference.operators.convolution import _FloatConvolution
+from reference.operators.fractional_pooling import FractionalWindows
+from reference.operators.lp_pooling import _norm_pairs, _power_roots, _real_powers, _square_norms, weighted_log_spread
+from reference.operators.lp_pooling_grad import LpTerm, _is_tie
+from reference.operators.lp_pooling_grad import _term_sum as norm_term_sum
+from reference.operators.max_pool_indices import BestCells
+from reference.operators.softmax_pooling import PerturbationSums, SoftmaxWindows, decimal_average, window_averages
+from reference.operators.softmax_pooling_grad import SoftmaxTerm, _term_sum, is_constant_sum, is_exact_sum
+from reference.operators.stochastic_pooling import _exact_drawn_cell, _pair_quotients
+from reference.operators.stochastic_pooling_grad import _as_pair
 
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 NARROW = FLOATS[:3]
@@ -66,8 +64,8 @@ def test_one_rounds_to_one():
 
 
 def test_a_pair_beyond_float64_has_no_low_part():
-    assert to_pair(Fraction(2) ** 2000) == (np.inf, 0.0)
-    assert to_pair(-(Fraction(2) ** 2000)) == (-np.inf, 0.0)
+    assert rational_to_pair(Fraction(2) ** 2000) == (np.inf, 0.0)
+    assert rational_to_pair(-(Fraction(2) ** 2000)) == (-np.inf, 0.0)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -78,7 +76,7 @@ def test_a_pair_is_uncertain_if_either_end_of_its_error_lies_beyond_a_tie(dtype,
     u, off = roundoff(dtype), 2.0**-90
     high, low, error = (np.array([v]) for v in (sign * 1.0, sign * (u + side * off), 2 * off))
     truth = sign * (1 + Fraction(u) - side * Fraction(off) / 2)
-    value, *_ = settle(Pair(high, low, error), np.dtype(dtype), lambda _: truth)
+    value, *_ = round_certainly(FloatPair(high, low, error), np.dtype(dtype), lambda _: truth)
     assert float(value[0]) == sign * (1.0 if side > 0 else 1 + 2 * u)
 
 
@@ -142,7 +140,7 @@ def test_the_bound_is_never_below_its_formula_in_rational_numbers():
 
 
 def test_the_bound_of_any_magnitude_is_never_below_its_formula():
-    rng, form = np.random.default_rng(0), FORMATS[np.dtype(np.float64)]
+    rng, form = np.random.default_rng(0), FLOAT_FORMATS[np.dtype(np.float64)]
     exact, magnitude, extra = rng.uniform(-1, 1, 500), rng.uniform(1, 2, 500), rng.uniform(0, 9, 500)
     given = {"magnitude": magnitude, "extra": extra, "accumulate": form, "result": form, "flush": False}
     bounds = error_bound(exact, terms=np.full(500, 6), **given)
@@ -175,9 +173,9 @@ def test_the_greatest_number_is_accepted():
 
 
 def test_a_plane_of_the_greatest_size_is_affordable_and_no_other_beyond():
-    affordable("size", (2**14, 2**14))
+    check_plane_size("size", (2**14, 2**14))
     with pytest.raises(ValueError, match="268435457 elements a plane: at most 268435456"):
-        affordable("size", (2**28 + 1,))
+        check_plane_size("size", (2**28 + 1,))
 
 
 @pytest.mark.parametrize("entry", [(), (1,), (1, 2, 3)])
@@ -192,24 +190,24 @@ def test_a_pair_has_two_ends(entry):
 def test_the_error_of_joined_parts_is_what_was_dropped_and_hardly_more():
     # 2**-200 is lost below 1 + 2**-100, and nothing else is.
     parts = [np.array([v]) for v in (1.0, 2.0**-100, 2.0**-200)]
-    pair = join(parts, (1,))
+    pair = add_parts(parts, (1,))
     assert Fraction(1, 2**200) <= Fraction(float(pair.error[0])) <= Fraction(1, 2**200) * (1 + Fraction(1, 2**39))
-    assert join(parts[:2], (1,), lost=0.5).error.tolist() == [0.5]
+    assert add_parts(parts[:2], (1,), lost=0.5).error.tolist() == [0.5]
 
 
 @pytest.mark.parametrize("divisor", [3.0, 2.0**40 + 1])
 def test_the_error_of_a_quotient_is_far_below_its_low_part(divisor):
     rng = np.random.default_rng(0)
     high = rng.uniform(1, 2, 1000)
-    pair = divide(Pair(high, high * 2.0**-60, np.zeros(1000)), np.full(1000, divisor))
+    pair = divide_pair(FloatPair(high, high * 2.0**-60, np.zeros(1000)), np.full(1000, divisor))
     assert (pair.error <= np.abs(pair.high) * 2.0**-103).all()
-    wider = divide(Pair(high, np.zeros(1000), high * 2.0**-70), np.full(1000, divisor))
+    wider = divide_pair(FloatPair(high, np.zeros(1000), high * 2.0**-70), np.full(1000, divisor))
     assert (wider.error <= np.abs(wider.high) * 2.0**-70 * (1 + 2.0**-20)).all()
 
 
 def test_quotients_of_small_numbers_alone_allow_for_underflow():
     for size, allowed in ((2.0**-840, 0.0), (2.0**-860, 2.0**-1070)):
-        pair = divide(Pair(*(np.array([v]) for v in (3 * size, 0.0, 0.0))), np.array([3.0]))
+        pair = divide_pair(FloatPair(*(np.array([v]) for v in (3 * size, 0.0, 0.0))), np.array([3.0]))
         assert pair.error.tolist() == [allowed]
 
 
@@ -224,13 +222,13 @@ def test_products_are_split_without_loss_whatever_their_digits(factor):
 
 
 def test_limits_are_the_next_power_of_two():
-    assert [limit(np.array([x, 0.25])) for x in (1.5, -1.5, 1.0, -0.125)] == [2.0, 2.0, 2.0, 0.5]
-    assert limit(np.zeros(2)) == limit(np.zeros(0)) == 0
+    assert [power_of_two_above(np.array([x, 0.25])) for x in (1.5, -1.5, 1.0, -0.125)] == [2.0, 2.0, 2.0, 0.5]
+    assert power_of_two_above(np.zeros(2)) == power_of_two_above(np.zeros(0)) == 0
 
 
 def test_slices_stop_where_nothing_is_left():
-    assert cut(np.zeros(3), 10, 5) == ([], 0.0)
-    slices, left = cut(np.array([1.0, 2.0]), 10, 5)
+    assert split_into_slices(np.zeros(3), 10, 5) == ([], 0.0)
+    slices, left = split_into_slices(np.array([1.0, 2.0]), 10, 5)
     assert len(slices) == 1
     assert left == 0.0
 
@@ -260,7 +258,7 @@ def test_cells_of_bins_come_in_row_major_order_and_begin_each_bin_at_0(size, num
 def test_columns_hold_the_real_cells_of_each_window_and_zeros(padding, stride, rounding):
     x = np.arange(1.0, 13).reshape(1, 2, 6)
     windows = Windows.of((6,), 2, stride, padding, rounding=rounding)
-    found = columns(x, windows, 1)[0, 0].T.reshape(-1, 2, 2)
+    found = window_columns(x, windows, 1)[0, 0].T.reshape(-1, 2, 2)
     for o, window in enumerate(found):
         (cells,), (inputs,) = windows.inside((o,))
         expected = np.zeros((2, 2))
@@ -273,7 +271,7 @@ def test_columns_hold_the_real_cells_of_each_window_and_zeros(padding, stride, r
 
 def shapes_of_blocks(planes, walk, size):
     """Return (images, channels, rows) of each block."""
-    parts = [block.outputs for block in blocks(planes, walk, size)]
+    parts = [block.outputs for block in split_into_blocks(planes, walk, size)]
     extents = (*planes, walk.output[0])
     return [tuple(len(range(n)[part]) for n, part in zip(extents, slices, strict=False)) for slices in parts]
 
@@ -292,34 +290,34 @@ def shapes_of_blocks(planes, walk, size):
     ],
 )
 def test_blocks_are_as_many_planes_as_fit_or_some_rows_of_one(planes, size, expected, monkeypatch):
-    monkeypatch.setattr("reference.geometry.blocks.BYTES", 240)
+    monkeypatch.setattr("reference.geometry.blocks.BLOCK_BYTES", 240)
     assert shapes_of_blocks(planes, Windows.of((6, 4), 1), size) == expected
 
 
 def test_a_cell_is_the_least_block(monkeypatch):
-    monkeypatch.setattr("reference.geometry.blocks.BYTES", 240)
+    monkeypatch.setattr("reference.geometry.blocks.BLOCK_BYTES", 240)
     assert shapes_of_blocks((1, 4), Windows.of((1,), 1), 60) == [(1, 4, 1)]
     assert shapes_of_blocks((1, 2), Windows.of((1,), 1), 240) == [(1, 1, 1)] * 2
 
 
 def test_a_block_of_all_rows_has_the_walk_itself(monkeypatch):
-    monkeypatch.setattr("reference.geometry.blocks.BYTES", 24)
+    monkeypatch.setattr("reference.geometry.blocks.BLOCK_BYTES", 24)
     for walk in (Windows.of((6, 4), 1), Bins.of((6, 4), (3, 2))):
-        (block,) = blocks((1, 1), walk, 1)
+        (block,) = split_into_blocks((1, 1), walk, 1)
         assert block.walk is walk
         assert len(block.inputs) == len(block.outputs) == 4
 
 
 def test_planes_can_be_left_whole(monkeypatch):
-    monkeypatch.setattr("reference.geometry.blocks.BYTES", 24)
+    monkeypatch.setattr("reference.geometry.blocks.BLOCK_BYTES", 24)
     for walk in (Windows.of((6, 4), 1), Bins.of((6, 4), (3, 2))):
-        assert [block.walk for block in blocks((1, 2), walk, 24, whole=True)] == [walk] * 2
+        assert [block.walk for block in split_into_blocks((1, 2), walk, 24, include_window=True)] == [walk] * 2
 
 
 def test_bins_give_the_same_in_small_blocks(monkeypatch):
     x = np.arange(70.0).reshape(1, 2, 7, 5)
     expected = reference.adaptive_max_pool(x, (4, 3))
-    monkeypatch.setattr("reference.geometry.blocks.BYTES", 1)
+    monkeypatch.setattr("reference.geometry.blocks.BLOCK_BYTES", 1)
     assert reference.adaptive_max_pool(x, (4, 3)).tolist() == expected.tolist()
 
 
@@ -333,7 +331,7 @@ def test_planes_of_no_cells_at_all_are_a_block():
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.float16, np.float32])
 @pytest.mark.parametrize("descending", [False, True])
 def test_keys_are_in_order_and_values_come_back(dtype, descending):
-    order, x = Order(np.dtype(dtype), descending), np.arange(5).astype(dtype)
+    order, x = DtypeOrder(np.dtype(dtype), descending), np.arange(5).astype(dtype)
     keys = order.keys(x).tolist()
     assert keys == sorted(keys, reverse=descending)
     assert order.values(order.keys(x)).tolist() == x.tolist()
@@ -341,12 +339,12 @@ def test_keys_are_in_order_and_values_come_back(dtype, descending):
 
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
 def test_every_nan_becomes_the_canonical_one_wherever_it_stands(dtype, monkeypatch):
-    monkeypatch.setattr("reference.arithmetic.ordering.CHUNK", 4)
+    monkeypatch.setattr("reference.arithmetic.ordering.COMPARISON_CHUNK_ELEMENTS", 4)
     other, canonical = -np.array(np.nan, dtype), np.array(np.nan, dtype)
     for view in (slice(None), slice(8)):
         x = np.zeros((3, 16), dtype)[:, view]
         x[1, 6] = other
-        canonicalise(x)
+        make_nan_canonical(x)
         assert x[1, 6].tobytes() == canonical.tobytes()
         assert np.isnan(x).sum() == 1
 
@@ -360,7 +358,18 @@ def test_terms_of_maxima_with_indices_are_the_real_cells():
 
 
 @pytest.mark.parametrize(
-    "kind", [reference.Exact, Unrounded, Pair, Best, Regions, SoftmaxWalk, Perturbed, DecimalSums, _Sums]
+    "kind",
+    [
+        reference.Exact,
+        UnroundedResult,
+        FloatPair,
+        BestCells,
+        FractionalWindows,
+        SoftmaxWindows,
+        PerturbationSums,
+        DecimalSums,
+        _FloatConvolution,
+    ],
 )
 def test_what_holds_arrays_is_compared_as_a_whole(kind):
     assert kind.__eq__ is object.__eq__
@@ -439,7 +448,7 @@ def test_products_too_small_for_slices_break_ties(sign):
 def test_what_slices_leave_of_a_sum_is_multiplied_by_the_denominator():
     heads = 2.0 ** (-60.0 * np.arange(8))
     x, divisors = np.concatenate([heads, -heads, [2.0**-540]]), np.array([1001] * 16 + [1])
-    pair = _sums(x, lambda shares: np.array([shares.sum()]), divisors, np.array([17]))
+    pair = _sum_pairs(x, lambda shares: np.array([shares.sum()]), divisors, np.array([17]))
     assert error_is_near(pair, Fraction(1, 2**540), Fraction(1, 2**500))
 
 
@@ -466,7 +475,7 @@ def test_the_error_of_a_sum_of_products_is_what_slices_leave(one, other):
 @pytest.mark.parametrize("divisor", [1, 3, 1001])
 def test_the_error_of_a_quotient_of_sums_is_what_slices_leave(divisor):
     x, divisors = spread_out(0, 0), np.array([1, divisor] * 4)
-    pair = _sums(x, lambda shares: np.array([shares.sum()]), divisors, np.array([8]))
+    pair = _sum_pairs(x, lambda shares: np.array([shares.sum()]), divisors, np.array([8]))
     exact = sum(Fraction(value) / d for value, d in zip(x.tolist(), divisors.tolist(), strict=True))
     assert error_is_near(pair, exact, Fraction(1, 2**100))
 
@@ -487,23 +496,23 @@ def test_a_sum_of_one_term_is_a_selection_unless_it_is_divided():
 
 
 def test_the_least_exponent_is_that_of_the_least_number_but_zero():
-    assert least_exponent(np.array([0.0, -(2.0**-500), 1.0])) == -499
-    assert least_exponent(np.zeros(2)) == 0
+    assert smallest_exponent(np.array([0.0, -(2.0**-500), 1.0])) == -499
+    assert smallest_exponent(np.zeros(2)) == 0
 
 
 # norms
 
 
 def test_the_error_of_a_norm_is_that_of_its_proof():
-    middle, error = norm([1.0, 0.0, 2.0], Fraction(3), 20)
+    middle, error = decimal_norm([1.0, 0.0, 2.0], Fraction(3), 20)
     assert abs(middle**3 - 9) <= 27 * error
     assert error == middle * (6 * 20 + 3 * 3 + 5) / 10**19
 
 
 def test_infinity_stands_for_the_number_that_would_follow_the_greatest():
-    assert extended(np.float16(np.inf)) == 2**16
-    assert extended(np.float64(np.inf)) == 2**1024
-    assert extended(np.float32(-0.5)) == Fraction(-1, 2)
+    assert finite_rational(np.float16(np.inf)) == 2**16
+    assert finite_rational(np.float64(np.inf)) == 2**1024
+    assert finite_rational(np.float32(-0.5)) == Fraction(-1, 2)
 
 
 # What exp, ln and powers add to bounds: the formulas of the docstrings, in decimals.
@@ -592,18 +601,18 @@ def test_the_bound_of_norm_gradients_is_made_as_its_docstring_says(dtype, p):
 
 
 def test_the_error_of_a_softmax_average_is_that_of_its_steps():
-    middle, error = average([0.0, 1.5, 9.0], 40)
+    middle, error = decimal_average([0.0, 1.5, 9.0], 40)
     weights = [Decimal(-9).exp(), Decimal("-7.5").exp(), Decimal(1)]
     size = (Decimal("1.5") * weights[1] + 9) / sum(weights)
     assert float(middle) == pytest.approx(float(size))
     assert float(error) == pytest.approx(float(size) * (2 * 3 + 8 + 2 * 9) * 1e-39, rel=1e-9, abs=0)
-    assert average([9000.0, 0.0], 40)[1] == 9000 * 10 * Decimal("1e-39")
-    assert average([0.0, -6000.0, -7000.0], 40)[1] == 2 * 5000 * Decimal("1e-2171")
+    assert decimal_average([9000.0, 0.0], 40)[1] == 9000 * 10 * Decimal("1e-39")
+    assert decimal_average([0.0, -6000.0, -7000.0], 40)[1] == 2 * 5000 * Decimal("1e-2171")
 
 
 def test_the_error_of_a_softmax_gradient_is_that_of_its_steps():
-    walk = SoftmaxWalk(np.array([[[-1.0, 1.5, 9.0]]]), Windows.of((3,), 3))
-    sums = softmax_sums(walk, np.array([[[2.0]]]))
+    walk = SoftmaxWindows(np.array([[[-1.0, 1.5, 9.0]]]), Windows.of((3,), 3))
+    sums = _term_sum(walk, np.array([[[2.0]]]))
     p = np.exp([-10.0, -7.5, 0.0]) / np.exp([-10.0, -7.5, 0.0]).sum()
     mean = -10 * p[0] - 7.5 * p[1]
     for k, distance in enumerate([-10.0, -7.5, 0.0]):
@@ -615,7 +624,7 @@ def test_the_error_of_a_softmax_gradient_is_that_of_its_steps():
 
 @pytest.mark.parametrize("p", [3, Fraction(7, 2)])
 def test_the_error_of_a_norm_gradient_is_that_of_its_steps(p):
-    sums = norm_sums(np.array([[[2.0]]]), np.array([[[1.0, 2.0, -4.0]]]), Windows.of((3,), 3), Fraction(p))
+    sums = norm_term_sum(np.array([[[2.0]]]), np.array([[[1.0, 2.0, -4.0]]]), Windows.of((3,), 3), Fraction(p))
     y = (1 + 2.0 ** float(p) + 4.0 ** float(p)) ** (1 / float(p))
     for k, value in enumerate([1.0, 2.0, -4.0]):
         middle, error = sums.total(sums.terms[0, 0, k] * 2, 40)
@@ -629,13 +638,13 @@ def test_the_error_of_a_norm_gradient_is_that_of_its_steps(p):
 
 
 def test_a_unit_of_the_last_digit():
-    assert units(Decimal(3), 5) == Decimal("0.0003")
+    assert units_in_last_place(Decimal(3), 5) == Decimal("0.0003")
 
 
 def test_the_error_of_a_pair_of_decimals_is_what_it_lacks_and_hardly_more():
     tenth, off = Decimal("0.1"), Decimal(2) ** -120
     sums = DecimalSums((2,), {(1,): [None]}, lambda *_: (tenth, off), lambda *_: False, 40)
-    pair = sums.pair()
+    pair = sums.almost_exact()
     assert pair.high.tolist() == [0.0, 0.1]
     gap = abs(Fraction(tenth) - Fraction(pair.high[1]) - Fraction(pair.low[1]))
     rest = Fraction(pair.error[1]) - Fraction(off)
@@ -650,7 +659,7 @@ def test_the_error_of_a_pair_of_decimals_is_what_it_lacks_and_hardly_more():
 def test_the_error_of_a_probability_is_what_it_lacks_and_hardly_more(error):
     rng = np.random.default_rng(0)
     a, high, low = rng.uniform(1, 2, 500), rng.uniform(1, 2, 500), rng.uniform(-1, 1, 500) * 2.0**-54
-    pair = _quotients(a, Pair(high, low, np.full(500, error)))
+    pair = _pair_quotients(a, FloatPair(high, low, np.full(500, error)))
     parts = (a, high, low, pair.high, pair.low, pair.error)
     for x, h, m, q, r, off in zip(*(part.tolist() for part in parts), strict=True):
         gap = abs(Fraction(x) / (Fraction(h) + Fraction(m)) - Fraction(q) - Fraction(r))
@@ -659,15 +668,15 @@ def test_the_error_of_a_probability_is_what_it_lacks_and_hardly_more(error):
 
 
 def test_a_draw_selects_the_first_cell_beyond_its_share_in_exact_arithmetic():
-    assert _exactly_drawn([1.0, 2.0, 1.0], Fraction(1, 4)) == 1
-    assert _exactly_drawn([1.0, 2.0, 1.0], Fraction(1, 4) - Fraction(1, 2**99)) == 0
-    assert _exactly_drawn([0.0, 2.0, 0.0], Fraction(0)) == 1
+    assert _exact_drawn_cell([1.0, 2.0, 1.0], Fraction(1, 4)) == 1
+    assert _exact_drawn_cell([1.0, 2.0, 1.0], Fraction(1, 4) - Fraction(1, 2**99)) == 0
+    assert _exact_drawn_cell([0.0, 2.0, 0.0], Fraction(0)) == 1
 
 
 @pytest.mark.parametrize("off", [Decimal("1e-400"), Decimal(1) + Decimal(2) ** -60])
 def test_the_error_of_decimals_is_rounded_up(off):
     sums = DecimalSums((1,), {(0,): [None]}, lambda *_: (Decimal(0), off), lambda *_: False, 40)
-    (error,) = sums.pair().error.tolist()
+    (error,) = sums.almost_exact().error.tolist()
     assert Fraction(off) <= Fraction(error) <= Fraction(off) * (1 + Fraction(1, 2**39)) + Fraction(1, 2**1072)
 
 
@@ -675,14 +684,14 @@ def test_digits_are_doubled_until_a_tie_is_proved():
     asked = []
 
     def total(_, digits):
-        return Decimal(0), units(Decimal(2), digits)
+        return Decimal(0), units_in_last_place(Decimal(2), digits)
 
     def is_tie(_, number, digits):
         asked.append((number, digits))
         return len(asked) == 3
 
     sums = DecimalSums((1,), {(0,): [None]}, total, is_tie, 40)
-    assert sums.certain((0,), np.dtype(np.float32)) == 0
+    assert sums.certain_rational((0,), np.dtype(np.float32)) == 0
     assert asked == [(0, 40), (0, 80), (0, 160)]
 
 
@@ -704,7 +713,7 @@ def test_fractional_windows_start_where_exact_arithmetic_says():
 def test_blocks_of_fractional_windows_have_their_own_samples(monkeypatch):
     x, samples = np.arange(21.0).reshape(1, 3, 7), np.array([[[0.0], [0.5], [0.9]]])
     expected = reference.fractional_max_pool(x, 2, 4, samples)
-    monkeypatch.setattr("reference.geometry.blocks.BYTES", 1)
+    monkeypatch.setattr("reference.geometry.blocks.BLOCK_BYTES", 1)
     assert reference.fractional_max_pool(x, 2, 4, samples).tolist() == expected.tolist()
 
 
@@ -725,7 +734,7 @@ def test_the_error_of_a_probability_of_subnormal_numbers_allows_for_underflow():
     rng = np.random.default_rng(0)
     high = rng.uniform(1, 2, 500) * 2.0 ** rng.integers(-1074, -900, 500)
     a = high * rng.uniform(0, 1, 500) * 2.0 ** rng.integers(-60, 0, 500)
-    pair = _quotients(a, Pair(high, np.zeros(500), np.zeros(500)))
+    pair = _pair_quotients(a, FloatPair(high, np.zeros(500), np.zeros(500)))
     for x, h, q, r, off in zip(*(part.tolist() for part in (a, high, pair.high, pair.low, pair.error)), strict=True):
         assert abs(Fraction(x) / Fraction(h) - Fraction(q) - Fraction(r)) <= Fraction(off)
 
@@ -737,7 +746,7 @@ def test_draws_beside_the_share_of_a_cell_are_decided_exactly(n):
     draws = x[..., : n // 2].sum(-1, keepdims=True) / x.sum(-1, keepdims=True)
     got = reference.stochastic_pool(x, n, draws).ravel().tolist()
     for values, draw, value in zip(x[0].tolist(), draws.ravel().tolist(), got, strict=True):
-        assert value == values[_exactly_drawn(values, Fraction(draw))]
+        assert value == values[_exact_drawn_cell(values, Fraction(draw))]
 
 
 def test_any_cell_of_a_plane_can_be_drawn_and_is_given_the_gradient():
@@ -767,7 +776,7 @@ def test_terms_of_stochastic_pooling_are_the_cells_that_can_be_drawn():
 @pytest.mark.parametrize("name", ["stochastic_pool_probabilities", "lp_pool"])
 def test_unchecked_probabilities_and_norms_are_close_to_the_certain_ones(name):
     x = np.random.default_rng(0).uniform(1, 2, (1, 1, 6)).astype(np.float32)
-    with unchecked():
+    with without_certainty_check():
         rough = reference.OPERATORS[name](x, 3)
         assert rough.high.dtype == np.float64
         assert not rough.low.any()
@@ -780,11 +789,11 @@ def test_unchecked_probabilities_and_norms_are_close_to_the_certain_ones(name):
 def test_the_error_of_a_probability_is_that_of_its_rounding():
     one, third = np.ones(1), 1 / 3
     rest = Fraction(1) - 3 * Fraction(third) - Fraction(third) / 2**55
-    pair = _quotients(one, Pair(3 * one, 2.0**-55 * one, 2.0**-100 * one))
+    pair = _pair_quotients(one, FloatPair(3 * one, 2.0**-55 * one, 2.0**-100 * one))
     error = (abs(rest) + Fraction(third) / 2**55) / 2**51 + Fraction(third) / 2**100
     error = error / 3 + abs(rest) / 3 / 2**50
     assert pair.error.item() == pytest.approx(float(error), rel=1e-6, abs=0)
-    assert _quotients(one, Pair(one, 0 * one, 0 * one)).error.item() == 3 * 2.0**-1072
+    assert _pair_quotients(one, FloatPair(one, 0 * one, 0 * one)).error.item() == 3 * 2.0**-1072
 
 
 def test_any_negative_activation_is_refused():
@@ -804,7 +813,7 @@ def test_the_bound_of_gradients_of_probabilities_is_made_as_its_docstring_says()
 
 def test_the_error_of_a_rational_gradient_of_probabilities_is_what_its_pair_lacks():
     numbers = np.array([Fraction(0), Fraction(1, 3), Fraction(-1, 7 * 2**1080), Fraction(10**9, 7)], dtype=object)
-    pair = _pair(numbers)
+    pair = _as_pair(numbers)
     assert pair.error[0] == 0
     for number, high, low, error in zip(numbers[1:], pair.high[1:], pair.low[1:], pair.error[1:], strict=True):
         gap = abs(number - Fraction(high) - Fraction(low))
@@ -814,8 +823,8 @@ def test_the_error_of_a_rational_gradient_of_probabilities_is_what_its_pair_lack
 @pytest.mark.parametrize("off", [Decimal("1e-400"), Decimal(1) + Decimal(2) ** -60])
 @pytest.mark.parametrize("middle", [Decimal(0), Decimal("0.1")])
 def test_the_error_of_pairs_of_softmax_averages_is_rounded_up(off, middle, monkeypatch):
-    monkeypatch.setattr("reference.operators.softmax_pooling.average", lambda *_: (middle, off))
-    pair = averages(SoftmaxWalk(np.ones((1, 1, 1)), Windows.of((1,), 1)))
+    monkeypatch.setattr("reference.operators.softmax_pooling.decimal_average", lambda *_: (middle, off))
+    pair = window_averages(SoftmaxWindows(np.ones((1, 1, 1)), Windows.of((1,), 1)))
     high, low, error = (part.item() for part in (pair.high, pair.low, pair.error))
     least = Fraction(off) + abs(Fraction(middle) - Fraction(high) - Fraction(low))
     room = abs(Fraction(middle)) / 2**105 * (1 + Fraction(1, 2**50)) + Fraction(1, 2**1072)
@@ -834,14 +843,14 @@ def test_a_softmax_window_without_a_cell_has_a_bound_of_zeros():
 
 @pytest.mark.parametrize("number", [1, 2, 3, 5, 7])
 def test_equal_values_have_rational_softmax_gradients(number):
-    term = Term(1.5, 1.0, (1.0,) * number)
-    assert is_sum([term, term], Fraction(3, number))
-    assert not is_sum([term, term], Fraction(3, number) + Fraction(1, 2**300))
+    term = SoftmaxTerm(1.5, 1.0, (1.0,) * number)
+    assert is_exact_sum([term, term], Fraction(3, number))
+    assert not is_exact_sum([term, term], Fraction(3, number) + Fraction(1, 2**300))
 
 
 def test_fractions_of_a_power_are_no_constant():
-    assert not is_constant([Term(1.0, 0.0, (0.0, 0.5))], Fraction(1, 2))
-    assert is_constant([Term(1.0, 0.0, (0.0, 0.5)), Term(1.0, 0.5, (0.0, 0.5))], Fraction(1))
+    assert not is_constant_sum([SoftmaxTerm(1.0, 0.0, (0.0, 0.5))], Fraction(1, 2))
+    assert is_constant_sum([SoftmaxTerm(1.0, 0.0, (0.0, 0.5)), SoftmaxTerm(1.0, 0.5, (0.0, 0.5))], Fraction(1))
 
 
 # lp pooling
@@ -851,7 +860,7 @@ def test_fractions_of_a_power_are_no_constant():
 def test_powers_lack_no_more_than_their_error(p):
     rng = np.random.default_rng(p)
     base = rng.uniform(0, 1, 200) * 2.0 ** rng.integers(-200, 1, 200)
-    pair = _powers(base, p)
+    pair = _real_powers(base, p)
     for b, high, low, error in zip(*(part.tolist() for part in (base, pair.high, pair.low, pair.error)), strict=True):
         assert abs(Fraction(b) ** p - Fraction(high) - Fraction(low)) <= Fraction(error)
         assert error == high * (p * (p - 1) * (p - 2) * 2.0**-105) + 2 * p * 2.0**-1072
@@ -862,7 +871,7 @@ def test_powers_lack_no_more_than_their_error(p):
 def test_roots_lack_no_more_than_their_error(p, error):
     rng = np.random.default_rng(p)
     high, low = rng.uniform(0.5, 4, 100), rng.uniform(-1, 1, 100) * 2.0**-54
-    pair = _roots(Pair(high, low, np.full(100, error)), p)
+    pair = _power_roots(FloatPair(high, low, np.full(100, error)), p)
     with localcontext(Context(prec=60)):
         for s, t, r, q, off in zip(
             *(part.tolist() for part in (high, low, pair.high, pair.low, pair.error)), strict=True
@@ -881,7 +890,7 @@ def test_roots_lack_no_more_than_their_error(p, error):
 def test_roots_of_nothing_are_certain_and_those_of_almost_nothing_are_not():
     zero, some = np.zeros(2), np.array([0.0, 2.0**-500])
     with np.errstate(all="ignore"):
-        pair = _roots(Pair(zero, zero, some), 3)
+        pair = _power_roots(FloatPair(zero, zero, some), 3)
     assert (pair.high[0], pair.low[0], pair.error[0]) == (0, 0, 0)
     assert not pair.error[1] < 1
 
@@ -894,15 +903,15 @@ def norm_of(values, p):
 def test_the_spread_of_powers_is_made_as_its_docstring_says(u):
     values, p = [0.5, 3.0, 0.0, 1.25], Decimal("2.5")
     with np.errstate(all="ignore"):
-        got = spread_of(np.array([[values]]), Windows.of((4,), 4), Fraction(5, 2), u)
+        got = weighted_log_spread(np.array([[values]]), Windows.of((4,), 4), Fraction(5, 2), u)
     numbers = [Decimal(value) for value in values if value]
     exponents = [p * abs(value.ln()) for value in numbers]
     grown = [((Decimal(u) * e).exp() - 1) / Decimal(u) if u else e for e in exponents]
     parts = [value**p * e for value, e in zip(numbers, grown, strict=True)]
     assert near(got.item(), sum(parts) / sum(value**p for value in numbers))
     for whole in (2, 256):
-        assert spread_of(np.ones((1, 1, 4)), Windows.of((4,), 4), Fraction(whole)) == 0
-    assert spread_of(np.full((1, 1, 4), 2.0), Windows.of((4,), 4), Fraction(257)).item() > 0
+        assert weighted_log_spread(np.ones((1, 1, 4)), Windows.of((4,), 4), Fraction(whole)) == 0
+    assert weighted_log_spread(np.full((1, 1, 4), 2.0), Windows.of((4,), 4), Fraction(257)).item() > 0
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])
@@ -928,7 +937,7 @@ def test_norms_lack_no_more_than_their_error_and_hardly_less(p, dtype):
     rng = np.random.default_rng(p)
     exponents = rng.integers(90 - 60 // p, 90, (1, 1, 400)) if dtype is np.float64 else 0
     x = (rng.uniform(0, 1, (1, 1, 400)) * 2.0**exponents).astype(dtype)
-    pair = _pairs(x, Windows.of((400,), 4), Fraction(p))
+    pair = _norm_pairs(x, Windows.of((400,), 4), Fraction(p))
     with localcontext(Context(prec=60)):
         for values, high, low, error in zip(
             x.reshape(-1, 4).tolist(),
@@ -959,7 +968,7 @@ def test_norms_of_squares_at_once_are_off_by_what_additions_and_a_root_round():
 @pytest.mark.parametrize("divisor", [1.0, 3.0, 8.0])
 def test_a_quotient_at_once_is_off_by_its_one_rounding(divisor):
     sums = np.random.default_rng(0).uniform(1, 2, 100)
-    pair = divide_once(sums, np.full(100, divisor))
+    pair = divide_sums(sums, np.full(100, divisor))
     assert not pair.low.any()
     for total, high, error in zip(sums.tolist(), pair.high.tolist(), pair.error.tolist(), strict=True):
         assert abs(Fraction(total) / Fraction(divisor) - Fraction(high)) <= Fraction(error)
@@ -982,10 +991,10 @@ def test_sums_of_floats_are_exact(numbers):
 
 
 def test_only_nothing_is_nothing():
-    assert is_nothing(nothing((2, 3)))
-    assert is_nothing(nothing((1, 1)))
-    for x in (np.zeros((2, 3)), np.broadcast_to(1.0, (2, 3)), nothing((0, 3))):
-        assert not is_nothing(x)
+    assert is_zero_array(zero_array((2, 3)))
+    assert is_zero_array(zero_array((1, 1)))
+    for x in (np.zeros((2, 3)), np.broadcast_to(1.0, (2, 3)), zero_array((0, 3))):
+        assert not is_zero_array(x)
 
 
 def test_the_norm_of_nothing_but_zeros_is_zero():
@@ -1026,7 +1035,7 @@ def test_sums_have_no_error_but_that_of_rounding():
 
 
 def test_sums_too_large_to_keep_are_settled_too(monkeypatch):
-    monkeypatch.setattr("reference.arithmetic.exact.KEPT", 0)
+    monkeypatch.setattr("reference.arithmetic.exact.MAX_CACHED_ELEMENTS", 0)
     x = np.array([[[1.0, 2.0**-24, 2.0**-60]]], np.float32)
     assert reference.avg_pool(x, 3, divisor=1).item() == 1 + 2.0**-23
 
@@ -1038,11 +1047,16 @@ def test_sums_too_large_to_keep_are_settled_too(monkeypatch):
 @pytest.mark.parametrize("high", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("error", [0.0, np.inf, np.nan])
 def test_a_pair_that_left_the_range_is_uncertain(dtype, high, error):
-    pair = Pair(np.array([1.5, high]), np.zeros(2), np.array([0.0, error]))
-    value, highs, _ = settle(pair, np.dtype(dtype), lambda _: Fraction(1, 3))
+    pair = FloatPair(np.array([1.5, high]), np.zeros(2), np.array([0.0, error]))
+    value, highs, _ = round_certainly(pair, np.dtype(dtype), lambda _: Fraction(1, 3))
     assert value.tolist() == np.array([1.5, 1 / 3], dtype).tolist()
     assert highs.tolist() == [1.5, 1 / 3]
-    assert settle(Pair(pair.high, nothing((2,)), nothing((2,))), np.dtype(dtype), lambda _: Fraction(1, 3))[0][1] < 1
+    assert (
+        round_certainly(
+            FloatPair(pair.high, zero_array((2,)), zero_array((2,))), np.dtype(dtype), lambda _: Fraction(1, 3)
+        )[0][1]
+        < 1
+    )
 
 
 # pooling
@@ -1059,7 +1073,7 @@ def test_terms_and_magnitudes_of_pooling_are_those_of_real_cells(name, parameter
 @pytest.mark.parametrize("divisor", [3.0, 7.0, 2.0**26 + 1, 2.0**40 + 1])
 def test_quotients_lack_what_their_error_says(divisor):
     high = np.random.default_rng(0).uniform(1, 2, 500)
-    pair = divide(Pair(high, np.zeros(500), np.zeros(500)), np.full(500, divisor))
+    pair = divide_pair(FloatPair(high, np.zeros(500), np.zeros(500)), np.full(500, divisor))
     for x, q, r, error in zip(*(part.tolist() for part in (high, pair.high, pair.low, pair.error)), strict=True):
         gap = abs(Fraction(x) / Fraction(divisor) - Fraction(q) - Fraction(r))
         assert gap <= Fraction(error) <= gap * (1 + Fraction(1, 2**39)) + Fraction(1, 2**1069)
@@ -1067,13 +1081,13 @@ def test_quotients_lack_what_their_error_says(divisor):
 
 def test_a_cleared_pair_is_a_certain_zero_and_no_other():
     ones = np.ones(2)
-    pair = Pair(ones, ones, ones).cleared(np.array([True, False]))
+    pair = FloatPair(ones, ones, ones).with_zeros(np.array([True, False]))
     assert [part.tolist() for part in (pair.high, pair.low, pair.error)] == [[0, 1]] * 3
 
 
 def test_a_quotient_of_zero_is_certain():
     zero = np.zeros(1)
-    assert divide(Pair(zero, zero, zero), np.array([3.0])).error.tolist() == [0]
+    assert divide_pair(FloatPair(zero, zero, zero), np.array([3.0])).error.tolist() == [0]
 
 
 # gradients of norms
@@ -1096,7 +1110,7 @@ def test_the_bound_of_norm_gradients_counts_real_cells_that_are_not_zero():
 
 
 def test_a_norm_gradient_is_held_for_a_tie_if_it_is_one_or_after_enough_digits():
-    terms = [NormTerm(1.0, 2.0, (2.0,)), NormTerm(0.5, 1.0, (1.0,))]
+    terms = [LpTerm(1.0, 2.0, (2.0,)), LpTerm(0.5, 1.0, (1.0,))]
     whole, other = Fraction(64), Fraction(5, 2)
     assert not _is_tie(terms, Fraction(3, 2), whole, 299)
     assert _is_tie(terms, Fraction(3, 2), whole, 300)
@@ -1131,17 +1145,17 @@ def test_a_norm_gradient_is_held_for_a_tie_if_it_is_one_or_after_enough_digits()
     ],
 )
 def test_the_way_to_fold_is_the_one_that_takes_the_least_time(walk, innermost, expected):
-    assert _pass(walk, innermost).func.__name__ == expected
+    assert _fastest_pass(walk, innermost).func.__name__ == expected
 
 
 def test_axes_that_shrink_most_come_first_and_the_last_one_is_innermost():
-    plan = _plan(Windows.of((9, 9), (2, 5), 1))
+    plan = _plan_passes(Windows.of((9, 9), (2, 5), 1))
     assert [(axis, outputs, way.func.__name__) for axis, outputs, way in plan] == [
         (3, 5, "_end_to_end"),
         (2, 8, "_cell_by_cell"),
     ]
-    assert [axis for axis, _, _ in _plan(Windows.of((9, 9), (5, 2), 1))] == [2, 3]
-    assert _plan(Windows.of((9, 9), 1)) == ()
+    assert [axis for axis, _, _ in _plan_passes(Windows.of((9, 9), (5, 2), 1))] == [2, 3]
+    assert _plan_passes(Windows.of((9, 9), 1)) == ()
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.float64])
@@ -1180,15 +1194,15 @@ def test_a_norm_of_the_greatest_p_is_accepted_and_no_other_beyond():
 
 @pytest.mark.parametrize("p", [3, 7])
 def test_the_error_of_a_root_is_that_of_its_step(p):
-    sums = Pair(np.array([2.5]), np.array([2.0**-54]), np.array([2.0**-100]))
+    sums = FloatPair(np.array([2.5]), np.array([2.0**-54]), np.array([2.0**-100]))
     start = np.power(sums.high, 1 / p)
-    powers, slope = _powers(start, p), p * start ** (p - 1)
+    powers, slope = _real_powers(start, p), p * start ** (p - 1)
     rest = Fraction(2.5) + Fraction(1, 2**54) - Fraction(powers.high.item()) - Fraction(powers.low.item())
     step = abs(float(rest)) / slope.item()
     rounding = (abs(2.5 - powers.high.item()) + 2.0**-54 + abs(powers.low.item())) * 2.0**-50
     error = (2.0**-100 + powers.error.item() + rounding) / slope.item() + step * 2.0**-48
     error += (p - 1) * step * step / start.item()
-    assert _roots(sums, p).error.item() == pytest.approx(error, rel=1e-6, abs=0)
+    assert _power_roots(sums, p).error.item() == pytest.approx(error, rel=1e-6, abs=0)
 
 
 # convolution
@@ -1197,8 +1211,10 @@ def test_the_error_of_a_root_is_that_of_its_step(p):
 def pair_of(x, kernel, bias=0.0):
     """Return the sum of products of two rows, and a bias."""
     n = len(x)
-    sums = _Sums(np.array(kernel).reshape(1, 1, 1, n), np.full((1, 1), bias), n + (bias != 0), np.dtype(np.float64))
-    return sums._pair(np.array(x).reshape(1, 1, n), Windows.of((n,), n))
+    sums = _FloatConvolution(
+        np.array(kernel).reshape(1, 1, 1, n), np.full((1, 1), bias), n + (bias != 0), np.dtype(np.float64)
+    )
+    return sums._convolve_pair(np.array(x).reshape(1, 1, n), Windows.of((n,), n))
 
 
 def test_products_of_a_convolution_have_an_error_only_if_their_last_digits_may_underflow():
@@ -1220,8 +1236,8 @@ def test_the_error_of_a_convolution_is_what_slices_leave(one, other):
 
 def test_a_convolution_of_float32_at_once_is_off_by_its_additions():
     values = np.random.default_rng(0).uniform(-1, 1, (2, 9)).astype(np.float32).astype(np.float64)
-    sums = _Sums(values[0].reshape(1, 1, 1, 9), np.full((1, 1), 0.5), 10, np.dtype(np.float32))
-    found = sums._at_once(values[1].reshape(1, 1, 9), Windows.of((9,), 9), np.array([10]), None)
+    sums = _FloatConvolution(values[0].reshape(1, 1, 1, 9), np.full((1, 1), 0.5), 10, np.dtype(np.float32))
+    found = sums._convolve_float64(values[1].reshape(1, 1, 9), Windows.of((9,), 9), np.array([10]), None)
     exact = sum(Fraction(a) * Fraction(b) for a, b in values.T.tolist()) + Fraction(1, 2)
     size = np.abs(values.prod(axis=0)).sum() + 0.5
     assert abs(exact - Fraction(found.pair.high.item())) <= Fraction(found.pair.error.item())
@@ -1258,7 +1274,7 @@ def test_convolutions_of_nothing_and_of_too_much_have_their_shape():
 def test_quotients_of_full_pairs_lack_no_more_than_their_error(divisor):
     rng = np.random.default_rng(0)
     high, low = rng.uniform(1, 2, 2000), rng.uniform(-1, 1, 2000) * 2.0**-54
-    pair = divide(Pair(high, low, np.zeros(2000)), np.full(2000, divisor))
+    pair = divide_pair(FloatPair(high, low, np.zeros(2000)), np.full(2000, divisor))
     for x, y, q, r, error in zip(
         *(part.tolist() for part in (high, low, pair.high, pair.low, pair.error)), strict=True
     ):
@@ -1278,7 +1294,7 @@ def test_large_values_have_softmax_gradients_too():
 
 
 def test_a_softmax_gradient_is_held_for_a_tie_only_if_it_is_one_and_after_enough_digits():
-    term, digits = Term(1.5, 1.0, (1.0, 1.0)), softmax_pooling_grad.PROOF_DIGITS
+    term, digits = SoftmaxTerm(1.5, 1.0, (1.0, 1.0)), softmax_pooling_grad.MAX_PROOF_DIGITS
     assert softmax_pooling_grad._is_tie([term], Fraction(3, 4), digits)
     assert not softmax_pooling_grad._is_tie([term], Fraction(3, 4), digits - 1)
     assert not softmax_pooling_grad._is_tie([term], Fraction(1, 4), digits)
@@ -1331,8 +1347,8 @@ def test_an_empty_plane_that_is_not_padded_stays_empty():
 def test_at_a_glance_the_whole_error_counts_where_it_is_nearly_as_large_as_the_number():
     # Half of the least float32, and the lower end of what is known is a hair below it.
     high, error = 1.5 * 2.0**-150, 0.5 * 2.0**-150 * (1 + 2.0**-42)
-    pair = Pair(np.array([[[high]]]), np.zeros((1, 1, 1)), np.array([[[error]]]))
-    value, _, _ = settle(pair, np.dtype(np.float32), lambda _: Fraction(high) - Fraction(error))
+    pair = FloatPair(np.array([[[high]]]), np.zeros((1, 1, 1)), np.array([[[error]]]))
+    value, _, _ = round_certainly(pair, np.dtype(np.float32), lambda _: Fraction(high) - Fraction(error))
     assert value == 0
 
 
@@ -1343,10 +1359,10 @@ def test_a_gradient_that_is_rounded_is_not_called_exact():
 
 
 def test_nothing_is_told_by_its_strides_and_a_single_zero_is_not_nothing():
-    assert is_nothing(nothing((1, 2, 3)))
-    assert not is_nothing(np.zeros(()))
-    assert not is_nothing(np.zeros((1, 2, 3)))
-    assert not is_nothing(np.broadcast_to(1.0, (2, 3)))
+    assert is_zero_array(zero_array((1, 2, 3)))
+    assert not is_zero_array(np.zeros(()))
+    assert not is_zero_array(np.zeros((1, 2, 3)))
+    assert not is_zero_array(np.broadcast_to(1.0, (2, 3)))
 
 
 def test_an_average_of_integers_just_below_zero_is_zero():
@@ -1367,5 +1383,5 @@ def test_sums_of_negative_zeros_are_zero(dtype):
 
 
 def test_unchecked_softmax_pooling_is_the_average():
-    with unchecked():
+    with without_certainty_check():
         assert reference.softmax_pool(np.full((1, 1, 4), 3.0), 2).tolist() == [[[3, 3]]]

@@ -47,7 +47,7 @@ def excerpts(path):
 
 CATALOGUES = [document for path in FILES for document in excerpts(path)]
 CATALOGUES += [{"operator": name, "source": "a test", "sweeps": [SWEEP]} for name in ("max_pool", "avg_pool")]
-ENTRIES = yaml.safe_load(ledger.path().read_text("utf-8"))["entries"][:30]
+ENTRIES = yaml.safe_load(ledger.ledger_path().read_text("utf-8"))["entries"][:30]
 LEDGERS = [{"entries": ENTRIES[start : start + 3]} for start in range(0, len(ENTRIES), 3)]
 DECLARED = yaml.safe_load((declarations.ADAPTERS / "torch" / "torch.yaml").read_text("utf-8"))
 DECLARATIONS = [{name: dict(list(answers.items())[:4])} for name, answers in DECLARED.items()]
@@ -112,7 +112,7 @@ def test_changed_lock_beside_a_case_file(folder, document, turn):
 
 def read_ledger(folder, path, monkeypatch):
     """Ask the command that shows the ledger of this one."""
-    monkeypatch.setattr(ledger, "path", lambda: path)
+    monkeypatch.setattr(ledger, "ledger_path", lambda: path)
     command(folder, "ledger", "--cases", written(folder, CATALOGUES[-2], "cases.yaml"))
 
 
@@ -132,7 +132,7 @@ def read_declarations(folder):
     """Read what a backend declares; what is wrong stands in a line each."""
     with bounded(folder):
         try:
-            declarations.declared("torch", DECLARED, folder)
+            declarations.load_declarations("torch", DECLARED, folder)
         except CatalogueError as error:
             for line in str(error).splitlines():
                 assert line.startswith(str(folder)), line
@@ -158,7 +158,7 @@ def export(catalogue, tmp_path_factory):
     """Return the files of an exported catalogue by name: cases that are plain, some with a bound, and questions."""
     folder = tmp_path_factory.mktemp("export")
     cases = catalogue.select("smoke", globs=["max_pool/book*", "avg_pool/bo*", "avg_pool/div*"])
-    exports.write(catalogue, cases, folder / "out")
+    exports.write_export(catalogue, cases, folder / "out")
     return {str(path.relative_to(folder / "out")): path.read_bytes() for path in (folder / "out").glob("**/*.*")}
 
 

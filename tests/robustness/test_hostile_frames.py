@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.execution.connection import read_frame
-from conformance.execution.worker import LENGTHS
+from conformance.execution.worker import FRAME_LENGTHS
 from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
 from tests.support.fake_backends import backend, program
 from tests.support.guarded_command import bounded
@@ -26,7 +26,7 @@ REPLIES = [
 
 def packed(text, body=b""):
     """Return a frame."""
-    return LENGTHS.pack(len(text), len(body)) + text + body
+    return FRAME_LENGTHS.pack(len(text), len(body)) + text + body
 
 
 class Recorded:
@@ -84,7 +84,7 @@ def test_frames_that_nobody_changed_are_an_outcome(monkeypatch):
 
 @pytest.mark.parametrize("size", [2**33, 2**63, 2**64 - 1])
 def test_frame_that_says_it_is_larger_than_memory_is_none(size):
-    assert read_frame(io.BytesIO(LENGTHS.pack(2, size) + b"{}")) is None
+    assert read_frame(io.BytesIO(FRAME_LENGTHS.pack(2, size) + b"{}")) is None
 
 
 @hostile(400)

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from rich.console import Console
 
-from reports.results.reader import load
+from reports.results.reader import load_report
 from reports.views.html import render_html
 from reports.views.markdown import render_markdown
 from reports.views.matrix import render_matrix
@@ -67,7 +67,7 @@ def saying(part, text):
 def report(folder, text):
     records = saying(example.beta(), text)
     (folder / "beta.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-    return load([folder / "beta.jsonl"])
+    return load_report([folder / "beta.jsonl"])
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)

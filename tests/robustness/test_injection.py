@@ -19,9 +19,9 @@ from conformance.adapters.api.surface import Program
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import allowlist, export
 from conformance.catalogue import loading as catalogues
-from conformance.judging.expected import expected
+from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
-from conformance.translation.repro import script
+from conformance.translation.repro import repro_script
 from tests.support.program_text import SURFACES, strangers
 
 MARK = "zqx"
@@ -134,7 +134,7 @@ def put(folder, text):
     """Return the cases of a file and the faults that were told of it."""
     path = folder / "file.yaml"
     path.write_text(text, "utf-8")
-    found, told = catalogues.examine([path])
+    found, told = catalogues.load_with_errors([path])
     for line in told:
         assert len(line.splitlines()) == 1, line
         assert line.startswith(f"{path}"), line
@@ -191,7 +191,7 @@ def test_what_a_case_says_of_itself_enters_no_statement(tmp_path, text, key):
         for backend, surface in SURFACES:
             program = translate(case, surface)
             if isinstance(program, Program):
-                tree = ast.parse(script(case, expected(case), backend, program))
+                tree = ast.parse(repro_script(case, compute_expected(case), backend, program))
                 assert MARK not in ast.unparse(tree.body[1:])
 
 
@@ -199,15 +199,15 @@ def forged(folder, operator, change):
     """Export a case, change its record, and make the manifest fit, as one can who forges it; return what is read."""
     raw = text_with(operator, BASES[operator], ("about",), '"b"')
     (folder / "file.yaml").write_text(raw, "utf-8")
-    whole = catalogues.load([folder / "file.yaml"])
-    export.write(whole, whole.cases, folder / "out")
+    whole = catalogues.load_catalogue([folder / "file.yaml"])
+    export.write_export(whole, whole.cases, folder / "out")
     path, manifest = folder / "out" / "catalogue.json", folder / "out" / "manifest.json"
     document, known = json.loads(path.read_text("utf-8")), json.loads(manifest.read_text("utf-8"))
     change(document["cases"][0])
     path.write_text(json.dumps(document), "utf-8")
     known["files"]["catalogue.json"] = hashlib.sha256(path.read_bytes()).hexdigest()
     manifest.write_text(json.dumps(known), "utf-8")
-    return catalogues.load([folder / "out"]).cases
+    return catalogues.load_catalogue([folder / "out"]).cases
 
 
 def test_exported_case_that_nobody_changed_is_read(tmp_path):
@@ -256,14 +256,14 @@ def test_forged_name_in_an_exported_case_is_refused(tmp_path, change):
 
 def test_every_word_of_the_catalogue_is_a_known_one(catalogue):
     for case in catalogue.cases:
-        allowlist.check(case)
+        allowlist.check_allowed(case)
 
 
 def test_words_are_those_of_the_schema():
     schema = json.loads((catalogue_folder() / "schema.json").read_text("utf-8"))["$defs"]
     for name in ("mode", "rounding", "ties"):
-        assert allowlist.WORDS[name] == set(schema[f"p_{name}"]["enum"])
-    assert allowlist.ID.pattern.endswith(schema["id"]["pattern"].lstrip("^").rstrip("$").split("(")[0] + ")+")
+        assert allowlist.PARAMETER_WORDS[name] == set(schema[f"p_{name}"]["enum"])
+    assert allowlist.CASE_ID.pattern.endswith(schema["id"]["pattern"].lstrip("^").rstrip("$").split("(")[0] + ")+")
 
 
 def test_step_with_a_word_that_no_table_has_writes_no_word(tmp_path):

@@ -72,7 +72,7 @@ def test_run_that_is_killed_again_and_again_is_completed_to_what_an_undisturbed_
         asked = ["resume"] if path.exists() else []
         if process.returncode == 0:
             break
-        assert not lines(path) or reader.load([path]).backends[0].name == "fake"
+        assert not lines(path) or reader.load_report([path]).backends[0].name == "fake"
     assert kills > 2
     assert records(path) == undisturbed
     assert all(gone(int(line)) for line in set((tmp_path / "pids").read_text().split()))
@@ -105,15 +105,15 @@ def test_interrupt_leaves_no_worker_and_a_file_that_can_be_read(tmp_path, when, 
     assert (status, said.strip()) == (130, "conformance: interrupted")
     assert workers
     assert all(gone(worker) for worker in workers)
-    assert not when or not reader.load([path]).backends[0].complete
+    assert not when or not reader.load_report([path]).backends[0].complete
 
 
 def test_interrupt_while_a_backend_is_imported_leaves_no_worker(tmp_path):
     cases = str(family(tmp_path, *MANY[:3]))
     text = (
-        "import sys; from fakes import *; from conformance import cli, registry\n"
+        "import sys; from tests.support.fake_backends import *; from conformance import cli; from conformance.adapters import registry\n"
         "fake = backend(surface('numpy'), name='numpy', setup='import time; time.sleep(100)')\n"
-        "registry.backend = lambda *_: fake\n"
+        "registry.get_backend = lambda *_: fake\n"
         f"cli.main(['run', '--backend', 'numpy', '--jobs', '2', '--out', {str(tmp_path)!r}, '--cases', {cases!r}])"
     )
     start = time.monotonic()
@@ -133,7 +133,7 @@ def test_exploration_that_is_terminated_leaves_what_it_found(tmp_path):
         status, said, workers = interrupted(process, path, 1, signal.SIGTERM)
     assert (status, said.splitlines()[-1]) == (130, "conformance: interrupted")
     assert all(gone(worker) for worker in workers)
-    (planted,) = reader.load([tmp_path / "results" / "planted.jsonl"], mixed=True).explored
+    (planted,) = reader.load_report([tmp_path / "results" / "planted.jsonl"], allow_mixed=True).explorations
     assert planted.header.explored.findings
     assert (tmp_path / "planted.md").exists()
 
@@ -157,7 +157,7 @@ def test_disk_that_is_full_in_the_middle_is_one_line_and_the_run_can_be_complete
         assert process.communicate(timeout=120)[1] == ""
     assert process.returncode == 0
     assert path.read_bytes().startswith(before)
-    assert reader.load([path]).backends[0].complete
+    assert reader.load_report([path]).backends[0].complete
 
 
 def test_device_without_room_is_one_line():
@@ -186,7 +186,7 @@ def test_two_runs_do_not_write_the_same_file(tmp_path):
             with pytest.raises(ConformanceError, match="another run is writing it"):
                 interrupted_run.prepared(tmp_path).execute(path, resume=resume)
         assert process.wait(120) == 0
-    assert reader.load([path]).backends[0].complete
+    assert reader.load_report([path]).backends[0].complete
     assert not [child for child in children(os.getpid()) if members(child)]
     assert listed(1, process.pid) == []
 

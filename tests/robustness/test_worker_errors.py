@@ -5,9 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from conformance.execution.connection import Link
+from conformance.execution.connection import Connection
 from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
-from conformance.judging.repeats import AGAIN
+from conformance.judging.repeats import SAME_IN_NEW_PROCESS
 from tests.support.fake_backends import backend, program
 from tests.support.started_workers import PYTHON, X, gone, outcomes, running, soon, started
 
@@ -72,7 +72,7 @@ def test_program_that_takes_all_memory_is_ended_at_the_limit():
     found = outcomes("x = x + 1", EATS, "x = x + 2", memory=400 * MB, limit=60)
     assert [one.kind for one in found] == ["returned", "crashed", "returned"]
     assert "the limit is 0.40 GB" in found[1].message
-    assert found[1].message.endswith(AGAIN)
+    assert found[1].message.endswith(SAME_IN_NEW_PROCESS)
 
 
 def test_no_limit_of_memory_is_none():
@@ -123,7 +123,7 @@ def test_child_without_group_or_environment_is_gone_with_its_worker(tmp_path, ch
 @pytest.mark.parametrize("child", [LEAVES, ORPHANS])
 def test_child_without_group_or_environment_is_gone_where_nobody_asks_its_worker_any_more(tmp_path, child):
     note = tmp_path / "note"
-    link = Link(PYTHON, 0)
+    link = Connection(PYTHON, 0)
     link.send({"threads": "", "setup": backend().setup, "reset": "", "packages": []})
     link.send({"program": "p", "text": program(child.format(note=str(note)) + "\ntime.sleep(60)").text}, [X])
     assert soon(lambda: note.exists() and note.read_text())
@@ -182,7 +182,9 @@ def test_more_than_can_be_judged_is_not_sent():
 @pytest.mark.parametrize("setup", ["import time; time.sleep(60)", "while True: pass"])
 def test_import_that_hangs_is_told_with_its_limit(setup):
     worker = Worker(
-        backend(setup=f"import sys\nprint('loading the kernels', file=sys.stderr)\n{setup}"), PYTHON, Limits(start=2)
+        backend(setup=f"import sys\nprint('loading the kernels', file=sys.stderr)\n{setup}"),
+        PYTHON,
+        Limits(start_seconds=2),
     )
     with pytest.raises(WorkerFailed, match=r"no answer within 2 s; --start-timeout .*it said: loading the kernels"):
         worker.start()
@@ -204,7 +206,7 @@ def test_interpreter_without_numpy_is_told_what_a_worker_needs(tmp_path):
 @pytest.mark.parametrize("busy", ["pass", "time.sleep(100)", HOLDS_THE_LOCK, SPAWNS.format(note="/dev/null", how="")])
 def test_worker_ends_by_itself_where_nobody_asks_it_any_more(busy):
     """As when the suite was killed: its end of the pipe is closed, and nothing else is done."""
-    link = Link(PYTHON, 0)
+    link = Connection(PYTHON, 0)
     link.send({"threads": "", "setup": backend().setup, "reset": "", "packages": []})
     assert link.receive(30)[0]["ready"]
     link.send({"program": "p", "text": program(busy).text}, [X])
@@ -222,9 +224,9 @@ def test_worker_that_is_killed_from_outside_costs_one_case(tmp_path):
         running_on = worker.outcomes([Job(program(body), [X]) for body in ("x = x + 1", waits, "x = x + 2")])
         first = next(running_on)
         assert soon(note.exists)
-        worker.link.process.kill()
+        worker.connection.process.kill()
         killed, last = running_on
     assert (first.kind, killed.kind, last.kind) == ("returned", "crashed", "returned")
-    assert "signal 9 (Killed)" in killed.flickers
+    assert "signal 9 (Killed)" in killed.flakiness
     assert np.array_equal(last.arrays[0], X + 2)
     assert all(gone(int(line)) for line in note.read_text().split())

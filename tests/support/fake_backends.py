@@ -24,7 +24,7 @@ def family(folder, *cases, operator="max_pool", section="cases", name="file.yaml
 
 def load(folder, *cases, **keywords):
     """Return the catalogue of one such file."""
-    return loading.load([family(folder, *cases, **keywords)])
+    return loading.load_catalogue([family(folder, *cases, **keywords)])
 
 
 def one(folder, text, **keywords):

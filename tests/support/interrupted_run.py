@@ -23,7 +23,9 @@ LIMIT = 3.0
 def noting():
     """Return a surface that answers right, after it noted its process and waited a little."""
     lines = (NOTE, "time.sleep(0.02)")
-    return Surface("s.right", {"max_pool": lambda step: (*lines, *right_maximum(step))}, declares=declares("window"))
+    return Surface(
+        "s.right", {"max_pool": lambda step: (*lines, *right_maximum(step))}, declarations=declares("window")
+    )
 
 
 def prepared(folder):
@@ -33,7 +35,9 @@ def prepared(folder):
     os.environ[PLACE] = str(folder)
     surfaces = noting(), surface("s.wrong", ALWAYS_WRONG), surface("s.crashes", "os.abort()"), hangs
     catalogue = load(folder, *CASES)
-    return Run(backend(*surfaces), catalogue, Ledger(), python=sys.executable, limits=Limits(case=LIMIT), jobs=2)
+    return Run(
+        backend(*surfaces), catalogue, Ledger(), python=sys.executable, limits=Limits(case_seconds=LIMIT), jobs=2
+    )
 
 
 if __name__ == "__main__":

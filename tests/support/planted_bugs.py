@@ -22,7 +22,7 @@ def written(folder, operator, cases):
     path = folder / f"{operator}.yaml"
     raw = {"operator": operator, "source": "a test", "cases": [{"id": name, **case} for name, case in cases.items()]}
     path.write_text(yaml.dump(raw, Dumper=Whole), "utf-8")
-    return {case.id.partition("/")[2]: case for case in catalogues.load([path]).cases}
+    return {case.id.partition("/")[2]: case for case in catalogues.load_catalogue([path]).cases}
 
 
 def smallest(folder, faults):

@@ -10,7 +10,9 @@ import conformance
 from conformance.adapters import registry
 
 SURFACES = [
-    (registry.backend(name), surface) for name in registry.names() for surface in registry.backend(name).surfaces
+    (registry.get_backend(name), surface)
+    for name in registry.backend_names()
+    for surface in registry.get_backend(name).surfaces
 ]
 # What programs call of the builtins; nothing that reads, writes, imports or evaluates.
 PLAIN = {

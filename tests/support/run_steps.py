@@ -20,7 +20,7 @@ def carried(steps, x):
     """Return what the steps make of x."""
     for step in steps:
         assert step.shape == x.shape
-        x = VERBS.get(step.verb, plainly)(step, x)
+        x = VERBS.get(step.operator, plainly)(step, x)
         assert step.output == x.shape
         assert x.dtype.name == step.dtype
     return x
@@ -28,8 +28,8 @@ def carried(steps, x):
 
 def plainly(step, x):
     kernel = [step.constants["kernel"]] if "kernel" in step.constants else []
-    known = {name: value for name, value in step.parameters.items() if name in OPERATORS[step.verb].defaults}
-    return getattr(reference, step.verb)(x, *kernel, **known)
+    known = {name: value for name, value in step.parameters.items() if name in OPERATORS[step.operator].defaults}
+    return getattr(reference, step.operator)(x, *kernel, **known)
 
 
 def crop(step, x):

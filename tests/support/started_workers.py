@@ -19,7 +19,7 @@ PYTHON = os.environ.get("CONFORMANCE_WORKER_PYTHON", sys.executable)
 @contextlib.contextmanager
 def started(limit=10.0, *, memory=0, retry=True, **texts):
     """Start a worker of the fake backend, and end it."""
-    worker = Worker(backend(**texts), PYTHON, Limits(case=limit, memory=memory), retry=retry)
+    worker = Worker(backend(**texts), PYTHON, Limits(case_seconds=limit, memory_bytes=memory), retry=retry)
     worker.start()
     try:
         yield worker
@@ -32,7 +32,7 @@ def outcomes(*bodies, inputs=(X,), **keywords):
     with started(**keywords) as worker:
         jobs = [Job(program(body), inputs) for body in (*bodies, "pass")]
         *found, last = worker.outcomes(jobs)
-        link = worker.link  # none where it had grown and is gone already
+        link = worker.connection  # none where it had grown and is gone already
     assert last.kind == "returned", last
     assert np.array_equal(last.arrays[0], inputs[0])
     assert link is None or gone(link.process.pid)

@@ -14,13 +14,13 @@ from conformance.adapters.numpy import pooling as loops
 from conformance.catalogue import describe
 from conformance.catalogue import loading as catalogues
 from conformance.catalogue.describe import case_text
-from conformance.judging.expected import expected
+from conformance.judging.expected import compute_expected
 from reports.results import reader
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, HANGS, backend, family, surface
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
 PLAIN = f"id: a, {X}, window: 2"
-COMMANDS = sorted(cli.COMMANDS)
+COMMANDS = sorted(cli.COMMAND_LOCATIONS)
 CASE = "max_pool/book-loops"
 
 
@@ -28,8 +28,8 @@ CASE = "max_pool/book-loops"
 def elsewhere(tmp_path, monkeypatch, catalogue):
     """Every command runs in a folder of its own, where it may write, and the suite's catalogue is read once."""
     monkeypatch.chdir(tmp_path)
-    read = catalogues.load
-    monkeypatch.setattr(catalogues, "load", lambda paths=(), **_: read(paths) if paths else catalogue)
+    read = catalogues.load_catalogue
+    monkeypatch.setattr(catalogues, "load_catalogue", lambda paths=(), **_: read(paths) if paths else catalogue)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def speaking(monkeypatch):
 
     def replace(*surfaces, **texts):
         fake = backend(*surfaces, name="numpy", **texts)
-        monkeypatch.setattr(registry, "backend", lambda *_: fake)
+        monkeypatch.setattr(registry, "get_backend", lambda *_: fake)
 
     return replace
 
@@ -153,16 +153,16 @@ def test_run_writes_a_results_file_and_says_where(conformance, tmp_path):
     path = tmp_path / "here" / "results" / "numpy.jsonl"
     assert (status, error) == (0, [])
     assert f"results: {path.relative_to(tmp_path)}" in out
-    loaded = reader.load([path]).backends[0]
+    loaded = reader.load_report([path]).backends[0]
     assert loaded.complete
     assert {result.case.split("/")[0] for result in loaded.results} == {"min_pool"}
 
 
-@pytest.mark.skipif(registry.default() != [registry.BUILT_IN], reason="a framework is installed here")
+@pytest.mark.skipif(registry.default_backends() != [registry.BUILT_IN_BACKEND], reason="a framework is installed here")
 def test_run_falls_back_on_the_built_in_backend(conformance, tmp_path):
     status, _, _ = conformance("run")
     assert status == 0
-    loaded = reader.load([tmp_path / "build/conformance/results/numpy.jsonl"]).backends[0]
+    loaded = reader.load_report([tmp_path / "build/conformance/results/numpy.jsonl"]).backends[0]
     assert loaded.complete
     assert {result.status for result in loaded.results} <= {"pass", "known", "unsupported"}
 
@@ -304,7 +304,7 @@ def test_drawing_has_colours_on_a_terminal_that_has_them(conformance, monkeypatc
 
 def test_every_case_can_be_shown(catalogue):
     for case in catalogue.cases:
-        assert case_text(case, expected(case)).startswith(case.id)
+        assert case_text(case, compute_expected(case)).startswith(case.id)
 
 
 def test_catalogue_prints_the_page_of_counts(conformance, tmp_path):
@@ -317,8 +317,8 @@ def test_catalogue_prints_the_page_of_counts(conformance, tmp_path):
 
 def test_translate_prints_a_program_for_every_surface_that_is_no_lesser_form_of_another(conformance):
     _, out, _ = conformance("translate", CASE)
-    usual = {surface.name for _, surface in describe.usual()}
-    for name in describe.surfaces():
+    usual = {surface.name for _, surface in describe.primary_surfaces()}
+    for name in describe.surfaces_by_name():
         assert (f"\n# {name}: " in out) == (name in usual)
     lesser = {"torch.book", "torch.compile", "jax.jit"}
     assert {"torch.nn", "onnxruntime", "tinygrad.Tensor"} <= usual - lesser == usual
@@ -326,7 +326,7 @@ def test_translate_prints_a_program_for_every_surface_that_is_no_lesser_form_of_
 
 def test_backends_are_listed_with_their_surfaces(conformance):
     _, out, _ = conformance("backends")
-    assert [line.split()[0] for line in out.splitlines()] == list(registry.names())
+    assert [line.split()[0] for line in out.splitlines()] == list(registry.backend_names())
 
 
 def test_check_of_a_sound_file_says_how_many_cases_it_has(conformance, tmp_path):
@@ -375,7 +375,7 @@ def test_interrupt_is_one_line_and_130(monkeypatch, conformance):
     def interrupted(*_arguments, **_keywords):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("conformance.catalogue.loading.load", interrupted)
+    monkeypatch.setattr("conformance.catalogue.loading.load_catalogue", interrupted)
     status, _, error = conformance("list")
     assert status == 130
     assert [line for line in error if line] == ["conformance: interrupted"]
@@ -383,5 +383,5 @@ def test_interrupt_is_one_line_and_130(monkeypatch, conformance):
 
 def test_version_is_that_of_the_suite_and_of_the_catalogue():
     done = process("--version", stdout=subprocess.PIPE)
-    said = f"conformance, version {__version__}, catalogue {catalogues.version()}\n"
+    said = f"conformance, version {__version__}, catalogue {catalogues.catalogue_version()}\n"
     assert (done.returncode, done.stdout) == (0, said)

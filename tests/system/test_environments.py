@@ -30,7 +30,7 @@ def unfolded(text):
 
 
 MAIN, MORE = (set(unfolded(TOX["backends"][key])) for key in ("main", "more"))
-OWN = set(registry.own()) - {registry.BUILT_IN}
+OWN = set(registry.built_in_modules()) - {registry.BUILT_IN_BACKEND}
 
 
 def test_every_backend_has_an_environment_of_its_own():

@@ -7,9 +7,9 @@ import pytest
 
 from conformance import ConformanceError, cli
 from conformance.adapters import registry
-from conformance.execution.targets import chosen
+from conformance.execution.targets import run_targets
 from conformance.judging import ledger
-from conformance.translation.program_cache import Written
+from conformance.translation.program_cache import ProgramCache
 from reports.results import reader
 from tests.support.fake_backends import family
 from tests.system.test_pytest_plugin import PLUGIN
@@ -71,7 +71,7 @@ def test_each_version_has_a_file_that_names_it(both):
 
 
 def test_views_have_a_surface_for_each_version_and_mix_nothing_up(both, conformance):
-    loaded = reader.load(both[:2])
+    loaded = reader.load_report(both[:2])
     assert [backend.name for backend in loaded.backends] == ["numpy", "numpy@0.9"]
     assert loaded.surfaces == ("numpy.loops", "numpy.loops@0.9")
     assert loaded.backends[1].version == "0.9"
@@ -105,7 +105,7 @@ def test_resume_goes_on_with_one_version_and_refuses_the_other(both, older, conf
     resumed.write_text("".join(old.read_text("utf-8").splitlines(keepends=True)[:-2]), "utf-8")
     run = ("run", "--resume", "--cases", cases, "--out", tmp_path)
     assert conformance(*run, "--backend", f"numpy@0.9={older}")[0] == 1
-    assert reader.load([resumed]).backends[0].complete
+    assert reader.load_report([resumed]).backends[0].complete
     resumed.write_bytes(new.read_bytes())
     status, _, error = conformance(*run, "--backend", f"numpy@0.9={sys.executable}")
     assert (status, error) == (2, [f"conformance: {resumed}:1: cannot resume, backend is not what this run has"])
@@ -144,7 +144,7 @@ def test_entry_for_some_versions_is_judged_by_the_version_not_by_the_label(both,
     said = "kinds: [value], observed: More., reason: 'It adds more than there is, where a 7 comes first.'"
     entry = f"id: one, cases: [avg_pool/wrong], surfaces: [numpy.loops], versions: {{numpy: '<1'}}, {said}"
     path.write_text(f"entries:\n  - {{{entry}}}\n", "utf-8")
-    monkeypatch.setattr(ledger, "path", lambda: path)
+    monkeypatch.setattr(ledger, "ledger_path", lambda: path)
     status, out, _ = conformance("rejudge", "--cases", both[2], *both[:2])
     assert status == 0
     assert out.splitlines()[0].endswith("3 results hold")
@@ -191,21 +191,21 @@ def test_what_is_no_label_is_refused_in_one_line(conformance, name):
 @pytest.mark.parametrize("names", [("numpy", "numpy"), ("numpy@a", "numpy@a=python"), ("numpy@a", "numpy@A")])
 def test_two_of_one_name_are_refused_with_the_way_out(names):
     with pytest.raises(ConformanceError, match=r"named twice \(numpy@LABEL=PYTHON tells two versions apart\)"):
-        chosen(names, [])
+        run_targets(names, [])
 
 
 def test_unknown_backend_with_a_label_is_unknown():
     with pytest.raises(ConformanceError, match="backend 'nope': unknown"):
-        registry.backend("nope@a")
+        registry.get_backend("nope@a")
 
 
 def test_label_may_hold_what_a_path_holds_after_it():
-    (one,) = chosen(["numpy@a=/x/y@z=1/python"], ["numpy.loops"])
+    (one,) = run_targets(["numpy@a=/x/y@z=1/python"], ["numpy.loops"])
     assert (one.name, one.python, one.backend.label) == ("numpy@a", "/x/y@z=1/python", "@a")
 
 
 def test_versions_have_their_programs_in_common(catalogue):
-    plain, labelled = (Written(registry.backend(name), catalogue.digest).path for name in ("numpy", "numpy@a"))
+    plain, labelled = (ProgramCache(registry.get_backend(name), catalogue.digest).path for name in ("numpy", "numpy@a"))
     assert plain == labelled is not None
 
 

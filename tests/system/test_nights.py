@@ -22,7 +22,7 @@ print('[{{"number": 7}}]' if "aaaaaaaa in:title" in sys.argv else "[]" if sys.ar
 """
 
 
-@pytest.mark.parametrize("backend", sorted(set(registry.own()) - {registry.BUILT_IN}))
+@pytest.mark.parametrize("backend", sorted(set(registry.built_in_modules()) - {registry.BUILT_IN_BACKEND}))
 def test_a_night_pins_no_release(backend):
     pytest.importorskip("tomllib", reason="the job runs on Python 3.11")
     done = subprocess.run(

@@ -10,8 +10,8 @@ import yaml
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program
 from conformance.execution.worker_process import Job, Limits, Worker
-from conformance.judging.expected import expected
-from conformance.judging.verdict import judge
+from conformance.judging.expected import compute_expected
+from conformance.judging.verdict import judge_outcome
 from conformance.translation.lowering import translate
 from tests import ROOT
 from tests.support.planted_bugs import HOME, smallest
@@ -30,16 +30,16 @@ HANG = 5.0
 @pytest.fixture(scope="module")
 def verdicts(planted, tmp_path_factory):
     """What comes of each fault's two cases, by fault, surface and case: the kind of a difference, "agree" for none."""
-    backend = registry.backend("planted")
+    backend = registry.get_backend("planted")
     surfaces = {surface.name.removeprefix("planted."): surface for surface in backend.surfaces}
     pairs = smallest(tmp_path_factory.mktemp("cases"), planted.FAULTS)
     asked = [(fault, on, case) for fault in pairs for on in ("none", fault) for case in pairs[fault]]
-    worker = Worker(backend, limits=Limits(case=HANG), retry=False)
+    worker = Worker(backend, limits=Limits(case_seconds=HANG), retry=False)
     worker.start()
-    jobs = (Job(translate(case, surfaces[on]), tuple(expected(case).inputs.values())) for _, on, case in asked)
+    jobs = (Job(translate(case, surfaces[on]), tuple(compute_expected(case).inputs.values())) for _, on, case in asked)
     found = {}
     for (fault, on, case), outcome in zip(asked, worker.outcomes(jobs), strict=True):
-        verdict = judge(outcome, expected(case).target)
+        verdict = judge_outcome(outcome, compute_expected(case).target)
         said = verdict.kind if verdict.verdict == "differ" else verdict.verdict or outcome.kind
         found[fault, on, case.id.rpartition(".")[2]] = said
     worker.stop()
@@ -47,17 +47,19 @@ def verdicts(planted, tmp_path_factory):
 
 
 def test_surfaces_are_those_that_are_declared(planted):
-    assert registry.left_out() == []
+    assert registry.unusable_backends() == []
     assert {*NAMES} == {"planted.none"} | {fault.surface for fault in planted.FAULTS.values()}
-    assert {surface.name for surface in registry.backend("planted").surfaces} == {*NAMES}
+    assert {surface.name for surface in registry.get_backend("planted").surfaces} == {*NAMES}
 
 
 def test_what_pip_would_leave_is_what_the_package_says():
     project = tomllib.loads((HOME / "pyproject.toml").read_text("utf-8"))["project"]
     (left,) = HOME.glob("*.dist-info")
     assert left.name == f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    points = "".join(f"{name} = {module}\n" for name, module in project["entry-points"][registry.GROUP].items())
-    assert (left / "entry_points.txt").read_text("utf-8") == f"[{registry.GROUP}]\n{points}"
+    points = "".join(
+        f"{name} = {module}\n" for name, module in project["entry-points"][registry.ENTRY_POINT_GROUP].items()
+    )
+    assert (left / "entry_points.txt").read_text("utf-8") == f"[{registry.ENTRY_POINT_GROUP}]\n{points}"
 
 
 def test_faults_of_every_depth_and_of_every_kind_of_outcome_are_planted(planted, verdicts):
@@ -91,7 +93,7 @@ def test_surface_without_a_fault_agrees_on_the_smoke_level(catalogue, conformanc
 
 @pytest.mark.usefixtures("planted")
 def test_programs_are_one_call_of_the_package(catalogue):
-    (surface,) = [one for one in registry.backend("planted").surfaces if one.name == "planted.ties-last"]
+    (surface,) = [one for one in registry.get_backend("planted").surfaces if one.name == "planted.ties-last"]
     program = translate(catalogue.by_id["max_pool/book-stride-2-padding-1"], surface)
     assert isinstance(program, Program)
     assert 'x = planted.call("ties-last", "max_pool", x, window=(3, 3), stride=(2, 2), ' in program.text

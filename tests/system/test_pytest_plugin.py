@@ -18,12 +18,12 @@ import pytest
 from conformance import pytest_plugin
 from conformance.adapters import registry
 from conformance.adapters.api import devices
-from conformance.adapters.api.placement import placed
-from conformance.adapters.api.surface import OnDevice, Unsupported
+from conformance.adapters.api.placement import backend_on_device
+from conformance.adapters.api.surface import DeviceSupport, Unsupported
 from conformance.cases.case import LEVELS
 from conformance.execution import worker_process
 from conformance.judging import ledger
-from conformance.judging.ledger import Entry, Ledger
+from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.pytest_plugin import session as pytest_plugin_session
 from tests import ROOT
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, HANGS, RAISES, SETUP, backend, declares, family, surface
@@ -62,8 +62,8 @@ def speaking(monkeypatch):
 
     def replace(*surfaces, entries=(), **texts):
         fake = backend(*surfaces, name="numpy", **texts)
-        monkeypatch.setattr(registry, "backend", lambda *_: fake)
-        monkeypatch.setattr(ledger, "load", lambda **_: Ledger(tuple(entries)))
+        monkeypatch.setattr(registry, "get_backend", lambda *_: fake)
+        monkeypatch.setattr(ledger, "load_ledger", lambda **_: Ledger(tuple(entries)))
 
     return replace
 
@@ -101,7 +101,7 @@ def apart(pytester, monkeypatch):
 
 
 def known(*kinds, cases="*"):
-    return Entry("e", (cases,), ("*",), kinds, "it is known", "https://example.org/2")
+    return LedgerEntry("e", (cases,), ("*",), kinds, "it is known", "https://example.org/2")
 
 
 def test_every_case_on_every_surface_is_an_item(run, cases, speaking):
@@ -163,7 +163,7 @@ def test_known_deviation_fails_where_xfail_is_not_wanted(run, cases, speaking):
 
 def test_unsupported_case_is_skipped_with_its_reason_once_for_all(run, cases, speaking):
     lacking = surface("s.lacking")
-    lacking.verbs["max_pool"] = lambda _step: Unsupported("has no such thing", "https://example.org/3")
+    lacking.lowerings["max_pool"] = lambda _step: Unsupported("has no such thing", "https://example.org/3")
     speaking(surface("s"), lacking)
     found = run(*cases(), "-rs")
     found.assert_outcomes(passed=3, skipped=3)
@@ -384,7 +384,7 @@ def test_workers_are_started_once_and_none_is_left(run, cases, speaking, monkeyp
     started = []
     start = worker_process.Worker.start
     monkeypatch.setattr(
-        worker_process.Worker, "start", lambda worker: (start(worker), started.append(worker.link.process))
+        worker_process.Worker, "start", lambda worker: (start(worker), started.append(worker.connection.process))
     )
     speaking(surface("s.one"), surface("s.two"))
     run(*cases())
@@ -394,7 +394,7 @@ def test_workers_are_started_once_and_none_is_left(run, cases, speaking, monkeyp
 
 def test_cases_are_sent_ahead_of_the_one_that_is_judged(run, cases, speaking, monkeypatch):
     waiting = []
-    monkeypatch.setattr(worker_process, "AHEAD", 8)
+    monkeypatch.setattr(worker_process, "MIN_QUEUED_JOBS", 8)
     receive = worker_process.Worker._receive
     monkeypatch.setattr(
         worker_process.Worker,
@@ -405,10 +405,10 @@ def test_cases_are_sent_ahead_of_the_one_that_is_judged(run, cases, speaking, mo
 
     def ahead(_worker):
         (session,) = {id(feed): feed for feed in feeds}.values()
-        return len(session._row.sent)
+        return len(session._queue.in_flight)
 
     feeds = []
-    built = pytest_plugin_session.Feed
+    built = pytest_plugin_session.Prefetcher
     monkeypatch.setattr(pytest_plugin_session, "Feed", lambda job: feeds.append(built(job)) or feeds[-1])
     run(*cases(*(f"id: n{n}, {X}, window: 2" for n in range(20)))).assert_outcomes(passed=20)
     assert max(waiting) == 8
@@ -464,9 +464,11 @@ def on_cuda(run, chosen, monkeypatch):
 
     def session(probe):
         chose = chosen(surface("s", WRONG_FIRST))
-        made = replace(registry.backend("numpy"), devices={"cuda": OnDevice(probe, {"tf32": "loose = True"})})
-        monkeypatch.setattr(registry, "backend", lambda _name, _held="", device=devices.ON_CPU: placed(made, device))
-        monkeypatch.setattr(devices, "fault", lambda _name: None)
+        made = replace(registry.get_backend("numpy"), devices={"cuda": DeviceSupport(probe, {"tf32": "loose = True"})})
+        monkeypatch.setattr(
+            registry, "get_backend", lambda _name, _held="", device=devices.ON_CPU: backend_on_device(made, device)
+        )
+        monkeypatch.setattr(devices, "device_problem", lambda _name: None)
         return run(*chose, "--conformance-device", "cuda", "--conformance-precision", "tf32")
 
     return session
@@ -509,7 +511,9 @@ def test_interrupt_leaves_no_process(cases, pytester, arguments):
     distribution = pytester.path / "slow_conformance-1.0.dist-info"
     distribution.mkdir()
     (distribution / "METADATA").write_text("Metadata-Version: 2.1\nName: slow_conformance\nVersion: 1.0\n", "utf-8")
-    (distribution / "entry_points.txt").write_text(f"[{registry.GROUP}]\nslow = slow_conformance\n", "utf-8")
+    (distribution / "entry_points.txt").write_text(
+        f"[{registry.ENTRY_POINT_GROUP}]\nslow = slow_conformance\n", "utf-8"
+    )
     command = [sys.executable, "-m", "pytest", *PLUGIN, "--conformance-backend", "slow", *cases(), *arguments]
     path = os.pathsep.join([str(ROOT), str(pytester.path)])
     running = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, start_new_session=True)
@@ -561,7 +565,7 @@ def test_plugin_says_nothing_until_a_backend_is_asked_for(pytester):
 
 
 def test_levels_are_those_of_the_catalogue():
-    assert pytest_plugin.LEVELS == LEVELS
+    assert pytest_plugin.LEVEL_CHOICES == LEVELS
 
 
 def test_package_tells_pytest_of_the_plugin():

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from reports.analysis.comparison import compare
-from reports.results.reader import load
+from reports.analysis.comparison import compare_reports
+from reports.results.reader import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 
@@ -27,8 +27,8 @@ def broken():
 @pytest.fixture
 def page(tmp_path):
     def render(old, new):
-        reports = [load(example.write(tmp_path / name, run)) for name, run in (("old", old), ("new", new))]
-        return render_html(reports[1], compare(*reports))
+        reports = [load_report(example.write(tmp_path / name, run)) for name, run in (("old", old), ("new", new))]
+        return render_html(reports[1], compare_reports(*reports))
 
     return render
 
@@ -56,7 +56,7 @@ def test_same_results_changed_nothing(page):
 
 
 def test_without_an_earlier_run_there_is_no_comparison(tmp_path):
-    alone = render_html(load(example.write(tmp_path, sound())))
+    alone = render_html(load_report(example.write(tmp_path, sound())))
     assert 'id="compare"' not in alone
     assert "#compare" not in alone
 

@@ -54,7 +54,9 @@ def test_every_operator_says_its_source_its_output_and_its_dtypes(name):
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_every_operator_says_who_means_what_or_that_nobody_has_it(name):
-    assert re.search(r"\| convention \| answers \||named on this page has it|do not have it|have no such operator", SECTIONS[name])
+    assert re.search(
+        r"\| convention \| answers \||named on this page has it|do not have it|have no such operator", SECTIONS[name]
+    )
 
 
 def test_what_is_from_memory_is_marked_and_explained():

@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance import CatalogueError
-from conformance.adapters.api.surface import UNDOCUMENTED, Declaration, Document
+from conformance.adapters.api.surface import UNDOCUMENTED, Citation, Declaration
 from conformance.system.cache import cached_data
 
 if TYPE_CHECKING:
-    from conformance.cases.yaml_reader import Document as File
+    from conformance.cases.yaml_reader import YamlDocument as File
 
 ADAPTERS = Path(__file__).parents[1]
-SCHEMA = ADAPTERS / "declarations.schema.json"
-LIKE = "like"
-Declared = Mapping[str, Mapping[str, Declaration]]
+SCHEMA_FILE = ADAPTERS / "declarations.schema.json"
+LIKE_KEY = "like"
+DeclarationsBySurface = Mapping[str, Mapping[str, Declaration]]
 """For each surface its answers, by the ids of the questions."""
 
 
-def declared(backend: str, surfaces: Iterable[str], home: Path) -> Declared:
+def load_declarations(backend: str, surfaces: Iterable[str], home: Path) -> DeclarationsBySurface:
     """Return what the surfaces of a backend declare; one without a file declares nothing.
 
     Raises CatalogueError, with file, line and key, for what is not such a file, and for a surface that there is not.
@@ -29,48 +29,48 @@ def declared(backend: str, surfaces: Iterable[str], home: Path) -> Declared:
     if not path.exists():
         return {}
     if ADAPTERS not in home.parents:
-        return _declared(path, surfaces)
-    return cached_data([path, SCHEMA], lambda: _declared(path, surfaces))
+        return _read_declarations(path, surfaces)
+    return cached_data([path, SCHEMA_FILE], lambda: _read_declarations(path, surfaces))
 
 
-def _declared(path: Path, surfaces: Iterable[str]) -> Declared:
-    from conformance.cases.schema import problems  # noqa: PLC0415 - what is kept needs neither, and a run waits for it
-    from conformance.cases.yaml_reader import read  # noqa: PLC0415 - likewise
+def _read_declarations(path: Path, surfaces: Iterable[str]) -> DeclarationsBySurface:
+    from conformance.cases.schema import error_messages  # noqa: PLC0415 - what is kept needs neither, and a run waits for it
+    from conformance.cases.yaml_reader import read_yaml  # noqa: PLC0415 - likewise
 
-    file, known = read(path), set(surfaces)
-    faults = problems(file, SCHEMA) or [*_strangers(file, known)]
+    file, known = read_yaml(path), set(surfaces)
+    faults = error_messages(file, SCHEMA_FILE) or [*_unknown_surfaces(file, known)]
     if faults:
         raise CatalogueError("\n".join(faults))
-    return {name: _answers(file, name) for name in file.data}
+    return {name: _surface_declarations(file, name) for name in file.data}
 
 
-def _strangers(file: File, known: set[str]) -> Iterable[str]:
+def _unknown_surfaces(file: File, known: set[str]) -> Iterable[str]:
     for name in file.data:
         if name not in known:
-            yield f"{file.place((name,))}: surface {name!r}: unknown, known are {', '.join(sorted(known))}"
-        last = _last(file, name)
-        if last not in file.data or LIKE in file.data[last]:
-            yield f"{file.place((name, LIKE))}: surface {name!r}: key 'like': {last} has no answers of its own here"
+            yield f"{file.location_of((name,))}: surface {name!r}: unknown, known are {', '.join(sorted(known))}"
+        last = _end_of_like_chain(file, name)
+        if last not in file.data or LIKE_KEY in file.data[last]:
+            yield f"{file.location_of((name, LIKE_KEY))}: surface {name!r}: key 'like': {last} has no answers of its own here"
 
 
-def _last(file: File, name: str) -> str:
+def _end_of_like_chain(file: File, name: str) -> str:
     """Return whose answers the first ones are, going from like to like; one that has been met where that goes round."""
     met = [name]
-    while LIKE in file.data.get(met[-1], {}) and met[-1] not in met[:-1]:
-        met.append(file.data[met[-1]][LIKE])
+    while LIKE_KEY in file.data.get(met[-1], {}) and met[-1] not in met[:-1]:
+        met.append(file.data[met[-1]][LIKE_KEY])
     return met[-1]
 
 
-def _answers(file: File, name: str) -> dict[str, Declaration]:
+def _surface_declarations(file: File, name: str) -> dict[str, Declaration]:
     raw = file.data[name]
-    others = _answers(file, raw[LIKE]) if LIKE in raw else {}
-    own = {question: answer for question, answer in raw.items() if question != LIKE}
+    others = _surface_declarations(file, raw[LIKE_KEY]) if LIKE_KEY in raw else {}
+    own = {question: answer for question, answer in raw.items() if question != LIKE_KEY}
     kept = {question: answer for question, answer in others.items() if question not in own}
-    return {**kept, **{question: _declaration(answer) for question, answer in own.items() if answer is not None}}
+    return {**kept, **{question: _parse_declaration(answer) for question, answer in own.items() if answer is not None}}
 
 
-def _declaration(raw: Mapping[str, Any]) -> Declaration:
-    document = Document(**raw["document"]) if "document" in raw else None
+def _parse_declaration(raw: Mapping[str, Any]) -> Declaration:
+    document = Citation(**raw["document"]) if "document" in raw else None
     source = str(document) if document else UNDOCUMENTED
     return Declaration(
         raw["answer"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api.source_text import padded_cells
+from conformance.adapters.api.source_text import padded_indices_text
 from conformance.adapters.api.surface import Code, Unsupported
 from conformance.cases.steps import Step
 
@@ -16,7 +16,7 @@ def indexed_pad(step: Step) -> Code:
     if any(size + min(before, 0) + min(after, 0) < 1 for _, (before, after), size in axes):
         return Unsupported("an axis without cells has none to repeat")
     lines = tuple(
-        f"x = x[:, :, {':, ' * axis}{padded_cells(mode, size, before, after)}]"
+        f"x = x[:, :, {':, ' * axis}{padded_indices_text(mode, size, before, after)}]"
         for axis, (before, after), size in axes
         if before or after
     )

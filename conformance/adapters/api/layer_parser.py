@@ -8,45 +8,45 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-LONGEST = 2_000
-NAMED = 8
-OUTPUT = "output"
+MAX_SOURCE_LENGTH = 2_000
+MAX_LISTED_MODULES = 8
+OUTPUT_METHOD = "output"
 """The method that gives one output of a node of several."""
-INFINITE = ("inf", "-inf", "nan")
-CASTS = re.compile(r"array|asarray|constant|convert|float|b?float\d+|u?int\d+|bool_")
+NON_FINITE_NAMES = ("inf", "-inf", "nan")
+CAST_FUNCTIONS = re.compile(r"array|asarray|constant|convert|float|b?float\d+|u?int\d+|bool_")
 """Functions that give a number or a list another type: `jnp.array(0, x.dtype)`; also `float("inf")`."""
-RESHAPE = "reshape"
+RESHAPE_FUNCTION = "reshape"
 
 
-class Word(str):
+class PlainName(str):
     """A plain name that stands as an argument, `x.dtype`: looked at, never looked up."""
 
     __slots__ = ()
 
 
-class Reshaped(Word):
+class ReshapedName(PlainName):
     """The name of an array that is given another shape where it stands, `reshape(kernel, [2, 3, 1, 3])`."""
 
     shape: tuple[int, ...]
 
 
-class Unread(ValueError):
+class UnreadableLayer(ValueError):
     """A layer that is not understood; the message says what of it."""
 
 
 @dataclass(frozen=True)
-class Source:
+class LayerCall:
     """A call as it is written: its name, the module before it, its arguments, and which of its results is taken."""
 
     name: str
     module: str
     arguments: tuple[Any, ...]
-    named: dict[str, Any]
-    result: int | None = None
+    keywords: dict[str, Any]
+    result_index: int | None = None
 
 
 @dataclass(frozen=True)
-class Writing:
+class LayerSyntax:
     """How the layers of a surface are written.
 
     prefixes: the modules whose names may stand before a layer; applied: methods that stand between it and its input;
@@ -55,41 +55,43 @@ class Writing:
     """
 
     prefixes: Collection[str]
-    applied: Collection[str] = ()
-    followed: Collection[str] = ()
-    naming: str = ""
-    unseen: Collection[str] = ()
+    apply_methods: Collection[str] = ()
+    ignored_methods: Collection[str] = ()
+    name_function: str = ""
+    ignored_arguments: Collection[str] = ()
     methods: bool = False
 
 
-def source(text: str, writing: Writing) -> Source:
+def parse_layer_call(text: str, syntax: LayerSyntax) -> LayerCall:
     """Return the only call of a text. Raises Unread, with the column where one can be named."""
-    whole, result = _taken(_last(_parsed(text), writing.followed))
-    call = _layer_call(whole, writing.applied)
-    module, name, arguments = _called(call, writing)
-    if name == writing.naming and arguments and isinstance(arguments[0], str):
+    whole, result = _split_result_index(_strip_trailing_methods(_parse_expression(text), syntax.ignored_methods))
+    call = _constructor_call(whole, syntax.apply_methods)
+    module, name, arguments = _split_call(call, syntax)
+    if name == syntax.name_function and arguments and isinstance(arguments[0], str):
         name, *arguments = arguments
-    named = {str(word.arg): _literal(word.value) for word in call.keywords if word.arg not in writing.unseen}
-    return Source(name, module, tuple(arguments), named, result)
+    named = {
+        str(word.arg): _literal_value(word.value) for word in call.keywords if word.arg not in syntax.ignored_arguments
+    }
+    return LayerCall(name, module, tuple(arguments), named, result)
 
 
-def _called(call: ast.Call, writing: Writing) -> tuple[str, str, list[Any]]:
+def _split_call(call: ast.Call, syntax: LayerSyntax) -> tuple[str, str, list[Any]]:
     """Return the module, the name and the arguments without names of a call; the array whose method it is, is none."""
-    prefix, _, name = _named(call.func).rpartition(".")
-    arguments = [_literal(node) for node in _plain(call)]
-    if not writing.methods:
-        if prefix and prefix not in writing.prefixes:
-            known = ", ".join(list(writing.prefixes)[:NAMED])
-            _fail(call.func, f"{prefix!r} is no module of this surface, which are written {known}")
+    prefix, _, name = _dotted_name(call.func).rpartition(".")
+    arguments = [_literal_value(node) for node in _positional_arguments(call)]
+    if not syntax.methods:
+        if prefix and prefix not in syntax.prefixes:
+            known = ", ".join(list(syntax.prefixes)[:MAX_LISTED_MODULES])
+            _raise_unreadable(call.func, f"{prefix!r} is no module of this surface, which are written {known}")
         return prefix, name, arguments
-    if prefix in writing.prefixes and arguments and isinstance(arguments[0], Word):
+    if prefix in syntax.prefixes and arguments and isinstance(arguments[0], PlainName):
         return "", name, arguments[1:]
-    if not prefix or prefix in writing.prefixes:
-        _fail(call.func, f"{name!r} is a method: x.{name}(…)")
+    if not prefix or prefix in syntax.prefixes:
+        _raise_unreadable(call.func, f"{name!r} is a method: x.{name}(…)")
     return "", name, arguments
 
 
-def _last(node: ast.expr, followed: Collection[str]) -> ast.expr:
+def _strip_trailing_methods(node: ast.expr, followed: Collection[str]) -> ast.expr:
     """Return what stands before methods that change no number."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in followed:
         if isinstance(node.func.value, ast.Name):
@@ -98,111 +100,119 @@ def _last(node: ast.expr, followed: Collection[str]) -> ast.expr:
     return node
 
 
-def _parsed(text: str) -> ast.expr:
+def _parse_expression(text: str) -> ast.expr:
     """Return the only expression of a text, or what it assigns."""
-    if len(text) > LONGEST:
-        raise Unread(f"{len(text)} characters, more than the limit of {LONGEST}")
+    if len(text) > MAX_SOURCE_LENGTH:
+        raise UnreadableLayer(f"{len(text)} characters, more than the limit of {MAX_SOURCE_LENGTH}")
     try:
         body = ast.parse(text.strip()).body
     except SyntaxError as error:
-        raise Unread(f"column {error.offset or 1}: not Python: {error.msg}") from None
+        raise UnreadableLayer(f"column {error.offset or 1}: not Python: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise Unread(f"not Python that can be read ({type(error).__name__})") from None
+        raise UnreadableLayer(f"not Python that can be read ({type(error).__name__})") from None
     if len(body) != 1 or not isinstance(body[0], (ast.Expr, ast.Assign)):
-        raise Unread("not one layer: a single call, or what a name is set to")
+        raise UnreadableLayer("not one layer: a single call, or what a name is set to")
     return body[0].value
 
 
-def _taken(node: ast.expr) -> tuple[ast.expr, int | None]:
+def _split_result_index(node: ast.expr) -> tuple[ast.expr, int | None]:
     """Return what is called, and which of its results is taken."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value in (0, 1):
         return node.value, 1 if node.slice.value else 0
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == OUTPUT:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == OUTPUT_METHOD:
         which = [item.value for item in node.args if isinstance(item, ast.Constant)]
         if isinstance(node.func.value, ast.Call) and which in ([0], [1]) and not node.keywords:
             return node.func.value, 1 if which == [1] else 0
     return node, None
 
 
-def _layer_call(node: ast.expr, applied: Collection[str]) -> ast.Call:
+def _constructor_call(node: ast.expr, applied: Collection[str]) -> ast.Call:
     """Return the call that makes the layer, out of one that calls it with its input too."""
     if not isinstance(node, ast.Call):
-        _fail(node, "not a call of a layer")
+        _raise_unreadable(node, "not a call of a layer")
     if isinstance(node.func, ast.Call):
-        return _inputs_only(node, node.func)
+        return _check_inputs_only(node, node.func)
     if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
         if node.func.attr not in applied:
-            _fail(node.func, f"{node.func.attr!r} is no way to call a layer")
-        return _inputs_only(node, node.func.value)
+            _raise_unreadable(node.func, f"{node.func.attr!r} is no way to call a layer")
+        return _check_inputs_only(node, node.func.value)
     return node
 
 
-def _inputs_only(node: ast.Call, layer: ast.Call) -> ast.Call:
+def _check_inputs_only(node: ast.Call, layer: ast.Call) -> ast.Call:
     for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
         if not isinstance(argument, ast.Dict):  # the weights of a layer that is applied to them
-            _named(argument)
+            _dotted_name(argument)
     return layer
 
 
-def _fail(node: ast.AST, why: str) -> NoReturn:
-    raise Unread(f"column {getattr(node, 'col_offset', 0) + 1}: {why}")
+def _raise_unreadable(node: ast.AST, why: str) -> NoReturn:
+    raise UnreadableLayer(f"column {getattr(node, 'col_offset', 0) + 1}: {why}")
 
 
-def _named(node: ast.expr) -> Word:
+def _dotted_name(node: ast.expr) -> PlainName:
     """Return a dotted name as text."""
     parts: list[str] = []
     inner: ast.expr = node
     while isinstance(inner, ast.Attribute):
         parts, inner = [inner.attr, *parts], inner.value
     if not isinstance(inner, ast.Name):
-        _fail(node, f"{type(inner).__name__} is neither a number, a word, a list of these nor a plain name")
+        _raise_unreadable(node, f"{type(inner).__name__} is neither a number, a word, a list of these nor a plain name")
     parts = [inner.id, *parts]
     if any(part.startswith("__") for part in parts):
-        _fail(node, f"{'.'.join(parts)} is no name of an argument")
-    return Word(".".join(parts))
+        _raise_unreadable(node, f"{'.'.join(parts)} is no name of an argument")
+    return PlainName(".".join(parts))
 
 
-def _literal(node: ast.expr) -> Any:
+def _literal_value(node: ast.expr) -> Any:
     """Return a number, a word, a tuple of these, or a plain name as such."""
     if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str, type(None))):
         return node.value
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = None if isinstance(node.operand, ast.UnaryOp) else _literal(node.operand)
+        value = None if isinstance(node.operand, ast.UnaryOp) else _literal_value(node.operand)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return -value
-        return Word(f"-{value}") if isinstance(value, Word) else _fail(node, "a minus before what is no number")
+        return (
+            PlainName(f"-{value}")
+            if isinstance(value, PlainName)
+            else _raise_unreadable(node, "a minus before what is no number")
+        )
     if isinstance(node, (ast.Tuple, ast.List)):
-        return tuple(_literal(item) for item in node.elts)
-    return _cast(node) if isinstance(node, ast.Call) else _named(node)
+        return tuple(_literal_value(item) for item in node.elts)
+    return _cast_value(node) if isinstance(node, ast.Call) else _dotted_name(node)
 
 
-def _cast(node: ast.Call) -> Any:
+def _cast_value(node: ast.Call) -> Any:
     """Return what stands in a call that gives it another type, and nothing else."""
-    name = _named(node.func).rpartition(".")[2] if isinstance(node.func, (ast.Name, ast.Attribute)) else ""
-    if name == RESHAPE and len(node.args) > 1 and isinstance(node.args[1], (ast.Tuple, ast.List)):
-        return _reshaped(node)
-    if not CASTS.fullmatch(name) or not node.args:
-        _fail(node, "Call is neither a number, a word, a list of these nor a plain name")
+    name = _dotted_name(node.func).rpartition(".")[2] if isinstance(node.func, (ast.Name, ast.Attribute)) else ""
+    if name == RESHAPE_FUNCTION and len(node.args) > 1 and isinstance(node.args[1], (ast.Tuple, ast.List)):
+        return _reshaped_name(node)
+    if not CAST_FUNCTIONS.fullmatch(name) or not node.args:
+        _raise_unreadable(node, "Call is neither a number, a word, a list of these nor a plain name")
     for further in (*node.args[1:], *(word.value for word in node.keywords)):
-        _named(further)
-    value = _literal(node.args[0])
-    if isinstance(value, str) and not isinstance(value, Word):
-        return Word(value) if name == "float" and value in INFINITE else _fail(node, f"{value!r} is no number")
+        _dotted_name(further)
+    value = _literal_value(node.args[0])
+    if isinstance(value, str) and not isinstance(value, PlainName):
+        return (
+            PlainName(value)
+            if name == "float" and value in NON_FINITE_NAMES
+            else _raise_unreadable(node, f"{value!r} is no number")
+        )
     return value
 
 
-def _reshaped(node: ast.Call) -> Reshaped:
+def _reshaped_name(node: ast.Call) -> ReshapedName:
     """Return the name of an array with the shape that it is given."""
-    array, shape = Reshaped(_named(node.args[0])), _literal(node.args[1])
+    array, shape = ReshapedName(_dotted_name(node.args[0])), _literal_value(node.args[1])
     if not all(isinstance(extent, int) for extent in shape):
-        _fail(node, "not a shape of whole numbers")
+        _raise_unreadable(node, "not a shape of whole numbers")
     array.shape = shape
     return array
 
 
-def _plain(call: ast.Call) -> list[ast.expr]:
+def _positional_arguments(call: ast.Call) -> list[ast.expr]:
     """Return the arguments without names, of which none is unpacked."""
     for node in (*call.args, *(keyword for keyword in call.keywords if keyword.arg is None)):
         if isinstance(node, (ast.Starred, ast.keyword)):
-            _fail(node, "arguments that are unpacked cannot be read")
+            _raise_unreadable(node, "arguments that are unpacked cannot be read")
     return call.args

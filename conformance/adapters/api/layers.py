@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from conformance.adapters.api.layer_parser import Unread, Writing
+from conformance.adapters.api.layer_parser import LayerSyntax, UnreadableLayer
 
-RANKS = (1, 2, 3)
-RANK = "{rank}"
+SPATIAL_RANKS = (1, 2, 3)
+RANK_PLACEHOLDER = "{rank}"
 
 
 @dataclass(frozen=True)
-class Call:
+class BoundCall:
     """A call with its arguments bound to the names of its signature.
 
     arguments: every one, with its default where the call leaves it out; given: the names of those that it names;
@@ -28,45 +28,47 @@ class Call:
     name: str
     rank: int | None
     arguments: Mapping[str, Any]
-    given: frozenset[str]
+    given_names: frozenset[str]
     shape: tuple[int, ...] | None = None
-    kernel: tuple[int, ...] | None = None
-    result: int | None = None
+    kernel_shape: tuple[int, ...] | None = None
+    result_index: int | None = None
 
-    def axes(self, of: Any = None) -> int:
+    def spatial_axes(self, value: Any = None) -> int:
         """Return the number of spatial axes: as the name says, the shape, or the length of a tuple."""
         if self.rank is not None:
             return self.rank
-        if isinstance(of, tuple):
-            return len(of)
+        if isinstance(value, tuple):
+            return len(value)
         return len(self.shape) - 2 if self.shape else 2
 
-    def extents(self, why: str) -> tuple[int, ...]:
+    def input_extents(self, why: str) -> tuple[int, ...]:
         """Return the extents of the input. Raises Unread where nobody has said them."""
         if self.shape is None:
-            raise Unread(f"{why} depends on the size of the input: say --shape N,C,…")
+            raise UnreadableLayer(f"{why} depends on the size of the input: say --shape N,C,…")
         return self.shape[2:]
 
-    def weights(self, why: str) -> tuple[int, ...]:
+    def weight_shape(self, why: str) -> tuple[int, ...]:
         """Return the shape of the weights. Raises Unread where nobody has said it."""
-        if self.kernel is None:
-            raise Unread(f"{why} depends on the size of the kernel: say --kernel-shape, (in, out/groups, *window)")
-        return self.kernel
+        if self.kernel_shape is None:
+            raise UnreadableLayer(
+                f"{why} depends on the size of the kernel: say --kernel-shape, (in, out/groups, *window)"
+            )
+        return self.kernel_shape
 
 
-Convert = Callable[[Call, Any], Any]
+ArgumentReader = Callable[[BoundCall, Any], Any]
 
 
 @dataclass(frozen=True)
-class Reading:
+class ArgumentReading:
     """Where a word of the catalogue stands in a call: the argument, and what it means; None leaves the word out."""
 
     argument: str
-    convert: Convert
+    convert: ArgumentReader
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerSignature:
     """One class or function of a framework: its signature, and what its arguments mean.
 
     signature: as Python writes it, `Pool{rank}d(size, stride=None)`; several names stand side by side with `|`, with
@@ -83,24 +85,26 @@ class Layer:
 
     signature: str
     operator: str
-    reads: Mapping[str, Reading] = field(default_factory=dict)
-    data: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
-    must: Mapping[str, Any] = field(default_factory=dict)
-    always: Mapping[str, Any] = field(default_factory=dict)
-    meaning: Callable[[Call, dict[str, Any]], Mapping[str, Any]] | None = None
-    ranked: bool = True
-    results: int = 0
-    note: str | Callable[[Call], str] = ""
+    readings: Mapping[str, ArgumentReading] = field(default_factory=dict)
+    array_arguments: tuple[str, ...] = ()
+    ignored_arguments: tuple[str, ...] = ()
+    required_values: Mapping[str, Any] = field(default_factory=dict)
+    fixed_parameters: Mapping[str, Any] = field(default_factory=dict)
+    adjust: Callable[[BoundCall, dict[str, Any]], Mapping[str, Any]] | None = None
+    has_rank_in_name: bool = True
+    result_count: int = 0
+    note: str | Callable[[BoundCall], str] = ""
 
     @property
     def names(self) -> list[tuple[str, int | None]]:
         """Every name that the layer has, with the rank that the name says."""
         patterns = self.signature.partition("(")[0].split("|")
         names = (
-            pattern.replace(RANK, str(rank)) for pattern in patterns for rank in RANKS[: 3 if RANK in pattern else 1]
+            pattern.replace(RANK_PLACEHOLDER, str(rank))
+            for pattern in patterns
+            for rank in SPATIAL_RANKS[: 3 if RANK_PLACEHOLDER in pattern else 1]
         )
-        found = ((name, re.search(r"([1-3])[dD]", name) if self.ranked else None) for name in names)
+        found = ((name, re.search(r"([1-3])[dD]", name) if self.has_rank_in_name else None) for name in names)
         return [(name, int(rank[1]) if rank else None) for name, rank in found]
 
     @property
@@ -132,28 +136,30 @@ class Dialect:
     """
 
     prefixes: tuple[str, ...]
-    layers: tuple[Layer, ...]
-    applied: tuple[str, ...] = ()
-    followed: tuple[str, ...] = ()
-    naming: str = ""
+    layers: tuple[LayerSignature, ...]
+    apply_methods: tuple[str, ...] = ()
+    ignored_methods: tuple[str, ...] = ()
+    name_function: str = ""
     methods: bool = False
 
     @cached_property
-    def writing(self) -> Writing:
+    def syntax(self) -> LayerSyntax:
         """How a layer is written; the values of arguments that no layer looks at may be anything."""
         seen = {name for layer in self.layers for name in layer.parameters.parameters}
-        unseen = {name for layer in self.layers for name in layer.ignored} - seen
-        return Writing(self.prefixes, self.applied, self.followed, self.naming, frozenset(unseen), self.methods)
+        unseen = {name for layer in self.layers for name in layer.ignored_arguments} - seen
+        return LayerSyntax(
+            self.prefixes, self.apply_methods, self.ignored_methods, self.name_function, frozenset(unseen), self.methods
+        )
 
     @cached_property
-    def known(self) -> dict[str, list[tuple[Layer, int | None]]]:
+    def layers_by_name(self) -> dict[str, list[tuple[LayerSignature, int | None]]]:
         """The layers by their names, each with the rank that the name says."""
-        found: dict[str, list[tuple[Layer, int | None]]] = {}
+        found: dict[str, list[tuple[LayerSignature, int | None]]] = {}
         for layer in self.layers:
             for name, rank in layer.names:
                 found.setdefault(name, []).append((layer, rank))
         return found
 
 
-IMPLIED = "implied"
+IMPLIED_GROUPS = "implied"
 """As many groups as the channels of the input and of the kernel say."""

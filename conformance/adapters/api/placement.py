@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from conformance import ConformanceError
 from conformance.adapters.api.devices import CPU, TF32, Device
-from conformance.adapters.api.surface import Backend, OnDevice, Surface
+from conformance.adapters.api.surface import Backend, DeviceSupport, Surface
 
 
-def placed(backend: Backend, device: Device) -> Backend:
+def backend_on_device(backend: Backend, device: Device) -> Backend:
     """Return the backend as it is on a device. Raises ConformanceError where its adapter knows no such device."""
     if device.name == CPU:
         return backend
@@ -23,11 +23,11 @@ def placed(backend: Backend, device: Device) -> Backend:
         setup=backend.setup + there.setup + there.precisions[device.precision],
         probe=there.probe,
         reset=backend.reset + there.reset,
-        surfaces=tuple(_surface(one, there, device) for one in backend.surfaces),
+        surfaces=tuple(_surface_on_device(one, there, device) for one in backend.surfaces),
     )
 
 
-def _surface(surface: Surface, there: OnDevice, device: Device) -> Surface:
-    declares = {question: one.placed(device.name) for question, one in surface.declares.items()}
+def _surface_on_device(surface: Surface, there: DeviceSupport, device: Device) -> Surface:
+    declares = {question: one.for_device(device.name) for question, one in surface.declarations.items()}
     made = there.surface(surface) if there.surface else surface
-    return replace(made, declares=declares, tf32=device.precision == TF32)
+    return replace(made, declarations=declares, tf32=device.precision == TF32)

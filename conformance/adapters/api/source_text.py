@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from conformance.cases.arrays import Array
-from conformance.cases.case import DEFAULTS, FLAT, SAME
-from conformance.cases.steps import Pairs, Step
+from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, FRAMEWORK_SAME
+from conformance.cases.steps import PerAxisPairs, Step
 
 INDENT = "    "
-LINE = 60
-MADE = ("kernel = ", "conv = ", "conv.")
+MAX_SHORT_LENGTH = 60
+LAYER_LINE_PREFIXES = ("kernel = ", "conv = ", "conv.")
 """How lines start that make a layer with weights, whatever it reads."""
 
 
@@ -63,7 +63,7 @@ def call(function: str, *arguments: str | None, **keywords: str | None) -> str:
     return f"{function}({', '.join(words)})"
 
 
-def unless(default: Any, value: Any, text: str | None = None) -> str | None:
+def text_unless_default(default: Any, value: Any, text: str | None = None) -> str | None:
     """Return the value as text, or None where it is the default of the call and need not be written."""
     if value is None or value == default:
         return None
@@ -75,7 +75,7 @@ def array_text(array: Array) -> str:
     dtype = dtype_text(array)
     if array.size and array.tobytes() == array.flat[0].tobytes() * array.size:
         return f"np.full({tuple_of(array.shape)}, {number(array.flat[0].item())}, {dtype})"
-    return f"np.array({_nested(array)}, {dtype}).reshape{tuple_of(array.shape)}"
+    return f"np.array({_nested_text(array)}, {dtype}).reshape{tuple_of(array.shape)}"
 
 
 def dtype_text(array: Array) -> str:
@@ -83,16 +83,16 @@ def dtype_text(array: Array) -> str:
     return "np.bool_" if array.dtype.kind == "b" else f"np.{array.dtype.name}"
 
 
-def _nested(array: Array) -> str:
+def _nested_text(array: Array) -> str:
     """One row a line for the first axis, so that a kernel stays readable."""
-    rows = ["[" + ", ".join(map(_short, row)) + "]" for row in array.reshape(array.shape[0], -1)]
+    rows = ["[" + ", ".join(map(_compact_text, row)) + "]" for row in array.reshape(array.shape[0], -1)]
     one_line = "[" + ", ".join(rows) + "]"
-    if len(one_line) <= LINE:
+    if len(one_line) <= MAX_SHORT_LENGTH:
         return one_line
     return "[\n" + "".join(f"{INDENT * 2}{row},\n" for row in rows) + f"{INDENT}]"
 
 
-def _short(value: Any) -> str:
+def _compact_text(value: Any) -> str:
     plain = value.item()
     negative_zero = plain == 0 and math.copysign(1, plain) < 0
     whole = isinstance(plain, float) and plain.is_integer() and abs(plain) < 2**53 and not negative_zero
@@ -110,7 +110,7 @@ def crop(step: Step, *, channels_last: bool) -> str:
     return "x" + slices(bounds, channels_last=channels_last)
 
 
-def all_axes(pairs: Pairs, *, channels_last: bool) -> list[tuple[int, int]]:
+def pairs_for_all_axes(pairs: PerAxisPairs, *, channels_last: bool) -> list[tuple[int, int]]:
     """Return pairs for all axes of an array: none for batch and channels."""
     return [(0, 0), *pairs, (0, 0)] if channels_last else [(0, 0), (0, 0), *pairs]
 
@@ -120,7 +120,7 @@ def subsample(step: Step, *, channels_last: bool) -> str:
     return "x" + slices([f"::{stride}" for stride in step.stride or ()], channels_last=channels_last)
 
 
-def needed_setup(setup: str, text: str) -> list[str]:
+def required_setup(setup: str, text: str) -> list[str]:
     """Return the lines of a setup without which the text would not work: its modes, and the imports that both use.
 
     They keep their order, for a mode may have to come before an import; an empty line stands between the two kinds.
@@ -128,17 +128,17 @@ def needed_setup(setup: str, text: str) -> list[str]:
     statements = ast.parse(setup).body
     modes = [ast.unparse(node) for node in statements if not _imports(node)]
     used = _names("\n".join([*modes, text]))
-    kept = [node for node in statements if not _imports(node) or _bound(node) & used]
+    kept = [node for node in statements if not _imports(node) or _imported_names(node) & used]
     lines: list[str] = []
     for before, node in zip([*kept[:1], *kept], kept, strict=False):
         lines += [""] * (_imports(before) != _imports(node)) + [ast.unparse(node)]
     return lines
 
 
-def needed_imports(setup: str, text: str) -> list[str]:
+def required_imports(setup: str, text: str) -> list[str]:
     """Return the imports of a setup without which the text alone would not work, whatever the modes."""
     used = _names(text)
-    return [ast.unparse(node) for node in ast.parse(setup).body if _imports(node) and _bound(node) & used]
+    return [ast.unparse(node) for node in ast.parse(setup).body if _imports(node) and _imported_names(node) & used]
 
 
 def _names(text: str) -> set[str]:
@@ -149,23 +149,23 @@ def _imports(node: ast.stmt) -> bool:
     return isinstance(node, (ast.Import, ast.ImportFrom))
 
 
-def _bound(node: ast.stmt) -> set[str]:
+def _imported_names(node: ast.stmt) -> set[str]:
     """Return the names that an import binds."""
     names = node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else []
     return {(alias.asname or alias.name).split(".")[0] for alias in names}
 
 
-def over_ones(lines: Sequence[str], ones: str, called: str = "total") -> tuple[str, ...]:
+def divide_by_ones(lines: Sequence[str], ones: str, name: str = "total") -> tuple[str, ...]:
     """Return lines that divide what some lines make of x by what they make of ones: sums by counts, so averages.
 
     lines: they end with x assigned; ones: an array of ones that is laid out as x, which has no gradient; called: the
     name of the function that the lines become. What makes a layer and its weights stays outside, and is done once.
     """
-    made = tuple(line for line in lines if line.startswith(MADE))
-    *first, last = (line for line in lines if not line.startswith(MADE))
+    made = tuple(line for line in lines if line.startswith(LAYER_LINE_PREFIXES))
+    *first, last = (line for line in lines if not line.startswith(LAYER_LINE_PREFIXES))
     returned = [last.replace("x =", "return", 1)] if last.startswith("x = ") else [last, "return x"]
     body = (f"{INDENT}{line}" for line in (*first, *returned))
-    return (*made, f"def {called}(x):", *body, f"x = {called}(x) / {called}({ones})")
+    return (*made, f"def {name}(x):", *body, f"x = {name}(x) / {name}({ones})")
 
 
 def bins_text(size: int, count: int) -> str:
@@ -175,7 +175,7 @@ def bins_text(size: int, count: int) -> str:
     return f"[(o * {size} // {count}, -(-(o + 1) * {size} // {count})) for o in range({count})]"
 
 
-def padded_cells(mode: str, size: int, before: int, after: int) -> str:
+def padded_indices_text(mode: str, size: int, before: int, after: int) -> str:
     """Return as text which cell of an axis stands at each place of the padded axis; negative pads crop first.
 
     mode: edge, reflect, symmetric or wrap, any number of times round. Some cell must be left.
@@ -183,12 +183,12 @@ def padded_cells(mode: str, size: int, before: int, after: int) -> str:
     first, left = max(-before, 0), size + min(before, 0) + min(after, 0)
     if max(before, after) <= 0:
         return f"list(range({first}, {first + left}))"
-    cell, end = _repeated(mode, left), left + max(after, 0)
+    cell, end = _repeated_index_text(mode, left), left + max(after, 0)
     places = f"{-before}, {end}" if before > 0 else str(end)
     return f"[{f'{first} + {cell}' if first else cell} for i in range({places})]"
 
 
-def _repeated(mode: str, size: int) -> str:
+def _repeated_index_text(mode: str, size: int) -> str:
     """Return the cell of an axis at the place i as text."""
     if mode == "edge":
         return f"min(max(i, 0), {size - 1})"
@@ -199,16 +199,16 @@ def _repeated(mode: str, size: int) -> str:
     return f"min(i % {again}, {2 * last + (mode == 'symmetric')} - i % {again})"
 
 
-def own_same(step: Step) -> bool:
+def is_framework_same(step: Step) -> bool:
     """Whether the padding is whatever the framework's own word for `same` means."""
-    return step.parameters.get("padding") == SAME
+    return step.parameters.get("padding") == FRAMEWORK_SAME
 
 
-def by_default(step: Step) -> bool:
+def uses_framework_defaults(step: Step) -> bool:
     """Whether the call names nothing that the case does not name: no dtype of a layer, no orientation of a kernel."""
-    return bool(step.parameters.get(DEFAULTS))
+    return bool(step.parameters.get(DEFAULTS_KEY))
 
 
-def flat_pads(step: Step) -> tuple[int, ...] | None:
+def flat_pad_list(step: Step) -> tuple[int, ...] | None:
     """Return the pads as one list in the call's own order, None where they are pairs."""
-    return step.parameters.get(FLAT)
+    return step.parameters.get(FLAT_PADS_KEY)

@@ -23,9 +23,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from conformance.adapters.api.devices import NATIVE, ON_CPU, Device, Variables
+from conformance.adapters.api.devices import NATIVE, ON_CPU, Device, InstructionVariables
 from conformance.cases.case import LEVELS
-from conformance.cases.operators import GRADIENT
+from conformance.cases.operators import GRADIENT_SUFFIX
 from conformance.cases.steps import Step
 
 FLOATS = frozenset({"float32", "float64"})
@@ -40,23 +40,23 @@ class Unsupported:
 
     reason: str
     issue: str | None = None
-    refused: str | tuple[str, ...] | None = None
+    rejected_call: str | tuple[str, ...] | None = None
 
 
 Code = str | tuple[str, ...] | Unsupported
 """What a verb answers: an expression in `x`, whole lines that end with `x` assigned, or why there is none."""
 
-Verb = Callable[[Step], Code]
+Lowering = Callable[[Step], Code]
 
 
-Differentiation = Callable[[Sequence[str], Sequence[str], str], Sequence[str]]
+GradientWriter = Callable[[Sequence[str], Sequence[str], str], Sequence[str]]
 """Takes the lines of an operator, the names of its inputs and the one that is asked for.
 
 Returns lines that end with the gradient of that input assigned to x; `grad` is the gradient of what the lines return.
 """
 
 
-Wrapping = Callable[[Sequence[str], Sequence[str]], Sequence[str]]
+ProgramWrapper = Callable[[Sequence[str], Sequence[str]], Sequence[str]]
 """Takes the lines of an operator and the names of its inputs, and makes one whole of them: a function that is compiled,
 a graph that is built and run. Returns lines that end with its result assigned to x."""
 
@@ -64,7 +64,7 @@ UNDOCUMENTED = "undocumented"
 
 
 @dataclass(frozen=True)
-class Document:
+class Citation:
     """Where an answer is documented: the page, the version that it is about, the sentence as it stands there."""
 
     url: str
@@ -90,7 +90,7 @@ class Declaration:
     observed: str | None = None
     issue: str | None = None
     note: str = ""
-    document: Document | None = None
+    document: Citation | None = None
     cpu: Mapping[str, str] = field(default_factory=dict)
     device: Mapping[str, str] = field(default_factory=dict)
 
@@ -99,12 +99,12 @@ class Declaration:
         """The answer, and those on other processors and devices."""
         return (self.answer, *self.cpu.values(), *self.device.values())
 
-    def on(self, features: Collection[str]) -> Declaration:
+    def for_processor(self, features: Collection[str]) -> Declaration:
         """Return what is declared for a processor with these features."""
         others = (other for feature, other in self.cpu.items() if feature in features)
         return replace(self, answer=next(others, self.answer), cpu={})
 
-    def placed(self, device: str) -> Declaration:
+    def for_device(self, device: str) -> Declaration:
         """Return what is declared for a device other than the CPU, whose features do not count there."""
         return replace(self, answer=self.device.get(device, self.answer), cpu={})
 
@@ -115,7 +115,7 @@ class Declaration:
 
 
 @dataclass(frozen=True)
-class Words:
+class Bfloat16Conversion:
     """How bfloat16 passes, which NumPy lacks: as 16-bit words.
 
     enter: what makes numbers of words that have come in, `{}`, or of the input called `{name}` as it came; cast: what
@@ -123,9 +123,9 @@ class Words:
     is named `bfloat16`, or "" where the surface's own way gives an array that calls itself bfloat16, as ml_dtypes' do.
     """
 
-    enter: str
-    cast: str
-    leave: str = ""
+    to_framework: str
+    from_float32: str
+    to_numpy: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,60 +157,68 @@ class Surface:
     """
 
     name: str
-    verbs: Mapping[str, Verb]
-    composed: Mapping[str, Verb] = field(default_factory=dict)
-    around: Mapping[str, Verb] = field(default_factory=dict)
-    enter: Mapping[str, str] = field(default_factory=dict)
-    leave: str = "x"
+    lowerings: Mapping[str, Lowering]
+    fallbacks: Mapping[str, Lowering] = field(default_factory=dict)
+    building_blocks: Mapping[str, Lowering] = field(default_factory=dict)
+    to_framework: Mapping[str, str] = field(default_factory=dict)
+    to_numpy: str = "x"
     channels_last: bool = False
     dtypes: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    refuses: Mapping[str, Mapping[str, Unsupported]] = field(default_factory=dict)
-    words: Words | None = None
-    declares: Mapping[str, Declaration] = field(default_factory=dict)
-    compositions: bool = True
-    ones: str = ""
-    flat_pads: bool = False
-    checks: bool = True
-    level: str = "exhaustive"
-    tag: str = ""
-    lacks: Callable[[], str | None] | None = None
-    wrap: Wrapping | None = None
-    gradient: Differentiation | None = None
-    leaves: Mapping[str, str] = field(default_factory=dict)
+    unsupported_dtypes: Mapping[str, Mapping[str, Unsupported]] = field(default_factory=dict)
+    bfloat16: Bfloat16Conversion | None = None
+    declarations: Mapping[str, Declaration] = field(default_factory=dict)
+    allows_compositions: bool = True
+    ones_expression: str = ""
+    takes_flat_pads: bool = False
+    validates: bool = True
+    max_level: str = "exhaustive"
+    slow_tag: str = ""
+    missing_requirement: Callable[[], str | None] | None = None
+    wrap_program: ProgramWrapper | None = None
+    write_gradient: GradientWriter | None = None
+    gradient_to_numpy: Mapping[str, str] = field(default_factory=dict)
     tf32: bool = False
 
-    def takes(self, verb: str, dtype: str) -> bool:
+    def supports(self, operator: str, dtype: str) -> bool:
         """Whether the verb works on arrays of the dtype."""
-        return dtype in self.dtypes.get(verb, self.dtypes.get(verb.removesuffix(GRADIENT), self.dtypes.get("", FLOATS)))
+        return dtype in self.dtypes.get(
+            operator, self.dtypes.get(operator.removesuffix(GRADIENT_SUFFIX), self.dtypes.get("", FLOATS))
+        )
 
-    def refusal(self, verb: str, dtype: str) -> Unsupported | None:
+    def unsupported_reason(self, operator: str, dtype: str) -> Unsupported | None:
         """Return why the framework has no such verb for arrays of the dtype, None where the surface does not know."""
-        tables = (self.refuses.get(name, {}) for name in (verb, verb.removesuffix(GRADIENT), ""))
+        tables = (
+            self.unsupported_dtypes.get(name, {}) for name in (operator, operator.removesuffix(GRADIENT_SUFFIX), "")
+        )
         return next((table[dtype] for table in tables if dtype in table), None)
 
-    def on(self, features: Collection[str]) -> Surface:
+    def for_processor(self, features: Collection[str]) -> Surface:
         """Return the surface as it is on a processor with these features: some answers depend on it."""
-        if not any(declaration.cpu for declaration in self.declares.values()):
+        if not any(declaration.cpu for declaration in self.declarations.values()):
             return self
-        return replace(self, declares={name: one.on(features) for name, one in self.declares.items()})
+        return replace(
+            self, declarations={name: one.for_processor(features) for name, one in self.declarations.items()}
+        )
 
-    def runs(self, level: str, tags: Collection[str], asked: str = LEVELS[-1], *, slow: bool = False) -> bool:
+    def is_run(
+        self, level: str, tags: Collection[str], requested_level: str = LEVELS[-1], *, slow: bool = False
+    ) -> bool:
         """Whether a run that goes up to the level asked for runs a case of a level with such tags on the surface.
 
         slow: whether it has the time for all cases on a surface that takes long.
         """
-        highest = LEVELS.index(self.level)
-        if self.tag:
-            highest = LEVELS.index(asked) if slow else min(highest, LEVELS.index(asked) - 1)
-        return LEVELS.index(level) <= highest or self.tag in tags
+        highest = LEVELS.index(self.max_level)
+        if self.slow_tag:
+            highest = LEVELS.index(requested_level) if slow else min(highest, LEVELS.index(requested_level) - 1)
+        return LEVELS.index(level) <= highest or self.slow_tag in tags
 
-    def enters(self, dtype: str) -> bool:
+    def supports_anywhere(self, dtype: str) -> bool:
         """Whether the surface takes a dtype at all, whatever it is for."""
         return any(dtype in taken for taken in (self.dtypes.get("", FLOATS), *self.dtypes.values()))
 
 
 @dataclass(frozen=True)
-class OnDevice:
+class DeviceSupport:
     """How an adapter runs on a device other than the CPU.
 
     setup: source text run after SETUP; precisions: more of it, for "float32", where TF32 is ruled out, and for "tf32",
@@ -228,11 +236,11 @@ class OnDevice:
     surface: Callable[[Surface], Surface] | None = None
 
 
-Devices = Mapping[str, OnDevice]
+DeviceSupportByName = Mapping[str, DeviceSupport]
 
 
 @dataclass(frozen=True)
-class Variant:
+class AdapterVariant:
     """One of several backends that an adapter describes, with what stands at the top of a module that describes one."""
 
     packages: tuple[str, ...]
@@ -240,16 +248,16 @@ class Variant:
     surfaces: tuple[Surface, ...]
     reset: str = ""
     threads: str = ""
-    holds: Variables = field(default_factory=dict)
-    devices: Devices = field(default_factory=dict)
+    instruction_variables: InstructionVariables = field(default_factory=dict)
+    devices: DeviceSupportByName = field(default_factory=dict)
 
 
-AT = "@"
+LABEL_SEPARATOR = "@"
 
 
-def plain(name: str) -> str:
+def without_label(name: str) -> str:
     """Return the name of a backend without the label that a run has given it."""
-    return name.partition(AT)[0]
+    return name.partition(LABEL_SEPARATOR)[0]
 
 
 @dataclass(frozen=True)
@@ -270,14 +278,14 @@ class Backend:
     threads: str = ""
     instructions: str = NATIVE
     ledger: Path | None = None
-    devices: Devices = field(default_factory=dict)
+    devices: DeviceSupportByName = field(default_factory=dict)
     device: Device = ON_CPU
     probe: str = ""
 
     @property
     def label(self) -> str:
         """What a run has added to the name, with its sign: "@old", or "" for nothing."""
-        return self.name.removeprefix(plain(self.name))
+        return self.name.removeprefix(without_label(self.name))
 
 
 @dataclass(frozen=True)

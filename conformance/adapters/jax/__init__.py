@@ -13,14 +13,23 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.adapters.api import d2l
-from conformance.adapters.api.source_text import INDENT, all_axes, call, number, pairs_of, quoted, tuple_of, unless
-from conformance.adapters.api.stacked_windows import Stacking
-from conformance.adapters.api.surface import Code, OnDevice, Surface, Unsupported, Verb, Words
+from conformance.adapters.api.source_text import (
+    INDENT,
+    call,
+    number,
+    pairs_for_all_axes,
+    pairs_of,
+    quoted,
+    text_unless_default,
+    tuple_of,
+)
+from conformance.adapters.api.stacked_windows import StackedWindows
+from conformance.adapters.api.surface import Bfloat16Conversion, Code, DeviceSupport, Lowering, Surface, Unsupported
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
-from conformance.adapters.jax.pooling import Pooling, no_fractions
-from conformance.adapters.jax.windows import JIT, Layout, inlined, jitted
-from conformance.cases.arrays import DTYPES as ALL_DTYPES
+from conformance.adapters.jax.pooling import LayoutPooling, fractional_max_pool
+from conformance.adapters.jax.windows import JIT, Layout, inline_jit_lines, jit_lines
+from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.steps import Step
 
 PACKAGES = ("jax", "jaxlib", "flax", "numpy")
@@ -54,40 +63,40 @@ ran = globals().get("ran", 0) + 1
 if ran % 200 == 0:
     jax.clear_caches()
 """
-PRECISION = 'jax.config.update("jax_default_matmul_precision", "{}")\n'
-CUDA = OnDevice(
+MATMUL_PRECISION_SETUP = 'jax.config.update("jax_default_matmul_precision", "{}")\n'
+CUDA_SUPPORT = DeviceSupport(
     'hardware = jax.devices("cuda")[0].device_kind\n',
-    {"float32": PRECISION.format("highest"), "tf32": PRECISION.format("tensorfloat32")},
+    {"float32": MATMUL_PRECISION_SETUP.format("highest"), "tf32": MATMUL_PRECISION_SETUP.format("tensorfloat32")},
     setup='jax.config.update("jax_platforms", "cuda,cpu")\n',
     threads='os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"\n',
 )
-DEVICES = {"cuda": CUDA}
+DEVICES = {"cuda": CUDA_SUPPORT}
 
 
 def _lax_pad(step: Step) -> Code:
     if step.parameters["mode"] != "constant":
         return Unsupported("lax.pad knows one value only")
-    edges = [(before, after, 0) for before, after in all_axes(step.padding, channels_last=False)]
+    edges = [(before, after, 0) for before, after in pairs_for_all_axes(step.padding, channels_last=False)]
     return f"lax.pad(x, jnp.array({number(step.parameters['value'])}, x.dtype), {tuple(edges)})"
 
 
 def _jnp_pad(step: Step, *, channels_last: bool) -> Code:
     if any(min(pair) < 0 for pair in step.padding):
         return Unsupported("jnp.pad cannot crop")
-    pairs, mode = pairs_of(all_axes(step.padding, channels_last=channels_last)), step.parameters["mode"]
+    pairs, mode = pairs_of(pairs_for_all_axes(step.padding, channels_last=channels_last)), step.parameters["mode"]
     if mode != "constant":
         return call("jnp.pad", "x", pairs, mode=quoted(mode))
-    return call("jnp.pad", "x", pairs, constant_values=unless(0, step.parameters["value"]))
+    return call("jnp.pad", "x", pairs, constant_values=text_unless_default(0, step.parameters["value"]))
 
 
-def _book_pool(reduce: str, step: Step) -> Code:
+def _d2l_pool(reduce: str, step: Step) -> Code:
     """Return the book's own loop over the positions of a plane, or the zeros that its tab writes before pooling."""
-    pads = d2l.written_zeros(step)
+    pads = d2l.channels_last_zeros(step)
     if pads:
-        padding = pairs_of(all_axes(pads, channels_last=True))
+        padding = pairs_of(pairs_for_all_axes(pads, channels_last=True))
         stride = tuple_of(step.stride or ())
         return (f"x = jnp.pad(x, {padding})", f"x = nn.max_pool(x, {tuple_of(step.window)}, strides={stride})")
-    refusal = d2l.beyond_the_loops(step)
+    refusal = d2l.unsupported_by_loops(step)
     if refusal:
         return refusal
     (height, width), (n, c, rows, columns) = step.window, step.output
@@ -99,63 +108,63 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
-def _compiled(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+def _compile_with_jit(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     """Compile all lines as one function."""
-    return jitted(*inlined(lines), names=names, called="forward")
+    return jit_lines(*inline_jit_lines(lines), names=names, called="forward")
 
 
-def gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+def jit_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Pull the gradient back through the lines, compiled as one function."""
     inputs = ", ".join(names)
     return (
         JIT,
         f"def gradient(grad, {inputs}):",
         f"{INDENT}def forward({inputs}):",
-        *(INDENT * 2 + line for line in inlined(lines)),
+        *(INDENT * 2 + line for line in inline_jit_lines(lines)),
         f"{INDENT * 2}return x",
         f"{INDENT}_, pull = jax.vjp(forward, {inputs})",
-        f"{INDENT}return pull(grad)[{list(names).index(wanted)}]",
+        f"{INDENT}return pull(grad)[{list(names).index(input_name)}]",
         f"x = gradient(grad, {inputs})",
     )
 
 
-def _softmax(stacking: Stacking, step: Step) -> Code:
-    return jitted(*stacking.softmax_pool(step))
+def _softmax(stacking: StackedWindows, step: Step) -> Code:
+    return jit_lines(*stacking.softmax_pool(step))
 
 
-def _stacking(*, channels_last: bool) -> Stacking:
+def _stacked_windows(*, channels_last: bool) -> StackedWindows:
     pad = partial(_jnp_pad, channels_last=channels_last)
-    return Stacking(pad, stack="jnp.stack", softmax="jax.nn.softmax({}, axis=0)", channels_last=channels_last)
+    return StackedWindows(pad, stack="jnp.stack", softmax="jax.nn.softmax({}, axis=0)", channels_last=channels_last)
 
 
-def _composed(pooling: Pooling) -> Mapping[str, Verb]:
+def _fallbacks(pooling: LayoutPooling) -> Mapping[str, Lowering]:
     """Return what both surfaces write for want of a call."""
     return {
-        "avg_pool": pooling.average,
-        "lp_pool": pooling.norm,
-        "softmax_pool": partial(_softmax, _stacking(channels_last=pooling.layout.channels_last)),
-        "max_pool_with_indices": pooling.with_indices,
-        "max_unpool": pooling.unpool,
-        "adaptive_max_pool": pooling.adaptive,
-        "adaptive_avg_pool": pooling.adaptive,
-        "stochastic_pool_probabilities": pooling.probabilities,
-        "stochastic_pool": pooling.drawn,
+        "avg_pool": pooling.average_pool,
+        "lp_pool": pooling.lp_pool,
+        "softmax_pool": partial(_softmax, _stacked_windows(channels_last=pooling.layout.channels_last)),
+        "max_pool_with_indices": pooling.max_pool_with_indices,
+        "max_unpool": pooling.max_unpool,
+        "adaptive_max_pool": pooling.adaptive_pool,
+        "adaptive_avg_pool": pooling.adaptive_pool,
+        "stochastic_pool_probabilities": pooling.stochastic_pool_probabilities,
+        "stochastic_pool": pooling.stochastic_pool,
     }
 
 
-def _always(pooling: Pooling) -> Mapping[str, Verb]:
+def _dtype_independent_lowerings(pooling: LayoutPooling) -> Mapping[str, Lowering]:
     """Return what is one reduction on both surfaces, and what neither can."""
     return {
-        "global_max_pool": pooling.whole,
-        "global_avg_pool": pooling.whole,
-        "fractional_max_pool": no_fractions,
+        "global_max_pool": pooling.global_pool,
+        "global_avg_pool": pooling.global_pool,
+        "fractional_max_pool": fractional_max_pool,
         "relu": lambda _step: "jax.nn.relu(x)",
     }
 
 
-WHOLE = frozenset(name for name, dtype in ALL_DTYPES.items() if dtype.kind in "iu")
+INTEGERS = frozenset(name for name, dtype in NUMPY_DTYPES.items() if dtype.kind in "iu")
 FLOATING = frozenset({"bfloat16", "float16", "float32", "float64"})
-SELECTING = (
+SELECTION_OPERATORS = (
     "max_pool",
     "min_pool",
     "max_pool_with_indices",
@@ -164,90 +173,93 @@ SELECTING = (
     "adaptive_max_pool",
     "pad",
 )
-DTYPES = {"": FLOATING | WHOLE} | dict.fromkeys(SELECTING, FLOATING | WHOLE | {"bool"})
-WORDS = Words("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
+DTYPES = {"": FLOATING | INTEGERS} | dict.fromkeys(SELECTION_OPERATORS, FLOATING | INTEGERS | {"bool"})
+BFLOAT16 = Bfloat16Conversion("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
 # jnp.asarray is compiled anew for every shape, device_put is not.
-FIRST = dict.fromkeys(("x", "kernel", "bias", "draws"), "jax.device_put({})")
-AROUND = "jax.device_put(np.moveaxis({}, 1, -1))"
-LAST = {
-    "x": AROUND,
-    "draws": AROUND,
+TO_FRAMEWORK_CHANNELS_FIRST = dict.fromkeys(("x", "kernel", "bias", "draws"), "jax.device_put({})")
+MOVE_CHANNELS_LAST = "jax.device_put(np.moveaxis({}, 1, -1))"
+TO_FRAMEWORK_CHANNELS_LAST = {
+    "x": MOVE_CHANNELS_LAST,
+    "draws": MOVE_CHANNELS_LAST,
     "kernel": "jax.device_put(np.moveaxis({}, (0, 1), (-1, -2)))",
     "bias": "jax.device_put({})",
 }
-LEAVES = {"kernel": "np.moveaxis(np.asarray(x), (-1, -2), (0, 1))", "bias": "np.asarray(x)"}
-LEAVE = "np.moveaxis(np.asarray(x), -1, 1)"
-IN_FRONT, AT_THE_END = Pooling(Layout(channels_last=False)), Pooling(Layout(channels_last=True))
+GRADIENT_TO_NUMPY = {"kernel": "np.moveaxis(np.asarray(x), (-1, -2), (0, 1))", "bias": "np.asarray(x)"}
+TO_NUMPY = "np.moveaxis(np.asarray(x), -1, 1)"
+CHANNELS_FIRST_POOLING, CHANNELS_LAST_POOLING = (
+    LayoutPooling(Layout(channels_last=False)),
+    LayoutPooling(Layout(channels_last=True)),
+)
 
 
-def _flax(api: Linen | Nnx) -> Surface:
+def _flax_surface(api: Linen | Nnx) -> Surface:
     return Surface(
         f"flax.{api.name}",
         {
             "max_pool": api.pool,
-            "max_pool_with_indices": api.values,
-            "min_pool": api.least,
-            "avg_pool": api.average,
+            "max_pool_with_indices": api.pool_without_indices,
+            "min_pool": api.min_pool,
+            "avg_pool": api.average_pool,
             "conv": api.conv,
             "conv_transpose": api.transpose,
             "pad": api.no_padding,
-            **_always(AT_THE_END),
+            **_dtype_independent_lowerings(CHANNELS_LAST_POOLING),
         },
-        composed={
-            **_composed(AT_THE_END),
-            "max_pool": AT_THE_END.either,
-            "min_pool": AT_THE_END.either,
+        fallbacks={
+            **_fallbacks(CHANNELS_LAST_POOLING),
+            "max_pool": CHANNELS_LAST_POOLING.extreme_pool_or_stacked,
+            "min_pool": CHANNELS_LAST_POOLING.extreme_pool_or_stacked,
             "conv_transpose": api.groups,
             "pad": partial(_jnp_pad, channels_last=True),
         },
-        around={"pad": partial(_jnp_pad, channels_last=True)},
-        enter=LAST,
-        leave=LEAVE,
+        building_blocks={"pad": partial(_jnp_pad, channels_last=True)},
+        to_framework=TO_FRAMEWORK_CHANNELS_LAST,
+        to_numpy=TO_NUMPY,
         channels_last=True,
         dtypes=DTYPES,
-        words=WORDS,
-        gradient=gradient,
-        leaves=LEAVES,
+        bfloat16=BFLOAT16,
+        write_gradient=jit_gradient,
+        gradient_to_numpy=GRADIENT_TO_NUMPY,
     )
 
 
-LAX = Surface(
+LAX_SURFACE = Surface(
     "jax.lax",
     {
-        "max_pool": IN_FRONT.extreme,
-        "min_pool": IN_FRONT.extreme,
+        "max_pool": CHANNELS_FIRST_POOLING.extreme_pool,
+        "min_pool": CHANNELS_FIRST_POOLING.extreme_pool,
         "conv": lax_conv,
         "conv_transpose": lax_transpose,
         "pad": _lax_pad,
-        **_always(IN_FRONT),
+        **_dtype_independent_lowerings(CHANNELS_FIRST_POOLING),
     },
-    composed={
-        **_composed(IN_FRONT),
-        "max_pool": IN_FRONT.stacked_extreme,
-        "min_pool": IN_FRONT.stacked_extreme,
+    fallbacks={
+        **_fallbacks(CHANNELS_FIRST_POOLING),
+        "max_pool": CHANNELS_FIRST_POOLING.stacked_extreme_pool,
+        "min_pool": CHANNELS_FIRST_POOLING.stacked_extreme_pool,
         "conv": biased_conv,
         "conv_transpose": composed_transpose,
         "pad": partial(_jnp_pad, channels_last=False),
     },
-    enter=FIRST,
-    leave="np.asarray(x)",
+    to_framework=TO_FRAMEWORK_CHANNELS_FIRST,
+    to_numpy="np.asarray(x)",
     dtypes=DTYPES,
-    words=WORDS,
-    gradient=gradient,
+    bfloat16=BFLOAT16,
+    write_gradient=jit_gradient,
 )
 
 SURFACES = (
-    LAX,
-    replace(LAX, name="jax.jit", wrap=_compiled),
-    _flax(Linen("linen", "nn")),
-    _flax(Nnx("nnx", "nnx")),
+    LAX_SURFACE,
+    replace(LAX_SURFACE, name="jax.jit", wrap_program=_compile_with_jit),
+    _flax_surface(Linen("linen", "nn")),
+    _flax_surface(Nnx("nnx", "nnx")),
     Surface(
         "jax.book",
-        {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},
-        enter=LAST,
-        leave=LEAVE,
+        {"max_pool": partial(_d2l_pool, "max"), "avg_pool": partial(_d2l_pool, "mean")},
+        to_framework=TO_FRAMEWORK_CHANNELS_LAST,
+        to_numpy=TO_NUMPY,
         channels_last=True,
-        compositions=False,
-        level="smoke",
+        allows_compositions=False,
+        max_level="smoke",
     ),
 )

@@ -10,12 +10,12 @@ import numpy as np
 
 from conformance.adapters.api.source_text import bins_text, number
 from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.jax.windows import Layout, divided, divides, divisors, floating, jitted
-from conformance.cases.arrays import DTYPES
-from conformance.cases.steps import Step, zeros_that_count
+from conformance.adapters.jax.windows import Layout, divide_lines, divisors, fits_divisor, is_floating, jit_lines
+from conformance.cases.arrays import NUMPY_DTYPES
+from conformance.cases.steps import Step, split_counted_zeros
 
-TOO_LARGE = Unsupported("the dtype does not hold the divisor")
-LARGEST = (
+DIVISOR_TOO_LARGE = Unsupported("the dtype does not hold the divisor")
+FIRST_LARGEST_LINES = (
     "def first_largest(one, other):",
     "    (a, i), (b, j) = one, other",
     "    same = (a == b) | (a != a) & (b != b)",
@@ -24,9 +24,9 @@ LARGEST = (
 )
 
 
-def least(step: Step, *, largest: bool) -> str:
+def neutral_value(step: Step, *, largest: bool) -> str:
     """Return the value that never wins; it takes part in every window."""
-    kind = DTYPES[step.dtype].kind
+    kind = NUMPY_DTYPES[step.dtype].kind
     if kind in "fV":
         return "-jnp.inf" if largest else "jnp.inf"
     if kind == "b":
@@ -35,92 +35,96 @@ def least(step: Step, *, largest: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Pooling:
+class LayoutPooling:
     """The verbs of pooling for one layout."""
 
     layout: Layout
 
-    def extreme(self, step: Step) -> Code:
+    def extreme_pool(self, step: Step) -> Code:
         """The initial value takes part in every window, so it is the one that never wins."""
         if step.dilated and step.gradient:
             return Unsupported("the gradient of a largest or least value with window_dilation is not implemented")
-        largest = step.verb != "min_pool"
-        return self.layout.reduce(step, least(step, largest=largest), "lax.max" if largest else "lax.min")
+        largest = step.operator != "min_pool"
+        return self.layout.reduce_window(
+            step, neutral_value(step, largest=largest), "lax.max" if largest else "lax.min"
+        )
 
-    def stacked_extreme(self, step: Step) -> Code:
+    def stacked_extreme_pool(self, step: Step) -> Code:
         """Windows with holes, differentiable: the cells of every window, stacked."""
-        largest = step.verb != "min_pool"
-        if not floating(step):
+        largest = step.operator != "min_pool"
+        if not is_floating(step):
             return Unsupported("stacked windows are padded with infinities")
         edge = -math.inf if largest else math.inf
-        return jitted(*self.layout.cells(step, edge), f"x = windows.{'max' if largest else 'min'}(0)")
+        return jit_lines(*self.layout.stacked_cells(step, edge), f"x = windows.{'max' if largest else 'min'}(0)")
 
-    def either(self, step: Step) -> Code:
+    def extreme_pool_or_stacked(self, step: Step) -> Code:
         """The reduction, or the stack where that has no gradient."""
-        answer = self.extreme(step)
-        return self.stacked_extreme(step) if isinstance(answer, Unsupported) else answer
+        answer = self.extreme_pool(step)
+        return self.stacked_extreme_pool(step) if isinstance(answer, Unsupported) else answer
 
-    def average(self, step: Step) -> Code:
+    def average_pool(self, step: Step) -> Code:
         """Sum, then divide by the cells that count: by a number, or by the sum of ones where the border differs."""
         counts = divisors(step)
-        if not divides(step, counts):
-            return TOO_LARGE
-        padding, rest = zeros_that_count(step) if counts.ndim else ((), step)
-        total = self.layout.reduce(rest, "0.0" if floating(step) else "0", "lax.add")
-        return (*(f"x = {self.layout.zeros(part)}" for part in padding), *divided(step, total, counts))
+        if not fits_divisor(step, counts):
+            return DIVISOR_TOO_LARGE
+        padding, rest = split_counted_zeros(step) if counts.ndim else ((), step)
+        total = self.layout.reduce_window(rest, "0.0" if is_floating(step) else "0", "lax.add")
+        return (*(f"x = {self.layout.zero_padding(part)}" for part in padding), *divide_lines(step, total, counts))
 
-    def norm(self, step: Step) -> Code:
+    def lp_pool(self, step: Step) -> Code:
         """The root of the sum of powers."""
         p = step.parameters["p"]
         if p == 1:
-            return self.layout.reduce(step, "0.0", "lax.add", "jnp.abs(x)")
+            return self.layout.reduce_window(step, "0.0", "lax.add", "jnp.abs(x)")
         power = "x * x" if p == 2 else f"jnp.abs(x) ** {number(p)}"  # noqa: PLR2004
-        total = self.layout.reduce(step, "0.0", "lax.add", power)
-        return jitted(f"x = jnp.sqrt({total})" if p == 2 else f"x = ({total}) ** (1 / {number(p)})")  # noqa: PLR2004
+        total = self.layout.reduce_window(step, "0.0", "lax.add", power)
+        return jit_lines(f"x = jnp.sqrt({total})" if p == 2 else f"x = ({total}) ** (1 / {number(p)})")  # noqa: PLR2004
 
-    def with_indices(self, step: Step) -> Code:
+    def max_pool_with_indices(self, step: Step) -> Code:
         """Values by the maximum; indices by a reduction of pairs, of equals the one that stands first."""
         if step.parameters.get("output", "values") == "values":
-            return self.either(step)
+            return self.extreme_pool_or_stacked(step)
         extents = step.shape[2:]
         size = math.prod(extents)
-        cells = f"jnp.arange({size}).reshape{self.layout.shape(Step(step.verb, (1, 1, *extents), step.dtype), extents)}"
-        start = f"(jnp.array({least(step, largest=True)}, x.dtype), jnp.array({size}))"
-        pairs = self.layout.reduce(step, start, "first_largest", "(x, jnp.broadcast_to(cells, x.shape))")
-        empty = (f"x = jnp.where(x == {size}, -1, x)",) * bool((step.walk.counts(False) == 0).any())
-        return jitted(*LARGEST, f"cells = {cells}", f"_, x = {pairs}", *empty)
+        cells = (
+            f"jnp.arange({size}).reshape{self.layout.shape(Step(step.operator, (1, 1, *extents), step.dtype), extents)}"
+        )
+        start = f"(jnp.array({neutral_value(step, largest=True)}, x.dtype), jnp.array({size}))"
+        pairs = self.layout.reduce_window(step, start, "first_largest", "(x, jnp.broadcast_to(cells, x.shape))")
+        empty = (f"x = jnp.where(x == {size}, -1, x)",) * bool((step.windows.counts(False) == 0).any())
+        return jit_lines(*FIRST_LARGEST_LINES, f"cells = {cells}", f"_, x = {pairs}", *empty)
 
-    def unpool(self, step: Step) -> Code:
+    def max_unpool(self, step: Step) -> Code:
         """Zeros, and each value set at its index; −1 is dropped."""
         (n, channels), size = step.shape[:2], math.prod(step.output[2:])
         rows, columns = f"jnp.arange({n})[:, None, None]", f"jnp.arange({channels})"
-        flat = Step(step.verb, step.shape, step.dtype)
+        flat = Step(step.operator, step.shape, step.dtype)
         planes, moved = self.layout.shape(flat, (size,)), self.layout.shape(flat, (-1,))
         at = f"rows, places, {columns}" if self.layout.channels_last else f"rows, {columns}[:, None], places"
-        return jitted(
+        return jit_lines(
             f"rows, places = {rows}, jnp.where(indices < 0, {size}, indices).reshape{moved}",
             f'x = jnp.zeros({planes}, x.dtype).at[{at}].set(x.reshape{moved}, mode="drop")',
             f"x = x.reshape{self.layout.shape(step, step.output[2:])}",
             names=("x", "indices"),
         )
 
-    def whole(self, step: Step) -> Code:
+    def global_pool(self, step: Step) -> Code:
         """One reduction over all spatial axes."""
-        axes = self.layout.axes(step)
-        if step.verb == "global_max_pool":
+        axes = self.layout.spatial_axes(step)
+        if step.operator == "global_max_pool":
             if math.prod(step.shape[2:]):
                 return f"x.max({axes}, keepdims=True)"
-            return f"x.max({axes}, keepdims=True, initial={least(step, largest=True)})"
-        if floating(step):
+            return f"x.max({axes}, keepdims=True, initial={neutral_value(step, largest=True)})"
+        if is_floating(step):
             return f"x.mean({axes}, keepdims=True)"
         counts = np.array(math.prod(step.shape[2:]))
-        if not divides(step, counts):
-            return TOO_LARGE
-        return divided(step, f"x.sum({axes}, x.dtype, keepdims=True)", counts)
+        if not fits_divisor(step, counts):
+            return DIVISOR_TOO_LARGE
+        return divide_lines(step, f"x.sum({axes}, x.dtype, keepdims=True)", counts)
 
-    def adaptive(self, step: Step) -> Code:
+    def adaptive_pool(self, step: Step) -> Code:
         """One reduction a bin."""
-        axes, outputs = self.layout.axes(step), step.output[2:]
+        axes, outputs = self.layout.spatial_axes(step), step.output[2:]
         bins = [
             [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
             for size, count in zip(step.shape[2:], outputs, strict=True)
@@ -132,31 +136,31 @@ class Pooling:
         part = f"x[:, {bounds}]" if self.layout.channels_last else f"x[:, :, {bounds}]"
         loops = " ".join(f"for {a}, {b} in {axis}" for (a, b), axis in zip(letters, texts, strict=True))
         reduce = {"adaptive_max_pool": f"max({axes})"}.get(
-            step.verb, f"mean({axes})" if floating(step) else f"sum({axes}, x.dtype)"
+            step.operator, f"mean({axes})" if is_floating(step) else f"sum({axes}, x.dtype)"
         )
         axis = 1 if self.layout.channels_last else 2
         stacked = f"jnp.stack([{part}.{reduce} {loops}], {axis}).reshape{self.layout.shape(step, outputs)}"
-        if floating(step) or step.verb == "adaptive_max_pool":
-            return jitted(f"x = {stacked}")
-        if not divides(step, counts):
-            return TOO_LARGE
-        return jitted(*divided(step, stacked, counts))
+        if is_floating(step) or step.operator == "adaptive_max_pool":
+            return jit_lines(f"x = {stacked}")
+        if not fits_divisor(step, counts):
+            return DIVISOR_TOO_LARGE
+        return jit_lines(*divide_lines(step, stacked, counts))
 
-    def probabilities(self, step: Step) -> Code:
+    def stochastic_pool_probabilities(self, step: Step) -> Code:
         """Each cell of a window divided by their sum, the cells on axes of their own at the end."""
         cells = -2 if self.layout.channels_last else -1
-        shape = self.layout.shape(step, (*step.walk.output, *step.walk.window))
-        return jitted(
-            *self.layout.cells(step, 0),
+        shape = self.layout.shape(step, (*step.windows.output, *step.windows.window))
+        return jit_lines(
+            *self.layout.stacked_cells(step, 0),
             "total = windows.sum(0)",
             "shares = jnp.where(total > 0, windows / jnp.where(total > 0, total, 1), 0)",
             f"x = jnp.moveaxis(shares, 0, {cells}).reshape{shape}",
         )
 
-    def drawn(self, step: Step) -> Code:
+    def stochastic_pool(self, step: Step) -> Code:
         """The first cell of a window at which the running sum exceeds the drawn share of the whole."""
-        return jitted(
-            *self.layout.cells(step, 0),
+        return jit_lines(
+            *self.layout.stacked_cells(step, 0),
             "running = windows.cumsum(0)",
             "drawn = (running > draws * running[-1]).argmax(0)",
             "x = jnp.take_along_axis(windows, drawn[None], 0)[0]",
@@ -164,6 +168,6 @@ class Pooling:
         )
 
 
-def no_fractions(_step: Step) -> Code:
+def fractional_max_pool(_step: Step) -> Code:
     """Say why there is no fractional pooling."""
     return Unsupported("JAX has no fractional pooling, and the windows of each plane start where its samples say")

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from conformance.adapters.api.surface import Code, Surface, Unsupported, Variant, Verb, Words
+from conformance.adapters.api.surface import AdapterVariant, Bfloat16Conversion, Code, Lowering, Surface, Unsupported
 from conformance.adapters.keras import convolution, padding, pooling
-from conformance.adapters.keras.engines import ENGINES, EVERY, FLOATING, Engine
+from conformance.adapters.keras.engines import ALL_DTYPES, ENGINES, FLOATING, Engine
 
 SETUP = """\
 import os
@@ -32,151 +32,151 @@ if uncleared > 200 or np.random.get_state()[1][0] != 0:
     keras.utils.set_random_seed(0)
     uncleared = 0
 """
-LAST = "keras.ops.convert_to_tensor(np.moveaxis({}, 1, -1))"
-LEAVE = "np.moveaxis(keras.ops.convert_to_numpy(x), -1, 1)"
-WHOLE = Unsupported("norms, exponentials and shares are of floating numbers")
-KERNELS = Unsupported("the engine has no kernel of such a convolution")
-MISSING = Unsupported("Keras on PyTorch has no uint64")
-FLOATS_ONLY = ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities")
-CONVOLUTIONS = ("conv", "conv_transpose")
+TO_FRAMEWORK_CHANNELS_LAST = "keras.ops.convert_to_tensor(np.moveaxis({}, 1, -1))"
+TO_NUMPY = "np.moveaxis(keras.ops.convert_to_numpy(x), -1, 1)"
+FLOATING_ONLY = Unsupported("norms, exponentials and shares are of floating numbers")
+NO_KERNEL = Unsupported("the engine has no kernel of such a convolution")
+NO_UINT64 = Unsupported("Keras on PyTorch has no uint64")
+FLOATING_OPERATORS = ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities")
+CONVOLUTION_OPERATORS = ("conv", "conv_transpose")
 
 
-def _fractional(_step: object) -> Unsupported:
+def _fractional_max_pool(_step: object) -> Unsupported:
     return Unsupported("Keras has no fractional pooling")
 
 
-def _composed(engine: Engine, spell: pooling.Spelling) -> Mapping[str, Verb]:
+def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping[str, Lowering]:
     """Return what both surfaces write with several operations."""
     verbs: Mapping[str, Callable[..., Code]] = {
-        "max_pool": pooling.extreme,
-        "min_pool": pooling.extreme,
-        "avg_pool": pooling.average,
-        "lp_pool": pooling.norm,
+        "max_pool": pooling.stacked_extreme_pool,
+        "min_pool": pooling.stacked_extreme_pool,
+        "avg_pool": pooling.stacked_average_pool,
+        "lp_pool": pooling.stacked_lp_pool,
         "softmax_pool": pooling.softmax_pool,
-        "max_unpool": pooling.unpool,
-        "adaptive_max_pool": pooling.bins,
-        "adaptive_avg_pool": pooling.bins,
-        "stochastic_pool_probabilities": pooling.probabilities,
+        "max_unpool": pooling.max_unpool,
+        "adaptive_max_pool": pooling.adaptive_pool_by_bins,
+        "adaptive_avg_pool": pooling.adaptive_pool_by_bins,
+        "stochastic_pool_probabilities": pooling.stochastic_pool_probabilities,
         "stochastic_pool": pooling.stochastic_pool,
-        "pad": padding.chosen,
+        "pad": padding.indexed_pad,
     }
-    indexed = partial(pooling.with_indices, engine, spell)
+    indexed = partial(pooling.max_pool_with_indices, engine, write_call)
     return {**{name: partial(verb, engine) for name, verb in verbs.items()}, "max_pool_with_indices": indexed}
 
 
-def _pooling(engine: Engine, spell: pooling.Spelling) -> Mapping[str, Verb]:
-    pools = dict.fromkeys(("max_pool", "avg_pool"), partial(pooling.pool, engine, spell))
-    adaptive = partial(pooling.adaptive, engine, spell)
+def _pooling_lowerings(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping[str, Lowering]:
+    pools = dict.fromkeys(("max_pool", "avg_pool"), partial(pooling.window_pool, engine, write_call))
+    adaptive = partial(pooling.adaptive_pool, engine, write_call)
     return {**pools, **dict.fromkeys(("adaptive_max_pool", "adaptive_avg_pool"), adaptive)}
 
 
-def _layers(
+def _layer_surface(
     surface: Callable[..., Surface],
     name: str,
     engine: Engine,
-    spell: pooling.Spelling,
-    composed: Mapping[str, Verb],
+    write_call: pooling.PoolingCallWriter,
+    fallbacks: Mapping[str, Lowering],
     **rest: Any,
 ) -> Surface:
     """Return a surface of layers."""
-    around = partial(padding.around_layers, engine)
+    around = partial(padding.padding_layer_or_ops, engine)
     return surface(
         name,
         {
-            **_pooling(engine, spell),
-            **dict.fromkeys(("global_max_pool", "global_avg_pool"), partial(pooling.global_layer, spell)),
-            "fractional_max_pool": _fractional,
-            "conv": partial(convolution.layer_conv, engine),
+            **_pooling_lowerings(engine, write_call),
+            **dict.fromkeys(("global_max_pool", "global_avg_pool"), partial(pooling.global_layer_pool, write_call)),
+            "fractional_max_pool": _fractional_max_pool,
+            "conv": partial(convolution.layer_convolution, engine),
             "conv_transpose": partial(convolution.layer_transpose, engine),
-            "pad": partial(padding.layer, engine),
+            "pad": partial(padding.zero_padding_layer, engine),
             "relu": lambda _step: "keras.layers.ReLU(dtype=x.dtype)(x)",
         },
-        composed={**composed, "pad": around},
-        around={"pad": around},
-        gradient=engine.layer_tape,
+        fallbacks={**fallbacks, "pad": around},
+        building_blocks={"pad": around},
+        write_gradient=engine.write_layer_gradient,
         **rest,
     )
 
 
-def _surfaces(engine: Engine) -> tuple[Surface, ...]:
+def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
     surface = partial(
         Surface,
-        enter={
-            "x": LAST,
+        to_framework={
+            "x": TO_FRAMEWORK_CHANNELS_LAST,
             "kernel": "keras.ops.convert_to_tensor(np.moveaxis({}, (0, 1), (-1, -2)))",
             "bias": "keras.ops.convert_to_tensor({})",
-            "draws": LAST,
+            "draws": TO_FRAMEWORK_CHANNELS_LAST,
         },
-        leave=LEAVE,
-        leaves={
+        to_numpy=TO_NUMPY,
+        gradient_to_numpy={
             "kernel": "np.moveaxis(keras.ops.convert_to_numpy(x), (-1, -2), (0, 1))",
             "bias": "keras.ops.convert_to_numpy(x)",
         },
         channels_last=True,
-        ones=pooling.ONES,
-        words=Words(engine.words, 'keras.ops.cast({}, "bfloat16")'),
+        ones_expression=pooling.ONES_EXPRESSION,
+        bfloat16=Bfloat16Conversion(engine.bfloat16_expression, 'keras.ops.cast({}, "bfloat16")'),
         dtypes={
             "": engine.dtypes,
-            **dict.fromkeys(FLOATS_ONLY, FLOATING),
-            **dict.fromkeys(CONVOLUTIONS, engine.dtypes & engine.convolved),
+            **dict.fromkeys(FLOATING_OPERATORS, FLOATING),
+            **dict.fromkeys(CONVOLUTION_OPERATORS, engine.dtypes & engine.convolution_dtypes),
         },
-        refuses={
-            "": dict.fromkeys(EVERY - engine.dtypes, MISSING),
-            **dict.fromkeys(FLOATS_ONLY, dict.fromkeys(EVERY - FLOATING, WHOLE)),
-            **dict.fromkeys(CONVOLUTIONS, dict.fromkeys(EVERY - engine.convolved, KERNELS)),
+        unsupported_dtypes={
+            "": dict.fromkeys(ALL_DTYPES - engine.dtypes, NO_UINT64),
+            **dict.fromkeys(FLOATING_OPERATORS, dict.fromkeys(ALL_DTYPES - FLOATING, FLOATING_ONLY)),
+            **dict.fromkeys(CONVOLUTION_OPERATORS, dict.fromkeys(ALL_DTYPES - engine.convolution_dtypes, NO_KERNEL)),
         },
     )
-    layers = partial(_layers, surface)
+    layers = partial(_layer_surface, surface)
     return (
         surface(
             f"keras-{engine.name}.ops",
             {
-                **_pooling(engine, pooling.ops),
-                **dict.fromkeys(("global_max_pool", "global_avg_pool"), pooling.global_ops),
-                "fractional_max_pool": _fractional,
-                "conv": partial(convolution.ops_conv, engine),
+                **_pooling_lowerings(engine, pooling.ops_call),
+                **dict.fromkeys(("global_max_pool", "global_avg_pool"), pooling.global_ops_pool),
+                "fractional_max_pool": _fractional_max_pool,
+                "conv": partial(convolution.ops_convolution, engine),
                 "conv_transpose": partial(convolution.ops_transpose, engine),
                 "pad": partial(padding.pad, engine),
                 "relu": lambda _step: "keras.ops.relu(x)",
             },
-            composed={
-                **_composed(engine, pooling.ops),
-                "conv": partial(convolution.biased, engine),
+            fallbacks={
+                **_fallbacks(engine, pooling.ops_call),
+                "conv": partial(convolution.biased_convolution, engine),
                 "conv_transpose": partial(convolution.composed_transpose, engine),
             },
-            gradient=engine.tape,
+            write_gradient=engine.write_gradient,
         ),
         layers(
             f"keras-{engine.name}.layers",
             engine,
-            pooling.layer,
-            composed={
-                **_composed(engine, pooling.layer),
+            pooling.layer_call,
+            fallbacks={
+                **_fallbacks(engine, pooling.layer_call),
                 "conv_transpose": partial(convolution.composed_layer, engine),
             },
         ),
         layers(
             f"keras-{engine.name}.layers.channels_first",
             engine.channels_first,
-            pooling.first,
-            composed={},
-            enter={**surface.keywords["enter"], "x": "keras.ops.convert_to_tensor({})"},
-            leave="keras.ops.convert_to_numpy(x)",
+            pooling.channels_first_layer_call,
+            fallbacks={},
+            to_framework={**surface.keywords["enter"], "x": "keras.ops.convert_to_tensor({})"},
+            to_numpy="keras.ops.convert_to_numpy(x)",
             channels_last=False,
-            level="smoke",
-            tag="compiled",
+            max_level="smoke",
+            slow_tag="compiled",
         ),
     )
 
 
 VARIANTS = {
-    engine.name: Variant(
+    engine.name: AdapterVariant(
         ("keras", *engine.packages, "numpy"),
         SETUP.format(engine.name) + engine.setup,
-        _surfaces(engine),
+        _engine_surfaces(engine),
         RESET + engine.reset,
         engine.threads,
-        engine.holds,
+        engine.instruction_variables,
         engine.devices,
     )
     for engine in ENGINES

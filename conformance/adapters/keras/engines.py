@@ -7,28 +7,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from conformance.adapters import jax, tensorflow, torch
-from conformance.adapters.api.devices import Variables
-from conformance.adapters.api.surface import Devices, Differentiation, Unsupported
-from conformance.adapters.jax.windows import jitted
+from conformance.adapters.api.devices import InstructionVariables
+from conformance.adapters.api.surface import DeviceSupportByName, GradientWriter, Unsupported
+from conformance.adapters.jax.windows import jit_lines
 from conformance.adapters.tensorflow.channels_first import ONEDNN_ONLY
-from conformance.adapters.tensorflow.convolution import HOLES, NO_INTEGERS_3D
-from conformance.adapters.tensorflow.dtypes import HOLES_AND_STRIDE, ONEDNN, SPATIAL, WHOLE_AVERAGES, ones
-from conformance.adapters.tensorflow.pooling import adaptive_lacks, unpoolable
-from conformance.adapters.torch.calls import HALVES
-from conformance.adapters.torch.convolution import gradient as torch_tape
-from conformance.adapters.torch.pooling import INTEGER_AVERAGES, NO_HALVES, NO_INTEGERS
-from conformance.cases.arrays import DTYPES
+from conformance.adapters.tensorflow.convolution import DILATION_ISSUE, NO_INTEGERS_3D
+from conformance.adapters.tensorflow.dtypes import (
+    NO_INTEGER_AVERAGES,
+    NO_STRIDED_DILATION,
+    ONEDNN_DTYPES,
+    VOLUME_RANK,
+    ones_per_axis,
+)
+from conformance.adapters.tensorflow.pooling import unsupported_adaptive, unsupported_pooling
+from conformance.adapters.torch.calls import SHORT_FLOATS
+from conformance.adapters.torch.convolution import autograd_gradient
+from conformance.adapters.torch.pooling import FLOAT16_ISSUE, INTEGER_AVERAGES_ISSUE, INTEGER_POOLING_ISSUE
+from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.steps import Step
 
-Limit = Callable[[Step], Unsupported | None]
+KernelLimit = Callable[[Step], Unsupported | None]
 """Why an engine has no kernel for a call that Keras can write, None where it has one."""
 
-CHANNELS_FIRST = '"channels_first"'
+CHANNELS_FIRST_FORMAT = '"channels_first"'
 FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
-EVERY = frozenset(DTYPES)
+ALL_DTYPES = frozenset(NUMPY_DTYPES)
 
 
-def none_lacking(_step: Step) -> None:
+def no_limit(_step: Step) -> None:
     """Return that there is a kernel."""
 
 
@@ -50,156 +56,158 @@ class Engine:
 
     name: str
     packages: tuple[str, ...]
-    tape: Differentiation
-    layer_tape: Differentiation
-    modes: Mapping[str, str]
+    write_gradient: GradientWriter
+    write_layer_gradient: GradientWriter
+    padding_modes: Mapping[str, str]
     threads: str
-    holds: Variables
+    instruction_variables: InstructionVariables
     setup: str
     reset: str = ""
-    devices: Devices = field(default_factory=dict)
-    dtypes: frozenset[str] = EVERY
-    convolved: frozenset[str] = EVERY - {"bool"}
-    words: str = 'keras.ops.view({}, "bfloat16")'
-    pools: Limit = none_lacking
-    convolves: Limit = none_lacking
-    transposes: Limit = none_lacking
-    weights: Limit = none_lacking
-    reach: Mapping[str, int] = field(default_factory=dict)
-    spaces: bool = True
-    scattered: int = sys.maxsize
-    compiled: bool = False
-    turned: Limit = none_lacking
-    first: bool = False
+    devices: DeviceSupportByName = field(default_factory=dict)
+    dtypes: frozenset[str] = ALL_DTYPES
+    convolution_dtypes: frozenset[str] = ALL_DTYPES - {"bool"}
+    bfloat16_expression: str = 'keras.ops.view({}, "bfloat16")'
+    pooling_limit: KernelLimit = no_limit
+    convolution_limit: KernelLimit = no_limit
+    transposed_limit: KernelLimit = no_limit
+    layer_weights_limit: KernelLimit = no_limit
+    max_padding_by_mode: Mapping[str, int] = field(default_factory=dict)
+    supports_space_to_batch: bool = True
+    max_scatter_rank: int = sys.maxsize
+    compiles_functions: bool = False
+    transposed_layer_limit: KernelLimit = no_limit
+    has_channels_first: bool = False
 
     @property
     def channels_first(self) -> Engine:
         """The engine where every layer is told that channels come first."""
         return replace(
             self,
-            first=True,
-            convolves=lambda step: self.turned(step) or self.convolves(step),
-            transposes=lambda step: self.turned(step) or self.transposes(step),
+            has_channels_first=True,
+            convolution_limit=lambda step: self.transposed_layer_limit(step) or self.convolution_limit(step),
+            transposed_limit=lambda step: self.transposed_layer_limit(step) or self.transposed_limit(step),
         )
 
     @property
     def layout(self) -> str | None:
         """The `data_format` that a layer is told, None where the usual one holds."""
-        return CHANNELS_FIRST if self.first else None
+        return CHANNELS_FIRST_FORMAT if self.has_channels_first else None
 
-    def whole(self, *lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
+    def as_one_function(self, *lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
         """Return several calls; as one function where the engine would compile each by itself."""
         called = "convolve" if "kernel" in names else "pool"
-        return jitted(*lines, names=names, called=called) if self.compiled else lines
+        return jit_lines(*lines, names=names, called=called) if self.compiles_functions else lines
 
 
-def _torch_pools(step: Step) -> Unsupported | None:
+def _torch_pooling_limit(step: Step) -> Unsupported | None:
     if step.dtype in FLOATING:
-        lacking = "avg" in step.verb and step.rank == SPATIAL and step.dtype in HALVES
-        return Unsupported("three-dimensional averages have no kernel for 16 bits", NO_HALVES) if lacking else None
-    if step.verb.startswith("adaptive"):
+        lacking = "avg" in step.operator and step.rank == VOLUME_RANK and step.dtype in SHORT_FLOATS
+        return Unsupported("three-dimensional averages have no kernel for 16 bits", FLOAT16_ISSUE) if lacking else None
+    if step.operator.startswith("adaptive"):
         return Unsupported(f"adaptive pooling has no kernel for {step.dtype}")
-    if step.verb == "avg_pool":
-        return Unsupported(f"average pooling has no kernel for {step.dtype}", INTEGER_AVERAGES)
+    if step.operator == "avg_pool":
+        return Unsupported(f"average pooling has no kernel for {step.dtype}", INTEGER_AVERAGES_ISSUE)
     if step.dtype == "bool" or step.rank == 1:
-        return Unsupported(f"max pooling along {step.rank} axes has no kernel for {step.dtype}", NO_INTEGERS)
+        return Unsupported(f"max pooling along {step.rank} axes has no kernel for {step.dtype}", INTEGER_POOLING_ISSUE)
     return None
 
 
-def _torch_weights(step: Step) -> Unsupported | None:
+def _torch_layer_weights_limit(step: Step) -> Unsupported | None:
     return None if step.dtype in FLOATING else Unsupported("the weights of layers are trained, and integers cannot be")
 
 
-def _torch_layer_tape(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+def _torch_layer_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input, or of the variable of a layer."""
-    if wanted == "x" or not any(line.startswith("conv.set_weights") for line in lines):
-        return torch_tape(lines, names, wanted)
-    return (*lines, f"(x,) = torch.autograd.grad(x, conv.{wanted}.value, grad)")
+    if input_name == "x" or not any(line.startswith("conv.set_weights") for line in lines):
+        return autograd_gradient(lines, names, input_name)
+    return (*lines, f"(x,) = torch.autograd.grad(x, conv.{input_name}.value, grad)")
 
 
-TORCH = Engine(
+TORCH_ENGINE = Engine(
     "torch",
     ("torch",),
-    torch_tape,
-    _torch_layer_tape,
+    autograd_gradient,
+    _torch_layer_gradient,
     {"reflect": "reflect", "symmetric": "symmetric", "wrap": "circular"},
     threads="import torch\n\ntorch.set_num_threads(1)\n",
-    holds=torch.HOLDS,
+    instruction_variables=torch.HOLDS,
     setup="import torch\n",
     # Keras itself puts on the device whatever it makes tensors of, and takes it back.
-    devices={"cuda": replace(torch.CUDA, surface=None)},
-    words="{}.to(torch.uint16).view(torch.bfloat16)",
-    dtypes=EVERY - {"uint64"},
-    pools=_torch_pools,
-    weights=_torch_weights,
-    reach={"reflect": 1, "wrap": 0},
-    spaces=False,
-    scattered=10_000,  # one after the other, in Python
+    devices={"cuda": replace(torch.CUDA_SUPPORT, surface=None)},
+    bfloat16_expression="{}.to(torch.uint16).view(torch.bfloat16)",
+    dtypes=ALL_DTYPES - {"uint64"},
+    pooling_limit=_torch_pooling_limit,
+    layer_weights_limit=_torch_layer_weights_limit,
+    max_padding_by_mode={"reflect": 1, "wrap": 0},
+    supports_space_to_batch=False,
+    max_scatter_rank=10_000,  # one after the other, in Python
 )
 
 
-def _jax_layer_tape(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+def _jax_layer_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Pull the gradient back through a compiled function; a layer is made before it, and handed its weights."""
     made = tuple(line for line in lines if line.startswith(("conv = ", "conv.build")))
     handed = f"conv.stateless_call([{', '.join(names[1:])}], [], x)[0]"
     called = [line.replace("conv(x)", handed) for line in lines if not line.startswith("conv")]
-    return (*made, *jax.gradient(called, names, wanted))
+    return (*made, *jax.jit_gradient(called, names, input_name))
 
 
-JAX = Engine(
+JAX_ENGINE = Engine(
     "jax",
     ("jax", "jaxlib"),
-    jax.gradient,
-    _jax_layer_tape,
+    jax.jit_gradient,
+    _jax_layer_gradient,
     {mode: mode for mode in ("edge", "reflect", "symmetric", "wrap")},
     threads=jax.THREADS,
-    holds=jax.HOLDS,
+    instruction_variables=jax.HOLDS,
     setup='import jax\n\njax.config.update("jax_enable_x64", True)\n',
     reset=jax.RESET,
     devices=jax.DEVICES,
-    compiled=True,
+    compiles_functions=True,
 )
 
 
-def _tensorflow_pools(step: Step) -> Unsupported | None:
-    if "avg" in step.verb and step.dtype not in FLOATING:
-        return WHOLE_AVERAGES
-    return adaptive_lacks(step) if step.verb.startswith("adaptive") else unpoolable(step)
+def _tensorflow_pooling_limit(step: Step) -> Unsupported | None:
+    if "avg" in step.operator and step.dtype not in FLOATING:
+        return NO_INTEGER_AVERAGES
+    return unsupported_adaptive(step) if step.operator.startswith("adaptive") else unsupported_pooling(step)
 
 
-def _tensorflow_convolves(step: Step) -> Unsupported | None:
-    if step.rank == SPATIAL and step.dtype not in FLOATING:
+def _tensorflow_convolution_limit(step: Step) -> Unsupported | None:
+    if step.rank == VOLUME_RANK and step.dtype not in FLOATING:
         return NO_INTEGERS_3D
-    return HOLES_AND_STRIDE if step.dilated and step.stride != ones(step) else None
+    return NO_STRIDED_DILATION if step.dilated and step.stride != ones_per_axis(step) else None
 
 
-def _tensorflow_transposes(step: Step) -> Unsupported | None:
-    if step.dilated and step.dtype not in ONEDNN:
-        return Unsupported("dilated transposed convolutions exist for float32 and bfloat16 only on the CPU", HOLES)
-    return _tensorflow_convolves(step)
+def _tensorflow_transposed_limit(step: Step) -> Unsupported | None:
+    if step.dilated and step.dtype not in ONEDNN_DTYPES:
+        return Unsupported(
+            "dilated transposed convolutions exist for float32 and bfloat16 only on the CPU", DILATION_ISSUE
+        )
+    return _tensorflow_convolution_limit(step)
 
 
-def _tensorflow_turned(step: Step) -> Unsupported | None:
-    by_xla = step.verb == "conv" and (step.rank == SPATIAL or step.parameters["groups"] != 1)
-    return None if by_xla or step.dtype in ONEDNN else ONEDNN_ONLY
+def _tensorflow_transposed_layer_limit(step: Step) -> Unsupported | None:
+    by_xla = step.operator == "conv" and (step.rank == VOLUME_RANK or step.parameters["groups"] != 1)
+    return None if by_xla or step.dtype in ONEDNN_DTYPES else ONEDNN_ONLY
 
 
-TENSORFLOW = Engine(
+TENSORFLOW_ENGINE = Engine(
     "tensorflow",
     ("tensorflow",),
-    tensorflow.tape,
-    tensorflow.layer_tape,
+    tensorflow.tape_gradient,
+    tensorflow.layer_tape_gradient,
     {mode: mode for mode in ("reflect", "symmetric")},
     threads=tensorflow.THREADS,
-    holds=tensorflow.HOLDS,
+    instruction_variables=tensorflow.HOLDS,
     setup="import tensorflow as tf\n",
-    reset=tensorflow.SEED,
+    reset=tensorflow.SEED_SETUP,
     devices=tensorflow.DEVICES,
-    convolved=FLOATING | {"int32"},
-    pools=_tensorflow_pools,
-    convolves=_tensorflow_convolves,
-    transposes=_tensorflow_transposes,
-    reach={"reflect": 1, "symmetric": 0},
-    turned=_tensorflow_turned,
+    convolution_dtypes=FLOATING | {"int32"},
+    pooling_limit=_tensorflow_pooling_limit,
+    convolution_limit=_tensorflow_convolution_limit,
+    transposed_limit=_tensorflow_transposed_limit,
+    max_padding_by_mode={"reflect": 1, "symmetric": 0},
+    transposed_layer_limit=_tensorflow_transposed_layer_limit,
 )
-ENGINES = (TORCH, JAX, TENSORFLOW)
+ENGINES = (TORCH_ENGINE, JAX_ENGINE, TENSORFLOW_ENGINE)

@@ -5,67 +5,78 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from conformance.adapters.api.layer_arguments import array_ends, choice, number, sizes
-from conformance.adapters.api.layers import IMPLIED, Call, Dialect, Layer, Reading
+from conformance.adapters.api.layer_arguments import array_pads, choice_argument, number_argument, sizes_argument
+from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
 from conformance.adapters.keras import VARIANTS
-from conformance.adapters.tensorflow.keras_layers import CONV, POOL, filled
+from conformance.adapters.tensorflow.keras_layers import CONVOLUTION_ARGUMENTS, POOLING_ARGUMENTS, transposed_parameters
 from conformance.adapters.tensorflow.keras_layers import DIALECTS as WITH_TENSORFLOW
 
-MODES = {mode: mode for mode in ("constant", "edge", "reflect", "symmetric", "wrap")} | {"circular": "wrap"}
-WALK = {key: CONV[key] for key in ("stride", "padding", "dilation")}
-GIVEN: dict[str, Any] = {"data": ("inputs", "kernel")}
-FILTERED = "inputs, kernel, strides=1, padding='valid'"
-LAST = "data_format=None, dilation_rate=1"
+PADDING_MODES = {mode: mode for mode in ("constant", "edge", "reflect", "symmetric", "wrap")} | {"circular": "wrap"}
+WINDOW_ARGUMENTS = {key: CONVOLUTION_ARGUMENTS[key] for key in ("stride", "padding", "dilation")}
+ARRAY_ARGUMENTS: dict[str, Any] = {"data": ("inputs", "kernel")}
+CONVOLUTION_SIGNATURE = "inputs, kernel, strides=1, padding='valid'"
+TRAILING_DEFAULTS = "data_format=None, dilation_rate=1"
 
 
-def _channels(call: Call, _value: Any) -> int:
+def _input_channels(call: BoundCall, _value: Any) -> int:
     """Return as many groups as the input has channels."""
-    call.extents("how many groups there are, as many as channels,")
+    call.input_extents("how many groups there are, as many as channels,")
     return (call.shape or (0, 0))[1]
 
 
-OPS = (
+OPS_LAYERS = (
     *(
-        Layer(
+        LayerSignature(
             f"{name}_pool(inputs, pool_size, strides=None, padding='valid', data_format=None)",
             operator,
-            POOL,
-            data=("inputs",),
+            POOLING_ARGUMENTS,
+            array_arguments=("inputs",),
         )
         for name, operator in (("max", "max_pool"), ("average", "avg_pool"))
     ),
     *(
-        Layer(
+        LayerSignature(
             f"adaptive_{name}_pool(inputs, output_size, data_format=None)",
             operator,
-            {"output_size": sizes("output_size")},
-            data=("inputs",),
+            {"output_size": sizes_argument("output_size")},
+            array_arguments=("inputs",),
         )
         for name, operator in (("max", "adaptive_max_pool"), ("average", "adaptive_avg_pool"))
     ),
-    Layer(f"conv({FILTERED}, {LAST})", "conv", WALK, always={"groups": IMPLIED}, **GIVEN),
-    Layer(f"depthwise_conv({FILTERED}, {LAST})", "conv", {**WALK, "groups": Reading("inputs", _channels)}, **GIVEN),
-    Layer(
-        f"conv_transpose({FILTERED}, output_padding=None, {LAST})",
-        "conv_transpose",
-        {**WALK, "output_padding": sizes("output_padding")},
-        meaning=filled,
-        **GIVEN,
+    LayerSignature(
+        f"conv({CONVOLUTION_SIGNATURE}, {TRAILING_DEFAULTS})",
+        "conv",
+        WINDOW_ARGUMENTS,
+        fixed_parameters={"groups": IMPLIED_GROUPS},
+        **ARRAY_ARGUMENTS,
     ),
-    Layer(
+    LayerSignature(
+        f"depthwise_conv({CONVOLUTION_SIGNATURE}, {TRAILING_DEFAULTS})",
+        "conv",
+        {**WINDOW_ARGUMENTS, "groups": ArgumentReading("inputs", _input_channels)},
+        **ARRAY_ARGUMENTS,
+    ),
+    LayerSignature(
+        f"conv_transpose({CONVOLUTION_SIGNATURE}, output_padding=None, {TRAILING_DEFAULTS})",
+        "conv_transpose",
+        {**WINDOW_ARGUMENTS, "output_padding": sizes_argument("output_padding")},
+        adjust=transposed_parameters,
+        **ARRAY_ARGUMENTS,
+    ),
+    LayerSignature(
         "pad(x, pad_width, mode='constant', constant_values=None)",
         "pad",
         {
-            "pads": Reading("pad_width", partial(array_ends, channels_last=True)),
-            "mode": choice("mode", MODES),
-            "value": number("constant_values"),
+            "pads": ArgumentReading("pad_width", partial(array_pads, channels_last=True)),
+            "mode": choice_argument("mode", PADDING_MODES),
+            "value": number_argument("constant_values"),
         },
-        data=("x",),
+        array_arguments=("x",),
     ),
 )
-CALLS = Dialect(("keras.ops", "ops", "tf.keras.ops"), OPS)
+OPS_DIALECT = Dialect(("keras.ops", "ops", "tf.keras.ops"), OPS_LAYERS)
 DIALECTS = {
-    **{f"keras-{engine}.ops": CALLS for engine in VARIANTS},
+    **{f"keras-{engine}.ops": OPS_DIALECT for engine in VARIANTS},
     # Keras layers are read like the layers of tf.keras, on every engine.
     **{f"keras-{engine}.layers": WITH_TENSORFLOW["tf.keras.layers"] for engine in VARIANTS},
 }

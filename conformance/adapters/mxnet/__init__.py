@@ -12,11 +12,18 @@ from functools import partial
 
 from conformance.adapters.api import d2l
 from conformance.adapters.api.source_text import tuple_of
-from conformance.adapters.api.surface import Code, Surface, Unsupported, Verb
+from conformance.adapters.api.surface import Code, Lowering, Surface, Unsupported
 from conformance.adapters.mxnet import convolution as weights
 from conformance.adapters.mxnet import ndarray as nd
 from conformance.adapters.mxnet import padding, pooling, windows
-from conformance.adapters.mxnet.calls import EVERYTHING, FLOATING, Api, absent, averages_only, unsummed
+from conformance.adapters.mxnet.calls import (
+    ALL_DTYPES,
+    FLOATING,
+    ArrayApi,
+    floating_only,
+    missing_dtypes,
+    unsupported_convolution_dtypes,
+)
 from conformance.cases.steps import Step
 
 PACKAGES = ("mxnet", "numpy")
@@ -47,29 +54,31 @@ except mx.MXNetError:
 """
 
 
-def _lacks(what: str) -> Verb:
+def _unsupported(what: str) -> Lowering:
     return lambda _step: Unsupported(what)
 
 
 # What no surface has, so that a dtype that it would not take either is refused for its own reason.
-LACKS: Mapping[str, Verb] = {
-    "min_pool": _lacks("MXNet has no minimum pooling"),
-    "softmax_pool": _lacks("MXNet has no softmax pooling"),
-    "max_pool_with_indices": _lacks("pooling returns no indices"),
-    "max_unpool": _lacks("MXNet has no unpooling"),
-    "adaptive_max_pool": _lacks("MXNet has no adaptive maximum pooling"),
-    "adaptive_avg_pool": _lacks("adaptive average pooling is for planes in arrays of the older kind, mxnet.nd"),
-    "fractional_max_pool": _lacks("MXNet has no fractional pooling, and windows that differ by channel need a loop"),
-    "stochastic_pool": _lacks("MXNet has no stochastic pooling"),
-    "stochastic_pool_probabilities": _lacks("MXNet has no stochastic pooling"),
+UNSUPPORTED_OPERATORS: Mapping[str, Lowering] = {
+    "min_pool": _unsupported("MXNet has no minimum pooling"),
+    "softmax_pool": _unsupported("MXNet has no softmax pooling"),
+    "max_pool_with_indices": _unsupported("pooling returns no indices"),
+    "max_unpool": _unsupported("MXNet has no unpooling"),
+    "adaptive_max_pool": _unsupported("MXNet has no adaptive maximum pooling"),
+    "adaptive_avg_pool": _unsupported("adaptive average pooling is for planes in arrays of the older kind, mxnet.nd"),
+    "fractional_max_pool": _unsupported(
+        "MXNet has no fractional pooling, and windows that differ by channel need a loop"
+    ),
+    "stochastic_pool": _unsupported("MXNet has no stochastic pooling"),
+    "stochastic_pool_probabilities": _unsupported("MXNet has no stochastic pooling"),
 }
 
 
-def _book_pool(reduce: str, step: Step) -> Code:
+def _d2l_pool(reduce: str, step: Step) -> Code:
     """Return the book's own loop over the positions of a plane, or the padded layer that its tab shows."""
-    if d2l.shows_padding(step):
+    if d2l.shows_padded_pooling(step):
         return pooling.gluon_pool(step)
-    refusal = d2l.beyond_the_loops(step)
+    refusal = d2l.unsupported_by_loops(step)
     if refusal:
         return refusal
     height, width = step.window
@@ -81,20 +90,20 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
-SINGLE = frozenset({"float32", "float64"})
+FLOAT32_AND_FLOAT64 = frozenset({"float32", "float64"})
 DTYPES = {
     "": FLOATING,
-    **dict.fromkeys(("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad"), EVERYTHING),
-    **dict.fromkeys(("conv", "conv_transpose"), SINGLE),
+    **dict.fromkeys(("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad"), ALL_DTYPES),
+    **dict.fromkeys(("conv", "conv_transpose"), FLOAT32_AND_FLOAT64),
 }
-REFUSES = {
-    "": averages_only("pooling"),
-    **dict.fromkeys(("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad"), absent()),
-    **dict.fromkeys(("conv", "conv_transpose"), unsummed()),
+UNSUPPORTED_DTYPES = {
+    "": floating_only("pooling"),
+    **dict.fromkeys(("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad"), missing_dtypes()),
+    **dict.fromkeys(("conv", "conv_transpose"), unsupported_convolution_dtypes()),
 }
-INPUTS = ("x", "kernel", "bias", "draws")
+INPUT_NAMES = ("x", "kernel", "bias", "draws")
 
-CALLS: Mapping[str, Callable[..., Code]] = {
+NPX_LOWERINGS: Mapping[str, Callable[..., Code]] = {
     "max_pool": pooling.call_pool,
     "avg_pool": pooling.call_pool,
     "lp_pool": pooling.call_lp_pool,
@@ -103,98 +112,102 @@ CALLS: Mapping[str, Callable[..., Code]] = {
     "conv": weights.call_conv,
     "conv_transpose": weights.call_transpose,
 }
-COMPOSED: Mapping[str, Callable[..., Code]] = {
+FALLBACKS: Mapping[str, Callable[..., Code]] = {
     "max_pool": windows.max_pool,
     "min_pool": windows.min_pool,
     "softmax_pool": windows.softmax_pool,
-    "lp_pool": pooling.sized_lp_pool,
+    "lp_pool": pooling.absolute_lp_pool,
     "max_pool_with_indices": windows.indexed_max_pool,
     "max_unpool": windows.max_unpool,
     "adaptive_max_pool": windows.adaptive_max_pool,
     "adaptive_avg_pool": windows.adaptive_avg_pool,
-    "stochastic_pool_probabilities": windows.probabilities,
+    "stochastic_pool_probabilities": windows.stochastic_pool_probabilities,
     "stochastic_pool": windows.stochastic_pool,
 }
-MAXIMUM: Mapping[str, Verb] = {"global_max_pool": windows.channel_maximum}
+GLOBAL_MAXIMUM_FALLBACKS: Mapping[str, Lowering] = {"global_max_pool": windows.channel_maximum}
 
 
-def _surface(name: str, verbs: Mapping[str, Verb], api: Api = padding.NP, **more: object) -> Surface:
+def _make_surface(name: str, verbs: Mapping[str, Lowering], api: ArrayApi = padding.NP_API, **more: object) -> Surface:
     return Surface(
         name,
         verbs,
-        around={"pad": api.pad, "relu": lambda _step: f"{api.operators}.relu(x)"},
-        enter=dict.fromkeys(INPUTS, f"{api.arrays}.array({{0}}, dtype={{0}}.dtype)"),
-        leave="x.asnumpy()",
-        ones=f"{api.arrays}.ones_like(x)",
+        building_blocks={"pad": api.pad, "relu": lambda _step: f"{api.operators}.relu(x)"},
+        to_framework=dict.fromkeys(INPUT_NAMES, f"{api.arrays}.array({{0}}, dtype={{0}}.dtype)"),
+        to_numpy="x.asnumpy()",
+        ones_expression=f"{api.arrays}.ones_like(x)",
         dtypes=DTYPES,
-        refuses=REFUSES,
+        unsupported_dtypes=UNSUPPORTED_DTYPES,
         **more,  # type: ignore[arg-type]
     )
 
 
-def _older(verbs: Mapping[str, Callable[..., Code]]) -> Mapping[str, Verb]:
+def _nd_lowerings(verbs: Mapping[str, Callable[..., Code]]) -> Mapping[str, Lowering]:
     """Return verbs of mxnet.npx in the words of mxnet.nd."""
-    return {name: nd.filled_arrays_only(partial(verb, api=nd.ND)) for name, verb in verbs.items()}
+    return {name: nd.nonempty_arrays_only(partial(verb, api=nd.ND_API)) for name, verb in verbs.items()}
 
 
 SURFACES = (
-    _surface(
+    _make_surface(
         "mxnet.gluon",
         {
-            **LACKS,
+            **UNSUPPORTED_OPERATORS,
             "max_pool": pooling.gluon_pool,
             "avg_pool": pooling.gluon_pool,
             "global_max_pool": pooling.gluon_global_pool,
             "global_avg_pool": pooling.gluon_global_pool,
             "conv": weights.gluon_conv,
             "conv_transpose": weights.gluon_transpose,
-            "lp_pool": _lacks("gluon has no Lp pooling"),
-            "pad": _lacks("gluon has no padding of mnp arrays; its users call mnp.pad"),
+            "lp_pool": _unsupported("gluon has no Lp pooling"),
+            "pad": _unsupported("gluon has no padding of mnp arrays; its users call mnp.pad"),
             "relu": lambda _step: 'nn.Activation("relu")(x)',
         },
-        composed={**COMPOSED, **MAXIMUM, "conv_transpose": partial(weights.gluon_transpose, sliced=True)},
-        gradient=weights.layer_gradient,
+        composed={
+            **FALLBACKS,
+            **GLOBAL_MAXIMUM_FALLBACKS,
+            "conv_transpose": partial(weights.gluon_transpose, sliced=True),
+        },
+        gradient=weights.layer_autograd_gradient,
     ),
-    _surface(
+    _make_surface(
         "mxnet.npx",
         {
-            **LACKS,
-            **CALLS,
+            **UNSUPPORTED_OPERATORS,
+            **NPX_LOWERINGS,
             "pad": padding.pad,
             "relu": lambda _step: "npx.relu(x)",
         },
         composed={
-            **COMPOSED,
-            **MAXIMUM,
-            "adaptive_avg_pool": windows.planar_avg_pool,
-            "pad": padding.wrapped,
+            **FALLBACKS,
+            **GLOBAL_MAXIMUM_FALLBACKS,
+            "adaptive_avg_pool": windows.exact_adaptive_avg_pool_2d,
+            "pad": padding.wrapped_pad,
             "conv_transpose": partial(weights.call_transpose, sliced=True),
         },
-        gradient=weights.gradient,
+        gradient=weights.autograd_gradient,
     ),
-    _surface(
+    _make_surface(
         "mxnet.nd",
         {
-            **LACKS,
-            **_older({**CALLS, "adaptive_avg_pool": windows.planes_avg_pool}),
-            "pad": nd.filled_arrays_only(nd.pad),
+            **UNSUPPORTED_OPERATORS,
+            **_nd_lowerings({**NPX_LOWERINGS, "adaptive_avg_pool": windows.adaptive_avg_pool_2d}),
+            "pad": nd.nonempty_arrays_only(nd.native_pad),
             "relu": lambda _step: "mx.nd.relu(x)",
         },
-        nd.ND,
+        nd.ND_API,
         composed={
-            **MAXIMUM,
-            **_older({**COMPOSED, "conv_transpose": partial(weights.call_transpose, sliced=True)}),
-            "pad": nd.gathered,
+            **GLOBAL_MAXIMUM_FALLBACKS,
+            **_nd_lowerings({**FALLBACKS, "conv_transpose": partial(weights.call_transpose, sliced=True)}),
+            "pad": nd.gathered_pad,
         },
-        gradient=weights.gradient,
+        gradient=weights.autograd_gradient,
     ),
     Surface(
         "mxnet.book",
-        {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},
-        enter={"x": "mnp.array({0}, dtype={0}.dtype)"},
-        leave="x.asnumpy()",
-        refuses={"": averages_only("the book's loop")},
-        compositions=False,
-        level="smoke",
+        {"max_pool": partial(_d2l_pool, "max"), "avg_pool": partial(_d2l_pool, "mean")},
+        to_framework={"x": "mnp.array({0}, dtype={0}.dtype)"},
+        to_numpy="x.asnumpy()",
+        unsupported_dtypes={"": floating_only("the book's loop")},
+        allows_compositions=False,
+        max_level="smoke",
     ),
 )

@@ -9,35 +9,49 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from conformance.adapters.api.source_text import all_axes, call, number, pairs_of, quoted, tuple_of, unless
+from conformance.adapters.api.source_text import (
+    call,
+    number,
+    pairs_for_all_axes,
+    pairs_of,
+    quoted,
+    text_unless_default,
+    tuple_of,
+)
 from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.mxnet.calls import Api
+from conformance.adapters.mxnet.calls import ArrayApi
 from conformance.cases.steps import Step
 
-CONSTANT = "constant"
-EXACT = 2**53
-OUT_OF_BOUNDS = Unsupported("mnp.pad reads out of bounds where a reflection is cropped")
+CONSTANT_MODE = "constant"
+MAX_EXACT_INTEGER = 2**53
+READS_OUT_OF_BOUNDS = Unsupported("mnp.pad reads out of bounds where a reflection is cropped")
 NO_WRAP = "mnp.pad has no mode wrap"
 
 
 def pad(step: Step) -> Code:
     """Return the call, or why there is none."""
     mode = step.parameters["mode"]
-    value = unless(0, step.parameters["value"]) if mode == CONSTANT else None
-    text = call("mnp.pad", "x", _pairs(step), mode=unless(CONSTANT, mode, quoted(mode)), constant_values=value)
+    value = text_unless_default(0, step.parameters["value"]) if mode == CONSTANT_MODE else None
+    text = call(
+        "mnp.pad",
+        "x",
+        _pairs_text(step),
+        mode=text_unless_default(CONSTANT_MODE, mode, quoted(mode)),
+        constant_values=value,
+    )
     if mode == "wrap":
-        return Unsupported(NO_WRAP, refused=text)
+        return Unsupported(NO_WRAP, rejected_call=text)
     if any(min(pair) < 0 for pair in step.padding):
-        unwritten = Unsupported("mnp.pad leaves the gradient of what it crops unwritten", refused=text)
-        return unwritten if mode == CONSTANT else OUT_OF_BOUNDS
+        unwritten = Unsupported("mnp.pad leaves the gradient of what it crops unwritten", rejected_call=text)
+        return unwritten if mode == CONSTANT_MODE else READS_OUT_OF_BOUNDS
     return text
 
 
-def _pairs(step: Step) -> str:
-    return pairs_of(all_axes(step.padding, channels_last=False))
+def _pairs_text(step: Step) -> str:
+    return pairs_of(pairs_for_all_axes(step.padding, channels_last=False))
 
 
-def wrapped(step: Step) -> Code:
+def wrapped_pad(step: Step) -> Code:
     """Return the cells of each axis by their numbers, counted round and round."""
     if step.parameters["mode"] != "wrap" or any(min(pair) < 0 for pair in step.padding):
         return Unsupported("taking cells round and round is for mode wrap")
@@ -48,7 +62,7 @@ def wrapped(step: Step) -> Code:
     return text
 
 
-def around(step: Step) -> Code:
+def differentiable_pad(step: Step) -> Code:
     """Return explicit padding as users get it right, an expression that has a gradient.
 
     Where there was nothing, an array of the value: with a number there, mnp.where gives the gradient to the wrong one.
@@ -56,34 +70,34 @@ def around(step: Step) -> Code:
     value = step.parameters.get("value", 0)
     mode = step.parameters["mode"]
     if mode == "wrap":
-        return wrapped(step)
-    if mode != CONSTANT or value == 0 or any(min(pair) < 0 for pair in step.padding):
+        return wrapped_pad(step)
+    if mode != CONSTANT_MODE or value == 0 or any(min(pair) < 0 for pair in step.padding):
         return pad(step)
-    return f"mnp.where(mnp.pad(mnp.ones_like(x), {_pairs(step)}), mnp.pad(x, {_pairs(step)}), {filled(step, 'mnp')})"
+    return f"mnp.where(mnp.pad(mnp.ones_like(x), {_pairs_text(step)}), mnp.pad(x, {_pairs_text(step)}), {full_array(step, 'mnp')})"
 
 
-def filled(step: Step, arrays: str) -> str:
+def full_array(step: Step, arrays: str) -> str:
     """Return an array of the value, as large as what a padding returns."""
     value = step.parameters["value"]
-    if abs(value) > EXACT and value != -math.inf:
+    if abs(value) > MAX_EXACT_INTEGER and value != -math.inf:
         # A number goes through float64, which holds no greatest int64.
         return f"{arrays}.array(np.full({tuple_of(step.output)}, {number(value)}), dtype=x.dtype)"
     return f"{arrays}.full({tuple_of(step.output)}, {number(value)}, dtype=x.dtype)"
 
 
-NP = Api(
+NP_API = ArrayApi(
     "mnp",
     "npx",
     "npx.pooling",
     "npx.convolution",
     "npx.deconvolution",
-    around,
-    inward=".as_nd_ndarray()",
-    outward=".as_np_ndarray()",
+    differentiable_pad,
+    to_framework=".as_nd_ndarray()",
+    to_numpy=".as_np_ndarray()",
 )
 
 
-def differentiable(line: str) -> str:
+def differentiable_line(line: str) -> str:
     """Return a line with a gradient: the cells by their padded numbers, where mnp.pad has none for a mode."""
     start = "x = mnp.pad(x, "
     if not line.startswith(start) or "mode=" not in line:
@@ -91,8 +105,8 @@ def differentiable(line: str) -> str:
     return f"x = x.reshape(-1).take(mnp.pad(mnp.arange(x.size).reshape(x.shape), {line.removeprefix(start)})"
 
 
-def surrounded(step: Step, pads: Sequence[tuple[int, int]], value: float, api: Api = NP) -> Code:
+def surround(step: Step, pads: Sequence[tuple[int, int]], value: float, api: ArrayApi = NP_API) -> Code:
     """Return x with pads of a value around it; x itself where there are none."""
     if not any(any(pair) for pair in pads):
         return "x"
-    return api.pad(Step("pad", step.shape, step.dtype, {"mode": CONSTANT, "pads": tuple(pads), "value": value}))
+    return api.pad(Step("pad", step.shape, step.dtype, {"mode": CONSTANT_MODE, "pads": tuple(pads), "value": value}))

@@ -9,18 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from conformance.adapters.api.surface import Code, Surface, Unsupported, Verb, Words
+from conformance.adapters.api.surface import Bfloat16Conversion, Code, Lowering, Surface, Unsupported
 from conformance.adapters.numpy.padding_convolution import (
     conv,
     conv_gradient,
+    max_unpool,
+    max_unpool_gradient,
     pad,
     pad_gradient,
-    unpool,
-    unpool_gradient,
 )
-from conformance.adapters.numpy.pooling import pool, pool_gradient, probabilities, probabilities_gradient
-from conformance.cases.arrays import DTYPES as ALL_DTYPES
-from conformance.cases.operators import FORWARD, GRADIENT, OPERATORS
+from conformance.adapters.numpy.pooling import (
+    stochastic_pool_probabilities,
+    stochastic_pool_probabilities_gradient,
+    window_pool,
+    window_pool_gradient,
+)
+from conformance.cases.arrays import NUMPY_DTYPES
+from conformance.cases.operators import FORWARD_OPERATORS, GRADIENT_SUFFIX, OPERATORS
 from conformance.cases.steps import Step
 
 PACKAGES = ("numpy", "ml_dtypes")
@@ -34,9 +39,9 @@ import numpy as np
 """
 RESET = ""
 FLOATING = frozenset({"bfloat16", "float16", "float32", "float64"})
-WHOLE = frozenset(name for name, dtype in ALL_DTYPES.items() if dtype.kind in "iu")
-ANY = FLOATING | WHOLE | {"bool"}
-SELECTING = (
+INTEGERS = frozenset(name for name, dtype in NUMPY_DTYPES.items() if dtype.kind in "iu")
+SUPPORTED_DTYPES = FLOATING | INTEGERS | {"bool"}
+SELECTION_OPERATORS = (
     "max_pool",
     "min_pool",
     "max_pool_with_indices",
@@ -46,48 +51,48 @@ SELECTING = (
     "fractional_max_pool",
     "pad",
 )
-SUMMING = ("avg_pool", "global_avg_pool", "adaptive_avg_pool", "conv", "conv_transpose")
+SUMMING_OPERATORS = ("avg_pool", "global_avg_pool", "adaptive_avg_pool", "conv", "conv_transpose")
 NO_DEFAULTS = Unsupported("plain loops have no defaults and check no parameters")
-PLACED: Mapping[str, tuple[Verb, Verb]] = {
+PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "pad": (pad, pad_gradient),
-    "max_unpool": (unpool, unpool_gradient),
+    "max_unpool": (max_unpool, max_unpool_gradient),
     "conv": (conv, conv_gradient),
     "conv_transpose": (conv, conv_gradient),
-    "stochastic_pool_probabilities": (probabilities, probabilities_gradient),
+    "stochastic_pool_probabilities": (stochastic_pool_probabilities, stochastic_pool_probabilities_gradient),
 }
 
 
-def _sound(verb: Verb, step: Step) -> Code:
+def _lower_if_valid(lowering: Lowering, step: Step) -> Code:
     """Loops check nothing, so what has no meaning is not asked of them."""
-    if OPERATORS[step.verb].defaults.keys() - step.parameters.keys() - {"output"}:
+    if OPERATORS[step.operator].defaults.keys() - step.parameters.keys() - {"output"}:
         return NO_DEFAULTS
     try:
         sound = min(step.output[2:]) >= 0
     except (TypeError, ValueError):
         sound = False
-    return verb(step) if sound else NO_DEFAULTS
+    return lowering(step) if sound else NO_DEFAULTS
 
 
-def _verbs() -> Iterator[tuple[str, Verb]]:
-    for name in FORWARD:
-        forward, gradient = PLACED.get(name, (pool, pool_gradient))
-        yield name, partial(_sound, forward)
-        yield name + GRADIENT, partial(_sound, gradient)
+def _lowerings() -> Iterator[tuple[str, Lowering]]:
+    for name in FORWARD_OPERATORS:
+        forward, gradient = PLACEMENT_LOWERINGS.get(name, (window_pool, window_pool_gradient))
+        yield name, partial(_lower_if_valid, forward)
+        yield name + GRADIENT_SUFFIX, partial(_lower_if_valid, gradient)
     yield "relu", lambda _step: "np.maximum(x, 0)"
 
 
 SURFACES = (
     Surface(
         "numpy.loops",
-        dict(_verbs()),
+        dict(_lowerings()),
         dtypes={
             "": FLOATING,
-            **dict.fromkeys(SUMMING, FLOATING | WHOLE),
-            **dict.fromkeys(SELECTING, ANY),
+            **dict.fromkeys(SUMMING_OPERATORS, FLOATING | INTEGERS),
+            **dict.fromkeys(SELECTION_OPERATORS, SUPPORTED_DTYPES),
             # What an int8 average of a sum that overflows may be, the question about it knows in float64 only.
-            "avg_pool": FLOATING | WHOLE - {"int8"},
+            "avg_pool": FLOATING | INTEGERS - {"int8"},
         },
-        words=Words("{}.view(ml_dtypes.bfloat16)", "{}.astype(ml_dtypes.bfloat16)"),
-        checks=False,
+        bfloat16=Bfloat16Conversion("{}.view(ml_dtypes.bfloat16)", "{}.astype(ml_dtypes.bfloat16)"),
+        validates=False,
     ),
 )

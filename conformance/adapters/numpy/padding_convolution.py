@@ -11,7 +11,7 @@ from conformance.adapters.api.surface import Code
 from conformance.cases.steps import Step
 
 # Which cell a mode takes for position a of n cells.
-TAKEN: Mapping[str, str] = {
+SOURCE_CELL_BY_MODE: Mapping[str, str] = {
     "constant": "a",
     "edge": "min(max(a, 0), n - 1)",
     "reflect": "n - 1 - abs(n - 1 - a % max(2 * n - 2, 1))",
@@ -20,11 +20,11 @@ TAKEN: Mapping[str, str] = {
 }
 
 
-def _padded(step: Step, array: str, move: str) -> tuple[str, ...]:
+def _padding_loop(step: Step, array: str, move: str) -> tuple[str, ...]:
     """Return the loop over the padded array; where a mode takes a cell of the other one, `move` has both places."""
     mode = step.parameters["mode"]
     before = tuple_of([max(pair[0], 0) for pair in step.padding])
-    taken = f"at = [{TAKEN[mode]} for a, n in zip(at, {array}.shape[2:])]"
+    taken = f"at = [{SOURCE_CELL_BY_MODE[mode]} for a, n in zip(at, {array}.shape[2:])]"
     inside = f"if all(0 <= a < n for a, n in zip(at, {array}.shape[2:])):"
     return (
         f"for n, c, *position in np.ndindex{tuple_of(step.output)}:",
@@ -34,18 +34,18 @@ def _padded(step: Step, array: str, move: str) -> tuple[str, ...]:
     )
 
 
-def _crop(step: Step, array: str) -> str:
+def _crop_lines(step: Step, array: str) -> str:
     cropped = any(min(pair) < 0 for pair in step.padding)
     return crop_text(step, channels_last=False).replace("x", array, 1) if cropped else array
 
 
 def pad(step: Step) -> Code:
     """Take what negative pads say away, then look up each cell of the padded plane."""
-    crop = _crop(step, "x")
+    crop = _crop_lines(step, "x")
     return (
         *(f"x = {crop}",) * (crop != "x"),
         f"y = np.full({tuple_of(step.output)}, {number(step.parameters['value'])}, x.dtype)",
-        *_padded(step, "x", "y[(n, c, *position)] = x[(n, c, *at)]"),
+        *_padding_loop(step, "x", "y[(n, c, *position)] = x[(n, c, *at)]"),
         "x = y",
     )
 
@@ -54,13 +54,13 @@ def pad_gradient(step: Step) -> Code:
     """Each cell is given what all its copies are."""
     return (
         "slope = np.zeros_like(x)",
-        f"inner = {_crop(step, 'slope')}",
-        *_padded(step, "inner", "inner[(n, c, *at)] += grad[(n, c, *position)]"),
+        f"inner = {_crop_lines(step, 'slope')}",
+        *_padding_loop(step, "inner", "inner[(n, c, *at)] += grad[(n, c, *position)]"),
         "x = slope",
     )
 
 
-def unpool(step: Step) -> Code:
+def max_unpool(step: Step) -> Code:
     """Put each value at its index; -1 goes nowhere."""
     return (
         f"y = np.zeros({tuple_of((*step.shape[:2], prod(step.output[2:])))}, x.dtype)",
@@ -71,7 +71,7 @@ def unpool(step: Step) -> Code:
     )
 
 
-def unpool_gradient(_step: Step) -> Code:
+def max_unpool_gradient(_step: Step) -> Code:
     """Of several values with one index the last stays, and is given the gradient."""
     return (
         "slope = np.zeros_like(x)",
@@ -84,7 +84,7 @@ def unpool_gradient(_step: Step) -> Code:
     )
 
 
-def _products(step: Step, narrow: str, wide: str, line: str) -> tuple[str, ...]:
+def _product_loop(step: Step, narrow: str, wide: str, line: str) -> tuple[str, ...]:
     """Return the loop over all products; narrow: the array with a cell for each place of the kernel, wide: the other.
 
     A convolution reads the wide array and writes the narrow one, a transposed one the other way round.
@@ -102,21 +102,21 @@ def _products(step: Step, narrow: str, wide: str, line: str) -> tuple[str, ...]:
     )
 
 
-NARROW, WIDE, WEIGHT = "(n, o, *position)", "(n, c, *at)", "(o, i, *offset)"
+NARROW_INDEX, WIDE_INDEX, WEIGHT_INDEX = "(n, o, *position)", "(n, c, *at)", "(o, i, *offset)"
 
 
-def _roles(step: Step, output: str) -> tuple[str, str]:
+def _narrow_and_wide(step: Step, output: str) -> tuple[str, str]:
     """Return which array is narrow and which is wide."""
-    return ("x", output) if step.verb == "conv_transpose" else (output, "x")
+    return ("x", output) if step.operator == "conv_transpose" else (output, "x")
 
 
 def conv(step: Step) -> Code:
     """Add every product where it belongs; transposed, the kernel lays out each cell instead of gathering it."""
-    narrow, wide = _roles(step, "y")
-    read, written = (NARROW, WIDE) if narrow == "x" else (WIDE, NARROW)
+    narrow, wide = _narrow_and_wide(step, "y")
+    read, written = (NARROW_INDEX, WIDE_INDEX) if narrow == "x" else (WIDE_INDEX, NARROW_INDEX)
     return (
         f"y = np.zeros({tuple_of(step.output)}, x.dtype)",
-        *_products(step, narrow, wide, f"y[{written}] += x[{read}] * kernel[{WEIGHT}]"),
+        *_product_loop(step, narrow, wide, f"y[{written}] += x[{read}] * kernel[{WEIGHT_INDEX}]"),
         *[f"y += bias[(..., *{(None,) * step.rank})]"] * step.bias,
         "x = y",
     )
@@ -126,11 +126,11 @@ def conv_gradient(step: Step) -> Code:
     """Every product once more: its gradient times one factor goes to the other."""
     wanted = step.parameters["output"]
     if wanted == "bias":
-        loop = ("for n, o, *position in np.ndindex(grad.shape):", f"{INDENT}slope[o] += grad[{NARROW}]")
+        loop = ("for n, o, *position in np.ndindex(grad.shape):", f"{INDENT}slope[o] += grad[{NARROW_INDEX}]")
         return ("slope = np.zeros_like(bias)", *loop, "x = slope")
-    narrow, wide = _roles(step, "grad")
-    read, given = (NARROW, WIDE) if narrow == "x" else (WIDE, NARROW)
-    line = f"slope[{read}] += grad[{given}] * kernel[{WEIGHT}]"
+    narrow, wide = _narrow_and_wide(step, "grad")
+    read, given = (NARROW_INDEX, WIDE_INDEX) if narrow == "x" else (WIDE_INDEX, NARROW_INDEX)
+    line = f"slope[{read}] += grad[{given}] * kernel[{WEIGHT_INDEX}]"
     if wanted == "kernel":
-        line = f"slope[{WEIGHT}] += grad[{given}] * x[{read}]"
-    return (f"slope = np.zeros_like({wanted})", *_products(step, narrow, wide, line), "x = slope")
+        line = f"slope[{WEIGHT_INDEX}] += grad[{given}] * x[{read}]"
+    return (f"slope = np.zeros_like({wanted})", *_product_loop(step, narrow, wide, line), "x = slope")

@@ -10,32 +10,32 @@ from collections.abc import Sequence
 
 from conformance.adapters.api.source_text import INDENT, number, tuple_of
 from conformance.adapters.api.surface import Code
-from conformance.cases.arrays import DTYPES
+from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.steps import Step
 
-OUT = "y[(n, c, *position)]"
-GIVEN = "grad[(n, c, *position)]"
-BINS = {"adaptive_max_pool", "adaptive_avg_pool", "global_max_pool", "global_avg_pool"}
+OUTPUT_CELL = "y[(n, c, *position)]"
+GRADIENT_CELL = "grad[(n, c, *position)]"
+BINNED_OPERATORS = {"adaptive_max_pool", "adaptive_avg_pool", "global_max_pool", "global_avg_pool"}
 
 
-def floating(step: Step) -> bool:
+def is_floating(step: Step) -> bool:
     """Whether the step reads floating values."""
-    return DTYPES[step.dtype].kind in "fV"
+    return NUMPY_DTYPES[step.dtype].kind in "fV"
 
 
-def started(step: Step) -> str:
+def window_start_line(step: Step) -> str:
     """Return the line that says where a window starts."""
     before = tuple_of([pair[0] for pair in step.padding])
     stride = tuple_of(step.stride or step.window)
     return f"start = [p * s - b for p, s, b in zip(position, {stride}, {before})]"
 
 
-def _reach(step: Step) -> tuple[str, ...]:
+def _window_position_lines(step: Step) -> tuple[str, ...]:
     """Return the lines that list, axis by axis, where a window looks."""
-    if step.verb in BINS:
+    if step.operator in BINNED_OPERATORS:
         bins = "zip(position, x.shape[2:], y.shape[2:])"
         return (f"reach = [range(p * e // m, -(-(p + 1) * e // m)) for p, e, m in {bins}]",)
-    if step.verb == "fractional_max_pool":
+    if step.operator == "fractional_max_pool":
         axes = f"zip(position, samples[n, c], x.shape[2:], {tuple_of(step.window)}, y.shape[2:])"
         steps = "(Fraction(e - w, max(m - 1, 1)), Fraction(float(u)), p, m, e - w)"
         return (
@@ -44,50 +44,50 @@ def _reach(step: Step) -> tuple[str, ...]:
             f"reach = [range(a, a + w) for a, w in zip(start, {tuple_of(step.window)})]",
         )
     sizes = f"zip(start, {tuple_of(step.window)}, {tuple_of(step.dilation)})"
-    return (started(step), f"reach = [range(a, a + w * d, d) for a, w, d in {sizes}]")
+    return (window_start_line(step), f"reach = [range(a, a + w * d, d) for a, w, d in {sizes}]")
 
 
-def _windows(step: Step) -> tuple[str, ...]:
+def _window_loop(step: Step) -> tuple[str, ...]:
     """Return the loop over all windows, which lists the real cells of each."""
     inside = "all(0 <= a < e for a, e in zip(at, x.shape[2:]))"
     return (
         "for n, c, *position in np.ndindex(y.shape):",
-        *(INDENT + line for line in _reach(step)),
+        *(INDENT + line for line in _window_position_lines(step)),
         f"{INDENT}places = [(n, c, *at) for at in itertools.product(*reach) if {inside}]",
         f"{INDENT}cells = np.array([x[at] for at in places], x.dtype)",
     )
 
 
-def pool(step: Step) -> Code:
+def window_pool(step: Step) -> Code:
     """One number for each window."""
     dtype = "np.int64" if step.parameters.get("output") == "indices" else "x.dtype"
     return (
         f"y = np.empty({tuple_of(step.output)}, {dtype})",
-        *_windows(step),
-        *(INDENT + line for line in _reduced(step)),
+        *_window_loop(step),
+        *(INDENT + line for line in _reduction_lines(step)),
         "x = y",
     )
 
 
-def pool_gradient(step: Step) -> Code:
+def window_pool_gradient(step: Step) -> Code:
     """What the gradient of each window gives to its cells, added up."""
     return (
         "y, slope = grad, np.zeros_like(x)",
-        *_windows(step),
-        *(INDENT + line for line in _slopes(step)),
+        *_window_loop(step),
+        *(INDENT + line for line in _slope_lines(step)),
         f"{INDENT}for at, given in zip(places, slopes):",
         f"{INDENT * 2}slope[at] += given",
         "x = slope",
     )
 
 
-def _least(step: Step, *, largest: bool) -> str:
-    if floating(step):
+def _neutral_value(step: Step, *, largest: bool) -> str:
+    if is_floating(step):
         return "-np.inf" if largest else "np.inf"
     return str(not largest) if step.dtype == "bool" else f"np.iinfo(x.dtype).{'min' if largest else 'max'}"
 
 
-def _divisor(step: Step) -> list[str]:
+def _divisor_text(step: Step) -> list[str]:
     if step.parameters.get("divisor") is not None:
         return [f"divisor = {number(step.parameters['divisor'])}"]
     if not step.parameters.get("count_include_pad"):
@@ -99,95 +99,95 @@ def _divisor(step: Step) -> list[str]:
     ]
 
 
-def _average(step: Step) -> list[str]:
-    if floating(step):
-        return [*_divisor(step), f"{OUT} = np.sum(cells, dtype=x.dtype) / x.dtype.type(divisor)"]
+def _average_lines(step: Step) -> list[str]:
+    if is_floating(step):
+        return [*_divisor_text(step), f"{OUTPUT_CELL} = np.sum(cells, dtype=x.dtype) / x.dtype.type(divisor)"]
     rounded = "total // divisor if total >= 0 else -(-total // divisor)"
     return [
-        *_divisor(step),
+        *_divisor_text(step),
         "divisor, total = max(int(divisor), 1), int(np.sum(cells, dtype=x.dtype))",
-        f"{OUT} = {rounded}",
+        f"{OUTPUT_CELL} = {rounded}",
     ]
 
 
-WIDE = "wide = cells.astype(np.float64)"
-WEIGHED = [
+WIDEN_LINE = "wide = cells.astype(np.float64)"
+SOFTMAX_WEIGHT_LINES = [
     "if not places:",
     f"{INDENT}continue",
-    WIDE,
+    WIDEN_LINE,
     "weights = np.exp(wide - np.max(wide))",
     "weights = weights / np.sum(weights)",
 ]
-DRAWN = [
+DRAW_LINES = [
     "running = np.cumsum(cells)",
     "drawn = np.argmax(running > draws[(n, c, *position)] * running[-1]) if places else None",
 ]
 
 
-def _reduced(step: Step) -> Sequence[str]:
+def _reduction_lines(step: Step) -> Sequence[str]:
     """Return the lines that make one number of the cells of a window."""
-    verb, p = step.verb, number(step.parameters.get("p", 2))
+    verb, p = step.operator, number(step.parameters.get("p", 2))
     if step.parameters.get("output") == "indices":
         plane = "np.ravel_multi_index(places[np.argmax(cells)][2:], x.shape[2:])"
-        return [f"{OUT} = {plane} if places else -1"]
+        return [f"{OUTPUT_CELL} = {plane} if places else -1"]
     if "avg" in verb:
-        return _average(step)
+        return _average_lines(step)
     if verb == "lp_pool":
-        return [WIDE, f"{OUT} = np.sum(np.abs(wide) ** {p}) ** (1 / {p})"]
+        return [WIDEN_LINE, f"{OUTPUT_CELL} = np.sum(np.abs(wide) ** {p}) ** (1 / {p})"]
     if verb == "softmax_pool":
-        return [f"{OUT} = 0", *WEIGHED, f"{OUT} = np.sum(wide * weights)"]
+        return [f"{OUTPUT_CELL} = 0", *SOFTMAX_WEIGHT_LINES, f"{OUTPUT_CELL} = np.sum(wide * weights)"]
     if verb == "stochastic_pool":
-        return [*DRAWN, f"{OUT} = cells[drawn] if places else 0"]
+        return [*DRAW_LINES, f"{OUTPUT_CELL} = cells[drawn] if places else 0"]
     name = "min" if verb == "min_pool" else "max"
-    return [f"{OUT} = np.{name}(cells, initial={_least(step, largest=name == 'max')})"]
+    return [f"{OUTPUT_CELL} = np.{name}(cells, initial={_neutral_value(step, largest=name == 'max')})"]
 
 
-def _slopes(step: Step) -> Sequence[str]:
+def _slope_lines(step: Step) -> Sequence[str]:
     """Return the lines that say what each cell is given."""
-    verb, p = step.verb, number(step.parameters.get("p", 2))
+    verb, p = step.operator, number(step.parameters.get("p", 2))
     if "avg" in verb:
-        return [*_divisor(step), f"slopes = [{GIVEN} / x.dtype.type(divisor)] * len(places)"]
+        return [*_divisor_text(step), f"slopes = [{GRADIENT_CELL} / x.dtype.type(divisor)] * len(places)"]
     if verb == "lp_pool":
         return [
-            WIDE,
+            WIDEN_LINE,
             f"norm = np.sum(np.abs(wide) ** {p}) ** (1 / {p})",
-            f"slopes = {GIVEN} * np.sign(wide) * (np.abs(wide) / (norm or 1)) ** ({p} - 1)",
+            f"slopes = {GRADIENT_CELL} * np.sign(wide) * (np.abs(wide) / (norm or 1)) ** ({p} - 1)",
         ]
     if verb == "softmax_pool":
-        return [*WEIGHED, f"slopes = {GIVEN} * weights * (1 + wide - np.sum(wide * weights))"]
+        return [*SOFTMAX_WEIGHT_LINES, f"slopes = {GRADIENT_CELL} * weights * (1 + wide - np.sum(wide * weights))"]
     if verb == "stochastic_pool":
-        return [*DRAWN, f"slopes = [{GIVEN} if at == drawn else 0 for at in range(len(places))]"]
+        return [*DRAW_LINES, f"slopes = [{GRADIENT_CELL} if at == drawn else 0 for at in range(len(places))]"]
     chosen = f"np.{'argmin' if verb == 'min_pool' else 'argmax'}(cells)"
     return [
         f"winner = {chosen} if places else None",
-        f"slopes = [{GIVEN} if at == winner else 0 for at in range(len(places))]",
+        f"slopes = [{GRADIENT_CELL} if at == winner else 0 for at in range(len(places))]",
     ]
 
 
-def _shares(step: Step) -> tuple[str, ...]:
+def _share_loop(step: Step) -> tuple[str, ...]:
     """Return the loop over all windows that lists their real cells, and where the share of each stands."""
-    walk = step.walk
+    walk = step.windows
     windows = f"zip(itertools.product(*reach), np.ndindex{tuple_of(walk.window)})"
     inside = "all(0 <= a < e for a, e in zip(at, x.shape[2:]))"
     found = "((n, c, *at), (n, c, *position, *offset))"
     return (
         f"for n, c, *position in np.ndindex{tuple_of((*step.shape[:2], *walk.output))}:",
-        *(INDENT + line for line in _reach(step)),
+        *(INDENT + line for line in _window_position_lines(step)),
         f"{INDENT}found = [{found} for at, offset in {windows} if {inside}]",
         f"{INDENT}total = np.sum([x[at] for at, _ in found], dtype=x.dtype) or x.dtype.type(1)",
         f"{INDENT}for at, share in found:",
     )
 
 
-def probabilities(step: Step) -> Code:
+def stochastic_pool_probabilities(step: Step) -> Code:
     """The share of each cell in the sum of its window."""
-    lines = (f"y = np.zeros({tuple_of(step.output)}, x.dtype)", *_shares(step))
+    lines = (f"y = np.zeros({tuple_of(step.output)}, x.dtype)", *_share_loop(step))
     return (*lines, f"{INDENT * 2}y[share] = x[at] / total", "x = y")
 
 
-def probabilities_gradient(step: Step) -> Code:
+def stochastic_pool_probabilities_gradient(step: Step) -> Code:
     """What a share gives to its cell, less what all shares of the window take."""
-    *lines, loop = _shares(step)
+    *lines, loop = _share_loop(step)
     mean = "mean = np.sum([grad[share] * x[at] for at, share in found], dtype=x.dtype) / total"
     return (
         "slope = np.zeros_like(x)",

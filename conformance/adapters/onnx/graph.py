@@ -13,12 +13,12 @@ from typing import TypeGuard
 
 from conformance.adapters.api.source_text import INDENT
 
-OPSET = 26
-RESULT = "y"
-LONGEST = 100
+OPSET_VERSION = 26
+OUTPUT_NAME = "y"
+MAX_CODE_LINE_LENGTH = 100
 
 
-class Graph:
+class GraphBuilder:
     """The nodes and constants of a program, read line by line.
 
     nodes: as text; python: lines that make constants; constants: the names of those that nodes read, in that order.
@@ -27,93 +27,95 @@ class Graph:
     def __init__(self, lines: Sequence[str], names: Sequence[str]) -> None:
         """Read lines that end with x assigned; names: the inputs of the graph."""
         self.nodes: list[str] = []
-        self.python: list[str] = []
+        self.python_lines: list[str] = []
         self.constants: dict[str, None] = {}
         self._tensors = {name: name for name in names}  # what each variable of the lines stands for
-        self._made: dict[str, str] = {}  # those of them that NumPy makes
-        self._taken = {*names, RESULT}
+        self._unread_constants: dict[str, str] = {}  # those of them that NumPy makes
+        self._used_names = {*names, OUTPUT_NAME}
         text = "\n".join(lines)
         statements = [part for part in ast.parse(text).body if isinstance(part, ast.Assign)]
         for part in statements:
             target, last = part.targets[0], part is statements[-1]
             names = [item.id for item in ast.walk(target) if isinstance(item, ast.Name)]
-            if _is_node(part.value):
-                self._node(part.value, [RESULT if last and name == "x" else name for name in names])
+            if _is_node_call(part.value):
+                self._node(part.value, [OUTPUT_NAME if last and name == "x" else name for name in names])
             else:
                 self._constant(names[0], ast.get_source_segment(text, part) or "")
 
     def _constant(self, name: str, source: str) -> None:
         """Add a line; a constant that no node has read yet may still be made anew."""
-        if name not in self._made or self._made[name] in self.constants:
-            self._made[name] = self._fresh(name)
-        for variable, tensor in self._made.items():
+        if name not in self._unread_constants or self._unread_constants[name] in self.constants:
+            self._unread_constants[name] = self._unique_name(name)
+        for variable, tensor in self._unread_constants.items():
             source = re.sub(rf"\b{variable}\b", tensor, source)
-        self._tensors[name] = self._made[name]
-        self.python.append(source)
+        self._tensors[name] = self._unread_constants[name]
+        self.python_lines.append(source)
 
     def _node(self, call: ast.Call, names: Sequence[str]) -> str:
         """Add a node after those that its operands are, and return the tensor that it gives first."""
         kind = ast.unparse(call.func)
         inputs = [self._operand(part) for part in call.args]
-        outputs = [name if name == RESULT else self._fresh(name) for name in names or [kind.lower()]]
+        outputs = [name if name == OUTPUT_NAME else self._unique_name(name) for name in names or [kind.lower()]]
         self._tensors |= dict(zip(names, outputs, strict=False))
         keywords = [f"{word.arg}={ast.unparse(word.value)}" for word in call.keywords]
-        texts = [f'"{kind}"', _names(inputs), _names(outputs), *keywords]
+        texts = [f'"{kind}"', _names_text(inputs), _names_text(outputs), *keywords]
         self.nodes.append(f"helper.make_node({', '.join(texts)})")
         return outputs[0]
 
     def _operand(self, part: ast.expr) -> str:
-        if _is_node(part):
+        if _is_node_call(part):
             return self._node(part, [])
         if not isinstance(part, ast.Name):
             return ""  # an input that is left out
         tensor = self._tensors[part.id]
-        if tensor in self._made.values():
+        if tensor in self._unread_constants.values():
             self.constants[tensor] = None
         return tensor
 
-    def _fresh(self, name: str) -> str:
+    def _unique_name(self, name: str) -> str:
         tensor, count = name, 1
-        while tensor in self._taken:
+        while tensor in self._used_names:
             tensor, count = f"{name}{count}", count + 1
-        self._taken.add(tensor)
+        self._used_names.add(tensor)
         return tensor
 
 
-def _is_node(part: ast.expr) -> TypeGuard[ast.Call]:
+def _is_node_call(part: ast.expr) -> TypeGuard[ast.Call]:
     """Whether it calls a name that begins with a capital letter, as nodes do."""
     return isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id[0].isupper()
 
 
-def _names(names: Sequence[str]) -> str:
+def _names_text(names: Sequence[str]) -> str:
     quoted = [f'"{name}"' for name in names]
     return f"[{', '.join(quoted)}]"
 
 
-def _list(name: str, items: Sequence[str]) -> list[str]:
+def _list_lines(name: str, items: Sequence[str]) -> list[str]:
     """Return lines that give the list a name, one line where it is short."""
     line = f"{name} = [{', '.join(items)}]"
-    return [line] if len(line) <= LONGEST else [f"{name} = [", *(f"{INDENT}{item}," for item in items), "]"]
+    return (
+        [line] if len(line) <= MAX_CODE_LINE_LENGTH else [f"{name} = [", *(f"{INDENT}{item}," for item in items), "]"]
+    )
 
 
-def model(lines: Sequence[str], names: Sequence[str]) -> list[str]:
+def model_lines(lines: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return lines that build the `model` of what the lines do, and the `inputs` that it is run on, by their names."""
-    graph = Graph(lines or ["x = Identity(x)"], names)  # no graph gives back what it is given
+    graph = GraphBuilder(lines or ["x = Identity(x)"], names)  # no graph gives back what it is given
     constants = [f'numpy_helper.from_array({name}, "{name}")' for name in graph.constants]
     inputs = [f'"{name}": {name}' for name in names]
     return [
-        *graph.python,
-        *_list("nodes", graph.nodes),
-        *(_list("constants", constants) if constants else []),
+        *graph.python_lines,
+        *_list_lines("nodes", graph.nodes),
+        *(_list_lines("constants", constants) if constants else []),
         f"inputs = {{{', '.join(inputs)}}}",
-        *TYPES,
-        f'outputs = [helper.make_empty_tensor_value_info("{RESULT}")]',
+        *INPUT_TYPE_LINES,
+        f'outputs = [helper.make_empty_tensor_value_info("{OUTPUT_NAME}")]',
         f'graph = helper.make_graph(nodes, "graph", types, outputs{", constants" * bool(constants)})',
-        f'model = helper.make_model_gen_version(graph, opset_imports=[helper.make_opsetid("", {OPSET})])',
+        f'model = helper.make_model_gen_version(graph, opset_imports=[helper.make_opsetid("", {OPSET_VERSION})])',
     ]
 
 
-TYPES = (
+INPUT_TYPE_LINES = (
     "types = [",
     f"{INDENT}helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)",
     f"{INDENT}for name, array in inputs.items()",

@@ -5,136 +5,159 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.adapters.api.layer_arguments import by_name, choice, count, number, sizes, spread, whole
-from conformance.adapters.api.layer_parser import Unread
-from conformance.adapters.api.layers import Call, Dialect, Layer, Reading
+from conformance.adapters.api.layer_arguments import (
+    choice_argument,
+    count_argument,
+    is_whole_number,
+    number_argument,
+    one_per_axis,
+    padding_by_name,
+    sizes_argument,
+)
+from conformance.adapters.api.layer_parser import UnreadableLayer
+from conformance.adapters.api.layers import ArgumentReading, BoundCall, Dialect, LayerSignature
 
-AUTOMATIC = {"same_upper": "same_upper", "same_lower": "same_lower", "valid": 0}
-INPUTS = 3
-NAMED = "inputs, outputs, name=None, doc_string=None, domain=None, overload=None, *, "
-WALK = "strides=None, pads=None, dilations=None, auto_pad='NOTSET'"
+AUTO_PAD_VALUES = {"same_upper": "same_upper", "same_lower": "same_lower", "valid": 0}
+MAX_CONV_INPUTS = 3
+NODE_PARAMETERS = "inputs, outputs, name=None, doc_string=None, domain=None, overload=None, *, "
+WINDOW_SIGNATURE = "strides=None, pads=None, dilations=None, auto_pad='NOTSET'"
 
 
-def _pads(_call: Call, value: Any) -> Any:
+def _read_flat_pads(_call: BoundCall, value: Any) -> Any:
     """Read all that comes before, then all that comes after."""
     if value is None:
         return 0
-    if not isinstance(value, tuple) or len(value) % 2 or not value or not all(map(whole, value)):
-        raise Unread("not the starts of all axes, then their ends")
+    if not isinstance(value, tuple) or len(value) % 2 or not value or not all(map(is_whole_number, value)):
+        raise UnreadableLayer("not the starts of all axes, then their ends")
     half = len(value) // 2
     return tuple(zip(value[:half], value[half:], strict=True))
 
 
-def _automatic(call: Call, found: dict[str, Any]) -> None:
+def _apply_auto_pad(call: BoundCall, found: dict[str, Any]) -> None:
     """Put the padding that auto_pad names in the place of the numbers."""
     named = call.arguments["auto_pad"]
     if named != "NOTSET":
-        found["padding"] = by_name(call, named, AUTOMATIC)
+        found["padding"] = padding_by_name(call, named, AUTO_PAD_VALUES)
 
 
-def _pooled(call: Call, found: dict[str, Any]) -> Mapping[str, Any]:
+def _pooling_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the operator that gives as many results."""
-    _automatic(call, found)
+    _apply_auto_pad(call, found)
     results = call.arguments["outputs"]
     two = isinstance(results, tuple) and len(results) > 1
     return {"operator": "max_pool_with_indices", "output": "values"} if two and call.name == "MaxPool" else {}
 
 
-def _weighted(call: Call, found: dict[str, Any]) -> Mapping[str, Any]:
+def _has_bias(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     """Return whether there is a bias: it is the third input."""
-    _automatic(call, found)
+    _apply_auto_pad(call, found)
     inputs = call.arguments["inputs"]
-    return {"bias": isinstance(inputs, tuple) and len(inputs) >= INPUTS and inputs[-1] != ""}
+    return {"bias": isinstance(inputs, tuple) and len(inputs) >= MAX_CONV_INPUTS and inputs[-1] != ""}
 
 
-def _every_axis(call: Call, value: Any) -> Any:
+def _read_array_pads(call: BoundCall, value: Any) -> Any:
     """Read the starts and ends of every axis of the array, none for batch and channels."""
     if value is None:
-        raise Unread("an input of the node is not read: write the attribute pads=[…], as in opsets 2 to 10")
-    found = _pads(call, value)
-    if len(found) < ARRAY or found[:2] != ((0, 0), (0, 0)):
-        raise Unread("not the starts of all axes, then their ends, with none for batch and channels")
+        raise UnreadableLayer("an input of the node is not read: write the attribute pads=[…], as in opsets 2 to 10")
+    found = _read_flat_pads(call, value)
+    if len(found) < ARRAY_ARGUMENT_COUNT or found[:2] != ((0, 0), (0, 0)):
+        raise UnreadableLayer("not the starts of all axes, then their ends, with none for batch and channels")
     return found[2:]
 
 
-def _unpooled(call: Call, found: dict[str, Any]) -> Mapping[str, Any]:
+def _unpooled_size(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the size of the output, which a third input would say."""
     inputs = call.arguments["inputs"]
-    if isinstance(inputs, tuple) and len(inputs) > UNPOOLED:
-        raise Unread("inputs: output_shape is one of them, and is not read")
+    if isinstance(inputs, tuple) and len(inputs) > UNPOOL_INPUT_COUNT:
+        raise UnreadableLayer("inputs: output_shape is one of them, and is not read")
     window = found.pop("window")
-    rank = len(window) if isinstance(window, tuple) else call.axes()
-    stride, padding = spread(found.pop("stride"), rank), found.pop("padding") or ((0, 0),) * rank
-    axes = zip(call.extents("the size of the output"), stride, padding, spread(window, rank), strict=False)
+    rank = len(window) if isinstance(window, tuple) else call.spatial_axes()
+    stride, padding = one_per_axis(found.pop("stride"), rank), found.pop("padding") or ((0, 0),) * rank
+    axes = zip(call.input_extents("the size of the output"), stride, padding, one_per_axis(window, rank), strict=False)
     return {"output_size": tuple((extent - 1) * by - sum(ends) + cells for extent, by, ends, cells in axes)}
 
 
-UNPOOLED = 2
-ARRAY = 3
-THROUGHOUT = "its indices count through the whole tensor, what follows takes those of each plane"
+UNPOOL_INPUT_COUNT = 2
+ARRAY_ARGUMENT_COUNT = 3
+TENSOR_INDICES_NOTE = "its indices count through the whole tensor, what follows takes those of each plane"
 
 
-def _ones(argument: str) -> Reading:
-    return Reading(argument, lambda call, value: 1 if value is None else sizes(argument).convert(call, value))
+def _ones_argument(argument: str) -> ArgumentReading:
+    return ArgumentReading(
+        argument, lambda call, value: 1 if value is None else sizes_argument(argument).convert(call, value)
+    )
 
 
-WINDOW = {
-    "window": sizes("kernel_shape"),
-    "stride": _ones("strides"),
-    "padding": Reading("pads", _pads),
-    "dilation": _ones("dilations"),
-    "rounding": choice("ceil_mode", {0: "floor", 1: "ceil"}),
+WINDOW_ARGUMENTS = {
+    "window": sizes_argument("kernel_shape"),
+    "stride": _ones_argument("strides"),
+    "padding": ArgumentReading("pads", _read_flat_pads),
+    "dilation": _ones_argument("dilations"),
+    "rounding": choice_argument("ceil_mode", {0: "floor", 1: "ceil"}),
 }
-CONV = {**{key: WINDOW[key] for key in ("window", "stride", "padding", "dilation")}, "groups": count("group")}
+CONVOLUTION_ARGUMENTS = {
+    **{key: WINDOW_ARGUMENTS[key] for key in ("window", "stride", "padding", "dilation")},
+    "groups": count_argument("group"),
+}
 
-LAYERS = (
-    Layer(
-        f"MaxPool({NAMED}kernel_shape, {WALK}, ceil_mode=0, storage_order=0)",
+SUPPORTED_NODES = (
+    LayerSignature(
+        f"MaxPool({NODE_PARAMETERS}kernel_shape, {WINDOW_SIGNATURE}, ceil_mode=0, storage_order=0)",
         "max_pool",
-        WINDOW,
-        must={"storage_order": 0},
-        meaning=_pooled,
+        WINDOW_ARGUMENTS,
+        required_values={"storage_order": 0},
+        adjust=_pooling_operator,
     ),
-    Layer(
-        f"AveragePool({NAMED}kernel_shape, {WALK}, ceil_mode=0, count_include_pad=0)",
+    LayerSignature(
+        f"AveragePool({NODE_PARAMETERS}kernel_shape, {WINDOW_SIGNATURE}, ceil_mode=0, count_include_pad=0)",
         "avg_pool",
-        {**WINDOW, "count_include_pad": choice("count_include_pad", {0: False, 1: True})},
-        meaning=_pooled,
+        {**WINDOW_ARGUMENTS, "count_include_pad": choice_argument("count_include_pad", {0: False, 1: True})},
+        adjust=_pooling_operator,
     ),
-    Layer(
-        f"LpPool({NAMED}kernel_shape, {WALK}, ceil_mode=0, p=2)",
+    LayerSignature(
+        f"LpPool({NODE_PARAMETERS}kernel_shape, {WINDOW_SIGNATURE}, ceil_mode=0, p=2)",
         "lp_pool",
-        {**WINDOW, "p": number("p")},
-        meaning=_pooled,
+        {**WINDOW_ARGUMENTS, "p": number_argument("p")},
+        adjust=_pooling_operator,
     ),
-    Layer(f"GlobalMaxPool({NAMED.removesuffix(', *, ')})", "global_max_pool"),
-    Layer(f"GlobalAveragePool({NAMED.removesuffix(', *, ')})", "global_avg_pool"),
-    Layer(f"Conv({NAMED}kernel_shape=None, {WALK}, group=1)", "conv", CONV, meaning=_weighted),
-    Layer(
-        f"ConvTranspose({NAMED}kernel_shape=None, {WALK}, group=1, output_padding=None, output_shape=None)",
+    LayerSignature(f"GlobalMaxPool({NODE_PARAMETERS.removesuffix(', *, ')})", "global_max_pool"),
+    LayerSignature(f"GlobalAveragePool({NODE_PARAMETERS.removesuffix(', *, ')})", "global_avg_pool"),
+    LayerSignature(
+        f"Conv({NODE_PARAMETERS}kernel_shape=None, {WINDOW_SIGNATURE}, group=1)",
+        "conv",
+        CONVOLUTION_ARGUMENTS,
+        adjust=_has_bias,
+    ),
+    LayerSignature(
+        f"ConvTranspose({NODE_PARAMETERS}kernel_shape=None, {WINDOW_SIGNATURE}, group=1, output_padding=None, output_shape=None)",
         "conv_transpose",
-        {**CONV, "output_padding": Reading("output_padding", lambda call, value: sizes("x").convert(call, value) or 0)},
-        must={"output_shape": None, "auto_pad": ("NOTSET", "VALID")},
-        meaning=_weighted,
+        {
+            **CONVOLUTION_ARGUMENTS,
+            "output_padding": ArgumentReading(
+                "output_padding", lambda call, value: sizes_argument("x").convert(call, value) or 0
+            ),
+        },
+        required_values={"output_shape": None, "auto_pad": ("NOTSET", "VALID")},
+        adjust=_has_bias,
     ),
 )
-FURTHER = (
-    Layer(
-        f"MaxUnpool({NAMED}kernel_shape, strides=None, pads=None)",
+UNPOOLING_NODES = (
+    LayerSignature(
+        f"MaxUnpool({NODE_PARAMETERS}kernel_shape, strides=None, pads=None)",
         "max_unpool",
-        {key: WINDOW[key] for key in ("window", "stride", "padding")},
-        meaning=_unpooled,
-        note=THROUGHOUT,
+        {key: WINDOW_ARGUMENTS[key] for key in ("window", "stride", "padding")},
+        adjust=_unpooled_size,
+        note=TENSOR_INDICES_NOTE,
     ),
-    Layer(
-        f"Pad({NAMED}mode='constant', pads=None, value=0.0)",
+    LayerSignature(
+        f"Pad({NODE_PARAMETERS}mode='constant', pads=None, value=0.0)",
         "pad",
         {
-            "pads": Reading("pads", _every_axis),
-            "mode": choice("mode", {mode: mode for mode in ("constant", "edge", "reflect", "wrap")}),
-            "value": number("value"),
+            "pads": ArgumentReading("pads", _read_array_pads),
+            "mode": choice_argument("mode", {mode: mode for mode in ("constant", "edge", "reflect", "wrap")}),
+            "value": number_argument("value"),
         },
     ),
 )
-NODES = Dialect(("helper", "onnx.helper"), (*LAYERS, *FURTHER), naming="make_node")
-DIALECTS = {"onnx.reference": NODES, "onnxruntime": NODES}
+NODE_DIALECT = Dialect(("helper", "onnx.helper"), (*SUPPORTED_NODES, *UNPOOLING_NODES), name_function="make_node")
+DIALECTS = {"onnx.reference": NODE_DIALECT, "onnxruntime": NODE_DIALECT}

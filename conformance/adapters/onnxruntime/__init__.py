@@ -10,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from conformance.adapters.api.surface import OnDevice, Surface, Unsupported
+from conformance.adapters.api.surface import DeviceSupport, Surface, Unsupported
 from conformance.adapters.onnx import nodes, windows
-from conformance.adapters.onnx.dtypes import ASKED, EVERYTHING, beside_schema, large_output, limited, without
-from conformance.adapters.onnx.graph import model
+from conformance.adapters.onnx.dtypes import (
+    ALL_DTYPES,
+    ANY_CALL,
+    dtypes_without,
+    limited_lowerings,
+    unsupported_by_schema,
+    unsupported_output_padding,
+)
+from conformance.adapters.onnx.graph import model_lines
 from conformance.cases.steps import Step
 
 PACKAGES = ("onnxruntime", "onnx", "numpy")
@@ -28,55 +35,55 @@ options.intra_op_num_threads = 1
 """
 RESET = ""
 # What the CPU has kernels for, of what the schemas let in.
-KERNELS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(nodes.VERBS, frozenset({"float16", "float32"})),
+KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(nodes.NODE_LOWERINGS, frozenset({"float16", "float32"})),
     "max_pool": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
     "max_pool_with_indices": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
-    "pad": EVERYTHING - {"bfloat16", "int16", "uint16"},
+    "pad": ALL_DTYPES - {"bfloat16", "int16", "uint16"},
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),
 }
-NO_WORDS = Unsupported(
+NO_BFLOAT16 = Unsupported(
     'the session gives no bfloat16 to NumPy: "No corresponding Numpy type for Tensor Type. bfloat16"'
 )
-LARGE_PADS = Unsupported('"Pad should be smaller than kernel."', refused=ASKED)
-UNWRITTEN = Unsupported("the sum over no channels is left unwritten: whatever the memory held comes out")
+NO_LARGE_PADS = Unsupported('"Pad should be smaller than kernel."', rejected_call=ANY_CALL)
+EMPTY_SUM_UNWRITTEN = Unsupported("the sum over no channels is left unwritten: whatever the memory held comes out")
 
 
-def limit(step: Step) -> Unsupported | None:
+def node_limit(step: Step) -> Unsupported | None:
     """Return why a node is refused: by its schema, for want of a kernel, or for its attributes."""
-    if step.dtype not in KERNELS[step.verb]:
-        return beside_schema(step) or _no_kernel(nodes.KINDS[step.verb], step.dtype)
-    if step.verb in nodes.POOLS:
-        return LARGE_PADS if nodes.padded_beyond(step) else None
+    if step.dtype not in KERNEL_DTYPES[step.operator]:
+        return unsupported_by_schema(step) or _no_kernel(nodes.NODE_TYPES[step.operator], step.dtype)
+    if step.operator in nodes.POOLING_OPERATORS:
+        return NO_LARGE_PADS if nodes.padding_covers_window(step) else None
     if step.kernel and not step.shape[1]:
-        return UNWRITTEN
-    return large_output(step)
+        return EMPTY_SUM_UNWRITTEN
+    return unsupported_output_padding(step)
 
 
 def _no_kernel(kind: str, dtype: str) -> Unsupported:
     return Unsupported(f'"NOT_IMPLEMENTED : Could not find an implementation for {kind}" in {dtype}')
 
 
-def run(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+def session_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     """Return lines that build the model and run it in a session."""
-    return _session(lines, names, '["CPUExecutionProvider"]')
+    return _session_text(lines, names, '["CPUExecutionProvider"]')
 
 
-def _session(lines: Sequence[str], names: Sequence[str], providers: str) -> Sequence[str]:
+def _session_text(lines: Sequence[str], names: Sequence[str], providers: str) -> Sequence[str]:
     return (
-        *model(lines, names),
+        *model_lines(lines, names),
         f"session = onnxruntime.InferenceSession(model.SerializeToString(), options, {providers})",
         "(x,) = session.run(None, inputs)",
     )
 
 
-def _on_cuda(surface: Surface) -> Surface:
-    return replace(surface, wrap=lambda lines, names: _session(lines, names, "[cuda]"))
+def _surface_on_cuda(surface: Surface) -> Surface:
+    return replace(surface, wrap_program=lambda lines, names: _session_text(lines, names, "[cuda]"))
 
 
-PROVIDER = 'cuda = ("CUDAExecutionProvider", {{"use_tf32": {}}})\n'
+CUDA_PROVIDER_LINE = 'cuda = ("CUDAExecutionProvider", {{"use_tf32": {}}})\n'
 # A provider whose libraries are not there is passed over, with a line on standard error.
-PROBE = """\
+CUDA_PROBE = """\
 if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
     raise RuntimeError("this ONNX Runtime has no CUDAExecutionProvider, which onnxruntime-gpu has")
 graph = helper.make_graph(
@@ -92,25 +99,29 @@ if session.get_providers()[0] != cuda[0]:
 hardware = "CUDA device 0"
 """
 DEVICES = {
-    "cuda": OnDevice(PROBE, {"float32": PROVIDER.format(0), "tf32": PROVIDER.format(1)}, surface=_on_cuda),
+    "cuda": DeviceSupport(
+        CUDA_PROBE,
+        {"float32": CUDA_PROVIDER_LINE.format(0), "tf32": CUDA_PROVIDER_LINE.format(1)},
+        surface=_surface_on_cuda,
+    ),
 }
 
-LONG = dict.fromkeys(("max_pool", "min_pool", "global_max_pool"), "ReduceMax")
-LONG |= dict.fromkeys(("avg_pool", "global_avg_pool"), "ReduceSum")
-REFUSES = {
-    "": {"bfloat16": NO_WORDS},
-    **{verb: {"uint64": _no_kernel(kind, "uint64")} for verb, kind in LONG.items()},
+INT64_REDUCTIONS = dict.fromkeys(("max_pool", "min_pool", "global_max_pool"), "ReduceMax")
+INT64_REDUCTIONS |= dict.fromkeys(("avg_pool", "global_avg_pool"), "ReduceSum")
+UNSUPPORTED_DTYPES = {
+    "": {"bfloat16": NO_BFLOAT16},
+    **{verb: {"uint64": _no_kernel(kind, "uint64")} for verb, kind in INT64_REDUCTIONS.items()},
     "adaptive_avg_pool": {"float64": _no_kernel("AveragePool", "float64")},
 }
 SURFACES = (
     Surface(
         "onnxruntime",
-        limited(limit),
-        composed=windows.composed(limit),
-        around=nodes.AROUND,
-        dtypes=without(REFUSES),
-        refuses=REFUSES,
-        flat_pads=True,
-        wrap=run,
+        limited_lowerings(node_limit),
+        fallbacks=windows.fallbacks(node_limit),
+        building_blocks=nodes.BUILDING_BLOCKS,
+        dtypes=dtypes_without(UNSUPPORTED_DTYPES),
+        unsupported_dtypes=UNSUPPORTED_DTYPES,
+        takes_flat_pads=True,
+        wrap_program=session_lines,
     ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from conformance.adapters.api.surface import Surface, Unsupported, Verb, Words
+from conformance.adapters.api.surface import Bfloat16Conversion, Lowering, Surface, Unsupported
 from conformance.adapters.openvino import convolution as weights
 from conformance.adapters.openvino import padding, pooling, windows
 from conformance.cases.steps import Step
@@ -28,13 +28,13 @@ core.set_property("CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THRE
 """
 RESET = ""
 
-WEIGHTS = ("kernel", "bias")
+WEIGHT_INPUTS = ("kernel", "bias")
 
 
-def _wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+def _build_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     """Make a model of the lines: weights are constants of it, everything else its parameters."""
-    given = [name for name in names if name not in WEIGHTS]
-    constants = [f"{name} = ops.constant({name})" for name in names if name in WEIGHTS]
+    given = [name for name in names if name not in WEIGHT_INPUTS]
+    constants = [f"{name} = ops.constant({name})" for name in names if name in WEIGHT_INPUTS]
     nodes = ", ".join(given)
     entering = ["data, x = x, ops.parameter(x.shape, x.element_type)", "parameters = [x]"]
     if len(given) > 1:
@@ -43,19 +43,19 @@ def _wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     return (*constants, *entering, *lines, 'x = core.compile_model(ov.Model([x], parameters), "CPU")(data)[0]')
 
 
-def _lacks(what: str) -> Verb:
+def _unsupported(what: str) -> Lowering:
     return lambda _step: Unsupported(what)
 
 
 # A dtype that no verb takes is refused for its own reason, in what the opset lacks too.
-LACKS: Mapping[str, Verb] = {
-    "min_pool": _lacks("OpenVINO has no minimum pooling"),
-    "lp_pool": _lacks("OpenVINO has no Lp pooling"),
-    "softmax_pool": _lacks("OpenVINO has no softmax pooling"),
-    "max_unpool": _lacks("OpenVINO has no unpooling"),
-    "fractional_max_pool": _lacks("OpenVINO has no fractional pooling"),
-    "stochastic_pool": _lacks("OpenVINO has no stochastic pooling"),
-    "stochastic_pool_probabilities": _lacks("OpenVINO has no stochastic pooling"),
+UNSUPPORTED_OPERATORS: Mapping[str, Lowering] = {
+    "min_pool": _unsupported("OpenVINO has no minimum pooling"),
+    "lp_pool": _unsupported("OpenVINO has no Lp pooling"),
+    "softmax_pool": _unsupported("OpenVINO has no softmax pooling"),
+    "max_unpool": _unsupported("OpenVINO has no unpooling"),
+    "fractional_max_pool": _unsupported("OpenVINO has no fractional pooling"),
+    "stochastic_pool": _unsupported("OpenVINO has no stochastic pooling"),
+    "stochastic_pool_probabilities": _unsupported("OpenVINO has no stochastic pooling"),
 }
 
 
@@ -69,12 +69,19 @@ def _subsample(step: Step) -> str:
 
 
 FLOATING = frozenset({"bfloat16", "float16", "float32"})
-SHORT = frozenset({"int8", "int16", "uint8", "uint16"})
-EXACT = FLOATING | SHORT | {"bool"}
-SELECTING = ("max_pool", "min_pool", "max_pool_with_indices", "max_unpool", "global_max_pool", "adaptive_max_pool")
-DTYPES = {"": FLOATING, **dict.fromkeys(SELECTING, EXACT), "pad": EXACT | {"int32", "uint32"}}
-DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT)
-WIDE = {
+SHORT_INTEGERS = frozenset({"int8", "int16", "uint8", "uint16"})
+EXACT_DTYPES = FLOATING | SHORT_INTEGERS | {"bool"}
+SELECTION_OPERATORS = (
+    "max_pool",
+    "min_pool",
+    "max_pool_with_indices",
+    "max_unpool",
+    "global_max_pool",
+    "adaptive_max_pool",
+)
+DTYPES = {"": FLOATING, **dict.fromkeys(SELECTION_OPERATORS, EXACT_DTYPES), "pad": EXACT_DTYPES | {"int32", "uint32"}}
+DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT_INTEGERS)
+UNSUPPORTED_WIDE_DTYPES = {
     "float64": Unsupported(
         'the CPU plugin computes float64 in float32: "CPU plugin does not support f64"',
         "https://github.com/openvinotoolkit/openvino/issues/33448",
@@ -87,13 +94,15 @@ WIDE = {
         ),
     ),
 }
-REFUSES: Mapping[str, Mapping[str, Unsupported]] = {
+UNSUPPORTED_DTYPES: Mapping[str, Mapping[str, Unsupported]] = {
     "": {
         **dict.fromkeys(("int32", "uint32"), Unsupported("the CPU plugin computes 32-bit integers in float32")),
-        **dict.fromkeys((*SHORT, "bool"), Unsupported("the CPU plugin computes whole numbers in float32")),
-        **WIDE,
+        **dict.fromkeys((*SHORT_INTEGERS, "bool"), Unsupported("the CPU plugin computes whole numbers in float32")),
+        **UNSUPPORTED_WIDE_DTYPES,
     },
-    "conv": dict.fromkeys(SHORT, Unsupported("sums of products in float32 do not wrap, and those of bytes saturate")),
+    "conv": dict.fromkeys(
+        SHORT_INTEGERS, Unsupported("sums of products in float32 do not wrap, and those of bytes saturate")
+    ),
     "avg_pool": {"bool": Unsupported("bool has no averages")},
 }
 
@@ -112,21 +121,21 @@ SURFACES = (
             "conv_transpose": weights.conv_transpose,
             "pad": padding.pad,
             "relu": lambda _step: "ops.relu(x)",
-            **LACKS,
+            **UNSUPPORTED_OPERATORS,
         },
-        composed={
+        fallbacks={
             "max_pool_with_indices": pooling.widened_max_pool,
             "min_pool": windows.min_pool,
             "lp_pool": windows.lp_pool,
             "softmax_pool": windows.softmax_pool,
             "max_unpool": windows.max_unpool,
-            "stochastic_pool_probabilities": windows.probabilities,
+            "stochastic_pool_probabilities": windows.stochastic_pool_probabilities,
             "stochastic_pool": windows.stochastic_pool,
             "conv": weights.biased_conv,
             "conv_transpose": weights.biased_transpose,
-            "pad": padding.gathered,
+            "pad": padding.indexed_pad,
         },
-        around={
+        building_blocks={
             "pad": padding.pad,
             "relu": lambda _step: "ops.relu(x)",
             "negate": lambda _step: "ops.negative(x)",
@@ -134,15 +143,15 @@ SURFACES = (
             "crop": padding.crop,
             "subsample": _subsample,
         },
-        ones="ops.broadcast(ops.convert_like(np.float32(1), x), ops.shape_of(x))",
-        enter={**dict.fromkeys(("x", "indices", "draws"), "ov.Tensor({})"), "scale": "{}"},
+        ones_expression="ops.broadcast(ops.convert_like(np.float32(1), x), ops.shape_of(x))",
+        to_framework={**dict.fromkeys(("x", "indices", "draws"), "ov.Tensor({})"), "scale": "{}"},
         dtypes=DTYPES,
-        refuses=REFUSES,
-        words=Words(
+        unsupported_dtypes=UNSUPPORTED_DTYPES,
+        bfloat16=Bfloat16Conversion(
             "ov.Tensor({name}, {name}.shape, ov.Type.bf16)",
             "ops.convert({}, ov.Type.bf16)",
             'x.view(np.uint16).view([("bfloat16", np.uint16)])',
         ),
-        wrap=_wrap,
+        wrap_program=_build_model,
     ),
 )

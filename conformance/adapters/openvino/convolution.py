@@ -5,34 +5,34 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api.source_text import call, own_same
-from conformance.adapters.api.surface import Code, Unsupported, Verb
-from conformance.adapters.openvino.padding import sides
+from conformance.adapters.api.source_text import call, is_framework_same
+from conformance.adapters.api.surface import Code, Lowering, Unsupported
+from conformance.adapters.openvino.padding import pad_lists
 from conformance.cases.steps import Step
 
 NO_BIAS = Unsupported("convolutions have no bias")
-NO_CHANNELS = Unsupported("a convolution of no channels is compiled, and its output never written")
-NO_NAMES = Unsupported("padding by name is for an output whose shape is given")
+NO_EMPTY_CONVOLUTION = Unsupported("a convolution of no channels is compiled, and its output never written")
+NO_NAMED_PADDING = Unsupported("padding by name is for an output whose shape is given")
 
 
-def _kernel(step: Step, groups: int) -> str:
+def _grouped_kernel(step: Step, groups: int) -> str:
     """Return the kernel with an axis for the groups in front, where there are any."""
     if groups == 1:
         return "kernel"
     return f"ops.reshape(kernel, {[groups, step.kernel[0] // groups, *step.kernel[1:]]}, False)"
 
 
-def _biased(verb: Verb, step: Step) -> Code:
-    answer = verb(replace(step, bias=False))
+def _with_bias(lowering: Lowering, step: Step) -> Code:
+    answer = lowering(replace(step, bias=False))
     if isinstance(answer, Unsupported) or not step.bias:
         return answer
     return (f"x = {answer}", f"x = ops.add(x, ops.reshape(bias, {[1, -1, *[1] * step.rank]}, False))")
 
 
-def _operands(step: Step) -> tuple[str, str, str]:
+def _operand_texts(step: Step) -> tuple[str, str, str]:
     """Return the operands, after the word that names the operation for groups."""
     groups = int(step.parameters["groups"])
-    return ("" if groups == 1 else "group_"), "x", _kernel(step, groups)
+    return ("" if groups == 1 else "group_"), "x", _grouped_kernel(step, groups)
 
 
 def conv(step: Step) -> Code:
@@ -40,11 +40,11 @@ def conv(step: Step) -> Code:
     if step.bias:
         return NO_BIAS
     if not step.shape[1]:
-        return NO_CHANNELS
-    grouped, *operands = _operands(step)
+        return NO_EMPTY_CONVOLUTION
+    grouped, *operands = _operand_texts(step)
     zeros = str([0] * step.rank)
-    pads = (zeros, zeros) if own_same(step) else sides(step)
-    same = '"same_upper"' if own_same(step) else None
+    pads = (zeros, zeros) if is_framework_same(step) else pad_lists(step)
+    same = '"same_upper"' if is_framework_same(step) else None
     arguments = (str([*(step.stride or ())]), *pads, str([*step.dilation]))
     return call(f"ops.{grouped}convolution", *operands, *arguments, auto_pad=same)
 
@@ -53,10 +53,10 @@ def conv_transpose(step: Step) -> Code:
     """Return the call, which adds no bias."""
     if step.bias:
         return NO_BIAS
-    if own_same(step):
-        return NO_NAMES
-    grouped, *operands = _operands(step)
-    before, after = sides(step)
+    if is_framework_same(step):
+        return NO_NAMED_PADDING
+    grouped, *operands = _operand_texts(step)
+    before, after = pad_lists(step)
     further = step.parameters["output_padding"]
     return call(
         f"ops.{grouped}convolution_backprop_data",
@@ -69,5 +69,5 @@ def conv_transpose(step: Step) -> Code:
     )
 
 
-biased_conv = partial(_biased, conv)
-biased_transpose = partial(_biased, conv_transpose)
+biased_conv = partial(_with_bias, conv)
+biased_transpose = partial(_with_bias, conv_transpose)

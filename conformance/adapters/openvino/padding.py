@@ -4,52 +4,52 @@ from __future__ import annotations
 
 import math
 
-from conformance.adapters.api.source_text import call, number, padded_cells, quoted
+from conformance.adapters.api.source_text import call, number, padded_indices_text, quoted
 from conformance.adapters.api.surface import Code, Unsupported
 from conformance.cases.steps import Step
 
 NO_WRAP = Unsupported("pad has no mode wrap")
-HALVES = {"float16": "f16", "bfloat16": "bf16"}
-WITHIN = {"reflect": 1, "symmetric": 0}
+SHORT_DTYPE_NAMES = {"float16": "f16", "bfloat16": "bf16"}
+EXTENT_MARGINS = {"reflect": 1, "symmetric": 0}
 
 
-def sides(step: Step, *, outer: int = 0) -> tuple[str, str]:
+def pad_lists(step: Step, *, outer: int = 0) -> tuple[str, str]:
     """Return the pads before and after as two lists, with so many axes in front that get none."""
     before, after = ([int(pair[side]) for pair in step.padding] for side in (0, 1))
     return str([0] * outer + before), str([0] * outer + after)
 
 
-def value_of(step: Step, value: float) -> str | None:
+def pad_value_text(step: Step, value: float) -> str | None:
     """Return a number of the step's dtype as text; None for 0, which need not be said.
 
     A constant of 16 bits refuses infinities as out of range.
     """
     if value == 0:
         return None
-    if step.dtype in HALVES and (step.dtype == "bfloat16" or math.isinf(value)):
-        return f"ops.convert(np.float32({number(value)}), ov.Type.{HALVES[step.dtype]})"
+    if step.dtype in SHORT_DTYPE_NAMES and (step.dtype == "bfloat16" or math.isinf(value)):
+        return f"ops.convert(np.float32({number(value)}), ov.Type.{SHORT_DTYPE_NAMES[step.dtype]})"
     return f"np.{step.dtype if step.dtype != 'bool' else 'bool_'}({number(value)})"
 
 
 def pad(step: Step) -> Code:
     """Return the call, or why there is none."""
     mode = step.parameters["mode"]
-    value = value_of(step, step.parameters["value"]) if mode == "constant" else None
-    text = call("ops.pad", "x", *sides(step, outer=2), quoted(mode), value)
+    value = pad_value_text(step, step.parameters["value"]) if mode == "constant" else None
+    text = call("ops.pad", "x", *pad_lists(step, outer=2), quoted(mode), value)
     if mode == "wrap":
-        return Unsupported(NO_WRAP.reason, refused=text)
+        return Unsupported(NO_WRAP.reason, rejected_call=text)
     pads = zip(step.padding, step.shape[2:], strict=True)
-    if mode in WITHIN and any(max(pair) > size - WITHIN[mode] for pair, size in pads):
-        return Unsupported(f"pads in mode {mode} go once round", refused=text)
+    if mode in EXTENT_MARGINS and any(max(pair) > size - EXTENT_MARGINS[mode] for pair, size in pads):
+        return Unsupported(f"pads in mode {mode} go once round", rejected_call=text)
     return text
 
 
 def crop(step: Step) -> str:
     """Return the negative pads alone."""
-    return call("ops.pad", "x", *sides(step, outer=2), '"constant"')
+    return call("ops.pad", "x", *pad_lists(step, outer=2), '"constant"')
 
 
-def gathered(step: Step) -> Code:
+def indexed_pad(step: Step) -> Code:
     """Return what users write for want of a mode: the cells of each axis by their indices."""
     mode = step.parameters["mode"]
     if mode == "constant":
@@ -58,7 +58,7 @@ def gathered(step: Step) -> Code:
     if any(size + min(before, 0) + min(after, 0) < 1 for _, (before, after), size in axes):
         return Unsupported("an axis without cells has none to repeat")
     lines = tuple(
-        f"x = ops.gather(x, {padded_cells(mode, size, before, after)}, {axis})"
+        f"x = ops.gather(x, {padded_indices_text(mode, size, before, after)}, {axis})"
         for axis, (before, after), size in axes
         if before or after
     )

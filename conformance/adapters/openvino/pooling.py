@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.adapters.api.source_text import call, own_same, unless
+from conformance.adapters.api.source_text import call, is_framework_same, text_unless_default
 from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.openvino.padding import sides
+from conformance.adapters.openvino.padding import pad_lists
 from conformance.cases.steps import Step
 
 NO_STRIDES = Unsupported("strides must be given")
 NO_EXCLUDE = Unsupported("exclude_pad must be given")
 NO_DIVISOR = Unsupported("average pooling has no divisor")
-DROPS = "ceil_torch drops windows that start in the padding, though they fit"
+DROPS_WINDOWS = "ceil_torch drops windows that start in the padding, though they fit"
 # "ceil" lets a last window start in the padding, "ceil_torch" does not.
-ROUNDINGS = {"floor": "floor", "ceil": "ceil_torch", "full": "ceil"}
+ROUNDING_TYPES = {"floor": "floor", "ceil": "ceil_torch", "full": "ceil"}
 
 
-def words(step: Step) -> tuple[list[str], dict[str, str | None]] | Unsupported:
+def pooling_arguments(step: Step) -> tuple[list[str], dict[str, str | None]] | Unsupported:
     """Return pads and window as both calls take them, and their keywords."""
     if step.stride is None:
         return NO_STRIDES
     zeros = str([0] * step.rank)
-    pads = (zeros, zeros) if own_same(step) else sides(step)
-    rounding = ROUNDINGS[step.parameters.get("rounding", "floor")]
+    pads = (zeros, zeros) if is_framework_same(step) else pad_lists(step)
+    rounding = ROUNDING_TYPES[step.parameters.get("rounding", "floor")]
     keywords = {
-        "rounding_type": unless("floor", rounding, f'"{rounding}"'),
-        "auto_pad": '"same_upper"' if own_same(step) else None,
+        "rounding_type": text_unless_default("floor", rounding, f'"{rounding}"'),
+        "auto_pad": '"same_upper"' if is_framework_same(step) else None,
     }
     return [*pads, str([*step.window])], keywords
 
 
 def _max_pool(step: Step, **more: str | None) -> str | Unsupported:
-    said = words(step)
+    said = pooling_arguments(step)
     if isinstance(said, Unsupported):
         return said
     stride, holes = str([*(step.stride or ())]), str([*step.dilation])
     text = call("ops.max_pool", "x", stride, holes, *said[0], **said[1], **more)
-    return Unsupported(DROPS, refused=text) if step.padded_beyond else text
+    return Unsupported(DROPS_WINDOWS, rejected_call=text) if step.has_windows_in_end_padding else text
 
 
 def max_pool(step: Step) -> Code:
@@ -54,7 +54,7 @@ def indexed_max_pool(step: Step) -> Code:
     if isinstance(answer, Unsupported):
         return answer
     text = f"{answer}.output(1)"
-    return Unsupported("no kernel finds indices in bfloat16", refused=text) if step.dtype == "bfloat16" else text
+    return Unsupported("no kernel finds indices in bfloat16", rejected_call=text) if step.dtype == "bfloat16" else text
 
 
 def widened_max_pool(step: Step) -> Code:
@@ -69,38 +69,44 @@ def avg_pool(step: Step) -> Code:
         return NO_DIVISOR
     if "count_include_pad" not in step.parameters:
         return NO_EXCLUDE
-    said = words(step)
+    said = pooling_arguments(step)
     if isinstance(said, Unsupported):
         return said
     exclude = str(not step.parameters["count_include_pad"])
     stride, holes = str([*(step.stride or ())]), str([*step.dilation])
     text = call("ops.avg_pool", "x", stride, *said[0], exclude, **said[1], dilations=holes)
-    reason = DROPS if step.padded_beyond else None if own_same(step) else _miscounts(step)
-    return Unsupported(reason, refused=text) if reason else text
+    reason = (
+        DROPS_WINDOWS
+        if step.has_windows_in_end_padding
+        else None
+        if is_framework_same(step)
+        else _unsupported_divisor(step)
+    )
+    return Unsupported(reason, rejected_call=text) if reason else text
 
 
-def _miscounts(step: Step) -> str | None:
+def _unsupported_divisor(step: Step) -> str | None:
     """Return why the call would not divide by what the step says."""
     if step.parameters["count_include_pad"]:
-        return "cells past the padded input count" if any(step.walk.overhang) else None
+        return "cells past the padded input count" if any(step.windows.overhang) else None
     beyond = any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=False))
     return "padding that is not counted must be smaller than the window" if beyond else None
 
 
-def axes(step: Step) -> str:
+def spatial_axes(step: Step) -> str:
     """Return the spatial axes."""
     return str(list(range(2, 2 + step.rank)))
 
 
 def global_pool(step: Step) -> Code:
     """Return the reduction of whole planes."""
-    kind = "max" if step.verb == "global_max_pool" else "mean"
-    return f"ops.reduce_{kind}(x, {axes(step)}, True)"
+    kind = "max" if step.operator == "global_max_pool" else "mean"
+    return f"ops.reduce_{kind}(x, {spatial_axes(step)}, True)"
 
 
 def adaptive_pool(step: Step) -> Code:
     """Return the call; the plugin does not take its default of 64-bit indices."""
     sizes = str([*step.parameters["output_size"]])
-    if step.verb == "adaptive_avg_pool":
+    if step.operator == "adaptive_avg_pool":
         return f"ops.adaptive_avg_pool(x, {sizes})"
     return f'ops.adaptive_max_pool(x, {sizes}, "i32").output(0)'

@@ -12,29 +12,43 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from conformance.adapters.api import d2l
-from conformance.adapters.api.devices import Variables
-from conformance.adapters.api.source_text import INDENT, all_axes, call, pairs_of, per_axis
-from conformance.adapters.api.surface import Code, OnDevice, Surface, Unsupported, Verb, Words
+from conformance.adapters.api.devices import InstructionVariables
+from conformance.adapters.api.source_text import INDENT, call, pairs_for_all_axes, pairs_of, per_axis
+from conformance.adapters.api.surface import Bfloat16Conversion, Code, DeviceSupport, Lowering, Surface, Unsupported
 from conformance.adapters.tensorflow import channels_first as first
 from conformance.adapters.tensorflow import compiled as xla
-from conformance.adapters.tensorflow.composed import COMPOSED, ONES, STACKED, layers_average, pad, stacked_max
+from conformance.adapters.tensorflow.composed import (
+    FALLBACKS,
+    ONES_EXPRESSION,
+    STACKED_WINDOWS,
+    layer_stacked_avg_pool,
+    pad,
+    stacked_max_pool,
+)
 from conformance.adapters.tensorflow.convolution import (
-    composed_conv,
+    composed_convolution,
     composed_layer_transpose,
     composed_transpose,
-    layer_conv,
+    layer_convolution,
     layer_transpose,
-    native_conv,
+    native_convolution,
     native_transpose,
 )
-from conformance.adapters.tensorflow.dtypes import EVERY, FLOATING, INTEGERS, WHOLE_AVERAGES, padding_layer, refused
+from conformance.adapters.tensorflow.dtypes import (
+    ALL_DTYPES,
+    FLOATING,
+    INTEGERS,
+    NO_INTEGER_AVERAGES,
+    padding_layer,
+    unsupported_dtypes,
+)
 from conformance.adapters.tensorflow.pooling import (
     avg_pool,
     layer_adaptive,
     layer_global,
     layer_pool,
     max_pool,
-    with_argmax,
+    max_pool_with_argmax,
 )
 from conformance.cases.steps import Step
 
@@ -60,7 +74,7 @@ os.environ.setdefault("TF_XLA_FLAGS", kept)
 # oneDNN is off by default where a processor has nothing beyond AVX2, and on where it has. TensorFlow asks the
 # processor whether there is AVX-512, and leaves bfloat16 to oneDNN then, which refuses it if it is held to AVX2. So it
 # does with float16 where there is AVX512-FP16.
-HOLDS: Variables = {
+HOLDS: InstructionVariables = {
     "TF_ENABLE_ONEDNN_OPTS": "1",
     "ONEDNN_MAX_CPU_ISA": ("AVX512_CORE", "AVX512_CORE_FP16"),
     "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
@@ -69,17 +83,17 @@ SETUP = """\
 import numpy as np
 import tensorflow as tf
 """
-SEED = """\
+SEED_SETUP = """\
 # Setting the seed throws away every kernel that is ready, so only where a program has set another one.
 if tf.compat.v1.get_seed(1) != (0, 1):
     tf.random.set_seed(0)
 """
 RESET = f"""\
 tf.keras.backend.set_floatx("float32")
-{SEED}"""
-TF32 = "tf.config.experimental.enable_tensor_float_32_execution({})\n"
+{SEED_SETUP}"""
+TF32_SETUP = "tf.config.experimental.enable_tensor_float_32_execution({})\n"
 # It puts on the first GPU whatever has a kernel there, so that programs need not say where they work.
-CUDA = OnDevice(
+CUDA_SUPPORT = DeviceSupport(
     """\
 gpus = tf.config.list_physical_devices("GPU")
 if not gpus:
@@ -87,34 +101,34 @@ if not gpus:
     raise RuntimeError(f"TensorFlow sees no GPU; it {built} CUDA")
 hardware = tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU")
 """,
-    {"float32": TF32.format(False), "tf32": TF32.format(True)},
+    {"float32": TF32_SETUP.format(False), "tf32": TF32_SETUP.format(True)},
     threads="""\
 for gpu in tf.config.list_physical_devices("GPU"):
     tf.config.experimental.set_memory_growth(gpu, True)
 """,
 )
-DEVICES = {"cuda": CUDA}
+DEVICES = {"cuda": CUDA_SUPPORT}
 
 _layer_pad = partial(padding_layer, "tf.keras.layers")
 
 
-def _layers_around(step: Step) -> Code:
+def _layer_padding(step: Step) -> Code:
     layer = _layer_pad(step)
     return pad(step) if isinstance(layer, Unsupported) else layer
 
 
-def _stacked_layers_lack(step: Step) -> Code:
-    return stacked_max(step) if step.dtype == "bool" else STACKED.max_pool(step)
+def _unsupported_stacked_layers(step: Step) -> Code:
+    return stacked_max_pool(step) if step.dtype == "bool" else STACKED_WINDOWS.max_pool(step)
 
 
-def _book_pool(reduce: str, step: Step) -> Code:
+def _d2l_pool(reduce: str, step: Step) -> Code:
     """Return the book's own loop over the positions of a plane, or the zeros that its tab writes before pooling."""
-    pads = d2l.written_zeros(step)
+    pads = d2l.channels_last_zeros(step)
     if pads:
-        padding = pairs_of(all_axes(pads, channels_last=True))
+        padding = pairs_of(pairs_for_all_axes(pads, channels_last=True))
         pool = call("tf.keras.layers.MaxPool2D", per_axis(step.window), per_axis(step.stride), dtype="x.dtype")
         return (f"x = tf.pad(x, {padding})", f"x = {pool}(x)")
-    refusal = d2l.beyond_the_loops(step)
+    refusal = d2l.unsupported_by_loops(step)
     if refusal:
         return refusal
     (height, width), (n, c, rows, columns) = step.window, step.output
@@ -126,13 +140,13 @@ def _book_pool(reduce: str, step: Step) -> Code:
     )
 
 
-def _fractional(_step: Step) -> Code:
+def _fractional_max_pool(_step: Step) -> Code:
     return Unsupported("tf.nn.fractional_max_pool draws its own sequences from a seed, and takes no samples")
 
 
-def tape(lines: Sequence[str], _names: Sequence[str], wanted: str) -> Sequence[str]:
+def tape_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
     """Record the lines, and ask for the gradient of what they leave in x."""
-    watched = (f"leaf = {wanted}", "tape.watch(leaf)")
+    watched = (f"leaf = {input_name}", "tape.watch(leaf)")
     return (
         "with tf.GradientTape() as tape:",
         *(f"{INDENT}{line}" for line in (*watched, *lines)),
@@ -140,78 +154,81 @@ def tape(lines: Sequence[str], _names: Sequence[str], wanted: str) -> Sequence[s
     )
 
 
-def layer_tape(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+def layer_tape_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """As tape; the weights of a layer are watched by themselves."""
-    if wanted == "x" or not any(line.startswith("conv.set_weights") for line in lines):
-        return tape(lines, names, wanted)
+    if input_name == "x" or not any(line.startswith("conv.set_weights") for line in lines):
+        return tape_gradient(lines, names, input_name)
     return (
         "with tf.GradientTape() as tape:",
         *(f"{INDENT}{line}" for line in lines),
-        f"x = tape.gradient(x, conv.{wanted}, grad)",
+        f"x = tape.gradient(x, conv.{input_name}, grad)",
     )
 
 
-LAST = "tf.constant(np.moveaxis({}, 1, -1))"
-KERNEL_OUT = "np.moveaxis(x.numpy(), (-1, -2), (0, 1))"
-CONVOLVED = FLOATING | {"int32"}
+TO_FRAMEWORK_CHANNELS_LAST = "tf.constant(np.moveaxis({}, 1, -1))"
+KERNEL_GRADIENT_TO_NUMPY = "np.moveaxis(x.numpy(), (-1, -2), (0, 1))"
+CONVOLUTION_DTYPES = FLOATING | {"int32"}
 NO_KERNELS = Unsupported("convolutions take floating numbers and int32 only")
 NOT_FLOATING = Unsupported("norms, exponentials and shares are of floating numbers")
-CHANNELS_LAST = {
-    "x": LAST,
+TO_FRAMEWORK = {
+    "x": TO_FRAMEWORK_CHANNELS_LAST,
     "kernel": "tf.constant(np.moveaxis({}, (0, 1), (-1, -2)))",
     "bias": "tf.constant({})",
-    "draws": LAST,
+    "draws": TO_FRAMEWORK_CHANNELS_LAST,
 }
-_surface: Callable[..., Surface] = partial(
+_make_surface: Callable[..., Surface] = partial(
     Surface,
-    enter=CHANNELS_LAST,
-    leave="np.moveaxis(x.numpy(), -1, 1)",
-    leaves={"kernel": KERNEL_OUT, "bias": "x.numpy()"},
+    to_framework=TO_FRAMEWORK,
+    to_numpy="np.moveaxis(x.numpy(), -1, 1)",
+    gradient_to_numpy={"kernel": KERNEL_GRADIENT_TO_NUMPY, "bias": "x.numpy()"},
     channels_last=True,
-    ones=ONES,
-    words=Words("tf.bitcast({}, tf.bfloat16)", "tf.cast({}, tf.bfloat16)"),
+    ones_expression=ONES_EXPRESSION,
+    bfloat16=Bfloat16Conversion("tf.bitcast({}, tf.bfloat16)", "tf.cast({}, tf.bfloat16)"),
     dtypes={
-        "": EVERY,
+        "": ALL_DTYPES,
         **dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING),
         **dict.fromkeys(("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities"), FLOATING),
-        **dict.fromkeys(("conv", "conv_transpose"), CONVOLVED),
+        **dict.fromkeys(("conv", "conv_transpose"), CONVOLUTION_DTYPES),
     },
-    refuses={
+    unsupported_dtypes={
         **dict.fromkeys(
-            ("avg_pool", "global_avg_pool", "adaptive_avg_pool"), refused(INTEGERS | {"bool"}, WHOLE_AVERAGES)
+            ("avg_pool", "global_avg_pool", "adaptive_avg_pool"),
+            unsupported_dtypes(INTEGERS | {"bool"}, NO_INTEGER_AVERAGES),
         ),
-        **dict.fromkeys(("conv", "conv_transpose"), refused(EVERY - CONVOLVED, NO_KERNELS)),
+        **dict.fromkeys(("conv", "conv_transpose"), unsupported_dtypes(ALL_DTYPES - CONVOLUTION_DTYPES, NO_KERNELS)),
         **dict.fromkeys(
             ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities"),
-            refused(INTEGERS | {"bool"}, NOT_FLOATING),
+            unsupported_dtypes(INTEGERS | {"bool"}, NOT_FLOATING),
         ),
     },
 )
 
-CALLS: Mapping[str, Verb] = {
+TF_NN_LOWERINGS: Mapping[str, Lowering] = {
     "max_pool": max_pool,
     "avg_pool": avg_pool,
-    "max_pool_with_indices": with_argmax,
-    "fractional_max_pool": _fractional,
-    "conv": native_conv,
+    "max_pool_with_indices": max_pool_with_argmax,
+    "fractional_max_pool": _fractional_max_pool,
+    "conv": native_convolution,
     "conv_transpose": native_transpose,
     "pad": pad,
     "relu": lambda _step: "tf.nn.relu(x)",
 }
-CONVOLUTIONS: Mapping[str, Verb] = {"conv": composed_conv, "conv_transpose": composed_transpose}
+CONVOLUTION_FALLBACKS: Mapping[str, Lowering] = {"conv": composed_convolution, "conv_transpose": composed_transpose}
 
 SURFACES = (
-    _surface("tf.nn", CALLS, composed={**COMPOSED, **CONVOLUTIONS}, gradient=tape),
-    _surface(
-        "tf.function",
-        {**CALLS, "max_pool": xla.max_pool, "max_pool_with_indices": xla.with_argmax},
-        composed={**xla.COMPOSED, **CONVOLUTIONS},
-        wrap=xla.compiled,
-        gradient=xla.compiled_with(tape),
-        level="smoke",
-        tag="compiled",
+    _make_surface(
+        "tf.nn", TF_NN_LOWERINGS, fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS}, write_gradient=tape_gradient
     ),
-    _surface(
+    _make_surface(
+        "tf.function",
+        {**TF_NN_LOWERINGS, "max_pool": xla.max_pool, "max_pool_with_indices": xla.max_pool_with_argmax},
+        fallbacks={**xla.FALLBACKS, **CONVOLUTION_FALLBACKS},
+        wrap_program=xla.compile_with_xla,
+        write_gradient=xla.compile_gradient_with_xla(tape_gradient),
+        max_level="smoke",
+        slow_tag="compiled",
+    ),
+    _make_surface(
         "tf.nn.nchw",
         {
             "max_pool": first.max_pool,
@@ -219,19 +236,19 @@ SURFACES = (
             "conv": first.conv,
             "conv_transpose": first.conv_transpose,
             "pad": first.pad,
-            "relu": CALLS["relu"],
+            "relu": TF_NN_LOWERINGS["relu"],
         },
-        composed={"conv": first.biased},
-        enter={**CHANNELS_LAST, "x": "tf.constant({})"},
-        leave="x.numpy()",
+        fallbacks={"conv": first.with_bias},
+        to_framework={**TO_FRAMEWORK, "x": "tf.constant({})"},
+        to_numpy="x.numpy()",
         channels_last=False,
-        dtypes={"": EVERY},
-        refuses={},
-        gradient=tape,
-        level="smoke",
-        tag="compiled",
+        dtypes={"": ALL_DTYPES},
+        unsupported_dtypes={},
+        write_gradient=tape_gradient,
+        max_level="smoke",
+        slow_tag="compiled",
     ),
-    _surface(
+    _make_surface(
         "tf.keras.layers",
         {
             "max_pool": partial(layer_pool, "MaxPool"),
@@ -240,24 +257,24 @@ SURFACES = (
             "global_avg_pool": partial(layer_global, "GlobalAveragePooling"),
             "adaptive_max_pool": partial(layer_adaptive, "AdaptiveMaxPooling"),
             "adaptive_avg_pool": partial(layer_adaptive, "AdaptiveAveragePooling"),
-            "conv": layer_conv,
+            "conv": layer_convolution,
             "conv_transpose": layer_transpose,
             "pad": _layer_pad,
             "relu": lambda _step: "tf.keras.layers.ReLU(dtype=x.dtype)(x)",
         },
-        composed={
-            **COMPOSED,
-            "max_pool": _stacked_layers_lack,
-            "avg_pool": layers_average,
+        fallbacks={
+            **FALLBACKS,
+            "max_pool": _unsupported_stacked_layers,
+            "avg_pool": layer_stacked_avg_pool,
             "conv_transpose": composed_layer_transpose,
         },
-        around={"pad": _layers_around},
-        gradient=layer_tape,
+        building_blocks={"pad": _layer_padding},
+        write_gradient=layer_tape_gradient,
     ),
-    _surface(
+    _make_surface(
         "tf.book",
-        {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},
-        compositions=False,
-        level="smoke",
+        {"max_pool": partial(_d2l_pool, "max"), "avg_pool": partial(_d2l_pool, "mean")},
+        allows_compositions=False,
+        max_level="smoke",
     ),
 )

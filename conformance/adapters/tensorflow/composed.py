@@ -9,51 +9,57 @@ from functools import partial
 import numpy as np
 
 from conformance.adapters.api.source_text import (
-    all_axes,
     bins_text,
     call,
+    divide_by_ones,
     number,
-    over_ones,
+    pairs_for_all_axes,
     pairs_of,
     quoted,
+    text_unless_default,
     tuple_of,
-    unless,
 )
-from conformance.adapters.api.stacked_windows import Stacking
+from conformance.adapters.api.stacked_windows import StackedWindows
 from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.tensorflow.dtypes import FLOATING, ONEDNN, POOLED, SPATIAL, spatial_axes
-from conformance.adapters.tensorflow.pooling import max_pool, with_argmax
-from conformance.cases.arrays import greatest, least
-from conformance.cases.steps import Step, padded_first, zeros_that_count
+from conformance.adapters.tensorflow.dtypes import (
+    FLOATING,
+    ONEDNN_DTYPES,
+    POOLING_DTYPES,
+    VOLUME_RANK,
+    spatial_axes_text,
+)
+from conformance.adapters.tensorflow.pooling import max_pool, max_pool_with_argmax
+from conformance.cases.arrays import highest_value, lowest_value
+from conformance.cases.steps import Step, split_counted_zeros, split_padding
 
-CONSTANT = "constant"
-ONES = "tf.ones_like(x)"
+CONSTANT_MODE = "constant"
+ONES_EXPRESSION = "tf.ones_like(x)"
 CANNOT_CROP = Unsupported("tf.pad cannot crop")
 # How many cells beside the input a mode has to give.
-MIRRORS = {"reflect": -1, "symmetric": 0}
+MIRROR_OFFSETS = {"reflect": -1, "symmetric": 0}
 
 
 def pad(step: Step) -> Code:
     """Write `tf.pad`, which repeats nothing: it mirrors what is there."""
-    mode = step.parameters.get("mode", CONSTANT)
-    pads = pairs_of(all_axes(step.padding, channels_last=True))
-    if mode == CONSTANT:
+    mode = step.parameters.get("mode", CONSTANT_MODE)
+    pads = pairs_of(pairs_for_all_axes(step.padding, channels_last=True))
+    if mode == CONSTANT_MODE:
         value = step.parameters["value"]
         text = "True" if step.dtype == "bool" else None
-        written = call("tf.pad", "x", pads, constant_values=unless(0, value, text))
+        written = call("tf.pad", "x", pads, constant_values=text_unless_default(0, value, text))
         crops = any(min(pair) < 0 for pair in step.padding)
-        return replace(CANNOT_CROP, refused=written) if crops else written
+        return replace(CANNOT_CROP, rejected_call=written) if crops else written
     if any(min(pair) < 0 for pair in step.padding):
         return CANNOT_CROP
-    if mode not in MIRRORS:
+    if mode not in MIRROR_OFFSETS:
         return Unsupported(f"tf.pad has no mode {mode}")
     text = call("tf.pad", "x", pads, quoted(mode.upper()))
-    if any(max(pair) > size + MIRRORS[mode] for size, pair in zip(step.shape[2:], step.padding, strict=True)):
-        return Unsupported(f"tf.pad mirrors no more cells than there are in mode {mode}", refused=text)
+    if any(max(pair) > size + MIRROR_OFFSETS[mode] for size, pair in zip(step.shape[2:], step.padding, strict=True)):
+        return Unsupported(f"tf.pad mirrors no more cells than there are in mode {mode}", rejected_call=text)
     return text
 
 
-def composed_pad(step: Step) -> Code:
+def indexed_pad(step: Step) -> Code:
     """Write `tf.pad` for surfaces that have none, or take the cells in the order that NumPy pads their numbers in."""
     text = pad(step)
     if isinstance(text, str) or any(min(pair) < 0 for pair in step.padding):
@@ -66,86 +72,94 @@ def composed_pad(step: Step) -> Code:
     )
 
 
-STACKED = Stacking(
+STACKED_WINDOWS = StackedWindows(
     pad,
     stack="tf.stack",
     softmax="tf.nn.softmax({}, axis=0)",
-    total="tf.reduce_sum({}, axis=0)",
-    largest="tf.reduce_max({}, axis=0)",
+    sum="tf.reduce_sum({}, axis=0)",
+    max="tf.reduce_max({}, axis=0)",
     channels_last=True,
 )
 
 
-def _whole(step: Step, value: float) -> tuple[tuple[str, ...], Step]:
+def _padding_lines(step: Step, value: float) -> tuple[tuple[str, ...], Step]:
     """Return the lines that write the padding, and the step that reads what they make."""
-    padding, rest = padded_first(step, value)
+    padding, rest = split_padding(step, value)
     return tuple(f"x = {pad(part)}" for part in padding), rest
 
 
-def stacked_max(step: Step) -> Code:
+def stacked_max_pool(step: Step) -> Code:
     """The largest of the stacked cells, in the dtypes that pooling lacks."""
-    if step.dtype in POOLED and (step.rank != SPATIAL or step.dtype in ONEDNN):
+    if step.dtype in POOLING_DTYPES and (step.rank != VOLUME_RANK or step.dtype in ONEDNN_DTYPES):
         return Unsupported("pooling has kernels for the dtype")
-    return _selected(step, "any" if step.dtype == "bool" else "max", least(step.dtype))
+    return _stacked_extreme(step, "any" if step.dtype == "bool" else "max", lowest_value(step.dtype))
 
 
-def stacked_min(step: Step) -> Code:
+def stacked_min_pool(step: Step) -> Code:
     """The smallest of the stacked cells, in the dtypes whose least value has no negative."""
     if step.dtype in FLOATING:
         return Unsupported("there is no minimum pooling")
-    return _selected(step, "all" if step.dtype == "bool" else "min", greatest(step.dtype))
+    return _stacked_extreme(step, "all" if step.dtype == "bool" else "min", highest_value(step.dtype))
 
 
-def _selected(step: Step, reduce: str, padding: float) -> Code:
-    lines, step = _whole(step, padding)
-    return (*lines, f"x = tf.reduce_{reduce}({STACKED.cells('x', step)}, axis=0)")
+def _stacked_extreme(step: Step, reduce: str, padding: float) -> Code:
+    lines, step = _padding_lines(step, padding)
+    return (*lines, f"x = tf.reduce_{reduce}({STACKED_WINDOWS.stacked_cells('x', step)}, axis=0)")
 
 
-def stacked_average(step: Step) -> Code:
+def stacked_avg_pool(step: Step) -> Code:
     """The sum of the stacked cells, divided, where pooling lacks the dtype: in space, and in gradients with holes."""
-    if step.dtype in ONEDNN or (step.rank != SPATIAL and not (step.dilated and step.gradient)):
+    if step.dtype in ONEDNN_DTYPES or (step.rank != VOLUME_RANK and not (step.dilated and step.gradient)):
         return Unsupported("pooling has kernels for the dtype")
-    return _divided(step)
+    return _divided_average(step)
 
 
-def layers_average(step: Step) -> Code:
+def layer_stacked_avg_pool(step: Step) -> Code:
     """The same for layers, and all windows with holes: a layer with groups is compiled at each call."""
-    return _divided(step) if step.dilated else stacked_average(step)
+    return _divided_average(step) if step.dilated else stacked_avg_pool(step)
 
 
-def _divided(step: Step) -> Code:
+def _divided_average(step: Step) -> Code:
     divisor = step.parameters["divisor"]
-    counts = step.walk.counts(step.parameters["count_include_pad"]) if divisor is None else np.array(divisor)
+    counts = step.windows.counts(step.parameters["count_include_pad"]) if divisor is None else np.array(divisor)
     if (counts == counts.flat[0]).all():
-        lines, inner = _whole(step, 0)
-        return (*lines, f"x = tf.reduce_sum({STACKED.cells('x', inner)}, axis=0) / {counts.flat[0]}")
-    counted, rest = zeros_that_count(step)
+        lines, inner = _padding_lines(step, 0)
+        return (*lines, f"x = tf.reduce_sum({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0) / {counts.flat[0]}")
+    counted, rest = split_counted_zeros(step)
     zeros = tuple(f"x = {pad(padding)}" for padding in counted)
-    lines, inner = _whole(rest, 0)
-    return (*zeros, *over_ones((*lines, f"x = tf.reduce_sum({STACKED.cells('x', inner)}, axis=0)"), ONES))
+    lines, inner = _padding_lines(rest, 0)
+    return (
+        *zeros,
+        *divide_by_ones(
+            (*lines, f"x = tf.reduce_sum({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0)"), ONES_EXPRESSION
+        ),
+    )
 
 
 def lp_pool(step: Step) -> Code:
     """The norm of the stacked cells; zeros around them add nothing."""
-    lines, step = _whole(step, 0)
-    return (*lines, f"x = tf.norm({STACKED.cells('x', step)}, ord={number(step.parameters['p'])}, axis=0)")
+    lines, step = _padding_lines(step, 0)
+    return (
+        *lines,
+        f"x = tf.norm({STACKED_WINDOWS.stacked_cells('x', step)}, ord={number(step.parameters['p'])}, axis=0)",
+    )
 
 
 def softmax_pool(step: Step) -> Code:
     """The stacked cells weighted by their softmax, which takes no more than five axes."""
-    if step.rank != SPATIAL or step.dtype == "float64":
-        return STACKED.softmax_pool(step)
+    if step.rank != VOLUME_RANK or step.dtype == "float64":
+        return STACKED_WINDOWS.softmax_pool(step)
     weights = "tf.nn.softmax(tf.reshape({0}, (len({0}), -1)), axis=0)"
-    if not any(any(pair) for pair in step.reach):
+    if not any(any(pair) for pair in step.window_reach):
         weighted = f"windows * tf.reshape({weights.format('windows')}, windows.shape)"
-        return (f"windows = {STACKED.cells('x', step)}", f"x = tf.reduce_sum({weighted}, axis=0)")
-    (low,), inner = _whole(step, -math.inf)
-    (zero,), _ = _whole(step, 0)
+        return (f"windows = {STACKED_WINDOWS.stacked_cells('x', step)}", f"x = tf.reduce_sum({weighted}, axis=0)")
+    (low,), inner = _padding_lines(step, -math.inf)
+    (zero,), _ = _padding_lines(step, 0)
     return (
         f"weights, values = {low[4:]}, {zero[4:]}",
-        f"weights = {STACKED.cells('weights', inner)}",
+        f"weights = {STACKED_WINDOWS.stacked_cells('weights', inner)}",
         f"weights = tf.reshape({weights.format('weights')}, weights.shape)",
-        f"x = tf.reduce_sum({STACKED.cells('values', inner)} * weights, axis=0)",
+        f"x = tf.reduce_sum({STACKED_WINDOWS.stacked_cells('values', inner)} * weights, axis=0)",
     )
 
 
@@ -153,33 +167,33 @@ def max_pool_with_indices(step: Step) -> Code:
     """The values by pooling; an index without its channel, or the first of the stacked places that hold the largest."""
     if step.parameters.get("output") != "indices":
         text = max_pool(step)
-        return stacked_max_anywhere(step) if isinstance(text, Unsupported) else text
-    text = with_argmax(step)
-    if isinstance(text, Unsupported) and text.refused:
-        return f"{text.refused} // {step.shape[1]}"
-    return stacked_places(step)
+        return stacked_max_pool_all_dtypes(step) if isinstance(text, Unsupported) else text
+    text = max_pool_with_argmax(step)
+    if isinstance(text, Unsupported) and text.rejected_call:
+        return f"{text.rejected_call} // {step.shape[1]}"
+    return stacked_max_indices(step)
 
 
-def stacked_max_anywhere(step: Step) -> Code:
+def stacked_max_pool_all_dtypes(step: Step) -> Code:
     """The largest of the stacked cells."""
-    return _selected(step, "any" if step.dtype == "bool" else "max", least(step.dtype))
+    return _stacked_extreme(step, "any" if step.dtype == "bool" else "max", lowest_value(step.dtype))
 
 
-def stacked_places(step: Step) -> Code:
+def stacked_max_indices(step: Step) -> Code:
     """The first of the stacked places that hold the largest."""
     if step.dtype == "bool":
         return Unsupported("tf.reduce_max takes numbers only")
     spatial, cells = step.shape[2:], math.prod(step.shape[2:])
-    lines, inner = _whole(step, least(step.dtype))
+    lines, inner = _padding_lines(step, lowest_value(step.dtype))
     places = f"np.arange({cells}).reshape({(1, *spatial, 1)})"
     if lines:
-        places = f"np.pad({places}, {pairs_of(all_axes(step.reach, channels_last=True))}, constant_values={cells})"
+        places = f"np.pad({places}, {pairs_of(pairs_for_all_axes(step.window_reach, channels_last=True))}, constant_values={cells})"
     return (
         *lines,
         f"places = tf.constant({places})",
-        f"windows = {STACKED.cells('x', inner)}",
+        f"windows = {STACKED_WINDOWS.stacked_cells('x', inner)}",
         "largest = windows == tf.reduce_max(windows, axis=0)",
-        f"x = tf.reduce_min(tf.where(largest, {STACKED.cells('places', inner)}, {cells}), axis=0)",
+        f"x = tf.reduce_min(tf.where(largest, {STACKED_WINDOWS.stacked_cells('places', inner)}, {cells}), axis=0)",
     )
 
 
@@ -200,7 +214,7 @@ def global_pool(reduce: str, step: Step) -> Code:
     """Reduce all spatial axes."""
     if reduce == "max" and step.dtype == "bool":
         reduce = "any"
-    return f"tf.reduce_{reduce}(x, axis={spatial_axes(step)}, keepdims=True)"
+    return f"tf.reduce_{reduce}(x, axis={spatial_axes_text(step)}, keepdims=True)"
 
 
 def adaptive_pool(reduce: str, step: Step) -> Code:
@@ -215,15 +229,15 @@ def adaptive_pool(reduce: str, step: Step) -> Code:
     return tuple(lines) or "x"
 
 
-def probabilities(step: Step) -> Code:
+def stochastic_pool_probabilities(step: Step) -> Code:
     """The share of each stacked cell, laid out beside each other behind the output's axes."""
-    lines, inner = _whole(step, 0)
-    rank, walk = step.rank, step.walk
+    lines, inner = _padding_lines(step, 0)
+    rank, walk = step.rank, step.windows
     shape = (*walk.window, step.shape[0], *walk.output, step.shape[1])
     order = (rank, *range(rank + 1, 2 * rank + 1), *range(rank), 2 * rank + 1)
     return (
         *lines,
-        f"windows = {STACKED.cells('x', inner)}",
+        f"windows = {STACKED_WINDOWS.stacked_cells('x', inner)}",
         "x = tf.math.divide_no_nan(windows, tf.reduce_sum(windows, axis=0))",
         f"x = tf.transpose(tf.reshape(x, {shape}), {order})",
     )
@@ -231,20 +245,20 @@ def probabilities(step: Step) -> Code:
 
 def stochastic_pool(step: Step) -> Code:
     """The first of the stacked cells at which the running sum exceeds the draw's share."""
-    lines, inner = _whole(step, 0)
+    lines, inner = _padding_lines(step, 0)
     return (
         *lines,
-        f"windows = {STACKED.cells('x', inner)}",
+        f"windows = {STACKED_WINDOWS.stacked_cells('x', inner)}",
         "limit = draws * tf.reduce_sum(windows, axis=0)",
         "drawn = (tf.cumsum(windows) > limit) & (tf.cumsum(windows, exclusive=True) <= limit)",
         "x = tf.reduce_sum(tf.where(drawn, windows, 0), axis=0)",
     )
 
 
-COMPOSED = {
-    "max_pool": stacked_max,
-    "min_pool": stacked_min,
-    "avg_pool": stacked_average,
+FALLBACKS = {
+    "max_pool": stacked_max_pool,
+    "min_pool": stacked_min_pool,
+    "avg_pool": stacked_avg_pool,
     "lp_pool": lp_pool,
     "softmax_pool": softmax_pool,
     "max_pool_with_indices": max_pool_with_indices,
@@ -253,8 +267,8 @@ COMPOSED = {
     "global_avg_pool": partial(global_pool, "mean"),
     "adaptive_max_pool": partial(adaptive_pool, "max"),
     "adaptive_avg_pool": partial(adaptive_pool, "mean"),
-    "stochastic_pool_probabilities": probabilities,
+    "stochastic_pool_probabilities": stochastic_pool_probabilities,
     "stochastic_pool": stochastic_pool,
-    "pad": composed_pad,
+    "pad": indexed_pad,
 }
 """What both surfaces compose alike."""

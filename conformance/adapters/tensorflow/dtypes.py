@@ -4,58 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from conformance.adapters.api.source_text import all_axes, by_default, call, own_same, pairs_of
+from conformance.adapters.api.source_text import (
+    call,
+    is_framework_same,
+    pairs_for_all_axes,
+    pairs_of,
+    uses_framework_defaults,
+)
 from conformance.adapters.api.surface import Code, Unsupported
-from conformance.cases.steps import Pairs, Step
+from conformance.cases.steps import PerAxisPairs, Step
 from reference import Windows
 
-SPATIAL = 3
-IMAGE = 2
+VOLUME_RANK = 3
+PLANE_RANK = 2
 FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
 INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
-EVERY = FLOATING | INTEGERS | {"bool"}
-POOLED = FLOATING | INTEGERS - {"uint32", "uint64"}
-ONEDNN = frozenset({"float32", "bfloat16"})
+ALL_DTYPES = FLOATING | INTEGERS | {"bool"}
+POOLING_DTYPES = FLOATING | INTEGERS - {"uint32", "uint64"}
+ONEDNN_DTYPES = frozenset({"float32", "bfloat16"})
 """What oneDNN's kernels take, which do more than TensorFlow's own: dilated gradients, and three dimensions."""
 FLOAT_ONLY = Unsupported(
     "three-dimensional pooling has kernels for float32 and bfloat16 only on the CPU",
     "https://github.com/tensorflow/tensorflow/issues/48644",
 )
 ROUNDS_DOWN = Unsupported("the call rounds the output size down")
-HOLES_AND_STRIDE = Unsupported("strides and dilations above 1 are not taken together")
-WHOLE_AVERAGES = Unsupported("average pooling takes floating numbers only")
+NO_STRIDED_DILATION = Unsupported("strides and dilations above 1 are not taken together")
+NO_INTEGER_AVERAGES = Unsupported("average pooling takes floating numbers only")
 
 
-def refused(dtypes: Iterable[str], reason: Unsupported) -> Mapping[str, Unsupported]:
+def unsupported_dtypes(dtypes: Iterable[str], reason: Unsupported) -> Mapping[str, Unsupported]:
     """Return one reason for many dtypes, as Surface.refuses has it."""
     return dict.fromkeys(dtypes, reason)
 
 
-def is_same(step: Step) -> bool:
+def is_same_padding(step: Step) -> bool:
     """Whether the padding is what SAME would choose."""
     if step.stride is None or not step.padded:
         return False
     return step.padding == Windows.of(step.shape[2:], step.window, step.stride, "same_upper", step.dilation).pads
 
 
-def named(step: Step) -> str | None:
+def padding_name(step: Step) -> str | None:
     """Return VALID or SAME, None where the padding is neither."""
-    if own_same(step):
+    if is_framework_same(step):
         return "SAME"
-    return "VALID" if not step.padded else "SAME" if is_same(step) else None
+    return "VALID" if not step.padded else "SAME" if is_same_padding(step) else None
 
 
-def explicit(step: Step) -> str:
+def array_padding_text(step: Step) -> str:
     """Return the padding of every axis of the array, as text."""
-    return str([list(pair) for pair in all_axes(step.padding, channels_last=True)])
+    return str([list(pair) for pair in pairs_for_all_axes(step.padding, channels_last=True)])
 
 
-def ones(step: Step) -> tuple[int, ...]:
+def ones_per_axis(step: Step) -> tuple[int, ...]:
     """Return 1 for each spatial axis."""
     return (1,) * step.rank
 
 
-def spatial_axes(step: Step) -> str:
+def spatial_axes_text(step: Step) -> str:
     """Return the numbers of the spatial axes, as text."""
     return str(tuple(range(1, step.rank + 1)))
 
@@ -67,11 +73,11 @@ def padding_layer(module: str, step: Step, data_format: str | None = None) -> Co
     ends = [end for pair in step.padding for end in pair]
     if min(ends) < 0 < max(ends):
         return Unsupported("layers pad or crop, not both")
-    crops = min(ends) < 0 and not by_default(step)
-    name, pads = ("Cropping", _reversed(step.padding)) if crops else ("ZeroPadding", step.padding)
+    crops = min(ends) < 0 and not uses_framework_defaults(step)
+    name, pads = ("Cropping", _reversed_pads(step.padding)) if crops else ("ZeroPadding", step.padding)
     amounts = str(pads[0]) if step.rank == len(pads) == 1 else pairs_of(pads)
     return call(f"{module}.{name}{step.rank}D", amounts, data_format=data_format, dtype="x.dtype") + "(x)"
 
 
-def _reversed(pads: Pairs) -> Pairs:
+def _reversed_pads(pads: PerAxisPairs) -> PerAxisPairs:
     return tuple((-before, -after) for before, after in pads)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from conformance.adapters.api.surface import OnDevice, Surface, Unsupported, Verb, Words
+from conformance.adapters.api.surface import Bfloat16Conversion, DeviceSupport, Lowering, Surface, Unsupported
 from conformance.adapters.tinygrad import calls, windows
 from conformance.adapters.tinygrad.padding import indexed_pad, pad
 
@@ -44,7 +44,7 @@ from tinygrad import Tensor, dtypes
 """
 RESET = ""
 DEVICES = {
-    "cuda": OnDevice(
+    "cuda": DeviceSupport(
         'Tensor([1.0], device="CUDA").add(1).numpy()\nhardware = "CUDA device 0"\n',
         {"float32": "ALLOW_TF32.value = 0\n", "tf32": "ALLOW_TF32.value = 1\n"},
         setup="from tinygrad.helpers import ALLOW_TF32\n\n",
@@ -53,40 +53,40 @@ DEVICES = {
 }
 
 
-def _gradient(lines: Sequence[str], _names: Sequence[str], wanted: str) -> Sequence[str]:
+def _backward_lines(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input."""
-    return (f"leaf = {wanted}", *lines, "(x,) = x.gradient(leaf, gradient=grad)")
+    return (f"leaf = {input_name}", *lines, "(x,) = x.gradient(leaf, gradient=grad)")
 
 
-def _lacks(what: str) -> Verb:
+def _unsupported(what: str) -> Lowering:
     return lambda _step: Unsupported(what)
 
 
 # A dtype that no verb takes is refused for its own reason, in what Tensor lacks too.
-LACKS: Mapping[str, Verb] = {
-    "min_pool": _lacks("tinygrad has no minimum pooling"),
-    "lp_pool": _lacks("tinygrad has no Lp pooling"),
-    "softmax_pool": _lacks("tinygrad has no softmax pooling"),
-    "adaptive_max_pool": _lacks("tinygrad has no adaptive pooling"),
-    "adaptive_avg_pool": _lacks("tinygrad has no adaptive pooling"),
-    "fractional_max_pool": _lacks("tinygrad has no fractional pooling"),
-    "stochastic_pool": _lacks("tinygrad has no stochastic pooling"),
-    "stochastic_pool_probabilities": _lacks("tinygrad has no stochastic pooling"),
+UNSUPPORTED_OPERATORS: Mapping[str, Lowering] = {
+    "min_pool": _unsupported("tinygrad has no minimum pooling"),
+    "lp_pool": _unsupported("tinygrad has no Lp pooling"),
+    "softmax_pool": _unsupported("tinygrad has no softmax pooling"),
+    "adaptive_max_pool": _unsupported("tinygrad has no adaptive pooling"),
+    "adaptive_avg_pool": _unsupported("tinygrad has no adaptive pooling"),
+    "fractional_max_pool": _unsupported("tinygrad has no fractional pooling"),
+    "stochastic_pool": _unsupported("tinygrad has no stochastic pooling"),
+    "stochastic_pool_probabilities": _unsupported("tinygrad has no stochastic pooling"),
 }
 FLOATING = frozenset({"bfloat16", "float16", "float32", "float64"})
-WHOLE = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
-SELECTING = (
+INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+SELECTION_OPERATORS = (
     *("max_pool", "min_pool", "max_pool_with_indices", "max_unpool"),
     *("global_max_pool", "adaptive_max_pool", "pad", "relu", "negate"),
 )
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
-    **dict.fromkeys(SELECTING, FLOATING | WHOLE | {"bool"}),
-    **dict.fromkeys(("conv", "conv_transpose"), FLOATING | WHOLE),
+    **dict.fromkeys(SELECTION_OPERATORS, FLOATING | INTEGERS | {"bool"}),
+    **dict.fromkeys(("conv", "conv_transpose"), FLOATING | INTEGERS),
 }
-NOT_WHOLE = Unsupported("averages, powers and shares of whole numbers are float32")
-REFUSES = {
-    "": dict.fromkeys((*WHOLE, "bool"), NOT_WHOLE),
+NO_INTEGER_AVERAGES = Unsupported("averages, powers and shares of whole numbers are float32")
+UNSUPPORTED_DTYPES = {
+    "": dict.fromkeys((*INTEGERS, "bool"), NO_INTEGER_AVERAGES),
     "conv": {"bool": Unsupported("sums of bool are int32")},
     "conv_transpose": {"bool": Unsupported("sums of bool are int32")},
 }
@@ -101,35 +101,35 @@ SURFACES = (
             "max_unpool": calls.max_unpool,
             "global_max_pool": calls.global_pool,
             "global_avg_pool": calls.global_pool,
-            "conv": partial(calls.conv, "conv2d"),
-            "conv_transpose": partial(calls.conv, "conv_transpose2d"),
+            "conv": partial(calls.convolution, "conv2d"),
+            "conv_transpose": partial(calls.convolution, "conv_transpose2d"),
             "pad": pad,
             "relu": lambda _step: "x.relu()",
-            **LACKS,
+            **UNSUPPORTED_OPERATORS,
         },
-        composed={
+        fallbacks={
             "min_pool": windows.min_pool,
             "lp_pool": windows.lp_pool,
             "softmax_pool": windows.softmax_pool,
             "adaptive_max_pool": windows.adaptive_max_pool,
             "adaptive_avg_pool": windows.adaptive_avg_pool,
-            "stochastic_pool_probabilities": windows.probabilities,
+            "stochastic_pool_probabilities": windows.stochastic_pool_probabilities,
             "stochastic_pool": windows.stochastic_pool,
             "pad": indexed_pad,
         },
-        enter=dict.fromkeys(("x", "kernel", "bias", "draws"), "Tensor({})"),
-        leave="x.numpy()",
+        to_framework=dict.fromkeys(("x", "kernel", "bias", "draws"), "Tensor({})"),
+        to_numpy="x.numpy()",
         dtypes=DTYPES,
-        refuses=REFUSES,
-        words=Words(
+        unsupported_dtypes=UNSUPPORTED_DTYPES,
+        bfloat16=Bfloat16Conversion(
             "{}.bitcast(dtypes.bfloat16)",
             "{}.cast(dtypes.bfloat16)",
             'x.bitcast(dtypes.uint16).numpy().view([("bfloat16", np.uint16)])',
         ),
-        ones="x.ones_like()",
-        flat_pads=True,
-        level="smoke",
-        tag="compiled",
-        gradient=_gradient,
+        ones_expression="x.ones_like()",
+        takes_flat_pads=True,
+        max_level="smoke",
+        slow_tag="compiled",
+        write_gradient=_backward_lines,
     ),
 )

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api.indexed_padding import indexed_pad
-from conformance.adapters.api.source_text import call, flat_pads, number, tuple_of
+from conformance.adapters.api.source_text import call, flat_pad_list, number, tuple_of
 from conformance.adapters.api.surface import Code, Unsupported
 from conformance.cases.steps import Step
 
-__all__ = ["flat", "indexed_pad", "pad"]
+__all__ = ["flat_pads_text", "indexed_pad", "pad"]
 
-MODES: Mapping[str, str] = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}
+PADDING_MODES: Mapping[str, str] = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}
 NO_SYMMETRIC = Unsupported("Tensor.pad has no symmetric mode")
 
 
-def flat(step: Step) -> str:
+def flat_pads_text(step: Step) -> str:
     """Return the pads in one list, the last axis first; or as a question has them."""
-    return tuple_of(flat_pads(step) or [end for pair in reversed(step.padding) for end in pair])
+    return tuple_of(flat_pad_list(step) or [end for pair in reversed(step.padding) for end in pair])
 
 
 def pad(step: Step) -> Code:
@@ -28,12 +28,12 @@ def pad(step: Step) -> Code:
     if mode == "constant":
         # A number beside truth values would make whole numbers of them.
         text = str(bool(value)) if step.dtype == "bool" else number(value)
-        return call("x.pad", flat(step), value=text if value or step.dtype == "bool" else None)
-    text = call("x.pad", flat(step), mode=f'"{MODES[mode]}"')
+        return call("x.pad", flat_pads_text(step), value=text if value or step.dtype == "bool" else None)
+    text = call("x.pad", flat_pads_text(step), mode=f'"{PADDING_MODES[mode]}"')
     if any(min(pair) < 0 for pair in step.padding):
-        return Unsupported("crops come first, then pads", refused=text)
+        return Unsupported("crops come first, then pads", rejected_call=text)
     within = {"reflect": 1, "wrap": 0}
     pads = zip(step.padding, step.shape[2:], strict=True)
     if mode in within and any(max(pair) > size - within[mode] for pair, size in pads):
-        return Unsupported(f"pads in mode {MODES[mode]} go once round", refused=text)
+        return Unsupported(f"pads in mode {PADDING_MODES[mode]} go once round", rejected_call=text)
     return text

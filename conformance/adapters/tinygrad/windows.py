@@ -4,60 +4,60 @@ from __future__ import annotations
 
 from conformance.adapters.api.source_text import bins_text, number, tuple_of
 from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.api.unfolded_windows import cell_axes, windows
+from conformance.adapters.api.unfolded_windows import cell_axes, window_lines
 from conformance.adapters.tinygrad.calls import max_pool
 from conformance.adapters.tinygrad.padding import pad
-from conformance.cases.arrays import DTYPES, least
-from conformance.cases.steps import Step, padded_first
+from conformance.cases.arrays import NUMPY_DTYPES, lowest_value
+from conformance.cases.steps import Step, split_padding
 
-HALVES = ("float16", "bfloat16")
+SHORT_FLOATS = ("float16", "bfloat16")
 
 
-def _widened(step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
+def _in_float32(step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
     """Return the lines, in float32 where the numbers have 16 bits: each call would round."""
-    if step.dtype not in HALVES:
+    if step.dtype not in SHORT_FLOATS:
         return lines
     return ("x = x.float()", *lines, f"x = x.cast(dtypes.{step.dtype})")
 
 
 def min_pool(step: Step) -> Code:
     """Return the least integers: the complement turns their order round, and has no number without a partner."""
-    if DTYPES[step.dtype].kind in "fV":
+    if NUMPY_DTYPES[step.dtype].kind in "fV":
         return Unsupported("tinygrad has no minimum pooling")
     answer = max_pool(step)
     padded: tuple[str, ...] = ()
     if isinstance(answer, Unsupported):
-        padding, whole = padded_first(step, least(step.dtype))
+        padding, whole = split_padding(step, lowest_value(step.dtype))
         padded, answer = tuple(f"x = {pad(part)}" for part in padding), max_pool(whole)
     return ("x = ~x", *padded, f"x = {answer}", "x = ~x")
 
 
 def lp_pool(step: Step) -> Code:
     """Return the norm of each window."""
-    lines = windows(pad, step)
+    lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines
     p, axes = step.parameters["p"], cell_axes(step)
     norms = {1: f"windows.abs().sum({axes})", 2: f"windows.square().sum({axes}).sqrt()"}
     norm = norms.get(p, f"(windows.abs() ** {number(p)}).sum({axes}) ** (1 / {number(p)})")
-    return _widened(step, (*lines, f"x = {norm}"))
+    return _in_float32(step, (*lines, f"x = {norm}"))
 
 
 def softmax_pool(step: Step) -> Code:
     """Return the cells of each window weighted by their softmax; padding has no weight."""
-    lines = windows(pad, step)
+    lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines
     *padded, shown = lines
     cells = shown.removeprefix("windows = ") + (f".flatten(-{step.rank})" if step.rank > 1 else "")
     if not padded:
-        return _widened(step, (f"windows = {cells}", "x = (windows * windows.softmax(-1)).sum(-1)"))
+        return _in_float32(step, (f"windows = {cells}", "x = (windows * windows.softmax(-1)).sum(-1)"))
     low = padded[0].removeprefix("x = ").removesuffix(")") + ", value=-np.inf)"
     weights = f"weights = low{cells.removeprefix('x')}.softmax(-1)"
-    return _widened(step, (f"low = {low}", *padded, weights, f"x = ({cells} * weights).sum(-1)"))
+    return _in_float32(step, (f"low = {low}", *padded, weights, f"x = ({cells} * weights).sum(-1)"))
 
 
-def _bins(step: Step) -> list[str]:
+def _bin_texts(step: Step) -> list[str]:
     """Return the bins of each axis as text."""
     return [bins_text(*axis) for axis in zip(step.shape[2:], step.parameters["output_size"], strict=True)]
 
@@ -66,7 +66,7 @@ def adaptive_max_pool(step: Step) -> Code:
     """Return the largest of each bin, one axis after the other."""
     return tuple(
         f"x = Tensor.stack([x[{':, ' * axis}i:j].max({axis}) for i, j in {bins}], dim={axis})"
-        for axis, bins in enumerate(_bins(step), 2)
+        for axis, bins in enumerate(_bin_texts(step), 2)
     )
 
 
@@ -74,27 +74,29 @@ def adaptive_avg_pool(step: Step) -> Code:
     """Return the average of each bin; of all axes at once, so that each sum is divided once."""
     names = [*zip("ikmoqs", "jlnprt", strict=True)][: step.rank]
     bounds = ", ".join(f"{first}:{last}" for first, last in names)
-    loops = " ".join(f"for {first}, {last} in {bins}" for (first, last), bins in zip(names, _bins(step), strict=True))
+    loops = " ".join(
+        f"for {first}, {last} in {bins}" for (first, last), bins in zip(names, _bin_texts(step), strict=True)
+    )
     means = f"[x[:, :, {bounds}].mean({tuple_of(range(2, 2 + step.rank))}) {loops}]"
     return f"Tensor.stack({means}, dim=2).reshape{tuple_of(step.output)}"
 
 
-def probabilities(step: Step) -> Code:
+def stochastic_pool_probabilities(step: Step) -> Code:
     """Return each cell's share of its window; a sum of 0 divides as infinity, so that every share and gradient is 0."""
-    lines = windows(pad, step)
+    lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines
     total = f"total = windows.sum({cell_axes(step)}, keepdim=True)"
-    return _widened(step, (*lines, total, "x = windows / (total == 0).where(np.inf, total)"))
+    return _in_float32(step, (*lines, total, "x = windows / (total == 0).where(np.inf, total)"))
 
 
 def stochastic_pool(step: Step) -> Code:
     """Return the first cell at which the running sum exceeds the draw's share, nothing where none does."""
-    lines = windows(pad, step)
+    lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines
     flat = [f"windows = windows.flatten(-{step.rank})"] if step.rank > 1 else []
     drawn = "drawn = windows.cumsum(-1) > draws.unsqueeze(-1) * windows.sum(-1, keepdim=True)"
     first = "first = drawn.int().argmax(-1, keepdim=True)"
     chosen = "x = windows.gather(-1, first).squeeze(-1) * drawn.any(-1)"
-    return _widened(step, (*lines, *flat, drawn, first, chosen))
+    return _in_float32(step, (*lines, *flat, drawn, first, chosen))

@@ -14,22 +14,22 @@ from functools import partial
 from conformance.adapters.api import d2l
 from conformance.adapters.api.indexed_padding import indexed_pad
 from conformance.adapters.api.source_text import tuple_of
-from conformance.adapters.api.stacked_windows import Stacking
-from conformance.adapters.api.surface import Code, OnDevice, Surface, Verb, Words
+from conformance.adapters.api.stacked_windows import StackedWindows
+from conformance.adapters.api.surface import Bfloat16Conversion, Code, DeviceSupport, Lowering, Surface
 from conformance.adapters.torch import adaptive as regions
 from conformance.adapters.torch import channels_last as layout
 from conformance.adapters.torch import compiled as compiling
 from conformance.adapters.torch import convolution as weights
 from conformance.adapters.torch import padding, pooling, windows
 from conformance.adapters.torch.calls import (
-    EVERYTHING,
+    ALL_DTYPES,
     FLOATING,
     INTEGERS,
-    Spelling,
-    carried,
-    functional,
+    CallWriter,
+    functional_call,
     in_float32,
-    layer,
+    in_wider_dtype,
+    layer_call,
     no_kernel,
 )
 from conformance.cases.steps import Step
@@ -63,11 +63,11 @@ if "torch._dynamo" in sys.modules:
 """
 
 
-def _book_pool(reduce: str, step: Step) -> Code:
+def _d2l_pool(reduce: str, step: Step) -> Code:
     """Return the book's own loop over the positions of a plane, or the padded layer that its tab shows."""
-    if d2l.shows_padding(step, READERS):
-        return pooling.max_pool(layer, step)
-    refusal = d2l.beyond_the_loops(step)
+    if d2l.shows_padded_pooling(step, READER_EXAMPLES):
+        return pooling.max_pool(layer_call, step)
+    refusal = d2l.unsupported_by_loops(step)
     if refusal:
         return refusal
     height, width = step.window
@@ -82,90 +82,96 @@ def _book_pool(reduce: str, step: Step) -> Code:
 
 
 # One reader of the PyTorch tab pads both axes.
-READERS = (((2, 3), (2, 3), ((1, 1), (1, 1))),)
-STACKED = Stacking(padding.functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
-WIDE = FLOATING | INTEGERS
-CARRIED = EVERYTHING - {"int64", "uint64"}
+READER_EXAMPLES = (((2, 3), (2, 3), ((1, 1), (1, 1))),)
+STACKED_WINDOWS = StackedWindows(padding.functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
+FLOATING_AND_SIGNED = FLOATING | INTEGERS
+CARRIED_DTYPES = ALL_DTYPES - {"int64", "uint64"}
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
-    "max_pool": EVERYTHING - {"uint64"},
-    "max_pool_with_indices": WIDE,
-    "min_pool": EVERYTHING - {"uint64"},
-    "avg_pool": WIDE,
-    "global_avg_pool": WIDE,
-    "global_max_pool": EVERYTHING - {"uint64"},
-    "adaptive_max_pool": CARRIED,
-    "max_unpool": CARRIED,
-    "pad": EVERYTHING,
-    "conv": WIDE,
+    "max_pool": ALL_DTYPES - {"uint64"},
+    "max_pool_with_indices": FLOATING_AND_SIGNED,
+    "min_pool": ALL_DTYPES - {"uint64"},
+    "avg_pool": FLOATING_AND_SIGNED,
+    "global_avg_pool": FLOATING_AND_SIGNED,
+    "global_max_pool": ALL_DTYPES - {"uint64"},
+    "adaptive_max_pool": CARRIED_DTYPES,
+    "max_unpool": CARRIED_DTYPES,
+    "pad": ALL_DTYPES,
+    "conv": FLOATING_AND_SIGNED,
     "conv_transpose": FLOATING | {"int64"},
-    "relu": WIDE,
-    "negate": WIDE,
+    "relu": FLOATING_AND_SIGNED,
+    "negate": FLOATING_AND_SIGNED,
 }
-REFUSES = {
-    "max_pool": no_kernel("max pooling", beside=DTYPES["max_pool"], issue=pooling.NO_INTEGERS),
-    "max_pool_with_indices": no_kernel("max pooling", beside=WIDE, issue=pooling.NO_INTEGERS),
-    "min_pool": no_kernel("max pooling", beside=DTYPES["min_pool"], issue=pooling.NO_INTEGERS),
-    "avg_pool": no_kernel("average pooling", beside=WIDE, issue=pooling.INTEGER_AVERAGES),
-    "lp_pool": no_kernel("Lp pooling", beside=FLOATING),
-    "softmax_pool": no_kernel("softmax", beside=FLOATING),
-    "global_max_pool": no_kernel("adaptive max pooling", beside=DTYPES["global_max_pool"]),
-    "adaptive_max_pool": no_kernel("adaptive max pooling", beside=CARRIED),
-    "global_avg_pool": no_kernel("adaptive average pooling", beside=WIDE),
-    "adaptive_avg_pool": no_kernel("adaptive average pooling", beside=FLOATING),
-    "fractional_max_pool": no_kernel("fractional max pooling", beside=FLOATING),
-    "max_unpool": no_kernel("max unpooling", beside=CARRIED),
-    "conv": no_kernel("convolution", beside=WIDE),
-    "conv_transpose": no_kernel("transposed convolution", beside=DTYPES["conv_transpose"]),
+UNSUPPORTED_DTYPES = {
+    "max_pool": no_kernel("max pooling", except_dtypes=DTYPES["max_pool"], issue=pooling.INTEGER_POOLING_ISSUE),
+    "max_pool_with_indices": no_kernel(
+        "max pooling", except_dtypes=FLOATING_AND_SIGNED, issue=pooling.INTEGER_POOLING_ISSUE
+    ),
+    "min_pool": no_kernel("max pooling", except_dtypes=DTYPES["min_pool"], issue=pooling.INTEGER_POOLING_ISSUE),
+    "avg_pool": no_kernel("average pooling", except_dtypes=FLOATING_AND_SIGNED, issue=pooling.INTEGER_AVERAGES_ISSUE),
+    "lp_pool": no_kernel("Lp pooling", except_dtypes=FLOATING),
+    "softmax_pool": no_kernel("softmax", except_dtypes=FLOATING),
+    "global_max_pool": no_kernel("adaptive max pooling", except_dtypes=DTYPES["global_max_pool"]),
+    "adaptive_max_pool": no_kernel("adaptive max pooling", except_dtypes=CARRIED_DTYPES),
+    "global_avg_pool": no_kernel("adaptive average pooling", except_dtypes=FLOATING_AND_SIGNED),
+    "adaptive_avg_pool": no_kernel("adaptive average pooling", except_dtypes=FLOATING),
+    "fractional_max_pool": no_kernel("fractional max pooling", except_dtypes=FLOATING),
+    "max_unpool": no_kernel("max unpooling", except_dtypes=CARRIED_DTYPES),
+    "conv": no_kernel("convolution", except_dtypes=FLOATING_AND_SIGNED),
+    "conv_transpose": no_kernel("transposed convolution", except_dtypes=DTYPES["conv_transpose"]),
 }
-RANDOM = dict.fromkeys(INTEGERS, weights.RANDOM)
+UNSUPPORTED_RANDOM_WEIGHTS = dict.fromkeys(INTEGERS, weights.NO_RANDOM_INTEGER_WEIGHTS)
 LAYER_DTYPES = {**DTYPES, "conv": FLOATING, "conv_transpose": FLOATING}
-LAYER_REFUSES = {
-    **REFUSES,
-    "conv": {**REFUSES["conv"], **RANDOM},
-    "conv_transpose": {**REFUSES["conv_transpose"], **RANDOM},
+LAYER_UNSUPPORTED_DTYPES = {
+    **UNSUPPORTED_DTYPES,
+    "conv": {**UNSUPPORTED_DTYPES["conv"], **UNSUPPORTED_RANDOM_WEIGHTS},
+    "conv_transpose": {**UNSUPPORTED_DTYPES["conv_transpose"], **UNSUPPORTED_RANDOM_WEIGHTS},
 }
-INPUTS = ("x", "kernel", "bias", "samples", "draws")
-ENTER = dict.fromkeys(INPUTS, "torch.from_numpy({})")
-WORDS = Words(
+INPUT_NAMES = ("x", "kernel", "bias", "samples", "draws")
+TO_FRAMEWORK = dict.fromkeys(INPUT_NAMES, "torch.from_numpy({})")
+BFLOAT16 = Bfloat16Conversion(
     "{}.view(torch.bfloat16)",
     "{}.to(torch.bfloat16)",
     'x.view(torch.uint16).numpy().view([("bfloat16", np.uint16)])',
 )
 
 
-def on_cuda(surface: Surface) -> Surface:
+def surface_on_cuda(surface: Surface) -> Surface:
     """Return a surface whose inputs go to the device that everything is made on, and whose results come back."""
-    words = Words(WORDS.enter, WORDS.cast, f"x.cpu(){WORDS.leave.removeprefix('x')}")
-    enter = dict.fromkeys(INPUTS, 'torch.from_numpy({}).to("cuda")')
-    return replace(surface, enter=enter, leave="x.cpu().numpy()", words=words)
+    words = Bfloat16Conversion(
+        BFLOAT16.to_framework, BFLOAT16.from_float32, f"x.cpu(){BFLOAT16.to_numpy.removeprefix('x')}"
+    )
+    enter = dict.fromkeys(INPUT_NAMES, 'torch.from_numpy({}).to("cuda")')
+    return replace(surface, to_framework=enter, to_numpy="x.cpu().numpy()", bfloat16=words)
 
 
-TF32 = "torch.backends.cuda.matmul.allow_tf32 = {0}\ntorch.backends.cudnn.allow_tf32 = {0}\n"
-CUDA = OnDevice(
+TF32_SETUP = "torch.backends.cuda.matmul.allow_tf32 = {0}\ntorch.backends.cudnn.allow_tf32 = {0}\n"
+CUDA_SUPPORT = DeviceSupport(
     "torch.cuda.init()\nhardware = torch.cuda.get_device_name()\n",
-    {"float32": TF32.format(False), "tf32": TF32.format(True)},
+    {"float32": TF32_SETUP.format(False), "tf32": TF32_SETUP.format(True)},
     setup='torch.set_default_device("cuda")\n',
     # An error of a kernel shows late, and then in whatever comes next: it must end the process.
     reset="torch.cuda.synchronize()\n",
-    surface=on_cuda,
+    surface=surface_on_cuda,
 )
-DEVICES = {"cuda": CUDA}
+DEVICES = {"cuda": CUDA_SUPPORT}
 
 
-def _verbs(spell: Spelling, conv: Verb, transpose: Verb, pad: Verb, relu: str) -> Mapping[str, Verb]:
-    adaptive = partial(regions.adaptive_pool, spell)
+def _lowerings(
+    write_call: CallWriter, conv: Lowering, transpose: Lowering, pad: Lowering, relu: str
+) -> Mapping[str, Lowering]:
+    adaptive = partial(regions.adaptive_pool, write_call)
     return {
-        "max_pool": partial(pooling.max_pool, spell),
-        "avg_pool": partial(pooling.avg_pool, spell),
-        "lp_pool": partial(pooling.lp_pool, spell),
-        "max_pool_with_indices": partial(pooling.indexed_max_pool, spell),
-        "max_unpool": partial(regions.max_unpool, spell),
+        "max_pool": partial(pooling.max_pool, write_call),
+        "avg_pool": partial(pooling.avg_pool, write_call),
+        "lp_pool": partial(pooling.lp_pool, write_call),
+        "max_pool_with_indices": partial(pooling.indexed_max_pool, write_call),
+        "max_unpool": partial(regions.max_unpool, write_call),
         "global_max_pool": adaptive,
         "global_avg_pool": adaptive,
         "adaptive_max_pool": adaptive,
         "adaptive_avg_pool": adaptive,
-        "fractional_max_pool": partial(regions.fractional_max_pool, spell),
+        "fractional_max_pool": partial(regions.fractional_max_pool, write_call),
         "conv": conv,
         "conv_transpose": transpose,
         "pad": pad,
@@ -173,80 +179,87 @@ def _verbs(spell: Spelling, conv: Verb, transpose: Verb, pad: Verb, relu: str) -
     }
 
 
-def _composed(spell: Spelling, transpose: Callable[..., Code], pad: Verb) -> Mapping[str, Verb]:
+def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowering) -> Mapping[str, Lowering]:
     return {
-        "max_pool": partial(pooling.other_max_pool, spell),
-        "avg_pool": partial(pooling.other_avg_pool, spell, pad),
-        "min_pool": partial(pooling.least_pool, spell, pad),
-        "softmax_pool": partial(in_float32, STACKED.softmax_pool),
-        "lp_pool": partial(in_float32, partial(pooling.other_lp_pool, spell, pad)),
-        "max_pool_with_indices": partial(pooling.padded_max_pool, spell, pad),
-        "max_unpool": partial(carried, regions.EXACT, partial(regions.max_unpool, spell)),
-        "global_max_pool": partial(regions.channel_maximum, spell),
-        "global_avg_pool": windows.channel_average,
-        "adaptive_max_pool": partial(carried, regions.EXACT, partial(regions.adaptive_pool, spell)),
-        "fractional_max_pool": partial(regions.row_fractional_max_pool, spell),
-        "stochastic_pool_probabilities": partial(in_float32, partial(windows.probabilities, pad)),
+        "max_pool": partial(pooling.fallback_max_pool, write_call),
+        "avg_pool": partial(pooling.fallback_avg_pool, write_call, pad),
+        "min_pool": partial(pooling.integer_min_pool, write_call, pad),
+        "softmax_pool": partial(in_float32, STACKED_WINDOWS.softmax_pool),
+        "lp_pool": partial(in_float32, partial(pooling.fallback_lp_pool, write_call, pad)),
+        "max_pool_with_indices": partial(pooling.padded_max_pool, write_call, pad),
+        "max_unpool": partial(in_wider_dtype, regions.EXACT_DTYPES, partial(regions.max_unpool, write_call)),
+        "global_max_pool": partial(regions.channel_maximum, write_call),
+        "global_avg_pool": windows.integer_global_avg_pool,
+        "adaptive_max_pool": partial(in_wider_dtype, regions.EXACT_DTYPES, partial(regions.adaptive_pool, write_call)),
+        "fractional_max_pool": partial(regions.fractional_max_pool_1d, write_call),
+        "stochastic_pool_probabilities": partial(in_float32, partial(windows.stochastic_pool_probabilities, pad)),
         "stochastic_pool": partial(in_float32, partial(windows.stochastic_pool, pad)),
         "pad": indexed_pad,
         "conv_transpose": partial(transpose, sliced=True),
     }
 
 
-_surface: Callable[..., Surface] = partial(
-    Surface, enter=ENTER, leave="x.numpy()", words=WORDS, ones=windows.ONES, flat_pads=True
+_make_surface: Callable[..., Surface] = partial(
+    Surface,
+    to_framework=TO_FRAMEWORK,
+    to_numpy="x.numpy()",
+    bfloat16=BFLOAT16,
+    ones_expression=windows.ONES_EXPRESSION,
+    takes_flat_pads=True,
 )
 
-FUNCTIONAL = _verbs(
-    functional, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"
+FUNCTIONAL_LOWERINGS = _lowerings(
+    functional_call, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"
 )
-OTHERS = _composed(functional, weights.functional_transpose, padding.functional_pad)
+FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
 # What users write by hand is made of slices, which have no kernel for a memory format.
-BY_HAND = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad"}
+SLICED_FALLBACKS = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad"}
 SURFACES = (
-    _surface(
+    _make_surface(
         "torch.nn",
-        _verbs(layer, weights.layer_conv, weights.layer_transpose, padding.layer_pad, "nn.ReLU()(x)"),
-        composed=_composed(layer, weights.layer_transpose, padding.layer_pad),
+        _lowerings(layer_call, weights.layer_conv, weights.layer_transpose, padding.layer_pad, "nn.ReLU()(x)"),
+        fallbacks=_fallbacks(layer_call, weights.layer_transpose, padding.layer_pad),
         dtypes=LAYER_DTYPES,
-        refuses=LAYER_REFUSES,
-        gradient=weights.layer_gradient,
+        unsupported_dtypes=LAYER_UNSUPPORTED_DTYPES,
+        write_gradient=weights.layer_autograd_gradient,
     ),
-    _surface(
+    _make_surface(
         "torch.nn.functional",
-        FUNCTIONAL,
-        composed=OTHERS,
+        FUNCTIONAL_LOWERINGS,
+        fallbacks=FUNCTIONAL_FALLBACKS,
         dtypes=DTYPES,
-        refuses=REFUSES,
-        gradient=weights.gradient,
+        unsupported_dtypes=UNSUPPORTED_DTYPES,
+        write_gradient=weights.autograd_gradient,
     ),
-    _surface(
+    _make_surface(
         "torch.channels_last",
-        layout.channels_last(FUNCTIONAL),
-        composed=layout.channels_last({name: verb for name, verb in OTHERS.items() if name not in BY_HAND}),
+        layout.channels_last_lowerings(FUNCTIONAL_LOWERINGS),
+        fallbacks=layout.channels_last_lowerings(
+            {name: verb for name, verb in FUNCTIONAL_FALLBACKS.items() if name not in SLICED_FALLBACKS}
+        ),
         dtypes=DTYPES,
-        refuses=REFUSES,
-        gradient=layout.channels_last_gradient,
-        wrap=layout.once,
+        unsupported_dtypes=UNSUPPORTED_DTYPES,
+        write_gradient=layout.channels_last_gradient,
+        wrap_program=layout.without_repeated_conversion,
     ),
-    _surface(
+    _make_surface(
         "torch.compile",
-        FUNCTIONAL,
-        composed=OTHERS,
+        FUNCTIONAL_LOWERINGS,
+        fallbacks=FUNCTIONAL_FALLBACKS,
         dtypes=DTYPES,
-        refuses=REFUSES,
-        gradient=compiling.compiled_gradient,
-        wrap=compiling.compiled,
-        lacks=compiling.no_compiler,
-        level="smoke",
-        tag="compiled",
+        unsupported_dtypes=UNSUPPORTED_DTYPES,
+        write_gradient=compiling.compiled_gradient,
+        wrap_program=compiling.compile_lines,
+        missing_requirement=compiling.missing_compiler,
+        max_level="smoke",
+        slow_tag="compiled",
     ),
-    _surface(
+    _make_surface(
         "torch.book",
-        {"max_pool": partial(_book_pool, "max"), "avg_pool": partial(_book_pool, "mean")},
-        dtypes={"": FLOATING, "max_pool": WIDE},
-        refuses={"avg_pool": no_kernel("the mean of a tensor", beside=FLOATING)},
-        compositions=False,
-        level="smoke",
+        {"max_pool": partial(_d2l_pool, "max"), "avg_pool": partial(_d2l_pool, "mean")},
+        dtypes={"": FLOATING, "max_pool": FLOATING_AND_SIGNED},
+        unsupported_dtypes={"avg_pool": no_kernel("the mean of a tensor", except_dtypes=FLOATING)},
+        allows_compositions=False,
+        max_level="smoke",
     ),
 )

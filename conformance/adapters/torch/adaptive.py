@@ -9,12 +9,20 @@ from functools import partial
 from conformance.adapters.api.source_text import per_axis
 from conformance.adapters.api.surface import Code, Unsupported
 from conformance.adapters.api.unfolded_windows import cell_axes
-from conformance.adapters.torch.calls import INTEGERS, UNSIGNED, WIDER, Spelling, carried, floating, sizes
+from conformance.adapters.torch.calls import (
+    INTEGERS,
+    UNSIGNED,
+    WIDER_DTYPES,
+    CallWriter,
+    call_if_floating,
+    in_wider_dtype,
+    sizes_text,
+)
 from conformance.cases.steps import Step
 
-AXES = (2, 3)
-STRICT = "https://github.com/pytorch/pytorch/pull/5337"
-WHAT: Mapping[str, str] = {
+SUPPORTED_RANKS = (2, 3)
+STRICT_FRACTIONAL_ISSUE = "https://github.com/pytorch/pytorch/pull/5337"
+OPERATION_NAMES: Mapping[str, str] = {
     "max_unpool": "max unpooling",
     "global_max_pool": "adaptive max pooling",
     "global_avg_pool": "adaptive average pooling",
@@ -22,10 +30,10 @@ WHAT: Mapping[str, str] = {
     "adaptive_avg_pool": "adaptive average pooling",
 }
 # float64 holds every number of a narrower integer.
-EXACT: Mapping[str, str] = dict.fromkeys((*INTEGERS - {"int64"}, *WIDER), "float64")
+EXACT_DTYPES: Mapping[str, str] = dict.fromkeys((*INTEGERS - {"int64"}, *WIDER_DTYPES), "float64")
 
 
-def max_unpool(spell: Spelling, step: Step) -> Code:
+def max_unpool(write_call: CallWriter, step: Step) -> Code:
     """Return the call with the window and stride of a pooling that leads to such an output."""
     windows, strides, paddings = [], [], []
     for extent, size in zip(step.shape[2:], step.parameters["output_size"], strict=True):
@@ -37,46 +45,52 @@ def max_unpool(spell: Spelling, step: Step) -> Code:
         "stride": per_axis(strides) if strides != windows else None,
         "padding": per_axis(paddings) if any(paddings) else None,
     }
-    text = spell(step.verb, step, per_axis(windows), inputs="x, indices", **keywords)
+    text = write_call(step.operator, step, per_axis(windows), inputs="x, indices", **keywords)
     if 0 in step.shape[2:]:
-        return Unsupported("max unpooling takes no plane without cells", refused=text)
-    return floating(WHAT[step.verb], step, text)
+        return Unsupported("max unpooling takes no plane without cells", rejected_call=text)
+    return call_if_floating(OPERATION_NAMES[step.operator], step, text)
 
 
-def adaptive_pool(spell: Spelling, step: Step) -> Code:
+def adaptive_pool(write_call: CallWriter, step: Step) -> Code:
     """Return adaptive pooling; global pooling is to one bin."""
     output = step.parameters.get("output_size", (1,) * step.rank)
-    return floating(WHAT[step.verb], step, spell(step.verb.replace("global", "adaptive"), step, sizes(output)))
+    return call_if_floating(
+        OPERATION_NAMES[step.operator],
+        step,
+        write_call(step.operator.replace("global", "adaptive"), step, sizes_text(output)),
+    )
 
 
-def channel_maximum(spell: Spelling, step: Step) -> Code:
+def channel_maximum(write_call: CallWriter, step: Step) -> Code:
     """Return the largest value of each channel, for dtypes that adaptive pooling has no kernel for."""
     if step.dtype in UNSIGNED:
-        return carried(EXACT, partial(adaptive_pool, spell), step)
+        return in_wider_dtype(EXACT_DTYPES, partial(adaptive_pool, write_call), step)
     return f"x.amax({cell_axes(step, first=2)}, keepdim=True)"
 
 
-def fractional_max_pool(spell: Spelling, step: Step) -> Code:
+def fractional_max_pool(write_call: CallWriter, step: Step) -> Code:
     """Return the call with the case's samples; in two dimensions the first belongs to the last axis."""
-    if step.rank not in AXES:
+    if step.rank not in SUPPORTED_RANKS:
         return Unsupported("fractional pooling has two or three axes")
-    samples = "samples.flip(-1)" if step.rank == min(AXES) else "samples"
+    samples = "samples.flip(-1)" if step.rank == min(SUPPORTED_RANKS) else "samples"
     output = step.parameters["output_size"]
-    text = spell(step.verb, step, per_axis(step.window), output_size=sizes(output), _random_samples=samples)
+    text = write_call(
+        step.operator, step, per_axis(step.window), output_size=sizes_text(output), _random_samples=samples
+    )
     fits = zip(step.shape[2:], step.window, output, strict=True)
-    if step.rank == max(AXES) and any(window + count > size for size, window, count in fits):
+    if step.rank == max(SUPPORTED_RANKS) and any(window + count > size for size, window, count in fits):
         why = "in three dimensions window and output_size together may be at most the extent"
-        return Unsupported(why, STRICT, refused=text)
+        return Unsupported(why, STRICT_FRACTIONAL_ISSUE, rejected_call=text)
     return text
 
 
-def row_fractional_max_pool(spell: Spelling, step: Step) -> Code:
+def fractional_max_pool_1d(write_call: CallWriter, step: Step) -> Code:
     """Return a row as a plane of one row."""
     if step.rank != 1:
         return Unsupported("fractional pooling has two or three axes")
     plane = replace(step, shape=(*step.shape[:2], 1, step.shape[2]))
     window, output = ((1, *step.parameters[name]) for name in ("window", "output_size"))
     samples = "samples.repeat(1, 1, 2)"
-    keywords = {"output_size": sizes(output), "_random_samples": samples}
-    text = spell(step.verb, plane, per_axis(window), inputs="x.unsqueeze(2)", **keywords)
+    keywords = {"output_size": sizes_text(output), "_random_samples": samples}
+    text = write_call(step.operator, plane, per_axis(window), inputs="x.unsqueeze(2)", **keywords)
     return f"{text}.squeeze(2)"

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from conformance.adapters.api.source_text import call, flat_pads, number, tuple_of
-from conformance.adapters.api.surface import Code, Unsupported, Verb
-from conformance.cases.arrays import DTYPES
+from conformance.adapters.api.source_text import call, flat_pad_list, number, tuple_of
+from conformance.adapters.api.surface import Code, Lowering, Unsupported
+from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.steps import Step
 
-Spelling = Callable[..., str]
+CallWriter = Callable[..., str]
 
-HALVES = frozenset({"float16", "bfloat16"})
-FLOATING = HALVES | {"float32", "float64"}
+SHORT_FLOATS = frozenset({"float16", "bfloat16"})
+FLOATING = SHORT_FLOATS | {"float32", "float64"}
 INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8"})
 UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
-EVERYTHING = FLOATING | INTEGERS | UNSIGNED | {"bool"}
-NO_UNSIGNED = "https://github.com/pytorch/pytorch/issues/58734"
+ALL_DTYPES = FLOATING | INTEGERS | UNSIGNED | {"bool"}
+UNSIGNED_ISSUE = "https://github.com/pytorch/pytorch/issues/58734"
 # What pools the numbers of a dtype for which there is no kernel, and holds them all.
-WIDER: Mapping[str, str] = {"bool": "uint8", "uint16": "int32", "uint32": "int64"}
-LAYERS: Mapping[str, str] = {
+WIDER_DTYPES: Mapping[str, str] = {"bool": "uint8", "uint16": "int32", "uint32": "int64"}
+LAYER_NAMES: Mapping[str, str] = {
     "max_pool": "MaxPool",
     "avg_pool": "AvgPool",
     "lp_pool": "LPPool",
@@ -35,40 +35,42 @@ LAYERS: Mapping[str, str] = {
 }
 
 
-def functional(verb: str, step: Step, *arguments: str | None, inputs: str = "x", **keywords: str | None) -> str:
+def functional_call(
+    operator: str, step: Step, *arguments: str | None, inputs: str = "x", **keywords: str | None
+) -> str:
     """Return a call of torch.nn.functional."""
-    return call(f"F.{verb}{step.rank}d", inputs, *arguments, **keywords)
+    return call(f"F.{operator}{step.rank}d", inputs, *arguments, **keywords)
 
 
-def layer(verb: str, step: Step, *arguments: str | None, inputs: str = "x", **keywords: str | None) -> str:
+def layer_call(operator: str, step: Step, *arguments: str | None, inputs: str = "x", **keywords: str | None) -> str:
     """Return a layer of torch.nn, made and called."""
-    return call(f"nn.{LAYERS[verb]}{step.rank}d", *arguments, **keywords) + f"({inputs})"
+    return call(f"nn.{LAYER_NAMES[operator]}{step.rank}d", *arguments, **keywords) + f"({inputs})"
 
 
-def sizes(values: Sequence[int | None]) -> str:
+def sizes_text(values: Sequence[int | None]) -> str:
     """Return sizes of the output as text: one number where all agree; None keeps an extent."""
     if len(set(values)) == 1 and values[0] is not None:
         return number(values[0])
     return str(tuple(value if value is None else int(value) for value in values))
 
 
-def ends(step: Step) -> str:
+def pads_text(step: Step) -> str:
     """Return the pads as PyTorch counts them: the last axis first; or as a question has them."""
-    return tuple_of(flat_pads(step) or [end for pair in reversed(step.padding) for end in pair])
+    return tuple_of(flat_pad_list(step) or [end for pair in reversed(step.padding) for end in pair])
 
 
-def floating(what: str, step: Step, text: str) -> Code:
+def call_if_floating(what: str, step: Step, text: str) -> Code:
     """Return the call, or for anything but floating numbers that it has no kernel."""
     if step.dtype in FLOATING:
         return text
-    return Unsupported(f"{what} has no kernel for {step.dtype} on the CPU", refused=text)
+    return Unsupported(f"{what} has no kernel for {step.dtype} on the CPU", rejected_call=text)
 
 
-def carried(wider: Mapping[str, str], verb: Verb, step: Step) -> Code:
+def in_wider_dtype(wider: Mapping[str, str], lowering: Lowering, step: Step) -> Code:
     """Return the lines that work in a dtype that holds all numbers of x's, and come back."""
     if step.dtype not in wider:
         return Unsupported(f"no dtype that has a kernel holds every {step.dtype}")
-    answer = verb(replace(step, dtype=wider[step.dtype]))
+    answer = lowering(replace(step, dtype=wider[step.dtype]))
     if isinstance(answer, Unsupported):
         return answer
     return (f"x = x.to(torch.{wider[step.dtype]})", *as_lines(answer), f"x = x.to(torch.{step.dtype})")
@@ -79,17 +81,17 @@ def as_lines(answer: str | tuple[str, ...]) -> tuple[str, ...]:
     return (f"x = {answer}",) if isinstance(answer, str) else answer
 
 
-def in_float32(verb: Verb, step: Step) -> Code:
+def in_float32(lowering: Lowering, step: Step) -> Code:
     """Return several calls on 16-bit numbers in float32 and back: each would round its result, and errors add up."""
-    if step.dtype not in HALVES or isinstance(verb(step), str):
-        return verb(step)
-    return carried(dict.fromkeys(HALVES, "float32"), verb, step)
+    if step.dtype not in SHORT_FLOATS or isinstance(lowering(step), str):
+        return lowering(step)
+    return in_wider_dtype(dict.fromkeys(SHORT_FLOATS, "float32"), lowering, step)
 
 
-def no_kernel(what: str, *, beside: frozenset[str], issue: str | None = None) -> Mapping[str, Unsupported]:
+def no_kernel(what: str, *, except_dtypes: frozenset[str], issue: str | None = None) -> Mapping[str, Unsupported]:
     """Return the refusal of every dtype beside some, as `Surface.refuses` wants it."""
-    others = DTYPES.keys() - beside
+    others = NUMPY_DTYPES.keys() - except_dtypes
     return {
-        name: Unsupported(f"{what} has no kernel for {name} on the CPU", NO_UNSIGNED if name in UNSIGNED else issue)
+        name: Unsupported(f"{what} has no kernel for {name} on the CPU", UNSIGNED_ISSUE if name in UNSIGNED else issue)
         for name in sorted(others)
     }

@@ -7,54 +7,69 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.adapters.api.source_text import INDENT
-from conformance.adapters.api.surface import Code, Unsupported, Verb
+from conformance.adapters.api.surface import Code, Lowering, Unsupported
 from conformance.adapters.torch.calls import as_lines
-from conformance.adapters.torch.convolution import gradient
+from conformance.adapters.torch.convolution import autograd_gradient
 from conformance.cases.steps import Step
 
-FORMATS: Mapping[int, str] = {2: "torch.channels_last", 3: "torch.channels_last_3d"}
+MEMORY_FORMATS: Mapping[int, str] = {2: "torch.channels_last", 3: "torch.channels_last_3d"}
 # What lies like an image besides x.
-IMAGES: Mapping[str, tuple[str, ...]] = {
+IMAGE_INPUTS: Mapping[str, tuple[str, ...]] = {
     "conv": ("kernel",),
     "conv_transpose": ("kernel",),
     "max_unpool": ("indices",),
 }
 
 
-def channels_last(verbs: Mapping[str, Verb]) -> Mapping[str, Verb]:
+def channels_last_lowerings(verbs: Mapping[str, Lowering]) -> Mapping[str, Lowering]:
     """Return the verbs for images whose channels lie side by side in memory."""
-    return {name: partial(_laid_out, verb) for name, verb in verbs.items()}
+    return {name: partial(_lower_channels_last, verb) for name, verb in verbs.items()}
 
 
-def _laid_out(verb: Verb, step: Step) -> Code:
+def _lower_channels_last(lowering: Lowering, step: Step) -> Code:
     """Return the lines, before them those that lay out what the step reads."""
-    if step.rank not in FORMATS:
+    if step.rank not in MEMORY_FORMATS:
         return Unsupported("the memory format channels_last has two or three spatial axes")
-    answer = verb(step)
-    before = [_to(name, step.rank) for name in ("x", *IMAGES.get(step.verb, ()))]
+    answer = lowering(step)
+    before = [_convert_line(name, step.rank) for name in ("x", *IMAGE_INPUTS.get(step.operator, ()))]
     if isinstance(answer, Unsupported):
-        return replace(answer, refused=(*before, *as_lines(answer.refused))) if answer.refused else answer
+        return (
+            replace(answer, rejected_call=(*before, *as_lines(answer.rejected_call)))
+            if answer.rejected_call
+            else answer
+        )
     return (*before, *as_lines(answer))
 
 
-def _to(name: str, rank: int) -> str:
-    return f"{name} = {name}.to(memory_format={FORMATS[rank]})"
+def _convert_line(name: str, rank: int) -> str:
+    return f"{name} = {name}.to(memory_format={MEMORY_FORMATS[rank]})"
 
 
-SAID = tuple(_to("x", rank) for rank in FORMATS)
+INPUT_CONVERSION_LINES = tuple(_convert_line("x", rank) for rank in MEMORY_FORMATS)
 
 
-def once(lines: Sequence[str], _names: Sequence[str]) -> Sequence[str]:
+def without_repeated_conversion(lines: Sequence[str], _names: Sequence[str]) -> Sequence[str]:
     """Return the lines without saying again how x lies: what PyTorch returns lies as what it was given.
 
     What a function of theirs says is said before it.
     """
-    inner = [line for line in SAID if INDENT + line in lines and line not in lines]
-    outer = [line for line in lines if line.strip() not in SAID or not line.startswith(INDENT)]
-    return [*inner, *(line for number, line in enumerate(outer) if line not in SAID or line not in outer[:number])]
+    inner = [line for line in INPUT_CONVERSION_LINES if INDENT + line in lines and line not in lines]
+    outer = [line for line in lines if line.strip() not in INPUT_CONVERSION_LINES or not line.startswith(INDENT)]
+    return [
+        *inner,
+        *(
+            line
+            for number, line in enumerate(outer)
+            if line not in INPUT_CONVERSION_LINES or line not in outer[:number]
+        ),
+    ]
 
 
-def channels_last_gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+def channels_last_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input; the gradient that comes in lies as the images do."""
-    grad = [line.replace("x", "grad") for line in SAID if line in (laid := once(lines, names))]
-    return gradient([*laid, *grad], names, wanted)
+    grad = [
+        line.replace("x", "grad")
+        for line in INPUT_CONVERSION_LINES
+        if line in (laid := without_repeated_conversion(lines, names))
+    ]
+    return autograd_gradient([*laid, *grad], names, input_name)

@@ -8,20 +8,20 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from conformance.adapters.api.source_text import INDENT
-from conformance.adapters.torch.convolution import gradient
+from conformance.adapters.torch.convolution import autograd_gradient
 
-COMPILERS: Mapping[str, str] = {"darwin": "clang++", "win32": "cl"}
+DEFAULT_COMPILERS: Mapping[str, str] = {"darwin": "clang++", "win32": "cl"}
 
 
-def no_compiler() -> str | None:
+def missing_compiler() -> str | None:
     """Return that the compiler is not there that Inductor would call, None where it is."""
-    compiler = os.environ.get("CXX") or COMPILERS.get(sys.platform, "g++")
+    compiler = os.environ.get("CXX") or DEFAULT_COMPILERS.get(sys.platform, "g++")
     if shutil.which(compiler):
         return None
     return f"torch.compile needs a C++ compiler, and there is no {compiler} here (the variable CXX names another)"
 
 
-def compiled(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+def compile_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     """Return the lines inside a compiled function, and its call."""
     inputs = ", ".join(names)
     return (
@@ -33,6 +33,6 @@ def compiled(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     )
 
 
-def compiled_gradient(lines: Sequence[str], names: Sequence[str], wanted: str) -> Sequence[str]:
+def compiled_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the same followed by the gradient of one input, which AOTAutograd compiles."""
-    return gradient(compiled(lines, names), names, wanted)
+    return autograd_gradient(compile_lines(lines, names), names, input_name)

@@ -4,53 +4,57 @@ from __future__ import annotations
 
 import math
 
-from conformance.adapters.api.source_text import number, over_ones
-from conformance.adapters.api.surface import Code, Unsupported, Verb
-from conformance.adapters.api.unfolded_windows import cell_axes, windows
-from conformance.cases.steps import Step, zeros_that_count
+from conformance.adapters.api.source_text import divide_by_ones, number
+from conformance.adapters.api.surface import Code, Lowering, Unsupported
+from conformance.adapters.api.unfolded_windows import cell_axes, window_lines
+from conformance.cases.steps import Step, split_counted_zeros
 
-ONES = "torch.ones_like(x)"
+ONES_EXPRESSION = "torch.ones_like(x)"
 
 
-def integer_average(pad: Verb, step: Step) -> Code:
+def integer_avg_pool(pad: Lowering, step: Step) -> Code:
     """Return sums that wrap in the integers' own dtype, divided toward zero."""
-    divisor, counts = step.parameters["divisor"], step.walk.counts(step.parameters["count_include_pad"])
+    divisor, counts = step.parameters["divisor"], step.windows.counts(step.parameters["count_include_pad"])
     alike = divisor is not None or (counts == counts.flat[0]).all()
-    counted, rest = ((), step) if alike else zeros_that_count(step)
-    lines = windows(pad, rest)
+    counted, rest = ((), step) if alike else split_counted_zeros(step)
+    lines = window_lines(pad, rest)
     if isinstance(lines, Unsupported):
         return lines
     if not counts.all():
         return Unsupported("a window of padding only has no average in integers")
     total = f"windows.sum({cell_axes(step)}, dtype=x.dtype)"
     if alike:
-        return (*lines, f"x = {_quotient(total, number(divisor if divisor is not None else counts.flat[0]))}")
-    *made, _ = over_ones((*lines, f"x = {total}"), "")
-    return (*(f"x = {pad(part)}" for part in counted), *made, f"x = {_quotient('total(x)', f'total({ONES})')}")
+        return (*lines, f"x = {_quotient_text(total, number(divisor if divisor is not None else counts.flat[0]))}")
+    *made, _ = divide_by_ones((*lines, f"x = {total}"), "")
+    return (
+        *(f"x = {pad(part)}" for part in counted),
+        *made,
+        f"x = {_quotient_text('total(x)', f'total({ONES_EXPRESSION})')}",
+    )
 
 
-def channel_average(step: Step) -> Code:
+def integer_global_avg_pool(step: Step) -> Code:
     """Return the same for whole channels."""
     cells = number(math.prod(step.shape[2:]))
-    return _quotient(f"x.sum({cell_axes(step, first=2)}, keepdim=True, dtype=x.dtype)", cells)
+    return _quotient_text(f"x.sum({cell_axes(step, first=2)}, keepdim=True, dtype=x.dtype)", cells)
 
 
-def _quotient(total: str, cells: str) -> str:
+def _quotient_text(total: str, cells: str) -> str:
     return f'torch.div({total}, {cells}, rounding_mode="trunc")'
 
 
-def probabilities(pad: Verb, step: Step) -> Code:
+def stochastic_pool_probabilities(pad: Lowering, step: Step) -> Code:
     """Return each cell's share of its window; a sum of 0 divides as infinity, so that every share and gradient is 0."""
-    lines = windows(pad, step)
+    lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines
     total = f"total = windows.sum({cell_axes(step)}, keepdim=True)"
     return (*lines, total, "x = windows / torch.where(total == 0, torch.inf, total)")
 
 
-def stochastic_pool(pad: Verb, step: Step) -> Code:
+def stochastic_pool(pad: Lowering, step: Step) -> Code:
     """Return the first cell at which the running sum exceeds the draw's share, nothing where none does."""
-    lines = windows(pad, step)
+    lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines
     flat = [f"windows = windows.flatten(-{step.rank})"] if step.rank > 1 else []

@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from conformance.cases.case import Case
-from conformance.cases.invalid.inputs import OF_INPUTS
-from conformance.cases.invalid.parameters import OF_PARAMETERS, has_of
+from conformance.cases.invalid.inputs import INPUT_VIOLATIONS
+from conformance.cases.invalid.parameters import PARAMETER_VIOLATIONS, test_violation
 
-PREDICATES: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
+VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
     {
-        **OF_PARAMETERS,
-        **OF_INPUTS,
+        **PARAMETER_VIOLATIONS,
+        **INPUT_VIOLATIONS,
     }
 )
 
 
-def has(predicate: str, case: Case) -> bool:
+def has_violation(predicate: str, case: Case) -> bool:
     """Whether the case has the fault; never where it lacks what the fault is of."""
-    return has_of(PREDICATES[predicate], case)
+    return test_violation(VIOLATIONS[predicate], case)
 
 
-def faults_of(case: Case) -> list[str]:
+def violations_of(case: Case) -> list[str]:
     """Return the names of all faults that a case has."""
-    return [name for name in PREDICATES if has(name, case)]
+    return [name for name in VIOLATIONS if has_violation(name, case)]

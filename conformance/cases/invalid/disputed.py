@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from conformance.cases.arrays import DTYPES, HALF
-from conformance.cases.case import SAME, Case
+from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS
+from conformance.cases.case import FRAMEWORK_SAME, Case
 from reference import Windows
 
 
@@ -28,7 +28,7 @@ def _window_of_padding_only(case: Case) -> bool:
 
 
 def _same_with_stride(case: Case) -> bool:
-    return case.parameters["padding"] == SAME and any(step != 1 for step in case.parameters["stride"])
+    return case.parameters["padding"] == FRAMEWORK_SAME and any(step != 1 for step in case.parameters["stride"])
 
 
 def _pads_beyond_the_extent(case: Case) -> bool:
@@ -46,7 +46,7 @@ def _bins_of_different_sizes(case: Case) -> bool:
     return any(size % bins for size, bins in zip(case.shape[2:], case.parameters["output_size"], strict=True))
 
 
-OF_QUESTIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
+DISPUTED_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
     {
         "WindowExceedsInput": _window_exceeds_input,
         "PaddingOverHalfTheWindow": _padding_over_half_the_window,
@@ -59,7 +59,7 @@ OF_QUESTIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "EmptyBatch": lambda case: case.shape[0] == 0,
         "EmptyChannels": lambda case: case.shape[1] == 0,
         "EmptyExtent": lambda case: 0 in case.shape[2:],
-        "SixteenBits": lambda case: case.dtype in HALF,
-        "NotFloating": lambda case: DTYPES[case.dtype].kind in "iub",
+        "SixteenBits": lambda case: case.dtype in SHORT_FLOATS,
+        "NotFloating": lambda case: NUMPY_DTYPES[case.dtype].kind in "iub",
     }
 )

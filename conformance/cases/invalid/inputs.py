@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from conformance.cases.arrays import DTYPES
+from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import Case
-from conformance.cases.invalid.parameters import any_of_parameters, forward
-from conformance.cases.steps import shape_of
+from conformance.cases.invalid.parameters import forward_operator, has_parameter_violation
+from conformance.cases.steps import input_shape
 
 
 def kernel_rank_mismatch(case: Case) -> bool:
@@ -25,7 +25,7 @@ def kernel_is_empty(case: Case) -> bool:
 def kernel_channels_mismatch(case: Case) -> bool:
     """The kernel is made for another number of input channels."""
     kernel, groups = case.inputs["kernel"].shape, case.parameters["groups"]
-    if forward(case) == "conv_transpose":
+    if forward_operator(case) == "conv_transpose":
         return kernel[0] != case.shape[1]
     # Where groups do not divide the channels, no kernel fits.
     return groups > 0 and not case.shape[1] % groups and kernel[1] * groups != case.shape[1]
@@ -35,7 +35,7 @@ def bias_length_mismatch(case: Case) -> bool:
     """The bias has more or fewer numbers than there are output channels."""
     (length,) = case.inputs["bias"].shape if len(case.inputs["bias"].shape) == 1 else (None,)
     kernel, groups = case.inputs["kernel"].shape, case.parameters["groups"]
-    channels = kernel[1] * groups if forward(case) == "conv_transpose" else kernel[0]
+    channels = kernel[1] * groups if forward_operator(case) == "conv_transpose" else kernel[0]
     return length is not None and groups > 0 and length != channels
 
 
@@ -51,7 +51,7 @@ def indices_shape_mismatch(case: Case) -> bool:
 
 def indices_are_floating(case: Case) -> bool:
     """The indices are no whole numbers."""
-    return DTYPES[case.inputs["indices"].dtype].kind in "fV"
+    return NUMPY_DTYPES[case.inputs["indices"].dtype].kind in "fV"
 
 
 def index_beyond_output(case: Case) -> bool:
@@ -67,29 +67,31 @@ def index_below_minus_one(case: Case) -> bool:
 
 def samples_shape_mismatch(case: Case) -> bool:
     """There is not one sample for each plane and spatial axis."""
-    return case.inputs["samples"].shape != shape_of("samples", case)
+    return case.inputs["samples"].shape != input_shape("samples", case)
 
 
-def _leaves_unit(case: Case, name: str) -> bool:
+def _leaves_unit_interval(case: Case, name: str) -> bool:
     numbers = case.inputs[name].make().astype(float)
     return not bool(((numbers >= 0) & (numbers < 1)).all())
 
 
 def sample_out_of_range(case: Case) -> bool:
     """A sample is below 0, or not below 1."""
-    return _leaves_unit(case, "samples")
+    return _leaves_unit_interval(case, "samples")
 
 
 def draw_out_of_range(case: Case) -> bool:
     """A draw is below 0, or not below 1."""
-    return _leaves_unit(case, "draws")
+    return _leaves_unit_interval(case, "draws")
 
 
 def _has_other_shape(case: Case, name: str) -> bool:
     # From faulty parameters no shape follows that could be another.
-    if any_of_parameters(case) or ("kernel" in case.inputs and (kernel_rank_mismatch(case) or kernel_is_empty(case))):
+    if has_parameter_violation(case) or (
+        "kernel" in case.inputs and (kernel_rank_mismatch(case) or kernel_is_empty(case))
+    ):
         return False
-    return case.inputs[name].shape != shape_of(name, case)
+    return case.inputs[name].shape != input_shape(name, case)
 
 
 def draws_shape_mismatch(case: Case) -> bool:
@@ -104,10 +106,10 @@ def grad_shape_mismatch(case: Case) -> bool:
 
 def negative_activation(case: Case) -> bool:
     """Stochastic pooling is given a negative value, which is no share of a sum."""
-    return forward(case).startswith("stochastic_pool") and bool((case.inputs["x"].make() < 0).any())
+    return forward_operator(case).startswith("stochastic_pool") and bool((case.inputs["x"].make() < 0).any())
 
 
-OF_INPUTS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
+INPUT_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
     {
         "KernelRankMismatch": kernel_rank_mismatch,
         "KernelIsEmpty": kernel_is_empty,

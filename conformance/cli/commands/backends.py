@@ -7,15 +7,15 @@ import sys
 
 import click
 
-from conformance import DeviceMissing
+from conformance import DeviceUnavailable
 from conformance.adapters import registry
 from conformance.adapters.api import devices
 from conformance.adapters.api.devices import CPU, Device
-from conformance.adapters.api.placement import placed
+from conformance.adapters.api.placement import backend_on_device
 from conformance.adapters.api.surface import Backend
 from conformance.catalogue import describe
 from conformance.execution.worker_process import Worker, WorkerFailed
-from reports.analysis.summary import printable
+from reports.analysis.summary import escape_control_characters
 
 
 @click.command()
@@ -27,37 +27,41 @@ def backends() -> None:
 
     Example: conformance backends
     """
-    versions = {name: _version(name) for name in registry.names() if registry.installed(name)}
+    versions = {name: _distribution_version(name) for name in registry.backend_names() if registry.is_installed(name)}
     for name, line in describe.backend_lines(versions):
-        click.echo(f"{line}; {printable(_devices(registry.backend(name)))}" if name in versions else line)
+        click.echo(
+            f"{line}; {escape_control_characters(_device_texts(registry.get_backend(name)))}"
+            if name in versions
+            else line
+        )
     if sys.stdout.isatty():
         click.echo("conformance run --backend NAME, NAME=PYTHON, or NAME@LABEL=PYTHON to tell two versions apart")
-    for line in registry.left_out():
+    for line in registry.unusable_backends():
         click.echo(line, err=True)
 
 
-def _version(name: str) -> str:
+def _distribution_version(name: str) -> str:
     """Return the version of a backend's distribution, which need not be called like its module."""
-    module = registry.backend(name).packages[0]
+    module = registry.get_backend(name).packages[0]
     for distribution in importlib.metadata.packages_distributions().get(module, []):
         return importlib.metadata.version(distribution)
     return "installed"
 
 
-def _devices(backend: Backend) -> str:
+def _device_texts(backend: Backend) -> str:
     """Return on which devices a backend works here, and why not on others that its adapter knows."""
-    return "; ".join([f"on {CPU}", *(_there(backend, name) for name in backend.devices)])
+    return "; ".join([f"on {CPU}", *(_is_device_available(backend, name) for name in backend.devices)])
 
 
-def _there(backend: Backend, name: str) -> str:
-    why = devices.fault(name)
+def _is_device_available(backend: Backend, name: str) -> str:
+    why = devices.device_problem(name)
     if why:
         return f"not on {name}: {why}"
-    worker = Worker(placed(backend, Device(name)))
+    worker = Worker(backend_on_device(backend, Device(name)))
     try:
         worker.start()
         return f"on {name} ({worker.environment['device']['hardware']})"
-    except (WorkerFailed, DeviceMissing) as error:
+    except (WorkerFailed, DeviceUnavailable) as error:
         return f"not on {name}: {error}"
     finally:
         worker.kill()

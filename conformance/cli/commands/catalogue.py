@@ -24,5 +24,5 @@ def catalogue(paths: tuple[Path, ...], others: Path | None) -> None:
 
     Example: conformance catalogue --others benchmarks/others.json > docs/catalogue.md
     """
-    beside = statistics.read_others(others) if others else None
-    click.echo(statistics.page(catalogues.load(paths), beside), nl=False)
+    beside = statistics.read_other_suites(others) if others else None
+    click.echo(statistics.statistics_page(catalogues.load_catalogue(paths), beside), nl=False)

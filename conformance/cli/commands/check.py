@@ -10,12 +10,11 @@ import click
 from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.catalogue import loading
-from conformance.catalogue.check import SHOWN, Cache, Examiner, problems, read_lock
-from conformance.catalogue.export_reader import damaged, is_export
-from conformance.catalogue.freeze import changelog_path
-from conformance.catalogue.freeze import freeze as freeze_all
+from conformance.catalogue.check import MAX_SHOWN_NAMES, CaseChecker, CheckCache, check_problems, read_lock
+from conformance.catalogue.export_reader import damaged_files, is_export
+from conformance.catalogue.freeze import changelog_path, freeze_catalogue
 from conformance.cli.options import CACHE_OPTION, EXHAUSTIVE_OPTION, JOBS_OPTION, PATHS_ARGUMENT
-from conformance.cli.progress import progress
+from conformance.cli.progress import progress_bar
 from conformance.judging import ledger
 
 
@@ -31,15 +30,19 @@ def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) ->
 
     Example: conformance check cases/pooling/max_pool.yaml
     """
-    cases, faults = loading.examine(paths, level=level)
-    faults += [line for path in paths if is_export(path) for line in damaged(path)]
+    cases, faults = loading.load_with_errors(paths, level=level)
+    faults += [line for path in paths if is_export(path) for line in damaged_files(path)]
     # A case that cannot be read would be missing from the lock, and to the ledger.
-    own = {} if paths or faults else {"ledger": ledger.load(further=registry.ledgers()), "lock": read_lock()}
-    with progress("check") as step:
-        examiner = Examiner(Cache.here() if cache else None, jobs, step)
-        faults += problems(cases, **own, examiner=examiner)  # type: ignore[arg-type]
+    own = (
+        {}
+        if paths or faults
+        else {"ledger": ledger.load_ledger(further=registry.external_ledgers()), "lock": read_lock()}
+    )
+    with progress_bar("check") as step:
+        examiner = CaseChecker(CheckCache.load() if cache else None, jobs, step)
+        faults += check_problems(cases, **own, checker=examiner)  # type: ignore[arg-type]
     if faults:
-        raise ConformanceError("\n".join(loading.in_order(dict.fromkeys(faults))))
+        raise ConformanceError("\n".join(loading.sort_errors(dict.fromkeys(faults))))
     if not cases.cases:
         raise ConformanceError(f"{', '.join(map(str, paths))}: no case in it")
     click.echo(f"{len(cases.cases)} cases are sound")
@@ -63,22 +66,22 @@ def freeze(  # noqa: PLR0917 - click gives the options by name
 
     Example: conformance freeze && git diff cases/lock.json
     """
-    cases = loading.load(grow=True, level=level)
-    with progress("freeze") as step:
-        examiner = Examiner(Cache.here() if cache else None, jobs, step)
-        found = freeze_all(cases, remove=remove, change=change, release=release, examiner=examiner)
+    cases = loading.load_catalogue(grow=True, level=level)
+    with progress_bar("freeze") as step:
+        examiner = CaseChecker(CheckCache.load() if cache else None, jobs, step)
+        found = freeze_catalogue(cases, remove=remove, change=change, release=release, checker=examiner)
     changed = [f"{name}: {what}" for name, what in found.changed.items()]
     for word, names in (("added", found.added), ("removed", found.removed), ("changed", changed)):
-        _tell(word, names)
+        _print_names(word, names)
     counts = f"{len(found.added)} added, {len(found.removed)} removed, {len(changed)} changed"
     click.echo(f"{len(cases.cases)} cases frozen: {counts}")
     if release is not None:
         click.echo(f"release {release}: {changelog_path()}")
 
 
-def _tell(word: str, names: Iterable[str]) -> None:
+def _print_names(word: str, names: Iterable[str]) -> None:
     names = list(names)
-    for name in names[:SHOWN]:
+    for name in names[:MAX_SHOWN_NAMES]:
         click.echo(f"{word} {name}")
-    if len(names) > SHOWN:
-        click.echo(f"{word} {len(names) - SHOWN} more")
+    if len(names) > MAX_SHOWN_NAMES:
+        click.echo(f"{word} {len(names) - MAX_SHOWN_NAMES} more")

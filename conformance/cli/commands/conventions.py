@@ -12,7 +12,13 @@ import click
 from conformance import ConformanceError, IncompleteRun
 from conformance.catalogue import loading as catalogues
 from conformance.cli.options import CASES_OPTION
-from conformance.judging.conventions import Answer, Question, by_operator, questions, record
+from conformance.judging.conventions import (
+    Convention,
+    SurfaceAnswer,
+    conventions_by_operator,
+    conventions_record,
+    find_conventions,
+)
 from reports.results import compatibility, reader
 
 
@@ -38,26 +44,32 @@ def conventions(
 
     Example: conformance conventions --question 'max_pool/*' --surface 'numpy.*'
     """
-    found = questions(catalogues.load(paths).cases, _seen(results), globs=globs, surfaces=surfaces)
-    if not any(question.surfaces for question in found):
+    found = find_conventions(
+        catalogues.load_catalogue(paths).cases, _observations(results), globs=globs, surfaces=surfaces
+    )
+    if not any(question.answers_by_surface for question in found):
         raise IncompleteRun("no question is selected that any surface answers")
     if kind == "json":
-        click.echo(json.dumps(record(found), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(conventions_record(found), ensure_ascii=False, indent=2))
     else:
-        click.echo("\n".join(_lines(found, kind, observed=bool(results))))
+        click.echo("\n".join(_output_lines(found, kind, observed=bool(results))))
 
 
-def _lines(found: Sequence[Question], kind: str, *, observed: bool) -> Iterator[str]:
+def _output_lines(found: Sequence[Convention], kind: str, *, observed: bool) -> Iterator[str]:
     if kind == "markdown":
-        return markdown(found, observed=observed)
-    return full(found[0], observed=observed) if len(found) == 1 else table(found, observed=observed)
+        return markdown_lines(found, observed=observed)
+    return (
+        convention_lines(found[0], observed=observed)
+        if len(found) == 1
+        else convention_table_lines(found, observed=observed)
+    )
 
 
-def _seen(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, str]]:
+def _observations(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, str]]:
     """Return for each question and surface the answers that results files hold, by case."""
     paths = list(results)
     try:
-        report = reader.load(paths) if paths else None
+        report = reader.load_report(paths) if paths else None
     except compatibility.UnreadableResults as error:
         raise ConformanceError(str(error)) from None
     seen: dict[tuple[str, str], dict[str, str]] = {}
@@ -68,75 +80,77 @@ def _seen(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, str]]:
     return seen
 
 
-WIDTH = 80
-UNDOCUMENTED = "°"
-DISAGREES = "!"
-UNDECLARED = "none declared"
-LEGEND = f"{UNDOCUMENTED} in no document: pinned by observation in one version"
-RESULTS_LEGEND = f"{DISAGREES} observed otherwise, as it says"
+CONVENTIONS_TABLE_WIDTH = 80
+UNDOCUMENTED_MARK = "°"
+DISAGREEMENT_MARK = "!"
+UNDECLARED_TEXT = "none declared"
+DECLARATION_LEGEND = f"{UNDOCUMENTED_MARK} in no document: pinned by observation in one version"
+RESULTS_LEGEND = f"{DISAGREEMENT_MARK} observed otherwise, as it says"
 
 
-def table(found: Sequence[Question], *, observed: bool) -> Iterator[str]:
+def convention_table_lines(found: Sequence[Convention], *, observed: bool) -> Iterator[str]:
     """Yield the lines for a terminal: for each operator its questions, for each answer the surfaces that give it."""
-    yield LEGEND
+    yield DECLARATION_LEGEND
     if observed:
         yield RESULTS_LEGEND
-    for operator, group in by_operator(found):
+    for operator, group in conventions_by_operator(found):
         yield from ("", operator, "=" * len(operator))
         for question in group:
             yield ""
             yield question.id.partition("/")[2]
-            yield from _wrapped(question.cases[0].about, "  ")
-            for name, surfaces in _grouped(question, observed=observed):
-                yield from _wrapped(f"{name}: {', '.join(surfaces)}", "    ", "      ")
+            yield from _wrap_text(question.cases[0].about, "  ")
+            for name, surfaces in _surfaces_by_answer(question, observed=observed):
+                yield from _wrap_text(f"{name}: {', '.join(surfaces)}", "    ", "      ")
 
 
-def _wrapped(text: str, first: str, rest: str | None = None) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=first if rest is None else rest)
+def _wrap_text(text: str, first: str, rest: str | None = None) -> list[str]:
+    return textwrap.wrap(
+        text, CONVENTIONS_TABLE_WIDTH, initial_indent=first, subsequent_indent=first if rest is None else rest
+    )
 
 
-def _grouped(question: Question, *, observed: bool) -> list[tuple[str, list[str]]]:
+def _surfaces_by_answer(convention: Convention, *, observed: bool) -> list[tuple[str, list[str]]]:
     """Return each answer that some surface declares, with these surfaces, in the order of the answers."""
-    groups: dict[str, list[str]] = {name: [] for name in question.answers}
-    for surface, answer in question.surfaces.items():
-        declared = answer.declaration.answer if answer.declaration else UNDECLARED
-        groups.setdefault(declared, []).append(f"{surface}{_marks(answer, observed=observed)}")
+    groups: dict[str, list[str]] = {name: [] for name in convention.answer_texts}
+    for surface, answer in convention.answers_by_surface.items():
+        declared = answer.declaration.answer if answer.declaration else UNDECLARED_TEXT
+        groups.setdefault(declared, []).append(f"{surface}{_answer_marks(answer, observed=observed)}")
     return [(name, surfaces) for name, surfaces in groups.items() if surfaces]
 
 
-def _marks(answer: Answer, *, observed: bool) -> str:
+def _answer_marks(answer: SurfaceAnswer, *, observed: bool) -> str:
     undocumented = answer.declaration is not None and not answer.declaration.documented
-    other = f" {DISAGREES}{answer.observed}" if observed and answer.agrees is False else ""
-    return (UNDOCUMENTED if undocumented else "") + other
+    other = f" {DISAGREEMENT_MARK}{answer.observed}" if observed and answer.matches_declaration is False else ""
+    return (UNDOCUMENTED_MARK if undocumented else "") + other
 
 
-def full(question: Question, *, observed: bool) -> Iterator[str]:
+def convention_lines(convention: Convention, *, observed: bool) -> Iterator[str]:
     """Yield one question with all that is known of it: what each answer means, and every surface's with its source."""
-    first = question.cases[0]
-    yield question.id
-    yield from _wrapped(first.about, "  ")
+    first = convention.cases[0]
+    yield convention.id
+    yield from _wrap_text(first.about, "  ")
     if first.source:
-        yield from _wrapped(f"Source: {first.source}", "  ")
-    yield from _wrapped(f"Cases: {', '.join(case.id for case in question.cases)}", "  ", "    ")
+        yield from _wrap_text(f"Source: {first.source}", "  ")
+    yield from _wrap_text(f"Cases: {', '.join(case.id for case in convention.cases)}", "  ", "    ")
     yield ""
-    for name, meaning in question.answers.items():
-        yield from _wrapped(f"{name}: {meaning}", "  ", "    ")
-    for surface, answer in question.surfaces.items():
+    for name, meaning in convention.answer_texts.items():
+        yield from _wrap_text(f"{name}: {meaning}", "  ", "    ")
+    for surface, answer in convention.answers_by_surface.items():
         yield ""
-        yield from _wrapped(f"{surface}: {_said(answer)}", "")
-        yield from (line for text in _sources(answer) for line in _wrapped(text, "  "))
+        yield from _wrap_text(f"{surface}: {_observed_text(answer)}", "")
+        yield from (line for text in _source_lines(answer) for line in _wrap_text(text, "  "))
         if observed:
-            yield from (f"  observed: {name} ({case})" for case, name in answer.seen.items())
+            yield from (f"  observed: {name} ({case})" for case, name in answer.observations.items())
 
 
-def _said(answer: Answer) -> str:
+def _observed_text(answer: SurfaceAnswer) -> str:
     if answer.declaration is None:
-        return UNDECLARED
+        return UNDECLARED_TEXT
     others = [f"{other} with {feature}" for feature, other in answer.declaration.cpu.items()]
     return answer.declaration.answer + (f" ({', '.join(others)})" if others else "")
 
 
-def _sources(answer: Answer) -> Iterator[str]:
+def _source_lines(answer: SurfaceAnswer) -> Iterator[str]:
     declaration = answer.declaration
     if declaration is None:
         return
@@ -151,21 +165,21 @@ def _sources(answer: Answer) -> Iterator[str]:
         yield declaration.note
 
 
-def markdown(found: Sequence[Question], *, observed: bool) -> Iterator[str]:
+def markdown_lines(found: Sequence[Convention], *, observed: bool) -> Iterator[str]:
     """Yield the lines of a page: a table for each operator, then the sentences that document the answers."""
     yield from ("# Questions of convention", "")
-    yield from INTRODUCTION
-    yield from ("", f"{LEGEND}{'; ' + RESULTS_LEGEND if observed else ''}.", "")
-    for operator, group in by_operator(found):
+    yield from CONVENTIONS_INTRODUCTION
+    yield from ("", f"{DECLARATION_LEGEND}{'; ' + RESULTS_LEGEND if observed else ''}.", "")
+    for operator, group in conventions_by_operator(found):
         yield from (f"## {operator}", "")
-        yield from _matrix(group, observed=observed)
+        yield from _convention_matrix(group, observed=observed)
         yield from ("", "<details><summary>What each asks, and who documents what</summary>", "")
         for question in group:
-            yield from _details(question)
+            yield from _detail_lines(question)
         yield from ("</details>", "")
 
 
-INTRODUCTION = (
+CONVENTIONS_INTRODUCTION = (
     "Where the documents of the frameworks differ, or say nothing, there is no right answer: the suite asks a question",
     "with named answers, puts it to the framework's own call, and holds every surface to the answer that it declares.",
     "Where a document answers otherwise than was observed, or a surface gives two answers, the",
@@ -174,33 +188,33 @@ INTRODUCTION = (
 )
 
 
-def _matrix(questions: Sequence[Question], *, observed: bool) -> Iterator[str]:
-    surfaces = list(dict.fromkeys(name for question in questions for name in question.surfaces))
+def _convention_matrix(conventions: Sequence[Convention], *, observed: bool) -> Iterator[str]:
+    surfaces = list(dict.fromkeys(name for question in conventions for name in question.answers_by_surface))
     yield f"| question | {' | '.join(f'`{name}`' for name in surfaces)} |"
     yield f"|---|{'---|' * len(surfaces)}"
-    for question in questions:
-        cells = (_cell(question.surfaces.get(name), observed=observed) for name in surfaces)
+    for question in conventions:
+        cells = (_answer_cell(question.answers_by_surface.get(name), observed=observed) for name in surfaces)
         yield f"| {question.id.partition('/')[2]} | {' | '.join(cells)} |"
 
 
-def _cell(answer: Answer | None, *, observed: bool) -> str:
-    return "" if answer is None else f"{_said(answer)}{_marks(answer, observed=observed)}"
+def _answer_cell(answer: SurfaceAnswer | None, *, observed: bool) -> str:
+    return "" if answer is None else f"{_observed_text(answer)}{_answer_marks(answer, observed=observed)}"
 
 
-def _details(question: Question) -> Iterator[str]:
-    yield f"**{question.id.partition('/')[2]}**: {_escaped(question.cases[0].about)}"
-    yield from (f"- *{name}*: {_escaped(meaning)}" for name, meaning in question.answers.items())
+def _detail_lines(convention: Convention) -> Iterator[str]:
+    yield f"**{convention.id.partition('/')[2]}**: {_escape_markdown(convention.cases[0].about)}"
+    yield from (f"- *{name}*: {_escape_markdown(meaning)}" for name, meaning in convention.answer_texts.items())
     quoted: dict[str, list[str]] = {}
-    for surface, answer in question.surfaces.items():
+    for surface, answer in convention.answers_by_surface.items():
         document = answer.declaration.document if answer.declaration else None
         if document:
-            text = f"“{_escaped(document.sentence)}” [{_escaped(document.version)}]({document.url})"
+            text = f"“{_escape_markdown(document.sentence)}” [{_escape_markdown(document.version)}]({document.url})"
             quoted.setdefault(text, []).append(f"`{surface}`")
     yield from (f"- {', '.join(surfaces)}: {text}" for text, surfaces in quoted.items())
     yield ""
 
 
-def _escaped(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     for character in "\\`*_[]<>|$":
         text = text.replace(character, f"\\{character}")
     return text

@@ -11,13 +11,13 @@ import click
 from rich.console import Console
 
 from conformance import ConformanceError
-from conformance.cli.results_io import INCOMPLETE, STANDARD_OUTPUT, load_all, write
-from reports.analysis.comparison import Difference, Incomparable, compare
+from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, STANDARD_OUTPUT, load_file_or_folder, write_output
+from reports.analysis.comparison import Incomparable, ReportDifference, compare_reports
 from reports.results import reader
 from reports.views import comparison_json, comparison_markdown, comparison_terminal
 
-CHANGED = 1
-WIDTH = 160
+CHANGED_EXIT_STATUS = 1
+DIFFERENCE_TEXT_WIDTH = 160
 
 
 @click.command("diff")
@@ -50,35 +50,35 @@ def diff(old: Path, new: Path, form: str, out: Path | None) -> None:
 
     Example: conformance diff build/before build/conformance --format markdown --out diff.md
     """
-    found = compared(old, load_all(new))
-    _write(found, form, None if str(out) == STANDARD_OUTPUT else out)
-    sys.exit(INCOMPLETE if found.problems else CHANGED if found.matters else 0)
+    found = compare_paths(old, load_file_or_folder(new))
+    _write_difference(found, form, None if str(out) == STANDARD_OUTPUT else out)
+    sys.exit(INCOMPLETE_EXIT_STATUS if found.problems else CHANGED_EXIT_STATUS if found.is_significant else 0)
 
 
-def compared(old: Path, new: reader.Report) -> Difference:
+def compare_paths(old: Path, new: reader.Report) -> ReportDifference:
     """Compare with the results of a file or a folder. Raises ConformanceError where nothing can be compared."""
     try:
-        return compare(load_all(old), new)
+        return compare_reports(load_file_or_folder(old), new)
     except Incomparable as error:
         raise ConformanceError(str(error)) from None
 
 
-def _write(found: Difference, form: str, out: Path | None) -> None:
+def _write_difference(found: ReportDifference, form: str, out: Path | None) -> None:
     if out is None and form == "terminal":
-        Console().print(comparison_terminal.render_difference(found), soft_wrap=True)
-    elif write(out or Path(STANDARD_OUTPUT), RENDERS[form](found)):
+        Console().print(comparison_terminal.render_difference_terminal(found), soft_wrap=True)
+    elif write_output(out or Path(STANDARD_OUTPUT), RENDERERS[form](found)):
         click.echo(f"difference: {out}")
 
 
-def _plain(found: Difference) -> str:
-    console = Console(file=StringIO(), width=WIDTH, color_system=None, force_terminal=False)
+def _render_text(found: ReportDifference) -> str:
+    console = Console(file=StringIO(), width=DIFFERENCE_TEXT_WIDTH, color_system=None, force_terminal=False)
     with console.capture() as captured:
-        console.print(comparison_terminal.render_difference(found), soft_wrap=True)
+        console.print(comparison_terminal.render_difference_terminal(found), soft_wrap=True)
     return captured.get()
 
 
-RENDERS: dict[str, Callable[[Difference], str]] = {
-    "terminal": _plain,
-    "markdown": comparison_markdown.render_difference,
-    "json": comparison_json.render_difference,
+RENDERERS: dict[str, Callable[[ReportDifference], str]] = {
+    "terminal": _render_text,
+    "markdown": comparison_markdown.render_difference_markdown,
+    "json": comparison_json.render_difference_json,
 }

@@ -15,24 +15,24 @@ from conformance import ConformanceError
 from conformance.cases.operators import OPERATORS
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import loading
-from conformance.cli.options import OPERATOR_OPTION, OUT, SCHEDULER_OPTION
-from conformance.execution.cluster import cluster
-from conformance.execution.targets import chosen
-from conformance.exploration.cluster import Site, bench
-from conformance.exploration.evaluation import Bench
-from conformance.exploration.explorer import GENERATION, Explorer, Tally, Until
-from conformance.exploration.findings import Finding
-from conformance.exploration.output import clear, keep, prepare, write
-from conformance.exploration.promote import promote
-from conformance.exploration.space import Space
-from conformance.system.cache import environment
+from conformance.cli.options import DEFAULT_OUTPUT_FOLDER, OPERATOR_OPTION, SCHEDULER_OPTION
+from conformance.execution.cluster import open_cluster
+from conformance.execution.targets import run_targets
+from conformance.exploration.cluster import EvaluatorSpec, make_evaluator
+from conformance.exploration.evaluation import Evaluator
+from conformance.exploration.explorer import CANDIDATES_PER_GENERATION, ExplorationCounts, Explorer, StopCondition
+from conformance.exploration.findings import ExplorationFinding
+from conformance.exploration.output import clear_folders, prepare_folders, write_cases_and_scripts, write_exploration
+from conformance.exploration.promote import promote_finding
+from conformance.exploration.space import OperatorSpace
+from conformance.system.cache import source_digest
 
-USUAL = 2000
-MINUTE = 60
-FOUND = 1
+DEFAULT_CASES = 2000
+MINUTE_SECONDS = 60
+FINDINGS_EXIT_STATUS = 1
 
 
-def _number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+def _positive_number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
     if value is not None and math.isnan(value):  # which a range takes
         raise click.BadParameter(f"{value} is not a number")
     return value
@@ -48,13 +48,13 @@ def _number(_context: click.Context, _option: click.Parameter, value: float | No
 )
 @click.option("--surface", "surfaces", multiple=True, metavar="S", help="Only this surface; slow ones run if named.")
 @OPERATOR_OPTION
-@click.option("--cases", type=click.IntRange(1), metavar="N", help=f"Try so many cases. [default: {USUAL:,}]")
+@click.option("--cases", type=click.IntRange(1), metavar="N", help=f"Try so many cases. [default: {DEFAULT_CASES:,}]")
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0, min_open=True, max=100_000),
-    callback=_number,
+    callback=_positive_number,
     metavar="M",
-    help=f"Try whole generations of {GENERATION:,} cases until so many minutes have passed.",
+    help=f"Try whole generations of {CANDIDATES_PER_GENERATION:,} cases until so many minutes have passed.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="What is drawn follows from it.")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes side by side. [default: one a core]")
@@ -63,7 +63,7 @@ def _number(_context: click.Context, _option: click.Parameter, value: float | No
     "limit",
     type=click.FloatRange(min=0, min_open=True, max=86_400),
     default=30.0,
-    callback=_number,
+    callback=_positive_number,
     show_default=True,
     metavar="SECONDS",
     help="Limit for one case.",
@@ -72,7 +72,7 @@ def _number(_context: click.Context, _option: click.Parameter, value: float | No
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    default=OUT / "explored",
+    default=DEFAULT_OUTPUT_FOLDER / "explored",
     show_default=True,
     metavar="DIR",
     help="Where findings go: results, cases, scripts and a page.",
@@ -111,67 +111,73 @@ def explore(  # noqa: PLR0917 - click gives the options by name
     Example: conformance explore --backend numpy --operator max_pool --cases 1000
     """
     if finding:
-        path, case = promote(out, finding, into or catalogue_folder(), name or "")
+        path, case = promote_finding(out, finding, into or catalogue_folder(), name or "")
         click.echo(f"{case}: written to {path}; conformance freeze takes it into the lock")
         return
     if name or into:
         raise ConformanceError("--as and --into go with --promote")
     if cases is not None and minutes is not None:
         raise ConformanceError("--cases and --minutes: give one of them")
-    until = Until(cases if cases or minutes else USUAL, minutes * MINUTE if minutes else None)
-    spaces = _spaces(operators)
-    wanted = chosen(backends, surfaces)
+    until = StopCondition(cases if cases or minutes else DEFAULT_CASES, minutes * MINUTE_SECONDS if minutes else None)
+    spaces = _operator_spaces(operators)
+    wanted = run_targets(backends, surfaces)
     for one in wanted:
-        prepare(out, one.name)
+        prepare_folders(out, one.name)
     found, each = 0, jobs or (1 if scheduler else os.cpu_count() or 1)
-    with nullcontext() if scheduler is None else cluster(scheduler) as workers:
+    with nullcontext() if scheduler is None else open_cluster(scheduler) as workers:
         for one in wanted:
-            with bench(Site(one.anywhere, surfaces, limit, each), workers) as lab:
-                found += _explore(one.name, lab, Explorer(lab, spaces, seed), until, out)
-    sys.exit(FOUND if found else 0)
+            with make_evaluator(EvaluatorSpec(one.portable, surfaces, limit, each), workers) as lab:
+                found += _explore_backend(one.name, lab, Explorer(lab, spaces, seed), until, out)
+    sys.exit(FINDINGS_EXIT_STATUS if found else 0)
 
 
-def _spaces(operators: Sequence[str]) -> dict[str, Space]:
-    sweeps = loading.load().sweeps
-    return {operator: Space.of(operator, sweeps) for operator in operators or OPERATORS}
+def _operator_spaces(operators: Sequence[str]) -> dict[str, OperatorSpace]:
+    sweeps = loading.load_catalogue().sweeps
+    return {operator: OperatorSpace.from_sweeps(operator, sweeps) for operator in operators or OPERATORS}
 
 
-def _explore(name: str, lab: Bench, explorer: Explorer, until: Until, out: Path) -> int:
+def _explore_backend(name: str, lab: Evaluator, explorer: Explorer, until: StopCondition, out: Path) -> int:
     """Explore one backend, write what was found, even if interrupted, and return how many findings there are."""
 
-    def told(tally: Tally, fresh: Sequence[Finding]) -> None:
-        _tell(name, tally, fresh)
-        keep(out, lab.backend, explorer.findings.found)  # whatever ends this process, what was found is there
+    def told(tally: ExplorationCounts, fresh: Sequence[ExplorationFinding]) -> None:
+        _print_progress(name, tally, fresh)
+        write_cases_and_scripts(
+            out, lab.backend, explorer.findings.findings
+        )  # whatever ends this process, what was found is there
 
-    clear(out, lab.backend.name)
+    clear_folders(out, lab.backend.name)
     try:
         explorer.explore(until, told)
     except KeyboardInterrupt:
         click.echo(f"{name}: interrupted; what was found so far is written", err=True)
-        _leave(name, lab, explorer, out)
+        _write_findings(name, lab, explorer, out)
         raise
-    return _leave(name, lab, explorer, out)
+    return _write_findings(name, lab, explorer, out)
 
 
-def _leave(name: str, lab: Bench, explorer: Explorer, out: Path) -> int:
+def _write_findings(name: str, lab: Evaluator, explorer: Explorer, out: Path) -> int:
     """Write what was found, say so, and return how many findings there are."""
-    tally, findings = explorer.tally, explorer.findings
+    tally, findings = explorer.counts, explorer.findings
     told = {"seed": explorer.seed, "cases": tally.cases, "statuses": dict(sorted(tally.statuses.items()))}
-    files = write(out, lab, findings.found, {**told, "code": environment(), "beyond": findings.beyond})
-    for finding in findings.found:
+    files = write_exploration(
+        out, lab, findings.findings, {**told, "code": source_digest(), "beyond": findings.uncounted}
+    )
+    for finding in findings.findings:
         click.echo(f"{finding.id}: {finding.sentence}")
     counts = ", ".join(f"{count:,} {status}" for status, count in sorted(tally.statuses.items()))
-    click.echo(f"{name}: {tally.cases:,} cases, {counts}; {len(findings.found)} findings")
-    if findings.beyond:
-        click.echo(f"{findings.beyond:,} further differences were not looked into: enough of the same way were")
-    if findings.passing:
-        click.echo(f"{findings.passing:,} differed once and not when run again: the memory may have been spoilt")
-    for path in files[:1] + files[-1:] if findings.found else []:
+    click.echo(f"{name}: {tally.cases:,} cases, {counts}; {len(findings.findings)} findings")
+    if findings.uncounted:
+        click.echo(f"{findings.uncounted:,} further differences were not looked into: enough of the same way were")
+    if findings.passing_candidates:
+        click.echo(
+            f"{findings.passing_candidates:,} differed once and not when run again: the memory may have been spoilt"
+        )
+    for path in files[:1] + files[-1:] if findings.findings else []:
         click.echo(f"written: {path}")
-    return len(findings.found)
+    return len(findings.findings)
 
 
-def _tell(name: str, tally: Tally, fresh: Sequence[Finding]) -> None:
+def _print_progress(name: str, tally: ExplorationCounts, fresh: Sequence[ExplorationFinding]) -> None:
     """Say on standard error how far it is."""
     rate = tally.cases / tally.seconds if tally.seconds else 0
     said = f"{name}: {tally.cases:,} cases, {rate:.0f} a second"

@@ -10,7 +10,7 @@ from conformance import IncompleteRun
 from conformance.cases.case import LEVELS
 from conformance.catalogue import export, loading
 from conformance.cli.options import CASES_OPTION, OPERATOR_OPTION
-from conformance.cli.progress import progress
+from conformance.cli.progress import progress_bar
 
 
 @click.command("export")
@@ -28,10 +28,10 @@ def export_command(
 
     Example: conformance export build/catalogue --level standard
     """
-    whole = loading.load(paths, level=level, operators=operators, globs=globs)
+    whole = loading.load_catalogue(paths, level=level, operators=operators, globs=globs)
     cases = whole.select(level, operators, globs)
     if not cases:
         raise IncompleteRun("no case is selected")
-    with progress("export") as step:
-        export.write(whole, cases, folder, step)
+    with progress_bar("export") as step:
+        export.write_export(whole, cases, folder, step)
     click.echo(f"{len(cases)} cases exported: {folder}")

@@ -13,21 +13,21 @@ from packaging.version import InvalidVersion, Version
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.adapters import registry
-from conformance.adapters.api.surface import plain
-from conformance.cases.selectors import Facts
+from conformance.adapters.api.surface import without_label
+from conformance.cases.selectors import CaseFeatures
 from conformance.catalogue import loading
 from conformance.catalogue.loading import Catalogue
 from conformance.cli.options import CASES_OPTION
-from conformance.cli.results_io import load_named
+from conformance.cli.results_io import load_given_or_latest
 from conformance.judging import ledger, ledger_entry
 from conformance.judging.ledger import Ledger
-from conformance.judging.ledger_entry import Draft
-from reports.results.reader import Backend, Report
-from reports.results.records import Result
+from conformance.judging.ledger_entry import LedgerEntryDraft
+from reports.results.reader import BackendRun, Report
+from reports.results.records import ResultRecord
 
-FAILED = frozenset({"fail", "crashed", "timed_out", "flaky"})
-JUDGED = FAILED | {"pass", "stale"}
-LONGEST = 160
+LEDGER_CANDIDATE_STATUSES = frozenset({"fail", "crashed", "timed_out", "flaky"})
+JUDGED_STATUSES = LEDGER_CANDIDATE_STATUSES | {"pass", "stale"}
+MAX_OBSERVED_LENGTH = 160
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Failures:
     agreeing: (case, surface) of what it must leave alone on their surfaces; run: the cases that were judged there.
     """
 
-    results: tuple[Result, ...]
+    results: tuple[ResultRecord, ...]
     kind: str
-    backends: tuple[Backend, ...]
-    agreeing: frozenset[tuple[str, str]]
-    run: frozenset[str]
+    backends: tuple[BackendRun, ...]
+    agreeing_results: frozenset[tuple[str, str]]
+    cases_run: frozenset[str]
 
     @property
     def cases(self) -> list[str]:
@@ -51,7 +51,7 @@ class Failures:
     @property
     def surfaces(self) -> list[str]:
         """The surfaces that fail, without labels: an entry holds for versions, whatever a run calls them."""
-        return list(dict.fromkeys(plain(result.surface) for result in self.results))
+        return list(dict.fromkeys(without_label(result.surface) for result in self.results))
 
 
 @click.group("ledger", invoke_without_command=True)
@@ -64,11 +64,11 @@ def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
     """
     if context.invoked_subcommand:
         return
-    known, entries = [Facts(case) for case in loading.load(paths).cases], _all().entries
+    known, entries = [CaseFeatures(case) for case in loading.load_catalogue(paths).cases], _whole_ledger().entries
     width = max((len(entry.id) for entry in entries), default=0)
     for entry in entries:
-        count = sum(entry.picks(facts) for facts in known)
-        click.echo(f"{entry.id:<{width}}  {_many(count, 'case'):>11}  {', '.join(entry.surfaces)}")
+        count = sum(entry.matches_case(facts) for facts in known)
+        click.echo(f"{entry.id:<{width}}  {_count_text(count, 'case'):>11}  {', '.join(entry.surfaces)}")
 
 
 @ledger_group.command()
@@ -99,32 +99,32 @@ def add(  # noqa: PLR0917 - click gives the options by name
 
     Example: conformance ledger add --case 'pad/*' --surface 'numpy.*' --reason 'It pads with 0, whatever it is told.'
     """
-    cases, deviations, report = loading.load(paths), _all(), load_named(results)
-    _refuse_unfit(report, cases)
-    failures = _failures(report, cases, deviations, globs, surfaces or ("*",))
-    draft, notes = _draft(failures, cases, name or _name(failures, deviations), reason, issue, observed)
-    file = _file(failures)
-    text = ledger_entry.appended(file, draft, begin=file != ledger.path())
+    cases, deviations, report = loading.load_catalogue(paths), _whole_ledger(), load_given_or_latest(results)
+    _check_results(report, cases)
+    failures = _matching_failures(report, cases, deviations, globs, surfaces or ("*",))
+    draft, notes = _draft_entry(failures, cases, name or _entry_id(failures, deviations), reason, issue, observed)
+    file = _ledger_file(failures)
+    text = ledger_entry.append_entry(file, draft, first=file != ledger.ledger_path())
     if write:
-        ledger_entry.write(file, text)
+        ledger_entry.write_ledger(file, text)
         notes.append(f"written to {file}")
     click.echo(draft.text(), nl=False)
     for note in notes:
         click.echo(note, err=True)
 
 
-def _all() -> Ledger:
-    return ledger.load(further=registry.ledgers())
+def _whole_ledger() -> Ledger:
+    return ledger.load_ledger(further=registry.external_ledgers())
 
 
-def _file(failures: Failures) -> Path:
+def _ledger_file(failures: Failures) -> Path:
     """Return the file that an entry belongs to: that of the package which brings the backend, or the suite's own."""
-    names = {plain(backend.name) for backend in failures.backends}
-    brought = {registry.backend(name).ledger for name in names if name in registry.names()}
-    return (brought.pop() if len(brought) == 1 else None) or ledger.path()
+    names = {without_label(backend.name) for backend in failures.backends}
+    brought = {registry.get_backend(name).ledger for name in names if name in registry.backend_names()}
+    return (brought.pop() if len(brought) == 1 else None) or ledger.ledger_path()
 
 
-def _refuse_unfit(report: Report, cases: Catalogue) -> None:
+def _check_results(report: Report, cases: Catalogue) -> None:
     """Refuse results from which no entry can be told: a run cut short, or one of other cases than these."""
     for backend in report.backends:
         if not backend.complete:
@@ -133,39 +133,41 @@ def _refuse_unfit(report: Report, cases: Catalogue) -> None:
             raise ConformanceError(f"backend {backend.name}: run on another catalogue than this one, run it again")
 
 
-def _failures(
+def _matching_failures(
     report: Report, cases: Catalogue, deviations: Ledger, globs: Sequence[str], surfaces: Sequence[str]
 ) -> Failures:
     """Return the failing results that match. Raises ConformanceError if there are none, or of several kinds."""
-    chosen: dict[str, list[Result]] = {}
+    chosen: dict[str, list[ResultRecord]] = {}
     backends = []
     for backend in report.backends:
         failing = [
             result
             for result in backend.results
-            if result.status in FAILED and _matches(result.case, globs) and _matches(result.surface, surfaces)
+            if result.status in LEDGER_CANDIDATE_STATUSES
+            and _matches_glob(result.case, globs)
+            and _matches_glob(result.surface, surfaces)
         ]
-        failing = [result for result in failing if not _known(result, backend, cases, deviations)]
+        failing = [result for result in failing if not _is_known(result, backend, cases, deviations)]
         backends += [backend] if failing else []
         for result in failing:
-            chosen.setdefault(_kind(result), []).append(result)
+            chosen.setdefault(_difference_kind(result), []).append(result)
     if not chosen:
         raise ConformanceError(f"no case that matches {' or '.join(globs)} fails there without an entry that covers it")
     if len(chosen) > 1:
         examples = (f"{kind} ({some[0].case} on {some[0].surface})" for kind, some in sorted(chosen.items()))
         raise ConformanceError(f"failures of several kinds: {', '.join(examples)}; take one with --case or --surface")
     ((kind, results),) = chosen.items()
-    return _with_neighbours(tuple(results), kind, tuple(backends))
+    return _add_agreeing_results(tuple(results), kind, tuple(backends))
 
 
-def _with_neighbours(results: tuple[Result, ...], kind: str, backends: tuple[Backend, ...]) -> Failures:
+def _add_agreeing_results(results: tuple[ResultRecord, ...], kind: str, backends: tuple[BackendRun, ...]) -> Failures:
     """Add what was judged on the same surfaces and is not to be covered."""
     surfaces, mine = {one.surface for one in results}, {(one.case, one.surface) for one in results}
     judged = {
         (one.case, one.surface)
         for backend in backends
         for one in backend.results
-        if one.surface in surfaces and one.status in JUDGED
+        if one.surface in surfaces and one.status in JUDGED_STATUSES
     }
     failing = {one.case for one in results}
     for case, surface in sorted(judged - mine):
@@ -176,55 +178,55 @@ def _with_neighbours(results: tuple[Result, ...], kind: str, backends: tuple[Bac
     return Failures(results, kind, backends, frozenset(judged - mine), frozenset(case for case, _ in judged))
 
 
-def _matches(name: str, globs: Iterable[str]) -> bool:
+def _matches_glob(name: str, globs: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
 
 
-def _kind(result: Result) -> str:
+def _difference_kind(result: ResultRecord) -> str:
     if result.status == "flaky":
         return result.status
     return result.kind if result.verdict == "differ" and result.kind else result.status
 
 
-def _known(result: Result, backend: Backend, cases: Catalogue, deviations: Ledger) -> bool:
+def _is_known(result: ResultRecord, backend: BackendRun, cases: Catalogue, deviations: Ledger) -> bool:
     """Whether the ledger as it stands now covers a failure. Raises ConformanceError if it speaks of it otherwise."""
     where = backend.header.environment
     case = cases.by_id[result.case]
-    entry = deviations.entry(case, plain(result.surface), where.packages, where.cpu, where.device)
-    if entry and _kind(result) not in entry.kinds:
+    entry = deviations.find_entry(case, without_label(result.surface), where.packages, where.cpu, where.device)
+    if entry and _difference_kind(result) not in entry.kinds:
         raise ConformanceError(
             f"case {result.case} on {result.surface}: entry {entry.id} speaks of it and knows of "
-            f"{', '.join(entry.kinds)}, not of {_kind(result)}; change that entry"
+            f"{', '.join(entry.kinds)}, not of {_difference_kind(result)}; change that entry"
         )
     return entry is not None
 
 
-def _draft(  # noqa: PLR0917 - three of them are the user's own words
+def _draft_entry(  # noqa: PLR0917 - three of them are the user's own words
     failures: Failures, cases: Catalogue, name: str, reason: str, issue: str | None, observed: str | None
-) -> tuple[Draft, list[str]]:
+) -> tuple[LedgerEntryDraft, list[str]]:
     """Return the entry, and what its author should know of it."""
-    agreeing = {case for case, _ in failures.agreeing}
-    beyond = [case for case in cases.cases if case.id not in failures.run]
-    where = ledger_entry.smallest(
+    agreeing = {case for case, _ in failures.agreeing_results}
+    beyond = [case for case in cases.cases if case.id not in failures.cases_run]
+    where = ledger_entry.smallest_selector(
         [cases.by_id[case] for case in failures.cases], [cases.by_id[case] for case in sorted(agreeing)], beyond
     )
-    versions, notes = _versions(failures)
-    draft = Draft(
+    versions, notes = _version_specifiers(failures)
+    draft = LedgerEntryDraft(
         id=name,
         surfaces=failures.surfaces,
         kinds=[failures.kind],
         reason=reason,
-        observed=observed or _observed(failures.results, cases),
-        where=where or {},
+        observed=observed or _observed_text(failures.results, cases),
+        selector=where or {},
         cases=() if where else failures.cases,
         versions=versions,
         device=sorted({backend.header.environment.device for backend in failures.backends}),
         issue=issue,
     )
-    return draft, [*notes, *_reach(draft, failures, cases)]
+    return draft, [*notes, *_coverage_note(draft, failures, cases)]
 
 
-def _versions(failures: Failures) -> tuple[dict[str, str], list[str]]:
+def _version_specifiers(failures: Failures) -> tuple[dict[str, str], list[str]]:
     """Return a specifier around each version that was run: this minor version and its patches."""
     if len(failures.backends) > 1:
         return {}, ["versions: left out, for the surfaces are of several backends"]
@@ -232,7 +234,7 @@ def _versions(failures: Failures) -> tuple[dict[str, str], list[str]]:
     packages = backend.header.environment.packages
     heads = {surface.split(".")[0] for surface in failures.surfaces}
     versions = {}
-    for package in sorted(heads & packages.keys()) or [plain(backend.name)]:
+    for package in sorted(heads & packages.keys()) or [without_label(backend.name)]:
         try:
             major, minor = (*Version(packages.get(package, "")).release, 0)[:2]
         except InvalidVersion:
@@ -242,29 +244,37 @@ def _versions(failures: Failures) -> tuple[dict[str, str], list[str]]:
     return versions, [f"versions: around {ran}, which was run; widen them only to what you have run too"]
 
 
-def _reach(draft: Draft, failures: Failures, cases: Catalogue) -> list[str]:
+def _coverage_note(draft: LedgerEntryDraft, failures: Failures, cases: Catalogue) -> list[str]:
     """Say how many cases the entry is about that the results do not hold."""
-    entry = ledger.Entry(draft.id, tuple(draft.cases), ("*",), (), "", where=draft.where)
-    others = [case.id for case in cases.cases if case.id not in failures.run and entry.picks(Facts(case))]
-    covered = f"covers {_many(len(failures.cases), 'failing case')} on {_many(len(failures.surfaces), 'surface')}"
-    return [f"{covered}, and {_many(len(others), 'case')} not judged there, such as {others[0]}" if others else covered]
+    entry = ledger.LedgerEntry(draft.id, tuple(draft.cases), ("*",), (), "", selector=draft.selector)
+    others = [
+        case.id for case in cases.cases if case.id not in failures.cases_run and entry.matches_case(CaseFeatures(case))
+    ]
+    covered = (
+        f"covers {_count_text(len(failures.cases), 'failing case')} on {_count_text(len(failures.surfaces), 'surface')}"
+    )
+    return [
+        f"{covered}, and {_count_text(len(others), 'case')} not judged there, such as {others[0]}"
+        if others
+        else covered
+    ]
 
 
-def _many(count: int, noun: str) -> str:
+def _count_text(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _observed(results: Sequence[Result], cases: Catalogue) -> str:
+def _observed_text(results: Sequence[ResultRecord], cases: Catalogue) -> str:
     """Return what the smallest of the failing cases gave: its worst element, or what was said of it."""
     result = min(results, key=lambda one: sum(math.prod(spec.shape) for spec in cases.by_id[one.case].inputs.values()))
     if result.worst:
         place = f"at {list(result.worst.index)} of {result.case}"
         return f"{result.worst.got} where {result.worst.expected} is right, {place}"
-    said = " ".join((result.message or _kind(result)).split())
-    return f"{said if len(said) <= LONGEST else said[:LONGEST] + '…'} ({result.case})"
+    said = " ".join((result.message or _difference_kind(result)).split())
+    return f"{said if len(said) <= MAX_OBSERVED_LENGTH else said[:MAX_OBSERVED_LENGTH] + '…'} ({result.case})"
 
 
-def _name(failures: Failures, deviations: Ledger) -> str:
+def _entry_id(failures: Failures, deviations: Ledger) -> str:
     """Return an id for the entry that none has yet: the surfaces' first word, the operator, the kind."""
     words = [failures.surfaces[0].split(".")[0], failures.cases[0].split("/")[0], failures.kind]
     name, taken = "-".join(words).replace("_", "-"), {entry.id for entry in deviations.entries}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from conformance.execution.merge import merge, shards_of
+from conformance.execution.merge import merge_shards, shard_files
 
 
 @click.command("merge")
@@ -26,5 +26,5 @@ def merge_command(shards: tuple[Path, ...], out: Path) -> None:
 
     Example: conformance merge build/conformance/shards/numpy --out build/conformance/results/numpy.jsonl
     """
-    merge(shards_of(shards), out)
+    merge_shards(shard_files(shards), out)
     click.echo(f"results: {out}")

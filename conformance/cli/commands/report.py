@@ -11,11 +11,11 @@ import click
 from rich.console import Console
 
 from conformance import ConformanceError, IncompleteRun
-from conformance.cli.commands.diff import compared
+from conformance.cli.commands.diff import compare_paths
 from conformance.cli.commands.store import is_store, load_store
-from conformance.cli.options import OUT
-from conformance.cli.results_io import STANDARD_OUTPUT, load_named, status, write
-from reports.analysis.comparison import Difference
+from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
+from conformance.cli.results_io import STANDARD_OUTPUT, exit_status, load_given_or_latest, write_output
+from reports.analysis.comparison import ReportDifference
 from reports.results.reader import Report
 from reports.views.badges import render_badges
 from reports.views.html import render_html
@@ -24,11 +24,11 @@ from reports.views.markdown import render_markdown
 from reports.views.matrix import render_matrix
 from reports.views.terminal import render_terminal
 
-TERMINAL = "terminal"
+TERMINAL_FORMAT = "terminal"
 
 
 @dataclass(frozen=True)
-class View:
+class ReportFormat:
     """A format that is a file: what it is called by default, and what makes it; if a mapping, files of a folder.
 
     compares: whether it is also given what is otherwise than in an earlier run, or None; warns: whether it says on its
@@ -36,15 +36,15 @@ class View:
     expected is only counted in it, so that a store will do.
     """
 
-    about: str
-    file: str
+    description: str
+    default_file: str
     render: Callable[..., str | bytes | Mapping[str, str]]
-    compares: bool = False
-    warns: bool = False
-    counts: bool = False
+    takes_difference: bool = False
+    checks_required: bool = False
+    reads_stores: bool = False
 
 
-def _parquet(report: Report) -> bytes:
+def _render_parquet(report: Report) -> bytes:
     """Return a Parquet file; the library that writes it is large, and only this format asks for it."""
     try:
         from reports.views.parquet import render_parquet  # noqa: PLC0415
@@ -53,17 +53,27 @@ def _parquet(report: Report) -> bytes:
     return render_parquet(report)
 
 
-VIEWS = {
-    "html": View("a page to open", "report.html", render_html, compares=True, warns=True),
-    "markdown": View(
-        "a summary for a pull request", "report.md", render_markdown, compares=True, warns=True, counts=True
+REPORT_FORMATS = {
+    "html": ReportFormat("a page to open", "report.html", render_html, takes_difference=True, checks_required=True),
+    "markdown": ReportFormat(
+        "a summary for a pull request",
+        "report.md",
+        render_markdown,
+        takes_difference=True,
+        checks_required=True,
+        reads_stores=True,
     ),
-    "matrix": View("every operator on every surface", "matrix.md", render_matrix, counts=True),
-    "junit": View("JUnit XML for CI servers", "junit.xml", render_junit),
-    "badge": View("an SVG for each surface, and JSON for Shields", "badges", render_badges, counts=True),
-    "parquet": View("all results for a notebook (pip install pyarrow)", "results.parquet", _parquet),
+    "matrix": ReportFormat("every operator on every surface", "matrix.md", render_matrix, reads_stores=True),
+    "junit": ReportFormat("JUnit XML for CI servers", "junit.xml", render_junit),
+    "badge": ReportFormat("an SVG for each surface, and JSON for Shields", "badges", render_badges, reads_stores=True),
+    "parquet": ReportFormat("all results for a notebook (pip install pyarrow)", "results.parquet", _render_parquet),
 }
-FORMATS = "; ".join([*(f"{name}: {view.about}" for name, view in VIEWS.items()), f"{TERMINAL}: lines to read here"])
+FORMATS_HELP = "; ".join(
+    [
+        *(f"{name}: {view.description}" for name, view in REPORT_FORMATS.items()),
+        f"{TERMINAL_FORMAT}: lines to read here",
+    ]
+)
 
 
 @click.command()
@@ -78,10 +88,10 @@ FORMATS = "; ".join([*(f"{name}: {view.about}" for name, view in VIEWS.items()),
 @click.option(
     "--format",
     "form",
-    type=click.Choice([*VIEWS, TERMINAL]),
+    type=click.Choice([*REPORT_FORMATS, TERMINAL_FORMAT]),
     default="html",
     show_default=True,
-    help=f"What to make. {FORMATS}.",
+    help=f"What to make. {FORMATS_HELP}.",
 )
 @click.option(
     "--require",
@@ -108,26 +118,28 @@ def report(
 
     Example: conformance report build/conformance/results/numpy.jsonl --out report.html
     """
-    loaded = _load(results, form, against, mixed=form == TERMINAL or VIEWS[form].warns)
-    if against is not None and not (form in VIEWS and VIEWS[form].compares):
-        able = " or ".join(name for name, view in VIEWS.items() if view.compares)
+    loaded = _load_report(results, form, against, mixed=form == TERMINAL_FORMAT or REPORT_FORMATS[form].checks_required)
+    if against is not None and not (form in REPORT_FORMATS and REPORT_FORMATS[form].takes_difference):
+        able = " or ".join(name for name, view in REPORT_FORMATS.items() if view.takes_difference)
         raise click.UsageError(f"--against is for {able}, not for {form}; conformance diff has other formats")
-    if form == TERMINAL:
+    if form == TERMINAL_FORMAT:
         Console().print(render_terminal(loaded))
     else:
-        _make(VIEWS[form], loaded, compared(against, loaded) if against is not None else None, out)
+        _write_report(
+            REPORT_FORMATS[form], loaded, compare_paths(against, loaded) if against is not None else None, out
+        )
     names = {name.strip() for text in required for name in text.split(",")}
     missing = names - {backend.name for backend in loaded.backends}
     if missing:
         raise IncompleteRun(f"no results of {', '.join(sorted(missing))}")
-    sys.exit(status(loaded))
+    sys.exit(exit_status(loaded))
 
 
-def _load(results: tuple[Path, ...], form: str, against: Path | None, *, mixed: bool) -> Report:
+def _load_report(results: tuple[Path, ...], form: str, against: Path | None, *, mixed: bool) -> Report:
     stores = [path for path in results if is_store(path)]
     if not stores:
-        return load_named(results, mixed=mixed)
-    able = [TERMINAL, *(name for name, view in VIEWS.items() if view.counts)]
+        return load_given_or_latest(results, mixed=mixed)
+    able = [TERMINAL_FORMAT, *(name for name, view in REPORT_FORMATS.items() if view.reads_stores)]
     if form not in able:
         raise click.UsageError(f"--format {form} needs results files; of a store there are {', '.join(able)}")
     if against is not None or len(stores) < len(results):
@@ -135,12 +147,12 @@ def _load(results: tuple[Path, ...], form: str, against: Path | None, *, mixed: 
     return load_store(stores, mixed=mixed)
 
 
-def _make(view: View, loaded: Report, difference: Difference | None, out: Path | None) -> None:
-    made = view.render(loaded, difference) if view.compares else view.render(loaded)
-    path = out or OUT / view.file
+def _write_report(view: ReportFormat, loaded: Report, difference: ReportDifference | None, out: Path | None) -> None:
+    made = view.render(loaded, difference) if view.takes_difference else view.render(loaded)
+    path = out or DEFAULT_OUTPUT_FOLDER / view.default_file
     files = {path / name: text for name, text in made.items()} if isinstance(made, Mapping) else {path: made}
     if str(path) == STANDARD_OUTPUT and path not in files:
         raise click.UsageError("--format badge writes several files: --out is a folder")
-    written = [write(file, text) for file, text in files.items()]
+    written = [write_output(file, text) for file, text in files.items()]
     if all(written):
         click.echo(f"report: {path.resolve().as_uri() if path.suffix == '.html' else path}")

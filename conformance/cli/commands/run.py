@@ -10,44 +10,44 @@ from pathlib import Path
 
 import click
 
-from conformance.adapters.api.devices import HELD, NATIVE, Device
+from conformance.adapters.api.devices import AVX2, NATIVE, Device
 from conformance.cases.case import LEVELS
 from conformance.cli.options import (
     CACHE_OPTION,
     CASES_OPTION,
+    DEFAULT_OUTPUT_FOLDER,
     DEVICE_OPTION,
     OPERATOR_OPTION,
-    OUT,
     PRECISION_OPTION,
-    QUIET,
     QUIET_OPTION,
+    QUIET_OUTPUT,
     SCHEDULER_OPTION,
     SHARDS_OPTION,
     VERBOSE_OPTION,
-    Asked,
+    RunOptions,
 )
-from conformance.execution.selection import Part, Selection, parse
-from conformance.execution.targets import Chosen, chosen
+from conformance.execution.selection import Selection, Shard, parse_shard
+from conformance.execution.targets import RunTarget, run_targets
 from conformance.execution.worker_process import Limits, Worker, WorkerFailed
 
-A_DAY = 86_400
+MAX_TIME_LIMIT_SECONDS = 86_400
 
 
-def _bearable(_context: click.Context, _option: click.Parameter, value: float) -> float:
-    if not value <= A_DAY:  # NaN is not below it either
+def _at_most_a_day(_context: click.Context, _option: click.Parameter, value: float) -> float:
+    if not value <= MAX_TIME_LIMIT_SECONDS:  # NaN is not below it either
         raise click.BadParameter(f"{value} is not a number of seconds of at most a day")
     return value
 
 
-def _finite(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+def _finite_number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
     if value is not None and not value < math.inf:
         raise click.BadParameter(f"{value} is not a number of gigabytes, or 0 for no limit")
     return value
 
 
-def _part(_context: click.Context, _option: click.Parameter, value: str | None) -> Part | None:
+def _parse_shard_option(_context: click.Context, _option: click.Parameter, value: str | None) -> Shard | None:
     try:
-        return None if value is None else parse(value)
+        return None if value is None else parse_shard(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -73,8 +73,8 @@ def _part(_context: click.Context, _option: click.Parameter, value: str | None) 
     "--timeout",
     "limit",
     type=click.FloatRange(min=0, min_open=True),
-    default=Limits.case,
-    callback=_bearable,
+    default=Limits.case_seconds,
+    callback=_at_most_a_day,
     show_default=True,
     metavar="SECONDS",
     help="Limit for one case.",
@@ -83,8 +83,8 @@ def _part(_context: click.Context, _option: click.Parameter, value: str | None) 
     "--start-timeout",
     "start_limit",
     type=click.FloatRange(min=0, min_open=True),
-    default=Limits.start,
-    callback=_bearable,
+    default=Limits.start_seconds,
+    callback=_at_most_a_day,
     show_default=True,
     metavar="SECONDS",
     help="Limit for the start of a backend: its interpreter and its imports.",
@@ -92,7 +92,7 @@ def _part(_context: click.Context, _option: click.Parameter, value: str | None) 
 @click.option(
     "--memory",
     type=click.FloatRange(min=0),
-    callback=_finite,
+    callback=_finite_number,
     metavar="GB",
     help="Limit for a process of a backend; what grows past it is ended. 0 for none. [default: half of this machine's]",
 )
@@ -112,8 +112,8 @@ def _part(_context: click.Context, _option: click.Parameter, value: str | None) 
 )
 @click.option(
     "--instructions",
-    type=click.Choice([HELD, NATIVE]),
-    default=HELD,
+    type=click.Choice([AVX2, NATIVE]),
+    default=AVX2,
     show_default=True,
     help="What a framework may use of this processor: what nearly every x86 has, so that results are the same "
     "everywhere, or all of it.",
@@ -129,7 +129,7 @@ def _part(_context: click.Context, _option: click.Parameter, value: str | None) 
 @click.option(
     "--shard",
     "part",
-    callback=_part,
+    callback=_parse_shard_option,
     metavar="K/N",
     help="Only the K-th of N shards of all this, into DIR/shards/<backend>/K-of-N.jsonl; conformance merge joins them.",
 )
@@ -142,7 +142,7 @@ def _part(_context: click.Context, _option: click.Parameter, value: str | None) 
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    default=OUT,
+    default=DEFAULT_OUTPUT_FOLDER,
     show_default=True,
     metavar="DIR",
     help="Where results go: DIR/results/<backend>.jsonl.",
@@ -163,7 +163,7 @@ def run(  # noqa: PLR0917 - click gives the options by name
     device: str,
     precision: str,
     slow: bool,
-    part: Part | None,
+    part: Shard | None,
     scheduler: str | None,
     shards: int | None,
     resume: bool,
@@ -180,30 +180,30 @@ def run(  # noqa: PLR0917 - click gives the options by name
 
     Example: conformance run --backend numpy --operator max_pool
     """
-    wanted = chosen(backends, surfaces, instructions, Device(device, precision))
+    wanted = run_targets(backends, surfaces, instructions, Device(device, precision))
     selection = Selection(level, surfaces, operators, globs, slow, part)
-    _hold_together(scheduler, shards, part)
+    _check_option_combination(scheduler, shards, part)
     size = None if memory is None else round(memory * 1e9)
-    asked = Asked(selection, paths, (limit, start_limit), size, jobs, repeat, cache, resume, loudness, out)
+    asked = RunOptions(selection, paths, (limit, start_limit), size, jobs, repeat, cache, resume, loudness, out)
     if scheduler is not None:
-        from conformance.cli.run_backends import scheduled  # noqa: PLC0415 - few ask for it
+        from conformance.cli.run_backends import run_on_cluster  # noqa: PLC0415 - few ask for it
 
-        written, faults = scheduled(wanted, asked, scheduler, shards)
+        written, faults = run_on_cluster(wanted, asked, scheduler, shards)
     else:
-        with _launched(wanted[0], asked) as begun:
-            from conformance.cli.run_backends import carried_out  # noqa: PLC0415 - while the worker imports the framework
+        with _launched_worker(wanted[0], asked) as begun:
+            from conformance.cli.run_backends import run_backends  # noqa: PLC0415 - while the worker imports the framework
 
-            written, faults = carried_out(wanted, asked, begun)
-    from conformance.cli.run_backends import shown  # noqa: PLC0415 - it is there by now
+            written, faults = run_backends(wanted, asked, begun)
+    from conformance.cli.run_backends import print_summary  # noqa: PLC0415 - it is there by now
 
-    deserved = shown(written, brief=loudness == QUIET)
+    deserved = print_summary(written, brief=loudness == QUIET_OUTPUT)
     if faults:
         worst = max(faults, key=lambda fault: fault.exit_status)
         raise type(worst)("\n".join(map(str, faults)))
     sys.exit(deserved)
 
 
-def _hold_together(scheduler: str | None, shards: int | None, part: Part | None) -> None:
+def _check_option_combination(scheduler: str | None, shards: int | None, part: Shard | None) -> None:
     if shards is not None and scheduler is None:
         raise click.UsageError("--shards is for --scheduler; --shard K/N runs one of them here")
     if part is not None and scheduler is not None:
@@ -211,9 +211,9 @@ def _hold_together(scheduler: str | None, shards: int | None, part: Part | None)
 
 
 @contextmanager
-def _launched(first: Chosen, asked: Asked) -> Iterator[Worker]:
+def _launched_worker(first: RunTarget, options: RunOptions) -> Iterator[Worker]:
     """Launch the first worker, so that its framework is imported while the catalogue is read; end it afterwards."""
-    worker = Worker(first.backend, first.python, asked.limits, retry=asked.repeat == 1)
+    worker = Worker(first.backend, first.python, options.worker_limits, retry=options.repeat == 1)
     with suppress(WorkerFailed):  # told when the run wants to start it
         worker.launch()
     try:

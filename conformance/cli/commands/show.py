@@ -12,17 +12,17 @@ from rich.console import Console
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.adapters.api.devices import Device
-from conformance.adapters.api.placement import placed
+from conformance.adapters.api.placement import backend_on_device
 from conformance.adapters.api.surface import Unsupported
 from conformance.cases.case import LEVELS, Case
 from conformance.catalogue import describe, loading
-from conformance.cli.drawing import drawing
+from conformance.cli.drawing import drawing_lines
 from conformance.cli.lookup import find_case, find_surface
 from conformance.cli.options import CASES_OPTION, DEVICE_OPTION, OPERATOR_OPTION, PRECISION_OPTION
-from conformance.judging.expected import Expected, expected
+from conformance.judging.expected import Expected, compute_expected
 from conformance.translation.lowering import translate
-from conformance.translation.repro import script
-from reports.analysis.summary import printable
+from conformance.translation.repro import repro_script
+from reports.analysis.summary import escape_control_characters
 
 
 @click.command("list")
@@ -39,7 +39,7 @@ def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tup
 
     Example: conformance list --operator max_pool --case '*book*'
     """
-    cases = loading.load(paths, level=level, operators=operators, globs=globs)
+    cases = loading.load_catalogue(paths, level=level, operators=operators, globs=globs)
     selected = cases.select(level, operators, globs)
     if not selected:
         raise IncompleteRun("no case is selected")
@@ -62,17 +62,19 @@ def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
     Example: conformance show max_pool/book-stride-2-padding-1
     """
     found = find_case(paths, case)
-    wanted = expected(found)
-    click.echo("\n".join(map(printable, describe.case_text(found, wanted).split("\n"))))
+    wanted = compute_expected(found)
+    click.echo("\n".join(map(escape_control_characters, describe.case_text(found, wanted).split("\n"))))
     if drawn:
-        _draw(found, wanted)
+        _print_drawing(found, wanted)
 
 
-def _draw(case: Case, wanted: Expected) -> None:
+def _print_drawing(case: Case, expected: Expected) -> None:
     """Print the drawing of a case: in colour on a terminal, in ASCII anywhere else."""
     console = Console(highlight=False)
     plain = not console.is_terminal or console.is_dumb_terminal or console.no_color
-    for line in drawing(case, wanted, console.width, ascii_only=plain or not console.encoding.startswith("utf")):
+    for line in drawing_lines(
+        case, expected, console.width, ascii_only=plain or not console.encoding.startswith("utf")
+    ):
         if plain:
             click.echo(line.plain)
         else:
@@ -91,9 +93,9 @@ def repro(paths: tuple[Path, ...], case: str, name: str, device: str, precision:
     Example: conformance repro max_pool/book-1d --surface numpy.loops > repro.py && python repro.py
     """
     found, where = find_case(paths, case), Device(device, precision)
-    backend = placed(find_surface(name)[0], where)
+    backend = backend_on_device(find_surface(name)[0], where)
     surface = next(one for one in backend.surfaces if one.name == name)
     program = translate(found, surface)
     if isinstance(program, Unsupported):
         raise ConformanceError(f"case {found.id}: {surface.name} does not support it: {program.reason}")
-    click.echo(script(found, expected(found), backend, program), nl=False)
+    click.echo(repro_script(found, compute_expected(found), backend, program), nl=False)

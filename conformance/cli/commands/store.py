@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from conformance import ConformanceError
-from conformance.cli.results_io import write
-from conformance.execution.merge import shards_of
+from conformance.cli.results_io import write_output
+from conformance.execution.merge import shard_files
 from reports.results.compatibility import UnreadableResults
 from reports.results.reader import Report
 
-MEANS = "pyarrow and DuckDB (pip install pyarrow duckdb)"
+STORE_REQUIREMENTS = "pyarrow and DuckDB (pip install pyarrow duckdb)"
 
 
 @click.command("store")
@@ -34,26 +34,26 @@ def store_command(results: tuple[Path, ...], out: Path) -> None:
     Example: conformance store build/conformance/results --out build/conformance/store
     """
     try:
-        from reports.views.parquet import stored  # noqa: PLC0415 - its library is large, and nothing else asks for it
+        from reports.views.parquet import store_bytes  # noqa: PLC0415 - its library is large, and nothing else asks for it
     except ImportError as error:
-        raise ConformanceError(f"a store needs {MEANS}: {error}") from None
-    for path in shards_of(results):
+        raise ConformanceError(f"a store needs {STORE_REQUIREMENTS}: {error}") from None
+    for path in shard_files(results):
         try:
-            content, backend = stored(path)
+            content, backend = store_bytes(path)
         except UnreadableResults as error:
             raise ConformanceError(str(error)) from None
-        write(out / backend / f"{path.stem}.parquet", content)
+        write_output(out / backend / f"{path.stem}.parquet", content)
     click.echo(f"store: {out}")
 
 
 def load_store(paths: Iterable[Path], *, mixed: bool = False) -> Report:
     """Return the report of stores. Raises ConformanceError for one that is not sound."""
     try:
-        from reports.views.parquet_store import load  # noqa: PLC0415 - likewise
+        from reports.views.parquet_store import load_stores  # noqa: PLC0415 - likewise
     except ImportError as error:
-        raise ConformanceError(f"a store needs {MEANS}: {error}") from None
+        raise ConformanceError(f"a store needs {STORE_REQUIREMENTS}: {error}") from None
     try:
-        return load(paths, mixed=mixed)
+        return load_stores(paths, mixed=mixed)
     except UnreadableResults as error:
         raise ConformanceError(str(error)) from None
 

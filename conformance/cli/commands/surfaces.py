@@ -12,7 +12,7 @@ from conformance.adapters import registry
 from conformance.catalogue import loading as catalogues
 from conformance.cli.options import CASES_OPTION, OPERATOR_OPTION
 from conformance.translation import support as text
-from conformance.translation.support import ways
+from conformance.translation.support import support_table
 
 
 @click.command("surfaces")
@@ -34,15 +34,15 @@ def surfaces(operators: tuple[str, ...], globs: tuple[str, ...], kind: str, path
 
     Example: conformance surfaces --operator avg_pool --operator lp_pool --surface 'numpy.*'
     """
-    backends = {name: registry.backend(name).surfaces for name in registry.names()}
+    backends = {name: registry.get_backend(name).surfaces for name in registry.backend_names()}
     chosen = {
         name: [one for one in found if not globs or any(fnmatch.fnmatchcase(one.name, glob) for glob in globs)]
         for name, found in backends.items()
     }
     chosen = {name: found for name, found in chosen.items() if found}
     listed = [surface for found in chosen.values() for surface in found]
-    table = ways(catalogues.load(paths).select("standard", operators), listed)
+    table = support_table(catalogues.load_catalogue(paths).select("standard", operators), listed)
     if not table or not listed:
         raise IncompleteRun(f"no {'case' if listed else 'surface'} is selected")
-    lines = text.markdown(table, chosen) if kind == "markdown" else text.terminal(table, listed)
+    lines = text.markdown_lines(table, chosen) if kind == "markdown" else text.terminal_lines(table, listed)
     click.echo("\n".join(lines))

@@ -8,15 +8,15 @@ from pathlib import Path
 import click
 
 from conformance import ConformanceError
-from conformance.adapters.api.surface import plain
+from conformance.adapters.api.surface import without_label
 from conformance.judging import ledger
 from conformance.translation import verified
-from conformance.translation.verified import Count
+from conformance.translation.verified import OperatorCounter
 from reports.results import compatibility, reader
-from reports.results.arrays import Rejected
-from reports.results.reader import Backend
+from reports.results.arrays import RecordedRejection
+from reports.results.reader import BackendRun
 
-FORMER = "an entry that the ledger has no longer"
+REMOVED_ENTRY = "an entry that the ledger has no longer"
 
 
 @click.command("verified")
@@ -30,7 +30,7 @@ def verified_command(results: tuple[Path, ...], out: Path | None) -> None:
 
     Example: conformance verified build/conformance/results/*.jsonl --out conformance/verified.json
     """
-    written = verified.text(summarised(results))
+    written = verified.summary_text(summarise_results(results))
     if out is None:
         click.echo(written, nl=False)
         return
@@ -40,10 +40,10 @@ def verified_command(results: tuple[Path, ...], out: Path | None) -> None:
         raise ConformanceError(f"{out}: {error.strerror}") from None
 
 
-def summarised(paths: Iterable[Path]) -> verified.Summary:
+def summarise_results(paths: Iterable[Path]) -> verified.VerifiedSummary:
     """Return the summary of results files. Raises ConformanceError for what cannot be read, and for a partial run."""
     try:
-        report = reader.load(paths)
+        report = reader.load_report(paths)
     except compatibility.UnreadableResults as error:
         raise ConformanceError(str(error)) from None
     for backend in report.backends:
@@ -51,28 +51,28 @@ def summarised(paths: Iterable[Path]) -> verified.Summary:
             raise ConformanceError(
                 f"{backend.name}: the run did not come to its end, `conformance run --resume` completes it"
             )
-    names = [plain(backend.name) for backend in report.backends]
+    names = [without_label(backend.name) for backend in report.backends]
     for name in names:
         if names.count(name) > 1:
             raise ConformanceError(f"{name}: two runs of one backend, give one of them")
-    ids = {" ".join(entry.reason.split()): entry.id for entry in ledger.load().entries}
-    return verified.summary_of(part for backend in report.backends for part in _surfaces(backend, ids))
+    ids = {" ".join(entry.reason.split()): entry.id for entry in ledger.load_ledger().entries}
+    return verified.summarise(part for backend in report.backends for part in _count_surfaces(backend, ids))
 
 
-Part = tuple[str, str, str, dict[str, str], dict[str, Count]]
+SurfaceCounts = tuple[str, str, str, dict[str, str], dict[str, OperatorCounter]]
 
 
-def _surfaces(backend: Backend, ids: dict[str, str]) -> Iterator[Part]:
-    counts: dict[str, dict[str, Count]] = {name: {} for name in backend.header.surfaces}
+def _count_surfaces(backend: BackendRun, ids: dict[str, str]) -> Iterator[SurfaceCounts]:
+    counts: dict[str, dict[str, OperatorCounter]] = {name: {} for name in backend.header.surfaces}
     for result in backend.results:
         case = backend.cases[result.case]
-        if case.question or isinstance(case.expected, Rejected):
+        if case.question or isinstance(case.expected, RecordedRejection):
             continue
         x = case.inputs["x"]
-        entry = ids.get(" ".join((result.reason or "").split()), FORMER)
-        count = counts[result.surface].setdefault(case.operator, Count())
+        entry = ids.get(" ".join((result.reason or "").split()), REMOVED_ENTRY)
+        count = counts[result.surface].setdefault(case.operator, OperatorCounter())
         count.add(result.status, result.how or "", x.dtype, len(x.shape) - 2, entry)
     packages = dict(backend.header.environment.packages)
     for name, found in counts.items():
-        tried = {key: count for key, count in found.items() if count.done() != verified.Tried()}
-        yield plain(name), plain(backend.name), backend.header.level, packages, tried
+        tried = {key: count for key, count in found.items() if count.summary() != verified.OperatorSummary()}
+        yield without_label(name), without_label(backend.name), backend.header.level, packages, tried

@@ -15,20 +15,20 @@ from conformance.adapters.api.surface import Program
 from conformance.cases.case import Case
 from conformance.catalogue import loading
 from conformance.cli.lookup import find_surface
-from conformance.cli.options import OUT
-from conformance.cli.results_io import FAILED, INCOMPLETE, load, write
-from conformance.judging.expected import expected
+from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
+from conformance.cli.results_io import FAILED_EXIT_STATUS, INCOMPLETE_EXIT_STATUS, load_results, write_output
+from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
-from conformance.translation.repro import script
-from reports.analysis.history import Memory
-from reports.analysis.night import News, watch
+from conformance.translation.repro import repro_script
+from reports.analysis.history import History
+from reports.analysis.night import Announcement, compare_nights
 from reports.results.fields import RecordError
 from reports.results.reader import Report
-from reports.results.records import plain
-from reports.views.night_markdown import headline, issue, summary_page
+from reports.results.records import without_label
+from reports.views.night_markdown import issue_text, night_headline, summary_page
 
-PARTS = ("results", "explored/results")
-SEEN, SUMMARY, ISSUES, LIST = "seen.json", "summary.md", "issues", "issues.json"
+RESULTS_FOLDERS = ("results", "explored/results")
+HISTORY_FILE, SUMMARY_FILE, ISSUES_FOLDER, ISSUE_LIST_FILE = "seen.json", "summary.md", "issues", "issues.json"
 
 
 @click.command("watch")
@@ -44,7 +44,7 @@ SEEN, SUMMARY, ISSUES, LIST = "seen.json", "summary.md", "issues", "issues.json"
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    default=OUT / "watch",
+    default=DEFAULT_OUTPUT_FOLDER / "watch",
     show_default=True,
     metavar="DIR",
     help="Where the summary, the issue texts and what the next night must know go.",
@@ -61,65 +61,65 @@ def watch_command(tonight: Path, last: Path | None, out: Path) -> None:
 
     Example: conformance watch build/conformance --against build/last --out build/watch
     """
-    night = watch(_night(tonight), _last(last) if last else None, _memory(last))
-    for one in night.news:
-        write(out / ISSUES / f"{one.key}.md", issue(one, _script))
-    write(out / LIST, json.dumps([_listed(one) for one in night.news], indent=1) + "\n")
-    write(out / SUMMARY, summary_page(night))
-    write(out / SEEN, night.memory.text())
+    night = compare_nights(_load_night(tonight), _load_previous_night(last) if last else None, _load_history(last))
+    for one in night.announcements:
+        write_output(out / ISSUES_FOLDER / f"{one.key}.md", issue_text(one, _case_script))
+    write_output(out / ISSUE_LIST_FILE, json.dumps([_new_issues(one) for one in night.announcements], indent=1) + "\n")
+    write_output(out / SUMMARY_FILE, summary_page(night))
+    write_output(out / HISTORY_FILE, night.history.to_json())
     for problem in night.problems:
         click.echo(problem, err=True)
-    for one in night.news:
-        click.echo(f"{one.blame.word}: {one.title}")
-    click.echo(f"{headline(night)}: {out / SUMMARY}")
-    sys.exit(INCOMPLETE if night.problems else FAILED if night.new else 0)
+    for one in night.announcements:
+        click.echo(f"{one.cause.label}: {one.title}")
+    click.echo(f"{night_headline(night)}: {out / SUMMARY_FILE}")
+    sys.exit(INCOMPLETE_EXIT_STATUS if night.problems else FAILED_EXIT_STATUS if night.has_news else 0)
 
 
-def _listed(news: News) -> dict[str, str]:
+def _new_issues(news: Announcement) -> dict[str, str]:
     """Return what a program needs to open an issue that is not open yet."""
-    return {"key": news.key, "why": news.blame.kind, "title": news.title, "file": f"{ISSUES}/{news.key}.md"}
+    return {"key": news.key, "why": news.cause.kind, "title": news.title, "file": f"{ISSUES_FOLDER}/{news.key}.md"}
 
 
-def _night(folder: Path) -> Report:
+def _load_night(folder: Path) -> Report:
     """Read what a night has left. Raises IncompleteRun if that is nothing."""
-    files = _files(folder)
+    files = _results_files(folder)
     if not files:
-        raise IncompleteRun(f"no results in {folder}, neither in {' nor in '.join(PARTS)}")
-    return load(files, mixed=True)
+        raise IncompleteRun(f"no results in {folder}, neither in {' nor in '.join(RESULTS_FOLDERS)}")
+    return load_results(files, mixed=True)
 
 
-def _last(folder: Path) -> Report | None:
+def _load_previous_night(folder: Path) -> Report | None:
     """Read what the night before has left; None where that is only what it told, for files are not kept for ever."""
-    return None if (folder / SEEN).exists() and not _files(folder) else _night(folder)
+    return None if (folder / HISTORY_FILE).exists() and not _results_files(folder) else _load_night(folder)
 
 
-def _files(folder: Path) -> list[Path]:
-    return [path for part in PARTS for path in sorted((folder / part).glob("*.jsonl"))]
+def _results_files(folder: Path) -> list[Path]:
+    return [path for part in RESULTS_FOLDERS for path in sorted((folder / part).glob("*.jsonl"))]
 
 
-def _memory(last: Path | None) -> Memory:
-    path = last / SEEN if last else None
+def _load_history(last: Path | None) -> History:
+    path = last / HISTORY_FILE if last else None
     if path is None or not path.exists():
-        return Memory()
+        return History()
     try:
-        return Memory.parse(path.read_text("utf-8"))
+        return History.parse(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, RecordError) as error:
         raise ConformanceError(f"{path}: {error}") from None
 
 
-def _script(case: str, surface: str) -> str:
+def _case_script(case: str, surface: str) -> str:
     """Return a script for a case of the suite's catalogue; "" where the case or the surface is not here."""
-    found = _cases().get(case)
+    found = _catalogue_cases().get(case)
     if found is None:
         return ""
     try:
-        backend = find_surface(plain(surface))[0]
+        backend = find_surface(without_label(surface))[0]
     except ConformanceError:
         return ""
-    program = translate(found, next(one for one in backend.surfaces if one.name == plain(surface)))
-    return script(found, expected(found), backend, program) if isinstance(program, Program) else ""
+    program = translate(found, next(one for one in backend.surfaces if one.name == without_label(surface)))
+    return repro_script(found, compute_expected(found), backend, program) if isinstance(program, Program) else ""
 
 
 @cache
-def _cases() -> Mapping[str, Case]:
-    return loading.load().by_id
+def _catalogue_cases() -> Mapping[str, Case]:
+    return loading.load_catalogue().by_id

@@ -8,7 +8,7 @@ from conformance.adapters import registry
 from conformance.cases.steps import Step
 
 X = np.array([[[3.0, 9.0, 1.0, 5.0, 7.0]]])
-NDIMAGE, SIGNAL = registry.backend("scipy").surfaces
+NDIMAGE, SIGNAL = registry.get_backend("scipy").surfaces
 
 
 def run(text, **names):
@@ -24,25 +24,25 @@ def step(verb, **parameters):
     ("verb", "expected"), [("max_pool", [[[9, 5]]]), ("min_pool", [[[3, 1]]]), ("avg_pool", [[[6, 3]]])]
 )
 def test_a_filter_at_every_second_position_is_a_pooling(verb, expected):
-    assert run(NDIMAGE.verbs[verb](step(verb))).tolist() == expected
+    assert run(NDIMAGE.lowerings[verb](step(verb))).tolist() == expected
 
 
 @pytest.mark.parametrize(
     "parameters", [{"padding": ((1, 0),)}, {"dilation": (2,)}, {"rounding": "ceil"}, {"stride": (0,)}, {"window": (6,)}]
 )
 def test_what_a_filter_does_not_say_is_refused(parameters):
-    assert "every position" in NDIMAGE.verbs["max_pool"](step("max_pool", **parameters)).reason
+    assert "every position" in NDIMAGE.lowerings["max_pool"](step("max_pool", **parameters)).reason
 
 
 def test_correlation_sums_over_all_channels_and_adds_the_bias():
     parameters = {"stride": (2,), "padding": ((0, 0),), "dilation": (1,), "groups": 1}
     conv = Step("conv", X.shape, "float64", parameters, (1, 1, 2), bias=True)
-    text = SIGNAL.composed["conv"](conv)
+    text = SIGNAL.fallbacks["conv"](conv)
     assert run(text, kernel=np.array([[[1.0, 10.0]]]), bias=np.array([0.5])).tolist() == [[[93.5, 51.5]]]
-    assert SIGNAL.verbs["conv"](conv).reason == "signal.correlate adds no bias"
+    assert SIGNAL.lowerings["conv"](conv).reason == "signal.correlate adds no bias"
 
 
 def test_declarations_and_ledger_come_with_the_package():
-    assert NDIMAGE.declares["avg_pool/nan-in-window"].answer == "spreads"
-    assert registry.backend("scipy").ledger.exists()
-    assert registry.left_out() == []
+    assert NDIMAGE.declarations["avg_pool/nan-in-window"].answer == "spreads"
+    assert registry.get_backend("scipy").ledger.exists()
+    assert registry.unusable_backends() == []

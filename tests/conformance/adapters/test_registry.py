@@ -23,7 +23,7 @@ SURFACES = (Surface("loud.nn", {"relu": lambda _step: "np.maximum(x, 0)", "pad":
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """Return a function that installs a package with one entry point, as pip leaves it."""
-    caches = (registry.names, registry.backend, registry._others)
+    caches = (registry.backend_names, registry.get_backend, registry._external_backends)
     before = set(sys.modules)
 
     def forget():
@@ -39,7 +39,7 @@ def package(tmp_path, monkeypatch):
         distribution = tmp_path / f"{module}-1.0.dist-info"
         distribution.mkdir()
         (distribution / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n", "utf-8")
-        (distribution / "entry_points.txt").write_text(f"[{registry.GROUP}]\n{name} = {module}\n", "utf-8")
+        (distribution / "entry_points.txt").write_text(f"[{registry.ENTRY_POINT_GROUP}]\n{name} = {module}\n", "utf-8")
         monkeypatch.syspath_prepend(str(tmp_path))
         forget()
         return folder
@@ -54,13 +54,13 @@ def package(tmp_path, monkeypatch):
 
 def test_backend_of_another_package_is_one_like_the_others(package, catalogue):
     package()
-    assert "loud" in entry_points(group=registry.GROUP).names
-    assert "loud" in registry.names()
-    loud = registry.backend("loud")
+    assert "loud" in entry_points(group=registry.ENTRY_POINT_GROUP).names
+    assert "loud" in registry.backend_names()
+    loud = registry.get_backend("loud")
     assert (loud.name, loud.packages, loud.threads) == ("loud", ("numpy",), "")
     case = next(case for case in catalogue.cases if case.operator == "pad")
     assert "np.pad(x, 1)" in translate(case, loud.surfaces[0]).text
-    assert registry.left_out() == []
+    assert registry.unusable_backends() == []
 
 
 def test_its_declarations_and_its_ledger_lie_beside_it(package):
@@ -68,11 +68,11 @@ def test_its_declarations_and_its_ledger_lie_beside_it(package):
     entry = f"entries:\n  - {{id: loud-one, cases: ['pad/*'], surfaces: [loud.nn], {said}}}\n"
     declared = "loud.nn:\n  pad/negative: {answer: crops, observed: '1'}\n"
     folder = package(files={"loud.yaml": declared, "loud.ledger.yaml": entry})
-    loud = registry.backend("loud")
-    assert loud.surfaces[0].declares["pad/negative"].answer == "crops"
-    assert registry.ledgers() == (loud.ledger,) == (folder / "loud.ledger.yaml",)
-    own = ledger.load().entries
-    assert [entry.id for entry in ledger.load(further=registry.ledgers()).entries] == [
+    loud = registry.get_backend("loud")
+    assert loud.surfaces[0].declarations["pad/negative"].answer == "crops"
+    assert registry.external_ledgers() == (loud.ledger,) == (folder / "loud.ledger.yaml",)
+    own = ledger.load_ledger().entries
+    assert [entry.id for entry in ledger.load_ledger(further=registry.external_ledgers()).entries] == [
         *(entry.id for entry in own),
         "loud-one",
     ]
@@ -126,22 +126,22 @@ def test_what_is_wrong_with_a_package_is_one_line_and_breaks_nothing_else(packag
     name = given.get("name", "loud")
     status, out, error = conformance("backends")
     assert status == 0
-    assert [line.split()[0] for line in out.splitlines()] == list(registry.names())
+    assert [line.split()[0] for line in out.splitlines()] == list(registry.backend_names())
     assert len(error) == 1
     assert error[0].startswith(f"backend {name} = loud_conformance of another package is left out: ")
     assert words in error[0]
-    assert registry.backend("numpy").surfaces[0].name == "numpy.loops"
+    assert registry.get_backend("numpy").surfaces[0].name == "numpy.loops"
     if name == "loud":
         with pytest.raises(ConformanceError, match="backend loud = loud_conformance: ") as caught:
-            registry.backend("loud")
+            registry.get_backend("loud")
         assert words in str(caught.value)
 
 
 def test_of_two_packages_with_one_name_the_second_is_left_out(package):
     package()
     package(module="other_conformance", text=ADAPTER.replace("loud.nn", "loud.other"))
-    assert registry.backend("loud").surfaces[0].name == "loud.nn"
-    (line,) = registry.left_out()
+    assert registry.get_backend("loud").surfaces[0].name == "loud.nn"
+    (line,) = registry.unusable_backends()
     assert line.startswith(
         "backend loud = other_conformance of another package is left out: there is a backend of this"
     )
@@ -153,4 +153,4 @@ def test_module_by_itself_has_no_files(package, tmp_path):
     folder.rmdir()
     (tmp_path / "loud_conformance.py").write_text(ADAPTER, "utf-8")
     (tmp_path / "loud.yaml").write_text("this is: [nobody's", "utf-8")
-    assert registry.backend("loud").ledger is None
+    assert registry.get_backend("loud").ledger is None

@@ -112,19 +112,19 @@ def test_question_is_looked_at_like_a_case(tmp_path):
     text = (
         f"id: q, about: A, {X}, window: 2, divisor: 2, mode: constant, answers: {{a: {{stride: 1}}, b: {{stride: 2}}}}"
     )
-    _, told = loading.examine([family(tmp_path, text, section="questions")])
+    _, told = loading.load_with_errors([family(tmp_path, text, section="questions")])
     assert [line.split(": ")[2] for line in told] == ["key 'divisor'", "key 'mode'"]
 
 
 def test_case_that_is_no_mapping_is_one_fault(tmp_path):
     path = tmp_path / "file.yaml"
     path.write_text("operator: max_pool\nsource: s\ncases: [3, {a: 1}]\n", "utf-8")
-    _, told = loading.examine([path])
+    _, told = loading.load_with_errors([path])
     assert told[0] == f"{path}:3: case number 1: 3 is not a case"
 
 
 def test_case_without_an_id_is_looked_at_all_the_same(tmp_path):
-    _, told = loading.examine([family(tmp_path, f"{X}, window: 9, via: [conv]")])
+    _, told = loading.load_with_errors([family(tmp_path, f"{X}, window: 9, via: [conv]")])
     assert [line.split(": ", 2)[2] for line in told] == [
         "key 'via': max_pool can be composed from [pad, max_pool] or [conv, relu], not from [conv]",
         "needs the key 'id'",
@@ -168,11 +168,11 @@ def test_whatever_a_case_says_its_faults_are_told_line_by_line(tmp_path_factory,
         raw[outer] = {**SOUND["x"], inner: value} if inner else value
     path = tmp_path_factory.mktemp("case") / "file.yaml"
     path.write_text(json.dumps({"operator": operator, "source": "s", "cases": [raw]}), "utf-8")
-    found, told = loading.examine([path])
+    found, told = loading.load_with_errors([path])
     assert len(found.cases) + bool(told) == 1
     assert all(re.match(rf"{path}:1: case [a-z0-9 ]+: ", line) for line in told)
     assert len(set(told)) == len(told)
 
 
 def test_sound_case_has_no_faults(tmp_path):
-    assert loading.examine([family(tmp_path, f"id: a, {X}, window: 2")])[1] == []
+    assert loading.load_with_errors([family(tmp_path, f"id: a, {X}, window: 2")])[1] == []

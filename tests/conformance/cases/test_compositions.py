@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import reference
-from conformance.cases.compositions import channels, layers, maximum_from_relu
+from conformance.cases.compositions import max_pool_from_relu, relu_maximum_channels, relu_maximum_kernels
 from conformance.catalogue.describe import case_text
-from conformance.judging.expected import expected
+from conformance.judging.expected import compute_expected
 from tests.support.fake_backends import one
 from tests.support.run_steps import carried, maximum
 
@@ -25,7 +25,7 @@ def test_convolutions_and_relu_give_the_largest_value(window):
     size = tuple(extent + 3 for extent in window)
     x = generator.integers(-1000, 1000, (2, 1, *size)).astype(np.float64)
     step = maximum(x, window=window, stride=(2,) * len(window))
-    assert np.array_equal(carried(maximum_from_relu(step), x), reference.max_pool(x, window, stride=2))
+    assert np.array_equal(carried(max_pool_from_relu(step), x), reference.max_pool(x, window, stride=2))
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def test_convolutions_and_relu_give_the_largest_value(window):
     [((1,), [1]), ((2,), [3, 1]), ((1, 2), [3, 1]), ((2, 2), [6, 3, 1]), ((3, 3), [14, 8, 5, 3, 1]), ((3,), [5, 3, 1])],
 )
 def test_number_of_layers_and_channels(window, numbers):
-    assert channels(window) == numbers
+    assert relu_maximum_channels(window) == numbers
 
 
 @pytest.mark.parametrize("window", [(2, 2), (3, 3), (2, 3, 2)], ids=str)
 def test_layers_fit_each_other_and_weigh_by_one(window):
-    kernels = layers(window)
+    kernels = relu_maximum_kernels(window)
     assert kernels[0].shape[1:] == (1, *window)
     for before, after in itertools.pairwise(kernels):
         assert after.shape[1] == before.shape[0]
@@ -48,4 +48,4 @@ def test_layers_fit_each_other_and_weigh_by_one(window):
 def test_show_tells_the_number_of_convolutions_and_channels(tmp_path):
     text = "id: a, x: {values: arange, shape: [1, 1, 6, 6]}, window: [3, 3], via: [conv, relu]"
     case = one(tmp_path, text)
-    assert "5 convolutions of 14, 8, 5, 3, 1 channels" in case_text(case, expected(case))
+    assert "5 convolutions of 14, 8, 5, 3, 1 channels" in case_text(case, compute_expected(case))

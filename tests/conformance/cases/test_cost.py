@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.cases.cost import cost
+from conformance.cases.cost import operator_cost
 from tests.support.fake_backends import one
 
 
@@ -41,7 +41,7 @@ def test_operations_are_those_that_a_count_cell_by_cell_gives(tmp_path_factory, 
     for operator, kind in (("max_pool", "comparisons"), ("avg_pool", "additions")):
         folder = tmp_path_factory.mktemp("cost")
         case = pooling(folder, operator, shape=(2, 3, *size), window=window, stride=stride, pads=pads)
-        found = cost(case)
+        found = operator_cost(case)
         assert found.windows == planes * len(whole)
         assert found.operations[kind] == (
             planes * sum(n - 1 for n in whole),
@@ -50,20 +50,20 @@ def test_operations_are_those_that_a_count_cell_by_cell_gives(tmp_path_factory, 
 
 
 def test_pooling_of_the_book_costs_what_a_hand_counts(catalogue):
-    found = cost(catalogue.by_id["max_pool/book-stride-2-padding-1"])
+    found = operator_cost(catalogue.by_id["max_pool/book-stride-2-padding-1"])
     assert found.windows == 4
     assert found.operations == {"comparisons": (4 * 8, 3 + 5 + 5 + 8)}
     assert (found.bytes_read, found.bytes_written) == (16 * 4, 4 * 4)
 
 
 def test_average_costs_one_division_more_for_each_window(catalogue):
-    found = cost(catalogue.by_id["avg_pool/book-loops"])
+    found = operator_cost(catalogue.by_id["avg_pool/book-loops"])
     assert found.operations == {"additions": (12, 12), "divisions": (4, 4)}
 
 
 def test_convolution_costs_a_product_for_each_weight(catalogue):
     case = catalogue.by_id["conv/book-strided-28-to-14"]
-    found = cost(case)
+    found = operator_cost(case)
     assert found.windows == 196
     assert found.operations["multiplications"][0] == 196 * 27
     assert found.operations["additions"][0] == 196 * (26 + 1)
@@ -73,20 +73,21 @@ def test_convolution_costs_a_product_for_each_weight(catalogue):
 
 @pytest.mark.parametrize("text", ["stride: 0, expect: {rejected: StrideIsZero}"])
 def test_case_without_meaning_costs_nothing(tmp_path, text):
-    assert cost(one(tmp_path, f"id: a, x: {{values: arange, shape: [1, 1, 4]}}, window: 2, {text}")) is None
+    assert operator_cost(one(tmp_path, f"id: a, x: {{values: arange, shape: [1, 1, 4]}}, window: 2, {text}")) is None
 
 
 def test_question_that_leaves_a_parameter_out_has_no_cost(catalogue):
-    assert cost(catalogue.by_id["max_pool/stride-when-none-is-given"]) is None
+    assert operator_cost(catalogue.by_id["max_pool/stride-when-none-is-given"]) is None
 
 
 def test_padding_equal_to_the_window_costs_most_where_there_is_nothing(catalogue):
-    price = cost(catalogue.by_id["max_pool/padding-equal-to-window"])
+    price = operator_cost(catalogue.by_id["max_pool/padding-equal-to-window"])
     assert (price.windows, price.operations) == (16, {"comparisons": (16 * 3, 4 * 3)})
 
 
 def test_cost_of_a_composition_is_that_of_the_plain_operator(catalogue):
     plain, composed = (
-        cost(catalogue.by_id[f"max_pool/book-{name}"]) for name in ("padding-above-and-left", "zero-padding-recipe")
+        operator_cost(catalogue.by_id[f"max_pool/book-{name}"])
+        for name in ("padding-above-and-left", "zero-padding-recipe")
     )
     assert plain == composed

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance import CatalogueError
-from conformance.cases.arrays import DTYPES, ArraySpec, array_digest
-from conformance.cases.generators import FLOATS, MARKS, distinct_range
+from conformance.cases.arrays import NUMPY_DTYPES, ArraySpec, array_digest
+from conformance.cases.generators import MANTISSA_FORMATS, SPECIAL_VALUES, distinct_range
 from tests.support.fake_backends import one
 
 SHAPE = (3, 2, 5)
@@ -34,7 +34,7 @@ def test_every_generator_gives_the_same_for_ever(generator, dtype, options, dige
     assert array_digest(made(generator, SHAPE, dtype, **options)) == digest
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype", MANTISSA_FORMATS)
 def test_full_mantissas_end_in_a_set_bit_and_have_the_exponents_asked_for(dtype):
     for spread in (0, 2):
         numbers = made("mantissas", (500,), dtype, spread=spread)
@@ -44,18 +44,18 @@ def test_full_mantissas_end_in_a_set_bit_and_have_the_exponents_asked_for(dtype)
         assert {-1.0, 1.0} == set(np.sign(numbers.astype(np.float64)))
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype", MANTISSA_FORMATS)
 def test_wide_exponents_reach_as_far_as_the_table_says(dtype):
     numbers = np.abs(made("wide", (4000,), dtype).astype(np.float64))
     exponents = np.floor(np.log2(numbers))
-    assert (exponents.min(), exponents.max()) == FLOATS[dtype][2:]
+    assert (exponents.min(), exponents.max()) == MANTISSA_FORMATS[dtype][2:]
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype", MANTISSA_FORMATS)
 def test_every_second_number_nearly_cancels_the_one_before(dtype):
     numbers = made("cancelling", (40,), dtype).astype(np.float64)
     left = np.abs(numbers[::2] + numbers[1::2])
-    eps = float(ml_dtypes.finfo(DTYPES[dtype]).eps)
+    eps = float(ml_dtypes.finfo(NUMPY_DTYPES[dtype]).eps)
     assert (left > 0).all()
     assert (left <= 8 * eps).all()
 
@@ -90,11 +90,11 @@ def test_item_b_of_the_batch_is_marked_at_its_bth_cell_and_nowhere_else():
     assert later.ravel().nonzero()[0].tolist() == [4, 5]
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.parametrize("dtype", MANTISSA_FORMATS)
+@pytest.mark.parametrize("mark", SPECIAL_VALUES)
 def test_a_mark_is_what_it_is_called_in_every_floating_dtype(dtype, mark):
     number = made("marked", (1, 1, 1), dtype, mark=mark).ravel()[0]
-    wide, tiny = float(number), float(ml_dtypes.finfo(DTYPES[dtype]).tiny)
+    wide, tiny = float(number), float(ml_dtypes.finfo(NUMPY_DTYPES[dtype]).tiny)
     if mark.endswith("subnormal"):
         assert 0 < abs(wide) < tiny
     elif mark == "nan":

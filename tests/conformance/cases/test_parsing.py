@@ -130,7 +130,7 @@ def test_extreme_numbers_that_the_dtype_holds_are_kept(tmp_path, values, dtype):
 def test_question_leaves_out_what_only_its_answers_give(tmp_path):
     answers = "answers: {window: {stride: [3, 3]}, one: {stride: [1, 1]}}"
     case = one(tmp_path, f"id: a, about: b, {X}, window: 3, {answers}", section="questions")
-    assert case.omitted == ("stride",)
+    assert case.omitted_parameters == ("stride",)
     assert "stride" not in case.parameters
     assert isinstance(case.expect, Answers)
 
@@ -138,7 +138,7 @@ def test_question_leaves_out_what_only_its_answers_give(tmp_path):
 def test_question_keeps_a_parameter_that_it_gives_itself(tmp_path):
     answers = "answers: {as-given: {}, other: {stride: [1, 1]}}"
     case = one(tmp_path, f"id: a, about: b, {X}, window: 3, stride: 2, {answers}", section="questions")
-    assert case.omitted == ()
+    assert case.omitted_parameters == ()
     assert case.parameters["stride"] == (2, 2)
 
 

@@ -13,7 +13,7 @@ SOUND = "id: a, x: {values: arange, shape: [1, 1, 4, 4]}, window: [2, 2]"
 def refusals(path):
     """Return what is said of each fault, after the file's name."""
     with pytest.raises(CatalogueError) as refused:
-        loading.load([path])
+        loading.load_catalogue([path])
     lines = str(refused.value).splitlines()
     assert all(line.startswith(f"{path}:") for line in lines)
     return [line.removeprefix(f"{path}:") for line in lines]

@@ -3,8 +3,16 @@ import pytest
 from conformance.cases import selectors
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import Case
-from conformance.cases.selectors import ABSENT, FACTS, Facts, holds, level, text, wanted
-from conformance.cases.yaml_reader import read
+from conformance.cases.selectors import (
+    ABSENT,
+    FEATURES,
+    CaseFeatures,
+    compact_value,
+    matches,
+    parse_selector_values,
+    selector_value_text,
+)
+from conformance.cases.yaml_reader import read_yaml
 from tests import ROOT
 from tests.support.fake_backends import load
 
@@ -13,7 +21,7 @@ PAGE = ROOT / "docs" / "ledger.md"
 
 
 def facts(folder, text, **keywords):
-    return Facts(load(folder, f"id: a, {text}", **keywords).cases[0])
+    return CaseFeatures(load(folder, f"id: a, {text}", **keywords).cases[0])
 
 
 @pytest.mark.parametrize(
@@ -42,13 +50,13 @@ def facts(folder, text, **keywords):
     ],
 )
 def test_a_level_is_as_short_as_can_be(value, short):
-    assert level(value) == short
-    assert level(short) == short
-    assert type(level(value)) is type(short)
+    assert compact_value(value) == short
+    assert compact_value(short) == short
+    assert type(compact_value(value)) is type(short)
 
 
 def test_padding_on_one_axis_is_not_padding_before_every_axis():
-    assert level(((1, 1), (0, 0))) != level(((1, 0), (1, 0)))
+    assert compact_value(((1, 1), (0, 0))) != compact_value(((1, 0), (1, 0)))
 
 
 @pytest.mark.parametrize(
@@ -174,9 +182,9 @@ def test_values_are_the_generator_and_the_specials(tmp_path, numbers, words):
     ],
 )
 def test_operators_and_parameters_never_seen_before_break_nothing(parameters):
-    found = Facts(Case("new/a", "new", {"x": ArraySpec("arange", (1, 2, 4, 4), "float32")}, parameters))
-    assert [key for key in FACTS if found[key] is ABSENT] == ([] if "window" in parameters else ["window"])
-    assert all(holds(found, {key: wanted([value])}) for key, value in parameters.items())
+    found = CaseFeatures(Case("new/a", "new", {"x": ArraySpec("arange", (1, 2, 4, 4), "float32")}, parameters))
+    assert [key for key in FEATURES if found[key] is ABSENT] == ([] if "window" in parameters else ["window"])
+    assert all(matches(found, {key: parse_selector_values([value])}) for key, value in parameters.items())
     assert found["padded"] is (parameters.get("padding") == "same_upper")
 
 
@@ -184,7 +192,7 @@ def test_operators_and_parameters_never_seen_before_break_nothing(parameters):
 def test_a_generator_tells_its_marks_by_the_words_of_its_options(tmp_path, mark):
     found = facts(tmp_path, f"x: {{values: marked, mark: '{mark}', shape: [1, 1, 3]}}, window: 2")
     assert found["values"] == {"marked", mark}
-    assert holds(found, {"values": wanted(mark)})
+    assert matches(found, {"values": parse_selector_values(mark)})
 
 
 @pytest.mark.parametrize(
@@ -209,19 +217,19 @@ def test_a_generator_tells_its_marks_by_the_words_of_its_options(tmp_path, mark)
 )
 def test_a_selector_picks_what_has_one_of_the_values_for_every_key(tmp_path, where, picked):
     found = facts(tmp_path, f"{X}, window: [3, 2], stride: 1, padding: [[0, 1], [0, 1]]", operator="avg_pool")
-    assert holds(found, {key: wanted(value) for key, value in where.items()}) is picked
+    assert matches(found, {key: parse_selector_values(value) for key, value in where.items()}) is picked
 
 
 def test_any_word_of_several_will_do(tmp_path):
     found = facts(tmp_path, "x: {values: [[[1, .nan]]]}, window: 2")
-    assert holds(found, {"values": ("nan",)})
-    assert holds(found, {"values": ("lit*",)})
-    assert not holds(found, {"values": ("inf", "-inf")})
+    assert matches(found, {"values": ("nan",)})
+    assert matches(found, {"values": ("lit*",)})
+    assert not matches(found, {"values": ("inf", "-inf")})
 
 
 def test_a_fact_is_looked_for_once(tmp_path, monkeypatch):
     calls = []
-    monkeypatch.setattr(selectors, "FACTS", {"rank": calls.append})
+    monkeypatch.setattr(selectors, "FEATURES", {"rank": calls.append})
     found = facts(tmp_path, f"{X}, window: 2")
     assert [found["rank"], found["rank"]] == [None, None]
     assert len(calls) == 1
@@ -235,30 +243,30 @@ def test_nan_is_not_below_zero(tmp_path, dtype):
 
 def test_every_fact_of_every_case_is_found(catalogue):
     for case in catalogue.cases[::7]:
-        found = Facts(case)
-        assert [key for key in FACTS if found[key] is ABSENT and key != "window"] == []
+        found = CaseFeatures(case)
+        assert [key for key in FEATURES if found[key] is ABSENT and key != "window"] == []
 
 
 def test_keys_are_facts_and_the_parameters_of_all_operators():
-    keys = selectors.known()
+    keys = selectors.selector_keys()
     assert keys[0] == "operator"
     assert len(keys) == len(set(keys))
     assert {"padded", "count_include_pad", "groups", "mode", "value", "stride"} <= set(keys)
 
 
 def test_unknown_key_is_told_with_what_is_known():
-    assert selectors.unknown("padded") is None
-    assert "did you mean 'padded'?" in selectors.unknown("pdded")
-    assert "known are operator, dtype" in selectors.unknown("weather")
+    assert selectors.unknown_key_problem("padded") is None
+    assert "did you mean 'padded'?" in selectors.unknown_key_problem("pdded")
+    assert "known are operator, dtype" in selectors.unknown_key_problem("weather")
 
 
 @pytest.mark.parametrize("value", [7, -1.5, "nan", "float32", "*", True, None, (3, 2), ((1, 0), (0, 1)), "0x2", "yes"])
 def test_a_level_is_read_back_from_its_text(tmp_path, value):
     path = tmp_path / "file.yaml"
-    path.write_text(f"a: [{text(value)}]\n", "utf-8")
-    assert wanted(read(path).data["a"]) == (value,)
+    path.write_text(f"a: [{selector_value_text(value)}]\n", "utf-8")
+    assert parse_selector_values(read_yaml(path).data["a"]) == (value,)
 
 
 def test_every_fact_stands_in_the_documentation():
     page = PAGE.read_text("utf-8")
-    assert [key for key in FACTS if f"`{key}`" not in page] == []
+    assert [key for key in FEATURES if f"`{key}`" not in page] == []

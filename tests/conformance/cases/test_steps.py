@@ -7,14 +7,14 @@ import reference
 from conformance import CatalogueError
 from conformance.cases.compositions import (
     COMPOSITIONS,
-    average_as_convolution,
-    maximum_from_relu,
-    negated_maximum,
-    plan,
-    zero_padding_first,
+    average_pool_as_convolution,
+    max_pool_from_relu,
+    min_pool_as_negated_max,
+    pad_zeros_then_pool,
+    plan_steps,
 )
 from conformance.cases.steps import Step
-from conformance.translation.rewrites import REWRITINGS
+from conformance.translation.rewrites import REWRITES
 from tests.support.fake_backends import one
 from tests.support.run_steps import carried, maximum
 
@@ -44,7 +44,7 @@ ROUNDINGS = ("floor", "ceil", "full")
 def test_average_is_a_convolution_with_equal_weights(walk):
     x, parameters = walk
     step = maximum(x, "avg_pool", **parameters)
-    assert np.allclose(carried(average_as_convolution(step), x), reference.avg_pool(x, **parameters), rtol=1e-12)
+    assert np.allclose(carried(average_pool_as_convolution(step), x), reference.avg_pool(x, **parameters), rtol=1e-12)
 
 
 @given(walks())
@@ -52,28 +52,28 @@ def test_average_that_counts_padding_is_that_convolution_too(walk):
     x, parameters = walk
     step = maximum(x, "avg_pool", **parameters, count_include_pad=True)
     wanted = reference.avg_pool(x, **parameters, count_include_pad=True)
-    assert np.allclose(carried(average_as_convolution(step), x), wanted, rtol=1e-12, atol=1e-12)
+    assert np.allclose(carried(average_pool_as_convolution(step), x), wanted, rtol=1e-12, atol=1e-12)
 
 
 @given(walks(roundings=ROUNDINGS))
 def test_minimum_is_the_negated_maximum_of_the_negated(walk):
     x, parameters = walk
     step = maximum(x, "min_pool", **parameters)
-    assert np.array_equal(carried(negated_maximum(step), x), reference.min_pool(x, **parameters))
+    assert np.array_equal(carried(min_pool_as_negated_max(step), x), reference.min_pool(x, **parameters))
 
 
 @given(walks(low=0))
 def test_written_zeros_are_padding_where_no_value_is_negative(walk):
     x, parameters = walk
     wanted = np.maximum(reference.max_pool(x, **parameters), 0)  # a window of nothing but padding gives -inf
-    assert np.array_equal(carried(zero_padding_first(maximum(x, **parameters)), x), wanted)
+    assert np.array_equal(carried(pad_zeros_then_pool(maximum(x, **parameters)), x), wanted)
 
 
 @given(walks())
 def test_written_zeros_differ_exactly_where_a_negative_value_wins_a_window_with_padding(walk):
     x, parameters = walk
     step = maximum(x, **parameters)
-    plain, written = reference.max_pool(x, **parameters), carried(zero_padding_first(step), x)
+    plain, written = reference.max_pool(x, **parameters), carried(pad_zeros_then_pool(step), x)
     cells = np.prod(step.window)
     touches = step.walk.counts(False) < cells
     assert np.array_equal(written != plain, (plain < 0) & touches)
@@ -87,7 +87,7 @@ def test_every_rewriting_is_the_operator_that_it_rewrites(word, walk, counted, d
     step = maximum(x, word, **parameters, **further)
     assume(word != "avg_pool" or divisor is not None or (step.walk.counts(counted) > 0).all())
     wanted = getattr(reference, word)(x, **parameters, **further)
-    for rewrite in REWRITINGS[word]:
+    for rewrite in REWRITES[word]:
         steps = rewrite(step)
         if steps:
             assert np.allclose(carried(steps, x), wanted, rtol=1e-12, atol=1e-12), rewrite.__name__
@@ -100,7 +100,7 @@ def test_every_rewriting_of_a_convolution_is_that_convolution(walk):
     kernel = np.random.default_rng(1).integers(-9, 9, (3, 2, *parameters["window"])).astype(np.float64)
     step = Step("conv", x.shape, "float64", {**given, "groups": 1}, kernel.shape, constants={"kernel": kernel})
     wanted = reference.conv(x, kernel, **given)
-    for rewrite in REWRITINGS["conv"]:
+    for rewrite in REWRITES["conv"]:
         steps = rewrite(step)
         if steps:
             assert np.array_equal(carried(steps, x), wanted), rewrite.__name__
@@ -112,7 +112,7 @@ def test_cropping_first_and_adding_then_is_padding_with_both(pads, data):
     value = data.draw(st.integers(-3, 3))
     step = maximum(x, window=1)
     step = Step("pad", x.shape, "float64", {"pads": tuple(pads), "mode": "constant", "value": value})
-    for rewrite in REWRITINGS["pad"]:
+    for rewrite in REWRITES["pad"]:
         steps = rewrite(step)
         assert bool(steps) == any(end < 0 for pair in pads for end in pair)
         if steps:
@@ -122,12 +122,12 @@ def test_cropping_first_and_adding_then_is_padding_with_both(pads, data):
 @pytest.mark.parametrize(
     ("composition", "verb", "parameters"),
     [
-        (average_as_convolution, "avg_pool", {"divisor": 3}),
-        (average_as_convolution, "avg_pool", {"rounding": "ceil"}),
-        (average_as_convolution, "avg_pool", {"padding": 1}),
-        (zero_padding_first, "max_pool", {"rounding": "full"}),
-        (maximum_from_relu, "max_pool", {"padding": 1}),
-        (maximum_from_relu, "max_pool", {"rounding": "ceil"}),
+        (average_pool_as_convolution, "avg_pool", {"divisor": 3}),
+        (average_pool_as_convolution, "avg_pool", {"rounding": "ceil"}),
+        (average_pool_as_convolution, "avg_pool", {"padding": 1}),
+        (pad_zeros_then_pool, "max_pool", {"rounding": "full"}),
+        (max_pool_from_relu, "max_pool", {"padding": 1}),
+        (max_pool_from_relu, "max_pool", {"rounding": "ceil"}),
     ],
 )
 def test_composition_refuses_what_it_cannot_express(composition, verb, parameters):
@@ -138,12 +138,12 @@ def test_composition_refuses_what_it_cannot_express(composition, verb, parameter
 
 def test_maximum_from_relu_is_for_one_channel():
     with pytest.raises(ValueError, match="one channel, not 2"):
-        maximum_from_relu(maximum(np.zeros((1, 2, 5)), window=2))
+        max_pool_from_relu(maximum(np.zeros((1, 2, 5)), window=2))
 
 
 def test_operator_that_follows_reads_the_shape_before_it(tmp_path):
     text = "id: a, x: {values: arange, shape: [1, 3, 9, 9]}, window: 2, then: [{operator: avg_pool, window: [2, 1]}]"
-    first, second = plan(one(tmp_path, text))
+    first, second = plan_steps(one(tmp_path, text))
     assert second.shape == first.output == (1, 3, 4, 4)
     assert second.output == (1, 3, 2, 4)
     assert second.parameters["count_include_pad"] is False
@@ -155,7 +155,7 @@ def test_every_composition_of_the_catalogue_is_what_the_reference_says_or_has_a_
     for case in composed:
         x = case.inputs["x"].make()
         plain = getattr(reference, case.operator)(x, **case.parameters)
-        same = np.allclose(carried(plan(case), x), plain, rtol=1e-6)
+        same = np.allclose(carried(plan_steps(case), x), plain, rtol=1e-6)
         assert same is not (case.via == ("pad", "max_pool") and bool((x < 0).all())), case.id
 
 

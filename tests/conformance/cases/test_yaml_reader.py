@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance import CatalogueError
-from conformance.cases.yaml_reader import MAX_BYTES, MAX_DEPTH, read, read_on
+from conformance.cases.yaml_reader import MAX_NESTING_DEPTH, MAX_YAML_BYTES, read_yaml, read_yaml_with_errors
 
 
 def refusal(tmp_path, content):
@@ -14,7 +14,7 @@ def refusal(tmp_path, content):
     path = tmp_path / "file.yaml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(CatalogueError) as refused:
-        read(path)
+        read_yaml(path)
     message = str(refused.value)
     assert "\n" not in message
     assert message.startswith(f"{path}:")
@@ -24,7 +24,7 @@ def refusal(tmp_path, content):
 def data(tmp_path, text):
     path = tmp_path / "file.yaml"
     path.write_text(text, "utf-8")
-    return read(path).data
+    return read_yaml(path).data
 
 
 def test_places_of_a_printed_decimal_are_kept(tmp_path):
@@ -40,7 +40,7 @@ def test_infinities_and_nan_are_decimals(tmp_path, text, value):
 def test_numbers_read_back_as_they_were_written(tmp_path_factory, numbers):
     path = tmp_path_factory.mktemp("yaml") / "file.yaml"
     path.write_text(f"[{', '.join(map(str, numbers))}]", "utf-8")
-    found = read(path).data
+    found = read_yaml(path).data
     assert [str(number) for number in found] == [str(number) for number in numbers]
     assert [type(number) for number in found] == [type(number) for number in numbers]
 
@@ -56,9 +56,9 @@ def test_number_that_looks_whole_but_has_places_is_a_decimal(tmp_path):
 def test_each_part_knows_its_line(tmp_path):
     path = tmp_path / "file.yaml"
     path.write_text("a: 1\nb:\n  - 5\n  - {c: 1,\n     d: 2}\n", "utf-8")
-    document = read(path)
-    assert [document.line(where) for where in [("a",), ("b", 0), ("b", 1, "c"), ("b", 1, "d")]] == [1, 3, 4, 5]
-    assert document.line(("b", 1, "unheard", "of")) == 4
+    document = read_yaml(path)
+    assert [document.line_of(where) for where in [("a",), ("b", 0), ("b", 1, "c"), ("b", 1, "d")]] == [1, 3, 4, 5]
+    assert document.line_of(("b", 1, "unheard", "of")) == 4
 
 
 def test_alias_bomb_is_refused_at_its_first_alias(tmp_path):
@@ -93,9 +93,9 @@ def test_whatever_can_be_read_past_is_told_together(tmp_path):
     path = tmp_path / "file.yaml"
     path.write_text("a: 1\nb: !own [1]\na: 3\nc: [2, 1:30]\n", "utf-8")
     with pytest.raises(CatalogueError) as refused:
-        read(path)
+        read_yaml(path)
     assert [line.split(":")[1] for line in str(refused.value).splitlines()] == ["2", "3", "4"]
-    assert read_on(path).data == {"a": 1, "b": None, "c": [2, None]}
+    assert read_yaml_with_errors(path).data == {"a": 1, "b": None, "c": [2, None]}
 
 
 def test_key_that_is_no_word_is_refused(tmp_path):
@@ -103,8 +103,8 @@ def test_key_that_is_no_word_is_refused(tmp_path):
 
 
 def test_allowed_depth_is_read_and_one_level_more_is_refused(tmp_path):
-    assert data(tmp_path, "[" * MAX_DEPTH + "]" * MAX_DEPTH) is not None
-    assert "nested more than" in refusal(tmp_path, "\n" + "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
+    assert data(tmp_path, "[" * MAX_NESTING_DEPTH + "]" * MAX_NESTING_DEPTH) is not None
+    assert "nested more than" in refusal(tmp_path, "\n" + "[" * (MAX_NESTING_DEPTH + 1) + "]" * (MAX_NESTING_DEPTH + 1))
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, "a: " + "[" * 5000, "{a: " * 3000, "- " * 100_000])
@@ -121,7 +121,7 @@ def test_number_of_absurd_length_is_refused(tmp_path):
 
 
 def test_file_over_the_limit_is_refused_unread(tmp_path):
-    assert str(MAX_BYTES) in refusal(tmp_path, b"#" * (MAX_BYTES + 1))
+    assert str(MAX_YAML_BYTES) in refusal(tmp_path, b"#" * (MAX_YAML_BYTES + 1))
 
 
 def test_text_that_is_not_utf_8_is_refused_with_its_line(tmp_path):
@@ -140,7 +140,7 @@ def test_text_that_is_not_yaml_is_refused_with_its_line(tmp_path, text):
 @pytest.mark.parametrize("name", ["nothing", "."])
 def test_file_that_cannot_be_read_is_named(tmp_path, name):
     with pytest.raises(CatalogueError, match=rf"^{tmp_path / name}: (No such file|Is a directory)"):
-        read(tmp_path / name)
+        read_yaml(tmp_path / name)
 
 
 @given(st.binary(max_size=60))
@@ -149,7 +149,7 @@ def test_whatever_bytes_a_file_holds_it_is_read_or_refused_in_one_line(tmp_path_
     path.write_bytes(content)
     said = ""
     try:
-        read(path)
+        read_yaml(path)
     except CatalogueError as refused:
         said = str(refused)
     assert all(line.startswith(str(path)) for line in said.splitlines())

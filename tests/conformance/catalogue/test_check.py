@@ -5,8 +5,8 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.catalogue import check, lock
-from conformance.catalogue.case_check import examine
-from conformance.catalogue.check import Cache
+from conformance.catalogue.case_check import check_case
+from conformance.catalogue.check import CheckCache
 from conformance.judging import ledger
 from tests.support import fake_backends
 from tests.support.fake_backends import load
@@ -16,13 +16,13 @@ HALVES = "x: {values: [[[0.25, 0.25]]]}"
 
 
 def problems(folder, *cases, **keywords):
-    return list(check.problems(load(folder, *cases, **keywords)))
+    return list(check.check_problems(load(folder, *cases, **keywords)))
 
 
 def test_suite_as_it_stands_is_sound(catalogue):
     # What `conformance check` has found of this very source a moment ago need not be found again.
-    examiner = check.Examiner(Cache.here())
-    assert list(check.problems(catalogue, ledger.load(), check.read_lock(), examiner=examiner)) == []
+    examiner = check.CaseChecker(CheckCache.load())
+    assert list(check.check_problems(catalogue, ledger.load_ledger(), check.read_lock(), checker=examiner)) == []
 
 
 def test_sound_catalogue_has_no_problems(tmp_path):
@@ -64,12 +64,12 @@ def test_excuse_that_is_not_needed_is_a_problem(tmp_path):
 
 def frozen(*arguments):
     catalogue = load(*arguments)
-    found = {name: finding.record for name, finding in check.findings(catalogue, check.PLAINLY) if name}
-    return lock.Lock(check.records(catalogue, found))
+    found = {name: finding.lock_record for name, finding in check.check_cases(catalogue, check.DEFAULT_CHECKER) if name}
+    return lock.Lock(check.lock_records(catalogue, found))
 
 
 def drift(folder, frozen, *cases):
-    return list(check.problems(load(folder, *cases), lock=frozen))
+    return list(check.check_problems(load(folder, *cases), lock=frozen))
 
 
 def about_cases(lines):
@@ -116,7 +116,9 @@ def test_change_of_an_expected_output_alone_is_told(tmp_path):
 
 def test_lock_of_the_first_format_tells_drift_too(tmp_path):
     text = f"id: a, {X}, window: 2"
-    before = lock.Lock({name: lock.Frozen(digest) for name, digest in check.digests(load(tmp_path, text)).items()})
+    before = lock.Lock(
+        {name: lock.FrozenCase(digest) for name, digest in check.case_digests(load(tmp_path, text)).items()}
+    )
     assert about_cases(drift(tmp_path, before, text)) == []
     (line,) = about_cases(drift(tmp_path, before, text.replace("window: 2", "window: 3")))
     assert line == "case max_pool/a: its inputs or its expected output is not what was frozen"
@@ -140,20 +142,22 @@ def test_faulty_case_is_told_once_and_not_as_gone(tmp_path):
 def test_processes_find_what_one_finds(tmp_path):
     texts = [f"id: c{number}, {X}, window: 2, expect: [[[[5, 7], [13, {15 - number % 2}]]]]" for number in range(220)]
     catalogue = load(tmp_path, *texts)
-    alone, together = (list(check.problems(catalogue, examiner=check.Examiner(jobs=jobs))) for jobs in (1, 2))
+    alone, together = (list(check.check_problems(catalogue, checker=check.CaseChecker(jobs=jobs))) for jobs in (1, 2))
     assert alone == together
     assert len(alone) == 110
 
 
 def test_what_was_sound_is_not_examined_again_and_a_fault_always_is(tmp_path, monkeypatch):
     catalogue = load(tmp_path, f"id: a, {X}, window: 2", f"id: b, {X}, window: 2, expect: [1]")
-    cache, asked = Cache(tmp_path / "cache.json"), []
-    monkeypatch.setattr(check, "examine", lambda task: (asked.append(task.id), examine(task))[1])
+    cache, asked = CheckCache(tmp_path / "cache.json"), []
+    monkeypatch.setattr(check, "examine", lambda task: (asked.append(task.id), check_case(task))[1])
     steps = []
-    examiner = check.Examiner(cache, 1, lambda *step: steps.append(step))
-    first = list(check.problems(catalogue, examiner=examiner))
-    known = check.Examiner(Cache(tmp_path / "cache.json", json.loads((tmp_path / "cache.json").read_text("utf-8"))))
-    assert list(check.problems(catalogue, examiner=known)) == first
+    examiner = check.CaseChecker(cache, 1, lambda *step: steps.append(step))
+    first = list(check.check_problems(catalogue, checker=examiner))
+    known = check.CaseChecker(
+        CheckCache(tmp_path / "cache.json", json.loads((tmp_path / "cache.json").read_text("utf-8")))
+    )
+    assert list(check.check_problems(catalogue, checker=known)) == first
     assert asked == ["max_pool/a", "max_pool/b", "max_pool/b"]
     assert steps == [(1, 2), (2, 2)]
 
@@ -165,32 +169,34 @@ def test_lock_is_not_touched_by_order_or_words(tmp_path):
 
 
 def test_idle_entry_of_the_ledger_is_a_problem(tmp_path):
-    entry = ledger.Entry("old", ("gone/*",), ("torch.*",), ("value",), "why", place="ledger.yaml:2")
-    found = list(check.problems(load(tmp_path, f"id: a, {X}, window: 2"), ledger.Ledger((entry,))))
+    entry = ledger.LedgerEntry("old", ("gone/*",), ("torch.*",), ("value",), "why", place="ledger.yaml:2")
+    found = list(check.check_problems(load(tmp_path, f"id: a, {X}, window: 2"), ledger.Ledger((entry,))))
     assert found == ["ledger.yaml:2: entry old: matches no case of the catalogue"]
 
 
 def test_program_that_is_not_python_is_a_problem(tmp_path, monkeypatch):
     wrong = fake_backends.backend(fake_backends.surface("s", "x = ("), name="numpy")
-    monkeypatch.setattr(registry, "names", lambda: ("numpy",))
-    monkeypatch.setattr(registry, "backend", lambda *_: wrong)
+    monkeypatch.setattr(registry, "backend_names", lambda: ("numpy",))
+    monkeypatch.setattr(registry, "get_backend", lambda *_: wrong)
     (line,) = problems(tmp_path, f"id: a, {X}, window: 2")
     assert line.startswith(f"{tmp_path / 'file.yaml'}:4: case max_pool/a: the program for s is not Python: ")
 
 
 @pytest.mark.parametrize(("surface", "mute"), [("jax.book", True), ("*", False)])
 def test_entry_whose_cases_have_no_program_on_its_surfaces_is_a_problem(tmp_path, surface, mute):
-    entry = ledger.Entry("old", (), (surface,), ("value",), "why", where={"dilated": (True,)}, place="ledger.yaml:2")
+    entry = ledger.LedgerEntry(
+        "old", (), (surface,), ("value",), "why", selector={"dilated": (True,)}, place="ledger.yaml:2"
+    )
     cases = load(tmp_path, f"id: a, {X}, window: 2, dilation: 2")
     said = ["ledger.yaml:2: entry old: no case that it matches has a program on any of its surfaces"]
-    assert list(check.problems(cases, ledger.Ledger((entry,)))) == (said if mute else [])
+    assert list(check.check_problems(cases, ledger.Ledger((entry,)))) == (said if mute else [])
 
 
 def test_case_that_puts_the_question_of_another_has_its_answers(tmp_path):
     asked = f"about: b, {X}, window: 2, answers: {{one: {{stride: 1}}, two: {{stride: 2}}}}"
     other = asked.replace("two:", "three:")
     cases = [f"id: a, {asked}", f"id: b, question: a, {asked}", f"id: c, question: a, {other}"]
-    found = [*check.problems(load(tmp_path, *cases, f"id: d, question: e, {asked}", section="questions"))]
+    found = [*check.check_problems(load(tmp_path, *cases, f"id: d, question: e, {asked}", section="questions"))]
     assert [line.split(": ", 1)[1] for line in found] == [
         "question max_pool/c: key 'answers': max_pool/a has other ones",
         "question max_pool/d: key 'question': max_pool/e is no question of the catalogue",

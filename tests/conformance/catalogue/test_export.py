@@ -12,13 +12,13 @@ import pytest
 from conformance import CatalogueError, ConformanceError, cli
 from conformance.adapters import registry
 from conformance.cases import selectors
-from conformance.cases.arrays import DTYPES, ArraySpec
+from conformance.cases.arrays import NUMPY_DTYPES, ArraySpec
 from conformance.catalogue import check, export, export_reader
 from conformance.catalogue import loading as catalogues
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.judging import ledger
-from conformance.judging.expected import expected
+from conformance.judging.expected import compute_expected
 from reports.results import reader
 from tests.support.fake_backends import family, load
 
@@ -35,13 +35,13 @@ QUESTION = (
 def smoke(catalogue, tmp_path_factory):
     """The suite's own catalogue, exported at level smoke."""
     folder = tmp_path_factory.mktemp("export") / "smoke"
-    export.write(catalogue, catalogue.select("smoke"), folder)
+    export.write_export(catalogue, catalogue.select("smoke"), folder)
     return folder
 
 
 def small(tmp_path, *cases, **keywords):
     whole = load(tmp_path, *cases or [PLAIN], **keywords)
-    export.write(whole, whole.cases, tmp_path / "out")
+    export.write_export(whole, whole.cases, tmp_path / "out")
     return tmp_path / "out"
 
 
@@ -50,8 +50,8 @@ def document(folder):
 
 
 def verdicts(cases, path):
-    backend = registry.backend("numpy")
-    Run(backend, cases, ledger.load(), Selection("smoke"), python=sys.executable).execute(path)
+    backend = registry.get_backend("numpy")
+    Run(backend, cases, ledger.load_ledger(), Selection("smoke"), python=sys.executable).execute(path)
     keys = ("case", "surface", "status", "verdict", "kind", "budget_used", "digest", "program")
     records = map(json.loads, path.read_text("utf-8").splitlines())
     return [tuple(record[key] for key in keys) for record in records if record["record"] == "result"]
@@ -59,7 +59,7 @@ def verdicts(cases, path):
 
 def test_exported_catalogue_gives_the_same_verdicts(catalogue, smoke, tmp_path):
     own = verdicts(catalogue, tmp_path / "own.jsonl")
-    back = verdicts(catalogues.load([smoke]), tmp_path / "back.jsonl")
+    back = verdicts(catalogues.load_catalogue([smoke]), tmp_path / "back.jsonl")
     assert own == back
     assert {status for _, _, status, *_ in own} >= {"pass", "unsupported"}
 
@@ -76,14 +76,14 @@ def test_exported_catalogue_is_as_its_own_schema_says(smoke):
 
 
 def test_export_has_the_version_of_its_catalogue(catalogue, smoke):
-    assert catalogues.load([smoke]).version == catalogue.version == catalogues.version()
+    assert catalogues.load_catalogue([smoke]).version == catalogue.version == catalogues.catalogue_version()
     assert document(smoke)["catalogue"] == {
         "version": catalogue.version, "digest": catalogue.digest, "cases": len(catalogue.select("smoke"))
     }  # fmt: skip
 
 
 def test_every_case_comes_back_as_it_was(catalogue, smoke):
-    own, back = catalogue.select("smoke"), catalogues.load([smoke]).cases
+    own, back = catalogue.select("smoke"), catalogues.load_catalogue([smoke]).cases
     assert [case.id for case in own] == [case.id for case in back]
     for one, other in zip(own, back, strict=True):
         for name in ("operator", "parameters", "via", "then", "omitted", "level", "about", "source"):
@@ -93,28 +93,28 @@ def test_every_case_comes_back_as_it_was(catalogue, smoke):
         }
         assert list(one.inputs) == list(other.inputs)
         assert getattr(one.expect, "readings", 0) == getattr(other.expect, "readings", 0)
-        assert expected(one).digest == expected(other).digest
+        assert compute_expected(one).digest == compute_expected(other).digest
 
 
 def test_a_case_of_every_operator_and_special_value_comes_back(catalogue, tmp_path):
     of_each = {
         (case.operator, case.parameters.get("output"), word): case
         for case in catalogue.cases
-        for word in selectors.FACTS["values"](case)
+        for word in selectors.FEATURES["values"](case)
     }
     known = {case.id: case for case in of_each.values()}
-    export.write(catalogue, list(known.values()), tmp_path / "out")
-    back = catalogues.load([tmp_path / "out"])
+    export.write_export(catalogue, list(known.values()), tmp_path / "out")
+    back = catalogues.load_catalogue([tmp_path / "out"])
     assert {case.operator for case in back.cases} == {case.operator for case in catalogue.cases}
     for one in known.values():
         other = back.by_id[one.id]
         assert list(other.inputs) == list(one.inputs)
-        facts = (selectors.Facts(one), selectors.Facts(other))
-        assert all(facts[0][key] == facts[1][key] for key in selectors.known()), one.id
-        assert (other.parameters, expected(other).digest) == (one.parameters, expected(one).digest)
+        facts = (selectors.CaseFeatures(one), selectors.CaseFeatures(other))
+        assert all(facts[0][key] == facts[1][key] for key in selectors.selector_keys()), one.id
+        assert (other.parameters, compute_expected(other).digest) == (one.parameters, compute_expected(one).digest)
     schema = json.loads((tmp_path / "out" / "schema.json").read_text("utf-8"))
     jsonschema.Draft202012Validator(schema).validate(document(tmp_path / "out"))
-    assert list(check.problems(back)) == []
+    assert list(check.check_problems(back)) == []
 
 
 def test_reader_without_the_suite_finds_inputs_outputs_and_bounds(tmp_path):
@@ -140,23 +140,23 @@ def test_selection_has_no_bound_and_a_refusal_no_value(tmp_path):
 def test_answers_of_a_question_come_back(tmp_path):
     asked = load(tmp_path, QUESTION.replace("none: {rejected: StrideIsZero}", "own: {values: [[[[1]]]]}"),
                  section="questions")  # fmt: skip
-    export.write(asked, asked.cases, tmp_path / "out")
-    (one,), (other,) = asked.cases, catalogues.load([tmp_path / "out"]).cases
+    export.write_export(asked, asked.cases, tmp_path / "out")
+    (one,), (other,) = asked.cases, catalogues.load_catalogue([tmp_path / "out"]).cases
     assert list(other.expect.named) == ["window", "one", "own"]
     assert other.expect.named["one"] == {"stride": (1, 1)}
-    assert other.omitted == ("stride",)
-    assert expected(one).digest == expected(other).digest
-    assert list(check.problems(catalogues.load([tmp_path / "out"]))) == []
+    assert other.omitted_parameters == ("stride",)
+    assert compute_expected(one).digest == compute_expected(other).digest
+    assert list(check.check_problems(catalogues.load_catalogue([tmp_path / "out"]))) == []
 
 
-@pytest.mark.parametrize("dtype", sorted(DTYPES))
+@pytest.mark.parametrize("dtype", sorted(NUMPY_DTYPES))
 def test_every_dtype_comes_back_bit_by_bit(tmp_path, dtype):
     numbers = "[[[0, 1, 1, 0]]]" if dtype in {"bool", "uint8"} else "[[[0, 1, 2, 3]]]"
     whole = load(tmp_path, f"id: a, x: {{values: {numbers}, dtype: {dtype}}}, window: 2")
-    export.write(whole, whole.cases, tmp_path / "out")
+    export.write_export(whole, whole.cases, tmp_path / "out")
     (item,) = (case["inputs"]["x"] for case in document(tmp_path / "out")["cases"])
     assert item["dtype"] == dtype
-    (spec,) = (case.inputs["x"] for case in catalogues.load([tmp_path / "out"]).cases)
+    (spec,) = (case.inputs["x"] for case in catalogues.load_catalogue([tmp_path / "out"]).cases)
     back, one = spec.make(), whole.cases[0].inputs["x"].make()
     assert (back.dtype, back.tobytes()) == (one.dtype, one.tobytes())
 
@@ -164,7 +164,7 @@ def test_every_dtype_comes_back_bit_by_bit(tmp_path, dtype):
 def test_words_for_numbers_that_json_has_not_come_back_as_numbers(tmp_path):
     folder = small(tmp_path, f"id: a, {X}, pads: [[0, 1], [0, 0]], value: -.inf", operator="pad")
     assert document(folder)["cases"][0]["parameters"]["value"] == "-inf"
-    assert catalogues.load([folder]).cases[0].parameters["value"] == float("-inf")
+    assert catalogues.load_catalogue([folder]).cases[0].parameters["value"] == float("-inf")
 
 
 def test_equal_arrays_are_stored_once_and_files_are_named_for_their_content(smoke):
@@ -180,15 +180,15 @@ def test_equal_arrays_are_stored_once_and_files_are_named_for_their_content(smok
 
 def test_same_catalogue_gives_the_same_export(tmp_path):
     first, second = small(tmp_path, PLAIN, f"{PLAIN}, about: b".replace("id: a", "id: b")), tmp_path / "again"
-    whole = catalogues.load([tmp_path / "file.yaml"])
-    export.write(whole, whole.cases, second)
+    whole = catalogues.load_catalogue([tmp_path / "file.yaml"])
+    export.write_export(whole, whole.cases, second)
     assert (first / "manifest.json").read_bytes() == (second / "manifest.json").read_bytes()
 
 
 def test_export_of_an_export_is_the_same_but_for_the_catalogue_it_names(tmp_path):
     first = small(tmp_path)
-    back = catalogues.load([first])
-    export.write(back, back.cases, tmp_path / "again")
+    back = catalogues.load_catalogue([first])
+    export.write_export(back, back.cases, tmp_path / "again")
     assert document(first)["cases"] == document(tmp_path / "again")["cases"]
 
 
@@ -197,17 +197,17 @@ def test_later_export_replaces_an_earlier_one_wholly(tmp_path):
     before = {path.name for path in (folder / "arrays").iterdir()}
     small(tmp_path, "id: a, x: {values: [[[1, 2]]]}, window: 2")
     assert not before & {path.name for path in (folder / "arrays").iterdir()}
-    assert list(export_reader.damaged(folder)) == []
+    assert list(export_reader.damaged_files(folder)) == []
 
 
 def test_export_that_was_not_finished_is_said_to_be_and_can_be_made_anew(tmp_path):
     faulty = replace(load(tmp_path, PLAIN), cases=(*load(tmp_path, PLAIN).cases,) * 2)
     broken = replace(faulty.cases[0], inputs={"x": ArraySpec("arange", (1, 1, 1, 1), "float32")})
     with pytest.raises(CatalogueError):
-        export.write(faulty, [faulty.cases[0], broken], tmp_path / "out")
+        export.write_export(faulty, [faulty.cases[0], broken], tmp_path / "out")
     with pytest.raises(CatalogueError, match=r"manifest\.json: an export that was not finished"):
-        catalogues.load([tmp_path / "out"])
-    assert len(catalogues.load([small(tmp_path)]).cases) == 1
+        catalogues.load_catalogue([tmp_path / "out"])
+    assert len(catalogues.load_catalogue([small(tmp_path)]).cases) == 1
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"name": "my app", "files": []}'])
@@ -221,7 +221,7 @@ def test_folder_of_someone_else_is_left_alone(tmp_path, content):
 
 def refused(folder):
     with pytest.raises(CatalogueError) as error:
-        catalogues.load([folder])
+        catalogues.load_catalogue([folder])
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -296,8 +296,8 @@ def dropped(case):
 )
 def test_check_tells_what_of_an_export_the_reference_does_not_give(tmp_path, change, what):
     folder = small(tmp_path, AVERAGE, operator="avg_pool")
-    assert list(check.problems(catalogues.load([folder]))) == []
-    (line,) = check.problems(catalogues.load([rewritten(folder, change)]))
+    assert list(check.check_problems(catalogues.load_catalogue([folder]))) == []
+    (line,) = check.check_problems(catalogues.load_catalogue([rewritten(folder, change)]))
     place = folder / "catalogue.json"
     assert line == f"{place}: case avg_pool/a: its exported {what} is not what the reference gives"
 
@@ -306,9 +306,9 @@ def test_disk_that_refuses_is_one_line(tmp_path):
     (tmp_path / "file").write_text("", "utf-8")
     whole = load(tmp_path, PLAIN)
     with pytest.raises(ConformanceError, match=r"file.*: (Not a directory|File exists)$"):
-        export.write(whole, whole.cases, tmp_path / "file" / "out")
+        export.write_export(whole, whole.cases, tmp_path / "file" / "out")
     with pytest.raises(ConformanceError, match=r"file.*: (Not a directory|File exists)$"):
-        export.write(whole, whole.cases, tmp_path / "file")
+        export.write_export(whole, whole.cases, tmp_path / "file")
 
 
 def test_commands_read_an_export(tmp_path, monkeypatch, capsys):
@@ -331,7 +331,7 @@ def test_commands_read_an_export(tmp_path, monkeypatch, capsys):
         "translate", "max_pool/a", "--cases", path
     )[1]  # fmt: skip
     assert command("run", "--backend", "numpy", "--cases", "out")[0] == 0
-    assert len(reader.load([tmp_path / "build/conformance/results/numpy.jsonl"]).backends[0].results) > 0
+    assert len(reader.load_report([tmp_path / "build/conformance/results/numpy.jsonl"]).backends[0].results) > 0
     value = tmp_path / "out" / document(tmp_path / "out")["cases"][0]["expect"]["value"]["file"]
     value.write_bytes(b"")
     status, _, error = command("check", "out", "--no-cache")

@@ -22,11 +22,11 @@ def own(tmp_path, monkeypatch):
 
 @pytest.fixture
 def frozen(tmp_path):
-    return lambda *cases, **permitted: freeze.freeze(load(tmp_path, *cases), **permitted)
+    return lambda *cases, **permitted: freeze.freeze_catalogue(load(tmp_path, *cases), **permitted)
 
 
 def names(tmp_path):
-    return list(lock.read(tmp_path / "lock.json").records)
+    return list(lock.read_lock_file(tmp_path / "lock.json").records)
 
 
 def test_freezing_adds_and_says_what(frozen, tmp_path):
@@ -75,10 +75,10 @@ def test_faulty_case_is_not_frozen(frozen, tmp_path):
 
 
 def test_lock_of_the_first_format_is_migrated_without_a_change(frozen, tmp_path):
-    digests = check.digests(load(tmp_path, ONE))
+    digests = check.case_digests(load(tmp_path, ONE))
     (tmp_path / "lock.json").write_text(f'{{"max_pool/a": "{digests["max_pool/a"]}"}}', "utf-8")
     assert frozen(ONE).names == ()
-    record = lock.read(tmp_path / "lock.json").records["max_pool/a"]
+    record = lock.read_lock_file(tmp_path / "lock.json").records["max_pool/a"]
     assert record.digest == digests["max_pool/a"]
     assert record.parameters
 
@@ -96,7 +96,7 @@ def test_release_has_a_section_made_of_the_lock(frozen, tmp_path):
         "1 changed (`max_pool/a` (its parameters and its expected output))."
     )
     assert "- max_pool: 2 added (`max_pool/a`; `max_pool/b`)." in first
-    assert lock.read(tmp_path / "lock.json").label == "2.0.0"
+    assert lock.read_lock_file(tmp_path / "lock.json").label == "2.0.0"
 
 
 def test_release_counts_what_is_too_much_to_name(frozen, tmp_path):
@@ -106,7 +106,7 @@ def test_release_counts_what_is_too_much_to_name(frozen, tmp_path):
 
 def test_single_cases_on_both_sides_of_a_sweep_are_counted_together():
     names = ["op/a", *(f"op/b/{number}" for number in range(10)), "op/c"]
-    now = lock.Lock({name: lock.Frozen("0" * 32) for name in names})
+    now = lock.Lock({name: lock.FrozenCase("0" * 32) for name in names})
     assert "- op: 12 added (2 single; 10 of `op/b`)." in freeze.changelog_section(now, "1.0.0", "today")
 
 
@@ -134,7 +134,7 @@ def test_before_1_0_0_the_second_number_rises_for_a_change(frozen, tmp_path):
     with pytest.raises(ConformanceError, match="its second number must rise"):
         frozen(OTHER, change=True, release="0.1.1")
     frozen(OTHER, change=True, release="0.2.0")
-    assert lock.read(tmp_path / "lock.json").version == "0.2.0"
+    assert lock.read_lock_file(tmp_path / "lock.json").version == "0.2.0"
 
 
 def test_changelog_that_cannot_be_written_is_one_line_and_nothing_is_frozen(frozen, tmp_path):
@@ -146,8 +146,8 @@ def test_changelog_that_cannot_be_written_is_one_line_and_nothing_is_frozen(froz
 
 def test_command_names_what_was_added_and_refuses_with_one_line(tmp_path, monkeypatch, capsys):
     path = family(tmp_path, ONE, TWO)
-    read = catalogues.load
-    monkeypatch.setattr(catalogues, "load", lambda **keywords: read([path], **keywords))
+    read = catalogues.load_catalogue
+    monkeypatch.setattr(catalogues, "load_catalogue", lambda **keywords: read([path], **keywords))
 
     def command(*arguments):
         with pytest.raises(SystemExit) as left:

@@ -10,7 +10,7 @@ SOUND = f"id: a, {X}, window: 2"
 
 def refusals(*paths):
     with pytest.raises(CatalogueError) as refused:
-        catalogues.load(paths)
+        catalogues.load_catalogue(paths)
     return str(refused.value).splitlines()
 
 
@@ -36,7 +36,7 @@ def test_folder_is_read_one_level_down(tmp_path):
     (tmp_path / "pooling").mkdir()
     family(tmp_path / "pooling", f"id: a, {X}, window: 2")
     (tmp_path / "ledger.yaml").write_text("not a catalogue file", "utf-8")
-    assert list(catalogues.load([tmp_path]).by_id) == ["max_pool/a"]
+    assert list(catalogues.load_catalogue([tmp_path]).by_id) == ["max_pool/a"]
 
 
 def test_path_that_does_not_exist_is_one_line(tmp_path):
@@ -115,7 +115,7 @@ def test_fault_of_one_case_hides_no_fault_of_another_in_the_file(tmp_path):
 
 
 def test_sound_cases_of_a_file_with_faults_are_still_there_to_examine(tmp_path):
-    found, faults = catalogues.examine([family(tmp_path, SOUND, SOUND.replace("id: a", "id: b, stride: x"))])
+    found, faults = catalogues.load_with_errors([family(tmp_path, SOUND, SOUND.replace("id: a", "id: b, stride: x"))])
     assert [case.id for case in found.cases] == ["max_pool/a"]
     assert len(faults) == 1
 

@@ -6,20 +6,20 @@ import pytest
 
 from conformance import CatalogueError
 from conformance.catalogue import lock
-from conformance.catalogue.lock import Frozen, FrozenSweep, Lock
+from conformance.catalogue.lock import FrozenCase, FrozenSweep, Lock
 
-A, B, C = (Frozen(letter * 32, "1" * 16, "2" * 16, letter * 16) for letter in "abc")
+A, B, C = (FrozenCase(letter * 32, "1" * 16, "2" * 16, letter * 16) for letter in "abc")
 SWEEP = FrozenSweep(3, "d" * 32, "e" * 32)
 
 
 def test_lock_is_read_as_it_was_written(tmp_path):
     whole = Lock({"max_pool/b": B, "max_pool/a": A, "max_pool/all/*": SWEEP}, "1.2.0", {"max_pool/a": None})
-    lock.write(tmp_path / "lock.json", whole)
-    assert lock.read(tmp_path / "lock.json") == whole
+    lock.write_lock(tmp_path / "lock.json", whole)
+    assert lock.read_lock_file(tmp_path / "lock.json") == whole
 
 
 def test_every_record_is_one_line_in_the_order_of_names(tmp_path):
-    lock.write(tmp_path / "lock.json", Lock({"max_pool/b": B, "max_pool/a": A, "max_pool/all/*": SWEEP}))
+    lock.write_lock(tmp_path / "lock.json", Lock({"max_pool/b": B, "max_pool/a": A, "max_pool/all/*": SWEEP}))
     lines = (tmp_path / "lock.json").read_text("utf-8").splitlines()
     assert lines[4:6] == [f'"max_pool/a": "{A.text}",', f'"max_pool/b": "{B.text}"']
     assert f'"max_pool/all": "3 {"d" * 32} {"e" * 32}"' in lines
@@ -27,11 +27,11 @@ def test_every_record_is_one_line_in_the_order_of_names(tmp_path):
 
 def test_first_format_is_read_without_parts(tmp_path):
     (tmp_path / "lock.json").write_text(json.dumps({"max_pool/a": "a" * 32}), "utf-8")
-    old = lock.read(tmp_path / "lock.json")
-    assert old == Lock({"max_pool/a": Frozen("a" * 32)})
+    old = lock.read_lock_file(tmp_path / "lock.json")
+    assert old == Lock({"max_pool/a": FrozenCase("a" * 32)})
     # Writing what is the same now is no change: the first 128 bits are those of the first format.
-    assert lock.difference(old.records, {"max_pool/a": A}).names == ()
-    assert lock.difference(old.records, {"max_pool/a": B}).names == ("max_pool/a",)
+    assert lock.compare_records(old.records, {"max_pool/a": A}).names == ()
+    assert lock.compare_records(old.records, {"max_pool/a": B}).names == ("max_pool/a",)
 
 
 @pytest.mark.parametrize(
@@ -52,32 +52,32 @@ def test_lock_that_cannot_be_read_is_one_line(tmp_path, text, says):
     if text is not None:
         (tmp_path / "lock.json").write_text(text, "utf-8")
     with pytest.raises(CatalogueError, match=says) as refused:
-        lock.read(tmp_path / "lock.json")
+        lock.read_lock_file(tmp_path / "lock.json")
     assert "\n" not in str(refused.value)
 
 
 def test_lock_that_cannot_be_written_is_one_line_and_leaves_nothing(tmp_path):
     with pytest.raises(CatalogueError, match=r"lock\.json: No such file or directory$"):
-        lock.write(tmp_path / "no" / "lock.json", Lock())
+        lock.write_lock(tmp_path / "no" / "lock.json", Lock())
     (tmp_path / "lock.json").mkdir()
     with pytest.raises(CatalogueError, match=r"lock\.json: "):
-        lock.write(tmp_path / "lock.json", Lock())
+        lock.write_lock(tmp_path / "lock.json", Lock())
     assert [path.name for path in tmp_path.iterdir()] == ["lock.json"]
 
 
 def test_lock_remembers_the_last_release_whatever_is_done_and_undone():
     first = Lock({"a": A, "b": B}).release("1.0.0")
-    changed = first.holding({"a": C, "c": C})
+    changed = first.with_records({"a": C, "c": C})
     assert changed.label == "1.0.0+unreleased"
     assert changed.unreleased == {"a": A, "b": B, "c": None}
     assert changed.released == first.records
-    assert changed.holding({"a": B, "c": A}).released == first.records
-    assert changed.holding(first.records) == first
+    assert changed.with_records({"a": B, "c": A}).released == first.records
+    assert changed.with_records(first.records) == first
     assert changed.release("2.0.0").released == changed.records
 
 
 def test_before_the_first_release_everything_is_new():
-    some = Lock({"a": A}).holding({"a": A, "b": B})
+    some = Lock({"a": A}).with_records({"a": A, "b": B})
     assert (some.label, some.released, some.unreleased) == ("unreleased", {}, {})
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from conformance.catalogue import check
-from conformance.catalogue.other_readings import other_readings, too_near
-from conformance.judging.expected import expected
+from conformance.catalogue.other_readings import indistinguishable_readings, other_readings
+from conformance.judging.expected import compute_expected
 from tests.support.fake_backends import load, one
 
 
 def near(folder, text):
     case = one(folder, text, operator="avg_pool")
-    return list(too_near(case, expected(case)))
+    return list(indistinguishable_readings(case, compute_expected(case)))
 
 
 def test_padding_on_the_wrong_side_hides_among_values_that_are_nearly_alike(tmp_path):
@@ -18,7 +18,7 @@ def test_padding_on_the_wrong_side_hides_among_values_that_are_nearly_alike(tmp_
     alike = text.format("1.0, 1.0000001, 1.0000002")
     assert near(tmp_path, alike) == ["with padding before and after swapped"]
     assert near(tmp_path, text.format("1.0, 2.0, 4.0")) == []
-    found = [line for line in check.problems(load(tmp_path, alike, operator="avg_pool")) if "swapped" in line]
+    found = [line for line in check.check_problems(load(tmp_path, alike, operator="avg_pool")) if "swapped" in line]
     assert len(found) == 1
     assert found[0].startswith(f"{tmp_path}/file.yaml:4: case avg_pool/a: with padding before and after swapped")
 
@@ -39,7 +39,7 @@ def test_a_float16_bound_hides_what_a_float32_bound_does_not(tmp_path):
 def test_axes_in_the_other_order_are_another_reading(tmp_path, parameter):
     case = one(tmp_path, f"id: a, x: {{values: arange, shape: [1, 1, 6, 6]}}, {parameter}")
     name = parameter.split(": [")[0].split(", ")[-1]
-    assert f"with {name} in the other order of axes" in [reading.words for reading in other_readings(case)]
+    assert f"with {name} in the other order of axes" in [reading.description for reading in other_readings(case)]
 
 
 def test_a_kernel_turned_round_is_another_reading_that_shows(tmp_path):
@@ -47,10 +47,10 @@ def test_a_kernel_turned_round_is_another_reading_that_shows(tmp_path):
     for kernel in ("1, 5", "1.0, 1.0000001"):
         case = one(tmp_path, text.format(kernel), operator="conv")
         hidden = ["with the kernel turned round"] if "." in kernel else []
-        assert list(too_near(case, expected(case))) == hidden
+        assert list(indistinguishable_readings(case, compute_expected(case))) == hidden
 
 
 def test_holes_and_powers_have_other_readings(tmp_path):
     case = one(tmp_path, "id: a, x: {values: arange, shape: [1, 1, 9]}, window: 2, dilation: 2", operator="lp_pool")
-    words = [reading.words for reading in other_readings(case)]
+    words = [reading.description for reading in other_readings(case)]
     assert words == ["without the holes in its windows", "with holes one cell wider", "with the next power"]

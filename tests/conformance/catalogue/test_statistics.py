@@ -30,7 +30,7 @@ def rows(page, title):
 @pytest.fixture(scope="module")
 def page(catalogue):
     """The page of the suite's own catalogue."""
-    return statistics.page(catalogue, statistics.read_others(ROOT / "benchmarks" / "others.json"))
+    return statistics.statistics_page(catalogue, statistics.read_other_suites(ROOT / "benchmarks" / "others.json"))
 
 
 def test_page_in_the_documents_is_what_the_command_prints(page):
@@ -52,7 +52,7 @@ def test_cases_are_counted_by_level_kind_rank_and_dtype(tmp_path):
         f"id: c, {X}, window: 9, expect: {{rejected: WindowExceedsPaddedInput}}",
         "id: d, x: {values: arange, shape: [1, 1, 4], dtype: int8}, window: 2",
     )
-    page = statistics.page(found)
+    page = statistics.statistics_page(found)
     assert rows(page, "Level and kind") == {
         "operator": ["cases", "smoke", "standard", "exhaustive", "value", "pinned", "rejected", "question"],
         "`max_pool`": ["4", "3", "1", "–", "2", "1", "1", "–"],
@@ -66,13 +66,13 @@ def test_cases_are_counted_by_level_kind_rank_and_dtype(tmp_path):
 def test_question_is_a_kind(tmp_path):
     text = f"id: q, about: A, {X}, window: 2, answers: {{one: {{stride: 1}}, two: {{stride: 2}}}}"
     found = load(tmp_path, text, section="questions")
-    assert statistics.kind(found.cases[0]) == "question"
+    assert statistics.expectation_kind(found.cases[0]) == "question"
 
 
 def test_sweep_tells_what_it_covers(tmp_path):
     text = "id: s, cover: pairs, factors: {rank: [1], extent: [5, 6], window: [1, 2], stride: [1, 2]}"
     found = load(tmp_path, f"{text}, x: {{values: integers}}", section="sweeps")
-    (row,) = (row for name, row in rows(statistics.page(found), "Sweeps").items() if name == "`max_pool/s`")
+    (row,) = (row for name, row in rows(statistics.statistics_page(found), "Sweeps").items() if name == "`max_pool/s`")
     assert row[:3] == ["smoke", "pairs", "4"]
     assert row[4:] == ["18"]
     assert int(row[3]) == len(found.cases)
@@ -82,22 +82,22 @@ def test_only_combinations_that_stand_in_a_row_are_counted(tmp_path):
     text = "id: s, cover: pairs, factors: {rank: [1], extent: [5, 6], window: [1, 2], stride: [1, 2]}"
     found = load(tmp_path, f"{text}, x: {{values: integers}}", section="sweeps")
     fewer = Catalogue(found.cases, {sweep: names[:1] for sweep, names in found.sweeps.items()})
-    assert rows(statistics.page(fewer), "Sweeps")["`max_pool/s`"][2:] == ["4", "1", "6"]
+    assert rows(statistics.statistics_page(fewer), "Sweeps")["`max_pool/s`"][2:] == ["4", "1", "6"]
 
 
 def test_rows_that_are_not_read_are_counted_in_the_first_line_and_among_the_sweeps(tmp_path):
     factors = "{rank: [1], extent: [5, 6], window: [1, 2], stride: [1, 2]}"
     texts = (f"id: {name}, level: {level}, cover: all, factors: {factors}, x: {{values: integers}}"
              for name, level in (("s", "standard"), ("all", "exhaustive")))  # fmt: skip
-    page = statistics.page(load(tmp_path, *texts, section="sweeps"))
+    page = statistics.statistics_page(load(tmp_path, *texts, section="sweeps"))
     assert "16 cases: 0 at level smoke, 8 at level standard, 8 at level exhaustive; 0 of them of gradients.\n" in page
     assert rows(page, "Sweeps")["`max_pool/all`"] == ["exhaustive", "all", "4", "8", "8"]
     assert rows(page, "Level and kind")["`max_pool`"][0] == "8"
-    assert statistics.UNREAD in page
+    assert statistics.UNREAD_ROWS_NOTE in page
 
 
 def test_counts_of_others_stand_beside_with_what_was_counted(tmp_path):
-    page = statistics.page(load(tmp_path, f"id: a, {X}, window: 2"), OTHERS)
+    page = statistics.statistics_page(load(tmp_path, f"id: a, {X}, window: 2"), OTHERS)
     assert rows(page, "Beside what others have") == {
         "operator": ["here", "here, smoke", "them"],
         "`max_pool`": ["1", "1", "1,234"],
@@ -116,7 +116,7 @@ def test_counts_of_others_that_cannot_be_read_are_one_line(tmp_path, text):
     path = tmp_path / "others.json"
     path.write_text(text, "utf-8")
     with pytest.raises(ConformanceError) as refused:
-        statistics.read_others(path)
+        statistics.read_other_suites(path)
     assert str(refused.value).startswith(f"{path}: ")
     assert "\n" not in str(refused.value)
 

@@ -20,7 +20,7 @@ def load(tmp_path):
         path = family(tmp_path, SWEEP.format(strides=strides, high=high), section="sweeps")
         x = "x: {values: arange, shape: [1, 1, 4]}"
         path.write_text(path.read_text("utf-8") + f"cases:\n  - {{id: a, {x}, window: 2}}\n", "utf-8")
-        return catalogues.load([path], level=level, **keywords)
+        return catalogues.load_catalogue([path], level=level, **keywords)
 
     return read
 
@@ -32,14 +32,14 @@ def frozen(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "lock_path", lambda: tmp_path / "lock.json")
 
     def make(cases, **permitted):
-        freeze.freeze(cases, **permitted)
-        return lock.read(tmp_path / "lock.json")
+        freeze.freeze_catalogue(cases, **permitted)
+        return lock.read_lock_file(tmp_path / "lock.json")
 
     return make
 
 
 def drift(cases, locked):
-    lines = check.problems(cases, lock=locked)
+    lines = check.check_problems(cases, lock=locked)
     return [line for line in lines if line.startswith(("sweep max_pool/", "case max_pool/"))]
 
 
@@ -99,7 +99,7 @@ def test_sweep_whose_rows_were_not_read_is_held_by_its_name_alone(load, frozen, 
     assert drift(load(level="standard"), lock.Lock({"max_pool/a": locked.records["max_pool/a"]})) == [
         "sweep max_pool/all: not frozen yet (conformance freeze --level exhaustive)"
     ]
-    gone = catalogues.load([family(tmp_path, "id: a, x: {values: arange, shape: [1, 1, 4]}, window: 2")])
+    gone = catalogues.load_catalogue([family(tmp_path, "id: a, x: {values: arange, shape: [1, 1, 4]}, window: 2")])
     assert drift(gone, locked) == ["sweep max_pool/all: frozen, but no longer in the catalogue"]
 
 
@@ -135,9 +135,9 @@ def test_freeze_in_the_suites_own_folder_is_what_the_version_is_read_from(load, 
     monkeypatch.setattr(freeze, "changelog_path", lambda: tmp_path / "CHANGELOG.md")
     first, second = load(), load(strides="[1, 2, 3]")
     monkeypatch.setattr(catalogues, "home", lambda: tmp_path)
-    assert catalogues.version() == ""
+    assert catalogues.catalogue_version() == ""
     frozen(first, release="1.0.0")
-    assert catalogues.version() == "1.0.0"
+    assert catalogues.catalogue_version() == "1.0.0"
     assert "- max_pool: 9 added (`max_pool/a`; `max_pool/all/*`)." in (tmp_path / "CHANGELOG.md").read_text("utf-8")
     frozen(second, change=True)
-    assert catalogues.version() == "1.0.0+unreleased"
+    assert catalogues.catalogue_version() == "1.0.0+unreleased"

@@ -16,7 +16,7 @@ PADDED = {**FACTORS, "padding": [0, 1, [1, 0], [[1, 0], [0, 1]], "same_upper"], 
 
 def sweep(factors=FACTORS, cover="all", operator="max_pool", **more):
     raw = {"id": "geometry", "cover": cover, "factors": factors, "x": {"values": "integers"}, **more}
-    return Sweep.of(operator, raw)
+    return Sweep.parse(operator, raw)
 
 
 def text(factors="rank: [1, 2], extent: [[5, 4]], window: [2, [3, 2]], stride: [1, 2]", cover="pairs", **more):
@@ -27,7 +27,7 @@ def text(factors="rank: [1, 2], extent: [[5, 4]], window: [2, [3, 2]], stride: [
 def load(folder, *sweeps, operator="max_pool", **keywords):
     (folder / "pooling").mkdir(exist_ok=True)
     path = family(folder / "pooling", *sweeps, operator=operator, section="sweeps")
-    return loading.load([path], **keywords)
+    return loading.load_catalogue([path], **keywords)
 
 
 def test_ids_are_made_of_the_parameters_that_are_not_usual():
@@ -52,8 +52,8 @@ def test_a_level_goes_round_the_axes_and_one_that_is_like_another_there_is_left_
 
 def test_every_name_leads_back_to_its_row():
     some = sweep(PADDED)
-    for row in some.cover.valid:
-        assert some.numbers([some.name(row)])[0].tolist() == row.tolist()
+    for row in some.cover.valid_rows:
+        assert some.row_levels([some.name(row)])[0].tolist() == row.tolist()
 
 
 def test_impossible_rows_are_left_out():
@@ -111,22 +111,22 @@ def test_a_frozen_row_whose_level_is_gone_is_an_error():
 @pytest.mark.parametrize("name", ["", "2d", "w2-1d", "1d-i5-w2-s1-s1", "xd-i5-w2-s1"])
 def test_what_is_no_name_is_no_row(name):
     with pytest.raises(ValueError, match="none of this sweep"):
-        sweep().numbers([name])
+        sweep().row_levels([name])
 
 
 def test_the_lock_above_a_file_holds_its_rows(tmp_path):
     first = load(tmp_path, text())
-    lock = check.digests(first)
+    lock = check.case_digests(first)
     (tmp_path / "lock.json").write_text(json.dumps(lock), "utf-8")
     more = text("rank: [1, 2], extent: [[5, 4]], window: [2, [3, 2]], stride: [1, 2, 3]")
     kept, grown = load(tmp_path, more), load(tmp_path, more, grow=True)
     assert [case.id for case in kept.cases] == [case.id for case in first.cases]
     assert set(lock) < {case.id for case in grown.cases}
-    found = [line for line in check.problems(kept) if "combinations in no case" in line]
+    found = [line for line in check.check_problems(kept) if "combinations in no case" in line]
     assert len(found) == 1
     assert "file.yaml:4: sweep geometry: " in found[0]
     assert "stride 3" in found[0]
-    assert not [line for line in check.problems(grown) if "combinations" in line]
+    assert not [line for line in check.check_problems(grown) if "combinations" in line]
 
 
 def test_rows_of_a_sweep_are_cases_with_its_level(tmp_path):
@@ -190,7 +190,7 @@ def test_what_would_be_taken_for_a_row_is_refused(tmp_path):
     x = "x: {values: arange, shape: [1, 1, 4]}, window: 2"
     path.write_text(path.read_text("utf-8") + f"cases:\n  - {{id: geometry/extra, {x}}}\n", "utf-8")
     with pytest.raises(CatalogueError, match=r"case max_pool/geometry/extra: a sweep is called max_pool/geometry"):
-        loading.load([path])
+        loading.load_catalogue([path])
 
 
 @pytest.mark.parametrize("garbage", ["[1]", "5", "null", '"text"', '{"a": 1}'])
@@ -203,7 +203,7 @@ def test_a_lock_that_is_none_is_one_line(tmp_path, garbage):
 
 def test_a_frozen_name_of_an_absurd_rank_is_refused_at_once():
     with pytest.raises(ValueError, match="none of this sweep"):
-        sweep().numbers(["99999999d-i5-w2-s1"])
+        sweep().row_levels(["99999999d-i5-w2-s1"])
 
 
 def test_a_dilation_of_windows_of_one_cell_covers_nothing():
@@ -220,4 +220,4 @@ def test_a_sweep_without_a_needed_factor_is_refused(operator, missing):
     raw = {"id": "a", "cover": "pairs", "factors": {"rank": [1], "extent": [4]}, "x": {"values": "integers"}}
     raw |= {"indices": {"values": "distinct"}} if operator == "max_unpool" else {}
     with pytest.raises(ValueError, match=f"key 'factors.{missing}' is missing"):
-        Sweep.of(operator, raw)
+        Sweep.parse(operator, raw)

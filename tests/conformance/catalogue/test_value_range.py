@@ -2,14 +2,14 @@
 
 import pytest
 
-from conformance.catalogue.value_range import extraordinary
-from conformance.judging.expected import expected
+from conformance.catalogue.value_range import out_of_range
+from conformance.judging.expected import compute_expected
 from tests.support.fake_backends import one
 
 
 def found(folder, text, operator="avg_pool"):
     case = one(folder, text, operator=operator)
-    return list(extraordinary(case, expected(case)))
+    return list(out_of_range(case, compute_expected(case)))
 
 
 def test_a_sum_that_may_overflow_is_named(tmp_path):

@@ -4,8 +4,8 @@ import pytest
 
 from conformance.cases.case import Rejected
 from conformance.cases.operators import OPERATORS
-from conformance.cli.drawing import WALKS, drawing
-from conformance.judging.expected import expected
+from conformance.cli.drawing import WINDOW_OPERATORS, drawing_lines
+from conformance.judging.expected import compute_expected
 from tests.support.fake_backends import one
 
 FOUR = "x: {values: arange, shape: [1, 1, 4, 4]}"
@@ -14,7 +14,7 @@ FOUR = "x: {values: arange, shape: [1, 1, 4, 4]}"
 def drawn(folder, text, columns=80, *, ascii_only=True, **keywords):
     """Return the drawing of the case or question of such a file as text, trailing blanks cut."""
     case = one(folder, f"id: a, {text}", **keywords)
-    lines = drawing(case, expected(case), columns, ascii_only=ascii_only)
+    lines = drawing_lines(case, compute_expected(case), columns, ascii_only=ascii_only)
     assert all(len(line.plain) <= columns for line in lines)
     return "\n".join(line.plain.rstrip() for line in lines).lstrip("\n")
 
@@ -169,8 +169,8 @@ def test_numbers_are_short(tmp_path, values, dtype, shown):
 @pytest.mark.parametrize("columns", [20, 40, 80])
 def test_every_case_of_the_suite_can_be_drawn(catalogue, columns):
     smoke = catalogue.select("smoke")
-    drawings = {case.id: drawing(case, expected(case), columns, ascii_only=True) for case in smoke}
-    walked = {case.id for case in smoke if case.operator in WALKS and not isinstance(case.expect, Rejected)}
+    drawings = {case.id: drawing_lines(case, compute_expected(case), columns, ascii_only=True) for case in smoke}
+    walked = {case.id for case in smoke if case.operator in WINDOW_OPERATORS and not isinstance(case.expect, Rejected)}
     missing = [name for name in walked if not drawings[name]]
     assert len(missing) < len(walked) / 5
     for lines in drawings.values():
@@ -178,6 +178,6 @@ def test_every_case_of_the_suite_can_be_drawn(catalogue, columns):
 
 
 def test_operators_that_are_drawn_walk_windows():
-    assert {"max_pool", "avg_pool", "conv"} < WALKS
-    for name in WALKS & OPERATORS.keys():
+    assert {"max_pool", "avg_pool", "conv"} < WINDOW_OPERATORS
+    for name in WINDOW_OPERATORS & OPERATORS.keys():
         assert "dilation" in OPERATORS[name].defaults

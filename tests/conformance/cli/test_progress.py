@@ -7,7 +7,8 @@ from rich.console import Console
 
 from conformance.adapters import registry
 from conformance.cli import progress
-from conformance.cli.progress import VERBOSE, Live, far, span
+from conformance.cli.options import VERBOSE_OUTPUT
+from conformance.cli.progress import RunProgress, duration_text, progress_text
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, backend, family, surface
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
@@ -41,7 +42,7 @@ def ran(conformance, monkeypatch, tmp_path):
 
     def run(*arguments, bodies=(None,)):
         surfaces = [surface(f"numpy.s{number}", body) for number, body in enumerate(bodies)]
-        monkeypatch.setattr(registry, "backend", lambda *_: backend(*surfaces, name="numpy"))
+        monkeypatch.setattr(registry, "get_backend", lambda *_: backend(*surfaces, name="numpy"))
         return conformance("run", "--cases", path, "--backend", "numpy", "--jobs", 1, "--no-cache", *arguments)
 
     return run
@@ -49,18 +50,18 @@ def ran(conformance, monkeypatch, tmp_path):
 
 def test_how_far_a_run_is_says_rate_statuses_and_what_is_left():
     counts = {"known": 10, "pass": 1190}
-    assert far(1200, 6064, 5, counts) == "1,200 of 6,064, 240/s, 1,190 pass, 10 known, 20 s left"
-    assert far(1, 3, 10, {"fail": 1}) == "1 of 3, 0.1/s, 1 fail, 20 s left"
+    assert progress_text(1200, 6064, 5, counts) == "1,200 of 6,064, 240/s, 1,190 pass, 10 known, 20 s left"
+    assert progress_text(1, 3, 10, {"fail": 1}) == "1 of 3, 0.1/s, 1 fail, 20 s left"
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7500, "2 h 5 min")])
 def test_span_has_two_units_at_most(seconds, text):
-    assert span(seconds) == text
+    assert duration_text(seconds) == text
 
 
 def test_pipe_gets_a_line_every_few_seconds(monkeypatch):
     clock(monkeypatch, 2)
-    lines = said(Live("numpy", console=console()), *[PASS] * 7).splitlines()
+    lines = said(RunProgress("numpy", console=console()), *[PASS] * 7).splitlines()
     assert lines == [
         "numpy: 3 of 7, 0.5/s, 3 pass, 8 s left",
         "numpy: 6 of 7, 0.5/s, 6 pass, 2 s left",
@@ -68,17 +69,17 @@ def test_pipe_gets_a_line_every_few_seconds(monkeypatch):
 
 
 def test_short_run_says_nothing_in_a_pipe():
-    assert said(Live("numpy", console=console()), PASS, FAIL) == ""
+    assert said(RunProgress("numpy", console=console()), PASS, FAIL) == ""
 
 
 def test_quiet_run_says_nothing_however_long(monkeypatch):
     clock(monkeypatch, 100)
-    assert said(Live("numpy", progress.QUIET, console()), PASS, FAIL) == ""
-    assert said(Live("numpy", progress.QUIET, console(terminal=True)), PASS, FAIL) == ""
+    assert said(RunProgress("numpy", progress.QUIET_OUTPUT, console()), PASS, FAIL) == ""
+    assert said(RunProgress("numpy", progress.QUIET_OUTPUT, console(terminal=True)), PASS, FAIL) == ""
 
 
 def test_terminal_gets_a_bar_with_rate_and_statuses():
-    live = Live("numpy", console=console(terminal=True))
+    live = RunProgress("numpy", console=console(terminal=True))
     text = said(live, PASS, PASS, FAIL)
     assert "3/3" in text
     assert "/s" in text
@@ -88,7 +89,7 @@ def test_terminal_gets_a_bar_with_rate_and_statuses():
 
 
 def test_verbose_run_names_what_is_unexpected_harmlessly():
-    (line,) = said(Live("numpy", VERBOSE, console()), PASS, FAIL).splitlines()
+    (line,) = said(RunProgress("numpy", VERBOSE_OUTPUT, console()), PASS, FAIL).splitlines()
     assert line == "numpy: ✗ fail max_pool/a on fake.s: value: \\x1b[2J[red]off"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.execution import cluster as execution_cluster
-from conformance.execution.cluster import Processes, Shard
+from conformance.execution.cluster import ProcessWorkers, WorkItem
 from tests.support.dask_clusters import Cable, Cluster, ending, noted, raising, until
 
 pytest.importorskip("distributed")
@@ -28,13 +28,13 @@ class Asking(threading.Thread):
 
     def __init__(self, address, folder):
         super().__init__(daemon=True)
-        self.shards = [Shard(str(number), noted, (folder, number)) for number in range(6)]
+        self.shards = [WorkItem(str(number), noted, (folder, number)) for number in range(6)]
         self.address = address
         self.answers = []
         self.start()
 
     def run(self):
-        with execution_cluster.cluster(self.address) as workers:
+        with execution_cluster.open_cluster(self.address) as workers:
             self.answers += [(shard.name, answer) for shard, answer in workers.submit(self.shards)]
 
     def all(self):
@@ -101,19 +101,19 @@ def test_a_worker_that_is_cut_off_loses_its_shard_to_another(dask, tmp_path):
 
 
 def test_a_scheduler_that_is_gone_for_good_is_told_in_a_line(dask, tmp_path, monkeypatch):
-    monkeypatch.setattr(execution_cluster, "PATIENCE", 10)
+    monkeypatch.setattr(execution_cluster, "SCHEDULER_TIMEOUT_SECONDS", 10)
     dask.worker()
     cable = Cable(dask.address)
-    with execution_cluster.cluster(cable.address) as workers:
+    with execution_cluster.open_cluster(cable.address) as workers:
         threading.Thread(target=lambda: (until(lambda: begun(tmp_path)), cable.remove())).start()
         with pytest.raises(IncompleteRun, match="lost, and not found again within 10 s"):
-            list(workers.submit([Shard("0", noted, (tmp_path, 0))]))
+            list(workers.submit([WorkItem("0", noted, (tmp_path, 0))]))
 
 
 def test_what_a_shard_is_at_fault_for_is_raised_with_its_worker(dask):
     dask.worker()
-    with execution_cluster.cluster(dask.address) as workers, pytest.raises(IncompleteRun) as error:
-        list(workers.submit([Shard("0", raising, (7,))]))
+    with execution_cluster.open_cluster(dask.address) as workers, pytest.raises(IncompleteRun) as error:
+        list(workers.submit([WorkItem("0", raising, (7,))]))
     assert str(error.value).startswith("worker tcp://127.0.0.1:")
     assert str(error.value).endswith(": no framework for 7")
 
@@ -121,14 +121,14 @@ def test_what_a_shard_is_at_fault_for_is_raised_with_its_worker(dask):
 def test_a_shard_that_ends_every_worker_is_told_in_a_line(dask, tmp_path):
     for _ in range(4):
         dask.worker()
-    with execution_cluster.cluster(dask.address) as workers:
+    with execution_cluster.open_cluster(dask.address) as workers:
         until(lambda: workers.size == 4)
         with pytest.raises(IncompleteRun, match="shard x: ended every worker that it was given to"):
-            list(workers.submit([Shard("x", ending, (tmp_path,))]))
+            list(workers.submit([WorkItem("x", ending, (tmp_path,))]))
 
 
 def test_a_scheduler_that_does_not_answer_is_told_in_a_line(conformance, monkeypatch):
-    monkeypatch.setattr(execution_cluster, "PATIENCE", 1)
+    monkeypatch.setattr(execution_cluster, "SCHEDULER_TIMEOUT_SECONDS", 1)
     status, _, error = conformance("run", "--backend", "numpy", "--scheduler", "tcp://127.0.0.1:9")
     assert (status, len(error)) == (2, 1)
     assert error[0].startswith("conformance: scheduler tcp://127.0.0.1:9: not reached within 1 s")
@@ -137,7 +137,7 @@ def test_a_scheduler_that_does_not_answer_is_told_in_a_line(conformance, monkeyp
 @pytest.mark.parametrize("number", [1, 3])
 def test_a_local_cluster_has_as_many_workers_as_there_are_cores(number, monkeypatch):
     monkeypatch.setattr(execution_cluster, "cores", lambda: number)
-    with execution_cluster.cluster("local") as workers:
+    with execution_cluster.open_cluster("local") as workers:
         assert until(lambda: workers.size == number)
 
 
@@ -151,8 +151,8 @@ def test_without_dask_is_said_what_to_install(conformance, monkeypatch):
 
 def test_processes_of_this_machine_answer_alike(tmp_path):
     (tmp_path / "go").touch()
-    shards = [Shard(str(number), noted, (tmp_path, number)) for number in range(6)]
-    with execution_cluster.cluster(None) as workers:
+    shards = [WorkItem(str(number), noted, (tmp_path, number)) for number in range(6)]
+    with execution_cluster.open_cluster(None) as workers:
         assert sorted((shard.name, answer) for shard, answer in workers.submit(shards)) == SQUARES
 
 
@@ -162,13 +162,13 @@ def test_a_process_that_is_killed_is_replaced(tmp_path):
         (tmp_path / "go").touch()
 
     threading.Thread(target=kill).start()
-    shards = [Shard(str(number), noted, (tmp_path, number)) for number in range(6)]
-    assert sorted((shard.name, answer) for shard, answer in Processes(2).submit(shards)) == SQUARES
+    shards = [WorkItem(str(number), noted, (tmp_path, number)) for number in range(6)]
+    assert sorted((shard.name, answer) for shard, answer in ProcessWorkers(2).submit(shards)) == SQUARES
 
 
 def test_a_shard_that_ends_every_process_is_told_in_a_line(tmp_path):
     with pytest.raises(IncompleteRun, match="1 shards: 3 times in a row a process ended"):
-        list(Processes(1).submit([Shard("x", ending, (tmp_path,))]))
+        list(ProcessWorkers(1).submit([WorkItem("x", ending, (tmp_path,))]))
     assert len(list(tmp_path.glob("ended-*"))) == 3
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from conformance.execution import connection
-from conformance.execution.connection import Lulled
-from conformance.execution.worker_process import LULL, Job
+from conformance.execution.connection import BatchedReader
+from conformance.execution.worker_process import READ_DELAY_SECONDS, Job
 from tests.support.fake_backends import program
 from tests.support.started_workers import X, started
 
@@ -24,7 +24,7 @@ def slept(monkeypatch):
 def pipe():
     """A pipe of which the near end is read after lulls of 0.25 s."""
     near, far = os.pipe()
-    yield Lulled(near, lambda: 0.25), far
+    yield BatchedReader(near, lambda: 0.25), far
     os.close(near)
 
 
@@ -47,7 +47,7 @@ def test_where_nothing_is_there_yet_nobody_waits_for_a_lull(pipe, slept, monkeyp
 def test_without_a_lull_what_comes_is_waited_for(slept):
     near, far = os.pipe()
     os.close(far)
-    assert Lulled(near, lambda: 0.0).read(8) == b""
+    assert BatchedReader(near, lambda: 0.0).read(8) == b""
     assert slept == []
     os.close(near)
 
@@ -57,12 +57,12 @@ def test_lulls_come_with_many_short_programs_and_end_before_the_last_ones():
         lulls = []
         for outcome in worker.outcomes([Job(program("x = x + 1"), (X,)) for _ in range(4000)]):
             assert np.array_equal(outcome.arrays[0], X + 1)
-            lulls.append(worker.link.lull)
+            lulls.append(worker.connection.read_delay)
     assert lulls[0] == lulls[-1] == 0
-    assert set(lulls) == {0, LULL}
+    assert set(lulls) == {0, READ_DELAY_SECONDS}
 
 
 def test_programs_that_take_longer_are_waited_for():
     with started() as worker:
         jobs = [Job(program("import time; time.sleep(0.004)"), (X,)) for _ in range(100)]
-        assert not any(worker.link.lull for _ in worker.outcomes(jobs))
+        assert not any(worker.connection.read_delay for _ in worker.outcomes(jobs))

@@ -9,13 +9,13 @@ import pytest
 
 from conformance import cli
 from conformance.execution import expectation_cache as module
-from conformance.execution.expectation_cache import Kept, kept
-from conformance.execution.records import case_line
+from conformance.execution.expectation_cache import ExpectationCache, open_expectation_cache
+from conformance.execution.records import case_record_line
 from conformance.execution.run import Run
-from conformance.judging.expected import expected
+from conformance.judging.expected import compute_expected
 from conformance.judging.ledger import Ledger
 from conformance.system import cache
-from conformance.system.cache import ROOT
+from conformance.system.cache import SOURCE_ROOT
 from tests.support.fake_backends import backend, family, load
 
 X = "x: {values: mantissas, shape: [1, 2, 5], dtype: float32}"
@@ -46,7 +46,7 @@ def one(tmp_path, known):
 def counted(monkeypatch):
     """Count what is asked of the reference."""
     asked = []
-    monkeypatch.setattr(module, "expected", lambda case: asked.append(case.id) or expected(case))
+    monkeypatch.setattr(module, "expected", lambda case: asked.append(case.id) or compute_expected(case))
     return asked
 
 
@@ -54,9 +54,9 @@ def counted(monkeypatch):
 def test_every_answer_to_a_question_is_kept(tmp_path, path, warm):
     case = load(tmp_path, QUESTION[1], section="questions").cases[0]
     for _ in range(1 + warm):
-        with kept(path) as ask:
+        with open_expectation_cache(path) as ask:
             found = ask(case)
-    plain = expected(case)
+    plain = compute_expected(case)
     assert found.target is None
     assert list(found.answers) == ["two", "one"]
     assert [same(found.answers[name].exact.value, plain.answers[name].exact.value) for name in plain.answers] == [
@@ -74,24 +74,24 @@ def same(one, other):
 @pytest.mark.parametrize("known", EVERY)
 def test_what_is_kept_is_what_the_reference_says(tmp_path, path, known):
     case = one(tmp_path, known)
-    plain = expected(case)
-    with kept(path) as ask:
+    plain = compute_expected(case)
+    with open_expectation_cache(path) as ask:
         ask(case)
-    with kept(path) as ask:
+    with open_expectation_cache(path) as ask:
         again = ask(case)
     assert again.digest == plain.digest
-    assert again.line == case_line(case, plain)
+    assert again.record_line == case_record_line(case, plain)
     assert [same(again.inputs[name], array) for name, array in plain.inputs.items()] == [True] * len(plain.inputs)
-    assert (again.target.rejected, again.target.readings) == (plain.target.rejected, plain.target.readings)
+    assert (again.target.violation, again.target.printed) == (plain.target.violation, plain.target.printed)
     assert same(again.target.bound, plain.target.bound)
-    for part in module.PARTS if plain.target.exact else ():
+    for part in module.EXACT_FIELDS if plain.target.exact else ():
         assert same(getattr(again.target.exact, part), getattr(plain.target.exact, part)), part
 
 
 def test_what_was_asked_once_is_not_asked_again(tmp_path, path, monkeypatch):
     asked = counted(monkeypatch)
     for _ in range(2):
-        with kept(path) as ask:
+        with open_expectation_cache(path) as ask:
             ask(one(tmp_path, LP))
     assert asked == ["lp_pool/a"]
 
@@ -100,24 +100,24 @@ def test_what_was_asked_once_is_not_asked_again(tmp_path, path, monkeypatch):
     "changed", [("p: 3", "p: 4"), ("window: 3", "window: 2"), ("2, 5", "1, 6"), ("float32", "float64")]
 )
 def test_another_case_is_not_known(tmp_path, path, changed):
-    with kept(path) as ask:
+    with open_expectation_cache(path) as ask:
         ask(one(tmp_path, LP))
     other = one(tmp_path, (LP[0], LP[1].replace(*changed)))
-    with kept(path) as ask:
-        assert same(ask(other).target.exact.value, expected(other).target.exact.value)
-        assert ask(other).digest == expected(other).digest
+    with open_expectation_cache(path) as ask:
+        assert same(ask(other).target.exact.value, compute_expected(other).target.exact.value)
+        assert ask(other).digest == compute_expected(other).digest
 
 
 def test_large_result_is_not_kept(tmp_path, path, monkeypatch):
-    monkeypatch.setattr(module, "LARGEST", 1)
-    with kept(path) as ask:
+    monkeypatch.setattr(module, "MAX_RESULT_ELEMENTS", 1)
+    with open_expectation_cache(path) as ask:
         ask(one(tmp_path, LP))
     assert not path.exists()
 
 
 def test_damaged_answer_is_asked_for_anew(tmp_path, path, monkeypatch):
     case = one(tmp_path, LP)
-    with kept(path) as ask:
+    with open_expectation_cache(path) as ask:
         right = ask(case)
     with sqlite3.connect(path) as file:
         ((key, packed),) = file.execute("SELECT * FROM kept")
@@ -125,20 +125,20 @@ def test_damaged_answer_is_asked_for_anew(tmp_path, path, monkeypatch):
     file.close()
     asked = counted(monkeypatch)
     assert key == case.key
-    assert Kept(path).get(case) is None
-    assert same(Kept(path).expected(case).target.exact.value, right.target.exact.value)
+    assert ExpectationCache(path).get(case) is None
+    assert same(ExpectationCache(path).expected(case).target.exact.value, right.target.exact.value)
     assert len(asked) == 1
 
 
 def test_line_is_known_before_the_rest_is_unpacked(tmp_path, path, monkeypatch):
     case = one(tmp_path, LP)
-    with kept(path) as ask:
+    with open_expectation_cache(path) as ask:
         right = ask(case)
     unpacked, loaded = [], cache.unpickle
     monkeypatch.setattr(cache, "loaded", lambda content: unpacked.append(loaded(content)) or unpacked[-1])
-    with kept(path) as ask:
+    with open_expectation_cache(path) as ask:
         found = ask(case)
-    assert found.line == right.line
+    assert found.record_line == right.record_line
     assert not unpacked
     assert found.digest == right.digest
     assert len(found.targets) == len(unpacked) == 1
@@ -148,14 +148,14 @@ def test_line_is_known_before_the_rest_is_unpacked(tmp_path, path, monkeypatch):
 
 def test_rest_that_cannot_be_unpacked_is_asked_for_anew(tmp_path, path, monkeypatch):
     case = one(tmp_path, LP)
-    with kept(path) as ask:
+    with open_expectation_cache(path) as ask:
         right = ask(case)
     monkeypatch.setattr(cache, "loaded", lambda _content: None)
     asked = counted(monkeypatch)
-    with kept(path) as ask:
+    with open_expectation_cache(path) as ask:
         found = ask(case)
         assert same(found.target.exact.value, right.target.exact.value)
-    assert found.line == right.line
+    assert found.record_line == right.record_line
     assert asked == [case.id]
 
 
@@ -170,32 +170,32 @@ def test_file_that_is_none_of_ours_is_no_fault(tmp_path, path):
     path.parent.mkdir()
     path.write_text("a file of another kind, longer than the header of a data base " * 9, "utf-8")
     case = one(tmp_path, LP)
-    with kept(path) as ask:
-        assert ask(case).digest == expected(case).digest
+    with open_expectation_cache(path) as ask:
+        assert ask(case).digest == compute_expected(case).digest
 
 
 def test_folder_that_cannot_be_written_is_no_fault(tmp_path, path):
     path.parent.write_text("a file", "utf-8")
     case = one(tmp_path, LP)
-    with kept(path) as ask:
-        assert ask(case).digest == expected(case).digest
+    with open_expectation_cache(path) as ask:
+        assert ask(case).digest == compute_expected(case).digest
     assert path.parent.read_text("utf-8") == "a file"
 
 
 def test_full_file_grows_no_more(tmp_path, path, monkeypatch):
-    with kept(path) as ask:
+    with open_expectation_cache(path) as ask:
         ask(one(tmp_path, LP))
-    monkeypatch.setattr(module, "LIMIT", path.stat().st_size - 1)
-    with kept(path) as ask:
+    monkeypatch.setattr(module, "MAX_EXPECTATION_FILE_BYTES", path.stat().st_size - 1)
+    with open_expectation_cache(path) as ask:
         ask(one(tmp_path, HALF))
-    assert len(Kept(path)._keys) == 1
+    assert len(ExpectationCache(path)._keys) == 1
 
 
 def test_what_gathers_is_written_on_the_way(tmp_path, path, monkeypatch):
-    monkeypatch.setattr(module, "AT_ONCE", 0)
-    answers = Kept(path)
+    monkeypatch.setattr(module, "WRITE_BATCH_BYTES", 0)
+    answers = ExpectationCache(path)
     answers.expected(one(tmp_path, LP))
-    assert not answers.fresh
+    assert not answers.unsaved
     assert path.exists()
 
 
@@ -203,28 +203,28 @@ def test_only_the_files_of_the_last_sources_are_left(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "folder", lambda name: tmp_path / name)
     for number in range(7):
         monkeypatch.setattr(module, "environment", lambda _sources, number=number: f"{number:032}")
-        with kept() as ask:
+        with open_expectation_cache() as ask:
             ask(one(tmp_path, LP))
     left = sorted(file.stem for file in (tmp_path / "conformance-expected").iterdir())
-    assert left == [f"{number:032}" for number in range(7 - module.FILES, 7)]
+    assert left == [f"{number:032}" for number in range(7 - module.MAX_EXPECTATION_FILES, 7)]
 
 
 def test_files_belong_to_all_of_the_source_but_the_adapters():
-    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "conformance").glob("*.py")}
-    assert {"reference", *files} == set(module.SOURCES)
+    files = {path.relative_to(SOURCE_ROOT).as_posix() for path in (SOURCE_ROOT / "conformance").glob("*.py")}
+    assert {"reference", *files} == set(module.SOURCE_FILES)
 
 
 def test_run_judges_by_what_is_kept_as_by_the_reference(tmp_path, path):
     def results(name, expect):
         file = tmp_path / f"{name}.jsonl"
         texts = [text for operator, text in EVERY if operator == "max_pool"]
-        Run(backend(), load(tmp_path, *texts), Ledger(), python=sys.executable, expect=expect).execute(file)
+        Run(backend(), load(tmp_path, *texts), Ledger(), python=sys.executable, compute_expected=expect).execute(file)
         records = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
         return [{key: record[key] for key in record.keys() - {"started", "seconds"}} for record in records]
 
-    plain = results("plain", expected)
+    plain = results("plain", compute_expected)
     for name in ("cold", "warm"):
-        with kept(path) as ask:
+        with open_expectation_cache(path) as ask:
             assert results(name, ask) == plain
 
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from conformance import ConformanceError
 from conformance.catalogue import loading as catalogues
-from conformance.execution.merge import merge, shards_of
+from conformance.execution.merge import merge_shards, shard_files
 from conformance.execution.run import Run
-from conformance.execution.selection import MOST, Part, Selection, parse
+from conformance.execution.selection import MAX_SHARDS, Selection, Shard, parse_shard
 from conformance.judging.ledger import Ledger
-from reports.analysis.summary import nothing_ran, verdict
+from reports.analysis.summary import nothing_ran, report_verdict
 from reports.results import reader
 from reports.results.compatibility import UnreadableResults
 from tests.support.fake_backends import SETUP, backend, declares, surface
@@ -33,7 +33,7 @@ def written(folder):
     question = f"id: q, about: b, x: {ASKS}, window: 3, {ANSWERS}"
     plain = "".join(f"  - {{{text}}}\n" for text in PLAIN)
     path.write_text(f"operator: max_pool\nsource: s\ncases:\n{plain}questions:\n  - {{{question}}}\n", "utf-8")
-    return catalogues.load([path])
+    return catalogues.load_catalogue([path])
 
 
 def run(catalogue, part=None, **selection):
@@ -47,7 +47,7 @@ def run(catalogue, part=None, **selection):
         backend(*speakers, setup=SETUP),
         catalogue,
         Ledger(),
-        Selection(part=part, **selection),
+        Selection(shard=part, **selection),
         python=sys.executable,
         jobs=1,
     )
@@ -60,7 +60,7 @@ def cut(tmp_path_factory):
     catalogue = written(folder)
     run(catalogue).execute(folder / "whole.jsonl")
     for number in (1, 2, 3):
-        run(catalogue, Part(number, 3)).execute(folder / "shards" / Part(number, 3).file)
+        run(catalogue, Shard(number, 3)).execute(folder / "shards" / Shard(number, 3).file_name)
     return folder
 
 
@@ -88,16 +88,16 @@ def changed(cut, folder, number, change):
 def refused(paths, folder):
     """Return why shards are refused, in one line; nothing is written then."""
     with pytest.raises(ConformanceError) as error:
-        merge(paths, folder / "merged.jsonl")
+        merge_shards(paths, folder / "merged.jsonl")
     assert not list(folder.glob("*merged*"))
     assert "\n" not in str(error.value)
     return str(error.value)
 
 
 def test_shards_make_the_file_of_the_undivided_run_line_by_line(cut, tmp_path):
-    merge(shards_of([cut / "shards"]), tmp_path / "merged.jsonl")
+    merge_shards(shard_files([cut / "shards"]), tmp_path / "merged.jsonl")
     assert without_times(tmp_path / "merged.jsonl") == without_times(cut / "whole.jsonl")
-    report = reader.load([tmp_path / "merged.jsonl"])
+    report = reader.load_report([tmp_path / "merged.jsonl"])
     assert [one.complete for one in report.backends] == [True]
 
 
@@ -108,17 +108,17 @@ def test_what_ends_its_process_stands_last_whichever_shard_it_was_in(cut):
 
 
 def test_the_order_of_the_files_does_not_matter(cut, tmp_path):
-    merge([shard(cut, number) for number in (3, 1, 2)], tmp_path / "merged.jsonl")
+    merge_shards([shard(cut, number) for number in (3, 1, 2)], tmp_path / "merged.jsonl")
     assert without_times(tmp_path / "merged.jsonl") == without_times(cut / "whole.jsonl")
 
 
 def test_a_shard_without_cases_is_a_shard(tmp_path):
     catalogue = written(tmp_path)
-    parts = [Part(number, 40) for number in range(1, 41)]
-    empty = next(part for part in parts if not any(part.holds(one.id, one.question) for one in catalogue.cases))
+    parts = [Shard(number, 40) for number in range(1, 41)]
+    empty = next(part for part in parts if not any(part.contains(one.id, one.question) for one in catalogue.cases))
     file = run(catalogue, empty).execute(tmp_path / "empty.jsonl")
     assert file.complete
-    (found,) = reader.load([tmp_path / "empty.jsonl"]).backends
+    (found,) = reader.load_report([tmp_path / "empty.jsonl"]).backends
     assert (len(found.results), nothing_ran(found)) == (0, False)
 
 
@@ -153,8 +153,8 @@ def test_shards_that_another_version_made_are_refused(cut, tmp_path):
 
 def test_shards_may_come_from_machines_with_other_kernels(cut, tmp_path):
     paths = changed(cut, tmp_path, 3, lambda records: records[0]["environment"].update(platform="Another-1"))
-    merge(paths, tmp_path / "merged.jsonl")
-    (found,) = reader.load([tmp_path / "merged.jsonl"]).backends
+    merge_shards(paths, tmp_path / "merged.jsonl")
+    (found,) = reader.load_report([tmp_path / "merged.jsonl"]).backends
     assert "Another-1, " in found.header.environment.platform
 
 
@@ -196,46 +196,54 @@ def test_an_earlier_file_stays_if_merging_fails(cut, tmp_path):
     out = tmp_path / "out.jsonl"
     out.write_text("what was there", "utf-8")
     with pytest.raises(ConformanceError):
-        merge([shard(cut, 1)], out)
+        merge_shards([shard(cut, 1)], out)
     assert [path.read_text("utf-8") for path in tmp_path.iterdir()] == ["what was there"]
 
 
 def test_views_say_that_they_show_a_shard(cut):
-    assert verdict(reader.load([shard(cut, 2)])).sentence.endswith("Of fake only shard 2/3.")
+    assert report_verdict(reader.load_report([shard(cut, 2)])).sentence.endswith("Of fake only shard 2/3.")
     with pytest.raises(UnreadableResults, match="conformance merge joins shards"):
-        reader.load([shard(cut, 1), shard(cut, 2)])
+        reader.load_report([shard(cut, 1), shard(cut, 2)])
 
 
 def test_another_shard_cannot_be_resumed(cut, tmp_path):
     path = changed(cut, tmp_path, 2, lambda records: records[:-2])[1]
     with pytest.raises(ConformanceError, match="cannot resume, shard is not what this run has"):
-        run(written(tmp_path), Part(1, 3)).execute(path, resume=True)
+        run(written(tmp_path), Shard(1, 3)).execute(path, resume=True)
 
 
 def test_a_resumed_shard_is_that_of_an_undisturbed_run(cut, tmp_path):
     path = changed(cut, tmp_path, 2, lambda records: records[:-2])[1]
-    run(written(tmp_path), Part(2, 3)).execute(path, resume=True)
+    run(written(tmp_path), Shard(2, 3)).execute(path, resume=True)
     assert without_times(path) == without_times(shard(cut, 2))
 
 
 @given(st.lists(st.text(), unique=True), st.integers(1, 50))
 def test_every_case_belongs_to_exactly_one_shard(names, of):
     for name in names:
-        assert sum(Part(number, of).holds(name, None) for number in range(1, of + 1)) == 1
+        assert sum(Shard(number, of).contains(name, None) for number in range(1, of + 1)) == 1
 
 
 def test_shards_are_of_like_size(catalogue):
-    sizes = [sum(Part(number, 8).holds(case.id, case.question) for case in catalogue.cases) for number in range(1, 9)]
+    sizes = [
+        sum(Shard(number, 8).contains(case.id, case.question) for case in catalogue.cases) for number in range(1, 9)
+    ]
     assert sum(sizes) == len(catalogue.cases)
     assert max(sizes) < 1.2 * min(sizes)
 
 
 def test_a_case_stays_in_its_shard_for_ever():
     names = [f"max_pool/{name}" for name in ("book-1d", "book-loops", "sides/1d-i7-w2-s1-p0")]
-    assert [sum(number for number in range(1, 11) if Part(number, 10).holds(name, None)) for name in names] == [3, 6, 4]
+    assert [sum(number for number in range(1, 11) if Shard(number, 10).contains(name, None)) for name in names] == [
+        3,
+        6,
+        4,
+    ]
 
 
-@pytest.mark.parametrize("text", ["0/3", "4/3", "x", "1", "1/0", "-1/3", "1/2/3", "", " 1/2", "١/٢", f"1/{MOST + 1}"])
+@pytest.mark.parametrize(
+    "text", ["0/3", "4/3", "x", "1", "1/0", "-1/3", "1/2/3", "", " 1/2", "١/٢", f"1/{MAX_SHARDS + 1}"]
+)
 def test_what_is_no_shard_is_refused_with_what_one_is(text, conformance):
     status, _, error = conformance("run", "--shard", text)
     assert (status, len(error)) == (2, 1)
@@ -243,7 +251,7 @@ def test_what_is_no_shard_is_refused_with_what_one_is(text, conformance):
 
 
 def test_a_shard_is_read_as_it_is_written():
-    assert str(parse("3/7")) == "3/7"
+    assert str(parse_shard("3/7")) == "3/7"
 
 
 def test_the_command_line_runs_shards_and_merges_them(tmp_path, monkeypatch, conformance):

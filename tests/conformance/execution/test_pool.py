@@ -8,7 +8,7 @@ import pytest
 
 from conformance.execution import pool as crews
 from conformance.execution import worker_process
-from conformance.execution.pool import Crew, size
+from conformance.execution.pool import WorkerPool, worker_count
 from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
 from tests.support.fake_backends import CRASHES, HANGS, RAISES, backend, program
 
@@ -16,7 +16,7 @@ LIMIT = 3.0
 
 
 def crew(count, fake=None):
-    return Crew([Worker(fake or backend(), sys.executable, Limits(case=LIMIT)) for _ in range(count)])
+    return WorkerPool([Worker(fake or backend(), sys.executable, Limits(case_seconds=LIMIT)) for _ in range(count)])
 
 
 def outcomes(count, jobs):
@@ -69,16 +69,16 @@ def test_a_crew_that_cannot_start_leaves_nothing_running():
 
 
 def test_a_crew_is_as_large_as_the_programs_are_worth():
-    assert [size(programs, 2) for programs in (1, 1999, 2000, 10_000)] == [1, 1, 2, 2]
-    assert size(10_000, 4) == 4
-    assert size(10_000, 64) == 6
+    assert [worker_count(programs, 2) for programs in (1, 1999, 2000, 10_000)] == [1, 1, 2, 2]
+    assert worker_count(10_000, 4) == 4
+    assert worker_count(10_000, 64) == 6
 
 
 def test_a_process_is_ready_to_take_over_from_one_that_is_known_to_end(monkeypatch):
     started = []
-    built = worker_process.Link
+    built = worker_process.Connection
     monkeypatch.setattr(worker_process, "Link", lambda *given: started.append(built(*given)) or started[-1])
-    fatal = [Job(program(f"# {number}\n{CRASHES}"), (np.zeros((1, 1, 1)),), fatal=True) for number in range(3)]
+    fatal = [Job(program(f"# {number}\n{CRASHES}"), (np.zeros((1, 1, 1)),), expect_failure=True) for number in range(3)]
     assert [kind for kind, _ in outcomes(1, [job(0), *fatal, job(1)])] == ["returned", *["crashed"] * 3, "returned"]
     assert len(started) == 4
     assert all(link.process.poll() is not None for link in started)
@@ -86,9 +86,9 @@ def test_a_process_is_ready_to_take_over_from_one_that_is_known_to_end(monkeypat
 
 def test_a_process_that_was_ready_for_nothing_is_ended_too(monkeypatch):
     started = []
-    built = worker_process.Link
+    built = worker_process.Connection
     monkeypatch.setattr(worker_process, "Link", lambda *given: started.append(built(*given)) or started[-1])
-    harmless = [Job(program(f"# {number}\nx = x"), (np.zeros((1, 1, 1)),), fatal=True) for number in range(3)]
+    harmless = [Job(program(f"# {number}\nx = x"), (np.zeros((1, 1, 1)),), expect_failure=True) for number in range(3)]
     assert [kind for kind, _ in outcomes(1, harmless)] == ["returned"] * 3
     assert len(started) == 2
     assert all(link.process.poll() is not None for link in started)
@@ -99,35 +99,36 @@ def test_new_programs_go_to_the_worker_that_has_time():
     texts = [f"time.sleep(2)\n{body}", *(f"# {number}\n{body}" for number in range(60))]
     jobs = [Job(program(text), (np.zeros((1, 1, 1)),)) for text in texts]
     slow, *others = [str(arrays) for _, arrays in outcomes(2, jobs)]
-    assert others.count(slow) < 2 * worker_process.IN_A_CREW
+    assert others.count(slow) < 2 * worker_process.MIN_QUEUED_JOBS_IN_POOL
 
 
 def test_outcomes_that_wait_for_another_one_are_bounded(monkeypatch):
-    monkeypatch.setattr(crews, "MOST", 3)
+    monkeypatch.setattr(crews, "MAX_BUFFERED_OUTCOMES", 3)
     texts = ["time.sleep(1)", *(f"x = x + {number}" for number in range(20))]
     found = outcomes(2, [Job(program(text), (np.zeros((1, 1, 1)),)) for text in texts])
     assert [arrays for _, arrays in found[1:]] == [[[[[number]]]] for number in range(20)]
 
 
 @pytest.mark.parametrize(
-    ("body", "most"), [("x = x + 1", worker_process.MOST_AHEAD), ("time.sleep(0.05)", worker_process.AHEAD)]
+    ("body", "most"),
+    [("x = x + 1", worker_process.MAX_QUEUED_JOBS), ("time.sleep(0.05)", worker_process.MIN_QUEUED_JOBS)],
 )
 def test_more_lies_ready_with_a_worker_whose_programs_are_short(monkeypatch, body, most):
     sent, ahead = [], []
-    submit = Worker._submit
-    monkeypatch.setattr(Worker, "_submit", lambda worker, one: sent.append(one) or submit(worker, one))
+    submit = Worker._send_job
+    monkeypatch.setattr(Worker, "_send_job", lambda worker, one: sent.append(one) or submit(worker, one))
     with crew_of_one() as worker:
         for number, _ in enumerate(
-            worker.outcomes(job(0, body) for _ in range(60 if most == worker_process.AHEAD else 1500))
+            worker.outcomes(job(0, body) for _ in range(60 if most == worker_process.MIN_QUEUED_JOBS else 1500))
         ):
             ahead.append(len(sent) - number)
-    assert worker_process.AHEAD // 2 < max(ahead) <= most
-    assert (max(ahead) > worker_process.AHEAD) is (most > worker_process.AHEAD)
+    assert worker_process.MIN_QUEUED_JOBS // 2 < max(ahead) <= most
+    assert (max(ahead) > worker_process.MIN_QUEUED_JOBS) is (most > worker_process.MIN_QUEUED_JOBS)
 
 
 @contextmanager
 def crew_of_one():
-    worker = Worker(backend(), sys.executable, Limits(case=LIMIT))
+    worker = Worker(backend(), sys.executable, Limits(case_seconds=LIMIT))
     worker.start()
     try:
         yield worker

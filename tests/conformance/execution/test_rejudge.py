@@ -35,7 +35,7 @@ def ledger_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "ledger.yaml"
     path.write_text(NOTHING, "utf-8")
-    monkeypatch.setattr(ledger, "path", lambda: path)
+    monkeypatch.setattr(ledger, "ledger_path", lambda: path)
     return path
 
 
@@ -45,7 +45,7 @@ def command(tmp_path, monkeypatch, conformance):
 
     def call(name, *surfaces, cases=CASES, section="cases", options=(), **keywords):
         made = backend(*(surfaces or (surface("numpy.loops", WRONG),)), name="numpy", **keywords)
-        monkeypatch.setattr(registry, "backend", lambda *_: made)
+        monkeypatch.setattr(registry, "get_backend", lambda *_: made)
         path = family(tmp_path, *cases, section=section)
         words = ("run", "--backend", "numpy", "--out", tmp_path) if name == "run" else (name, results(tmp_path))
         return conformance(*words, "--cases", path, *options)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance import ConformanceError
-from conformance.cases.arrays import encoded
+from conformance.cases.arrays import json_value
 from conformance.catalogue import loading as catalogues
-from conformance.execution.results_file import MAX_ELEMENTS, array_record
+from conformance.execution.results_file import MAX_RECORDED_ELEMENTS, array_record
 from conformance.execution.run import Run
 from conformance.judging.ledger import Ledger
 from reports.results import reader
@@ -36,7 +36,7 @@ def asking(folder):
         surface("t", "raise ValueError('é \\u2028 \\n x')"),
         surface("u", "x = x[:, :, 2:3, 2:3]", declares=declares("one")),
     ]
-    return Run(backend(*speakers), catalogues.load([path]), Ledger(), python=sys.executable)
+    return Run(backend(*speakers), catalogues.load_catalogue([path]), Ledger(), python=sys.executable)
 
 
 def records(path):
@@ -56,7 +56,7 @@ def resumed(folder, content):
     path = folder / "cut.jsonl"
     path.write_bytes(content)
     asking(folder).execute(path, resume=True)
-    reader.load([path])
+    reader.load_report([path])
     return records(path)
 
 
@@ -126,7 +126,7 @@ def test_without_resume_the_file_starts_anew(tmp_path):
     path = tmp_path / "f.jsonl"
     path.write_text("something else", "utf-8")
     job(load(tmp_path, *TEXTS)).execute(path)
-    assert reader.load([path]).backends[0].complete
+    assert reader.load_report([path]).backends[0].complete
 
 
 def test_resume_refuses_a_run_of_another_catalogue(tmp_path):
@@ -178,13 +178,13 @@ def test_file_grows_as_the_run_goes(tmp_path):
 
 @given(st.recursive(st.floats() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.tuples(inner)))
 def test_whatever_is_encoded_is_json_without_nan(value):
-    json.dumps(encoded(value), allow_nan=False)
+    json.dumps(json_value(value), allow_nan=False)
 
 
 def test_special_numbers_are_words():
-    assert encoded([math.nan, math.inf, (-math.inf, 1.5)]) == ["nan", "inf", ["-inf", 1.5]]
+    assert json_value([math.nan, math.inf, (-math.inf, 1.5)]) == ["nan", "inf", ["-inf", 1.5]]
 
 
 def test_long_array_leaves_its_numbers_out():
-    assert array_record(np.zeros((1, 1, MAX_ELEMENTS)))["data"] is not None
-    assert array_record(np.zeros((1, 1, MAX_ELEMENTS + 1)))["data"] is None
+    assert array_record(np.zeros((1, 1, MAX_RECORDED_ELEMENTS)))["data"] is not None
+    assert array_record(np.zeros((1, 1, MAX_RECORDED_ELEMENTS + 1)))["data"] is None

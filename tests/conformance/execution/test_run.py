@@ -9,7 +9,7 @@ from conformance import IncompleteRun
 from conformance.adapters.api.surface import Declaration, Surface, Unsupported
 from conformance.execution.run import Run, Selection
 from conformance.execution.worker_process import Limits, Worker
-from conformance.judging.ledger import Entry, Ledger
+from conformance.judging.ledger import Ledger, LedgerEntry
 from reports.analysis import summary
 from reports.results import reader
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, HANGS, RAISES, backend, declares, load, surface
@@ -24,11 +24,11 @@ def run(tmp_path, *surfaces, cases=(PLAIN,), entries=(), section="cases", limit=
     """Run cases on fake surfaces; return the file as the reports read it, and its records."""
     path = tmp_path / "fake.jsonl"
     catalogue = load(tmp_path, *cases, section=section)
-    ledger, limits = Ledger(tuple(entries)), Limits(case=limit)
+    ledger, limits = Ledger(tuple(entries)), Limits(case_seconds=limit)
     job = Run(backend(*surfaces, **texts), catalogue, ledger, python=sys.executable, limits=limits, repeat=repeat)
     job.execute(path, resume=resume)
     records = [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
-    return reader.load([path]), records
+    return reader.load_report([path]), records
 
 
 def results(records):
@@ -36,7 +36,7 @@ def results(records):
 
 
 def known(*kinds, cases="*", versions=None):
-    return Entry("e", (cases,), ("*",), kinds, "it is known", "https://example.org/2", versions or {})
+    return LedgerEntry("e", (cases,), ("*",), kinds, "it is known", "https://example.org/2", versions or {})
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_status_follows_from_what_the_backend_did(tmp_path, body, wanted):
     report, records = run(tmp_path, surface("s", body), limit=1)
     (found,) = results(records)
     assert tuple(found[key] for key in ("status", "outcome", "verdict", "kind")) == wanted
-    assert summary.verdict(report).good is (wanted[0] == "pass")
+    assert summary.report_verdict(report).is_good is (wanted[0] == "pass")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_ledger_is_held_both_ways(tmp_path, body, kinds, status):
     report, records = run(tmp_path, surface("s", body), entries=[known(*kinds)], limit=1)
     (found,) = results(records)
     assert found["status"] == status
-    assert summary.verdict(report).good is (status in {"known", "pass"})
+    assert summary.report_verdict(report).is_good is (status in {"known", "pass"})
     if status in {"known", "stale"}:
         assert (found["reason"], found["issue"]) == ("it is known", "https://example.org/2")
     else:
@@ -151,7 +151,7 @@ def test_surface_that_answers_two_cases_of_a_question_differently_contradicts_it
     assert (first["status"], second["status"], second["kind"]) == ("pass", "fail", "convention")
     assert "contradicts itself: it answered 'window' to max_pool/q" in second["message"]
     assert [answer.question for answer in report.backends[0].conventions] == ["max_pool/q"] * 2
-    assert summary.conventions(report)["max_pool/q"]["s"].case == "max_pool/r"
+    assert summary.answers_by_convention(report)["max_pool/q"]["s"].case == "max_pool/r"
 
 
 def test_answer_that_is_not_the_one_seen_before_has_changed(tmp_path):
@@ -269,7 +269,7 @@ def test_surface_is_not_run_above_its_level(tmp_path):
     speakers = backend(surface("s"), surface("t", level="smoke"))
     run_ = Run(speakers, load(tmp_path, *texts), Ledger(), Selection("standard"), python=sys.executable)
     run_.execute(path)
-    assert sorted((r.case, r.surface) for r in reader.load([path]).results) == [
+    assert sorted((r.case, r.surface) for r in reader.load_report([path]).results) == [
         ("max_pool/a", "s"),
         ("max_pool/a", "t"),
         ("max_pool/b", "s"),
@@ -310,7 +310,7 @@ def test_worker_that_cannot_be_replaced_leaves_a_partial_file(tmp_path):
     cases = [PLAIN, f"id: b, {X}, window: 2"]
     with pytest.raises(IncompleteRun, match="lost its worker for good"):
         run(tmp_path, surface("s", CRASHES), cases=cases, setup=setup)
-    assert not reader.load([tmp_path / "fake.jsonl"]).backends[0].complete
+    assert not reader.load_report([tmp_path / "fake.jsonl"]).backends[0].complete
 
 
 def test_progress_counts_every_result(tmp_path):

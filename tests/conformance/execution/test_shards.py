@@ -7,16 +7,16 @@ from collections import Counter
 import pytest
 
 from conformance import ConformanceError, IncompleteRun
-from conformance.execution.cluster import Processes, cluster
+from conformance.execution.cluster import ProcessWorkers, open_cluster
 from conformance.execution.selection import Selection
-from conformance.execution.shards import Divided, Order, carry_out
-from conformance.execution.targets import Chosen
+from conformance.execution.shards import RunOrder, ShardedRun, run_shard
+from conformance.execution.targets import RunTarget
 from tests.conformance.execution.test_merge import without_times
 from tests.support.dask_clusters import Cable, Cluster, until
 from tests.support.started_workers import children
 
 pytest.importorskip("distributed")
-ORDER = Order(Chosen("numpy", ""), Selection(), repeat=3)  # so that shards take their time
+ORDER = RunOrder(RunTarget("numpy", ""), Selection(), repeat=3)  # so that shards take their time
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ class Seen:
 
 
 def carried_out(folder, workers, seen, of=8, **how):
-    Divided(ORDER, folder / "shards", of).execute(folder / "out.jsonl", workers, progress=seen, **how)
+    ShardedRun(ORDER, folder / "shards", of).execute(folder / "out.jsonl", workers, progress=seen, **how)
     return folder / "out.jsonl"
 
 
@@ -81,7 +81,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_shard_and_one_is_added(dask, tmp_
         dask.worker()
 
     killed, seen = [], Seen(disturb)
-    with cluster(dask.address) as workers:
+    with open_cluster(dask.address) as workers:
         until(lambda: workers.size == 2)
         same(carried_out(tmp_path, workers, seen), whole, seen)
     assert killed == [-signal.SIGKILL]
@@ -91,7 +91,7 @@ def test_who_asks_loses_and_regains_the_connection(dask, tmp_path, whole):
     dask.worker()
     cable = Cable(dask.address)
     seen = Seen(cable.cut)
-    with cluster(cable.address) as workers:
+    with open_cluster(cable.address) as workers:
         same(carried_out(tmp_path, workers, seen), whole, seen)
     cable.remove()
 
@@ -99,24 +99,24 @@ def test_who_asks_loses_and_regains_the_connection(dask, tmp_path, whole):
 @pytest.mark.parametrize("of", [1, 5])
 def test_the_number_of_shards_does_not_matter(tmp_path, whole, of):
     seen = Seen()
-    same(carried_out(tmp_path, Processes(1), seen, of), whole, seen)
+    same(carried_out(tmp_path, ProcessWorkers(1), seen, of), whole, seen)
 
 
 def test_what_is_resumed_runs_only_what_is_missing(tmp_path, whole):
-    carried_out(tmp_path, Processes(1), Seen(), 3)
+    carried_out(tmp_path, ProcessWorkers(1), Seen(), 3)
     (tmp_path / "out.jsonl").unlink()
     seen = Seen()
     same(carried_out(tmp_path, Refusing(), seen, None, resume=True), whole, seen)
 
 
 def test_what_is_not_resumed_runs_anew(tmp_path):
-    carried_out(tmp_path, Processes(1), Seen(), 3)
+    carried_out(tmp_path, ProcessWorkers(1), Seen(), 3)
     with pytest.raises(AssertionError):
         carried_out(tmp_path, Refusing(), Seen(), 3)
 
 
 def test_shards_of_another_run_are_not_resumed(tmp_path):
-    carried_out(tmp_path, Processes(1), Seen(), 2)
+    carried_out(tmp_path, ProcessWorkers(1), Seen(), 2)
     (tmp_path / "out.jsonl").unlink()
     path = tmp_path / "shards" / "2-of-2.jsonl"
     header, *lines = path.read_text("utf-8").splitlines()
@@ -127,16 +127,23 @@ def test_shards_of_another_run_are_not_resumed(tmp_path):
 
 
 def test_a_worker_with_another_catalogue_says_so():
-    (order,) = ORDER.parts(1).values()
-    catalogue = {**order.identity["catalogue"], "digest": "another"}
+    (order,) = ORDER.shard_orders(1).values()
+    catalogue = {**order.expected_identity["catalogue"], "digest": "another"}
     with pytest.raises(ConformanceError, match="catalogue is not what it is where the run was started"):
-        carry_out(Order(order.chosen, order.selection, repeat=3, identity={**order.identity, "catalogue": catalogue}))
+        run_shard(
+            RunOrder(
+                order.target,
+                order.selection,
+                repeat=3,
+                expected_identity={**order.expected_identity, "catalogue": catalogue},
+            )
+        )
 
 
 def test_no_case_is_no_run(tmp_path):
-    nothing = Order(Chosen("numpy", ""), Selection(globs=("none/*",)))
+    nothing = RunOrder(RunTarget("numpy", ""), Selection(globs=("none/*",)))
     with pytest.raises(IncompleteRun, match="no case is selected"):
-        Divided(nothing, tmp_path, 2).execute(tmp_path / "out.jsonl", Refusing())
+        ShardedRun(nothing, tmp_path, 2).execute(tmp_path / "out.jsonl", Refusing())
 
 
 def test_the_command_line_has_a_run_carried_out(dask, tmp_path, whole, conformance):

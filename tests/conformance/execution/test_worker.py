@@ -16,9 +16,9 @@ import pytest
 
 from conformance.execution import worker as worker_file
 from conformance.execution import worker_process
-from conformance.execution.connection import Link
-from conformance.execution.worker_process import AHEAD, Job, Worker, WorkerFailed
-from conformance.judging.repeats import AGAIN
+from conformance.execution.connection import Connection
+from conformance.execution.worker_process import MIN_QUEUED_JOBS, Job, Worker, WorkerFailed
+from conformance.judging.repeats import SAME_IN_NEW_PROCESS
 from tests.support.fake_backends import SETUP, backend, program
 from tests.support.started_workers import PYTHON, X, gone, outcomes, started
 
@@ -30,7 +30,7 @@ def processes_started(monkeypatch):
     """The numbers of the processes that have been started as workers."""
     found = []
 
-    class Noted(Link):
+    class Noted(Connection):
         def __init__(self, *arguments):
             super().__init__(*arguments)
             found.append(self.process.pid)
@@ -62,12 +62,12 @@ def ran(worker, body, *inputs):
 )
 def test_what_vectors_are_computed_with_is_read_from_the_system(monkeypatch, text, found):
     monkeypatch.setattr("builtins.open", lambda *_, **__: io.StringIO(text))
-    assert worker_file.features() == found
+    assert worker_file.cpu_features() == found
 
 
 def test_a_system_that_does_not_say_has_no_features(monkeypatch):
     monkeypatch.setattr("builtins.open", lambda *_, **__: (_ for _ in ()).throw(FileNotFoundError("/proc/cpuinfo")))
-    assert worker_file.features() == []
+    assert worker_file.cpu_features() == []
 
 
 def test_program_gets_its_inputs_and_its_result_comes_back(shared):
@@ -255,14 +255,14 @@ def test_several_inputs_keep_their_order(shared):
 
 
 def test_outcomes_keep_the_order_of_jobs_however_many(shared):
-    count = 5 * AHEAD + 1
+    count = 5 * MIN_QUEUED_JOBS + 1
     found = shared.outcomes(Job(program("pass"), (np.full((1, 1, 1), n, np.int64),)) for n in range(count))
     assert [int(outcome.arrays[0].item()) for outcome in found] == list(range(count))
 
 
 def test_large_arrays_both_ways_do_not_block():
     large = np.arange(3_000_000, dtype=np.float32)
-    found = outcomes(*["x = x + 0"] * (AHEAD + 2), inputs=(large,), limit=30)
+    found = outcomes(*["x = x + 0"] * (MIN_QUEUED_JOBS + 2), inputs=(large,), limit=30)
     assert all(np.array_equal(outcome.arrays[0], large) for outcome in found)
 
 
@@ -334,23 +334,29 @@ def test_folder_of_the_worker_hides_no_module_of_the_same_name(shared):
 @pytest.mark.parametrize("error", ["MemoryError", "RecursionError"])
 def test_exhausted_machine_is_no_refusal(shared, error):
     (outcome,) = shared.outcomes([Job(program(f"raise {error}('too much')"), [X])])
-    assert (outcome.kind, outcome.message) == ("crashed", f"{error}: too much; {AGAIN}")
+    assert (outcome.kind, outcome.message) == ("crashed", f"{error}: too much; {SAME_IN_NEW_PROCESS}")
 
 
 def test_worker_that_died_of_the_last_case_is_not_replaced():
     with started() as worker:
         (outcome,) = worker.outcomes([Job(program("os.abort()"), [X])])
         assert outcome.kind == "crashed"
-        assert worker.link is None
+        assert worker.connection is None
 
 
 def test_everything_sent_ahead_of_a_death_is_run_again_in_order():
-    bodies = ["x = x + 1", "os.abort()", "x = x + 2", "os.abort()", *(f"x = x + {n}" for n in range(3, 3 + 2 * AHEAD))]
+    bodies = [
+        "x = x + 1",
+        "os.abort()",
+        "x = x + 2",
+        "os.abort()",
+        *(f"x = x + {n}" for n in range(3, 3 + 2 * MIN_QUEUED_JOBS)),
+    ]
     with started() as worker:
         found = list(worker.outcomes([Job(program(body), [X]) for body in bodies]))
     assert [outcome.kind == "crashed" for outcome in found] == ["abort" in body for body in bodies]
     firsts = [outcome.arrays[0].ravel()[0] for outcome in found if outcome.kind == "returned"]
-    assert firsts == list(range(1, 3 + 2 * AHEAD))
+    assert firsts == list(range(1, 3 + 2 * MIN_QUEUED_JOBS))
 
 
 @pytest.mark.parametrize(
@@ -358,10 +364,13 @@ def test_everything_sent_ahead_of_a_death_is_run_again_in_order():
 )
 def test_version_is_what_a_package_says_or_what_was_installed(monkeypatch, said, version):
     monkeypatch.setitem(sys.modules, "click", SimpleNamespace(**({"__version__": said} if said else {})))
-    assert worker_file.versions(["click"]) == {"click": version}
+    assert worker_file.package_versions(["click"]) == {"click": version}
 
 
 def test_version_of_a_package_that_was_not_imported_or_not_installed_is_unknown(monkeypatch):
     monkeypatch.setitem(sys.modules, "no_such_package", SimpleNamespace())
     monkeypatch.delitem(sys.modules, "click")
-    assert worker_file.versions(["no_such_package", "click"]) == {"no_such_package": "unknown", "click": "unknown"}
+    assert worker_file.package_versions(["no_such_package", "click"]) == {
+        "no_such_package": "unknown",
+        "click": "unknown",
+    }

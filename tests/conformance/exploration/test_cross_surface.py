@@ -9,17 +9,17 @@ import pytest
 from conformance.adapters.api.surface import Surface
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
-from conformance.execution.targets import Chosen
+from conformance.execution.targets import RunTarget
 from conformance.exploration import cross_surface, diagnosis, space
-from conformance.exploration.candidate import Recipe
-from conformance.exploration.cluster import Site
-from conformance.exploration.cross_surface import apart, odd
-from conformance.exploration.evaluation import Lab, Tried
-from conformance.exploration.explorer import Explorer, Until
-from conformance.exploration.findings import Findings
-from conformance.exploration.oracles import Held, answers
-from conformance.exploration.rng import Dice
-from conformance.exploration.space import Space, terms
+from conformance.exploration.candidate import Candidate
+from conformance.exploration.cluster import EvaluatorSpec
+from conformance.exploration.cross_surface import find_outliers, max_distance
+from conformance.exploration.evaluation import CandidateResult, LocalEvaluator
+from conformance.exploration.explorer import Explorer, StopCondition
+from conformance.exploration.findings import FindingCollector
+from conformance.exploration.oracles import OracleRequest, evaluate_all
+from conformance.exploration.rng import Rng
+from conformance.exploration.space import OperatorSpace, count_terms
 from conformance.judging.ledger import Ledger
 from tests.support import fake_backends
 
@@ -31,7 +31,7 @@ CASES = 80
 
 @pytest.fixture(scope="module")
 def sweeps():
-    return loading.load().sweeps
+    return loading.load_catalogue().sweeps
 
 
 def averaging(name, text):
@@ -41,25 +41,25 @@ def averaging(name, text):
 @pytest.fixture
 def little(monkeypatch):
     """As if the reference bore little, so that cases beyond it are small."""
-    monkeypatch.setattr(space, "MOST_TERMS", MOST)
-    monkeypatch.setattr(space, "VAST_TERMS", 20 * MOST)
+    monkeypatch.setattr(space, "MAX_TERMS", MOST)
+    monkeypatch.setattr(space, "MAX_METAMORPHIC_TERMS", 20 * MOST)
 
 
 def explored(sweeps):
     surfaces = [averaging("fake.right", RIGHT), averaging("fake.also", RIGHT), averaging("fake.wrong", WRONG_BEYOND)]
-    with Lab(fake_backends.backend(*surfaces), sys.executable, Ledger()) as lab:
-        explorer = Explorer(lab, {"global_avg_pool": Space.of("global_avg_pool", sweeps)})
-        explorer.explore(Until(CASES))
-    assert set(explorer.tally.statuses) <= {"pass", "unsupported"}
-    return explorer.findings.found
+    with LocalEvaluator(fake_backends.backend(*surfaces), sys.executable, Ledger()) as lab:
+        explorer = Explorer(lab, {"global_avg_pool": OperatorSpace.from_sweeps("global_avg_pool", sweeps)})
+        explorer.explore(StopCondition(CASES))
+    assert set(explorer.counts.statuses) <= {"pass", "unsupported"}
+    return explorer.findings.findings
 
 
 @pytest.mark.usefixtures("little")
 def test_a_fault_beyond_the_reference_is_found_by_other_surfaces(sweeps):
     (finding,) = explored(sweeps)
     assert (finding.way, finding.surfaces) == ("surfaces: value", ("fake.wrong",))
-    assert terms(finding.recipe) > MOST
-    assert list(finding.recipe.away()) == []
+    assert count_terms(finding.candidate) > MOST
+    assert list(finding.candidate.non_default_factors()) == []
     assert finding.sentence == (
         "global_avg_pool on fake.wrong: the surfaces of the backend do not agree"
         " (numbers are further apart than rounding allows) whenever there is an extent of 1,024 or more."
@@ -69,51 +69,61 @@ def test_a_fault_beyond_the_reference_is_found_by_other_surfaces(sweeps):
 
 @pytest.mark.usefixtures("little")
 def test_without_other_surfaces_it_is_not_found(sweeps, monkeypatch):
-    monkeypatch.setattr(cross_surface, "odd", lambda _there, _limit: {})
+    monkeypatch.setattr(cross_surface, "find_outliers", lambda _there, _limit: {})
     assert explored(sweeps) == []
 
 
 @pytest.mark.usefixtures("planted")
 def test_right_surfaces_do_not_part(sweeps):
-    dice, seen = Dice("peers"), []
-    with Site(Chosen("planted", ""), ("planted.none", "planted.channel-alone-in-its-block")).lab() as lab:
+    dice, seen = Rng("peers"), []
+    with EvaluatorSpec(
+        RunTarget("planted", ""), ("planted.none", "planted.channel-alone-in-its-block")
+    ).open_evaluator() as lab:
         for operator in ("avg_pool", "conv", "conv_grad", "lp_pool", "max_pool_grad", "avg_pool_grad", "pad"):
-            draw = Space.of(operator, sweeps).draw
-            seen += [one for tried in cross_surface.tried(lab, [draw(dice) for _ in range(12)]) for one in tried.seen]
+            draw = OperatorSpace.from_sweeps(operator, sweeps).draw
+            seen += [
+                one
+                for tried in cross_surface.compare_surfaces(lab, [draw(dice) for _ in range(12)])
+                for one in tried.surface_results
+            ]
     assert len(seen) > 60
-    assert [one for one in seen if one.new] == []
+    assert [one for one in seen if one.is_new] == []
 
 
 def test_a_surface_that_is_alone_has_nobody_to_part_from(sweeps):
-    with Lab(fake_backends.backend(averaging("fake.right", RIGHT)), sys.executable, Ledger()) as lab:
-        (tried,) = cross_surface.tried(lab, [Space.of("global_avg_pool", sweeps).draw(Dice(1))])
-    assert tried.seen == ()
+    with LocalEvaluator(fake_backends.backend(averaging("fake.right", RIGHT)), sys.executable, Ledger()) as lab:
+        (tried,) = cross_surface.compare_surfaces(
+            lab, [OperatorSpace.from_sweeps("global_avg_pool", sweeps).draw(Rng(1))]
+        )
+    assert tried.surface_results == ()
 
 
 HUGE = "x.dtype == np.float16 and x[0, 0].size * np.abs(x.astype(float)).max() > 65504"
 ENDS = f"(os._exit(5) if {HUGE} else {RIGHT})"
 AVERAGED = {"rank": 2, "batch": 2, "channels": 3, "values": "integers", "dtype": "float16"}
 RECIPES = {
-    "may overflow": Recipe("global_avg_pool", {**AVERAGED, "extent": (100, 160)}, {"x": {"values": "integers"}}),
-    "too much": Recipe("global_avg_pool", {**AVERAGED, "extent": (300, 320)}, {"x": {"values": "integers"}}),
+    "may overflow": Candidate("global_avg_pool", {**AVERAGED, "extent": (100, 160)}, {"x": {"values": "integers"}}),
+    "too much": Candidate("global_avg_pool", {**AVERAGED, "extent": (300, 320)}, {"x": {"values": "integers"}}),
 }
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_a_crash_is_shrunk_where_the_reference_says_nothing(recipe, sweeps, monkeypatch):
-    monkeypatch.setitem(diagnosis.ENOUGH, "crashed", 12)
+    monkeypatch.setitem(diagnosis.MAX_FATAL_EVALUATIONS, "crashed", 12)
     surfaces = [averaging("fake.right", RIGHT), averaging("fake.ends", ENDS)]
     halves = [replace(one, dtypes={"": frozenset({"float16"})}) for one in surfaces]
-    some = (recipe, recipe.having(rank=1, extent=(3,)))
-    with Lab(fake_backends.backend(*halves), sys.executable, Ledger()) as lab:
-        seen = answers(lab, [Held(one) for one in some])
-        tried = [Tried(one, these) for one, these in zip(some, seen, strict=True)]
-        (finding,) = Findings(lab, {"global_avg_pool": Space.of("global_avg_pool", sweeps)}).add(tried, 0)
-    assert finding.way.startswith("crashed: ")
+    some = (recipe, recipe.with_levels(rank=1, extent=(3,)))
+    with LocalEvaluator(fake_backends.backend(*halves), sys.executable, Ledger()) as lab:
+        seen = evaluate_all(lab, [OracleRequest(one) for one in some])
+        tried = [CandidateResult(one, these) for one, these in zip(some, seen, strict=True)]
+        (finding,) = FindingCollector(
+            lab, {"global_avg_pool": OperatorSpace.from_sweeps("global_avg_pool", sweeps)}
+        ).add(tried, 0)
+    assert finding.symptom.startswith("crashed: ")
     assert finding.surfaces == ("fake.ends",)
-    assert (finding.recipe.levels["batch"], finding.recipe.levels["channels"]) == (1, 1)
+    assert (finding.candidate.levels["batch"], finding.candidate.levels["channels"]) == (1, 1)
     assert finding.conditions
-    assert finding.agreed == 0
+    assert finding.agreeing_count == 0
 
 
 ONE, OTHER = np.array([1.0, np.nan], np.float32), np.array([1.5, np.nan], np.float32)
@@ -135,7 +145,7 @@ ONE, OTHER = np.array([1.0, np.nan], np.float32), np.array([1.5, np.nan], np.flo
     ],
 )
 def test_who_parts_from_most_is_odd(there, limit, faults):
-    assert {name: fault.kind for name, fault in odd(there, limit).items() if fault} == faults
+    assert {name: fault.kind for name, fault in find_outliers(there, limit).items() if fault} == faults
 
 
 LEVELS = {"rank": 1, "batch": 1, "channels": 1, "extent": (5,), "window": (2,), "stride": (1,), "padding": ((0, 0),),
@@ -147,9 +157,9 @@ U = 2.0**-24
 
 def limit_of(operator, levels, **numbers):
     common = {name: {"values": "integers"} for name in ("x", "kernel") if name in OPERATORS[operator].inputs}
-    recipe = Recipe(operator, levels, common, numbers)
+    recipe = Candidate(operator, levels, common, numbers)
     given = {name: spec.make() for name, spec in recipe.case.inputs.items()}
-    return apart(recipe, given)
+    return max_distance(recipe, given)
 
 
 def test_selections_and_whole_sums_are_equal():

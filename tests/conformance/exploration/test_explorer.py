@@ -11,42 +11,44 @@ import pytest
 import yaml
 
 from conformance.adapters import registry
-from conformance.cases.steps import first_step
+from conformance.cases.steps import case_step
 from conformance.catalogue import loading
 from conformance.execution.worker_process import Limits, Worker
 from conformance.exploration import diagnosis
 from conformance.exploration import findings as findings_module
-from conformance.exploration.candidate import Recipe
-from conformance.exploration.diagnosis import around
-from conformance.exploration.evaluation import Lab, Seen, Tried, plainly
-from conformance.exploration.explorer import Explorer, Until
-from conformance.exploration.features import conditions
-from conformance.exploration.findings import Finding
-from conformance.exploration.metamorphic import LAW, LAWS, Court
-from conformance.exploration.oracles import tried
-from conformance.exploration.output import record
-from conformance.exploration.promote import promote
-from conformance.exploration.rng import Dice
-from conformance.exploration.shrinking import shrunk
-from conformance.exploration.space import Space
+from conformance.exploration.candidate import Candidate
+from conformance.exploration.diagnosis import neighbours_of
+from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult, normalise_message
+from conformance.exploration.explorer import Explorer, StopCondition
+from conformance.exploration.features import candidate_conditions
+from conformance.exploration.findings import ExplorationFinding
+from conformance.exploration.metamorphic import RELATION_PREFIX, RELATIONS, MetamorphicChecker
+from conformance.exploration.oracles import evaluate
+from conformance.exploration.output import finding_record
+from conformance.exploration.promote import promote_finding
+from conformance.exploration.rng import Rng
+from conformance.exploration.shrinking import shrink
+from conformance.exploration.space import OperatorSpace
 from conformance.judging import ledger
 from conformance.judging.ledger import Ledger
 
 
 @pytest.fixture(scope="module")
 def sweeps():
-    return loading.load().sweeps
+    return loading.load_catalogue().sweeps
 
 
 def lab_of(*faults, jobs=1, limits=None):
     names = [f"planted.{name}" for name in faults]
-    return Lab(registry.backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs, limits=limits)
+    return LocalEvaluator(
+        registry.get_backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs, limits=limits
+    )
 
 
 def explored(lab, sweeps, cases, *operators, seed=0):
     with lab:
-        explorer = Explorer(lab, {name: Space.of(name, sweeps) for name in operators}, seed)
-        explorer.explore(Until(cases))
+        explorer = Explorer(lab, {name: OperatorSpace.from_sweeps(name, sweeps) for name in operators}, seed)
+        explorer.explore(StopCondition(cases))
     return explorer
 
 
@@ -54,21 +56,21 @@ def explored(lab, sweeps, cases, *operators, seed=0):
 def test_a_surface_without_fault_shows_nothing(sweeps):
     names = ("max_pool", "conv", "avg_pool_grad", "lp_pool_grad", "max_pool_with_indices", "max_unpool")
     explorer = explored(lab_of("none"), sweeps, 120, *names)
-    assert explorer.findings.found == []
-    assert set(explorer.tally.statuses) <= {"pass", "unsupported"}
-    assert explorer.tally.statuses["pass"] > 50
+    assert explorer.findings.findings == []
+    assert set(explorer.counts.statuses) <= {"pass", "unsupported"}
+    assert explorer.counts.statuses["pass"] > 50
 
 
 def test_surfaces_that_compile_every_call_are_tried_where_they_are_named_or_there_are_no_others():
     def tried_of(backend, *named):
-        return {one.name for one in Lab(backend, sys.executable, Ledger(), surfaces=named).backend.surfaces}
+        return {one.name for one in LocalEvaluator(backend, sys.executable, Ledger(), surfaces=named).backend.surfaces}
 
-    torch = registry.backend("torch")
-    slow = {one.name for one in torch.surfaces if one.tag}
+    torch = registry.get_backend("torch")
+    slow = {one.name for one in torch.surfaces if one.slow_tag}
     assert slow
     assert tried_of(torch) == {one.name for one in torch.surfaces} - slow
     assert tried_of(torch, *slow) == slow
-    assert tried_of(registry.backend("tinygrad")) == {"tinygrad.Tensor"}
+    assert tried_of(registry.get_backend("tinygrad")) == {"tinygrad.Tensor"}
 
 
 FOUND = {
@@ -81,14 +83,14 @@ FOUND = {
 @pytest.mark.usefixtures("planted")
 def test_a_fault_is_found_shrunk_and_told(name, sweeps):
     operator, cases, said = FOUND[name]
-    found = explored(lab_of(name), sweeps, cases, operator).findings.found
+    found = explored(lab_of(name), sweeps, cases, operator).findings.findings
     assert found
-    finding = min(found, key=lambda one: (one.way.startswith(LAW), one.recipe.size))
+    finding = min(found, key=lambda one: (one.way.startswith(RELATION_PREFIX), one.candidate.size))
     assert said in (finding.conditions or ())
     assert finding.surfaces == (f"planted.{name}",)
-    assert finding.covers >= 1
-    assert max(finding.recipe.each("extent")) <= 3
-    assert len(list(finding.recipe.away())) <= 2
+    assert finding.explained_count >= 1
+    assert max(finding.candidate.each("extent")) <= 3
+    assert len(list(finding.candidate.non_default_factors())) <= 2
 
 
 ASKED = {
@@ -104,8 +106,8 @@ ASKED = {
 @pytest.mark.usefixtures("planted")
 def test_a_fault_that_only_a_question_shows_is_found(name, sweeps):
     with lab_of(name, "none") as lab:
-        explorer = Explorer(lab, {ASKED[name]: Space.of(ASKED[name], sweeps)})
-        seen = [one for tried in lab.tried(list(explorer.generation(120))) for one in tried.seen if one.new]
+        explorer = Explorer(lab, {ASKED[name]: OperatorSpace.from_sweeps(ASKED[name], sweeps)})
+        seen = [one for tried in lab.tried(list(explorer.draw_generation(120))) for one in tried.seen if one.new]
     assert {one.surface for one in seen} == {f"planted.{name}"}
 
 
@@ -114,21 +116,21 @@ def test_results_depend_neither_on_workers_nor_on_the_run(sweeps):
     told = []
     for jobs in (1, 2):
         explorer = explored(lab_of("dilated-extent", "none", jobs=jobs), sweeps, 50, "min_pool", "pad", seed=3)
-        told.append([(one.id, one.sentence, one.covers, one.first) for one in explorer.findings.found])
+        told.append([(one.id, one.sentence, one.explained_count, one.first) for one in explorer.findings.findings])
     assert told[0] == told[1] != []
 
 
 def test_another_seed_draws_other_cases(sweeps):
-    spaces = {"pad": Space.of("pad", sweeps)}
-    lab = Lab(registry.backend("numpy"), sys.executable, Ledger())
-    names = [[one.name for one in Explorer(lab, spaces, seed).generation(20)] for seed in (0, 0, 1)]
+    spaces = {"pad": OperatorSpace.from_sweeps("pad", sweeps)}
+    lab = LocalEvaluator(registry.get_backend("numpy"), sys.executable, Ledger())
+    names = [[one.name for one in Explorer(lab, spaces, seed).draw_generation(20)] for seed in (0, 0, 1)]
     assert names[0] == names[1] != names[2]
 
 
 @pytest.mark.usefixtures("planted")
 def test_a_crash_is_a_finding(sweeps, monkeypatch):
-    monkeypatch.setitem(diagnosis.ENOUGH, "crashed", 8)
-    space = Space.of("conv", sweeps)
+    monkeypatch.setitem(diagnosis.MAX_FATAL_EVALUATIONS, "crashed", 8)
+    space = OperatorSpace.from_sweeps("conv", sweeps)
     with lab_of("crash-of-two-channels-for-one") as lab:
         explorer = Explorer(lab, {"conv": space})
         levels = {
@@ -136,54 +138,54 @@ def test_a_crash_is_a_finding(sweeps, monkeypatch):
             "padding": ((0, 0),), "dilation": (1,), "bias": True, "values": "integers", "dtype": "float32",
         }  # fmt: skip
         inputs = {name: {"values": "integers"} for name in ("x", "kernel", "bias")}
-        recipe = Recipe("conv", levels, inputs)
+        recipe = Candidate("conv", levels, inputs)
         (finding,) = explorer.findings.add(lab.tried([recipe]), 0)
-    assert finding.way.startswith("crashed")
+    assert finding.symptom.startswith("crashed")
     assert "the process ends" in finding.sentence
-    assert finding.recipe.size < recipe.size
+    assert finding.candidate.shrink_key < recipe.shrink_key
     assert finding.surfaces == ("planted.crash-of-two-channels-for-one",)
 
 
 @pytest.mark.usefixtures("planted")
 def test_a_hang_is_a_finding_unless_there_is_much_to_do(sweeps, monkeypatch):
-    monkeypatch.setitem(diagnosis.ENOUGH, "timed_out", 3)
-    name, space = "hang-of-dilated-output-padding", Space.of("conv_transpose", sweeps)
+    monkeypatch.setitem(diagnosis.MAX_FATAL_EVALUATIONS, "timed_out", 3)
+    name, space = "hang-of-dilated-output-padding", OperatorSpace.from_sweeps("conv_transpose", sweeps)
     levels = {
         "rank": 1, "batch": 1, "channels": 1, "out": 1, "groups": 1, "extent": (2,), "window": (1,), "stride": (1,),
         "padding": ((0, 0),), "dilation": (2,), "output_padding": (1,), "bias": False, "values": "integers",
         "dtype": "float32",
     }  # fmt: skip
     inputs = {name: {"values": "integers"} for name in ("x", "kernel")}
-    recipe = Recipe("conv_transpose", levels, inputs)
-    large = recipe.having(extent=(1001,))
-    with lab_of(name, limits=Limits(case=1)) as lab:
+    recipe = Candidate("conv_transpose", levels, inputs)
+    large = recipe.with_levels(extent=(1001,))
+    with lab_of(name, limits=Limits(case_seconds=1)) as lab:
         findings = Explorer(lab, {"conv_transpose": space}).findings
-        slow, ruled = lab.tried([large]), Court(lab).tried([large])
+        slow, ruled = lab.tried([large]), MetamorphicChecker(lab).evaluate([large])
         assert findings.add([*slow, *ruled], 0) == []
         assert [one.kind for one in slow[0].seen] == ["takes more than 1 seconds"]
-        assert {one.status for one in ruled[0].seen} == {"unsupported"}
+        assert {one.status for one in ruled[0].surface_results} == {"unsupported"}
         (finding,) = findings.add(lab.tried([recipe]), 0)
-    assert finding.way == "timed_out"
-    assert finding.recipe.size < recipe.size
+    assert finding.symptom == "timed_out"
+    assert finding.candidate.shrink_key < recipe.shrink_key
 
 
 def test_shrinking_goes_to_the_least_that_differs(sweeps):
-    space = Space.of("max_pool", sweeps)
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
 
     def differs(recipes):
         return [max(one.each("window")) > 1 and max(one.each("stride")) > 2 for one in recipes]
 
     for number in range(8):
-        drawn = next(one for seed in range(999) if differs([one := space.draw(Dice(number, seed))])[0])
-        small = shrunk(drawn, differs)
-        assert sorted(small.away()) == ["stride", "window"]
-        assert (small.each("window"), small.each("stride"), small.rank) == ((2,), (3,), 1)
-        assert small.numbers["x"] == [[[0.0, 0.0]]]
+        drawn = next(one for seed in range(999) if differs([one := space.draw(Rng(number, seed))])[0])
+        small = shrink(drawn, differs)
+        assert sorted(small.non_default_factors()) == ["stride", "window"]
+        assert (small.per_axis("window"), small.per_axis("stride"), small.rank) == ((2,), (3,), 1)
+        assert small.written_numbers["x"] == [[[0.0, 0.0]]]
 
 
 def ties(recipe):
     """Whether the largest number of some window of a maximum stands there twice."""
-    x, step = recipe.case.inputs["x"].make(), first_step(recipe.case)
+    x, step = recipe.case.inputs["x"].make(), case_step(recipe.case)
     if any(map(any, step.padding)) or max(step.dilation) > 1:
         return False
     windows = np.lib.stride_tricks.sliding_window_view(x, step.window, axis=tuple(range(2, x.ndim)))
@@ -192,12 +194,12 @@ def ties(recipe):
 
 
 def test_of_plain_numbers_no_more_are_left_than_differ(sweeps):
-    space = Space.of("max_pool", sweeps)
-    drawn = (space.draw(Dice("ties", number)) for number in range(999))
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
+    drawn = (space.draw(Rng("ties", number)) for number in range(999))
     some = list(itertools.islice((one for one in drawn if one.levels["dtype"] == "float32" and ties(one)), 8))
-    smallest = [shrunk(one, lambda recipes: list(map(ties, recipes))) for one in some]
-    assert [one.numbers["x"] for one in smallest] == [[[[0.0, 0.0]]]] * 8
-    assert {one.each("window") for one in smallest} == {(2,)}
+    smallest = [shrink(one, lambda recipes: list(map(ties, recipes))) for one in some]
+    assert [one.written_numbers["x"] for one in smallest] == [[[[0.0, 0.0]]]] * 8
+    assert {one.per_axis("window") for one in smallest} == {(2,)}
 
 
 @pytest.mark.parametrize(("kept", "left"), [([0, 0, 3, 1, 0], [1, 1]), ([1, 5, 0, 0], [1, 1])])
@@ -206,7 +208,7 @@ def test_numbers_are_cut_at_either_end(kept, left):
         "rank": 1, "batch": 1, "channels": 1, "extent": (len(kept),), "window": (1,), "stride": (1,),
         "padding": ((0, 0),), "dilation": (1,), "rounding": "floor", "values": "integers", "dtype": "float32",
     }  # fmt: skip
-    recipe = Recipe("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[kept]]})
+    recipe = Candidate("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[kept]]})
 
     def neighbours(one):
         x = one.case.inputs["x"].make().ravel()
@@ -215,7 +217,7 @@ def test_numbers_are_cut_at_either_end(kept, left):
     def differs(recipes):
         return list(map(neighbours, recipes))
 
-    assert shrunk(recipe, differs).numbers["x"] == [[left]]
+    assert shrink(recipe, differs).written_numbers["x"] == [[left]]
 
 
 @pytest.mark.parametrize(
@@ -227,24 +229,24 @@ def test_numbers_are_written_out_as_they_are(dtype, number):
         "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (1,), "stride": (2,), "padding": ((0, 0),),
         "dilation": (1,), "rounding": "floor", "values": "integers", "dtype": dtype,
     }  # fmt: skip
-    recipe = Recipe("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[[number, 0]]]})
-    assert recipe.sound()
+    recipe = Candidate("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[[number, 0]]]})
+    assert recipe.is_valid()
 
     def differs(recipes):
         return [one.case.inputs["x"].make().ravel()[0] == number for one in recipes]
 
-    assert shrunk(recipe, differs).numbers["x"][0][0][0] == number
+    assert shrink(recipe, differs).written_numbers["x"][0][0][0] == number
 
 
 def test_neighbours_are_near_and_sound(sweeps):
-    space = Space.of("max_pool", sweeps)
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
     levels = {
         "rank": 1, "batch": 1, "channels": 1, "extent": (3,), "window": (2,), "stride": (1,), "padding": ((0, 0),),
         "dilation": (1,), "rounding": "floor", "values": "integers", "dtype": "float32",
     }  # fmt: skip
-    near = around(Recipe("max_pool", levels, {"x": {"values": "integers"}}), space)
+    near = neighbours_of(Candidate("max_pool", levels, {"x": {"values": "integers"}}), space)
     assert len(near) > 20
-    assert all(one.sound() for one in near)
+    assert all(one.is_valid() for one in near)
     assert {one.rank for one in near} == {1, 2}
     assert {"ceil", "full", "floor"} == {one.levels["rounding"] for one in near}
 
@@ -253,23 +255,23 @@ def test_neighbours_are_near_and_sound(sweeps):
 def test_laws_hold_where_nothing_is_wrong(sweeps):
     seen = set()
     with lab_of("none") as lab:
-        court = Court(lab)
+        court = MetamorphicChecker(lab)
         for operator in ("max_pool", "min_pool", "avg_pool", "conv", "conv_transpose", "pad", "max_pool_grad"):
-            space = Space.of(operator, sweeps)
-            for tried in court.tried([space.draw(Dice("law", operator, number)) for number in range(250)]):
-                assert not [one for one in tried.seen if one.new]
-                seen |= {one.kind for one in tried.seen if one.status == "pass"}
-    assert seen == {f"law: {law.name}" for law in LAWS}
+            space = OperatorSpace.from_sweeps(operator, sweeps)
+            for tried in court.evaluate([space.draw(Rng("law", operator, number)) for number in range(250)]):
+                assert not [one for one in tried.surface_results if one.is_new]
+                seen |= {one.kind for one in tried.surface_results if one.status == "pass"}
+    assert seen == {f"law: {law.name}" for law in RELATIONS}
 
 
 @pytest.mark.usefixtures("planted")
 def test_laws_are_held_on_no_surface_of_which_the_ledger_knows_something(sweeps, monkeypatch):
     operator, law = LAWLESS["channel-alone-in-its-block"]
-    some = [Space.of(operator, sweeps).draw(Dice("known", number)) for number in range(100)]
+    some = [OperatorSpace.from_sweeps(operator, sweeps).draw(Rng("known", number)) for number in range(100)]
     with lab_of("channel-alone-in-its-block") as lab:
-        kinds = {one.kind for tried in Court(lab).tried(some) for one in tried.seen}
-        monkeypatch.setattr(Lab, "knows", lambda *_: True)
-        known = [one for tried in Court(lab).tried(some) for one in tried.seen]
+        kinds = {one.kind for tried in MetamorphicChecker(lab).evaluate(some) for one in tried.surface_results}
+        monkeypatch.setattr(LocalEvaluator, "is_known", lambda *_: True)
+        known = [one for tried in MetamorphicChecker(lab).evaluate(some) for one in tried.surface_results]
     assert f"law: {law}" in kinds
     assert known == []
 
@@ -284,38 +286,40 @@ def test_a_fault_breaks_a_law_without_any_reference(name, sweeps, monkeypatch):
         "conformance.exploration.evaluation.expected", lambda _case: pytest.fail("the reference was asked")
     )
     operator, law = LAWLESS[name]
-    space = Space.of(operator, sweeps)
+    space = OperatorSpace.from_sweeps(operator, sweeps)
     with lab_of(name) as lab:
-        tried = Court(lab).tried([space.draw(Dice("broken", number)) for number in range(400)])
-    assert f"law: {law}" in {one.way for some in tried for one in some.seen if one.new}
+        tried = MetamorphicChecker(lab).evaluate([space.draw(Rng("broken", number)) for number in range(400)])
+    assert f"law: {law}" in {one.symptom for some in tried for one in some.surface_results if one.is_new}
 
 
 def test_what_the_ledger_knows_is_counted_only(sweeps):
-    made = findings_module.Findings(Lab(registry.backend("numpy"), sys.executable, Ledger()), {})
-    recipe = Space.of("pad", sweeps).draw(Dice(1))
-    known = Tried(recipe, [Seen("numpy.loops", "known", "value"), Seen("numpy.loops", "stale")])
+    made = findings_module.FindingCollector(LocalEvaluator(registry.get_backend("numpy"), sys.executable, Ledger()), {})
+    recipe = OperatorSpace.from_sweeps("pad", sweeps).draw(Rng(1))
+    known = CandidateResult(
+        recipe, [SurfaceResult("numpy.loops", "known", "value"), SurfaceResult("numpy.loops", "stale")]
+    )
     assert made.add([known], 0) == []
 
 
 @pytest.mark.usefixtures("planted")
 def test_findings_of_one_cause_are_one(sweeps):
     explorer = explored(lab_of("dilated-extent"), sweeps, 60, "min_pool")
-    assert explorer.tally.statuses["fail"] > 10
-    assert len(explorer.findings.found) <= 3
+    assert explorer.counts.statuses["fail"] > 10
+    assert len(explorer.findings.findings) <= 3
     assert (
-        sum(one.covers for one in explorer.findings.found) + explorer.findings.beyond >= explorer.tally.statuses["fail"]
+        sum(one.explained_count for one in explorer.findings.findings) + explorer.findings.uncounted >= explorer.counts.statuses["fail"]
     )
 
 
 def test_messages_are_alike_where_only_numbers_differ():
-    one = plainly("RuntimeError: input image (T: 1 H: 2) smaller than kernel size (kT: 1)\nmore")
-    assert one == plainly("RuntimeError: input image (T: 7 H: 9) smaller than kernel size (kT: 13)")
-    assert plainly("") == ""
+    one = normalise_message("RuntimeError: input image (T: 1 H: 2) smaller than kernel size (kT: 1)\nmore")
+    assert one == normalise_message("RuntimeError: input image (T: 7 H: 9) smaller than kernel size (kT: 13)")
+    assert normalise_message("") == ""
 
 
 def finding_of(sweeps, **changed):
-    recipe = Space.of("max_pool", sweeps).draw(Dice("finding"))
-    return replace(Finding("max_pool", "value", recipe, ("torch.nn",), ("dilation", "ceil"), 1), **changed)
+    recipe = OperatorSpace.from_sweeps("max_pool", sweeps).draw(Rng("finding"))
+    return replace(ExplorationFinding("max_pool", "value", recipe, ("torch.nn",), ("dilation", "ceil"), 1), **changed)
 
 
 def test_a_finding_is_a_sentence(sweeps):
@@ -346,7 +350,7 @@ def test_the_command_leaves_results_cases_scripts_and_a_page(left, conformance):
     assert (folder / "repro" / "planted" / f"{first['id']}.py").exists()
     assert f"## `{first['id']}`" in (folder / "planted.md").read_text("utf-8")
     path = folder / "cases" / "planted" / "pooling" / "min_pool.yaml"
-    assert first["case"] in {case.id for case in loading.load([path]).cases}
+    assert first["case"] in {case.id for case in loading.load_catalogue([path]).cases}
     surface = ("--backend", "planted", "--surface", "planted.dilated-extent")
     status, shown, _ = conformance("run", *surface, "--cases", path, "--out", folder / "again")
     assert status == 1
@@ -367,7 +371,10 @@ def test_a_finding_becomes_a_case(left, conformance, tmp_path):
     status, out, _ = conformance("explore", "--promote", name, "--as", "found/by-chance", *where)
     assert status == 0
     assert "min_pool/found/by-chance" in out
-    assert [case.id for case in loading.load([home.parent]).cases] == ["min_pool/one", "min_pool/found/by-chance"]
+    assert [case.id for case in loading.load_catalogue([home.parent]).cases] == [
+        "min_pool/one",
+        "min_pool/found/by-chance",
+    ]
     status, _, err = conformance("explore", "--promote", name, "--as", "one", *where)
     assert status == 2
     assert "min_pool/one stands already" in err[-1]
@@ -405,7 +412,7 @@ def test_a_promoted_case_needs_its_file(left, tmp_path):
     folder, _, _ = left
     header = json.loads((folder / "results" / "planted.jsonl").read_text("utf-8").splitlines()[0])
     with pytest.raises(Exception, match="no such file"):
-        promote(folder, header["explored"]["findings"][0]["id"], tmp_path / "empty")
+        promote_finding(folder, header["explored"]["findings"][0]["id"], tmp_path / "empty")
 
 
 @pytest.mark.usefixtures("planted")
@@ -417,10 +424,10 @@ def test_what_shares_the_cause_of_a_ledger_entry_is_counted_and_not_told(sweeps,
     )
     book.write_text(f"entries:\n  - {entry}\n", "utf-8")
     names = ["planted.dilated-extent"]
-    lab = Lab(registry.backend("planted"), sys.executable, ledger.load(book), surfaces=names)
+    lab = LocalEvaluator(registry.get_backend("planted"), sys.executable, ledger.load_ledger(book), surfaces=names)
     explorer = explored(lab, sweeps, 40, "min_pool")
-    assert explorer.findings.found == []
-    assert explorer.tally.statuses["known"] > 5
+    assert explorer.findings.findings == []
+    assert explorer.counts.statuses["known"] > 5
 
 
 def test_another_way_to_do_it_says_nothing_of_the_own_call(sweeps):
@@ -431,20 +438,20 @@ def test_another_way_to_do_it_says_nothing_of_the_own_call(sweeps):
             return [work(self, *piece) for piece in pieces]
 
         def tried(self, recipes, _surfaces=(), **_how):
-            return [Tried(one, (self.seen(one),)) for one in recipes]
+            return [CandidateResult(one, (self.seen(one),)) for one in recipes]
 
         def seen(self, one):
             if one.levels["p"] % 2:
-                return Seen("s", "pass", how="composed")
-            wrong = "cells left over" in conditions(one)
-            return Seen("s", "fail", "value", "native") if wrong else Seen("s", "pass", how="native")
+                return SurfaceResult("s", "pass", how="composed")
+            wrong = "cells left over" in candidate_conditions(one)
+            return SurfaceResult("s", "fail", "value", "native") if wrong else SurfaceResult("s", "pass", how="native")
 
     lab = Half()
-    found = findings_module.Findings(lab, {"lp_pool": Space.of("lp_pool", sweeps)})
+    found = findings_module.FindingCollector(lab, {"lp_pool": OperatorSpace.from_sweeps("lp_pool", sweeps)})
     space = found.spaces["lp_pool"]
-    (finding,) = found.add(lab.tried([space.draw(Dice("own call", number)) for number in range(60)]), 0)
+    (finding,) = found.add(lab.tried([space.draw(Rng("own call", number)) for number in range(60)]), 0)
     assert set(finding.conditions) == {"a call of its own", "cells left over"}
-    assert set(finding.conditions) <= set(record(finding)["true"])
+    assert set(finding.conditions) <= set(finding_record(finding)["true"])
 
 
 def test_what_ended_a_process_once_and_never_again_is_counted_and_no_finding(sweeps):
@@ -456,13 +463,13 @@ def test_what_ended_a_process_once_and_never_again_is_counted_and_no_finding(swe
 
         def tried(self, recipes, _surfaces=(), **_how):
             self.times += 1
-            return [Tried(one, (Seen("s", "pass"),)) for one in recipes]
+            return [CandidateResult(one, (SurfaceResult("s", "pass"),)) for one in recipes]
 
     lab = Spoilt()
-    found = findings_module.Findings(lab, {"pad": Space.of("pad", sweeps)})
-    recipe = found.spaces["pad"].draw(Dice("spoilt"))
-    assert found.add([Tried(recipe, (Seen("s", "flaky", "flaky"),))], 0) == []
-    assert found.passing == 1
+    found = findings_module.FindingCollector(lab, {"pad": OperatorSpace.from_sweeps("pad", sweeps)})
+    recipe = found.spaces["pad"].draw(Rng("spoilt"))
+    assert found.add([CandidateResult(recipe, (SurfaceResult("s", "flaky", "flaky"),))], 0) == []
+    assert found.passing_candidates == 1
     assert lab.times > 1
 
 
@@ -471,7 +478,7 @@ def test_what_was_found_until_an_interruption_is_written(conformance, monkeypatc
     whole = Explorer.explore
 
     def interrupted(self, _until, tell):
-        whole(self, Until(60), tell)
+        whole(self, StopCondition(60), tell)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Explorer, "explore", interrupted)
@@ -489,15 +496,15 @@ def test_what_ends_a_process_is_not_tried_again_to_shrink_it(sweeps, monkeypatch
     def again(*_):
         raise AssertionError("tried again")
 
-    space = Space.of("conv", sweeps)
-    some = [space.draw(Dice("crash", number)) for number in range(150)]
+    space = OperatorSpace.from_sweeps("conv", sweeps)
+    some = [space.draw(Rng("crash", number)) for number in range(150)]
     with lab_of("crash-of-two-channels-for-one") as lab:
-        first = next(one.recipe for one in lab.tried(some) if one.seen and one.seen[0].way.startswith("crashed"))
-        monkeypatch.setattr(Worker, "_alone", again)
-        (once,) = tried(lab, "crashed: signal", [first])
-        assert once.seen[0].status == "crashed"
+        first = next(one.candidate for one in lab.tried(some) if one.seen and one.seen[0].way.startswith("crashed"))
+        monkeypatch.setattr(Worker, "_run_in_new_process", again)
+        (once,) = evaluate(lab, "crashed: signal", [first])
+        assert once.surface_results[0].status == "crashed"
         with pytest.raises(AssertionError, match="tried again"):
-            tried(lab, "", [first])
+            evaluate(lab, "", [first])
 
 
 class Here:
@@ -510,35 +517,35 @@ class Here:
 def test_what_keeps_one_law_says_nothing_of_another(sweeps, monkeypatch):
     def of_batch(one):
         broken = one.levels["batch"] > 1
-        return Seen("s", "fail" if broken else "pass", "law: batch" if broken else "", kind="law: batch")
+        return SurfaceResult("s", "fail" if broken else "pass", "law: batch" if broken else "", kind="law: batch")
 
     def told(_lab, _way, recipes, *_surfaces):
-        return [Tried(one, (of_batch(one),)) for one in recipes]
+        return [CandidateResult(one, (of_batch(one),)) for one in recipes]
 
     monkeypatch.setattr(diagnosis, "tried", told)
-    space = Space.of("max_pool", sweeps)
-    drawn = [space.draw(Dice("two laws", number)) for number in range(60)]
-    both = [Tried(one, (Seen("s", "pass", kind="law: channels"), of_batch(one))) for one in drawn]
-    (finding,) = findings_module.Findings(Here(), {"max_pool": space}).add(both, 0)
-    assert (finding.way, finding.conditions) == ("law: batch", ("batch of 2 or more",))
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
+    drawn = [space.draw(Rng("two laws", number)) for number in range(60)]
+    both = [CandidateResult(one, (SurfaceResult("s", "pass", kind="law: channels"), of_batch(one))) for one in drawn]
+    (finding,) = findings_module.FindingCollector(Here(), {"max_pool": space}).add(both, 0)
+    assert (finding.symptom, finding.conditions) == ("law: batch", ("batch of 2 or more",))
 
 
 def test_a_crash_in_another_call_of_a_law_is_told_of_the_law(sweeps, monkeypatch):
-    monkeypatch.setitem(diagnosis.ENOUGH, "crashed", 8)
-    numpy = registry.backend("numpy")
+    monkeypatch.setitem(diagnosis.MAX_FATAL_EVALUATIONS, "crashed", 8)
+    numpy = registry.get_backend("numpy")
     (loops,) = numpy.surfaces
-    ends = replace(loops, verbs={**loops.verbs, "conv_grad": lambda _step: "__import__('os')._exit(7)"})
-    space = Space.of("conv", sweeps)
-    drawn = [space.draw(Dice("other call", number)) for number in range(200)]
-    with Lab(replace(numpy, surfaces=(ends,)), sys.executable, Ledger()) as lab:
-        ruled = Court(lab).tried(drawn, law="adjoint")
-        first = next(one for one in ruled if any(seen.new for seen in one.seen))
-        findings = findings_module.Findings(lab, {"conv": space})
+    ends = replace(loops, lowerings={**loops.lowerings, "conv_grad": lambda _step: "__import__('os')._exit(7)"})
+    space = OperatorSpace.from_sweeps("conv", sweeps)
+    drawn = [space.draw(Rng("other call", number)) for number in range(200)]
+    with LocalEvaluator(replace(numpy, surfaces=(ends,)), sys.executable, Ledger()) as lab:
+        ruled = MetamorphicChecker(lab).evaluate(drawn, relation="adjoint")
+        first = next(one for one in ruled if any(seen.is_new for seen in one.surface_results))
+        findings = findings_module.FindingCollector(lab, {"conv": space})
         (finding,) = findings.add([first], 0)
-    assert finding.way.startswith("law: adjoint: crashed: ")
+    assert finding.symptom.startswith("law: adjoint: crashed: ")
     assert "in another call of the law of adjoint the process ends" in finding.sentence
-    assert finding.recipe.size < first.recipe.size
-    assert findings.passing == 0
+    assert finding.candidate.shrink_key < first.candidate.shrink_key
+    assert findings.passing_candidates == 0
 
 
 def test_what_does_not_differ_again_is_counted_and_no_finding(sweeps, monkeypatch):
@@ -546,12 +553,12 @@ def test_what_does_not_differ_again_is_counted_and_no_finding(sweeps, monkeypatc
 
     def agrees(_lab, _way, recipes, *_surfaces):
         asked.extend(recipes)
-        return [Tried(one, (Seen("s", "pass"),)) for one in recipes]
+        return [CandidateResult(one, (SurfaceResult("s", "pass"),)) for one in recipes]
 
     monkeypatch.setattr(diagnosis, "tried", agrees)
-    space = Space.of("pad", sweeps)
-    recipe = space.draw(Dice("once"))
-    findings = findings_module.Findings(Here(), {"pad": space})
-    assert findings.add([Tried(recipe, (Seen("s", "fail", "value"),))], 0) == []
-    assert findings.passing == 1
-    assert asked.count(recipe) >= diagnosis.TIMES
+    space = OperatorSpace.from_sweeps("pad", sweeps)
+    recipe = space.draw(Rng("once"))
+    findings = findings_module.FindingCollector(Here(), {"pad": space})
+    assert findings.add([CandidateResult(recipe, (SurfaceResult("s", "fail", "value"),))], 0) == []
+    assert findings.passing_candidates == 1
+    assert asked.count(recipe) >= diagnosis.MAX_CONFIRMATIONS

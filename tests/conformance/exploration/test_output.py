@@ -6,18 +6,18 @@ from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.catalogue import loading
 from conformance.cli.commands import explore
-from conformance.exploration.candidate import Recipe
-from conformance.exploration.findings import Finding
-from conformance.exploration.output import keep
-from conformance.exploration.promote import promote
+from conformance.exploration.candidate import Candidate
+from conformance.exploration.findings import ExplorationFinding
+from conformance.exploration.output import write_cases_and_scripts
+from conformance.exploration.promote import promote_finding
 
 LEVELS = {
     "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (2,), "stride": (1,), "dilation": (1,),
     "padding": 0, "rounding": "floor", "values": "integers", "dtype": "float32",
 }  # fmt: skip
-PLAIN = Recipe("max_pool", LEVELS, {"x": {"values": "integers"}})
+PLAIN = Candidate("max_pool", LEVELS, {"x": {"values": "integers"}})
 
-TIED = Recipe(
+TIED = Candidate(
     "max_pool_with_indices",
     {**LEVELS, "output": "indices"},
     {"x": {"values": "integers", "low": 0, "high": 0}},
@@ -26,14 +26,14 @@ TIED = Recipe(
 
 
 def finding_of(recipe=PLAIN, **changed):
-    return Finding(**{
+    return ExplorationFinding(**{
         "operator": recipe.operator, "way": "value", "recipe": recipe, "surfaces": ("numpy.loops",), "conditions": None,
         "first": 1, **changed,
     })  # fmt: skip
 
 
 def kept(folder, *findings, backend="numpy"):
-    keep(folder, registry.backend(backend), findings)
+    write_cases_and_scripts(folder, registry.get_backend(backend), findings)
     return folder
 
 
@@ -57,7 +57,7 @@ def case_file(folder):
 def test_a_folder_that_cannot_be_written_is_one_line_before_anything_is_explored(
     part, conformance, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(explore, "_explore", lambda *_: pytest.fail("it was explored"))
+    monkeypatch.setattr(explore, "_explore_backend", lambda *_: pytest.fail("it was explored"))
     taken = tmp_path / "out" / part
     taken.parent.mkdir(parents=True, exist_ok=True)
     taken.write_text("a file", "utf-8")
@@ -112,15 +112,15 @@ def test_a_bad_catalogue_file_is_named_in_one_line(conformance, tmp_path, home):
 
 
 def test_findings_of_one_smallest_case_can_all_be_promoted(tmp_path, home):
-    last = finding_of(PLAIN.having(extent=(3,)))
+    last = finding_of(PLAIN.with_levels(extent=(3,)))
     findings = [finding_of(), finding_of(way="law: shift"), last]
     folder = kept(tmp_path, *findings)
-    loaded = loading.load([case_file(folder)]).cases
-    assert [case.id for case in loaded] == [PLAIN.case.id, last.recipe.case.id]
+    loaded = loading.load_catalogue([case_file(folder)]).cases
+    assert [case.id for case in loaded] == [PLAIN.case.id, last.candidate.case.id]
     assert all(one.sentence in loaded[0].about for one in findings[:2])
     for number, one in enumerate(findings):
-        promote(folder, one.id, home, f"found-{number}")
-    found = loading.load([home]).by_id
+        promote_finding(folder, one.id, home, f"found-{number}")
+    found = loading.load_catalogue([home]).by_id
     assert [found[f"max_pool/found-{number}"].shape for number in range(3)] == [(1, 1, 2), (1, 1, 2), (1, 1, 3)]
 
 
@@ -129,7 +129,7 @@ def test_a_finding_that_no_case_follows_is_not_there(tmp_path, home):
     path = case_file(kept(tmp_path, finding))
     path.write_text(path.read_text("utf-8") + "  # max_pool-alone\n", "utf-8")
     with pytest.raises(ConformanceError, match=f"not one of {finding.id}$"):
-        promote(tmp_path, "max_pool-alone", home)
+        promote_finding(tmp_path, "max_pool-alone", home)
 
 
 def test_two_backends_leave_a_script_each(tmp_path):
@@ -164,7 +164,7 @@ def test_an_exploration_that_cannot_begin_leaves_an_earlier_one(conformance, tmp
 
 
 def test_a_finding_on_the_ground_of_a_question_becomes_no_plain_case(conformance, tmp_path, home):
-    plain, tied = finding_of(TIED.holding(x=[[[0.0, 1.0]]])), finding_of(TIED)
+    plain, tied = finding_of(TIED.with_numbers(x=[[[0.0, 1.0]]])), finding_of(TIED)
     path = home / "pooling" / "max_pool_with_indices.yaml"
     path.write_text("operator: max_pool_with_indices\nsource: here\n", "utf-8")
     folder = kept(tmp_path, plain, tied)
@@ -176,4 +176,4 @@ def test_a_finding_on_the_ground_of_a_question_becomes_no_plain_case(conformance
         " so it must become a case of that question"
     ]
     assert {file: file.read_bytes() for file in tmp_path.rglob("*.yaml")} == before
-    assert promote(folder, plain.id, home) == (path, plain.recipe.case.id)
+    assert promote_finding(folder, plain.id, home) == (path, plain.candidate.case.id)

@@ -11,7 +11,7 @@ from conformance.adapters import registry
 from conformance.adapters.api.surface import Declaration
 from conformance.cli import main
 from conformance.execution.run import Run
-from conformance.judging.conventions import CONTRADICTION, questions
+from conformance.judging.conventions import CONTRADICTORY_ANSWERS, find_conventions
 from conformance.judging.ledger import Ledger
 from tests import ROOT
 from tests.support.fake_backends import backend, declares, load, surface
@@ -37,8 +37,8 @@ def fake(monkeypatch):
 
     def install(*surfaces):
         known = backend(*surfaces)
-        monkeypatch.setattr(registry, "names", lambda: ("fake",))
-        monkeypatch.setattr(registry, "backend", lambda *_: known)
+        monkeypatch.setattr(registry, "backend_names", lambda: ("fake",))
+        monkeypatch.setattr(registry, "get_backend", lambda *_: known)
         return known
 
     return install
@@ -100,9 +100,9 @@ def test_results_stand_beside_what_is_declared(tmp_path, capsys, fake):
 
 def test_surface_that_answers_twice_contradicts_itself(tmp_path):
     catalogue = load(tmp_path, QUESTION, section="questions")
-    (found,) = questions(catalogue.cases, {("max_pool/q", "numpy.loops"): {"a": "one", "b": "window"}})
-    assert found.surfaces["numpy.loops"].observed == CONTRADICTION
-    assert found.surfaces["numpy.loops"].agrees is False
+    (found,) = find_conventions(catalogue.cases, {("max_pool/q", "numpy.loops"): {"a": "one", "b": "window"}})
+    assert found.answers_by_surface["numpy.loops"].observed == CONTRADICTORY_ANSWERS
+    assert found.answers_by_surface["numpy.loops"].matches_declaration is False
 
 
 def test_json_is_what_its_schema_says(capsys):
@@ -120,7 +120,7 @@ def test_results_that_cannot_be_read_are_one_line(tmp_path, capsys):
 
 
 def test_there_are_thirty_questions_each_with_a_sentence_and_a_source(catalogue):
-    found = questions(catalogue.cases)
+    found = find_conventions(catalogue.cases)
     assert len(found) >= 30
     for question in found:
         assert question.cases[0].id == question.id
@@ -136,9 +136,9 @@ def test_page_is_current(capsys):
 
 def test_an_answer_that_depends_on_the_processor_is_said_with_the_feature(monkeypatch, capsys):
     declaration = Declaration("window", observed="1.0", cpu={"avx512_fp16": "one"})
-    monkeypatch.setattr(registry, "names", lambda: ["fake"])
+    monkeypatch.setattr(registry, "backend_names", lambda: ["fake"])
     speaking = surface("s", declares={"max_pool/stride-when-none-is-given": declaration})
-    monkeypatch.setattr(registry, "backend", lambda *_: backend(speaking))
+    monkeypatch.setattr(registry, "get_backend", lambda *_: backend(speaking))
     assert "window (one with avx512_fp16)" in said(capsys, "--format", "markdown")
     found = json.loads(said(capsys, "--format", "json", "--question", "max_pool/stride-when-none-is-given"))
     assert found["questions"][0]["surfaces"]["s"]["cpu"] == {"avx512_fp16": "one"}

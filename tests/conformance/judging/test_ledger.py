@@ -16,7 +16,7 @@ PADDED = f"{X}, window: 2, padding: 1"
 def loaded(tmp_path, *entries):
     path = tmp_path / "ledger.yaml"
     path.write_text("entries:\n" + "".join(f"  - {entry}\n" for entry in entries), "utf-8")
-    return ledger.load(path)
+    return ledger.load_ledger(path)
 
 
 def entry_for(tmp_path, entry, case, surface="s.nn", packages=None):
@@ -24,7 +24,7 @@ def entry_for(tmp_path, entry, case, surface="s.nn", packages=None):
     folder = tmp_path / "cases"
     folder.mkdir(exist_ok=True)
     (found,) = load(folder, f"id: {case}, {PADDED}").cases
-    return loaded(tmp_path, *([entry] if isinstance(entry, str) else entry)).entry(found, surface, packages or {})
+    return loaded(tmp_path, *([entry] if isinstance(entry, str) else entry)).find_entry(found, surface, packages or {})
 
 
 def refusals(tmp_path, *entries):
@@ -138,15 +138,15 @@ def test_unknown_key_of_a_selector_is_one_line_with_what_is_known(tmp_path):
 
 
 def test_entry_that_matches_nothing_is_told(tmp_path, catalogue):
-    idle = loaded(tmp_path, ENTRY).idle(catalogue.cases, ["s.nn"])
+    idle = loaded(tmp_path, ENTRY).unmatched_entries(catalogue.cases, ["s.nn"])
     assert len(idle) == 1
     assert "entry e: matches no case" in idle[0]
-    assert "matches no surface" in loaded(tmp_path, ENTRY.replace("a*", "*")).idle(catalogue.cases, ["other"])[0]
+    assert "matches no surface" in loaded(tmp_path, ENTRY.replace("a*", "*")).unmatched_entries(catalogue.cases, ["other"])[0]
 
 
 def test_each_glob_of_an_entry_must_match(tmp_path, catalogue):
     text = ENTRY.replace("[max_pool/a*]", "[max_pool/*, gone/*]")
-    assert len(loaded(tmp_path, text).idle(catalogue.cases, ["s.nn"])) == 1
+    assert len(loaded(tmp_path, text).unmatched_entries(catalogue.cases, ["s.nn"])) == 1
 
 
 @pytest.mark.parametrize(
@@ -160,15 +160,15 @@ def test_each_glob_of_an_entry_must_match(tmp_path, catalogue):
 )
 def test_each_value_of_a_selector_must_match(tmp_path, catalogue, where, says):
     text = WHERE.replace("{operator: max_pool, padded: true}", where)
-    assert loaded(tmp_path, text).idle(catalogue.cases, ["s.nn"]) == [f"{tmp_path / 'ledger.yaml'}:2: entry e: {says}"]
+    assert loaded(tmp_path, text).unmatched_entries(catalogue.cases, ["s.nn"]) == [f"{tmp_path / 'ledger.yaml'}:2: entry e: {says}"]
 
 
 def test_entry_that_matches_is_not_idle(tmp_path, catalogue):
-    assert loaded(tmp_path, ENTRY.replace("a*", "*")).idle(catalogue.cases, ["s.nn"]) == []
+    assert loaded(tmp_path, ENTRY.replace("a*", "*")).unmatched_entries(catalogue.cases, ["s.nn"]) == []
 
 
 def test_every_known_deviation_of_the_suite_has_a_reason_in_words():
-    entries = ledger.load().entries
+    entries = ledger.load_ledger().entries
     assert entries
     assert all(len(entry.reason.split()) > 5 for entry in entries)
     assert all(isinstance(item, SpecifierSet) for entry in entries for item in entry.versions.values())
@@ -200,14 +200,14 @@ def test_many_entries_cost_little_for_each_case(tmp_path, catalogue):
     start = time.process_time()
     for case in catalogue.cases[:500]:
         for surface in ("s.nn", "s.lax", "t.nn"):
-            book.entry(case, surface, {})
+            book.find_entry(case, surface, {})
     assert time.process_time() - start < 500 * 1e-3
 
 
 def test_what_another_package_brings_leaves_the_digest_of_the_suites_own(tmp_path):
     extra = tmp_path / "extra.yaml"
-    extra.write_text(ledger.path().read_text("utf-8").replace("  - id: ", "  - id: their-"), "utf-8")
-    plain, both = ledger.load(), ledger.load(further=[extra])
+    extra.write_text(ledger.ledger_path().read_text("utf-8").replace("  - id: ", "  - id: their-"), "utf-8")
+    plain, both = ledger.load_ledger(), ledger.load_ledger(further=[extra])
     assert (plain.digest, plain.own_digest) == (both.digest, None)
     assert both.own_digest not in {None, both.digest}
     assert len(both.entries) == 2 * len(plain.entries)
@@ -229,7 +229,7 @@ def test_what_another_package_brings_leaves_the_digest_of_the_suites_own(tmp_pat
 def test_entry_for_features_of_processors_is_silent_on_others(tmp_path, wanted, cpu, covered):
     text = ENTRY.replace("observed: 0", f"cpu: [{wanted}], observed: 0")
     (found,) = load(tmp_path, f"id: a, {PADDED}").cases
-    assert (loaded(tmp_path, text).entry(found, "s.nn", {}, cpu) is not None) is covered
+    assert (loaded(tmp_path, text).find_entry(found, "s.nn", {}, cpu) is not None) is covered
 
 
 @pytest.mark.parametrize(
@@ -245,13 +245,13 @@ def test_entry_for_features_of_processors_is_silent_on_others(tmp_path, wanted, 
 )
 def test_entry_is_asked_about_every_operator_that_its_ids_may_begin_with(tmp_path, glob, operator, asked):
     (entry,) = loaded(tmp_path, ENTRY.replace("max_pool/a*", f'"{glob}"')).entries
-    assert entry.may_pick(operator) is asked
+    assert entry.may_match_operator(operator) is asked
 
 
 @pytest.mark.parametrize(("operators", "asked"), [("max_pool", True), ("[conv, max_*]", True), ("conv", False)])
 def test_entry_is_asked_about_the_operators_that_it_picks_by(tmp_path, operators, asked):
     (entry,) = loaded(tmp_path, WHERE.replace("max_pool", operators)).entries
-    assert entry.may_pick("max_pool") is asked
+    assert entry.may_match_operator("max_pool") is asked
 
 
 def test_feature_that_no_processor_has_is_told(tmp_path):
@@ -266,22 +266,22 @@ BEYOND = ENTRY.replace("surfaces", "beyond: {operator: max_pool, padded: true}, 
 def test_entry_speaks_of_what_shares_its_cause_where_nobody_wrote_the_case(tmp_path, case, beyond, covered):
     (found,) = load(tmp_path, f"id: {case}, {PADDED}").cases
     book = loaded(tmp_path, BEYOND)
-    assert bool((book.beyond() if beyond else book).entry(found, "s.nn", {})) is covered
+    assert bool((book.for_generated_cases() if beyond else book).find_entry(found, "s.nn", {})) is covered
 
 
 def test_all_causes_that_reach_a_case_nobody_wrote_speak_for_it(tmp_path):
     other = BEYOND.replace("id: e", "id: f").replace("kinds: [value", "kinds: [crashed")
     (found,) = load(tmp_path, f"id: b, {PADDED}").cases
-    book = loaded(tmp_path, BEYOND, other).beyond()
-    for one in (book, book.here(["s.nn"], {})):
-        assert set(one.entry(found, "s.nn", {}).kinds) >= {"value", "crashed"}
+    book = loaded(tmp_path, BEYOND, other).for_generated_cases()
+    for one in (book, book.for_surfaces(["s.nn"], {})):
+        assert set(one.find_entry(found, "s.nn", {}).kinds) >= {"value", "crashed"}
     (written,) = load(tmp_path, f"id: ab, {PADDED}").cases
-    assert "crashed" not in loaded(tmp_path, BEYOND, other).entry(written, "s.nn", {}).kinds
+    assert "crashed" not in loaded(tmp_path, BEYOND, other).find_entry(written, "s.nn", {}).kinds
 
 
 def test_cause_that_leaves_out_a_case_of_its_entry_is_told(tmp_path, catalogue):
     narrow = WHERE.replace("surfaces", "beyond: {operator: max_pool, rank: 7}, surfaces")
-    (said,) = loaded(tmp_path, narrow).idle(catalogue.cases, ["s.nn"])
+    (said,) = loaded(tmp_path, narrow).unmatched_entries(catalogue.cases, ["s.nn"])
     assert "key 'beyond': does not hold for max_pool/" in said
 
 

@@ -3,7 +3,7 @@ import yaml
 
 from conformance import CatalogueError, ConformanceError
 from conformance.judging import ledger
-from conformance.judging.ledger_entry import Draft, appended, write
+from conformance.judging.ledger_entry import LedgerEntryDraft, append_entry, write_ledger
 
 REASON = "It has always been so, and nobody has reported it upstream yet. " * 4
 FIRST = """\
@@ -22,7 +22,7 @@ entries:
 
 def draft(**changed):
     plain = {"id": "new", "surfaces": ["s.nn"], "kinds": ["value"], "reason": REASON, "observed": "0 where 7 is right"}
-    return Draft(**{**plain, "where": {"padded": (True,)}, **changed})
+    return LedgerEntryDraft(**{**plain, "where": {"padded": (True,)}, **changed})
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def path(tmp_path):
 
 
 def read(path, item):
-    write(path, appended(path, item))
-    return ledger.load(path).entries[-1]
+    write_ledger(path, append_entry(path, item))
+    return ledger.load_ledger(path).entries[-1]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_words_are_read_back_on_one_line(path, words):
 
 
 def test_what_stood_in_the_file_stays_as_it_was(path):
-    text = appended(path, draft())
+    text = append_entry(path, draft())
     assert text.startswith(FIRST)
     assert text.removeprefix(FIRST).startswith("\n  - id: new\n    where: {padded: true}\n")
     assert max(map(len, text.splitlines())) <= 120
@@ -92,7 +92,7 @@ def test_versions_and_issue_stand_where_they_are_given(path):
 def test_the_list_keeps_its_indentation(path):
     path.write_text(yaml.safe_dump({"entries": yaml.safe_load(FIRST)["entries"]}, sort_keys=False), "utf-8")
     assert path.read_text("utf-8").startswith("entries:\n- id")
-    assert [entry.id for entry in (read(path, draft()), *ledger.load(path).entries)] == ["new", "first", "new"]
+    assert [entry.id for entry in (read(path, draft()), *ledger.load_ledger(path).entries)] == ["new", "first", "new"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_list_keeps_its_indentation(path):
 )
 def test_entry_that_the_ledger_refuses_is_not_written(path, changed, says):
     with pytest.raises(CatalogueError) as refused:
-        appended(path, draft(**changed))
+        append_entry(path, draft(**changed))
     assert all(line.startswith(f"{path}:1") for line in str(refused.value).splitlines())
     assert says in str(refused.value)
     assert path.read_text("utf-8") == FIRST
@@ -118,10 +118,10 @@ def test_entry_that_the_ledger_refuses_is_not_written(path, changed, says):
 def test_file_without_an_entry_is_refused(path, text):
     path.write_text(text, "utf-8")
     with pytest.raises(ConformanceError, match=r"ledger\.yaml: holds no entry"):
-        appended(path, draft())
+        append_entry(path, draft())
 
 
 def test_file_that_is_not_there_is_one_line(tmp_path):
-    for fails in (lambda path: appended(path, draft()), lambda path: write(path, "")):
+    for fails in (lambda path: append_entry(path, draft()), lambda path: write_ledger(path, "")):
         with pytest.raises(ConformanceError, match=r"No such file or directory$"):
             fails(tmp_path / "no" / "ledger.yaml")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from conformance import ConformanceError
-from conformance.judging.repeats import AGAIN, again, settled
-from conformance.judging.verdict import Outcome
+from conformance.judging.repeats import SAME_IN_NEW_PROCESS, combine_repeats, combine_retry
+from conformance.judging.verdict import ProgramOutcome
 from reports.analysis import contradictions, summary
 from tests.conformance.execution.test_run import ANSWERS, PLAIN, QUESTION, known, results, run
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, surface
@@ -40,7 +40,7 @@ def test_case_that_does_it_once_only_is_flaky_and_its_neighbours_are_not(tmp_pat
     assert (flaky["status"], flaky["outcome"], flaky["verdict"]) == ("flaky", outcome, None)
     assert flaky["message"].startswith(f"{told}, then, in a new process of its own, returned (")
     assert {one["status"] for one in found.values()} == {"pass"}
-    assert not summary.verdict(report).good
+    assert not summary.report_verdict(report).is_good
 
 
 @pytest.mark.parametrize(("body", "status"), [(CRASHES, "crashed"), ("time.sleep(60)", "timed_out")])
@@ -48,14 +48,14 @@ def test_case_that_does_it_again_is_no_flaky_one(tmp_path, body, status):
     _, records = run(tmp_path, surface("s", body), surface("t"), limit=1)
     first, second = results(records)
     assert (first["status"], second["status"]) == (status, "pass")
-    assert first["message"].endswith(AGAIN)
+    assert first["message"].endswith(SAME_IN_NEW_PROCESS)
 
 
 def test_crash_that_only_comes_after_other_programs_is_told_as_such():
     poison, dies = "np.poison = True", "if hasattr(np, 'poison'):\n    os.abort()"
     _, died, _ = outcomes(poison, dies, "x = x + 1")
-    assert "signal 6" in died.flickers
-    assert "in a new process of its own, returned" in died.flickers
+    assert "signal 6" in died.flakiness
+    assert "in a new process of its own, returned" in died.flakiness
 
 
 def test_case_is_run_again_alone(tmp_path):
@@ -69,7 +69,7 @@ def test_case_is_run_again_alone(tmp_path):
 def test_fault_of_the_program_is_not_tried_again(tmp_path):
     note = tmp_path / "note"
     (found,) = outcomes(f"open({str(note)!r}, 'a').write('a')\nnope()")
-    assert (found.kind, found.flickers, note.read_text()) == ("crashed", "", "a")
+    assert (found.kind, found.flakiness, note.read_text()) == ("crashed", "", "a")
 
 
 def test_every_case_is_run_as_often_as_asked_and_written_once(tmp_path):
@@ -150,12 +150,12 @@ def test_ledger_knows_a_flaky_case_where_it_says_so(tmp_path, kinds, status):
 
 def test_views_say_that_it_flickers_and_show_what_was_seen(tmp_path):
     report, _ = run(tmp_path, surface("s", once(tmp_path, "os.abort()")), surface("t"))
-    (group,) = summary.groups(report)
+    (group,) = summary.difference_groups(report)
     assert (group.status, group.kind, group.action) == ("flaky", "flaky", "is not the same twice")
     assert "then, in a new process of its own, returned" in group.reason
-    assert "flickered" in " ".join(summary.problems(report))
-    (one,) = contradictions.contradictions(report)
-    assert "is not the same twice" in [words for words, _ in one.camps]
+    assert "flickered" in " ".join(summary.report_problems(report))
+    (one,) = contradictions.find_contradictions(report)
+    assert "is not the same twice" in [words for words, _ in one.behaviours]
 
 
 def test_run_with_other_repeats_is_not_resumed(tmp_path):
@@ -166,7 +166,7 @@ def test_run_with_other_repeats_is_not_resumed(tmp_path):
 
 def test_two_trials_are_told_in_the_order_in_which_they_were_seen():
     one = np.ones(1)
-    came = again(Outcome("timed_out", message="no answer"), Outcome("returned", (one,)))
+    came = combine_retry(ProgramOutcome("timed_out", message="no answer"), ProgramOutcome("returned", (one,)))
     assert came.kind == "timed_out"
-    assert came.flickers.startswith("timed out (no answer), then, in a new process of its own, returned (")
-    assert settled([Outcome("returned", (one,))] * 3, lambda _: True).flickers == ""
+    assert came.flakiness.startswith("timed out (no answer), then, in a new process of its own, returned (")
+    assert combine_repeats([ProgramOutcome("returned", (one,))] * 3, lambda _: True).flakiness == ""

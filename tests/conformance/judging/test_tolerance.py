@@ -4,8 +4,8 @@ import pytest
 from conformance.adapters.api.surface import Declaration, Surface
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import Case
-from conformance.judging.expected import expected
-from conformance.judging.tolerance import held_to
+from conformance.judging.expected import compute_expected
+from conformance.judging.tolerance import target_for
 
 
 def average(cells):
@@ -16,12 +16,12 @@ def average(cells):
 
 
 def surface(answer):
-    return Surface("some", {}, declares={"avg_pool/accumulation-in-float16": Declaration(answer)})
+    return Surface("some", {}, declarations={"avg_pool/accumulation-in-float16": Declaration(answer)})
 
 
 def bound_of(answer, cells):
     case = average(cells)
-    target = held_to(expected(case).target, case, surface(answer))
+    target = target_for(compute_expected(case).target, case, surface(answer))
     return None if target is None else float(target.bound.max())
 
 
@@ -40,16 +40,16 @@ def test_where_so_many_roundings_may_leave_anything_there_is_no_bound():
 
 def test_a_surface_that_declares_nothing_is_held_to_float32():
     case = average(9)
-    target = expected(case).target
-    assert held_to(target, case, Surface("some", {})) is target
+    target = compute_expected(case).target
+    assert target_for(target, case, Surface("some", {})) is target
 
 
 def test_a_composition_rounds_what_one_call_hands_to_the_next():
     case = average(9)
-    target = expected(case).target
-    held = held_to(target, case, Surface("some", {}), "composed")
+    target = compute_expected(case).target
+    held = target_for(target, case, Surface("some", {}), "composed")
     assert held.bound.max() > 5 * target.bound.max()
-    assert held_to(target, case, Surface("some", {}), "padded") is target
+    assert target_for(target, case, Surface("some", {}), "padded") is target
 
 
 def test_a_selection_has_no_bound_whatever_the_surface_adds_in():
@@ -57,5 +57,5 @@ def test_a_selection_has_no_bound_whatever_the_surface_adds_in():
     parameters = {"window": (4,), "stride": (4,), "padding": ((0, 0),), "dilation": (1,), "rounding": "floor"}
     case = Case("max_pool/four", "max_pool", {"x": x}, parameters)
     declares = {"max_pool/accumulation-in-float16": Declaration("own")}
-    target = held_to(expected(case).target, case, Surface("some", {}, declares=declares))
+    target = target_for(compute_expected(case).target, case, Surface("some", {}, declarations=declares))
     assert np.array_equal(target.bound, [[[0]]])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.judging.expected import Expected, Target
-from conformance.judging.verdict import Outcome, answered, judge
+from conformance.judging.verdict import ProgramOutcome, answer_name, judge_outcome
 from reference import OPERATORS
 
 X = np.array([[[1.0, 2.0, 4.0, 8.0]]], np.float32)
@@ -20,7 +20,7 @@ def target(exact, readings=()):
 
 
 def returned(*arrays, message=""):
-    return Outcome("returned", arrays, message)
+    return ProgramOutcome("returned", arrays, message)
 
 
 def selection(values, dtype):
@@ -29,17 +29,17 @@ def selection(values, dtype):
 
 @pytest.mark.parametrize("kind", ["unsupported", "crashed", "timed_out"])
 def test_nothing_to_judge_gets_no_verdict(kind):
-    assert judge(Outcome(kind), target(LARGEST)).verdict is None
+    assert judge_outcome(ProgramOutcome(kind), target(LARGEST)).verdict is None
 
 
 def test_right_value_agrees_and_uses_no_budget():
-    found = judge(returned(LARGEST.value.copy()), target(LARGEST))
+    found = judge_outcome(returned(LARGEST.value.copy()), target(LARGEST))
     assert (found.verdict, found.kind, found.budget_used) == ("agree", None, 0)
 
 
 def test_value_within_the_bound_agrees_and_says_how_much_it_used():
     near = np.nextafter(AVERAGE.value, np.float32(9))
-    found = judge(returned(near), target(AVERAGE))
+    found = judge_outcome(returned(near), target(AVERAGE))
     assert found.verdict == "agree"
     assert 0 < found.budget_used < 1
 
@@ -50,13 +50,13 @@ def test_value_just_beyond_the_bound_differs():
     steps = far.copy()
     while (np.abs(steps - AVERAGE.high) <= bound).any():
         steps = np.nextafter(steps, np.float32(99))
-    found = judge(returned(steps), target(AVERAGE))
+    found = judge_outcome(returned(steps), target(AVERAGE))
     assert (found.verdict, found.kind) == ("differ", "value")
     assert 1 < found.budget_used < 2
 
 
 def test_selection_has_no_budget():
-    found = judge(returned(np.nextafter(LARGEST.value, np.float32(99))), target(LARGEST))
+    found = judge_outcome(returned(np.nextafter(LARGEST.value, np.float32(99))), target(LARGEST))
     assert (found.kind, found.budget_used) == ("value", math.inf)
     assert found.worst.ulp == 1
 
@@ -64,31 +64,31 @@ def test_selection_has_no_budget():
 def test_worst_element_is_the_one_furthest_off():
     got = LARGEST.value.copy()
     got[0, 0, 1] -= 3
-    worst = judge(returned(got), target(LARGEST)).worst
+    worst = judge_outcome(returned(got), target(LARGEST)).worst
     assert (worst.index, worst.expected, worst.got, worst.absolute) == ((0, 0, 1), 8, 5, 3)
 
 
 def test_other_shape_is_told_before_the_values():
-    found = judge(returned(LARGEST.value[:, :, :1]), target(LARGEST))
+    found = judge_outcome(returned(LARGEST.value[:, :, :1]), target(LARGEST))
     assert found.kind == "shape"
     assert "[1, 1, 1], not [1, 1, 2]" in found.message
 
 
 @pytest.mark.parametrize("arrays", [(), (X, X)])
 def test_anything_but_one_array_is_a_difference_of_shape(arrays):
-    found = judge(returned(*arrays), target(LARGEST))
+    found = judge_outcome(returned(*arrays), target(LARGEST))
     assert found.kind == "shape"
     assert f"{len(arrays)} arrays" in found.message
 
 
 def test_right_values_in_another_dtype_differ_in_dtype():
-    found = judge(returned(LARGEST.value.astype(np.float64)), target(LARGEST))
+    found = judge_outcome(returned(LARGEST.value.astype(np.float64)), target(LARGEST))
     assert (found.kind, found.budget_used) == ("dtype", 0)
     assert "float64, not float32" in found.message
 
 
 def test_wrong_values_in_another_dtype_differ_in_value_and_say_both():
-    found = judge(returned(LARGEST.value.astype(np.int64) + 1), target(LARGEST))
+    found = judge_outcome(returned(LARGEST.value.astype(np.int64) + 1), target(LARGEST))
     assert found.kind == "value"
     assert "int64" in found.message
 
@@ -96,33 +96,33 @@ def test_wrong_values_in_another_dtype_differ_in_value_and_say_both():
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "bool"])
 def test_number_that_the_wanted_dtype_cannot_hold_differs_without_a_warning(value, dtype):
-    found = judge(returned(np.full((1, 1, 1), value)), selection([0], dtype))
+    found = judge_outcome(returned(np.full((1, 1, 1), value)), selection([0], dtype))
     assert found.verdict == "differ"
 
 
 @pytest.mark.parametrize("wanted", [math.nan, math.inf, -math.inf, 1.0])
 @pytest.mark.parametrize("got", [math.nan, math.inf, -math.inf, 1.0])
 def test_special_values_agree_with_themselves_only(wanted, got):
-    found = judge(returned(np.array([[[got]]], np.float32)), selection([wanted], np.float32))
+    found = judge_outcome(returned(np.array([[[got]]], np.float32)), selection([wanted], np.float32))
     same = got == wanted or (math.isnan(got) and math.isnan(wanted))
     assert (found.verdict, found.kind) == (("agree", None) if same else ("differ", "special"))
 
 
 def test_payload_and_sign_of_nan_do_not_matter():
     got = np.array([[[0xFFC12345]]], np.uint32).view(np.float32)
-    assert judge(returned(got), selection([math.nan], np.float32)).verdict == "agree"
+    assert judge_outcome(returned(got), selection([math.nan], np.float32)).verdict == "agree"
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1))
 def test_integers_of_64_bits_are_judged_exactly(wanted, got):
-    found = judge(returned(np.array([[[got]]], np.int64)), selection([wanted], np.int64))
+    found = judge_outcome(returned(np.array([[[got]]], np.int64)), selection([wanted], np.int64))
     assert (found.verdict == "agree") is (wanted == got)
     if wanted != got:
         assert found.worst.absolute == float(abs(wanted - got)) > 0
 
 
 def test_neighbours_beyond_2_to_53_differ_by_one():
-    found = judge(returned(np.array([[[2**60 + 1]]])), selection([2**60], np.int64))
+    found = judge_outcome(returned(np.array([[[2**60 + 1]]])), selection([2**60], np.int64))
     assert (found.kind, found.worst.absolute, found.worst.got) == ("value", 1, 2**60 + 1)
 
 
@@ -130,53 +130,53 @@ def test_neighbours_beyond_2_to_53_differ_by_one():
 def test_ulp_counts_in_the_wanted_dtype(dtype):
     wanted = selection([1], dtype)
     got = np.nextafter(np.ones((1, 1, 1), dtype), np.full((1, 1, 1), 2, dtype))
-    assert judge(returned(got), wanted).worst.ulp == 1
+    assert judge_outcome(returned(got), wanted).worst.ulp == 1
 
 
 def test_empty_result_agrees_with_an_empty_result():
     empty = np.zeros((1, 1, 0), np.float32)
     exact = OPERATORS["pad"](np.zeros((1, 1, 2), np.float32), [[-2, 0]])
-    assert judge(returned(empty), target(exact)).verdict == "agree"
+    assert judge_outcome(returned(empty), target(exact)).verdict == "agree"
 
 
 def test_print_that_does_not_hold_differs_as_pinned_where_the_reference_agrees():
     reading = ((1, 1, 2), (5, 8))
-    found = judge(returned(LARGEST.value.copy()), target(LARGEST, (reading,)))
+    found = judge_outcome(returned(LARGEST.value.copy()), target(LARGEST, (reading,)))
     assert (found.verdict, found.kind) == ("differ", "pinned")
     assert "printed 5 at [0, 0, 0]" in found.message
 
 
 def test_refusal_of_what_must_be_accepted_differs():
-    assert judge(Outcome("rejected", message="no"), target(LARGEST)).kind == "rejected"
+    assert judge_outcome(ProgramOutcome("rejected", message="no"), target(LARGEST)).kind == "rejected"
 
 
 def test_what_must_be_rejected_agrees_when_it_is():
-    assert judge(Outcome("rejected"), Target(rejected="StrideIsZero")).verdict == "agree"
+    assert judge_outcome(ProgramOutcome("rejected"), Target(violation="StrideIsZero")).verdict == "agree"
 
 
 def test_what_must_be_rejected_differs_when_it_is_accepted():
-    found = judge(returned(X), Target(rejected="StrideIsZero"))
+    found = judge_outcome(returned(X), Target(violation="StrideIsZero"))
     assert (found.kind, found.message) == ("accepted", "accepted in spite of StrideIsZero")
 
 
 def test_crash_is_no_rejection():
-    assert judge(Outcome("crashed"), Target(rejected="StrideIsZero")).verdict is None
+    assert judge_outcome(ProgramOutcome("crashed"), Target(violation="StrideIsZero")).verdict is None
 
 
-ASKED = Expected({}, None, {"yes": target(LARGEST), "no": Target(rejected="Never")})
+ASKED = Expected({}, None, {"yes": target(LARGEST), "no": Target(violation="Never")})
 
 
 @pytest.mark.parametrize(
     ("outcome", "answer"),
     [
         (returned(LARGEST.value), "yes"),
-        (Outcome("rejected"), "no"),
+        (ProgramOutcome("rejected"), "no"),
         (returned(LARGEST.value + 1), "other"),
         (returned(LARGEST.value.astype(np.float64)), "other"),
         (returned(), "other"),
-        (Outcome("crashed"), None),
-        (Outcome("unsupported"), None),
+        (ProgramOutcome("crashed"), None),
+        (ProgramOutcome("unsupported"), None),
     ],
 )
 def test_answer_is_the_name_of_what_happened(outcome, answer):
-    assert answered(outcome, ASKED) == answer
+    assert answer_name(outcome, ASKED) == answer

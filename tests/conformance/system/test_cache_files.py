@@ -10,7 +10,7 @@ from conformance.catalogue import loading
 from conformance.system import cache
 from conformance.translation import program_cache
 from conformance.translation.lowering import translate
-from conformance.translation.program_cache import Written
+from conformance.translation.program_cache import ProgramCache
 
 CASES = """\
 operator: max_pool
@@ -23,7 +23,7 @@ cases:
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A catalogue of one case, and a folder of caches of its own."""
-    monkeypatch.setattr(cache, "folder", lambda name: tmp_path / "caches" / name)
+    monkeypatch.setattr(cache, "cache_folder", lambda name: tmp_path / "caches" / name)
     monkeypatch.setattr(program_cache, "folder", lambda name: tmp_path / "caches" / name)
     family = tmp_path / "cases" / "pooling"
     family.mkdir(parents=True)
@@ -32,7 +32,7 @@ def home(tmp_path, monkeypatch):
 
 
 def load(home):
-    return loading.load([home])
+    return loading.load_catalogue([home])
 
 
 def test_catalogue_is_expanded_once(home):
@@ -45,7 +45,7 @@ def test_catalogue_is_expanded_once(home):
     first, second = cache.cached_catalogue(home, read), cache.cached_catalogue(home, read)
     assert len(asked) == 1
     assert second.digest == first.digest
-    assert [case.canonical() for case in second.cases] == [case.canonical() for case in first.cases]
+    assert [case.canonical_text() for case in second.cases] == [case.canonical_text() for case in first.cases]
     assert [case.place for case in second.cases] == [case.place for case in first.cases]
 
 
@@ -65,12 +65,12 @@ def test_what_is_damaged_is_made_anew(home, tmp_path, damage):
 
 
 def test_the_suites_own_catalogue_is_the_same_kept_and_read():
-    kept, read = loading.load(), loading._load()
+    kept, read = loading.load_catalogue(), loading._load_paths()
     assert kept.digest == read.digest
     assert kept.version == read.version
-    assert [case.canonical() for case in kept.cases] == [case.canonical() for case in read.cases]
-    assert [(case.place, case.about, case.source, case.level, case.tags) for case in kept.cases] == [
-        (case.place, case.about, case.source, case.level, case.tags) for case in read.cases
+    assert [case.canonical_text() for case in kept.cases] == [case.canonical_text() for case in read.cases]
+    assert [(case.location, case.about, case.source, case.level, case.tags) for case in kept.cases] == [
+        (case.location, case.about, case.source, case.level, case.tags) for case in read.cases
     ]
 
 
@@ -88,21 +88,21 @@ def test_only_the_last_files_stay(tmp_path):
 
 
 def test_programs_are_those_that_translating_gives(home, monkeypatch):
-    cases, backend = load(home), registry.backend("torch")
-    first = Written(backend, cases.digest)
+    cases, backend = load(home), registry.get_backend("torch")
+    first = ProgramCache(backend, cases.digest)
     made = {surface.name: first.translate(cases.cases[0], surface) for surface in backend.surfaces}
     assert made == {surface.name: translate(cases.cases[0], surface) for surface in backend.surfaces}
     first.save()
     monkeypatch.setattr(program_cache, "translate", lambda *_: Unsupported("asked again"))
-    again = Written(backend, cases.digest)
+    again = ProgramCache(backend, cases.digest)
     assert {surface.name: again.translate(cases.cases[0], surface) for surface in backend.surfaces} == made
 
 
 def test_programs_of_a_backend_from_elsewhere_are_not_kept(home, tmp_path):
-    own = registry.backend("torch")
+    own = registry.get_backend("torch")
     surface = own.surfaces[0]
     strange = type(surface)("strange", {"max_pool": lambda _step: "x"})
-    other = Written(type(own)("torch", (), "", "", (strange,)), load(home).digest)
+    other = ProgramCache(type(own)("torch", (), "", "", (strange,)), load(home).digest)
     other.translate(load(home).cases[0], strange)
     other.save()
     assert other.path is None

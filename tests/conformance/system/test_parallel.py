@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance import ConformanceError
-from conformance.system.parallel import CHUNK, each
+from conformance.system.parallel import CHUNK_SIZE, map_parallel
 from tests import ROOT
 
 THINGS = list(range(200))
@@ -31,25 +31,25 @@ def die(number):
 
 
 def test_answers_are_in_order_whoever_gives_them():
-    assert list(each(square, THINGS, 2)) == list(each(square, THINGS, 1)) == list(map(square, THINGS))
+    assert list(map_parallel(square, THINGS, 2)) == list(map_parallel(square, THINGS, 1)) == list(map(square, THINGS))
 
 
 def test_other_processes_do_the_work():
-    assert os.getpid() not in set(each(where, THINGS, 2))
-    assert set(each(where, THINGS, 1)) == {os.getpid()}
+    assert os.getpid() not in set(map_parallel(where, THINGS, 2))
+    assert set(map_parallel(where, THINGS, 1)) == {os.getpid()}
 
 
 def test_few_things_are_not_worth_a_process():
-    assert set(each(where, THINGS[:20], 2)) == {os.getpid()}
+    assert set(map_parallel(where, THINGS[:20], 2)) == {os.getpid()}
 
 
 def test_process_that_dies_is_one_line():
     with pytest.raises(ConformanceError, match="a process of the check died"):
-        list(each(die, THINGS, 2))
+        list(map_parallel(die, THINGS, 2))
 
 
 def tell_and_sleep(number):
-    if number % CHUNK == 0:
+    if number % CHUNK_SIZE == 0:
         print(os.getpid(), flush=True)
     time.sleep(60)
 

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.adapters.api.layers import Dialect, Layer
+from conformance.adapters.api.layers import Dialect, LayerSignature
 from conformance.adapters.api.surface import Program
 from conformance.cases.case import Value
 from conformance.cases.operators import OPERATORS
-from conformance.cases.steps import first_step
+from conformance.cases.steps import case_step
 from conformance.catalogue import describe
-from conformance.translation.layer import Read, notes, read
+from conformance.translation.layer import ParsedLayer, layer_notes, parse_layer
 from conformance.translation.lowering import translate
 
 DIALECTS = registry.dialects()
-SURFACES = {name: describe.surfaces()[name][1] for name in DIALECTS}
+SURFACES = {name: describe.surfaces_by_name()[name][1] for name in DIALECTS}
 WRITTEN_OTHERWISE = {
     ("torch.nn", "fractional_max_pool"): "its samples are turned round",
     ("torch.nn.functional", "fractional_max_pool"): "its samples are turned round",
@@ -77,7 +77,7 @@ def plain(case):
     if case.operator == "conv_transpose":
         further = zip(case.parameters["padding"], case.parameters["output_padding"], strict=True)
         parameters["padding"] = tuple((before, after - more) for (before, after), more in further)
-    if "count_include_pad" in parameters and not first_step(case).padded:
+    if "count_include_pad" in parameters and not case_step(case).padded:
         del parameters["count_include_pad"]
     if parameters.get("divisor") is not None:
         parameters.pop("count_include_pad", None)
@@ -88,14 +88,14 @@ def plain(case):
 
 def rounded(case, parameters):
     """Return the parameters with how many windows there are in place of how they are counted."""
-    return parameters | ({"rounding": first_step(case).walk.output} if "rounding" in parameters else {})
+    return parameters | ({"rounding": case_step(case).windows.output} if "rounding" in parameters else {})
 
 
 def understood(text, surface, case):
     """Return the case that a text means, with the inputs of another."""
     kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else None
-    request = read(text, DIALECTS[surface], case.shape, kernel).request
-    if request.weighted and "window" not in request.given:
+    request = parse_layer(text, DIALECTS[surface], case.shape, kernel).request
+    if request.has_kernel and "window" not in request.parameters:
         request = replace(request, kernel=kernel)
     return replace(request, dtype=case.dtype).case()
 
@@ -103,7 +103,7 @@ def understood(text, surface, case):
 def natives(catalogue, surface):
     """Yield the cases that the surface carries out by one call, with their programs."""
     for case in catalogue.cases:
-        if not isinstance(case.expect, Value) or case.via or case.then or OPERATORS[case.operator].gradient:
+        if not isinstance(case.expect, Value) or case.via or case.then or OPERATORS[case.operator].is_gradient:
             continue
         program = translate(case, SURFACES[surface])
         if isinstance(program, Program) and program.how == "native":
@@ -149,8 +149,8 @@ def weights(case):
 
 def meaning(text, surface, shape=None):
     """Return the operator of a text and what it says of its parameters."""
-    request = read(text, DIALECTS[surface], shape).request
-    return request.operator, dict(request.given)
+    request = parse_layer(text, DIALECTS[surface], shape).request
+    return request.operator, dict(request.parameters)
 
 
 @pytest.mark.parametrize(
@@ -218,14 +218,14 @@ def test_layer_is_read_with_the_defaults_of_its_own_framework(surface, text, ope
 )
 def test_what_depends_on_the_size_of_the_input_asks_for_a_shape(surface, text, shape, output):
     with pytest.raises(ConformanceError, match="depends on the size of the input: say --shape"):
-        read(text, DIALECTS[surface])
-    parameters = read(text, DIALECTS[surface], shape).request.case().parameters
+        parse_layer(text, DIALECTS[surface])
+    parameters = parse_layer(text, DIALECTS[surface], shape).request.case().parameters
     assert output in (parameters.get("output_size"), parameters.get("padding"))
 
 
 def test_defaults_that_a_layer_was_left_to_are_named():
-    found = read("nn.MaxPool2d(3, padding=1)", DIALECTS["torch.nn"])
-    assert list(notes(found, found.request.case().parameters)) == [
+    found = parse_layer("nn.MaxPool2d(3, padding=1)", DIALECTS["torch.nn"])
+    assert list(layer_notes(found, found.request.case().parameters)) == [
         "left to the defaults of the layer: stride 3 x 3, rounding floor, dilation 1 x 1"
     ]
 
@@ -282,7 +282,7 @@ HOSTILE = [
 def test_what_is_no_layer_is_refused_in_one_line_and_never_run(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConformanceError) as refused:
-        read(text, DIALECTS["torch.nn"])
+        parse_layer(text, DIALECTS["torch.nn"])
     assert len(str(refused.value).splitlines()) == 1
     assert len(str(refused.value)) < 400
     assert not list(tmp_path.iterdir())
@@ -290,12 +290,12 @@ def test_what_is_no_layer_is_refused_in_one_line_and_never_run(text, tmp_path, m
 
 @drawn(st.text(alphabet="nMaxPol2d(),.=[]{}'\"-*:0123 \n_@", max_size=60))
 def test_no_text_gets_past_the_reader_but_as_a_layer_or_a_line_that_says_why_not(text):
-    assert isinstance(attempt(f"nn.MaxPool2d({text}"), (Read, ConformanceError))
+    assert isinstance(attempt(f"nn.MaxPool2d({text}"), (ParsedLayer, ConformanceError))
 
 
 def attempt(text):
     try:
-        return read(text, DIALECTS["torch.nn"])
+        return parse_layer(text, DIALECTS["torch.nn"])
     except ConformanceError as error:
         return error
 
@@ -313,7 +313,7 @@ def attempt(text):
 )
 def test_refusal_says_what_was_not_understood_and_where(text, says):
     with pytest.raises(ConformanceError) as refused:
-        read(text, DIALECTS["torch.nn"])
+        parse_layer(text, DIALECTS["torch.nn"])
     assert says in str(refused.value)
 
 
@@ -322,15 +322,19 @@ def test_every_layer_has_a_signature_and_reads_arguments_that_it_has(surface):
     for layer in DIALECTS[surface].layers:
         names = set(layer.parameters.parameters)
         assert layer.operator in OPERATORS
-        assert {reading.argument for reading in layer.reads.values()} | set(layer.data) | set(layer.must) <= names
-        assert {*layer.always, *layer.reads} <= set(OPERATORS[layer.operator].defaults) | FURTHER
+        assert {reading.argument for reading in layer.readings.values()} | set(layer.array_arguments) | set(
+            layer.required_values
+        ) <= names
+        assert {*layer.fixed_parameters, *layer.readings} <= set(OPERATORS[layer.operator].defaults) | FURTHER
 
 
 FURTHER = {"window", "stride", "padding", "dilation", "channels", "out_channels", "bias", "p", "count_include_pad"}
 
 
 def test_reading_is_not_tied_to_any_framework():
-    dialect = Dialect(("mine",), (Layer("Pool{rank}(size, step=2)", "max_pool", {}, must={"step": 2}),))
-    assert read("mine.Pool1(4)", dialect).request.operator == "max_pool"
+    dialect = Dialect(
+        ("mine",), (LayerSignature("Pool{rank}(size, step=2)", "max_pool", {}, required_values={"step": 2}),)
+    )
+    assert parse_layer("mine.Pool1(4)", dialect).request.operator == "max_pool"
     with pytest.raises(ConformanceError, match="step=3: only 2 can be translated"):
-        read("Pool1(4, step=3)", dialect)
+        parse_layer("Pool1(4, step=3)", dialect)

@@ -3,11 +3,11 @@ import ast
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program, Surface, Unsupported, Words
+from conformance.adapters.api.surface import Bfloat16Conversion, Program, Surface, Unsupported
 from conformance.cases.case import Value
-from conformance.judging.expected import expected
-from conformance.judging.tolerance import held_to
-from conformance.judging.verdict import Outcome, judge
+from conformance.judging.expected import compute_expected
+from conformance.judging.tolerance import target_for
+from conformance.judging.verdict import ProgramOutcome, judge_outcome
 from conformance.translation.lowering import translate
 from tests.support.fake_backends import one, surface
 
@@ -20,7 +20,7 @@ NOT_PADDED = Unsupported("this call has no padding", issue="https://example.org/
 def carry_out(text, *arrays):
     """Run a program as a worker does."""
     names = {}
-    exec(registry.backend("numpy").setup, names)  # noqa: S102
+    exec(registry.get_backend("numpy").setup, names)  # noqa: S102
     exec(compile(text, "<program>", "exec"), names)  # noqa: S102
     return names["run"](*arrays)
 
@@ -72,7 +72,7 @@ def test_gradient_that_a_surface_writes_itself_comes_before_differentiation(tmp_
         "max_pool_grad": lambda step: f"slope(grad, x, {step.window}, {step.parameters['ties']!r})",
     }
     assert "derive(x)" in translate(case, sketch(gradient=differentiated)).text
-    program = translate(case, Surface("own", own, gradient=differentiated))
+    program = translate(case, Surface("own", own, write_gradient=differentiated))
     assert program.text == "def run(grad, x):\n    x = slope(grad, x, (2, 2), 'first')\n    return x\n"
     assert program.how == "native"
 
@@ -160,13 +160,15 @@ def test_question_and_fault_get_the_own_call_or_nothing(tmp_path, section):
 
 
 def test_question_is_put_to_a_call_that_the_framework_is_known_to_refuse(tmp_path):
-    refusing = Surface("r", {"max_pool": lambda _step: Unsupported("too much", refused="call(x)"), "pad": padding})
+    refusing = Surface(
+        "r", {"max_pool": lambda _step: Unsupported("too much", rejected_call="call(x)"), "pad": padding}
+    )
     question = one(
         tmp_path, f"{PADDED}, about: b, answers: {{one: {{}}, two: {{rejected: Refused}}}}", section="questions"
     )
     program = translate(question, refusing)
     assert (program.how, "call(x)" in program.text) == ("native", True)
-    assert translate(one(tmp_path, PADDED), refusing) == Unsupported("too much", refused="call(x)")
+    assert translate(one(tmp_path, PADDED), refusing) == Unsupported("too much", rejected_call="call(x)")
 
 
 def test_composition_that_a_case_asks_for_is_written_even_where_a_call_exists(tmp_path):
@@ -188,13 +190,15 @@ def test_equal_texts_have_equal_digests_whatever_the_case(tmp_path):
 
 
 def judged(case, program, surface):
-    wanted = expected(case)
+    wanted = compute_expected(case)
     got = carry_out(program.text, *(array.copy() for array in wanted.inputs.values()))
-    return judge(Outcome("returned", (got,)), held_to(wanted.target, case, surface, program.how)).verdict
+    return judge_outcome(
+        ProgramOutcome("returned", (got,)), target_for(wanted.target, case, surface, program.how)
+    ).verdict
 
 
 def test_every_program_of_the_built_in_backend_agrees_with_the_reference_but_for_the_recipe(catalogue):
-    loops = registry.backend("numpy").surfaces[0]
+    loops = registry.get_backend("numpy").surfaces[0]
     swept = [case for case in catalogue.cases if case.level != "smoke"]
     for case in [*catalogue.select("smoke"), *swept[::17]]:
         program = translate(case, loops)
@@ -207,8 +211,8 @@ def test_no_word_of_a_case_gets_into_a_program(tmp_path):
     words = "about: INTRUDER, source: INTRUDER"
     for kind in (PLAIN, PADDED, f"{PADDED}, via: [pad, max_pool]"):
         case = one(tmp_path, f"{kind}, {words}".replace("id: a", "id: intruder"))
-        for name in registry.names():
-            for speaking in registry.backend(name).surfaces:
+        for name in registry.backend_names():
+            for speaking in registry.get_backend(name).surfaces:
                 program = translate(case, speaking)
                 assert isinstance(program, Unsupported) or "intruder" not in program.text.lower()
 
@@ -225,14 +229,18 @@ def test_fake_surface_of_these_tests_is_right(tmp_path):
     assert judged(case, translate(case, surface("right")), surface("right")) == "agree"
 
 
-BFLOAT16 = Words("numbers({})", "narrow({})", "words(x)")
+BFLOAT16 = Bfloat16Conversion("numbers({})", "narrow({})", "words(x)")
 HALVES = "x: {values: arange, shape: [1, 1, 4], dtype: bfloat16}"
 
 
 def bfloat16(words=BFLOAT16, **verbs):
     taken = {"": frozenset({"bfloat16"})}
     return Surface(
-        "b", {"max_pool": pooling, "pad": padding, **verbs}, enter={"x": "enter({})"}, dtypes=taken, words=words
+        "b",
+        {"max_pool": pooling, "pad": padding, **verbs},
+        to_framework={"x": "enter({})"},
+        dtypes=taken,
+        bfloat16=words,
     )
 
 
@@ -242,7 +250,9 @@ def test_bfloat16_comes_in_and_goes_out_as_words(tmp_path):
 
 
 def test_words_of_a_dtype_that_the_framework_s_arrays_know_leave_as_they_are(tmp_path):
-    program = translate(one(tmp_path, f"id: a, {HALVES}, window: 2"), bfloat16(Words("numbers({})", "narrow({})")))
+    program = translate(
+        one(tmp_path, f"id: a, {HALVES}, window: 2"), bfloat16(Bfloat16Conversion("numbers({})", "narrow({})"))
+    )
     assert program.text.splitlines()[-1] == "    return x"
 
 
@@ -274,9 +284,9 @@ def test_inputs_of_another_dtype_beside_bfloat16_come_in_as_they_are(tmp_path):
 def test_a_flat_list_of_pads_reaches_the_calls_that_take_one_as_it_stands(catalogue):
     question = catalogue.by_id["pad/order-of-pads"]
     assert question.parameters["flat_pads"] == (1, 2, 3, 0)
-    texts = {surface.name: translate(question, surface) for surface in registry.backend("torch").surfaces}
+    texts = {surface.name: translate(question, surface) for surface in registry.get_backend("torch").surfaces}
     assert "F.pad(x, (1, 2, 3, 0))" in texts["torch.nn.functional"].text
     assert "nn.ConstantPad2d((1, 2, 3, 0), 0)(x)" in texts["torch.nn"].text
-    others = [translate(question, surface) for surface in registry.backend("tensorflow").surfaces]
+    others = [translate(question, surface) for surface in registry.get_backend("tensorflow").surfaces]
     assert all(isinstance(other, Unsupported) for other in others)
     assert "in pairs" in others[0].reason

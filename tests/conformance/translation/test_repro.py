@@ -5,12 +5,12 @@ import sys
 import pytest
 
 from conformance.adapters import registry
-from conformance.judging.expected import expected
+from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
-from conformance.translation.repro import script
+from conformance.translation.repro import repro_script
 from tests.support.fake_backends import one, program
 
-LOOPS = registry.backend("numpy")
+LOOPS = registry.get_backend("numpy")
 SAMPLE = [
     "max_pool/book-loops",
     "max_pool/2d-int32",
@@ -45,7 +45,7 @@ def bare(text, folder):
 
 def written(case, chosen=None):
     chosen = chosen or translate(case, LOOPS.surfaces[0])
-    return script(case, expected(case), LOOPS, chosen)
+    return repro_script(case, compute_expected(case), LOOPS, chosen)
 
 
 @pytest.mark.parametrize("name", SAMPLE)
@@ -135,6 +135,6 @@ def test_script_of_a_question_says_yes_to_the_answer_that_the_run_takes(catalogu
     for name in ("max_pool/nan-in-window", "max_pool/zeros-of-both-signs"):
         case = catalogue.by_id[name]
         chosen = translate(case, LOOPS.surfaces[0])
-        declared = LOOPS.surfaces[0].declares[case.question].answer
+        declared = LOOPS.surfaces[0].declarations[case.question].answer
         lines = bare(written(case, chosen), tmp_path).stdout.splitlines()
         assert [line.split()[1] for line in lines if line.startswith("yes")] == [declared], name

@@ -44,7 +44,7 @@ def assert_rounded(exact, rationals):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_sums_are_those_of_rationals(dtype, reach):
     x = numbers(1, (7, 30), dtype, reach)
-    exact = sums.added(x, columns)
+    exact = sums.exact_sums(x, columns)
     assert_rounded(exact, [sum(fractions(column)) for column in x.T])
     assert exact.terms.tolist() == [7] * 30
 
@@ -52,24 +52,24 @@ def test_sums_are_those_of_rationals(dtype, reach):
 @pytest.mark.parametrize("reach", [300, 900])
 def test_exponents_too_far_apart_for_slices_are_added_as_integers(reach):
     x = numbers(2, (7, 20), np.float64, reach)
-    assert_rounded(sums.added(x, columns), [sum(fractions(column)) for column in x.T])
+    assert_rounded(sums.exact_sums(x, columns), [sum(fractions(column)) for column in x.T])
     if reach == 300:
         a, b = numbers(3, (4, 6), np.float64, reach), numbers(4, (6, 3), np.float64, reach)
         rationals = [sum(map(Fraction.__mul__, fractions(row), fractions(column))) for row in a for column in b.T]
-        assert_rounded(sums.multiplied(a, b, products), rationals)
+        assert_rounded(sums.exact_products(a, b, products), rationals)
 
 
 def test_sums_beyond_float64_on_the_way_are_finite_in_the_end():
     x = np.array([[2.0**1023], [2.0**1023], [-(2.0**1023)], [1.0]])
-    assert sums.added(x, columns).value.tolist() == [2.0**1023]
-    assert sums.added(x[:2], columns).value.tolist() == [np.inf]
-    assert sums.added(x[:3], columns, np.array(2)).value.tolist() == [2.0**1022]
+    assert sums.exact_sums(x, columns).value.tolist() == [2.0**1023]
+    assert sums.exact_sums(x[:2], columns).value.tolist() == [np.inf]
+    assert sums.exact_sums(x[:3], columns, np.array(2)).value.tolist() == [2.0**1022]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_products_are_those_of_rationals(dtype):
     a, b = numbers(5, (4, 6), dtype, 3), numbers(6, (6, 5), dtype, 3)
-    exact = sums.multiplied(a, b, products)
+    exact = sums.exact_products(a, b, products)
     assert_rounded(
         exact, [sum(map(Fraction.__mul__, fractions(row), fractions(column))) for row in a for column in b.T]
     )
@@ -83,12 +83,12 @@ def test_products_are_those_of_rationals(dtype):
 
 def test_products_below_the_subnormals_still_round_once():
     a, b = np.array([[2.0**-1000, 1.0]]), np.array([[2.0**-1000], [1.0 + 2.0**-52]])
-    assert sums.multiplied(a, b, products).value.item() == 1 + 2.0**-52
+    assert sums.exact_products(a, b, products).value.item() == 1 + 2.0**-52
     # Half-way between 1 and the next number, and a little more.
     b[1] = 1.0
     a, b = np.concatenate([a, [[2.0**-53]]], 1), np.concatenate([b, [[1.0]]])
-    assert sums.multiplied(a, b, products).value.item() == 1 + 2.0**-52
-    assert sums.multiplied(a[:, 1:], b[1:], products).value.item() == 1
+    assert sums.exact_products(a, b, products).value.item() == 1 + 2.0**-52
+    assert sums.exact_products(a[:, 1:], b[1:], products).value.item() == 1
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -120,6 +120,6 @@ def test_a_negative_zero_alone_becomes_plus_zero():
 
 def test_infinities_and_nan_add_and_multiply_as_in_ieee_arithmetic():
     x = np.array([[np.inf, np.inf, 1, np.nan], [1, -np.inf, 2, 1]], np.float32)
-    np.testing.assert_array_equal(sums.added(x, columns).value, [np.inf, np.nan, 3, np.nan])
+    np.testing.assert_array_equal(sums.exact_sums(x, columns).value, [np.inf, np.nan, 3, np.nan])
     a, b = x[:, :2], np.array([[2, 0], [1, 0]], np.float32)
-    np.testing.assert_array_equal(sums.multiplied(a, b, products).value, [[np.inf, np.nan], [-np.inf, np.nan]])
+    np.testing.assert_array_equal(sums.exact_products(a, b, products).value, [[np.inf, np.nan], [-np.inf, np.nan]])

@@ -6,9 +6,9 @@ import pytest
 
 import reference
 from reference.arithmetic import exact as exact_module
-from reference.arithmetic.certainty import certain, unchecked
+from reference.arithmetic.certainty import is_certainty_checked, without_certainty_check
 from reference.geometry import blocks as blocks_module
-from reference.geometry.blocks import blocks
+from reference.geometry.blocks import split_into_blocks
 from reference.geometry.windows import Windows
 from tests import ROOT
 
@@ -48,7 +48,7 @@ def same(one, other):
 @pytest.fixture(params=[8, 100, 400], ids=lambda size: f"{size} bytes")
 def small_blocks(request, monkeypatch):
     """Cut operations into blocks of a few cells from now on."""
-    return lambda: monkeypatch.setattr(blocks_module, "BYTES", request.param)
+    return lambda: monkeypatch.setattr(blocks_module, "BLOCK_BYTES", request.param)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: np.dtype(dtype).name)
@@ -76,10 +76,10 @@ def test_convolution_in_blocks_is_convolution_at_once(small_blocks, geometry, gr
 @pytest.mark.parametrize(("shape", "parameters"), GEOMETRIES)
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_blocks_cover_each_output_once(shape, parameters, size, monkeypatch):
-    monkeypatch.setattr(blocks_module, "BYTES", 50)
+    monkeypatch.setattr(blocks_module, "BLOCK_BYTES", 50)
     walk = Windows.of(shape[2:], **parameters)
     seen = np.zeros((*shape[:2], *walk.output), int)
-    for block in blocks(shape[:2], walk, size):
+    for block in split_into_blocks(shape[:2], walk, size):
         part = seen[block.outputs]
         part += 1
         assert part.shape[2:] == block.walk.output
@@ -92,7 +92,7 @@ def test_details_of_a_large_result_are_computed_when_asked_for(operator, monkeyp
     arrays += [values((3, 4, 2, 2), np.float32)] if operator == "conv" else []
     parameters = {} if operator == "conv" else {"window": 2}
     kept = reference.OPERATORS[operator](*arrays, **parameters)
-    monkeypatch.setattr(exact_module, "KEPT", 0)
+    monkeypatch.setattr(exact_module, "MAX_CACHED_ELEMENTS", 0)
     later = reference.OPERATORS[operator](*arrays, **parameters)
     assert "high" not in vars(later)
     for name in ("value", "high", "low", "magnitude", "terms"):
@@ -111,15 +111,15 @@ def test_unchecked_results_are_close():
     x, kernel = values((2, 4, 9, 8), np.float32), values((3, 4, 3, 3), np.float32)
     x[np.isnan(x)] = np.inf
     for run in (lambda: reference.avg_pool(x, 3, stride=1, padding=2), lambda: reference.conv(x, kernel, padding=1)):
-        with unchecked(), np.errstate(invalid="ignore"):
-            assert not certain()
+        with without_certainty_check(), np.errstate(invalid="ignore"):
+            assert not is_certainty_checked()
             rough = run()
         np.testing.assert_allclose(rough, run(), rtol=1e-6, atol=1e-12)
-    assert certain()
+    assert is_certainty_checked()
 
 
 def test_unchecked_knows_nothing_beyond_float64():
-    with unchecked(), pytest.raises(FloatingPointError, match="certainty check is off"):
+    with without_certainty_check(), pytest.raises(FloatingPointError, match="certainty check is off"):
         _ = reference.OPERATORS["avg_pool"](np.full((1, 1, 2), 1.5e308), 2).high
 
 

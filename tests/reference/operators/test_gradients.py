@@ -9,7 +9,7 @@ import pytest
 
 import reference
 from reference.operators import lp_pooling_grad as lp
-from reference.operators.softmax_pooling_grad import Term, is_sum
+from reference.operators.softmax_pooling_grad import SoftmaxTerm, is_exact_sum
 
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 INF, NAN = np.inf, np.nan
@@ -220,15 +220,15 @@ def test_opposite_softmax_windows_cancel_to_plus_zero():
 
 
 def test_a_softmax_sum_is_held_rational_only_where_it_is():
-    up, down = Term(1.0, 0.0, (0.0, 1.0)), Term(1.0, 0.0, (-1.0, 0.0))
-    assert is_sum([up, down], Fraction(1))
-    assert not is_sum([up, down], Fraction(1, 2))
-    assert not is_sum([up], Fraction(1))
+    up, down = SoftmaxTerm(1.0, 0.0, (0.0, 1.0)), SoftmaxTerm(1.0, 0.0, (-1.0, 0.0))
+    assert is_exact_sum([up, down], Fraction(1))
+    assert not is_exact_sum([up, down], Fraction(1, 2))
+    assert not is_exact_sum([up], Fraction(1))
     # Both limits are 1, but the sum is not.
-    assert not is_sum([up, Term(1.0, 0.0, (-2.0, 0.0))], Fraction(1))
-    assert is_sum([Term(3.0, 2.0, (2.0, 2.0))], Fraction(3, 2))
+    assert not is_exact_sum([up, SoftmaxTerm(1.0, 0.0, (-2.0, 0.0))], Fraction(1))
+    assert is_exact_sum([SoftmaxTerm(3.0, 2.0, (2.0, 2.0))], Fraction(3, 2))
     # (1 + z)(1 + z²) = 1 + z + z² + z³: windows of different shapes.
-    assert not is_sum([up, Term(-1.0, 0.0, (0.0, 1.0, 2.0, 3.0))], Fraction(0))
+    assert not is_exact_sum([up, SoftmaxTerm(-1.0, 0.0, (0.0, 1.0, 2.0, 3.0))], Fraction(0))
 
 
 def test_negligible_values_have_no_softmax_gradient():
@@ -263,23 +263,23 @@ def test_norm_gradients_half_way_between_two_numbers_go_to_the_even_one(p):
 
 def test_a_norm_sum_is_held_rational_only_where_it_is():
     def term(grad, value, *values):
-        return lp.Term(grad, value, tuple(sorted((value, *values))))
+        return lp.LpTerm(grad, value, tuple(sorted((value, *values))))
 
-    assert lp.is_sum([term(5.0, 3.0, 4.0)], Fraction(3), 2)
-    assert not lp.is_sum([term(5.0, 3.0, 5.0)], Fraction(3), 2)
+    assert lp.is_exact_sum([term(5.0, 3.0, 4.0)], Fraction(3), 2)
+    assert not lp.is_exact_sum([term(5.0, 3.0, 5.0)], Fraction(3), 2)
     # 1 / √2 − 3 / √18 = 0, and 1 / √2 + 1 / √3 is no rational.
-    assert lp.is_sum([term(1.0, 1.0, 1.0), term(-1.0, 3.0, 3.0)], Fraction(0), 2)
-    assert not lp.is_sum([term(1.0, 1.0, 1.0), term(-1.0, 1.0, 1.0, 1.0)], Fraction(0), 2)
+    assert lp.is_exact_sum([term(1.0, 1.0, 1.0), term(-1.0, 3.0, 3.0)], Fraction(0), 2)
+    assert not lp.is_exact_sum([term(1.0, 1.0, 1.0), term(-1.0, 1.0, 1.0, 1.0)], Fraction(0), 2)
     # 3³ + 4³ + 5³ = 6³.
-    assert lp.is_sum([term(4.0, 3.0, 4.0, 5.0)], Fraction(1), 3)
-    assert not lp.is_sum([term(4.0, 3.0, 4.0, 5.0)], Fraction(1), 2)
+    assert lp.is_exact_sum([term(4.0, 3.0, 4.0, 5.0)], Fraction(1), 3)
+    assert not lp.is_exact_sum([term(4.0, 3.0, 4.0, 5.0)], Fraction(1), 2)
 
 
 @pytest.mark.parametrize("degree", [2, 3, 7])
 def test_roots_of_rationals_are_exact_or_none(degree):
     for base in (Fraction(1), Fraction(7, 3), Fraction(2**70 + 1, 3**40)):
-        assert lp.exact_root(base**degree, degree) == base
-        assert lp.exact_root(base**degree + 1, degree) is None
+        assert lp.rational_root(base**degree, degree) == base
+        assert lp.rational_root(base**degree + 1, degree) is None
 
 
 def test_the_1_norm_has_the_signs_for_a_gradient():

@@ -1,8 +1,8 @@
 import pytest
 
-from reports.analysis.causes import Causes, said
-from reports.analysis.summary import groups
-from reports.results.reader import load
+from reports.analysis.causes import CommonConditions, common_text
+from reports.analysis.summary import difference_groups
+from reports.results.reader import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 
@@ -20,31 +20,31 @@ def report(folder, wrong, right):
     records = [example.header("alpha", [NN]), *wrong, *right, example.program(NN)]
     results = [example.differing(one["case"], NN, OUT, None) for one in wrong]
     results += [example.result(one["case"], NN) for one in right]
-    return load(example.write(folder, [*records, *results, example.footer(results)]))
+    return load_report(example.write(folder, [*records, *results, example.footer(results)]))
 
 
 def test_what_only_the_wrong_cases_have_is_named_first(tmp_path):
     wrong = [case("a", rounding="ceil", stride=[1]), case("b", rounding="ceil", stride=[1])]
     right = [case("c", stride=[1]), case("d"), case("e"), case("f")]
     found = report(tmp_path, wrong, right)
-    (group,) = groups(found)
-    text = said(Causes(found).common(group))
+    (group,) = difference_groups(found)
+    text = common_text(CommonConditions(found).common(group))
     assert text.startswith("beside 4 results that pass here: rounding = ceil (none of them), ")
     assert text.endswith("overlapping windows (1 of them), stride = [1] (1 of them)")
 
 
 def test_what_most_that_pass_have_too_tells_nothing(tmp_path):
     found = report(tmp_path, [case("a")], [case("b"), case("c")])
-    assert Causes(found).common(groups(found)[0]) == []
+    assert CommonConditions(found).common(difference_groups(found)[0]) == []
 
 
 def test_unexplained_differences_are_parted_by_what_no_passing_result_has(tmp_path):
     ceil = [case(f"ceil-{number}", rounding="ceil") for number in range(3)]
     nan = [case(f"nan-{number}", values=(1, "nan", 3, 4)) for number in range(2)]
     found = report(tmp_path, [*nan, *ceil, case("other", stride=[3])], [case("sound"), case("sound-too")])
-    parts = Causes(found).split(groups(found))
+    parts = CommonConditions(found).split(difference_groups(found))
     assert [len(part.cases) for part in parts] == [3, 2, 1]
-    assert [Causes(found).sentence(part).split(";")[0] for part in parts] == [
+    assert [CommonConditions(found).sentence(part).split(";")[0] for part in parts] == [
         "All 3 cases with rounding = ceil differ", "Both cases with NaN in x differ",
         "The one case with stride above the window differs",
     ]  # fmt: skip
@@ -52,12 +52,14 @@ def test_unexplained_differences_are_parted_by_what_no_passing_result_has(tmp_pa
 
 def test_where_nothing_passes_nothing_is_parted(tmp_path):
     found = report(tmp_path, [case("a", rounding="ceil"), case("b", rounding="ceil"), case("c")], [])
-    assert [len(part.cases) for part in Causes(found).split(groups(found))] == [3]
+    assert [len(part.cases) for part in CommonConditions(found).split(difference_groups(found))] == [3]
 
 
 def told(folder, wrong, right):
     found = report(folder, wrong, right)
-    return [Causes(found).sentence(group) for group in Causes(found).split(groups(found))]
+    return [
+        CommonConditions(found).sentence(group) for group in CommonConditions(found).split(difference_groups(found))
+    ]
 
 
 def test_sentence_names_the_fewest_conditions_that_no_passing_case_fulfils(tmp_path):
@@ -93,8 +95,8 @@ def test_how_a_case_is_written_may_be_what_tells(tmp_path):
     records = [example.header("alpha", [NN]), *wrong, *right, example.program(NN)]
     results = [example.differing(one["case"], NN, OUT, None, how="composed") for one in wrong]
     results += [example.result(one["case"], NN) for one in right]
-    found = load(example.write(tmp_path, [*records, *results, example.footer(results)]))
-    assert Causes(found).sentence(groups(found)[0]) == (
+    found = load_report(example.write(tmp_path, [*records, *results, example.footer(results)]))
+    assert CommonConditions(found).sentence(difference_groups(found)[0]) == (
         "Both cases with a composition of operators differ; none of the 2 that pass is such a case."
     )
 

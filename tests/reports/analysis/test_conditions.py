@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.analysis.conditions import MOST, statement
+from reports.analysis.conditions import MAX_CONDITIONS, shortest_conjunction
 
 THINGS = st.lists(st.frozensets(st.sampled_from("abcde")), min_size=1, max_size=8)
 
@@ -28,22 +28,22 @@ def sets(*texts):
     ],
 )
 def test_statement_is_the_shortest_that_no_other_fulfils(covered, others, found):
-    assert statement(sets(*covered), sets(*others)) == found
+    assert shortest_conjunction(sets(*covered), sets(*others)) == found
 
 
 def test_exceptions_are_allowed_where_no_exact_statement_exists():
     covered, others = sets("ab"), sets("ab", "a", "c", "c")
-    assert statement(covered, others) is None
-    assert statement(covered, others, exceptions=1) == ("b",)
-    assert statement(covered, others, exceptions=2) == ("b",)
+    assert shortest_conjunction(covered, others) is None
+    assert shortest_conjunction(covered, others, exceptions=1) == ("b",)
+    assert shortest_conjunction(covered, others, exceptions=2) == ("b",)
 
 
 def test_exact_statement_beats_a_shorter_one_with_exceptions():
-    assert statement(sets("ab"), sets("a", "b"), exceptions=1) == ("a", "b")
+    assert shortest_conjunction(sets("ab"), sets("a", "b"), exceptions=1) == ("a", "b")
 
 
 def test_of_equals_the_one_that_ranks_lowest_is_taken():
-    assert statement(sets("ab"), sets("c"), lambda condition: (-ord(condition),)) == ("b",)
+    assert shortest_conjunction(sets("ab"), sets("c"), lambda condition: (-ord(condition),)) == ("b",)
 
 
 @given(THINGS, THINGS, st.integers(0, 2))
@@ -53,9 +53,9 @@ def test_no_shorter_statement_exists_than_the_one_found(covered, others, excepti
     def fit(some, allowed):
         return sum(one.issuperset(some) for one in others) <= allowed
 
-    found = statement(covered, others, exceptions=exceptions)
+    found = shortest_conjunction(covered, others, exceptions=exceptions)
     for allowed in sorted({0, exceptions}):
-        for size in range(1, MOST + 1):
+        for size in range(1, MAX_CONDITIONS + 1):
             fitting = [some for some in combinations(shared, size) if fit(some, allowed)]
             if fitting:
                 assert found is not None

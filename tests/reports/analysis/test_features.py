@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import reference
-from reports.analysis.features import traits, walks
-from reports.results.fields import Fields
-from reports.results.records import Case
+from reports.analysis.features import case_conditions, windows_per_axis
+from reports.results.fields import JsonFields
+from reports.results.records import CaseRecord
 from tests.support import example_results as example
 
 OUT = example.array([1, 2], [1, 1, 2])
@@ -16,7 +16,7 @@ LATE = "a NaN that is not the first of its window"
 def case(name="max_pool/a", values=(1, 2, 3, 4), shape=None, **parameters):
     whole = {"window": [2], "stride": [2], "padding": [[0, 0]], "rounding": "floor"} | parameters
     x = example.array(values, shape or [1, 1, len(values)])
-    return Case.parse(Fields(example.case(name, x, OUT, parameters=whole)))
+    return CaseRecord.parse(JsonFields(example.case(name, x, OUT, parameters=whole)))
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def case(name="max_pool/a", values=(1, 2, 3, 4), shape=None, **parameters):
 )
 def test_traits_say_what_may_be_the_cause(changes, words):
     shape = [1, 1, 2, 2] if words == "2-D input" else changes.get("shape")
-    assert words in set(traits(case(**{**changes, "shape": shape})))
-    assert words == "x in float32" or words not in set(traits(case()))
+    assert words in set(case_conditions(case(**{**changes, "shape": shape})))
+    assert words == "x in float32" or words not in set(case_conditions(case()))
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_traits_say_what_may_be_the_cause(changes, words):
     ],
 )
 def test_nan_is_the_first_of_its_window_or_not(values, changes, late):
-    assert (LATE in set(traits(case(values=values, **changes)))) is late
+    assert (LATE in set(case_conditions(case(values=values, **changes)))) is late
 
 
 def test_windows_of_a_transposed_convolution_are_none_of_the_input():
-    assert "overlapping windows" not in set(traits(case("conv_transpose/a", stride=[1])))
+    assert "overlapping windows" not in set(case_conditions(case("conv_transpose/a", stride=[1])))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_windows_of_a_transposed_convolution_are_none_of_the_input():
     ],
 )
 def test_parameters_without_meaning_have_no_walk(changes):
-    assert walks(case(**changes)) == []
+    assert windows_per_axis(case(**changes)) == []
 
 
 @pytest.mark.parametrize("rounding", ["ceil", "full"])
@@ -99,5 +99,5 @@ def test_a_last_window_is_not_whole_where_the_reference_has_one_more(rounding):
             more = [reference.max_pool(x, [window], **given, rounding=one).size for one in (rounding, "floor")]
         except ValueError:
             continue
-        (walk,) = walks(case(values=range(7), window=[window], **given, rounding=rounding))
-        assert walk.partial == (more[0] > more[1]), (window, given)
+        (walk,) = windows_per_axis(case(values=range(7), window=[window], **given, rounding=rounding))
+        assert walk.has_partial_window == (more[0] > more[1]), (window, given)

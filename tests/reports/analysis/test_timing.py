@@ -1,7 +1,7 @@
 import pytest
 
 from reports.analysis import timing
-from reports.results.reader import load
+from reports.results.reader import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 
@@ -13,21 +13,23 @@ def report(tmp_path):
     alpha = [example.result(POOL, "a.nn", seconds=0.5), example.result(CONV, "a.nn", seconds=2)]
     beta = [example.result(POOL, "b.nn", seconds=0.25), example.result(POOL, "b.lax", seconds=1)]
     beta.append(example.unsupported(CONV, "b.nn"))
-    return load(example.write(tmp_path, example.run("a", ["a.nn"], alpha), example.run("b", ["b.nn", "b.lax"], beta)))
+    return load_report(
+        example.write(tmp_path, example.run("a", ["a.nn"], alpha), example.run("b", ["b.nn", "b.lax"], beta))
+    )
 
 
 def test_time_is_summed_by_surface(report):
-    assert timing.by_surface(report) == {"a.nn": 2.5, "b.nn": 0.25, "b.lax": 1}
+    assert timing.seconds_by_surface(report) == {"a.nn": 2.5, "b.nn": 0.25, "b.lax": 1}
 
 
 def test_time_is_summed_by_operator_and_backend_the_longest_first(report):
-    found = timing.by_operator(report)
+    found = timing.seconds_by_operator(report)
     assert found == {"conv": {"a": 2, "b": 0}, "max_pool": {"a": 0.5, "b": 1.25}}
     assert list(found) == ["conv", "max_pool"]
 
 
 def test_slowest_programs_come_first_and_what_did_not_run_not_at_all(report):
-    assert [(one.case, one.surface) for one in timing.slowest(report)] == [
+    assert [(one.case, one.surface) for one in timing.slowest_results(report)] == [
         (CONV, "a.nn"), (POOL, "b.lax"), (POOL, "a.nn"), (POOL, "b.nn"),
     ]  # fmt: skip
 
@@ -43,7 +45,7 @@ def test_page_of_the_run_tells_times_and_the_device(report):
 )
 def test_questions_that_a_document_answers_stand_apart(tmp_path, source, part):
     records = [example.result(BORDER, "a.nn"), example.convention("a.nn", "real-cells", "real-cells", source)]
-    page = render_html(load(example.write(tmp_path, example.run("a", ["a.nn"], records))))
+    page = render_html(load_report(example.write(tmp_path, example.run("a", ["a.nn"], records))))
     assert [f'id="{kind}"' in page for kind in ("documented", "undocumented")] == [
         part == "documented", part == "undocumented",
     ]  # fmt: skip
@@ -51,5 +53,5 @@ def test_questions_that_a_document_answers_stand_apart(tmp_path, source, part):
 
 
 def test_answers_against_a_declaration_stand_first(tmp_path):
-    page = render_html(load(example.write(tmp_path, example.beta())))
+    page = render_html(load_report(example.write(tmp_path, example.beta())))
     assert "It declares <b>real-cells</b>, undocumented, and was seen to do <b>whole-window</b>." in page

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from reports.analysis.summary import problems, verdict
+from reports.analysis.summary import report_problems, report_verdict
 from reports.results.compatibility import UnreadableResults
-from reports.results.reader import load
+from reports.results.reader import load_report
 from reports.views.html import render_html
 from reports.views.markdown import render_markdown
 from tests.support import example_results as example
@@ -20,23 +20,23 @@ def other(**changes):
 
 
 def test_runs_of_different_catalogues_are_joined_where_that_is_asked_for_and_the_report_says_so(tmp_path):
-    report = load(example.write(tmp_path, example.alpha(), other()), mixed=True)
+    report = load_report(example.write(tmp_path, example.alpha(), other()), allow_mixed=True)
     assert len(report.backends) == 2
-    (sentence,) = report.mixed
+    (sentence,) = report.mixture_notes
     assert sentence.startswith(
         f"Mixed catalogues: other.jsonl was made from 2.0.0 (00), alpha.jsonl from ({example.CATALOGUE[:12]})"
     )
-    assert problems(report)[0] == sentence
-    assert verdict(report).headline == "The runs do not go together"
-    assert not verdict(report).good
+    assert report_problems(report)[0] == sentence
+    assert report_verdict(report).headline == "The runs do not go together"
+    assert not report_verdict(report).is_good
 
 
 def test_runs_judged_by_different_ledgers_are_joined_likewise(tmp_path):
     records = other(catalogue=example.alpha()[0]["catalogue"], ledger="1" * 32)
     paths = example.write(tmp_path, example.alpha(), records)
     with pytest.raises(UnreadableResults, match="judged by another ledger"):
-        load(paths)
-    (sentence,) = load(paths, mixed=True).mixed
+        load_report(paths)
+    (sentence,) = load_report(paths, allow_mixed=True).mixture_notes
     assert sentence.startswith("Mixed ledgers: other.jsonl was judged by another ledger than alpha.jsonl")
 
 
@@ -46,11 +46,11 @@ def test_two_cases_of_one_name_cannot_be_joined(tmp_path, change):
     next(record for record in records if record["record"] == "case").update(change)
     paths = example.write(tmp_path, example.alpha(), records)
     with pytest.raises(UnreadableResults, match=r"other.jsonl: the case '.*' is another one than in .*alpha.jsonl$"):
-        load(paths, mixed=True)
+        load_report(paths, allow_mixed=True)
 
 
 def test_runs_that_go_together_are_not_mixed(tmp_path):
-    assert load(example.write(tmp_path, example.alpha(), example.delta()), mixed=True).mixed == ()
+    assert load_report(example.write(tmp_path, example.alpha(), example.delta()), allow_mixed=True).mixture_notes == ()
 
 
 NOTICE = "Mixed catalogues: other.jsonl was made from 2.0.0 (00)"
@@ -60,7 +60,7 @@ NOTICE = "Mixed catalogues: other.jsonl was made from 2.0.0 (00)"
 def test_what_is_mixed_partial_or_stale_stands_at_the_top_of_a_view(tmp_path, render):
     stale = example.result("conv/edge-detector", "s.nn", status="stale")
     runs = (example.alpha(), other(), example.gamma(), example.run("s", ["s.nn"], [stale]))
-    page = render(load(example.write(tmp_path, *runs), mixed=True))
+    page = render(load_report(example.write(tmp_path, *runs), allow_mixed=True))
     text = re.sub(r"\\(.)", r"\1", page)
     said = (NOTICE, "gamma: partial run", "1 result agreed where the ledger says that they differ (stale)")
     assert [text.index(one) for one in said] == sorted(text.index(one) for one in said)
@@ -71,7 +71,9 @@ def test_what_is_mixed_partial_or_stale_stands_at_the_top_of_a_view(tmp_path, re
 
 def test_notice_is_red_and_in_view(visit, tmp_path):
     path = tmp_path / "report.html"
-    path.write_text(render_html(load(example.write(tmp_path, example.alpha(), other()), mixed=True)), "utf-8")
+    path.write_text(
+        render_html(load_report(example.write(tmp_path, example.alpha(), other()), allow_mixed=True)), "utf-8"
+    )
     page = visit(path)
     notice = page.get_by_text(NOTICE)
     assert notice.bounding_box()["y"] < 300

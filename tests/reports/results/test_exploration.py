@@ -6,11 +6,11 @@ import re
 import pytest
 from rich.console import Console
 
-from conformance.cli.results_io import status
-from reports.analysis.summary import count, matrix, problems, verdict
+from conformance.cli.results_io import exit_status
+from reports.analysis.summary import count_by_status, counts_by_operator, report_problems, report_verdict
 from reports.results.compatibility import UnreadableResults
-from reports.results.reader import load
-from reports.views.exploration_markdown import render_findings
+from reports.results.reader import load_report
+from reports.views.exploration_markdown import render_findings_page
 from reports.views.html import render_html
 from reports.views.junit import render_junit
 from reports.views.markdown import render_markdown
@@ -38,24 +38,27 @@ def printed(report):
 
 
 def test_explorations_stand_beside_results_and_count_among_none(both):
-    report, alone = load(both, mixed=True), load(both[:1])
-    assert report.mixed == ()
-    assert (matrix(report), count(report.results)) == (matrix(alone), count(alone.results))
+    report, alone = load_report(both, allow_mixed=True), load_report(both[:1])
+    assert report.mixture_notes == ()
+    assert (counts_by_operator(report), count_by_status(report.results)) == (
+        counts_by_operator(alone),
+        count_by_status(alone.results),
+    )
     assert example.FOUND not in report.cases
-    assert [run.name for run in report.explored] == ["alpha"]
+    assert [run.name for run in report.explorations] == ["alpha"]
 
 
 def test_findings_are_what_is_wrong(both):
-    report = load(both, mixed=True)
-    assert problems(report) == ["alpha: exploring found 1 difference that nobody knew of."]
-    assert verdict(report).headline == "1 finding"
-    assert not verdict(report).good
-    assert status(report) == 1
-    assert status(load(both[:1], mixed=True)) == 0
+    report = load_report(both, allow_mixed=True)
+    assert report_problems(report) == ["alpha: exploring found 1 difference that nobody knew of."]
+    assert report_verdict(report).headline == "1 finding"
+    assert not report_verdict(report).is_good
+    assert exit_status(report) == 1
+    assert exit_status(load_report(both[:1], allow_mixed=True)) == 0
 
 
 def test_page_tells_a_finding(both):
-    found = part(render_html(load(both, mixed=True)), "findings")
+    found = part(render_html(load_report(both, allow_mixed=True)), "findings")
     for said in (
         SENTENCE,
         "seed 7",
@@ -68,64 +71,64 @@ def test_page_tells_a_finding(both):
         assert said in found, said
     assert "at [0, 0, 0] expected 0, got 1" in found
     assert f'data-case="{example.FOUND}" data-surface="alpha.nn"' in found
-    assert SENTENCE in part(render_html(load(both, mixed=True)), "overview")
+    assert SENTENCE in part(render_html(load_report(both, allow_mixed=True)), "overview")
 
 
 def test_without_explorations_there_is_no_such_page(both):
-    page = render_html(load(both[:1], mixed=True))
+    page = render_html(load_report(both[:1], allow_mixed=True))
     assert 'id="findings"' not in page
     assert "#findings" not in page.split("</nav>")[0]
 
 
 def test_explorations_alone_make_a_report(both):
-    report = load(both[1:], mixed=True)
+    report = load_report(both[1:], allow_mixed=True)
     page = render_html(report)
     assert SENTENCE in part(page, "findings")
     assert 'id="matrix"' not in page
-    assert problems(report) == ["alpha: exploring found 1 difference that nobody knew of."]
+    assert report_problems(report) == ["alpha: exploring found 1 difference that nobody knew of."]
     assert "surface  " not in printed(report)
     assert "## Surfaces" not in render_markdown(report)
 
 
 def test_an_exploration_that_found_nothing_is_as_it_should_be(tmp_path):
-    report = load(example.write(tmp_path, example.exploration(findings=[])), mixed=True)
-    assert verdict(report).headline == "Nothing was found"
-    assert verdict(report).good
-    assert status(report) == 0
+    report = load_report(example.write(tmp_path, example.exploration(findings=[])), allow_mixed=True)
+    assert report_verdict(report).headline == "Nothing was found"
+    assert report_verdict(report).is_good
+    assert exit_status(report) == 0
     assert "alpha: nothing that nobody knew of in 1,000 cases, seed 7" in part(render_html(report), "overview")
 
 
 def test_a_cut_file_still_tells_its_findings(tmp_path):
     records = example.exploration(complete=False)[:1]
-    report = load(example.write(tmp_path, records), mixed=True)
+    report = load_report(example.write(tmp_path, records), allow_mixed=True)
     found = part(render_html(report), "findings")
     assert SENTENCE in found
     assert "data-case" not in found
-    assert status(report) == 3
+    assert exit_status(report) == 3
 
 
 def test_markdown_and_terminal_tell_a_finding_in_a_line(both):
-    report = load(both, mixed=True)
+    report = load_report(both, allow_mixed=True)
     assert "| `max_pool-0a1b2c3d` | max\\_pool on alpha.nn: numbers are off" in render_markdown(report)
     assert f"✗ max_pool-0a1b2c3d {SENTENCE}" in printed(report)
 
 
 def test_other_views_take_an_exploration_for_a_run_and_none_beside_another_catalogue(both):
-    assert example.FOUND.encode() in render_junit(load(both[1:])).encode()
+    assert example.FOUND.encode() in render_junit(load_report(both[1:])).encode()
     with pytest.raises(UnreadableResults, match="also stands in"):
-        load(both)
+        load_report(both)
 
 
 def test_labels_reach_findings(tmp_path):
-    (run,) = load(example.write(tmp_path, example.exploration("alpha@old")), mixed=True).explored
+    (run,) = load_report(example.write(tmp_path, example.exploration("alpha@old")), allow_mixed=True).explorations
     assert run.header.explored.findings[0].surfaces == ("alpha.nn@old",)
     assert [one.surface for one in run.results] == ["alpha.nn@old"]
 
 
 def test_a_page_of_findings_has_all_that_an_issue_needs(tmp_path):
     findings = [example.finding(said="RuntimeError: `no`", script="print('```')\n")]
-    (run,) = load(example.write(tmp_path, example.exploration(findings=findings)), mixed=True).explored
-    page = render_findings(run)
+    (run,) = load_report(example.write(tmp_path, example.exploration(findings=findings)), allow_mixed=True).explorations
+    page = render_findings_page(run)
     assert "## `max_pool-0a1b2c3d`" in page
     assert "| input `x` | <code>float32 &#91;1, 1, 2&#93; &#91;&#91;&#91;0, 1&#93;&#93;&#93;</code> |" in page
     assert "at \\[0, 0, 0\\] expected 0, got 1" in page
@@ -149,7 +152,7 @@ def test_what_is_no_exploration_is_refused_by_its_key(tmp_path, change, said):
     records[0]["explored"].update(change)
     (path,) = example.write(tmp_path, records)
     with pytest.raises(UnreadableResults, match=re.escape(f"{path}:1: {said}")):
-        load([path], mixed=True)
+        load_report([path], allow_mixed=True)
 
 
 def test_smallest_case_is_drawn_like_any_that_differs(opened):

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.catalogue import loading
 from reports.results import reader
-from reports.results.records import Case
+from reports.results.records import CaseRecord
 from reports.views.terminal import render_terminal
 from tests.support import example_results as example
 from tests.support.fake_backends import family
@@ -41,25 +41,25 @@ def long(tmp_path):
 
 
 def test_shelved_case_is_the_case(written):
-    (kept,), (shelved,) = (reader.load([written], shelved=one).backends for one in (False, True))
+    (kept,), (shelved,) = (reader.load_report([written], lazy=one).backends for one in (False, True))
     assert kept.results == shelved.results
     assert list(kept.cases) == list(shelved.cases)
     for name, case in kept.cases.items():
         assert shelved.cases[name].size == case.size
-        assert [getattr(shelved.cases[name], one.name) for one in fields(Case)] == [
-            getattr(case, one.name) for one in fields(Case)
+        assert [getattr(shelved.cases[name], one.name) for one in fields(CaseRecord)] == [
+            getattr(case, one.name) for one in fields(CaseRecord)
         ]
 
 
 def test_shelved_case_has_no_other_parts(written):
-    (shelved,) = reader.load([written], shelved=True).backends
+    (shelved,) = reader.load_report([written], lazy=True).backends
     first = next(iter(shelved.cases.values()))
     with pytest.raises(AttributeError, match="nothing"):
         _ = first.nothing
 
 
 def test_shelved_case_is_read_though_another_file_has_taken_the_place(written, tmp_path):
-    (shelved,) = reader.load([written], shelved=True).backends
+    (shelved,) = reader.load_report([written], lazy=True).backends
     other = tmp_path / "other"
     other.write_text("something else", "utf-8")
     other.replace(written)
@@ -69,7 +69,10 @@ def test_shelved_case_is_read_though_another_file_has_taken_the_place(written, t
 @pytest.mark.parametrize("brief", [True, False])
 def test_summary_of_shelved_cases_is_the_same(written, brief):
     texts = [
-        [str(part) for part in render_terminal(reader.load([written], shelved=shelved), brief=brief).renderables[1:]]
+        [
+            str(part)
+            for part in render_terminal(reader.load_report([written], lazy=shelved), brief=brief).renderables[1:]
+        ]
         for shelved in (False, True)
     ]
     assert texts[0] == texts[1]
@@ -77,9 +80,9 @@ def test_summary_of_shelved_cases_is_the_same(written, brief):
 
 def kept(path, *, shelved):
     """Return the bytes that each case of a file and its result take in memory."""
-    reader.load([path], shelved=shelved)  # what is made once for all
+    reader.load_report([path], lazy=shelved)  # what is made once for all
     tracemalloc.start()
-    report = reader.load([path], shelved=shelved)
+    report = reader.load_report([path], lazy=shelved)
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(report.backends[0].results) == MANY
@@ -95,7 +98,7 @@ def test_rows_of_a_sweep_keep_what_they_have_in_common_once(tmp_path):
         "id: all, level: exhaustive, cover: all, x: {values: integers}, "
         "factors: {rank: [1], extent: [5, 6, 7], window: [2, 3], stride: [1]}"
     )
-    cases = loading.load([family(tmp_path, sweep, section="sweeps")], level="exhaustive").cases
+    cases = loading.load_catalogue([family(tmp_path, sweep, section="sweeps")], level="exhaustive").cases
     assert len(cases) == 6
     assert len({id(case.parameters) for case in cases}) == 2
     assert len({id(case.inputs["x"].shape) for case in cases}) == 3

@@ -12,7 +12,7 @@ from conformance.judging.ledger import Ledger
 from reports.results import live as results_live
 from reports.results import reader
 from reports.results.compatibility import UnreadableResults
-from reports.results.live import Growing
+from reports.results.live import LiveResults
 from reports.results.reader import Report
 from reports.views.terminal import render_terminal
 from tests.support.fake_backends import CRASHES, backend, declares, surface
@@ -33,7 +33,7 @@ def job(folder, name="numpy"):
         surface("u", CRASHES),
         Surface("v", {}),
     ]
-    return Run(backend(*speakers, name=name), loading.load([path]), Ledger(), python=sys.executable)
+    return Run(backend(*speakers, name=name), loading.load_catalogue([path]), Ledger(), python=sys.executable)
 
 
 def shown(report, *, brief=False):
@@ -45,23 +45,23 @@ def shown(report, *, brief=False):
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("growing")
-    found = Growing(folder / "numpy.jsonl")
-    job(folder).execute(found.path, hear=found.add)
+    found = LiveResults(folder / "numpy.jsonl")
+    job(folder).execute(found.path, hear=found.add_line)
     return found
 
 
 @pytest.mark.parametrize("brief", [False, True])
 def test_summary_of_what_was_written_is_that_of_the_file_to_the_byte(grown, brief):
-    file = reader.load([grown.path])
+    file = reader.load_report([grown.path])
     live = Report((grown.backend(),))
     assert {result.status for result in live.results} == {"pass", "fail", "crashed", "unsupported"}
     assert shown(live, brief=brief) == shown(file, brief=brief)
 
 
 def test_what_was_written_is_what_stands_in_the_file(grown):
-    (file,) = reader.load([grown.path]).backends
+    (file,) = reader.load_report([grown.path]).backends
     live = grown.backend()
-    assert grown._sound
+    assert grown._is_valid
     for part in ("header", "programs", "results", "conventions", "footer"):
         assert getattr(live, part) == getattr(file, part), part
     assert list(live.cases) == list(file.cases)
@@ -82,35 +82,35 @@ def test_every_line_is_told_with_its_place(tmp_path):
 def test_file_that_is_continued_is_read_at_the_end(grown, tmp_path, lines):
     path = tmp_path / "numpy.jsonl"
     path.write_bytes(b"".join(grown.path.read_bytes().splitlines(keepends=True)[:lines]))
-    found = Growing(path)
-    job(tmp_path).execute(path, resume=True, hear=found.add)
-    assert {(one.case, one.surface, one.status) for one in found.backend().results} == {
+    found = LiveResults(path)
+    job(tmp_path).execute(path, resume=True, hear=found.add_line)
+    assert {(one.case, one.surface, one.status) for one in found.build_run().results} == {
         (one.case, one.surface, one.status) for one in grown.backend().results
     }
 
 
 def test_many_results_are_left_to_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(results_live, "MOST", 5)
-    found = Growing(tmp_path / "f.jsonl")
+    monkeypatch.setattr(results_live, "MAX_RESULTS_IN_MEMORY", 5)
+    found = LiveResults(tmp_path / "f.jsonl")
     run = job(tmp_path)
-    run.execute(found.path, hear=found.add)
+    run.execute(found.path, hear=found.add_line)
     assert not found._builder.results
-    assert found.backend().results == reader.load([found.path]).backends[0].results
+    assert found.build_run().results == reader.load_report([found.path]).backends[0].results
 
 
 def test_what_is_no_record_is_refused_with_its_line(tmp_path, grown):
     path = tmp_path / "numpy.jsonl"
     lines = [grown.path.read_bytes().splitlines()[0], b'{"record": "result", "case": "nowhere"}']
     path.write_bytes(b"\n".join([*lines, b""]))
-    found = Growing(path)
+    found = LiveResults(path)
     for line in lines:
-        found.add(0, line)
+        found.add_line(0, line)
     with pytest.raises(UnreadableResults, match=r"numpy\.jsonl:2: "):
-        found.backend()
+        found.build_run()
 
 
 def test_surfaces_of_a_run_with_a_label_bear_it(tmp_path):
-    found = Growing(tmp_path / "f.jsonl")
-    job(tmp_path, name="numpy@old").execute(found.path, hear=found.add)
-    assert found.backend().results == reader.load([found.path]).backends[0].results
-    assert found.backend().results[0].surface == "s@old"
+    found = LiveResults(tmp_path / "f.jsonl")
+    job(tmp_path, name="numpy@old").execute(found.path, hear=found.add_line)
+    assert found.build_run().results == reader.load_report([found.path]).backends[0].results
+    assert found.build_run().results[0].surface == "s@old"

@@ -3,13 +3,13 @@ import json
 import pytest
 
 from reports.results.compatibility import UnreadableResults
-from reports.results.reader import load
+from reports.results.reader import load_report
 from tests.support import example_results as example
 
 
 def refusal(paths):
     with pytest.raises(UnreadableResults) as refused:
-        load(paths)
+        load_report(paths)
     message = str(refused.value)
     assert "\n" not in message
     return message
@@ -28,12 +28,12 @@ def first(records, kind):
 
 def test_backends_are_sorted_by_name_whatever_the_order_of_files(tmp_path):
     paths = example.write(tmp_path, example.beta(), example.alpha())
-    assert load(paths) == load(paths[::-1])
-    assert [backend.name for backend in load(paths).backends] == ["alpha", "beta"]
+    assert load_report(paths) == load_report(paths[::-1])
+    assert [backend.name for backend in load_report(paths).backends] == ["alpha", "beta"]
 
 
 def test_complete_run_is_read_whole(tmp_path):
-    backend = load(example.write(tmp_path, example.beta())).backends[0]
+    backend = load_report(example.write(tmp_path, example.beta())).backends[0]
     assert backend.complete
     assert len(backend.results) == backend.footer.results == 17
     assert backend.version == "2.1.0"
@@ -45,24 +45,24 @@ def test_a_backend_on_an_engine_has_the_version_of_its_first_word(tmp_path):
     packages = {"eta": "3.1", "beta": "2.0", "numpy": "2.4.6"}
     environment = {**records[0]["environment"], "packages": packages}
     records[0] |= {"backend": "eta-beta", "environment": environment}
-    assert load(example.write(tmp_path, records)).backends[0].version == "3.1"
+    assert load_report(example.write(tmp_path, records)).backends[0].version == "3.1"
 
 
 def test_file_without_footer_is_a_partial_run(tmp_path):
-    assert not load(example.write(tmp_path, example.gamma())).backends[0].complete
+    assert not load_report(example.write(tmp_path, example.gamma())).backends[0].complete
 
 
 @pytest.mark.parametrize("cut", [1, 2, 40, 200])
 def test_last_line_cut_in_the_middle_is_a_partial_run(tmp_path, cut):
     path = example.write(tmp_path, example.gamma())[0]
     path.write_bytes(path.read_bytes()[:-cut])
-    assert not load([path]).backends[0].complete
+    assert not load_report([path]).backends[0].complete
 
 
 def test_last_line_cut_inside_a_character_is_a_partial_run(tmp_path):
     path = example.write(tmp_path, example.gamma())[0]
     path.write_bytes(path.read_bytes() + '{"record": "é'.encode()[:-1])
-    assert len(load([path]).backends[0].results) == 3
+    assert len(load_report([path]).backends[0].results) == 3
 
 
 def test_bad_line_that_ends_properly_is_refused_even_at_the_end(tmp_path):
@@ -187,7 +187,7 @@ def test_record_after_the_footer_is_refused(tmp_path):
 
 def test_case_that_two_files_hold_is_kept_once(tmp_path):
     paths = example.write(tmp_path, example.alpha(), example.delta())
-    first, second = load(paths).backends
+    first, second = load_report(paths).backends
     common = first.cases.keys() & second.cases.keys()
     assert common
     assert all(first.cases[name] is second.cases[name] for name in common)
@@ -198,4 +198,4 @@ def test_same_case_twice_in_one_file_is_refused_after_another_file_held_it(tmp_p
     lines = paths[1].read_text("utf-8").splitlines(keepends=True)
     paths[1].write_text("".join([*lines[:2], lines[1], *lines[2:]]), "utf-8")
     with pytest.raises(UnreadableResults, match="declared twice"):
-        load(paths)
+        load_report(paths)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reports.results.reader import Report, load
-from reports.views.html import LIBRARIES, _script, breakable, case_link, render_html, results_link
-from reports.views.html_data import packed, payload
+from reports.results.reader import Report, load_report
+from reports.views.html import LIBRARY_FILES, _read_script, case_link, render_html, results_link, with_line_breaks
+from reports.views.html_data import compress_json, report_payload
 from tests.support import example_results as example
 
 ALL = (example.alpha(), example.beta(example.HOSTILE), example.gamma(), example.delta())
@@ -18,7 +18,7 @@ ALL = (example.alpha(), example.beta(example.HOSTILE), example.gamma(), example.
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    return load(example.write(tmp_path_factory.mktemp("results"), *ALL))
+    return load_report(example.write(tmp_path_factory.mktemp("results"), *ALL))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ class Reader(HTMLParser):
 
 
 def test_same_results_give_the_same_bytes(page, tmp_path):
-    assert render_html(load(example.write(tmp_path, *ALL[::-1])[::-1])) == page
+    assert render_html(load_report(example.write(tmp_path, *ALL[::-1])[::-1])) == page
     assert str(tmp_path) not in page
 
 
@@ -59,8 +59,8 @@ def test_page_asks_the_network_for_nothing(page):
     assert [attributes["href"] for tag, attributes in elements if tag == "link"] == ["data:,"]
     assert "default-src 'none'" in page
     ours = page
-    for path in LIBRARIES:
-        ours = ours.replace(_script(path), "")
+    for path in LIBRARY_FILES:
+        ours = ours.replace(_read_script(path), "")
     assert len(ours) < len(page) / 2
     assert "@import" not in ours
     assert "url(" not in ours
@@ -80,8 +80,8 @@ def unpacked(text):
 @pytest.mark.parametrize("text", [example.HOSTILE, "<!--<script>", "]]>", "\ud800", "\u2029"])
 def test_packed_data_reads_back_and_cannot_end_its_element(text):
     data = {text: [text, {text: 1}], "empty": [], "other": {text: None}}
-    assert unpacked(packed(data)) == data
-    assert set(packed(data)) <= set(string.ascii_letters + string.digits + "+/=")
+    assert unpacked(compress_json(data)) == data
+    assert set(compress_json(data)) <= set(string.ascii_letters + string.digits + "+/=")
 
 
 def test_hostile_names_stay_text_wherever_a_backend_may_put_them(tmp_path):
@@ -89,7 +89,7 @@ def test_hostile_names_stay_text_wherever_a_backend_may_put_them(tmp_path):
     records = example.run("bad", [bad], example.all_pass(bad), level="smoke")
     records[0]["environment"]["packages"] = {bad: bad}
     records[0]["environment"]["setup"] = {bad: bad}
-    page = render_html(load(example.write(tmp_path, records)))
+    page = render_html(load_report(example.write(tmp_path, records)))
     assert not [tag for tag, _ in Reader(page).elements if tag == "img"]
 
 
@@ -97,14 +97,14 @@ def test_bytes_that_were_no_text_can_be_written(tmp_path):
     records = json.loads(json.dumps(example.beta("\udc80")))
     path = tmp_path / "beta.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    assert "\\udc80" in render_html(load([path])).encode().decode()
+    assert "\\udc80" in render_html(load_report([path])).encode().decode()
 
 
 def test_issue_becomes_a_link_only_when_it_is_on_the_web(tmp_path):
     for issue, linked in (("javascript:alert(1)", False), ("https://example.org/1", True)):
         known = example.result("conv/edge-detector", "k.nn", status="known", verdict="differ", kind="value",
                                reason="why", issue=issue)  # fmt: skip
-        page = render_html(load(example.write(tmp_path, example.run("k", ["k.nn"], [known]))))
+        page = render_html(load_report(example.write(tmp_path, example.run("k", ["k.nn"], [known]))))
         assert (f'href="{issue}"' in page) is linked
 
 
@@ -112,7 +112,7 @@ def test_document_is_linked_by_its_address_and_its_sentence_told(tmp_path):
     source = 'https://example.org/pool.html (k 1.0): "padding is not counted"'
     records = [example.unsupported("avg_pool/divisor-at-the-border", "k.nn")]
     records.append(example.convention("k.nn", "real-cells", "real-cells", source))
-    page = render_html(load(example.write(tmp_path, example.run("k", ["k.nn"], records))))
+    page = render_html(load_report(example.write(tmp_path, example.run("k", ["k.nn"], records))))
     links = [attributes for tag, attributes in Reader(page).elements if tag == "a"]
     assert ("https://example.org/pool.html", source) in [(link["href"], link.get("title")) for link in links]
 
@@ -139,17 +139,17 @@ def test_no_template_value_is_missing_in_an_empty_report():
 
 
 def test_every_program_text_is_carried_once(report):
-    text = json.dumps(unpacked(packed(payload(report))))
+    text = json.dumps(unpacked(compress_json(report_payload(report))))
     assert text.count("# alpha.nn\\n") == 1
 
 
 def test_integers_that_a_browser_would_round_travel_as_texts(report):
-    cases = {case["id"]: case for case in payload(report)["cases"]}
+    cases = {case["id"]: case for case in report_payload(report)["cases"]}
     assert cases["conv/wraps-in-int64"]["expected"]["data"] == [str(-(2**63)), 7]
 
 
 def test_results_travel_whole(report):
-    data = payload(report)
+    data = report_payload(report)
     rows = {
         (data["cases"][case]["id"], data["surfaces"][surface]["name"], data["statuses"][status]["name"])
         for case, surface, status, _ in data["results"]
@@ -160,7 +160,7 @@ def test_results_travel_whole(report):
 def test_links_quote_what_would_break_them():
     assert case_link("a b/ü?&", "x&y=z") == "#/case/a%20b/%C3%BC%3F%26?surface=x%26y%3Dz"
     assert results_link("max_pool", "", "fail") == "#/results?operator=max_pool&status=fail"
-    assert breakable("a.<b>_c") == "a.<wbr>&lt;b&gt;_<wbr>c"
+    assert with_line_breaks("a.<b>_c") == "a.<wbr>&lt;b&gt;_<wbr>c"
 
 
 def test_no_framework_is_named_in_the_views():

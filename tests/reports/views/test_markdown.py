@@ -1,14 +1,23 @@
 import pytest
 
-from reports.analysis.comparison import compare
-from reports.results.reader import Report, load
+from reports.analysis.comparison import compare_reports
+from reports.results.reader import Report, load_report
 from reports.views.markdown import render_markdown
-from reports.views.markdown_layout import LONGEST, Section, code, escaped, fit, folded, table, tabular
+from reports.views.markdown_layout import (
+    MAX_PAGE_LENGTH,
+    PageSection,
+    code_span,
+    escape_markdown,
+    fit_sections,
+    folded_section,
+    table_lines,
+    table_section,
+)
 from tests.support import example_results as example
 
 
 def test_summary_says_what_failed_first(tmp_path):
-    page = render_markdown(load(example.write(tmp_path, example.alpha(), example.beta(), example.gamma())))
+    page = render_markdown(load_report(example.write(tmp_path, example.alpha(), example.beta(), example.gamma())))
     assert page.startswith("## ❌ 9 unexpected results\n")
     assert "| beta 2.1.0 | `beta.book` | 1 | 1 |" in page
     assert page.index("### Unexpected") < page.index("## Surfaces") < page.index("<summary>Known differences: ")
@@ -18,14 +27,14 @@ def test_summary_says_what_failed_first(tmp_path):
 
 
 def test_good_run_is_good(tmp_path):
-    page = render_markdown(load(example.write(tmp_path, example.alpha())))
+    page = render_markdown(load_report(example.write(tmp_path, example.alpha())))
     assert page.startswith("## ✅ All agree\n")
     assert "### Unexpected" not in page
 
 
 def test_same_results_give_the_same_text(tmp_path):
     paths = example.write(tmp_path, example.alpha(), example.beta(), example.gamma())
-    assert render_markdown(load(paths)) == render_markdown(load(paths[::-1]))
+    assert render_markdown(load_report(paths)) == render_markdown(load_report(paths[::-1]))
 
 
 def failing(backend, surfaces, message):
@@ -36,11 +45,11 @@ def failing(backend, surfaces, message):
 def test_summary_of_thousands_of_failures_shows_the_worst_and_says_how_much_is_left_out(tmp_path):
     names = [f"n.{'x' * number}" for number in range(1, 3001)]
     old, new = (
-        load(example.write(tmp_path / age, failing("n", names, message)))
+        load_report(example.write(tmp_path / age, failing("n", names, message)))
         for age, message in (("old", lambda _: "signal 6"), ("new", lambda name: f"signal {name} {example.HOSTILE}"))
     )
-    page = render_markdown(new, compare(old, new))
-    assert LONGEST / 2 < len(page) <= LONGEST
+    page = render_markdown(new, compare_reports(old, new))
+    assert MAX_PAGE_LENGTH / 2 < len(page) <= MAX_PAGE_LENGTH
     assert page.startswith("## ❌ 3,000 unexpected results\n")
     parts = page.split("\n## ")
     assert [part.splitlines()[0] for part in parts[1:]] == ["✅ Nothing changed", "Surfaces"]
@@ -57,17 +66,19 @@ def test_summary_of_thousands_of_failures_shows_the_worst_and_says_how_much_is_l
 def test_page_is_never_too_long_whatever_its_sections():
     for count in (1, 10, 100):
         for size in (1, 1000, 29_000, 100_000):
-            sections = [Section([f"# {number}"], ["x" * size] * 100) for number in range(count)]
-            page = fit(sections, "Elsewhere.")
+            sections = [PageSection([f"# {number}"], ["x" * size] * 100) for number in range(count)]
+            page = fit_sections(sections, "Elsewhere.")
             shown, words = page.count("x" * size), count * 100
-            assert len(page) <= LONGEST
+            assert len(page) <= MAX_PAGE_LENGTH
             assert (shown < words) == page.endswith(" lines of this page are left out. Elsewhere.*\n")
             assert shown == words or f"Cut here: {words - shown:,} lines" in page
 
 
 def test_what_changed_stands_below_what_failed_and_above_the_rest(tmp_path):
-    old, new = (load(example.write(tmp_path / age, run)) for age, run in (("old", example.alpha()), ("new", worse())))
-    page = render_markdown(new, compare(old, new))
+    old, new = (
+        load_report(example.write(tmp_path / age, run)) for age, run in (("old", example.alpha()), ("new", worse()))
+    )
+    page = render_markdown(new, compare_reports(old, new))
     assert "1 changed status" in page
     order = ["### Unexpected", "## ❌ Something changed", "✓ pass → ✗ fail: `conv`, alpha: 1 result", "## Surfaces"]
     assert sorted(order, key=page.index) == order
@@ -85,7 +96,7 @@ def worse():
 
 
 def test_what_is_as_expected_is_folded(tmp_path):
-    page = render_markdown(load(example.write(tmp_path, example.alpha(), example.beta())))
+    page = render_markdown(load_report(example.write(tmp_path, example.alpha(), example.beta())))
     folds = [fold.partition("</summary>")[0] for fold in page.split("<details>\n<summary>")[1:]]
     assert folds == ["Known differences: 1", "Contradicts itself: 3", "Conventions: 4", "Unsupported: 2"]
     assert page.count("<details>") == page.count("</details>")
@@ -93,13 +104,15 @@ def test_what_is_as_expected_is_folded(tmp_path):
 
 def test_folds_are_closed_though_their_rows_are_left_out():
     row = ["x" * 999]
-    page = fit([folded("many", tabular([], ["a"], [row] * 999))] * 3, "Elsewhere.")
+    page = fit_sections([folded_section("many", table_section([], ["a"], [row] * 999))] * 3, "Elsewhere.")
     assert page.count("<details>") == page.count("</details>") == 3
     assert page.count("*and ") == 3
 
 
 def test_table_shows_no_more_rows_than_asked_for():
-    assert "\n| 9 |\n\n*and 90 more*\n" in fit([tabular([], ["n"], [[str(n)] for n in range(100)], most=10)], "")
+    assert "\n| 9 |\n\n*and 90 more*\n" in fit_sections(
+        [table_section([], ["n"], [[str(n)] for n in range(100)], most=10)], ""
+    )
 
 
 def test_empty_report_is_red():
@@ -118,20 +131,20 @@ def test_empty_report_is_red():
     ],
 )
 def test_any_text_stays_text(text, written):
-    assert escaped(text) == written
+    assert escape_markdown(text) == written
 
 
 def test_code_keeps_names_readable_and_hostile_ones_harmless():
-    assert code("max_pool/a-b") == "`max_pool/a-b`"
-    assert code("`<|@") == "<code>&#96;&lt;&#124;&#64;</code>"
+    assert code_span("max_pool/a-b") == "`max_pool/a-b`"
+    assert code_span("`<|@") == "<code>&#96;&lt;&#124;&#64;</code>"
 
 
 def test_hostile_message_keeps_its_row(tmp_path):
-    page = render_markdown(load(example.write(tmp_path, example.beta(example.HOSTILE))))
+    page = render_markdown(load_report(example.write(tmp_path, example.beta(example.HOSTILE))))
     row = next(line for line in page.splitlines() if "SIGSEGV" in line)
     assert "<img" not in row
     assert row.replace(r"\|", "").count("|") == 8
 
 
 def test_table_has_a_line_for_its_head_and_one_for_each_row():
-    assert table(["a", "b"], [["1", "2"]]) == ["| a | b |", "| --- | --- |", "| 1 | 2 |", ""]
+    assert table_lines(["a", "b"], [["1", "2"]]) == ["| a | b |", "| --- | --- |", "| 1 | 2 |", ""]

@@ -1,10 +1,10 @@
-from reports.results.reader import load
+from reports.results.reader import load_report
 from reports.views.matrix import render_matrix
 from tests.support import example_results as example
 
 
 def page(folder, *runs):
-    return render_matrix(load(example.write(folder, *runs)))
+    return render_matrix(load_report(example.write(folder, *runs)))
 
 
 def rows(text, heading):

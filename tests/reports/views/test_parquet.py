@@ -10,8 +10,8 @@ from io import BytesIO
 import pytest
 from pyarrow import parquet
 
-from reports.results.reader import Report, load
-from reports.views.parquet import COLUMNS, render_parquet
+from reports.results.reader import Report, load_report
+from reports.views.parquet import PARQUET_COLUMNS, render_parquet
 from tests import ROOT
 from tests.support import example_results as example
 
@@ -24,7 +24,7 @@ def read(content):
 
 @pytest.fixture
 def table(tmp_path):
-    return lambda *runs: read(render_parquet(load(example.write(tmp_path, *runs))))
+    return lambda *runs: read(render_parquet(load_report(example.write(tmp_path, *runs))))
 
 
 def records(kind, *runs):
@@ -74,7 +74,7 @@ def test_partial_run_says_so_in_every_row(table):
 
 def test_columns_have_the_types_that_the_page_names(table):
     schema = table(example.alpha()).schema
-    assert {field.name: field.type for field in schema} == {name: kind for name, (kind, _) in COLUMNS.items()}
+    assert {field.name: field.type for field in schema} == {name: kind for name, (kind, _) in PARQUET_COLUMNS.items()}
     listed = re.findall(r"^\| `(\w+)` \| ([\w<>\[\], =]+) \| ", PAGE.read_text("utf-8"), re.MULTILINE)
     assert listed == [(field.name, str(field.type).replace("element: ", "")) for field in schema]
 
@@ -85,7 +85,7 @@ def test_no_results_are_a_table_without_rows():
 
 def test_same_results_give_the_same_bytes(tmp_path):
     paths = example.write(tmp_path, example.alpha(), example.beta(), example.gamma())
-    assert render_parquet(load(paths)) == render_parquet(load(paths[::-1]))
+    assert render_parquet(load_report(paths)) == render_parquet(load_report(paths[::-1]))
 
 
 def test_numbers_and_texts_that_no_column_holds_are_no_accident(tmp_path):
@@ -95,7 +95,7 @@ def test_numbers_and_texts_that_no_column_holds_are_no_accident(tmp_path):
     wide = [{**one, "terms": 2**70, "inputs": {}} if one["record"] == "case" else one for one in run]
     path = tmp_path / "n.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in wide), "utf-8")
-    (row,) = read(render_parquet(load([path]))).to_pylist()
+    (row,) = read(render_parquet(load_report([path]))).to_pylist()
     assert row["message"] == "\\ud800\x00"
     assert [row[key] for key in ("worst_index", "worst_expected", "worst_absolute", "worst_ulp")] == [
         [None],

@@ -7,15 +7,15 @@ import sys
 import pytest
 from rich.console import Console
 
-from conformance.execution.merge import merge
-from conformance.execution.selection import Part
+from conformance.execution.merge import merge_shards
+from conformance.execution.selection import Shard
 from reports.results import reader
 from reports.results.compatibility import UnreadableResults
 from reports.views import parquet_store
 from reports.views.badges import render_badges
 from reports.views.markdown import render_markdown
 from reports.views.matrix import render_matrix
-from reports.views.parquet import render_parquet, stored
+from reports.views.parquet import render_parquet, store_bytes
 from reports.views.terminal import render_terminal
 from tests.conformance.execution.test_merge import run, written
 from tests.support import example_results as example
@@ -27,7 +27,7 @@ def put(paths, folder):
     """Make a store of results files; return its files."""
     files = []
     for number, path in enumerate(paths):
-        content, backend = stored(path)
+        content, backend = store_bytes(path)
         files.append(folder / backend / f"{number}-{path.stem}.parquet")
         files[-1].parent.mkdir(parents=True, exist_ok=True)
         files[-1].write_bytes(content)
@@ -49,16 +49,16 @@ def cut(tmp_path_factory):
     """Three shards of a run with questions, a crash and failures, and what they make together."""
     folder = tmp_path_factory.mktemp("cut")
     catalogue = written(folder)
-    shards = [folder / "shards" / Part(number, 3).file for number in (1, 2, 3)]
+    shards = [folder / "shards" / Shard(number, 3).file_name for number in (1, 2, 3)]
     for number, path in enumerate(shards, 1):
-        run(catalogue, Part(number, 3)).execute(path)
-    merge(shards, folder / "whole.jsonl")
+        run(catalogue, Shard(number, 3)).execute(path)
+    merge_shards(shards, folder / "whole.jsonl")
     return folder, shards
 
 
 def refused(paths):
     with pytest.raises(UnreadableResults) as error:
-        parquet_store.load(paths)
+        parquet_store.load_stores(paths)
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -67,46 +67,46 @@ def refused(paths):
 def test_a_store_shows_what_the_files_show(tmp_path, names):
     paths = example.write(tmp_path / "files", *(RUNS[name]() for name in names))
     put(paths, tmp_path / "store")
-    assert views(parquet_store.load([tmp_path / "store"])) == views(reader.load(paths))
+    assert views(parquet_store.load_stores([tmp_path / "store"])) == views(reader.load_report(paths))
 
 
 def test_hostile_words_stay_words(tmp_path):
     paths = example.write(tmp_path / "files", example.beta(example.HOSTILE))
     put(paths, tmp_path / "store")
-    assert views(parquet_store.load([tmp_path / "store"])) == views(reader.load(paths))
+    assert views(parquet_store.load_stores([tmp_path / "store"])) == views(reader.load_report(paths))
 
 
 def test_a_label_stands_after_each_surface(tmp_path):
     renamed = [{**one, "backend": "beta@old"} if one["record"] == "header" else one for one in example.beta()]
     paths = example.write(tmp_path / "files", example.beta(), renamed)
     put(paths, tmp_path / "store")
-    assert views(parquet_store.load([tmp_path / "store"])) == views(reader.load(paths))
+    assert views(parquet_store.load_stores([tmp_path / "store"])) == views(reader.load_report(paths))
 
 
 def test_all_shards_show_what_the_merged_file_shows(cut, tmp_path):
     folder, shards = cut
     put(shards[::-1], tmp_path / "store")
-    report = parquet_store.load([tmp_path / "store"])
-    assert views(report) == views(reader.load([folder / "whole.jsonl"]))
+    report = parquet_store.load_stores([tmp_path / "store"])
+    assert views(report) == views(reader.load_report([folder / "whole.jsonl"]))
     assert report.backends[0].complete
 
 
 def test_one_shard_shows_what_its_file_shows(cut, tmp_path):
     put(cut[1][1:2], tmp_path)
-    assert views(parquet_store.load([tmp_path])) == views(reader.load(cut[1][1:2]))
+    assert views(parquet_store.load_stores([tmp_path])) == views(reader.load_report(cut[1][1:2]))
 
 
 def test_shards_with_a_gap_are_a_partial_run_that_names_them(cut, tmp_path):
     put([cut[1][0], cut[1][2]], tmp_path)
-    (found,) = parquet_store.load([tmp_path]).backends
+    (found,) = parquet_store.load_stores([tmp_path]).backends
     assert not found.complete
     assert found.header.shard == "1, 3/3"
 
 
 def test_what_is_as_expected_is_counted_and_not_kept(tmp_path):
     put(example.write(tmp_path / "files", example.alpha()), tmp_path / "store")
-    (found,) = parquet_store.load([tmp_path / "store"]).backends
-    (whole,) = reader.load(example.write(tmp_path / "files", example.alpha())).backends
+    (found,) = parquet_store.load_stores([tmp_path / "store"]).backends
+    (whole,) = reader.load_report(example.write(tmp_path / "files", example.alpha())).backends
     assert len(found.results) == len(whole.results) == len(list(found.results))
     assert len(found.cases) < len(whole.cases)
 
@@ -147,7 +147,7 @@ def test_what_is_no_store_is_refused(tmp_path):
 
 def test_a_file_for_notebooks_is_no_store(tmp_path):
     path = tmp_path / "x.parquet"
-    path.write_bytes(render_parquet(reader.load(example.write(tmp_path, example.alpha()))))
+    path.write_bytes(render_parquet(reader.load_report(example.write(tmp_path, example.alpha()))))
     assert "not a file of a store" in refused([path])
 
 

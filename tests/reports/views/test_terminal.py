@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from reports.results.reader import Report, load
+from reports.results.reader import Report, load_report
 from reports.views.terminal import render_terminal
 from tests.support import example_results as example
 
@@ -15,7 +15,9 @@ def printed(report, colour=False):
 
 
 def test_verdict_stands_in_the_last_line(tmp_path):
-    text = printed(load(example.write(tmp_path, example.alpha(), example.beta(), example.gamma(), example.delta())))
+    text = printed(
+        load_report(example.write(tmp_path, example.alpha(), example.beta(), example.gamma(), example.delta()))
+    )
     assert text.splitlines()[-1] == "✗ 9 unexpected results"
     assert text.index("max_pool/stride-2-padding-1 on beta.keras.layers: value: at [0, 0, 1, 1]") > 0
     assert "gamma: partial run" in text
@@ -23,21 +25,21 @@ def test_verdict_stands_in_the_last_line(tmp_path):
 
 
 def test_counts_stand_by_surface(tmp_path):
-    lines = printed(load(example.write(tmp_path, example.alpha()))).splitlines()
+    lines = printed(load_report(example.write(tmp_path, example.alpha()))).splitlines()
     assert lines[0].split() == ["surface", "✓", "pass"]
     assert lines[1].split() == ["alpha.nn", "9"]
     assert lines[-1] == "✓ All agree"
 
 
 def test_wrong_is_red_and_good_is_green(tmp_path):
-    bad = printed(load(example.write(tmp_path, example.gamma())), colour=True)
-    good = printed(load(example.write(tmp_path, example.alpha())), colour=True)
+    bad = printed(load_report(example.write(tmp_path, example.gamma())), colour=True)
+    good = printed(load_report(example.write(tmp_path, example.alpha())), colour=True)
     assert "\x1b[1;31m✗ The run is incomplete" in bad
     assert "\x1b[1;32m✓ All agree" in good
 
 
 def test_hostile_message_reaches_no_terminal(tmp_path):
-    report = load(example.write(tmp_path, example.beta("\x1b[2J\x07[red]x[/]")))
+    report = load_report(example.write(tmp_path, example.beta("\x1b[2J\x07[red]x[/]")))
     text = printed(report)
     assert "\\x1b[2J\\x07[red]x[/]" in text
     assert "\x1b" not in text
@@ -46,7 +48,7 @@ def test_hostile_message_reaches_no_terminal(tmp_path):
 def test_many_failures_are_cut(tmp_path):
     names = [f"n.{number}" for number in range(50)]
     failed = [example.died("conv/edge-detector", name, "crashed", "signal 6") for name in names]
-    text = printed(load(example.write(tmp_path, example.run("n", names, failed))))
+    text = printed(load_report(example.write(tmp_path, example.run("n", names, failed))))
     assert text.count("! crashed conv/edge-detector") == 40
     assert "and 10 more" in text
 

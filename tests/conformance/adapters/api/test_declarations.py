@@ -4,7 +4,7 @@ import pytest
 
 from conformance import CatalogueError
 from conformance.adapters import registry
-from conformance.adapters.api.declarations import declared
+from conformance.adapters.api.declarations import load_declarations
 
 DOCUMENT = '{url: "https://example.org/pool", version: "2.1", sentence: "The stride is the window."}'
 TEXT = f"""\
@@ -27,7 +27,7 @@ a.functional:
 
 def read(folder, text):
     (folder / "a.yaml").write_text(text, "utf-8")
-    return declared("a", ["a.nn", "a.functional", "a.older"], folder)
+    return load_declarations("a", ["a.nn", "a.functional", "a.older"], folder)
 
 
 def refusal(folder, text):
@@ -40,7 +40,7 @@ def test_answer_of_a_processor_with_a_feature_stands_beside_the_ordinary_one(tmp
     text = TEXT.replace("answer: first\n", "answer: first\n    cpu: {avx512_fp16: last, amx_tile: other}\n")
     answer = read(tmp_path, text)["a.nn"]["max_pool/r"]
     assert answer.answers == ("first", "last", "other")
-    assert [answer.on(features).answer for features in ([], ["avx2"], ["amx_tile", "avx512_fp16"])] == [
+    assert [answer.for_processor(features).answer for features in ([], ["avx2"], ["amx_tile", "avx512_fp16"])] == [
         "first",
         "first",
         "last",
@@ -82,7 +82,7 @@ def test_surface_takes_back_an_answer_that_it_is_not_asked_for(tmp_path):
 
 
 def test_backend_without_a_file_declares_nothing(tmp_path):
-    assert declared("nothing", ["s"], tmp_path) == {}
+    assert load_declarations("nothing", ["s"], tmp_path) == {}
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, text, words):
     assert words in refusal(tmp_path, text)
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", registry.backend_names())
 def test_every_answer_is_documented_or_pinned(name):
-    for surface in registry.backend(name).surfaces:
-        for question, answer in surface.declares.items():
+    for surface in registry.get_backend(name).surfaces:
+        for question, answer in surface.declarations.items():
             assert answer.documented is (answer.observed is None), f"{surface.name}: {question}"
             assert answer.documented is (answer.document is not None)

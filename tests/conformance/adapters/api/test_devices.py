@@ -12,25 +12,25 @@ from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.adapters.api import devices
 from conformance.adapters.api.devices import CUDA, TF32, Device
-from conformance.adapters.api.placement import placed
-from conformance.adapters.api.surface import AT, Declaration, OnDevice, Program, Surface
+from conformance.adapters.api.placement import backend_on_device
+from conformance.adapters.api.surface import LABEL_SEPARATOR, Declaration, DeviceSupport, Program, Surface
 from conformance.execution.worker_process import Job
 from conformance.judging import ledger
-from conformance.judging.expected import expected
-from conformance.judging.tolerance import held_to
+from conformance.judging.expected import compute_expected
+from conformance.judging.tolerance import target_for
 from conformance.translation.lowering import translate
 from tests.support.fake_backends import backend, family, program, surface
 from tests.support.program_text import bound, loaded
 from tests.support.started_workers import X, soon, started
 
 FOUR = "x: {values: arange, shape: [1, 1, 4, 4]}"
-NAMES = [name for name in registry.names() if registry.backend(name).devices]
-THERE = OnDevice(
+NAMES = [name for name in registry.backend_names() if registry.get_backend(name).devices]
+THERE = DeviceSupport(
     "hardware = f'{here} of a test'\n",
     {"float32": "here = 'model'\n", "tf32": "here = 'rough model'\n"},
     reset="if globals().get('broken'):\n    raise SystemExit('the device is lost')\n",
 )
-MISSING = OnDevice("raise RuntimeError('none is built in')", {"float32": "", "tf32": ""})
+MISSING = DeviceSupport("raise RuntimeError('none is built in')", {"float32": "", "tf32": ""})
 
 
 @pytest.fixture
@@ -39,8 +39,10 @@ def fake(monkeypatch, folder):
 
     def replace(*surfaces, there=THERE, **texts):
         made = backend(*(surfaces or (surface("numpy.loops"),)), name="numpy", devices={CUDA: there}, **texts)
-        monkeypatch.setattr(registry, "backend", lambda _name, _held="", device=devices.ON_CPU: placed(made, device))
-        monkeypatch.setattr(devices, "fault", lambda _name: None)
+        monkeypatch.setattr(
+            registry, "get_backend", lambda _name, _held="", device=devices.ON_CPU: backend_on_device(made, device)
+        )
+        monkeypatch.setattr(devices, "device_problem", lambda _name: None)
         return family(folder, f"id: a, {FOUR}, window: 2", f"id: b, {FOUR}, window: 3")
 
     return replace
@@ -94,11 +96,11 @@ def test_framework_without_the_device_is_wrong_usage_in_one_line(conformance, fa
 
 
 def test_machine_without_a_driver_is_told_before_anything_starts(conformance, fake, folder, monkeypatch):
-    path, look = fake(), devices.fault
+    path, look = fake(), devices.device_problem
     monkeypatch.undo()
     monkeypatch.chdir(folder)
     assert look("cuda") is None
-    monkeypatch.setattr(devices, "DRIVER", "libnosuchdriver.so.1")
+    monkeypatch.setattr(devices, "CUDA_DRIVER_LIBRARY", "libnosuchdriver.so.1")
     status, _, said = conformance("run", "--backend", "torch", "--cases", path, "--device", "cuda")
     assert (status, len(said)) == (2, 1)
     assert said[0].startswith("conformance: device cuda: no NVIDIA driver is on this machine (libnosuchdriver.so.1: ")
@@ -115,13 +117,13 @@ def test_driver_is_asked_for_devices(monkeypatch, status, count, says):
             return 0
 
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: Driver())
-    why = devices.fault("cuda")
+    why = devices.device_problem("cuda")
     assert why is None if says is None else says in why
-    assert devices.fault("cpu") is None
+    assert devices.device_problem("cpu") is None
 
 
 def test_backend_that_knows_no_device_is_wrong_usage(conformance, monkeypatch):
-    monkeypatch.setattr(devices, "fault", lambda _name: None)
+    monkeypatch.setattr(devices, "device_problem", lambda _name: None)
     status, _, said = conformance("run", "--backend", "numpy", "--device", "cuda")
     assert (status, said) == (2, ["conformance: backend 'numpy': it has no device cuda, only cpu"])
 
@@ -138,13 +140,13 @@ def test_other_devices_and_precisions_are_refused(words):
 
 
 def test_backends_are_listed_with_their_devices_and_why_there_is_none(conformance, fake, monkeypatch):
-    monkeypatch.setattr(registry, "names", lambda: ("numpy",))
+    monkeypatch.setattr(registry, "backend_names", lambda: ("numpy",))
     fake()
     assert conformance("backends")[1].rstrip().endswith("numpy.loops; on cpu; on cuda (model of a test)")
     fake(there=MISSING)
     line = "on cpu; not on cuda: backend numpy: no cuda: RuntimeError: none is built in"
     assert conformance("backends")[1].rstrip().endswith(line)
-    monkeypatch.setattr(devices, "fault", lambda name: f"{name} is far away")
+    monkeypatch.setattr(devices, "device_problem", lambda name: f"{name} is far away")
     assert conformance("backends")[1].rstrip().endswith("; on cpu; not on cuda: cuda is far away")
 
 
@@ -163,22 +165,22 @@ def test_devices_are_hidden_from_programs_of_the_cpu(monkeypatch):
 
 
 def test_device_that_is_lost_costs_one_case():
-    made = placed(backend(devices={CUDA: THERE}), Device("cuda"))
+    made = backend_on_device(backend(devices={CUDA: THERE}), Device("cuda"))
     lost = "globals()['broken'] = globals()['__builtins__'] and True\nraise RuntimeError('a kernel failed')"
     breaks = program(lost.replace("globals()", "sys._getframe(2).f_locals['names']"))
     with started(retry=False, **{key: getattr(made, key) for key in ("reset", "setup", "devices", "device")}) as worker:
-        first = worker.link.process.pid
+        first = worker.connection.process.pid
         crashed, after = worker.outcomes([Job(breaks, (X,)), Job(program("pass"), (X,))])
-        assert worker.link.process.pid != first
+        assert worker.connection.process.pid != first
     assert (crashed.kind, after.kind) == ("crashed", "returned")
     assert "the device is lost" in crashed.message
-    assert soon(lambda: worker.link is None)
+    assert soon(lambda: worker.connection is None)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_setup_names_the_device_and_says_that_tf32_is_ruled_out(name):
     here, full, rough = (
-        registry.backend(name, device=device) for device in (Device(), Device(CUDA), Device(CUDA, TF32))
+        registry.get_backend(name, device=device) for device in (Device(), Device(CUDA), Device(CUDA, TF32))
     )
     assert full.setup.startswith(here.setup)
     assert full.setup != rough.setup
@@ -191,7 +193,7 @@ def test_setup_names_the_device_and_says_that_tf32_is_ruled_out(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_programs_on_a_device_use_only_what_its_setup_binds(name, catalogue):
-    there = registry.backend(name, device=Device(CUDA))
+    there = registry.get_backend(name, device=Device(CUDA))
     known = bound(ast.parse(there.setup)) | set(dir(builtins))
     found = [translate(case, one) for case in catalogue.cases[::7] for one in there.surfaces]
     texts = [one.text for one in found if isinstance(one, Program)]
@@ -202,14 +204,14 @@ def test_programs_on_a_device_use_only_what_its_setup_binds(name, catalogue):
 
 
 def test_tensors_go_to_the_device_and_come_back(catalogue):
-    one = next(one for one in registry.backend("torch", device=Device(CUDA)).surfaces if one.name == "torch.nn")
+    one = next(one for one in registry.get_backend("torch", device=Device(CUDA)).surfaces if one.name == "torch.nn")
     lines = translate(catalogue.by_id["max_pool/book-stride-2-padding-1"], one).text.splitlines()
     assert lines[1].strip() == 'x = torch.from_numpy(x).to("cuda")'
     assert lines[-1].strip() == "return x.cpu().numpy()"
 
 
 def test_label_and_device_go_together():
-    there = registry.backend(f"torch{AT}new", device=Device(CUDA))
+    there = registry.get_backend(f"torch{LABEL_SEPARATOR}new", device=Device(CUDA))
     assert (there.name, there.device.name) == ("torch@new", CUDA)
 
 
@@ -224,10 +226,10 @@ def test_script_for_a_bug_report_is_for_the_device(conformance):
 def test_declaration_may_answer_otherwise_on_a_device_where_features_do_not_count():
     both = Declaration("one", "a page", cpu={"avx2": "two"}, device={"cuda": "three"})
     plain = Declaration("one", "a page", cpu={"avx2": "two"})
-    made = placed(
+    made = backend_on_device(
         backend(surface("s", declares={"q": both, "r": plain}), devices={CUDA: THERE}), Device(CUDA)
     ).surfaces[0]
-    answers = {question: one.answer for question, one in made.on(["avx2"]).declares.items()}
+    answers = {question: one.answer for question, one in made.for_processor(["avx2"]).declarations.items()}
     assert answers == {"q": "three", "r": "one"}
     assert both.answers == ("one", "two", "three")
 
@@ -241,8 +243,8 @@ def test_ledger_entry_holds_on_the_devices_that_it_names_and_else_on_the_cpu(tmp
     path = tmp_path / "ledger.yaml"
     entry = f"id: e, cases: ['*'], surfaces: [s], kinds: [shape], {listed} reason: It is known to be so on this device."
     path.write_text(f"entries:\n  - {{{entry}}}\n", "utf-8")
-    book = ledger.load(path)
-    assert {device for device in ("cpu", "cuda") if book.entry(case, "s", {}, (), device)} == covered
+    book = ledger.load_ledger(path)
+    assert {device for device in ("cpu", "cuda") if book.find_entry(case, "s", {}, (), device)} == covered
 
 
 def convolution(made, values, dtype="float32"):
@@ -255,15 +257,15 @@ def convolution(made, values, dtype="float32"):
 
 def bounds(case, how="native"):
     """Return the bounds without and with TF32."""
-    wanted = expected(case)
-    held = [held_to(wanted.target, case, Surface("s", {}, tf32=tf32), how, wanted.inputs) for tf32 in (False, True)]
+    wanted = compute_expected(case)
+    held = [target_for(wanted.target, case, Surface("s", {}, tf32=tf32), how, wanted.inputs) for tf32 in (False, True)]
     return [target.bound for target in held]
 
 
 def test_where_tf32_is_allowed_the_bound_is_that_of_factors_with_11_bits(made):
     case = convolution(made, "mantissas")
-    exact, (full, rough) = expected(case).target.exact, bounds(case)
-    x, kernel = (one.view(np.uint32) & np.uint32(0xFFFFE000) for one in expected(case).inputs.values())
+    exact, (full, rough) = compute_expected(case).target.exact, bounds(case)
+    x, kernel = (one.view(np.uint32) & np.uint32(0xFFFFE000) for one in compute_expected(case).inputs.values())
     cut = np.stack(
         [
             [(x.view(np.float32)[0, :, i : i + 3].astype(float) * kernel.view(np.float32)[out]).sum() for i in range(3)]

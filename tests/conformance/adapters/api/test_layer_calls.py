@@ -6,7 +6,7 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.translation.layer import notes, read
+from conformance.translation.layer import layer_notes, parse_layer
 
 DIALECTS = registry.dialects()
 IMAGE, WEIGHTS = (1, 3, 7, 6), (3, 2, 3, 4)
@@ -15,9 +15,9 @@ LINE, TAPS = (2, 3, 7), (3, 2, 4)
 
 def case_of(surface, text, shape, kernel):
     """Return the case that a text means for inputs of these shapes."""
-    request = read(text, DIALECTS[surface], shape, kernel).request
+    request = parse_layer(text, DIALECTS[surface], shape, kernel).request
     request = request if request.shape else type(request)(**{**vars(request), "shape": shape})
-    return (type(request)(**{**vars(request), "kernel": kernel}) if request.weighted else request).case()
+    return (type(request)(**{**vars(request), "kernel": kernel}) if request.has_kernel else request).case()
 
 
 def hold(case, operator, parameters):
@@ -46,8 +46,10 @@ def test_transposed_convolution_of_jax_pads_the_input_with_its_holes(arguments, 
 
 @pytest.mark.parametrize("turned", [True, False])
 def test_kernel_that_jax_does_not_turn_round_is_told(turned):
-    found = read(f'nn.ConvTranspose(2, (3, 4), transpose_kernel={turned}, padding="SAME")', DIALECTS["flax.linen"])
-    said = " ".join(notes(found, {}))
+    found = parse_layer(
+        f'nn.ConvTranspose(2, (3, 4), transpose_kernel={turned}, padding="SAME")', DIALECTS["flax.linen"]
+    )
+    said = " ".join(layer_notes(found, {}))
     assert ("flipped along every spatial axis" in said) is not turned
 
 
@@ -131,6 +133,6 @@ REFUSED = [
 @pytest.mark.parametrize(("surface", "text", "kernel", "says"), REFUSED)
 def test_what_has_no_words_in_the_catalogue_is_refused_in_one_line(surface, text, kernel, says):
     with pytest.raises(ConformanceError) as refused:
-        read(text, DIALECTS[surface], None, kernel)
+        parse_layer(text, DIALECTS[surface], None, kernel)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)

@@ -4,7 +4,7 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.translation.layer import notes, read
+from conformance.translation.layer import layer_notes, parse_layer
 from tests.conformance.adapters.api.test_layer_calls import IMAGE, LINE, TAPS, WEIGHTS, case_of, hold
 
 DIALECTS = registry.dialects()
@@ -183,7 +183,9 @@ def test_grouped_convolution_of_openvino_says_its_groups_where_it_reshapes_the_f
 
 def test_indices_of_onnx_are_told_to_count_otherwise():
     text = 'helper.make_node("MaxUnpool", ["x", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2])'
-    assert "count through the whole tensor" in " ".join(notes(read(text, DIALECTS["onnxruntime"], IMAGE), {}))
+    assert "count through the whole tensor" in " ".join(
+        layer_notes(parse_layer(text, DIALECTS["onnxruntime"], IMAGE), {})
+    )
 
 
 COUNTED = "ops.avg_pool(x, [3, 2], [0, 1], [0, 1], [2, 2], False, 'ceil')"
@@ -225,6 +227,6 @@ REFUSED = [
 @pytest.mark.parametrize(("surface", "text", "shape", "kernel", "says"), REFUSED)
 def test_what_cannot_be_read_is_refused_in_one_line(surface, text, shape, kernel, says):
     with pytest.raises(ConformanceError) as refused:
-        read(text, DIALECTS[surface], shape, kernel)
+        parse_layer(text, DIALECTS[surface], shape, kernel)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)

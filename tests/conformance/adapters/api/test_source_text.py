@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hn
 
 from conformance.adapters.api import source_text
-from conformance.cases.arrays import DTYPES
+from conformance.cases.arrays import NUMPY_DTYPES
 
-KINDS = [name for name in DTYPES if name != "bfloat16"]
+KINDS = [name for name in NUMPY_DTYPES if name != "bfloat16"]
 
 
 @given(st.sampled_from(KINDS).flatmap(lambda name: hn.arrays(name, hn.array_shapes(min_dims=2, max_side=3))))
@@ -52,26 +52,26 @@ def test_call_leaves_out_what_is_none():
     [(0, 0, None), (0, 2, "2"), ("floor", "ceil", "'ceil'"), (None, None, None), (1, 0, "0")],
 )
 def test_default_is_not_written(default, value, text):
-    assert source_text.unless(default, value) == text
+    assert source_text.text_unless_default(default, value) == text
 
 
 def test_imports_that_a_text_needs_are_those_whose_names_it_uses():
     setup = "import numpy as np\nimport os.path\nfrom a import b as c, d\n"
-    assert source_text.needed_setup(setup, "np.zeros(os.sep)") == ["import numpy as np", "import os.path"]
-    assert source_text.needed_setup(setup, "c(1)") == ["from a import b as c, d"]
-    assert source_text.needed_setup(setup, "'np'") == []
+    assert source_text.required_setup(setup, "np.zeros(os.sep)") == ["import numpy as np", "import os.path"]
+    assert source_text.required_setup(setup, "c(1)") == ["from a import b as c, d"]
+    assert source_text.required_setup(setup, "'np'") == []
 
 
 def test_modes_of_a_setup_are_kept_with_the_imports_they_use():
     setup = "import jack\nimport numpy as np\n\njack.use(64)\n"
-    assert source_text.needed_setup(setup, "run(1)") == ["import jack", "", "jack.use(64)"]
+    assert source_text.required_setup(setup, "run(1)") == ["import jack", "", "jack.use(64)"]
 
 
 def test_mode_that_comes_before_an_import_stays_before_it():
     setup = 'import os\n\nos.environ["JACK"] = "1"\nimport jack\nimport numpy as np\n'
     kept = ["import os", "", "os.environ['JACK'] = '1'", "", "import jack"]
-    assert source_text.needed_setup(setup, "jack.run(1)") == kept
-    assert source_text.needed_imports(setup, "jack.run(1)") == ["import jack"]
+    assert source_text.required_setup(setup, "jack.run(1)") == kept
+    assert source_text.required_imports(setup, "jack.run(1)") == ["import jack"]
 
 
 @pytest.mark.parametrize("word", ['edge"', "edge\n", "", "a b", "x.y", "__import__('os')", "é"])
@@ -89,7 +89,7 @@ def test_bins_reach_from_the_floor_of_the_start_to_the_ceiling_of_the_end(size, 
 
 def test_sums_are_divided_by_the_same_sums_of_ones():
     lines = ["x = pad(x)", "kernel = np.ones(2)", "conv = Conv(2)", "conv.weight = kernel", "x = conv(x)"]
-    assert source_text.over_ones(lines, "ones_like(x)") == (
+    assert source_text.divide_by_ones(lines, "ones_like(x)") == (
         *lines[1:4],
         "def total(x):",
         "    x = pad(x)",
@@ -99,7 +99,7 @@ def test_sums_are_divided_by_the_same_sums_of_ones():
 
 
 def test_lines_that_end_with_a_block_return_what_it_leaves():
-    assert source_text.over_ones(["for part in x:", "    x = part"], "1", "mean")[:4] == (
+    assert source_text.divide_by_ones(["for part in x:", "    x = part"], "1", "mean")[:4] == (
         "def mean(x):",
         "    for part in x:",
         "        x = part",

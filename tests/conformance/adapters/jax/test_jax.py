@@ -4,17 +4,17 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program, Unsupported
-from conformance.adapters.jax.windows import inlined, jitted
-from conformance.cases.parsing import expand
+from conformance.adapters.jax.windows import inline_jit_lines, jit_lines
+from conformance.cases.parsing import parse_case
 from conformance.translation.lowering import translate
 
-SURFACES = {surface.name: surface for surface in registry.backend("jax").surfaces}
+SURFACES = {surface.name: surface for surface in registry.get_backend("jax").surfaces}
 PLANE = {"values": "integers", "shape": [1, 2, 4, 5]}
 ROW = {"values": "integers", "shape": [1, 2, 6]}
 
 
 def program(surface, operator, **raw):
-    case = expand({"operator": operator, "source": "here"}, {"id": "case", **raw}, "here")
+    case = parse_case({"operator": operator, "source": "here"}, {"id": "case", **raw}, "here")
     return translate(case, SURFACES[surface])
 
 
@@ -104,9 +104,9 @@ def test_compiled_program_holds_no_compiled_part():
 
 
 def test_parts_are_plain_lines_again_and_what_stands_around_them_stays():
-    two = [*jitted("y = x", "x = y"), "x = x + 1", *jitted("z = x", "x = z")]
-    assert inlined(two) == ("y = x", "x = y", "x = x + 1", "z = x", "x = z")
-    assert inlined(["x = x"]) == ("x = x",)
+    two = [*jit_lines("y = x", "x = y"), "x = x + 1", *jit_lines("z = x", "x = z")]
+    assert inline_jit_lines(two) == ("y = x", "x = y", "x = x + 1", "z = x", "x = z")
+    assert inline_jit_lines(["x = x"]) == ("x = x",)
 
 
 def test_minimum_of_linen_is_its_pool_with_the_least_operation():
@@ -219,7 +219,7 @@ def test_layers_refuse_whole_numbers():
 
 
 def test_compiled_programs_are_kept_in_the_users_cache(monkeypatch, tmp_path):
-    backend = registry.backend("jax")
+    backend = registry.get_backend("jax")
     for name in (
         "XLA_FLAGS",
         "JAX_PLATFORMS",
@@ -251,5 +251,5 @@ def test_worker_forgets_compiled_programs_now_and_then():
 
     names = {"jax": Counting()}
     for _ in range(400):
-        exec(registry.backend("jax").reset, names)  # noqa: S102 - the adapter's own text
+        exec(registry.get_backend("jax").reset, names)  # noqa: S102 - the adapter's own text
     assert names["jax"].cleared == 2

@@ -6,7 +6,7 @@ from conformance.adapters import keras, registry
 from conformance.adapters.api.surface import Unsupported
 from conformance.adapters.keras.engines import ENGINES
 from conformance.cases.steps import Step
-from conformance.translation.lowering import lower
+from conformance.translation.lowering import lower_step
 from tests.support.example_steps import pooling, weights
 
 SURFACES = {surface.name: surface for variant in keras.VARIANTS.values() for surface in variant.surfaces}
@@ -17,7 +17,7 @@ FIRST = [name for name in SURFACES if name.endswith(".channels_first")]
 
 def lines(step, surface, *, native_only=False):
     """Return how a step is carried out, and its lines."""
-    lowered = lower(step, SURFACES[surface], native_only=native_only, inner=False)
+    lowered = lower_step(step, SURFACES[surface], native_only=native_only, inner=False)
     assert not isinstance(lowered, Unsupported), lowered.reason
     return lowered[1], lowered[0]
 
@@ -27,12 +27,12 @@ def padding(mode, shape, *pads, dtype="float32"):
 
 
 def test_each_engine_is_a_backend_with_a_surface_for_operations_and_two_for_layers():
-    assert [name for name in registry.names() if name.startswith("keras")] == [
+    assert [name for name in registry.backend_names() if name.startswith("keras")] == [
         "keras-jax",
         "keras-tensorflow",
         "keras-torch",
     ]
-    surfaces = registry.backend("keras-torch").surfaces
+    surfaces = registry.get_backend("keras-torch").surfaces
     names = ["keras-torch.ops", "keras-torch.layers", "keras-torch.layers.channels_first"]
     assert [surface.name for surface in surfaces] == names
 
@@ -108,7 +108,7 @@ def test_last_axis_of_four_is_not_reflected_alone_on_pytorch():
 
 def test_line_is_cropped_by_no_layer_that_knows_where_its_channels_are():
     step = padding("constant", (1, 2, 5), (-1, 0))
-    answer = lower(step, SURFACES["keras-torch.layers.channels_first"], native_only=True, inner=False)
+    answer = lower_step(step, SURFACES["keras-torch.layers.channels_first"], native_only=True, inner=False)
     assert answer.reason == "Cropping1D has no data_format"
     assert lines(step, "keras-torch.layers", native_only=True)[0] == "native"
 
@@ -125,7 +125,7 @@ def test_line_is_cropped_by_no_layer_that_knows_where_its_channels_are():
 )
 def test_tensorflow_convolves_channels_first_by_onednn_or_by_xla(dtype, groups, rank, taken):
     step = weights("conv", (1, 2, *(5,) * rank), (4, 2 // groups, *(3,) * rank), groups=groups, dtype=dtype)
-    answer = lower(step, SURFACES["keras-tensorflow.layers.channels_first"], native_only=True, inner=False)
+    answer = lower_step(step, SURFACES["keras-tensorflow.layers.channels_first"], native_only=True, inner=False)
     assert isinstance(answer, Unsupported) is not taken
     assert taken or "oneDNN" in answer.reason
 
@@ -140,12 +140,12 @@ def test_tensorflow_convolves_channels_first_by_onednn_or_by_xla(dtype, groups, 
 def test_gradient_of_a_kernel_is_asked_of_the_variable_of_the_layer(engine, last):
     surface = f"keras-{engine}.layers"
     _, text = lines(weights("conv", (1, 2, 5), (4, 2, 3)), surface)
-    assert SURFACES[surface].gradient(text, ["x", "kernel"], "kernel")[-1] == last
+    assert SURFACES[surface].write_gradient(text, ["x", "kernel"], "kernel")[-1] == last
 
 
 def test_gradient_on_jax_makes_the_layer_first_and_hands_it_its_weights():
     _, text = lines(weights("conv", (1, 2, 5), (4, 2, 3), bias=True), "keras-jax.layers")
-    assert SURFACES["keras-jax.layers"].gradient(text, ["x", "kernel", "bias"], "bias") == (
+    assert SURFACES["keras-jax.layers"].write_gradient(text, ["x", "kernel", "bias"], "bias") == (
         'conv = keras.layers.Conv1D(4, 3, kernel_initializer="zeros", dtype=x.dtype)',
         "conv.build((1, 5, 2))",
         "@jax.jit",
@@ -161,7 +161,7 @@ def test_gradient_on_jax_makes_the_layer_first_and_hands_it_its_weights():
 
 def test_gradient_of_what_no_layer_holds_is_asked_of_the_input():
     _, text = lines(weights("conv_transpose", (1, 4, 3), (4, 1, 2), groups=2), "keras-torch.layers")
-    taped = SURFACES["keras-torch.layers"].gradient(text, ["x", "kernel"], "kernel")
+    taped = SURFACES["keras-torch.layers"].write_gradient(text, ["x", "kernel"], "kernel")
     assert taped[0] == "leaf = kernel.requires_grad_()"
 
 
@@ -245,13 +245,13 @@ def test_softmax_of_a_window_in_space_is_taken_along_two_axes():
 
 
 def test_bfloat16_words_come_in_as_the_engine_reads_them():
-    assert SURFACES["keras-torch.ops"].words.enter == "{}.to(torch.uint16).view(torch.bfloat16)"
-    assert SURFACES["keras-jax.ops"].words.enter == 'keras.ops.view({}, "bfloat16")'
+    assert SURFACES["keras-torch.ops"].bfloat16.to_framework == "{}.to(torch.uint16).view(torch.bfloat16)"
+    assert SURFACES["keras-jax.ops"].bfloat16.to_framework == 'keras.ops.view({}, "bfloat16")'
 
 
 def test_whole_averages_are_refused_with_the_call_that_a_question_asks_about():
     step = pooling("avg_pool", (1, 1, 4, 4), "int32", window=(2, 2))
-    answer = lower(step, SURFACES["keras-tensorflow.ops"], native_only=False, inner=False)
+    answer = lower_step(step, SURFACES["keras-tensorflow.ops"], native_only=False, inner=False)
     assert "floating numbers only" in answer.reason
     assert lines(step, "keras-tensorflow.ops", native_only=True)[1] == ["x = keras.ops.average_pool(x, 2, strides=1)"]
 
@@ -259,7 +259,7 @@ def test_whole_averages_are_refused_with_the_call_that_a_question_asks_about():
 def test_values_that_pytorch_scatters_one_by_one_are_few():
     def scattered(values, surface):
         step = Step("max_unpool", (1, 1, values), "float32", {"output_size": (values,)})
-        return lower(step, SURFACES[surface], native_only=False, inner=False)
+        return lower_step(step, SURFACES[surface], native_only=False, inner=False)
 
     assert not isinstance(scattered(10_000, "keras-torch.ops"), Unsupported)
     assert "10001 values" in scattered(10_001, "keras-torch.ops").reason

@@ -8,13 +8,13 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program, Unsupported
-from conformance.adapters.api.transposed import Ends
+from conformance.adapters.api.transposed import OutputCrop
 from conformance.cases.case import Value
-from conformance.judging.expected import expected
-from conformance.judging.verdict import Outcome, judge
+from conformance.judging.expected import compute_expected
+from conformance.judging.verdict import ProgramOutcome, judge_outcome
 from conformance.translation.lowering import translate
 
-GLUON, NPX, ND, BOOK = registry.backend("mxnet").surfaces
+GLUON, NPX, ND, BOOK = registry.get_backend("mxnet").surfaces
 both = pytest.mark.parametrize("surface", [GLUON, NPX], ids=lambda surface: surface.name)
 everywhere = pytest.mark.parametrize("surface", [GLUON, NPX, ND], ids=lambda surface: surface.name)
 arrays = pytest.mark.parametrize("surface", [NPX, ND], ids=lambda surface: surface.name)
@@ -138,19 +138,22 @@ def test_convolution_in_float16_is_refused_with_the_issue(made, surface):
 @pytest.mark.parametrize(
     ("before", "after", "ends"),
     [
-        (0, 0, Ends(0, 0, 0, 0)),
-        (1, 1, Ends(1, 0, 0, 0)),
-        (1, 0, Ends(1, 1, 0, 0)),
-        (0, -1, Ends(0, 1, 0, 0)),
-        (0, 1, Ends(0, 0, 0, 1)),
-        (3, 1, Ends(1, 0, 2, 0)),
-        (0, -2, Ends(0, 2, 0, 0)),
+        (0, 0, OutputCrop(0, 0, 0, 0)),
+        (1, 1, OutputCrop(1, 0, 0, 0)),
+        (1, 0, OutputCrop(1, 1, 0, 0)),
+        (0, -1, OutputCrop(0, 1, 0, 0)),
+        (0, 1, OutputCrop(0, 0, 0, 1)),
+        (3, 1, OutputCrop(1, 0, 2, 0)),
+        (0, -2, OutputCrop(0, 2, 0, 0)),
     ],
 )
 def test_ends_of_a_transposed_convolution_are_taken_by_the_call_or_by_a_slice(before, after, ends):
-    found = Ends.of(before, after, limit=2)
+    found = OutputCrop.split(before, after, limit=2)
     assert found == ends
-    assert (found.both + found.before, found.both + found.after - found.further) == (before, after)
+    assert (found.padding + found.slice_before, found.padding + found.slice_after - found.output_padding) == (
+        before,
+        after,
+    )
 
 
 TRANSPOSED = "kernel: {values: [[[1, 2]]]}, stride: [2]"
@@ -328,8 +331,8 @@ def test_what_is_composed_says_what_the_operator_means(catalogue, operator, surf
             or any(name in program.text for name in FOREIGN)
         ):
             continue
-        wanted = expected(case)
-        verdict = judge(Outcome("returned", (run(program, wanted.inputs.values()),)), wanted.target)
+        wanted = compute_expected(case)
+        verdict = judge_outcome(ProgramOutcome("returned", (run(program, wanted.inputs.values()),)), wanted.target)
         assert verdict.verdict == "agree", f"{case.id}: {verdict}"
         tried += 1
     assert tried > 3
@@ -338,10 +341,13 @@ def test_what_is_composed_says_what_the_operator_means(catalogue, operator, surf
 def test_running_with_numpy_can_fail(made):
     case = made("max_pool", "x: {values: [[[1, 2, 3]]]}, window: [2], dilation: [2]")
     program = translate(case, NPX)
-    wanted = expected(case)
+    wanted = compute_expected(case)
     broken = Program(program.surface, program.how, program.text.replace(".max(", ".min("))
     answers = [run(text, wanted.inputs.values()) for text in (program, broken)]
-    assert [judge(Outcome("returned", (answer,)), wanted.target).verdict for answer in answers] == ["agree", "differ"]
+    assert [judge_outcome(ProgramOutcome("returned", (answer,)), wanted.target).verdict for answer in answers] == [
+        "agree",
+        "differ",
+    ]
 
 
 def test_programs_of_the_book_stay_as_they_are(catalogue):

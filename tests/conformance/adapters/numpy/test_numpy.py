@@ -10,17 +10,17 @@ from conformance.adapters import numpy as adapter
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program, Unsupported
 from conformance.cases.operators import OPERATORS
-from conformance.cases.parsing import expand
+from conformance.cases.parsing import parse_case
 from conformance.translation.lowering import translate
 
-BACKEND = registry.backend("numpy")
+BACKEND = registry.get_backend("numpy")
 (LOOPS,) = BACKEND.surfaces
 ROW = {"values": [[[3, 4, 1]]]}
 ONE = {"values": "integers"}
 
 
 def program(operator, **raw):
-    return translate(expand({"operator": operator, "source": "here"}, {"id": "case", **raw}, "here"), LOOPS)
+    return translate(parse_case({"operator": operator, "source": "here"}, {"id": "case", **raw}, "here"), LOOPS)
 
 
 def run(operator, *arrays, **raw):
@@ -37,7 +37,7 @@ def row(*numbers, dtype="float32"):
 
 
 def test_every_operator_and_every_gradient_has_a_verb():
-    assert set(OPERATORS) <= LOOPS.verbs.keys()
+    assert set(OPERATORS) <= LOOPS.lowerings.keys()
 
 
 def test_loops_share_nothing_with_the_reference_but_its_geometry():

@@ -6,11 +6,11 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program, Unsupported
-from conformance.adapters.onnx.graph import Graph, model
+from conformance.adapters.onnx.graph import GraphBuilder, model_lines
 from conformance.translation.lowering import translate
 
-(RUNTIME,) = registry.backend("onnxruntime").surfaces
-(EVALUATOR,) = registry.backend("onnx").surfaces
+(RUNTIME,) = registry.get_backend("onnxruntime").surfaces
+(EVALUATOR,) = registry.get_backend("onnx").surfaces
 both = pytest.mark.parametrize("surface", [RUNTIME, EVALUATOR], ids=lambda surface: surface.name)
 
 
@@ -52,7 +52,7 @@ def test_evaluator_runs_the_same_model(made):
 
 
 def test_name_that_is_given_again_gets_a_number_and_the_last_is_the_result():
-    graph = Graph(["x = Neg(x)", "x = MaxPool(x, kernel_shape=[2])", "x = Neg(x)"], ["x"])
+    graph = GraphBuilder(["x = Neg(x)", "x = MaxPool(x, kernel_shape=[2])", "x = Neg(x)"], ["x"])
     assert graph.nodes == [
         'helper.make_node("Neg", ["x"], ["x1"])',
         'helper.make_node("MaxPool", ["x1"], ["x2"], kernel_shape=[2])',
@@ -61,7 +61,7 @@ def test_name_that_is_given_again_gets_a_number_and_the_last_is_the_result():
 
 
 def test_call_inside_a_call_becomes_a_node_of_its_own():
-    graph = Graph(["x = Div(x, ReduceSum(x))"], ["x"])
+    graph = GraphBuilder(["x = Div(x, ReduceSum(x))"], ["x"])
     assert graph.nodes == [
         'helper.make_node("ReduceSum", ["x"], ["reducesum"])',
         'helper.make_node("Div", ["x", "reducesum"], ["y"])',
@@ -69,37 +69,39 @@ def test_call_inside_a_call_becomes_a_node_of_its_own():
 
 
 def test_result_may_be_the_second_of_what_a_node_gives():
-    assert Graph(["values, x = MaxPool(x)"], ["x"]).nodes == ['helper.make_node("MaxPool", ["x"], ["values", "y"])']
+    assert GraphBuilder(["values, x = MaxPool(x)"], ["x"]).nodes == [
+        'helper.make_node("MaxPool", ["x"], ["values", "y"])'
+    ]
 
 
 def test_input_that_is_left_out_has_no_name():
-    graph = Graph(["pads = np.array([1, 1])", 'x = Pad(x, pads, "", axes)'], ["x", "axes"])
+    graph = GraphBuilder(["pads = np.array([1, 1])", 'x = Pad(x, pads, "", axes)'], ["x", "axes"])
     assert graph.nodes == ['helper.make_node("Pad", ["x", "pads", "", "axes"], ["y"])']
 
 
 def test_what_numpy_makes_is_a_constant_if_a_node_reads_it():
     lines = ["size = np.array(4)", "shape = np.array([size])", "x = Reshape(x, shape)"]
-    graph = Graph(lines, ["x"])
-    assert graph.python == lines[:2]
+    graph = GraphBuilder(lines, ["x"])
+    assert graph.python_lines == lines[:2]
     assert list(graph.constants) == ["shape"]
 
 
 def test_constant_made_anew_before_it_is_read_keeps_its_name():
     lines = ["scale = np.ones(3)", "scale = scale.astype(ml_dtypes.bfloat16)", "x = Mul(x, scale)"]
-    graph = Graph(lines, ["x"])
-    assert graph.python == lines[:2]
+    graph = GraphBuilder(lines, ["x"])
+    assert graph.python_lines == lines[:2]
     assert list(graph.constants) == ["scale"]
 
 
 def test_second_constant_of_a_name_does_not_change_the_first():
     lines = ["kernel = np.ones(1)", "x = Conv(x, kernel)", "kernel = np.ones(2)", "x = Conv(x, kernel)"]
-    graph = Graph(lines, ["x"])
-    assert graph.python == ["kernel = np.ones(1)", "kernel1 = np.ones(2)"]
+    graph = GraphBuilder(lines, ["x"])
+    assert graph.python_lines == ["kernel = np.ones(1)", "kernel1 = np.ones(2)"]
     assert [re.findall(r'"Conv", \["\w+", "(\w+)"', node) for node in graph.nodes] == [["kernel"], ["kernel1"]]
 
 
 def test_constants_go_into_the_graph_by_their_names():
-    lines = model(["pads = np.array([1, 1])", "x = Pad(x, pads)"], ["x"])
+    lines = model_lines(["pads = np.array([1, 1])", "x = Pad(x, pads)"], ["x"])
     assert 'constants = [numpy_helper.from_array(pads, "pads")]' in lines
     assert 'graph = helper.make_graph(nodes, "graph", types, outputs, constants)' in lines
 

@@ -4,17 +4,17 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program, Unsupported
-from conformance.cases.parsing import expand
+from conformance.cases.parsing import parse_case
 from conformance.translation.lowering import translate
 
-(SURFACE,) = registry.backend("openvino").surfaces
+(SURFACE,) = registry.get_backend("openvino").surfaces
 PLANE = {"values": "integers", "shape": [1, 2, 4, 5]}
 ROW = {"values": "integers", "shape": [1, 2, 6]}
 KERNEL = {"values": "integers", "shape": [4, 1, 2, 2]}
 
 
 def program(operator, **raw):
-    return translate(expand({"operator": operator, "source": "here"}, {"id": "case", **raw}, "here"), SURFACE)
+    return translate(parse_case({"operator": operator, "source": "here"}, {"id": "case", **raw}, "here"), SURFACE)
 
 
 def lines(operator, **raw):
@@ -45,7 +45,7 @@ def test_every_input_but_weights_is_a_parameter():
 
 
 def test_precision_is_named_because_the_default_is_bfloat16_where_the_processor_has_it():
-    assert '"INFERENCE_PRECISION_HINT": "f32"' in registry.backend("openvino").setup
+    assert '"INFERENCE_PRECISION_HINT": "f32"' in registry.get_backend("openvino").setup
 
 
 def test_weights_are_constants_and_the_bias_is_added():

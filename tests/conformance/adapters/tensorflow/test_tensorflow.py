@@ -10,10 +10,10 @@ import pytest
 from conformance.adapters import registry, tensorflow
 from conformance.adapters.api.surface import Unsupported
 from conformance.cases.steps import Step
-from conformance.translation.lowering import lower
+from conformance.translation.lowering import lower_step
 from tests.support.example_steps import pooling, weights
 
-BACKEND = registry.backend("tensorflow")
+BACKEND = registry.get_backend("tensorflow")
 NN, LAYERS, COMPILED, FIRST = (
     next(s for s in tensorflow.SURFACES if s.name == name)
     for name in ("tf.nn", "tf.keras.layers", "tf.function", "tf.nn.nchw")
@@ -22,13 +22,13 @@ NN, LAYERS, COMPILED, FIRST = (
 
 def lines(step, surface=NN):
     """Return how a step is carried out, and its lines."""
-    lowered = lower(step, surface, native_only=False, inner=False)
+    lowered = lower_step(step, surface, native_only=False, inner=False)
     assert not isinstance(lowered, Unsupported), lowered.reason
     return lowered[1], lowered[0]
 
 
 def test_gradient_is_asked_of_a_tape_that_watches_the_input():
-    assert NN.gradient(["x = tf.nn.relu(x)"], ["x"], "x") == (
+    assert NN.write_gradient(["x = tf.nn.relu(x)"], ["x"], "x") == (
         "with tf.GradientTape() as tape:",
         "    leaf = x",
         "    tape.watch(leaf)",
@@ -39,7 +39,7 @@ def test_gradient_is_asked_of_a_tape_that_watches_the_input():
 
 def test_gradient_of_weights_is_asked_of_the_layer_that_has_them():
     way, layer = lines(weights("conv", (1, 2, 5), (4, 2, 3)), LAYERS)
-    taped = LAYERS.gradient(layer, ["x", "kernel"], "kernel")
+    taped = LAYERS.write_gradient(layer, ["x", "kernel"], "kernel")
     assert way == "native"
     assert taped[-1] == "x = tape.gradient(x, conv.kernel, grad)"
     assert not any("watch" in line for line in taped)
@@ -47,7 +47,7 @@ def test_gradient_of_weights_is_asked_of_the_layer_that_has_them():
 
 def test_gradient_of_a_kernel_that_is_handed_to_a_layer_is_asked_of_the_kernel():
     step = weights("conv_transpose", (1, 4, 3), (4, 1, 2), groups=2)
-    taped = LAYERS.gradient(lines(step, LAYERS)[1], ["x", "kernel"], "kernel")
+    taped = LAYERS.write_gradient(lines(step, LAYERS)[1], ["x", "kernel"], "kernel")
     assert "    leaf = kernel" in taped
 
 
@@ -61,7 +61,7 @@ def test_index_of_one_channel_is_native_and_of_several_is_divided():
 
 def test_flattening_is_asked_of_the_call_itself():
     several = pooling("max_pool_with_indices", (1, 3, 4, 4), window=(2, 2), output="indices")
-    asked = lower(several, NN, native_only=True, inner=False)
+    asked = lower_step(several, NN, native_only=True, inner=False)
     assert asked == (['x = tf.nn.max_pool_with_argmax(x, 2, 1, "VALID").argmax'], "native")
 
 
@@ -148,7 +148,7 @@ def test_explicit_padding_comes_first_where_onednn_must_compute_the_gradient():
 def test_adaptive_layer_with_one_bin_is_not_written_for_its_window_is_larger_than_the_input():
     asked = Step("adaptive_max_pool", (1, 1, 5), "float32", {"output_size": (1,)})
     assert lines(asked, LAYERS)[0] == "composed"
-    assert lower(asked, LAYERS, native_only=True, inner=False) == (
+    assert lower_step(asked, LAYERS, native_only=True, inner=False) == (
         ["x = tf.keras.layers.AdaptiveMaxPooling1D(1, dtype=x.dtype)(x)"],
         "native",
     )
@@ -183,15 +183,15 @@ def test_space_in_float64_is_averaged_over_real_cells():
 
 def test_samples_cannot_be_given():
     step = Step("fractional_max_pool", (1, 1, 5, 5), "float32", {"window": (2, 2), "output_size": (2, 2)})
-    refusal = lower(step, NN, native_only=False, inner=False)
+    refusal = lower_step(step, NN, native_only=False, inner=False)
     assert "takes no samples" in refusal.reason
 
 
 @pytest.mark.parametrize("verb", ["avg_pool", "conv", "lp_pool"])
 def test_dtype_that_the_framework_refuses_has_its_reason(verb):
-    refusal = NN.refusal(verb, "uint8")
+    refusal = NN.unsupported_reason(verb, "uint8")
     assert refusal is not None
-    assert not NN.takes(verb, "uint8")
+    assert not NN.supports(verb, "uint8")
 
 
 class TensorFlow:
@@ -239,7 +239,7 @@ def test_cache_of_compiled_layers_is_emptied_once_it_is_full(tmp_path, flags, fi
 
 
 def test_compiled_function_takes_the_inputs_and_returns_what_the_lines_leave():
-    assert COMPILED.wrap(['x = tf.nn.conv1d(x, kernel, 1, "VALID")'], ["x", "kernel"]) == (
+    assert COMPILED.wrap_program(['x = tf.nn.conv1d(x, kernel, 1, "VALID")'], ["x", "kernel"]) == (
         "@tf.function(jit_compile=True)",
         "def compiled(x, kernel):",
         '    x = tf.nn.conv1d(x, kernel, 1, "VALID")',
@@ -249,9 +249,9 @@ def test_compiled_function_takes_the_inputs_and_returns_what_the_lines_leave():
 
 
 def test_tape_of_a_compiled_function_is_in_it():
-    written = COMPILED.gradient(["x = tf.nn.relu(x)"], ["x"], "x")
+    written = COMPILED.write_gradient(["x = tf.nn.relu(x)"], ["x"], "x")
     assert written[:2] == ("@tf.function(jit_compile=True)", "def compiled(grad, x):")
-    assert written[2:-2] == tuple(f"    {line}" for line in NN.gradient(["x = tf.nn.relu(x)"], ["x"], "x"))
+    assert written[2:-2] == tuple(f"    {line}" for line in NN.write_gradient(["x = tf.nn.relu(x)"], ["x"], "x"))
     assert written[-2:] == ("    return x", "x = compiled(grad, x)")
 
 
@@ -261,7 +261,7 @@ def test_maximum_writes_its_padding_first_where_xla_compiles():
     way, written = lines(step, COMPILED)
     assert way == "padded"
     assert written[0].startswith("x = tf.pad(x,")
-    asked = lower(step, COMPILED, native_only=True, inner=False)
+    asked = lower_step(step, COMPILED, native_only=True, inner=False)
     assert asked == (lines(step)[1], "native")
 
 
@@ -277,7 +277,7 @@ def test_xla_knows_no_argmax(output):
     way, written = lines(step, COMPILED)
     assert way == "composed"
     assert not any("argmax" in line for line in written)
-    refusal = lower(step, COMPILED, native_only=True, inner=False)
+    refusal = lower_step(step, COMPILED, native_only=True, inner=False)
     assert isinstance(refusal, Unsupported)
     assert "MaxPoolWithArgmax" in refusal.reason
 
@@ -289,9 +289,9 @@ def test_softmax_of_a_space_needs_no_reshaping_where_xla_compiles():
 
 
 def test_compiled_surface_runs_the_small_cases_and_those_with_its_tag():
-    assert COMPILED.runs("smoke", ())
-    assert COMPILED.runs("standard", ("compiled",))
-    assert not COMPILED.runs("standard", ())
+    assert COMPILED.is_run("smoke", ())
+    assert COMPILED.is_run("standard", ("compiled",))
+    assert not COMPILED.is_run("standard", ())
 
 
 @pytest.mark.parametrize(("shape", "name"), [((1, 1, 5), "NCW"), ((1, 1, 5, 5), "NCHW"), ((1, 1, 5, 5, 5), "NCDHW")])
@@ -329,6 +329,6 @@ def test_padding_is_written_before_the_pooling_where_channels_come_first():
 def test_what_only_channels_last_has_is_refused_in_words(refused):
     step = pooling("max_pool", (1, 1, 5), window=(2,), **refused)
     assert lines(step, NN)[0] == "native"
-    answer = lower(step, FIRST, native_only=False, inner=False)
+    answer = lower_step(step, FIRST, native_only=False, inner=False)
     assert isinstance(answer, Unsupported)
     assert "oneDNN" in answer.reason or "only supports NHWC" in answer.reason

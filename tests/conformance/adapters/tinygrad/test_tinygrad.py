@@ -8,17 +8,17 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program, Unsupported
-from conformance.cases.parsing import expand
+from conformance.cases.parsing import parse_case
 from conformance.translation.lowering import translate
 
-BACKEND = registry.backend("tinygrad")
+BACKEND = registry.get_backend("tinygrad")
 (SURFACE,) = BACKEND.surfaces
 PLANE = {"values": "integers", "shape": [1, 2, 4, 5]}
 ROW = {"values": "integers", "shape": [1, 2, 6]}
 
 
 def program(operator, **raw):
-    return translate(expand({"operator": operator, "source": "here"}, {"id": "case", **raw}, "here"), SURFACE)
+    return translate(parse_case({"operator": operator, "source": "here"}, {"id": "case", **raw}, "here"), SURFACE)
 
 
 def lines(operator, **raw):
@@ -93,11 +93,11 @@ def test_averages_of_whole_numbers_are_refused():
 
 
 def test_few_cases_are_run_because_each_is_compiled():
-    assert SURFACE.runs("smoke", ())
-    assert SURFACE.runs("standard", ("compiled",))
-    assert not SURFACE.runs("standard", ())
-    assert SURFACE.runs("standard", (), "standard", slow=True)
-    assert not SURFACE.runs("exhaustive", (), "standard", slow=True)
+    assert SURFACE.is_run("smoke", ())
+    assert SURFACE.is_run("standard", ("compiled",))
+    assert not SURFACE.is_run("standard", ())
+    assert SURFACE.is_run("standard", (), "standard", slow=True)
+    assert not SURFACE.is_run("exhaustive", (), "standard", slow=True)
 
 
 @pytest.fixture

@@ -10,15 +10,15 @@ import pytest
 
 import reference
 from conformance.adapters import registry
-from conformance.adapters.api.source_text import padded_cells
+from conformance.adapters.api.source_text import padded_indices_text
 from conformance.adapters.api.surface import Program, Unsupported
-from conformance.cases.arrays import DTYPES
-from conformance.cases.operators import FORWARD
+from conformance.cases.arrays import NUMPY_DTYPES
+from conformance.cases.operators import FORWARD_OPERATORS
 from conformance.cases.steps import Step
-from conformance.translation.lowering import lower, translate
+from conformance.translation.lowering import lower_step, translate
 from tests.support.fake_backends import one
 
-SURFACES = {surface.name: surface for surface in registry.backend("torch").surfaces}
+SURFACES = {surface.name: surface for surface in registry.get_backend("torch").surfaces}
 NN, F, LAST, COMPILED = (SURFACES[f"torch.{name}"] for name in ("nn", "nn.functional", "channels_last", "compile"))
 PLANE = "x: {values: integers, shape: [1, 2, 5, 5]}"
 ROW = "x: {values: integers, shape: [1, 1, 6]}"
@@ -41,7 +41,7 @@ def reason(tmp_path, operator, text, surface=F):
 
 def test_part_of_an_adapter_is_no_backend():
     modules = {path.stem for path in Path(registry.adapters.__path__[0]).glob("torch*.py")}
-    assert {name for name in modules if name in registry.names()} == {"torch"}
+    assert {name for name in modules if name in registry.backend_names()} == {"torch"}
     assert len(modules) > 1
 
 
@@ -119,12 +119,12 @@ def test_indices_that_count_in_a_padded_plane_are_put_right():
         {"window": (2, 2), "stride": (1, 1), "padding": ((1, 0), (2, 1)), "dilation": (1, 1), "rounding": "floor"},
     ).with_parameters(output="indices")
     pads = step.with_parameters(padding=((1, 0), (1, 0)))
-    text = lower(pads, F, native_only=False, inner=False)[0][-1]
+    text = lower_step(pads, F, native_only=False, inner=False)[0][-1]
     plane = np.arange(12).reshape(3, 4)
     padded = np.pad(plane, ((1, 0), (1, 0)), constant_values=-1).ravel()
     moved = eval(text.removeprefix("x = "), {"x": np.arange(padded.size)})  # noqa: S307
     assert (moved[padded >= 0] == padded[padded >= 0]).all()
-    assert isinstance(lower(step, F, native_only=False, inner=False), Unsupported)  # a window of padding only
+    assert isinstance(lower_step(step, F, native_only=False, inner=False), Unsupported)  # a window of padding only
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_cells_of_a_padded_axis_are_those_of_the_reference(mode):
     for size, before, after in product((1, 2, 3, 5), (-1, 0, 1, 4, 11), (-1, 0, 2, 9)):
         if size + min(before, 0) + min(after, 0) > 0:
             wanted = reference.pad(np.arange(size)[None, None], [(before, after)], mode=mode)
-            made = eval(padded_cells(mode, size, before, after))  # noqa: S307 - this is what the text is for
+            made = eval(padded_indices_text(mode, size, before, after))  # noqa: S307 - this is what the text is for
             assert made == np.asarray(wanted).ravel().tolist()
 
 
@@ -279,10 +279,10 @@ def test_dtype_without_a_kernel_is_carried_by_one_that_holds_it(tmp_path):
 @pytest.mark.parametrize("carried", ["max_pool", "adaptive_max_pool", "max_unpool"])
 def test_no_dtype_is_carried_by_one_that_does_not_hold_it(carried):
     holds = {"uint8": 8, "int32": 31, "int64": 63, "float64": 53}
-    for name in DTYPES:
+    for name in NUMPY_DTYPES:
         parameters = {"window": (2,), "stride": (2,), "padding": ((0, 0),), "dilation": (1,), "rounding": "floor"}
         parameters |= {"output_size": (2,)}
-        answer = lower(Step(carried, (1, 1, 4), name, parameters), F, native_only=False, inner=False)
+        answer = lower_step(Step(carried, (1, 1, 4), name, parameters), F, native_only=False, inner=False)
         if not isinstance(answer, Unsupported) and answer[0][0].startswith("x = x.to("):
             wider = answer[0][0].removeprefix("x = x.to(torch.").rstrip(")")
             bits = 1 if name == "bool" else np.iinfo(name).bits - name.startswith("int")
@@ -366,18 +366,18 @@ def test_draw_selects_the_first_cell_whose_running_sum_exceeds_its_share(tmp_pat
 @pytest.mark.parametrize("surface", [NN, F], ids=lambda surface: surface.name)
 def test_every_dtype_of_every_operator_is_taken_or_refused_with_pytorch_s_reason(surface):
     composed = {"min_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities"}
-    for name, dtype in product(FORWARD, DTYPES):
-        whole = DTYPES[dtype].kind in "iub" and name.startswith("stochastic")
-        known = surface.takes(name, dtype) or surface.refusal(name, dtype) is not None
+    for name, dtype in product(FORWARD_OPERATORS, NUMPY_DTYPES):
+        whole = NUMPY_DTYPES[dtype].kind in "iub" and name.startswith("stochastic")
+        known = surface.supports(name, dtype) or surface.unsupported_reason(name, dtype) is not None
         assert known or whole, f"{name} in {dtype}"
-        assert name in surface.verbs or name in composed
+        assert name in surface.lowerings or name in composed
 
 
 @pytest.mark.parametrize("surface", [NN, F], ids=lambda surface: surface.name)
 def test_every_operator_and_gradient_of_the_catalogue_has_a_program_somewhere(catalogue, surface):
     found = {case.operator for case in catalogue.cases if isinstance(translate(case, surface), Program)}
     assert {case.operator for case in catalogue.cases} - found == set()
-    assert len(found) > len(FORWARD)
+    assert len(found) > len(FORWARD_OPERATORS)
 
 
 TO_LAST = "x = x.to(memory_format=torch.channels_last)"
@@ -484,5 +484,5 @@ def test_kernel_of_many_lines_stands_inside_the_compiled_function(tmp_path):
 @pytest.mark.parametrize(("compiler", "there"), [("python3-or-another", False), (sys.executable, True)])
 def test_without_a_compiler_the_surface_says_so(monkeypatch, compiler, there):
     monkeypatch.setenv("CXX", compiler)
-    assert (COMPILED.lacks() is None) is there
-    assert there or compiler in COMPILED.lacks()
+    assert (COMPILED.missing_requirement() is None) is there
+    assert there or compiler in COMPILED.missing_requirement()

@@ -18,7 +18,7 @@ def entry(*faults, base=BASE):
 
 
 def load(folder, text, operator="max_pool"):
-    return loading.load([family(folder, text, section="rejects", operator=operator)]).cases
+    return loading.load_catalogue([family(folder, text, section="rejects", operator=operator)]).cases
 
 
 def refusal(folder, text, **keywords):
@@ -30,15 +30,15 @@ def refusal(folder, text, **keywords):
 def test_each_fault_makes_a_case_beside_the_valid_one(tmp_path):
     first, second = load(tmp_path, entry(ZERO, "{id: b, rejected: WindowIsZero, window: [0, 3], level: standard}"))
     assert (first.id, first.expect, first.level) == ("max_pool/zero", Rejected("StrideIsZero"), "smoke")
-    assert (first.parameters["stride"], first.sound.parameters["stride"]) == ((0, 1), (1, 1))
+    assert (first.parameters["stride"], first.valid_case.parameters["stride"]) == ((0, 1), (1, 1))
     assert (second.id, second.parameters["window"], second.level) == ("max_pool/b", (0, 3), "standard")
-    assert not isinstance(second.sound.expect, Rejected)
+    assert not isinstance(second.valid_case.expect, Rejected)
 
 
 def test_shape_that_follows_from_the_valid_case_is_kept_in_the_faulty_one(tmp_path):
     base = f"{BASE}, grad: {{values: integers}}"
     (case,) = load(tmp_path, entry(ZERO, base=base), operator="max_pool_grad")
-    assert case.inputs["grad"].shape == case.sound.inputs["grad"].shape == (1, 1, 3, 2)
+    assert case.inputs["grad"].shape == case.valid_case.inputs["grad"].shape == (1, 1, 3, 2)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_case_without_a_valid_one_beside_it_is_a_problem(tmp_path):
 
 def test_adapter_that_loses_the_fault_is_a_problem(tmp_path, monkeypatch):
     deaf = backend(Surface("deaf", {"max_pool": lambda _step: "pool(x)"}), surface("hears"))
-    monkeypatch.setattr(registry, "names", lambda: ["fake"])
-    monkeypatch.setattr(registry, "backend", lambda *_: deaf)
+    monkeypatch.setattr(registry, "backend_names", lambda: ["fake"])
+    monkeypatch.setattr(registry, "get_backend", lambda *_: deaf)
     found = problems(tmp_path, entry(ZERO), section="rejects")
     assert [line.split(": ")[-1] for line in found] == ["the program for deaf does not say the fault"]
 

@@ -1,9 +1,9 @@
 import pytest
 
 from conformance.cases.case import Rejected
-from conformance.cases.invalid import PREDICATES, faults_of, has
-from conformance.cases.invalid.disputed import OF_QUESTIONS
-from conformance.judging.expected import expected
+from conformance.cases.invalid import VIOLATIONS, has_violation, violations_of
+from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
+from conformance.judging.expected import compute_expected
 from docs.generate import faults
 from tests import ROOT
 
@@ -17,48 +17,52 @@ def rejected(catalogue):
 
 def test_every_fault_that_is_not_asked_about_has_a_case(catalogue, rejected):
     demanded = {case.expect.predicate for case in rejected}
-    questioned = {name for case in catalogue.cases for name in faults.asked(case)}
-    assert demanded | (questioned & PREDICATES.keys()) == PREDICATES.keys()
-    assert questioned - PREDICATES.keys() <= OF_QUESTIONS.keys()
+    questioned = {name for case in catalogue.cases for name in faults.disputed_violations(case)}
+    assert demanded | (questioned & VIOLATIONS.keys()) == VIOLATIONS.keys()
+    assert questioned - VIOLATIONS.keys() <= DISPUTED_VIOLATIONS.keys()
     assert len(demanded) >= LEAST
 
 
-@pytest.mark.parametrize("name", PREDICATES)
+@pytest.mark.parametrize("name", VIOLATIONS)
 def test_case_has_its_fault_alone_and_the_valid_case_beside_it_has_none(rejected, name):
     for case in (case for case in rejected if case.expect.predicate == name):
-        assert faults_of(case) == [name]
-        assert faults_of(case.sound) == []
-        assert expected(case).target.rejected == name
+        assert violations_of(case) == [name]
+        assert violations_of(case.valid_case) == []
+        assert compute_expected(case).target.violation == name
 
 
 def test_valid_case_beside_a_faulty_one_means_something(rejected):
-    beside = {(case.operator, str(case.sound.canonical())): case.sound for case in rejected}
-    assert all(expected(case).target.exact is not None for case in beside.values())
+    beside = {(case.operator, str(case.valid_case.canonical_text())): case.valid_case for case in rejected}
+    assert all(compute_expected(case).target.exact is not None for case in beside.values())
 
 
 def test_every_fault_is_looked_for_in_every_case_without_a_word(catalogue):
-    assert all(isinstance(has(name, case), bool) for case in catalogue.cases for name in PREDICATES)
+    assert all(isinstance(has_violation(name, case), bool) for case in catalogue.cases for name in VIOLATIONS)
 
 
 def test_case_that_lacks_what_a_fault_is_of_does_not_have_it(catalogue):
     case = catalogue.by_id["max_pool/book-loops"]
-    assert faults_of(case) == []
-    assert not has("KernelRankMismatch", case)
+    assert violations_of(case) == []
+    assert not has_violation("KernelRankMismatch", case)
 
 
 def test_page_of_faults_is_what_the_command_prints(catalogue):
-    assert (ROOT / "docs" / "faults.md").read_text("utf-8") == faults.page(catalogue)
+    assert (ROOT / "docs" / "faults.md").read_text("utf-8") == faults.violations_page(catalogue)
 
 
 def test_every_fault_is_said_in_one_sentence():
-    for test in PREDICATES.values():
+    for test in VIOLATIONS.values():
         assert test.__doc__.endswith(".")
         assert "\n" not in test.__doc__
         assert "|" not in test.__doc__
 
 
 def test_page_tells_faults_that_are_demanded_from_those_that_are_asked_about(catalogue):
-    rows = {line.split("`")[1]: line.split(" | ") for line in faults.page(catalogue).splitlines() if "| `" in line}
+    rows = {
+        line.split("`")[1]: line.split(" | ")
+        for line in faults.violations_page(catalogue).splitlines()
+        if "| `" in line
+    }
     assert rows["WindowExceedsPaddedInput"][2] == "–"
     assert "`max_pool`" in rows["WindowExceedsPaddedInput"][3]
     assert rows["DivisorIsZero"][2:] == ["`avg_pool`", "– |"]

@@ -6,10 +6,10 @@ import shutil
 
 import pytest
 
-from reports.analysis.circumstances import Fact
-from reports.analysis.comparison import Incomparable, compare
-from reports.analysis.comparison_text import groups, said
-from reports.results.reader import load
+from reports.analysis.circumstances import DifferingFact
+from reports.analysis.comparison import Incomparable, compare_reports
+from reports.analysis.comparison_text import change_groups, change_text
+from reports.results.reader import load_report
 from reports.views import comparison_json, comparison_markdown
 from tests.support import example_results as example
 from tests.support.example_results import array, convention, differing, rejected, result
@@ -44,7 +44,7 @@ def sides(tmp_path):
 @pytest.fixture
 def compared(sides):
     def call(old, new):
-        return compare(*(load(sorted(folder.glob("*.jsonl"))) for folder in sides(old, new)))
+        return compare_reports(*(load_report(sorted(folder.glob("*.jsonl"))) for folder in sides(old, new)))
 
     return call
 
@@ -60,7 +60,7 @@ def diff(sides, conformance):
 
 
 def kinds(difference):
-    return [(change.kind, change.case.case, change.surface, change.was, change.now) for change in difference.changes]
+    return [(change.kind, change.case.case, change.surface, change.old_text, change.now) for change in difference.changes]
 
 
 def test_same_results_have_no_difference(diff):
@@ -92,7 +92,7 @@ def test_changed_status_is_told_with_case_surface_and_both_statuses(diff):
 def test_what_was_wrong_is_told_where_it_is_right_now(compared):
     difference = compared(alpha(differing(POOL, NN, WRONG, WORST)), alpha(result(POOL, NN)))
     assert kinds(difference) == [("status", POOL, NN, "fail", "pass")]
-    assert said(difference.changes[0]) == "value: at [0, 0, 1, 1] expected 15, got 14"
+    assert change_text(difference.changes[0]) == "value: at [0, 0, 1, 1] expected 15, got 14"
 
 
 def test_changes_are_grouped_the_worst_first_and_in_each_the_smallest_case(compared):
@@ -103,7 +103,7 @@ def test_changes_are_grouped_the_worst_first_and_in_each_the_smallest_case(compa
         *(differing(name, NN, None, None) for name in (LARGE, "avg_pool/three-channels", CONV)),
         result(NAN, NN, digest="00"),
     ]
-    found = groups(compared(alpha(*old), alpha(*new)))
+    found = change_groups(compared(alpha(*old), alpha(*new)))
     assert [(group.heading, [change.case.case for change in group.changes]) for group in found] == [
         ("✓ pass → ✗ fail", [CONV]),
         ("✓ pass → ✗ fail", ["avg_pool/three-channels", LARGE]),
@@ -136,20 +136,20 @@ def test_other_bits_under_the_same_status_are_a_changed_value(diff, status):
 def test_changed_value_says_what_moved_as_far_as_the_files_tell(compared, got, words):
     new = result(POOL, NN, digest="00", budget_used=0.25, **({"got": got} if got else {"verdict": "differ"}))
     difference = compared(alpha(result(POOL, NN)), alpha(new))
-    assert [said(change) for change in difference.changes] == [words]
+    assert [change_text(change) for change in difference.changes] == [words]
 
 
 def test_a_sign_of_zero_is_a_changed_value(compared):
     one, other = (array([zero, 4], [1, 2]) for zero in (0.0, -0.0))
     difference = compared(alpha(result(BORDER, NN, got=one)), alpha(result(BORDER, NN, got=other, digest="00")))
-    assert [said(change) for change in difference.changes] == ["1 of 2 elements, most at [0, 0]: 0.0 → -0.0"]
+    assert [change_text(change) for change in difference.changes] == ["1 of 2 elements, most at [0, 0]: 0.0 → -0.0"]
 
 
 def test_known_refusal_of_what_was_returned_wrongly_is_a_change(compared):
     old = differing(POOL, NN, WRONG, WORST, status="known", reason="so")
     new = rejected(POOL, NN, status="known", verdict="differ", kind="rejected", reason="so")
     difference = compared(alpha(old), alpha(new))
-    assert [(change.kind, said(change)) for change in difference.changes] == [("value", "returned → rejected")]
+    assert [(change.kind, change_text(change)) for change in difference.changes] == [("value", "returned → rejected")]
 
 
 def test_bits_of_what_flickers_or_has_no_meaning_are_not_compared(compared):
@@ -235,17 +235,17 @@ def test_circumstances_that_differ_are_told_and_change_no_status(compared, diff)
     )
     old = alpha(result(POOL, NN))
     assert list(compared(old, new).facts) == [
-        Fact("alpha", "2.1.0", "2.2.0"),
-        Fact("numpy", "2.4.6", "none"),
-        Fact("Python", "3.11.7", "3.12.1"),
-        Fact("instructions", "not told", "avx2"),
-        Fact("catalogue", "(5f1d0a4be6a9)", "1.1.0 (0123456789ab)"),
-        Fact("ledger", "none", "aa"),
-        Fact("level", "smoke", "standard"),
-        Fact("repeat", "1", "3"),
-        Fact("selected operators", "all", "conv"),
-        Fact("beta", "none", "1"),
-        Fact("setup of alpha.nn", "import numpy as np; alpha.set_num_threads(1)", "alpha.quick()"),
+        DifferingFact("alpha", "2.1.0", "2.2.0"),
+        DifferingFact("numpy", "2.4.6", "none"),
+        DifferingFact("Python", "3.11.7", "3.12.1"),
+        DifferingFact("instructions", "not told", "avx2"),
+        DifferingFact("catalogue", "(5f1d0a4be6a9)", "1.1.0 (0123456789ab)"),
+        DifferingFact("ledger", "none", "aa"),
+        DifferingFact("level", "smoke", "standard"),
+        DifferingFact("repeat", "1", "3"),
+        DifferingFact("selected operators", "all", "conv"),
+        DifferingFact("beta", "none", "1"),
+        DifferingFact("setup of alpha.nn", "import numpy as np; alpha.set_num_threads(1)", "alpha.quick()"),
     ]
     status, out, _ = diff(old, new)
     assert (status, out.splitlines()[0]) == (0, "alpha: 2.1.0 → 2.2.0")
@@ -256,7 +256,7 @@ def test_instructions_that_one_processor_lacks_are_told_where_both_are_known(com
         alpha(result(POOL, NN), environment=environment(**cpu))
         for cpu in ({"cpu": ["avx2", "fma"]}, {"cpu": ["fma", "amx"]}, {})
     )
-    assert list(compared(one, other).facts) == [Fact("processor has", "avx2", "amx")]
+    assert list(compared(one, other).facts) == [DifferingFact("processor has", "avx2", "amx")]
     assert list(compared(one, silent).facts) == []
 
 
@@ -277,7 +277,7 @@ def test_same_circumstance_of_several_backends_is_told_once(compared):
         [example.run(name, [f"{name}.nn"], [result(POOL, f"{name}.nn")], ledger=ledger) for name in ("alpha", "beta")]
         for ledger in ("aa", "bb")
     )
-    assert compared(old, new).facts == {Fact("ledger", "aa", "bb"): ("alpha", "beta")}
+    assert compared(old, new).facts == {DifferingFact("ledger", "aa", "bb"): ("alpha", "beta")}
 
 
 def test_folder_of_a_run_stands_for_its_results(tmp_path, conformance):
@@ -422,7 +422,7 @@ def test_page_never_grows_beyond_what_it_takes(compared):
         alpha(*(result(case, name, digest=digest) for name in names for case in cases), surfaces=names)
         for digest in ("00", "11")
     )
-    text = comparison_markdown.render_difference(compared(old, new))
+    text = comparison_markdown.render_difference_markdown(compared(old, new))
     assert len(text) <= 60_000
     assert text.endswith("`--format json` has all.*\n")
 
@@ -471,11 +471,11 @@ def test_hostile_texts_reach_no_terminal(pairs, tmp_path, conformance):
 
 def test_hostile_texts_stay_text_on_the_page_and_in_json(pairs):
     for paths in pairs:
-        difference = compare(*(load([path]) for path in paths))
-        page = comparison_markdown.render_difference(difference)
+        difference = compare_reports(*(load_report([path]) for path in paths))
+        page = comparison_markdown.render_difference_markdown(difference)
         assert not re.search("<img|@user|\x1b|\ud800", page)
         assert all(len(re.findall(r"(?<!\\)\|", line)) in {0, 4, 5} for line in page.splitlines())
-        text = comparison_json.render_difference(difference)
+        text = comparison_json.render_difference_json(difference)
         assert text.isascii()
         changes = json.loads(text)["changes"]
         assert HOSTILE in {change["now"] for change in changes} | {

@@ -37,7 +37,7 @@ def spoilt(step, window, body="x = x.min(axis=(-2, -1))"):
 
 def wrong(name, window=(3, 3), body="x = x.min(axis=(-2, -1))", **keywords):
     kept = surface(name, **keywords)
-    kept.verbs["max_pool"] = lambda step: spoilt(step, window, body)
+    kept.lowerings["max_pool"] = lambda step: spoilt(step, window, body)
     return kept
 
 
@@ -47,7 +47,7 @@ def book(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "ledger.yaml"
     path.write_text(ENTRY, "utf-8")
-    monkeypatch.setattr(ledger, "path", lambda: path)
+    monkeypatch.setattr(ledger, "ledger_path", lambda: path)
     return path
 
 
@@ -57,7 +57,7 @@ def ran(tmp_path, monkeypatch, conformance):
 
     def run(*surfaces, status=1, cases=CASES):
         path = family(tmp_path, *cases)
-        monkeypatch.setattr(registry, "backend", lambda *_: backend(*surfaces, name="numpy"))
+        monkeypatch.setattr(registry, "get_backend", lambda *_: backend(*surfaces, name="numpy"))
         assert conformance("run", "--backend", "numpy", "--cases", path)[0] == status
         return ["--cases", path]
 
@@ -245,7 +245,7 @@ def test_case_and_reason_must_be_given(conformance, missing):
 def test_entries_are_listed_with_what_they_are_about(conformance, monkeypatch):
     monkeypatch.undo()
     status, out, _ = conformance("ledger")
-    entries = ledger.load().entries
+    entries = ledger.load_ledger().entries
     assert status == 0
     assert [line.split()[0] for line in out.splitlines()] == [one.id for one in entries]
     assert all(one.surfaces[-1] in line for one, line in zip(entries, out.splitlines(), strict=True))

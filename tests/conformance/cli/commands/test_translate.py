@@ -9,13 +9,13 @@ import pytest
 from conformance import cli
 from conformance.adapters.api.surface import Program
 from conformance.cases.case import Value
-from conformance.cases.operators import FORWARD, OPERATORS
+from conformance.cases.operators import FORWARD_OPERATORS, OPERATORS
 from conformance.catalogue import describe
 from conformance.catalogue import loading as catalogues
-from conformance.cli.parameter_types import Padding, Shape, Sizes
+from conformance.cli.parameter_types import PaddingType, ShapeType, SizesType
 from conformance.judging import ledger
 from conformance.translation import verified
-from conformance.translation.ad_hoc_case import Request, option_text
+from conformance.translation.ad_hoc_case import CaseRequest, option_text
 from conformance.translation.lowering import translate
 from tests.support.example_results import alpha, delta, gamma, write
 
@@ -26,7 +26,7 @@ PLAIN = "max_pool --window 3 --stride 2 --padding 1"
 def elsewhere(tmp_path, monkeypatch, catalogue):
     """Every command runs in a folder of its own, and the suite's catalogue is read once."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(catalogues, "load", lambda *_, **__: catalogue)
+    monkeypatch.setattr(catalogues, "load_catalogue", lambda *_, **__: catalogue)
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def test_surfaces_of_books_are_left_out_unless_asked_for(translated):
     assert "tinygrad.Tensor" in json.loads(translated(asked)[1])["surfaces"]
     assert not [name for name in json.loads(translated(asked)[1])["surfaces"] if name.endswith(".book")]
     assert list(json.loads(translated(f"{asked} --surface '*.book' --surface tf.nn")[1])["surfaces"]) == [
-        *(name for name in describe.surfaces() if name.endswith(".book") or name == "tf.nn")
+        *(name for name in describe.surfaces_by_name() if name.endswith(".book") or name == "tf.nn")
     ]
 
 
@@ -208,7 +208,7 @@ def test_text_that_depends_on_the_size_says_so_and_only_that(translated):
 
 
 def test_known_deviation_is_a_warning_where_the_ledger_speaks_of_this_very_case(translated):
-    known = next(entry for entry in ledger.load().entries if entry.id == "mxnet-pad-drops-the-value")
+    known = next(entry for entry in ledger.load_ledger().entries if entry.id == "mxnet-pad-drops-the-value")
     said = programs(translated, "pad --pads 1 --value 7")["surfaces"]
     assert said["mxnet.npx"]["warnings"] == [f"known deviation {known.id}: {' '.join(known.reason.split())}"]
     assert not said["torch.nn"]["warnings"]
@@ -235,7 +235,7 @@ def test_json_has_what_was_asked_in_the_words_of_the_catalogue(translated):
 def test_every_case_of_the_catalogue_asks_for_itself(catalogue):
     asked = 0
     for case in [*catalogue.select("smoke"), *catalogue.cases[::37]]:
-        request = Request.of(case)
+        request = CaseRequest.from_case(case)
         if request is None or 0 in case.shape:
             continue
         again = request.case()
@@ -247,25 +247,29 @@ def test_every_case_of_the_catalogue_asks_for_itself(catalogue):
     assert asked > 200
 
 
-@pytest.mark.parametrize("operator", FORWARD)
+@pytest.mark.parametrize("operator", FORWARD_OPERATORS)
 def test_other_sizes_are_of_the_same_parameters(catalogue, operator):
-    case = next(case for case in catalogue.cases if case.operator == operator and Request.of(case))
-    words = [word for word, other in Request.of(case).elsewhere() if other.given == Request.of(case).given]
+    case = next(case for case in catalogue.cases if case.operator == operator and CaseRequest.from_case(case))
+    words = [
+        word
+        for word, other in CaseRequest.from_case(case).other_sizes()
+        if other.parameters == CaseRequest.from_case(case).parameters
+    ]
     assert {"the batch", "the extents"} <= set(words)
 
 
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
     [
-        (Sizes(), "3", 3),
-        (Sizes(), "3,2", (3, 2)),
-        (Sizes(), "-1", -1),
-        (Shape(), "3", (3,)),
-        (Padding(), "1,0", (1, 0)),
-        (Padding(), "1:0", ((1, 0),)),
-        (Padding(), "1:0,2:2", ((1, 0), (2, 2))),
-        (Padding(), "1:0,2", ((1, 0), (2, 2))),
-        (Padding(), "same_lower", "same_lower"),
+        (SizesType(), "3", 3),
+        (SizesType(), "3,2", (3, 2)),
+        (SizesType(), "-1", -1),
+        (ShapeType(), "3", (3,)),
+        (PaddingType(), "1,0", (1, 0)),
+        (PaddingType(), "1:0", ((1, 0),)),
+        (PaddingType(), "1:0,2:2", ((1, 0), (2, 2))),
+        (PaddingType(), "1:0,2", ((1, 0), (2, 2))),
+        (PaddingType(), "same_lower", "same_lower"),
     ],
 )
 def test_sizes_are_written_with_commas_and_pairs_with_colons(kind, text, value):
@@ -275,7 +279,7 @@ def test_sizes_are_written_with_commas_and_pairs_with_colons(kind, text, value):
 
 def count(**words):
     """Return what was counted of results, each (status, how, dtype, rank, entry)."""
-    one = verified.Count()
+    one = verified.OperatorCounter()
     for result in words["results"]:
         one.add(*result)
     return one
@@ -292,7 +296,7 @@ RESULTS = [
 
 def summary(*results):
     counted = {"max_pool": count(results=results)}
-    return verified.summary_of([("a.b", "a", "standard", {"a": "1.2+cpu", "numpy": "2"}, counted)])
+    return verified.summarise([("a.b", "a", "standard", {"a": "1.2+cpu", "numpy": "2"}, counted)])
 
 
 def test_summary_counts_what_agrees_deviates_and_fails_and_not_what_is_unsupported():
@@ -302,15 +306,15 @@ def test_summary_counts_what_agrees_deviates_and_fails_and_not_what_is_unsupport
 
 
 def test_summary_reads_back_to_itself():
-    text = verified.text(summary(*RESULTS))
-    assert verified.parse(text, "here") == summary(*RESULTS)
-    assert verified.text(verified.parse(text, "here")) == text
+    text = verified.summary_text(summary(*RESULTS))
+    assert verified.parse_summary(text, "here") == summary(*RESULTS)
+    assert verified.summary_text(verified.parse_summary(text, "here")) == text
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', '{"format": 1, "surfaces": {"a": 1}}'])
 def test_what_is_no_summary_is_refused(text):
     with pytest.raises(verified.ConformanceError, match=r"^here: "):
-        verified.parse(text, "here")
+        verified.parse_summary(text, "here")
 
 
 @pytest.mark.parametrize(
@@ -324,25 +328,27 @@ def test_what_is_no_summary_is_refused(text):
     ],
 )
 def test_sentence_says_how_far_it_has_been_tried(results, dtype, says):
-    assert verified.sentence(summary(*results), "a.b", "max_pool", "native", dtype=dtype, rank=2).endswith(says)
+    assert verified.verified_sentence(summary(*results), "a.b", "max_pool", "native", dtype=dtype, rank=2).endswith(
+        says
+    )
 
 
 def test_what_comes_with_the_suite_is_a_summary_of_its_own_surfaces_operators_and_entries():
-    shipped, entries = verified.shipped(), {entry.id for entry in ledger.load().entries}
-    assert shipped.surfaces.keys() <= describe.surfaces().keys()
+    shipped, entries = verified.shipped_summary(), {entry.id for entry in ledger.load_ledger().entries}
+    assert shipped.surfaces.keys() <= describe.surfaces_by_name().keys()
     assert "torch.nn" in shipped.surfaces
     for name, surface in shipped.surfaces.items():
-        assert describe.surfaces()[name][0].name == surface.backend
+        assert describe.surfaces_by_name()[name][0].name == surface.backend
         assert surface.operators.keys() <= OPERATORS.keys()
         assert {entry for tried in surface.operators.values() for entry in tried.known} <= entries
-    assert verified.PATH.read_text("utf-8") == verified.text(shipped)
+    assert verified.VERIFIED_PATH.read_text("utf-8") == verified.summary_text(shipped)
 
 
 def test_command_summarises_results_and_translate_quotes_them(translated, tmp_path):
     results = write(tmp_path, alpha(), delta())
     status, out, error = translated("--out said.json", *map(str, results), command="verified")
     assert (status, out, error) == (0, "", "")
-    said = verified.parse(Path("said.json").read_text("utf-8"), "said.json")
+    said = verified.parse_summary(Path("said.json").read_text("utf-8"), "said.json")
     assert said.surfaces["alpha.nn"].version == "alpha 2.1.0"
     assert sum(tried.cases for tried in said.surfaces["alpha.nn"].operators.values()) > 0
     quoted = json.loads(translated(f"{PLAIN} --format json --verified said.json")[1])["surfaces"]
@@ -360,7 +366,7 @@ def test_partial_run_is_not_summarised(translated, tmp_path):
 
 def test_translations_of_a_case_are_its_programs(translated, catalogue):
     said = programs(translated, "max_pool/book-stride-2-padding-1")["surfaces"]
-    for name, (_, surface) in describe.surfaces().items():
+    for name, (_, surface) in describe.surfaces_by_name().items():
         program = translate(catalogue.by_id["max_pool/book-stride-2-padding-1"], surface)
         if name in said and isinstance(program, Program):
             assert program.text in said[name]["program"]

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from conformance.cli.commands import watch
-from reports.analysis.history import Memory, Seen, Wrong
-from reports.results.exploration import Finding
-from reports.results.fields import Fields
+from reports.analysis.history import History, ReportedFinding, WrongResult
+from reports.results.exploration import FindingRecord
+from reports.results.fields import JsonFields
 from tests.support import example_results as example
 
 NN = "alpha.nn"
@@ -123,7 +123,7 @@ def test_an_issue_has_the_smallest_case_what_came_of_it_versions_and_a_script(ni
 
 
 def test_a_case_of_the_suite_comes_with_its_script(night, watched, monkeypatch):
-    monkeypatch.setattr("conformance.cli.commands.watch._script", lambda case, surface: f"# {case} on {surface}\n")
+    monkeypatch.setattr("conformance.cli.commands.watch._case_script", lambda case, surface: f"# {case} on {surface}\n")
     _, _, (text,), *_ = watched(night("tonight", broken()))
     assert f"```python\n# {POOL} on {NN}\n```" in text
     assert f"`conformance repro {POOL} --surface {NN}`" in text
@@ -132,9 +132,9 @@ def test_a_case_of_the_suite_comes_with_its_script(night, watched, monkeypatch):
 def test_script_is_that_of_the_case(conformance):
     case = "max_pool/book-1d"
     status, printed, _ = conformance("repro", case, "--surface", "numpy.loops")
-    assert (status, watch._script(case, "numpy.loops@old")) == (0, printed)
-    assert watch._script("pad/no-such", "numpy.loops") == ""
-    assert watch._script(case, "no.such") == ""
+    assert (status, watch._case_script(case, "numpy.loops@old")) == (0, printed)
+    assert watch._case_script("pad/no-such", "numpy.loops") == ""
+    assert watch._case_script(case, "no.such") == ""
 
 
 @pytest.mark.parametrize(
@@ -302,11 +302,11 @@ def test_findings_without_conditions_cannot_be_told_apart(night, watched):
     third = example.finding(id="max_pool-cccccccc", case="max_pool/explored/third", conditions=None, true=[])
     tonight = night("next", explored=[other_seed([third])])
     assert watched(tonight, night("tonight"))[0] == 0
-    assert issue["key"] == Seen.of("alpha", _parsed(third), "").key
+    assert issue["key"] == ReportedFinding.of("alpha", _parsed(third), "").issue_key
 
 
 def _parsed(record):
-    return Finding.parse(Fields(record))
+    return FindingRecord.parse(JsonFields(record))
 
 
 def test_a_finding_may_be_of_a_new_version(night, watched):
@@ -430,7 +430,7 @@ def twice(*records, **changes):
 
 
 def refused(surface, message, **changes):
-    return example.rejected(POOL, surface, status="fail", verdict="differ", kind="rejected", message=message, **changes)
+    return example.violation(POOL, surface, status="fail", verdict="differ", kind="rejected", message=message, **changes)
 
 
 REFUSALS = {
@@ -509,8 +509,8 @@ def test_what_no_night_has_told_is_refused_in_a_line(conformance, night, text, s
 
 
 def test_memory_is_read_as_it_was_written():
-    seen = Seen.of("alpha", _parsed(example.finding()), "2026-11-20")
-    memory = Memory((seen,), frozenset({(NN, POOL)}), frozenset({Wrong("alpha", NN, POOL, "fail")}))
-    assert Memory.parse(memory.text()) == memory
-    assert Memory.parse('{"format": 1, "findings": [], "flickering": []}') == Memory()
+    seen = ReportedFinding.of("alpha", _parsed(example.finding()), "2026-11-20")
+    memory = History((seen,), frozenset({(NN, POOL)}), frozenset({WrongResult("alpha", NN, POOL, "fail")}))
+    assert History.parse(memory.to_json()) == memory
+    assert History.parse('{"format": 1, "findings": [], "flickering": []}') == History()
     assert memory.with_findings([seen]) == memory
