@@ -34,7 +34,7 @@ MAX_SHOWN = 20
 
 def programs() -> dict[str, dict[str, str]]:
     """Return, for each backend, the digest of each program by "case @ surface", or the reason why there is none."""
-    return {name: dict(_programs_of(name)) for name in _modules()[1].names()}
+    return {name: dict(_programs_of(name)) for name in _modules()[1].backend_names()}
 
 
 def _modules() -> tuple[Any, Any, Any]:

@@ -117,12 +117,12 @@ def extremes(shape: ArrayShape, dtype: DType, seed: int = 0) -> Array:
     return chosen
 
 
-def special(shape: ArrayShape, dtype: DType, special_name: str, at: int = 0, **options: int) -> Array:
+def special(shape: ArrayShape, dtype: DType, mark: str, at: int = 0, **options: int) -> Array:
     """Return whole numbers with a mark in each item of the batch: in item b at cell `at` + b of every plane."""
     numbers = integers(shape, dtype, **options).astype(np.float64).astype(dtype)
     numbers = numbers.reshape(*shape[:2], math.prod(shape[2:]))
     for item in range(shape[0] if numbers.size else 0):
-        numbers[item, :, (at + item) % numbers.shape[2]] = special_value(special_name, dtype)
+        numbers[item, :, (at + item) % numbers.shape[2]] = special_value(mark, dtype)
     return numbers.ravel()
 
 
