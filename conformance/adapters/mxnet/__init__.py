@@ -161,12 +161,12 @@ SURFACES = (
             "pad": _unsupported("gluon has no padding of mnp arrays; its users call mnp.pad"),
             "relu": lambda _step: 'nn.Activation("relu")(x)',
         },
-        composed={
+        fallbacks={
             **FALLBACKS,
             **GLOBAL_MAXIMUM_FALLBACKS,
             "conv_transpose": partial(weights.gluon_transpose, sliced=True),
         },
-        gradient=weights.layer_autograd_gradient,
+        write_gradient=weights.layer_autograd_gradient,
     ),
     _make_surface(
         "mxnet.npx",
@@ -176,14 +176,14 @@ SURFACES = (
             "pad": padding.pad,
             "relu": lambda _step: "npx.relu(x)",
         },
-        composed={
+        fallbacks={
             **FALLBACKS,
             **GLOBAL_MAXIMUM_FALLBACKS,
             "adaptive_avg_pool": windows.exact_adaptive_avg_pool_2d,
             "pad": padding.wrapped_pad,
             "conv_transpose": partial(weights.call_transpose, sliced=True),
         },
-        gradient=weights.autograd_gradient,
+        write_gradient=weights.autograd_gradient,
     ),
     _make_surface(
         "mxnet.nd",
@@ -194,12 +194,12 @@ SURFACES = (
             "relu": lambda _step: "mx.nd.relu(x)",
         },
         nd.ND_API,
-        composed={
+        fallbacks={
             **GLOBAL_MAXIMUM_FALLBACKS,
             **_nd_lowerings({**FALLBACKS, "conv_transpose": partial(weights.call_transpose, sliced=True)}),
             "pad": nd.gathered_pad,
         },
-        gradient=weights.autograd_gradient,
+        write_gradient=weights.autograd_gradient,
     ),
     Surface(
         "mxnet.book",
