@@ -9,8 +9,10 @@ from reference.arithmetic.exact import Exact
 from reference.arithmetic.ordering import DtypeOrder
 from reference.geometry.bins import Bins
 from reference.operators.pooling import AVERAGED_DTYPES, ORDERED_DTYPES, average_windows, select_windows
+from reference.registry import operator
 
 
+@operator
 def adaptive_max_pool(x: npt.ArrayLike, output_size: int | Sequence[int | None] | None) -> Exact:
     """Largest value in each of `output_size` bins; NaN always wins.
 
@@ -24,6 +26,7 @@ def adaptive_max_pool(x: npt.ArrayLike, output_size: int | Sequence[int | None] 
     return select_windows(x, Bins.of(x.shape[2:], output_size), DtypeOrder(x.dtype, descending=False))
 
 
+@operator
 def adaptive_avg_pool(x: npt.ArrayLike, output_size: int | Sequence[int | None] | None) -> Exact:
     """Average of each of `output_size` bins.
 
@@ -37,6 +40,7 @@ def adaptive_avg_pool(x: npt.ArrayLike, output_size: int | Sequence[int | None] 
     return average_windows(x, bins, bins.counts(False))
 
 
+@operator
 def global_max_pool(x: npt.ArrayLike) -> Exact:
     """Largest value of each channel: adaptive_max_pool to one bin an axis.
 
@@ -47,6 +51,7 @@ def global_max_pool(x: npt.ArrayLike) -> Exact:
     return adaptive_max_pool(x, 1)
 
 
+@operator
 def global_avg_pool(x: npt.ArrayLike) -> Exact:
     """Average of each channel: adaptive_avg_pool to one bin an axis.
 

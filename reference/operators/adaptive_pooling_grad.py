@@ -9,8 +9,10 @@ from reference.arithmetic.exact import Exact
 from reference.arithmetic.ordering import DtypeOrder
 from reference.geometry.bins import Bins
 from reference.operators.pooling_grad import average_grad, selection_grad
+from reference.registry import operator
 
 
+@operator
 def global_max_pool_grad(grad: npt.ArrayLike, x: npt.ArrayLike, *, ties: str = "first") -> Exact:
     """Give each plane's gradient to the cell that holds its largest value; ties as in max_pool_grad.
 
@@ -20,6 +22,7 @@ def global_max_pool_grad(grad: npt.ArrayLike, x: npt.ArrayLike, *, ties: str = "
     return adaptive_max_pool_grad(grad, x, 1, ties=ties)
 
 
+@operator
 def global_avg_pool_grad(grad: npt.ArrayLike, x: npt.ArrayLike) -> Exact:
     """Give every cell of a plane the plane's gradient, divided by their number.
 
@@ -29,6 +32,7 @@ def global_avg_pool_grad(grad: npt.ArrayLike, x: npt.ArrayLike) -> Exact:
     return adaptive_avg_pool_grad(grad, x, 1)
 
 
+@operator
 def adaptive_max_pool_grad(
     grad: npt.ArrayLike,
     x: npt.ArrayLike,
@@ -47,6 +51,7 @@ def adaptive_max_pool_grad(
     return selection_grad(grad, x, bins, DtypeOrder(x.dtype, descending=False), ties)
 
 
+@operator
 def adaptive_avg_pool_grad(
     grad: npt.ArrayLike, x: npt.ArrayLike, output_size: int | Sequence[int | None] | None
 ) -> Exact:

@@ -21,8 +21,10 @@ from reference.arithmetic.sums import exact_products
 from reference.geometry.adjoints import input_gradient
 from reference.geometry.windows import Windows, explicit_padding, is_same_padding
 from reference.operators.convolution import CONVOLUTION_DTYPES, check_axes, check_bias
+from reference.registry import operator
 
 
+@operator
 def conv_transpose(
     x: npt.ArrayLike,
     kernel: npt.ArrayLike,

@@ -45,6 +45,7 @@ from reference.arithmetic.sums import MIN_EXPONENT, finite_signs, smallest_expon
 from reference.geometry.blocks import Block, split_into_blocks
 from reference.geometry.columns import window_columns
 from reference.geometry.windows import Windows, all_planes_index
+from reference.registry import operator
 
 CONVOLUTION_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES)
 
@@ -60,6 +61,7 @@ COLUMN_BYTES_PER_CELL = 1
 OUTPUT_BYTES_PER_CELL = 8
 
 
+@operator
 def conv(
     x: npt.ArrayLike,
     kernel: npt.ArrayLike,

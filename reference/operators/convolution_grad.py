@@ -10,8 +10,10 @@ from reference.geometry.windows import Windows
 from reference.operators.conv_transpose import check_transposed_operands, transposed_windows
 from reference.operators.convolution import check_operands, correlate
 from reference.operators.pooling_grad import check_gradient
+from reference.registry import operator
 
 
+@operator
 def conv_grad(
     grad: npt.ArrayLike,
     x: npt.ArrayLike,
@@ -48,6 +50,7 @@ def bias_grad(grad: Array) -> Exact:
     return exact_sums(grad, lambda shares: shares.sum(axis=(0, *range(2, shares.ndim))))
 
 
+@operator
 def conv_transpose_grad(
     grad: npt.ArrayLike,
     x: npt.ArrayLike,

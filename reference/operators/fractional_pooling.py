@@ -17,8 +17,10 @@ from reference.geometry.bins import Bins
 from reference.geometry.blocks import Block, split_into_blocks
 from reference.operators.max_pool_indices import KEY_AND_INDEX_BYTES, BestCells, plane_indices
 from reference.operators.pooling import ORDERED_DTYPES
+from reference.registry import operator
 
 
+@operator
 def fractional_max_pool(x: npt.ArrayLike, window: PerAxis, output_size: PerAxis, samples: npt.ArrayLike) -> Exact:
     """Largest value in each of `output_size` windows whose starts lie about evenly, and depend on a random sample.
 

@@ -13,6 +13,7 @@ from reference.operators.fractional_pooling import fractional_indices
 from reference.operators.max_pool_indices import max_pool_with_indices, max_unpool, plane_indices
 from reference.operators.padding import pad
 from reference.operators.pooling_grad import check_gradient, normalise_nan_and_zero
+from reference.registry import operator
 
 
 def scatter_add(grad: Array, indices: Array, x: Array) -> Exact:
@@ -35,6 +36,7 @@ def scatter_add(grad: Array, indices: Array, x: Array) -> Exact:
     return exact_sums(grad, add)
 
 
+@operator
 def max_pool_with_indices_grad(
     grad: npt.ArrayLike,
     x: npt.ArrayLike,
@@ -59,6 +61,7 @@ def max_pool_with_indices_grad(
     return scatter_add(check_gradient(grad, x, indices.shape), indices, x)
 
 
+@operator
 def max_unpool_grad(grad: npt.ArrayLike, x: npt.ArrayLike, indices: npt.ArrayLike, output_size: PerAxis) -> Exact:
     """Give each value the gradient of the cell that it was put into, and 0 if another was put there after it.
 
@@ -83,6 +86,7 @@ def _gather_planes(planes: Array, places: Array) -> Array:
     return np.where(places >= 0, np.take_along_axis(planes, np.maximum(places, 0), axis=-1), 0)
 
 
+@operator
 def pad_grad(
     grad: npt.ArrayLike, x: npt.ArrayLike, pads: PaddingArgument, *, mode: str = "constant", value: float = 0
 ) -> Exact:
@@ -100,6 +104,7 @@ def pad_grad(
     return scatter_add(check_gradient(grad, x, (*x.shape[:2], *indices.shape[2:])), indices, x)
 
 
+@operator
 def fractional_max_pool_grad(
     grad: npt.ArrayLike, x: npt.ArrayLike, window: PerAxis, output_size: PerAxis, samples: npt.ArrayLike
 ) -> Exact:

@@ -31,6 +31,7 @@ from reference.geometry.blocks import Block, split_into_blocks
 from reference.geometry.folding import fold_windows
 from reference.geometry.windows import Windows, WindowWalk, all_planes_index
 from reference.operators.pooling import FLOAT64_BYTES, window_sums
+from reference.registry import operator
 
 # Whole powers up to this are multiplied out in pairs; others are left to the decimals.
 MAX_MULTIPLIED_POWER = 16
@@ -47,6 +48,7 @@ POWER_CHUNK_ELEMENTS = 2**15
 MAX_WHOLE_POWER = 256
 
 
+@operator
 def lp_pool(
     x: npt.ArrayLike,
     window: PerAxis,

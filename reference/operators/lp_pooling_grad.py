@@ -22,6 +22,7 @@ from reference.arithmetic.sums import exact_products
 from reference.geometry.windows import Windows, all_planes_index
 from reference.operators.lp_pooling import parse_power, weighted_log_spread
 from reference.operators.pooling_grad import check_gradient
+from reference.registry import operator
 
 # A sum that so many digits do not tell from a number half-way between two others is asked whether it is that number.
 MAX_PROOF_DIGITS = 300
@@ -34,6 +35,7 @@ TIE_CHECK_DIGITS = 2000
 INITIAL_DIGITS = 42
 
 
+@operator
 def lp_pool_grad(
     grad: npt.ArrayLike,
     x: npt.ArrayLike,

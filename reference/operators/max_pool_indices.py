@@ -24,11 +24,13 @@ from reference.arithmetic.ordering import DtypeOrder
 from reference.geometry.blocks import split_into_blocks
 from reference.geometry.windows import Windows, WindowWalk
 from reference.operators.pooling import ORDERED_DTYPES
+from reference.registry import operator
 
 # What a cell takes on the way, at most.
 KEY_AND_INDEX_BYTES = 16
 
 
+@operator
 def max_pool_with_indices(
     x: npt.ArrayLike,
     window: PerAxis,
@@ -100,6 +102,7 @@ def first_best_cells(best: BestCells, windows: WindowWalk, bottom: int | bool) -
     return best
 
 
+@operator
 def max_unpool(x: npt.ArrayLike, indices: npt.ArrayLike, output_size: PerAxis) -> Exact:
     """Put each value at its index in a plane of zeros: the way back from max_pool_with_indices.
 

@@ -24,6 +24,7 @@ from reference.arguments import (
 from reference.arithmetic.exact import Exact, selection_result
 from reference.geometry.blocks import BLOCK_BYTES
 from reference.geometry.windows import all_planes_index
+from reference.registry import operator
 
 PADDED_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES, BOOL_DTYPE)
 
@@ -48,6 +49,7 @@ SOURCE_POSITIONS: dict[str, Callable[[Array, int], Array]] = {
 PADDING_MODES = ("constant", *SOURCE_POSITIONS)
 
 
+@operator
 def pad(x: npt.ArrayLike, pads: PaddingArgument, *, mode: str = "constant", value: float = 0) -> Exact:
     """Put cells round the spatial axes; a negative pad crops, and all crops come before all pads.
 

@@ -42,6 +42,7 @@ from reference.arithmetic.rounding import Position, Positions
 from reference.geometry.blocks import Block, split_into_blocks
 from reference.geometry.folding import fold_windows
 from reference.geometry.windows import Windows, WindowWalk
+from reference.registry import operator
 
 ORDERED_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES, BOOL_DTYPE)
 AVERAGED_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES)
@@ -57,6 +58,7 @@ MAX_DIVISOR = 2**53 - 1
 FLOAT64_BYTES = 8
 
 
+@operator
 def max_pool(
     x: npt.ArrayLike,
     window: PerAxis,
@@ -78,6 +80,7 @@ def max_pool(
     return select_windows(x, windows, DtypeOrder(x.dtype, descending=False))
 
 
+@operator
 def min_pool(
     x: npt.ArrayLike,
     window: PerAxis,
@@ -105,6 +108,7 @@ def select_windows(x: Array, windows: WindowWalk, order: DtypeOrder) -> Exact:
     return selection_result(value, lambda: windows.counts(False))
 
 
+@operator
 def avg_pool(
     x: npt.ArrayLike,
     window: PerAxis,

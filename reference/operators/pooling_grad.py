@@ -14,10 +14,12 @@ from reference.arithmetic.ordering import DtypeOrder, with_canonical_nan
 from reference.arithmetic.sums import exact_sums
 from reference.geometry.windows import SliceTuple, Windows, WindowWalk, all_planes_index
 from reference.operators.pooling import window_divisors
+from reference.registry import operator
 
 TIE_RULES = ("first", "last", "all", "split")
 
 
+@operator
 def max_pool_grad(
     grad: npt.ArrayLike,
     x: npt.ArrayLike,
@@ -47,6 +49,7 @@ def max_pool_grad(
     return selection_grad(grad, x, windows, DtypeOrder(x.dtype, descending=False), ties)
 
 
+@operator
 def min_pool_grad(
     grad: npt.ArrayLike,
     x: npt.ArrayLike,
@@ -123,6 +126,7 @@ def _tie_counts(keys: Array, best: Array, walk: WindowWalk) -> Array:
     return np.maximum(count, 1)
 
 
+@operator
 def avg_pool_grad(
     grad: npt.ArrayLike,
     x: npt.ArrayLike,

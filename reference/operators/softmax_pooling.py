@@ -22,6 +22,7 @@ from reference.geometry.blocks import split_into_blocks
 from reference.geometry.folding import fold_windows
 from reference.geometry.windows import SliceTuple, Windows, WindowWalk, all_planes_index
 from reference.operators.pooling import FLOAT64_BYTES
+from reference.registry import operator
 
 # A value further than this below the largest weighs less than LEAST_WEIGHT; both are beyond what any float64 sees.
 NEGLIGIBLE_DISTANCE = 5000
@@ -34,6 +35,7 @@ INITIAL_DIGITS = 36
 NEGATIVE_TINY = Fraction(-1, 2**2000)
 
 
+@operator
 def softmax_pool(
     x: npt.ArrayLike,
     window: PerAxis,

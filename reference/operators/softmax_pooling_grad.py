@@ -27,6 +27,7 @@ from reference.operators.softmax_pooling import (
     exponential_weights,
     window_averages,
 )
+from reference.registry import operator
 
 # A sum that so many digits do not tell from a rational is asked whether it is that rational.
 MAX_PROOF_DIGITS = 8 * INITIAL_DIGITS
@@ -36,6 +37,7 @@ MERSENNE_521 = 2**521 - 1
 RANDOM_BASE = int(Fraction("3.14159265358979323846264338327950288419716939937510582097494459") * 2**400)
 
 
+@operator
 def softmax_pool_grad(
     grad: npt.ArrayLike,
     x: npt.ArrayLike,

@@ -21,8 +21,10 @@ from reference.geometry.windows import Windows, WindowWalk, all_planes_index
 from reference.operators.fractional_pooling import check_unit_interval
 from reference.operators.max_pool_indices import plane_indices
 from reference.operators.pooling import FLOAT64_BYTES, window_sums
+from reference.registry import operator
 
 
+@operator
 def stochastic_pool_probabilities(
     x: npt.ArrayLike,
     window: PerAxis,
@@ -83,6 +85,7 @@ def _probabilities(x: Array, windows: WindowWalk, window: tuple[int, ...]) -> Un
     return quotients if is_certainty_checked() else as_if_exact(quotients.round(x.dtype)[1])
 
 
+@operator
 def stochastic_pool(
     x: npt.ArrayLike,
     window: PerAxis,

@@ -14,8 +14,10 @@ from reference.geometry.windows import Windows
 from reference.operators.indexed_grad import scatter_add
 from reference.operators.pooling_grad import check_gradient
 from reference.operators.stochastic_pooling import check_activations, stochastic_indices
+from reference.registry import operator
 
 
+@operator
 def stochastic_pool_grad(
     grad: npt.ArrayLike,
     x: npt.ArrayLike,
@@ -41,6 +43,7 @@ def stochastic_pool_grad(
     return scatter_add(check_gradient(grad, x, indices.shape), indices, x)
 
 
+@operator
 def stochastic_pool_probabilities_grad(
     grad: npt.ArrayLike,
     x: npt.ArrayLike,

@@ -78,7 +78,7 @@ def test_results_are_the_same_in_another_environment(environment):
 
 @pytest.mark.skipif(not USABLE, reason="NumPy has no code of its own for this machine")
 def test_features_are_really_disabled():
-    code = "import test_reference_bits; print(test_reference_bits.USABLE)"
+    code = "from tests.properties import test_bits; print(test_bits.USABLE)"
     assert elsewhere(["-c", code], ENVIRONMENTS["no feature"]).stdout.strip() == "[]"
 
 

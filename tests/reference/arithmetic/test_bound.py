@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import reference
-from reference.arithmetic.bound import FUNCTION_ULPS
+from reference.arithmetic.bound import FUNCTION_ULPS, error_bound
+from reference.arithmetic.rounding import FLOAT_FORMATS
 from tests.support.evaluation_orders import (
     ACCUMULATIONS,
     FLOATS,
@@ -302,3 +303,45 @@ def test_far_apart_values_have_a_finite_bound():
     bound = reference.OPERATORS["softmax_pool"](x, 2).bound()
     assert np.isfinite(bound).all()
     assert bound[0, 0, 0] < 1e24
+
+
+def test_the_bound_is_never_below_its_formula_in_rational_numbers():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (1, 500, 7)).astype(np.float32)
+    exact = reference.OPERATORS["avg_pool"](x, 7)
+    u, n = Fraction(1, 2**24), 7
+    g = (n + 3) * u / (1 - (n + 3) * u)
+    for row, bound in zip(x[0].tolist(), exact.bound().ravel().tolist(), strict=True):
+        values = [Fraction(v) for v in row]
+        error = g * sum(map(abs, values)) / n + (n + 3) * Fraction(1, 2**149)
+        formula = error + u * (abs(sum(values)) / n + error)
+        assert formula <= Fraction(bound) <= formula * (1 + Fraction(1, 2**38))
+
+
+def test_the_bound_of_any_magnitude_is_never_below_its_formula():
+    rng, form = np.random.default_rng(0), FLOAT_FORMATS[np.dtype(np.float64)]
+    exact, magnitude, extra = rng.uniform(-1, 1, 500), rng.uniform(1, 2, 500), rng.uniform(0, 9, 500)
+    given = {"magnitude": magnitude, "extra": extra, "accumulate": form, "result": form, "flush": False}
+    bounds = error_bound(exact, terms=np.full(500, 6), **given)
+    u, eta = Fraction(1, 2**53), Fraction(1, 2**1074)
+    for y, s, more, bound in zip(*(part.tolist() for part in (exact, magnitude, extra, bounds)), strict=True):
+        error = 9 * u / (1 - 9 * u) * Fraction(s) + Fraction(more) * u + 9 * eta
+        formula = error + u * (abs(Fraction(y)) + error)
+        assert formula <= Fraction(bound) <= formula * (1 + Fraction(1, 2**40) + Fraction(1, 2**48))
+
+
+@pytest.mark.parametrize("n", [1021, 1022, 2000, 5000])
+def test_beyond_the_most_terms_there_is_no_bound_at_all(n):
+    exact = reference.OPERATORS["avg_pool"](np.ones((1, 1, n), np.float16), n)
+    with pytest.raises(reference.NoBound, match=f"no bound for {n} terms"):
+        exact.bound(np.float16)
+
+
+FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_bound_is_by_itself_that_of_float32_or_float64_without_flushing(dtype):
+    exact = reference.OPERATORS["avg_pool"](np.full((1, 1, 3), 8 * ml_dtypes.finfo(dtype).tiny, dtype), 3)
+    accumulate = np.float64 if dtype is np.float64 else np.float32
+    assert exact.bound() == exact.bound(accumulate, flush=False) < exact.bound(accumulate, flush=True)

@@ -5,8 +5,18 @@ import numpy as np
 import pytest
 
 import reference
+from reference import round_to
 from reference.arithmetic import rounding
-from reference.arithmetic.errorfree import FloatPair, add_parts, divide_pair, split_into_slices, two_product, two_sum
+from reference.arithmetic.errorfree import (
+    FloatPair,
+    add_parts,
+    divide_pair,
+    split_into_slices,
+    two_product,
+    two_sum,
+    zero_array,
+)
+from reference.arithmetic.rounding import rational_to_pair, round_certainly, round_pair
 from tests.support import loop_reference
 
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
@@ -318,3 +328,79 @@ def test_products_that_underflow_are_correctly_rounded():
     weights = kernel.ravel().tolist()
     for values, value in zip(x.reshape(300, 3).tolist(), got, strict=True):
         assert value == float(sum(Fraction(a) * Fraction(b) for a, b in zip(values, weights, strict=True)))
+
+
+def test_one_rounds_to_one():
+    assert [float(round_to(Fraction(1), dtype)) for dtype in FLOATS] == [1.0] * 4
+    assert [float(round_to(Fraction(-1), dtype)) for dtype in FLOATS] == [-1.0] * 4
+
+
+def test_a_pair_beyond_float64_has_no_low_part():
+    assert rational_to_pair(Fraction(2) ** 2000) == (np.inf, 0.0)
+    assert rational_to_pair(-(Fraction(2) ** 2000)) == (-np.inf, 0.0)
+
+
+def roundoff(dtype):
+    return float(ml_dtypes.finfo(dtype).eps) / 2
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_pair_is_uncertain_if_either_end_of_its_error_lies_beyond_a_tie(dtype, sign, side):
+    """The pair lies a little to one side of a tie, the truth, within the error, a little to the other."""
+    u, off = roundoff(dtype), 2.0**-90
+    high, low, error = (np.array([v]) for v in (sign * 1.0, sign * (u + side * off), 2 * off))
+    truth = sign * (1 + Fraction(u) - side * Fraction(off) / 2)
+    value, *_ = round_certainly(FloatPair(high, low, error), np.dtype(dtype), lambda _: truth)
+    assert float(value[0]) == sign * (1.0 if side > 0 else 1 + 2 * u)
+
+
+NARROW = FLOATS[:3]
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+@pytest.mark.parametrize("steps", [-2, -1, 0, 1, 2])
+@pytest.mark.parametrize("tie", [1, 3])
+@pytest.mark.parametrize("low", [2.0**-70, -(2.0**-70)])
+def test_pairs_beside_a_tie_fall_on_their_side(dtype, steps, tie, low):
+    """float64 numbers up to two steps from a tie whose even neighbour lies below (1) or above (3)."""
+    u = roundoff(dtype)
+    high = 1 + tie * u + steps * 2.0**-52
+    expected = 1 + (tie + (1 if steps + np.sign(low) / 2 > 0 else -1)) * u
+    assert float(round_pair(np.array([high]), np.array([low]), np.dtype(dtype))[0]) == expected
+
+
+@pytest.mark.parametrize("steps", [-2, -1, 0, 1, 2])
+@pytest.mark.parametrize("tie", [1, 3])
+@pytest.mark.parametrize("rest", [2.0**-40, -(2.0**-40)])
+def test_numbers_on_their_way_to_bfloat16_are_not_rounded_twice(steps, tie, rest):
+    """As above, in float32 steps: what float32 drops decides."""
+    u = roundoff(ml_dtypes.bfloat16)
+    high = 1 + tie * u + steps * 2.0**-23 + rest
+    expected = 1 + (tie + (1 if steps + np.sign(rest) / 2 > 0 else -1)) * u
+    assert float(round_pair(np.array([high]), np.zeros(1), np.dtype(ml_dtypes.bfloat16))[0]) == expected
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("high", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("error", [0.0, np.inf, np.nan])
+def test_a_pair_that_left_the_range_is_uncertain(dtype, high, error):
+    pair = FloatPair(np.array([1.5, high]), np.zeros(2), np.array([0.0, error]))
+    value, highs, _ = round_certainly(pair, np.dtype(dtype), lambda _: Fraction(1, 3))
+    assert value.tolist() == np.array([1.5, 1 / 3], dtype).tolist()
+    assert highs.tolist() == [1.5, 1 / 3]
+    assert (
+        round_certainly(
+            FloatPair(pair.high, zero_array((2,)), zero_array((2,))), np.dtype(dtype), lambda _: Fraction(1, 3)
+        )[0][1]
+        < 1
+    )
+
+
+def test_at_a_glance_the_whole_error_counts_where_it_is_nearly_as_large_as_the_number():
+    # Half of the least float32, and the lower end of what is known is a hair below it.
+    high, error = 1.5 * 2.0**-150, 0.5 * 2.0**-150 * (1 + 2.0**-42)
+    pair = FloatPair(np.array([[[high]]]), np.zeros((1, 1, 1)), np.array([[[error]]]))
+    value, _, _ = round_certainly(pair, np.dtype(np.float32), lambda _: Fraction(high) - Fraction(error))
+    assert value == 0

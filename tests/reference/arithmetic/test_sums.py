@@ -8,6 +8,7 @@ import pytest
 
 import reference
 from reference.arithmetic import sums
+from reference.arithmetic.sums import _product_sums, _sum_pairs, smallest_exponent
 from tests.support import loop_reference
 
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
@@ -123,3 +124,58 @@ def test_infinities_and_nan_add_and_multiply_as_in_ieee_arithmetic():
     np.testing.assert_array_equal(sums.exact_sums(x, columns).value, [np.inf, np.nan, 3, np.nan])
     a, b = x[:, :2], np.array([[2, 0], [1, 0]], np.float32)
     np.testing.assert_array_equal(sums.exact_products(a, b, products).value, [[np.inf, np.nan], [-np.inf, np.nan]])
+
+
+def error_is_near(pair, exact, most):
+    """Whether the error of a pair holds what it lacks, and is at most so much."""
+    gap = abs(exact - Fraction(pair.high.item()) - Fraction(pair.low.item()))
+    return 0 < gap <= Fraction(pair.error.item()) <= most
+
+
+def test_what_slices_leave_of_a_sum_is_multiplied_by_the_denominator():
+    heads = 2.0 ** (-60.0 * np.arange(8))
+    x, divisors = np.concatenate([heads, -heads, [2.0**-540]]), np.array([1001] * 16 + [1])
+    pair = _sum_pairs(x, lambda shares: np.array([shares.sum()]), divisors, np.array([17]))
+    assert error_is_near(pair, Fraction(1, 2**540), Fraction(1, 2**500))
+
+
+def spread_out(seed, scale):
+    """Numbers across so many powers of two that slices leave something of them."""
+    rng = np.random.default_rng(seed)
+    return np.concatenate([[1.0], rng.uniform(0.5, 1, 7) * 2.0 ** rng.integers(-450, 0, 7)]) * 2.0**scale
+
+
+@pytest.mark.parametrize(("one", "other"), [(0, 0), (100, -50), (-50, 100), (-200, -90)])
+def test_the_error_of_a_sum_of_products_is_what_slices_leave(one, other):
+    a, b = spread_out(0, one), spread_out(1, other)
+    pair = _product_sums(a, b, lambda x, y: np.array([x @ y]), np.array([8]))
+    exact = sum(Fraction(x) * Fraction(y) for x, y in zip(a.tolist(), b.tolist(), strict=True))
+    assert error_is_near(pair, exact, Fraction(2) ** (one + other - 130))
+
+
+@pytest.mark.parametrize("divisor", [1, 3, 1001])
+def test_the_error_of_a_quotient_of_sums_is_what_slices_leave(divisor):
+    x, divisors = spread_out(0, 0), np.array([1, divisor] * 4)
+    pair = _sum_pairs(x, lambda shares: np.array([shares.sum()]), divisors, np.array([8]))
+    exact = sum(Fraction(value) / d for value, d in zip(x.tolist(), divisors.tolist(), strict=True))
+    assert error_is_near(pair, exact, Fraction(1, 2**100))
+
+
+def test_products_have_an_error_only_if_their_last_digits_may_underflow():
+    for exponent, error in [(-484, 0.0), (-485, 36 * 2.0**-1072)]:
+        a, b = np.array([(2 - 2.0**-52) * 2.0**-485]), np.array([(2 - 2.0**-52) * 2.0 ** (exponent - 1)])
+        pair = _product_sums(a, b, lambda x, y: x * y, np.array([1]))
+        assert 0 <= pair.error.item() <= error
+        assert (pair.error.item() > 0) == (error > 0)
+
+
+def test_a_sum_of_one_term_is_a_selection_unless_it_is_divided():
+    x, ones = np.ones((1, 1, 4)), np.ones((1, 1, 2))
+    assert reference.OPERATORS["max_pool_grad"](ones, x, 2).exact
+    assert not reference.OPERATORS["max_pool_grad"](np.ones((1, 1, 3)), x * [1, 2, 1, 1], 2, stride=1).exact
+    assert not reference.OPERATORS["avg_pool_grad"](ones, x, 2).exact
+
+
+def test_the_least_exponent_is_that_of_the_least_number_but_zero():
+    assert smallest_exponent(np.array([0.0, -(2.0**-500), 1.0])) == -499
+    assert smallest_exponent(np.zeros(2)) == 0

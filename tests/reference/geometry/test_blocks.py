@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 import reference
+from reference import Windows
 from reference.arithmetic import exact as exact_module
 from reference.arithmetic.certainty import is_certainty_checked, without_certainty_check
 from reference.geometry import blocks as blocks_module
+from reference.geometry.bins import Bins
 from reference.geometry.blocks import split_into_blocks
-from reference.geometry.windows import Windows
 from tests import ROOT
 
 POOLS = ["max_pool", "min_pool", "avg_pool"]
@@ -128,3 +129,59 @@ def test_the_suite_never_turns_the_check_off():
     files = [path for folder in ("conformance", "reports") for path in (root / folder).rglob("*.py")]
     assert files
     assert not [path for path in files if "unchecked" in path.read_text(encoding="utf-8")]
+
+
+def shapes_of_blocks(planes, walk, size):
+    """Return (images, channels, rows) of each block."""
+    parts = [block.outputs for block in split_into_blocks(planes, walk, size)]
+    extents = (*planes, walk.output[0])
+    return [tuple(len(range(n)[part]) for n, part in zip(extents, slices, strict=False)) for slices in parts]
+
+
+@pytest.mark.parametrize(
+    ("planes", "size", "expected"),
+    [
+        ((2, 3), 1, [(2, 3, 6)]),
+        ((2, 3), 2, [(1, 3, 6)] * 2),
+        ((2, 3), 5, [(1, 2, 6), (1, 1, 6)] * 2),
+        ((4, 1), 5, [(2, 1, 6)] * 2),
+        ((1, 2), 12, [(1, 1, 5)] * 2 + [(1, 1, 1)] * 2),
+        ((1, 1), 20, [(1, 1, 3)] * 2),
+        ((1, 1), 500, [(1, 1, 1)] * 6),
+        ((2, 0), 1, []),
+    ],
+)
+def test_blocks_are_as_many_planes_as_fit_or_some_rows_of_one(planes, size, expected, monkeypatch):
+    monkeypatch.setattr("reference.geometry.blocks.BLOCK_BYTES", 240)
+    assert shapes_of_blocks(planes, Windows.of((6, 4), 1), size) == expected
+
+
+def test_a_cell_is_the_least_block(monkeypatch):
+    monkeypatch.setattr("reference.geometry.blocks.BLOCK_BYTES", 240)
+    assert shapes_of_blocks((1, 4), Windows.of((1,), 1), 60) == [(1, 4, 1)]
+    assert shapes_of_blocks((1, 2), Windows.of((1,), 1), 240) == [(1, 1, 1)] * 2
+
+
+def test_a_block_of_all_rows_has_the_walk_itself(monkeypatch):
+    monkeypatch.setattr("reference.geometry.blocks.BLOCK_BYTES", 24)
+    for walk in (Windows.of((6, 4), 1), Bins.of((6, 4), (3, 2))):
+        (block,) = split_into_blocks((1, 1), walk, 1)
+        assert block.walk is walk
+        assert len(block.inputs) == len(block.outputs) == 4
+
+
+def test_planes_can_be_left_whole(monkeypatch):
+    monkeypatch.setattr("reference.geometry.blocks.BLOCK_BYTES", 24)
+    for walk in (Windows.of((6, 4), 1), Bins.of((6, 4), (3, 2))):
+        assert [block.walk for block in split_into_blocks((1, 2), walk, 24, include_window=True)] == [walk] * 2
+
+
+def test_bins_give_the_same_in_small_blocks(monkeypatch):
+    x = np.arange(70.0).reshape(1, 2, 7, 5)
+    expected = reference.adaptive_max_pool(x, (4, 3))
+    monkeypatch.setattr("reference.geometry.blocks.BLOCK_BYTES", 1)
+    assert reference.adaptive_max_pool(x, (4, 3)).tolist() == expected.tolist()
+
+
+def test_planes_of_no_cells_at_all_are_a_block():
+    assert reference.adaptive_max_pool(np.zeros((1, 2, 0), np.float32), None).shape == (1, 2, 0)

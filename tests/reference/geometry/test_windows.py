@@ -155,3 +155,20 @@ def test_cells_of_padding_cost_nothing():
     windows = Windows.of((1,), 2**30, 1, [(2**30 - 1, 0)])
     assert list(windows.cells()) == [((2**30 - 1,), (slice(0, 1, 1),), (slice(0, 1),))]
     assert windows.counts(True).tolist() == [2**30]
+
+
+def test_a_valid_padding_is_none():
+    assert Windows.of((3, 4), 2, padding="valid").pads == ((0, 0), (0, 0))
+
+
+def test_an_extent_below_zero_is_refused():
+    with pytest.raises(ValueError, match="size -1 must be at least 0"):
+        Windows.of((-1,), 1, padding=5)
+
+
+def test_windows_of_one_cell_at_stride_1_are_the_identity_unless_they_pad_or_crop():
+    assert Windows.of((3, 4), 1, padding=[(0, 0), 0]).is_identity
+    assert not Windows.of((3,), 2, 1).is_identity
+    assert not Windows.of((3,), 1, 2).is_identity
+    for padding in [(1, 0), (-1, 0), (0, 1), (0, -1)]:
+        assert not Windows.of((3,), 1, padding=[padding]).is_identity

@@ -56,3 +56,58 @@ def test_every_nan_becomes_the_canonical_one(dtype):
     negative = signalling | quiet.dtype.type(1 << (8 * quiet.itemsize - 1))
     for bits in (signalling, negative):
         assert reference.pad(bits.view(dtype), 0).view(quiet.dtype) == abs(quiet.view(dtype)).view(quiet.dtype)
+
+
+@pytest.mark.parametrize("size", [1, 40, 2**20])
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+def test_padding_gives_the_same_in_small_blocks(mode, size, monkeypatch):
+    monkeypatch.setattr("reference.operators.padding.BLOCK_BYTES", size)
+    x = np.arange(2 * 3 * 4 * 3.0).reshape(2, 3, 4, 3)
+    expected = np.pad(x, [(0, 0), (0, 0), (3, 1), (0, 2)], mode)
+    assert reference.pad(x, [(3, 1), (0, 2)], mode=mode).tolist() == expected.tolist()
+
+
+def test_an_empty_plane_that_is_not_padded_stays_empty():
+    assert reference.pad(np.zeros((1, 1, 0)), 0, mode="edge").shape == (1, 1, 0)
+
+
+def plane(values, dtype=np.float32):
+    return np.array(values, dtype)[None, None]
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("constant", [0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0]),
+        ("edge", [1, 1, 1, 1, 1, 1, 2, 3, 3, 3, 3, 3]),
+        ("reflect", [2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3]),
+        ("symmetric", [2, 3, 3, 2, 1, 1, 2, 3, 3, 2, 1, 1]),
+        ("wrap", [2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1]),
+    ],
+)
+def test_padding_goes_on_for_ever(mode, expected):
+    assert reference.pad(plane([1, 2, 3]), [(5, 4)], mode=mode).tolist() == [[expected]]
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+def test_a_single_cell_pads_with_itself(mode):
+    assert reference.pad(plane([7]), 3, mode=mode).tolist() == [[[7] * 7]]
+
+
+def test_a_crop_comes_before_the_cells_that_are_taken():
+    x = plane([1, 2, 3, 4])
+    assert reference.pad(x, [(2, -1)], mode="reflect").tolist() == [[[3, 2, 1, 2, 3]]]
+    assert reference.pad(x, [(-2, 3)], mode="wrap").tolist() == [[[3, 4, 3, 4, 3]]]
+
+
+def test_corners_are_padded_by_both_axes():
+    x = plane([[1, 2], [3, 4]])
+    assert reference.pad(x, 1, mode="wrap").tolist() == [[[[4, 3, 4, 3], [2, 1, 2, 1], [4, 3, 4, 3], [2, 1, 2, 1]]]]
+
+
+def test_an_empty_extent_is_all_padding():
+    x = np.zeros((1, 1, 0), np.float32)
+    assert reference.lp_pool(x, 2, padding=1).tolist() == [[[0]]]
+    assert [value.tolist() for value in reference.max_pool_with_indices(x, 2, padding=1)] == [[[[-np.inf]]], [[[-1]]]]
+    assert reference.stochastic_pool(x, 2, np.zeros((1, 1, 1)), padding=1).tolist() == [[[0]]]
+    assert reference.pad(x, 1, value=3).tolist() == [[[3, 3]]]

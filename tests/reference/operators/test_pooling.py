@@ -259,3 +259,42 @@ def test_more_cells_than_float64_can_count_are_refused():
     padding = [(500_000, 500_000)] * 3
     with pytest.raises(ValueError, match=r"window \(999999, 999999, 999999\) has 999997000002999999 cells"):
         reference.avg_pool(np.ones((1, 1, 1, 1, 1)), (999_999,) * 3, padding=padding, count_include_pad=True)
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("max_pool", {}), ("avg_pool", {"divisor": 1})])
+@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+def test_terms_and_magnitudes_of_pooling_are_those_of_real_cells(name, parameters, dtype):
+    exact = reference.OPERATORS[name](np.ones((1, 1, 2), dtype), 1, padding=1, **parameters)
+    assert exact.terms.tolist() == [[[0, 1, 1, 0]]]
+    assert not exact.magnitude[..., [0, 3]].any()
+
+
+def test_an_average_of_integers_just_below_zero_is_zero():
+    x = np.array([[[-1, 0, -1, -1, -3, 0]]], np.int8)
+    assert reference.avg_pool(x, 2).tolist() == [[[0, -1, -1]]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_negative_zeros_are_zero(dtype):
+    x, one = np.full((1, 1, 4), -0.0, dtype), np.ones((1, 1, 1), dtype)
+    for name, result in {
+        "avg_pool": reference.avg_pool(x, 2),
+        "conv": reference.conv(x, one),
+        "conv_transpose": reference.conv_transpose(x, one),
+        "avg_pool_grad": reference.OPERATORS["avg_pool_grad"](x, np.ones((1, 1, 8), dtype), 2).value,
+    }.items():
+        assert not np.signbit(result).any(), name
+
+
+def test_negative_padding_crops_before_anything_is_padded():
+    x = plane([9, 1, 2, 3, 9])
+    assert reference.max_pool(x, 2, stride=1, padding=-1).tolist() == [[[2, 3]]]
+    assert reference.avg_pool(x, 2, padding=[(-1, 1)], count_include_pad=True).tolist() == [[[1.5, 6]]]
+    assert reference.lp_pool(x, 3, padding=-1, p=1).tolist() == [[[6]]]
+    assert reference.conv(x, plane([1, 1, 1]), padding=-1).tolist() == [[[6]]]
+
+
+def test_a_partial_window_does_not_reach_into_what_was_cropped():
+    x = plane([1, 2, 3, 9, 9])
+    assert reference.max_pool(x, 2, padding=[(0, -2)], rounding="ceil").tolist() == [[[2, 3]]]
+    assert reference.avg_pool(x, 2, padding=[(0, -2)], rounding="full", count_include_pad=True).tolist() == [[[1.5, 3]]]
