@@ -1,8 +1,12 @@
-"""Apache MXNet: channels first, like the suite; `mxnet.np` stands as `mnp` beside NumPy.
+"""Adapter for Apache MXNet, which uses channels first like the suite. `mxnet.np` is imported as `mnp`.
 
-What it changes: asymmetric padding goes through explicit padding, which is an array of the value beside the padded
-input, because `mnp.pad` of MXNet 1.9.1 pads with zeros whatever it is told; averages with holes are convolutions; norms
-to an odd power are those of absolute values; layers with weights get the case's.
+Differences from a direct translation:
+
+- Asymmetric padding is explicit. It selects between the padded input and an array filled with the value, because
+  `mnp.pad` of MXNet 1.9.1 always pads with zeros.
+- Dilated average pooling is a convolution.
+- Lp pooling with an odd power takes absolute values first.
+- Layers with weights are given the weights of the case.
 """
 
 from __future__ import annotations
@@ -43,7 +47,7 @@ from mxnet.gluon import nn
 
 npx.set_np()
 """
-# Errors come late: one that nobody waited for would be raised in whatever runs next.
+# MXNet runs operators asynchronously. Without waiting, an error would be raised in a later case.
 RESET = """\
 npx.set_np()
 npx.random.seed(0)
@@ -54,18 +58,18 @@ except mx.MXNetError:
 """
 
 
-def _unsupported(what: str) -> Lowering:
-    return lambda _step: Unsupported(what)
+def _unsupported(reason: str) -> Lowering:
+    return lambda _step: Unsupported(reason)
 
 
-# What no surface has, so that a dtype that it would not take either is refused for its own reason.
+# Operators that no surface has. Listing them gives this reason even for dtypes that are unsupported anyway.
 UNSUPPORTED_OPERATORS: Mapping[str, Lowering] = {
     "min_pool": _unsupported("MXNet has no minimum pooling"),
     "softmax_pool": _unsupported("MXNet has no softmax pooling"),
     "max_pool_with_indices": _unsupported("pooling returns no indices"),
     "max_unpool": _unsupported("MXNet has no unpooling"),
     "adaptive_max_pool": _unsupported("MXNet has no adaptive maximum pooling"),
-    "adaptive_avg_pool": _unsupported("adaptive average pooling is for planes in arrays of the older kind, mxnet.nd"),
+    "adaptive_avg_pool": _unsupported("adaptive average pooling exists only for 2-D data in mxnet.nd arrays"),
     "fractional_max_pool": _unsupported(
         "MXNet has no fractional pooling, and windows that differ by channel need a loop"
     ),
@@ -75,12 +79,12 @@ UNSUPPORTED_OPERATORS: Mapping[str, Lowering] = {
 
 
 def _d2l_pool(reduce: str, step: Step) -> Code:
-    """Return the book's own loop over the positions of a plane, or the padded layer that its tab shows."""
+    """Return the loop of the book "Dive into Deep Learning", or the padded layer that its MXNet tab shows."""
     if d2l.shows_padded_pooling(step):
         return pooling.gluon_pool(step)
-    refusal = d2l.unsupported_by_loops(step)
-    if refusal:
-        return refusal
+    unsupported = d2l.unsupported_by_loops(step)
+    if unsupported:
+        return unsupported
     height, width = step.window
     return (
         f"y = mnp.zeros({tuple_of(step.output)}, dtype=x.dtype)",
@@ -127,23 +131,25 @@ FALLBACKS: Mapping[str, Callable[..., Code]] = {
 GLOBAL_MAXIMUM_FALLBACKS: Mapping[str, Lowering] = {"global_max_pool": windows.channel_maximum}
 
 
-def _make_surface(name: str, verbs: Mapping[str, Lowering], api: ArrayApi = padding.NP_API, **more: object) -> Surface:
+def _make_surface(
+    name: str, lowerings: Mapping[str, Lowering], api: ArrayApi = padding.NP_API, **options: object
+) -> Surface:
     return Surface(
         name,
-        verbs,
+        lowerings,
         building_blocks={"pad": api.pad, "relu": lambda _step: f"{api.operators}.relu(x)"},
         to_framework=dict.fromkeys(INPUT_NAMES, f"{api.arrays}.array({{0}}, dtype={{0}}.dtype)"),
         to_numpy="x.asnumpy()",
         ones_expression=f"{api.arrays}.ones_like(x)",
         dtypes=DTYPES,
         unsupported_dtypes=UNSUPPORTED_DTYPES,
-        **more,  # type: ignore[arg-type]
+        **options,  # type: ignore[arg-type]
     )
 
 
-def _nd_lowerings(verbs: Mapping[str, Callable[..., Code]]) -> Mapping[str, Lowering]:
-    """Return verbs of mxnet.npx in the words of mxnet.nd."""
-    return {name: nd.nonempty_arrays_only(partial(verb, api=nd.ND_API)) for name, verb in verbs.items()}
+def _nd_lowerings(lowerings: Mapping[str, Callable[..., Code]]) -> Mapping[str, Lowering]:
+    """Return lowerings of mxnet.npx that use the function names of mxnet.nd."""
+    return {name: nd.nonempty_arrays_only(partial(lowering, api=nd.ND_API)) for name, lowering in lowerings.items()}
 
 
 SURFACES = (

@@ -20,36 +20,36 @@ from conformance.adapters.mxnet.calls import NO_ASYMMETRIC_PADDING, ArrayApi
 from conformance.adapters.mxnet.padding import NP_API, differentiable_line
 from conformance.cases.steps import Step
 
-# What makes a layer writes into its weights, which must not be recorded; nor need constants be.
-NO_NAMED_PADDING = Unsupported("convolutions have no padding by name")
-NO_EMPTY_CONVOLUTION = Unsupported("after a convolution of nothing the next one in the process fails")
+NO_NAMED_PADDING = Unsupported("convolutions have no named padding")
+NO_EMPTY_CONVOLUTION = Unsupported("after a convolution of an empty array, the next one in the process fails")
+# Lines that run before recording: setting weights must not be recorded, constants need not be.
 PREPARATION_PREFIXES = ("conv", "kernel = ", "scale = ")
 VOLUME_RANK = 3
 NO_3D_TRANSPOSED_DILATION = Unsupported('"Dilate is not supported in 3d deconvolution"')
-NO_3D_TRANSPOSED = Unsupported('"Only 1D or 2D Deconvolution is natively supported", that is, in float64')
+NO_3D_TRANSPOSED = Unsupported('"Only 1D or 2D Deconvolution is natively supported" in float64')
 LAYER_PARAMETERS = {"kernel": "conv.weight", "bias": "conv.bias"}
 
 
 def autograd_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
-    """Return the lines, recorded, and then the gradient of one input."""
+    """Return lines that record the given ones with autograd and compute the gradient of one input."""
     return (f"leaf = {input_name}", "leaf.attach_grad()", *_recorded_lines(lines), "x = leaf.grad")
 
 
 def layer_autograd_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
-    """Return the same where the weights are those of a layer, which keeps their gradients itself."""
+    """Return the same for a layer, which stores the gradients of its own weights."""
     if input_name == "x":
         return autograd_gradient(lines, names, input_name)
     return (*_recorded_lines(lines), f"x = {LAYER_PARAMETERS[input_name]}.grad()")
 
 
 def _recorded_lines(lines: Sequence[str]) -> Sequence[str]:
-    before = [line for line in lines if line.startswith(PREPARATION_PREFIXES)]
-    inside = [f"{INDENT}{differentiable_line(line)}" for line in lines if not line.startswith(PREPARATION_PREFIXES)]
-    return (*before, "with autograd.record():", *inside, "x.backward(grad)")
+    prepared = [line for line in lines if line.startswith(PREPARATION_PREFIXES)]
+    recorded = [f"{INDENT}{differentiable_line(line)}" for line in lines if not line.startswith(PREPARATION_PREFIXES)]
+    return (*prepared, "with autograd.record():", *recorded, "x.backward(grad)")
 
 
 def call_conv(step: Step, *, api: ArrayApi = NP_API) -> Code:
-    """Return the call, or why there is none."""
+    """Return the call, or the reason why it is unsupported."""
     if is_framework_same(step):
         return NO_NAMED_PADDING
     if 0 in step.shape:
@@ -72,7 +72,7 @@ def call_conv(step: Step, *, api: ArrayApi = NP_API) -> Code:
 
 
 def gluon_conv(step: Step) -> Code:
-    """Return the layer with the case's weights."""
+    """Return lines that build the layer, set its weights and call it."""
     if is_framework_same(step):
         return NO_NAMED_PADDING
     if 0 in step.shape:
@@ -83,14 +83,14 @@ def gluon_conv(step: Step) -> Code:
     return _layer_lines(f"nn.Conv{step.rank}D", step, padding)
 
 
-def _layer_lines(name: str, step: Step, padding: str | None, further: str | None = None) -> tuple[str, ...]:
+def _layer_lines(name: str, step: Step, padding: str | None, output_padding: str | None = None) -> tuple[str, ...]:
     layer = call(
         name,
         str(step.channels),
         per_axis(step.window),
         strides=per_axis(step.stride),
         padding=padding,
-        output_padding=further,
+        output_padding=output_padding,
         dilation=per_axis(step.dilation) if step.dilated else None,
         groups=text_unless_default(1, step.parameters["groups"]),
         use_bias=None if step.bias else "False",
@@ -101,28 +101,29 @@ def _layer_lines(name: str, step: Step, padding: str | None, further: str | None
 
 
 def _transposed_arguments(step: Step) -> tuple[tuple[int, ...], tuple[int, ...], list[OutputCrop]]:
-    """Return pad, adj and what each axis needs; what means nothing is said as it stands, for the call to find."""
-    further, stride = tuple(step.parameters["output_padding"]), step.stride or ()
-    odd = any(len(values) != step.rank for values in (further, stride, step.padding, step.dilation))
-    if step.symmetric is not None and (odd or min(*further, *(each - 1 for each in stride)) < 0):
-        return step.symmetric, further, []
+    """Return the arguments pad and adj, and the crop of each axis."""
+    output_padding, stride = tuple(step.parameters["output_padding"]), step.stride or ()
+    wrong_rank = any(len(values) != step.rank for values in (output_padding, stride, step.padding, step.dilation))
+    # Invalid parameters are passed on unchanged, so that the call can reject them.
+    if step.symmetric is not None and (wrong_rank or min(*output_padding, *(size - 1 for size in stride)) < 0):
+        return step.symmetric, output_padding, []
     axes = _output_crops(step)
     return tuple(axis.padding for axis in axes), tuple(axis.output_padding for axis in axes), axes
 
 
 def _output_crops(step: Step) -> list[OutputCrop]:
     pairs = zip(step.padding, step.parameters["output_padding"], step.stride or (), strict=True)
-    return [OutputCrop.split(before, after - further, stride) for (before, after), further, stride in pairs]
+    return [OutputCrop.split(before, after - extra, stride) for (before, after), extra, stride in pairs]
 
 
 def _unsupported_transposed(step: Step, axes: Sequence[OutputCrop], *, sliced: bool) -> Unsupported | None:
-    """Return what transposed convolution cannot say."""
+    """Return the reason why one transposed convolution cannot express the padding, or None."""
     if any(min(pair) < 0 for pair in step.padding):
-        return Unsupported("transposed convolution takes away from its output, and adds nothing before it")
+        return Unsupported("padding of a transposed convolution crops the output, it cannot extend it")
     if any(axis.slice_before or axis.slice_after for axis in axes) and not sliced:
-        return Unsupported("transposed convolution takes the same from both ends, but for what adj gives back")
-    beyond = any(axis.output_padding >= stride for axis, stride in zip(axes, step.stride or (), strict=False))
-    if beyond and not uses_framework_defaults(step):
+        return Unsupported("a transposed convolution crops both ends equally, except for adj")
+    too_large = any(axis.output_padding >= stride for axis, stride in zip(axes, step.stride or (), strict=False))
+    if too_large and not uses_framework_defaults(step):
         return Unsupported("adj must be smaller than the stride")
     if step.rank == VOLUME_RANK and (step.dilated or step.dtype == "float64"):
         return NO_3D_TRANSPOSED_DILATION if step.dilated else NO_3D_TRANSPOSED
@@ -130,7 +131,10 @@ def _unsupported_transposed(step: Step, axes: Sequence[OutputCrop], *, sliced: b
 
 
 def call_transpose(step: Step, *, sliced: bool = False, api: ArrayApi = NP_API) -> Code:
-    """Return the call; `sliced`: with a slice of its result where more is taken from one end."""
+    """Return the call.
+
+    sliced: slice the result where one end is cropped by more than the call can crop.
+    """
     pad, adj, axes = _transposed_arguments(step)
     text = call(
         api.deconvolution,
@@ -146,20 +150,20 @@ def call_transpose(step: Step, *, sliced: bool = False, api: ArrayApi = NP_API) 
         num_group=text_unless_default(1, step.parameters["groups"]),
         no_bias="False" if step.bias else None,
     )
-    refusal = _unsupported_transposed(step, axes, sliced=sliced)
-    if refusal:
-        return refusal if sliced else Unsupported(refusal.reason, rejected_call=text)
+    unsupported = _unsupported_transposed(step, axes, sliced=sliced)
+    if unsupported:
+        return unsupported if sliced else Unsupported(unsupported.reason, rejected_call=text)
     return text + _output_slice(axes)
 
 
 def gluon_transpose(step: Step, *, sliced: bool = False) -> Code:
-    """Return the layer with the case's weights; `sliced` as above."""
+    """Return lines that build the layer, set its weights and call it; see call_transpose for `sliced`."""
     pad, adj, axes = _transposed_arguments(step)
     lines = _layer_lines(
         f"nn.Conv{step.rank}DTranspose", step, per_axis(pad) if any(pad) else None, per_axis(adj) if any(adj) else None
     )
-    cut = _output_slice(axes)
-    return _unsupported_transposed(step, axes, sliced=sliced) or ((*lines, f"x = x{cut}") if cut else lines)
+    crop = _output_slice(axes)
+    return _unsupported_transposed(step, axes, sliced=sliced) or ((*lines, f"x = x{crop}") if crop else lines)
 
 
 def _output_slice(axes: Sequence[OutputCrop]) -> str:

@@ -1,4 +1,4 @@
-"""Apache MXNet: how the layers of Gluon and the calls of npx are read, with the defaults of MXNet 1.9.1."""
+"""Apache MXNet: signatures of Gluon layers and of npx and nd calls, with the defaults of MXNet 1.9.1."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ IGNORED_ARGUMENTS = ("weight_initializer", "bias_initializer", "prefix", "params
 
 
 def _layers_by_rank(
-    name: str, signature: str, operator: str, reads: Mapping[str, ArgumentReading], **must: Any
+    name: str, signature: str, operator: str, readings: Mapping[str, ArgumentReading], **required: Any
 ) -> Iterator[LayerSignature]:
-    """Yield one layer for each rank: layouts have as many letters. `layout` is where the signature has that word."""
+    """Yield the layer for 1, 2 and 3 spatial axes. The word `layout` in the signature becomes the default layout."""
     for rank in (1, 2, 3):
         layout = "NC" + "DHW"[-rank:]
-        written = signature.replace("layout", f"layout='{layout}'")
+        with_layout = signature.replace("layout", f"layout='{layout}'")
         yield LayerSignature(
-            f"{name.format(rank)}({written})",
+            f"{name.format(rank)}({with_layout})",
             operator,
-            reads,
+            readings,
             ignored_arguments=IGNORED_ARGUMENTS,
-            required_values={"layout": (None, layout), **must},
+            required_values={"layout": (None, layout), **required},
         )
 
 
 def _with_ceil_mode_first(layers: Iterator[LayerSignature], *ranks: int) -> Iterator[LayerSignature]:
-    """Yield the layers, those of some ranks with ceil_mode before the layout, as MXNet has them."""
+    """Yield the layers; for the given ranks, `ceil_mode` comes before `layout`, as in MXNet's signatures."""
     for rank, layer in enumerate(layers, 1):
         before, layout, after = layer.signature.partition(f"layout='NC{'DHW'[-rank:]}'")
-        turned = f"{before}ceil_mode=False, {layout}{after.replace(', ceil_mode=False', '', 1)}"
-        yield replace(layer, signature=turned) if rank in ranks else layer
+        reordered = f"{before}ceil_mode=False, {layout}{after.replace(', ceil_mode=False', '', 1)}"
+        yield replace(layer, signature=reordered) if rank in ranks else layer
 
 
 POOLING_SIGNATURE = "pool_size=2, strides=None, padding=0, layout, ceil_mode=False"
@@ -90,7 +90,7 @@ GLUON_LAYERS = (
 
 
 def _read_per_axis(call: BoundCall, value: Any) -> Any:
-    """Return a list for each axis; an empty one leaves it to the default."""
+    """Return one size per axis; an empty tuple means the default."""
     if value is None or value == ():
         return None
     return sizes_argument("kernel").convert(call, value)
@@ -101,7 +101,7 @@ def _npx_argument(argument: str) -> ArgumentReading:
 
 
 def _pooling_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the operator that pool_type and global_pool say, without the parameters that it has not."""
+    """Return the operator given by pool_type and global_pool, and remove parameters that it does not have."""
     kind = {"max": "max_pool", "avg": "avg_pool", "lp": "lp_pool"}.get(str(call.arguments["pool_type"]))
     if kind is None:
         raise UnreadableLayer(f"pool_type={call.arguments['pool_type']!r}: only max, avg and lp can be translated")
@@ -111,7 +111,7 @@ def _pooling_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, An
         found.clear()
         return {"operator": f"global_{kind}"}
     if "window" not in found:
-        raise UnreadableLayer("kernel: pooling needs one, or global_pool=True")
+        raise UnreadableLayer("kernel is required unless global_pool=True")
     for word in {"count_include_pad", "p"} - {{"avg_pool": "count_include_pad", "lp_pool": "p"}.get(kind)}:
         found.pop(word, None)
     found.setdefault("stride", 1)
@@ -168,20 +168,20 @@ ND_NAMES = {"pooling": "Pooling", "convolution": "Convolution", "deconvolution":
 
 
 def _nd_layer(layer: LayerSignature) -> LayerSignature:
-    """Return the same call under its name for arrays of the older kind."""
+    """Return the same call under its name in mxnet.nd."""
     name, bracket, arguments = layer.signature.partition("(")
     return replace(layer, signature=f"{ND_NAMES[name]}{bracket}{arguments}")
 
 
 def _read_flat_pads(_call: BoundCall, value: Any) -> Any:
-    """Read two ends for each axis of the array, none for batch and channels."""
+    """Read the padding before and after each axis; batch and channels must have no padding."""
     if (
         not isinstance(value, tuple)
         or len(value) % 2
         or value[:4] != (0, 0, 0, 0)
         or not all(map(is_whole_number, value))
     ):
-        raise UnreadableLayer("not two ends for each axis, with none for batch and channels")
+        raise UnreadableLayer("expected two numbers for each axis, and zeros for batch and channels")
     return tuple(zip(value[4::2], value[5::2], strict=True))
 
 

@@ -1,7 +1,7 @@
-"""Apache MXNet: what `mxnet.nd` says in its own way. Its operators are those of mxnet.npx; its padding is another.
+"""Apache MXNet: lowerings specific to `mxnet.nd`. It has the operators of mxnet.npx, but another padding call.
 
-The arrays of the older kind work beside the newer in one process. `npx.set_np()` changes one thing for them: an extent
-of 0 stands for "unknown" without it, and works by chance with it. So nothing here is asked about empty arrays.
+`mxnet.nd` and `mxnet.np` arrays work in one process. `npx.set_np()` changes one thing for `mxnet.nd`: without it, a
+size of 0 means "unknown"; with it, empty arrays happen to work. The adapter runs no case with empty arrays here.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ NO_EMPTY_ARRAYS = Unsupported(
 
 
 def nonempty_arrays_only(lowering: Lowering) -> Lowering:
-    """Return the verb, for arrays that are not empty."""
+    """Return the lowering, restricted to arrays that are not empty."""
     return lambda step: NO_EMPTY_ARRAYS if 0 in step.shape else lowering(step)
 
 
 def native_pad(step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return the call, or the reason why it is unsupported."""
     text = _pad_call(step)
     if step.rank not in {PLANE_RANK, VOLUME_RANK}:
-        # Asked about a row, it would refuse for that.
-        return Unsupported("mx.nd.pad is for planes and volumes")
+        # No rejected call: for 1-D data it would fail because of the rank, not because of the parameters.
+        return Unsupported("mx.nd.pad supports 2-D and 3-D data only")
     if step.parameters["mode"] not in {CONSTANT_MODE, "edge", "reflect"}:
         return Unsupported("mx.nd.pad has no such mode", rejected_call=text)
     if step.dtype not in FLOATING:
         return Unsupported("mx.nd.pad takes floating point numbers only", rejected_call=text)
     if any(min(pair) < 0 for pair in step.padding):
-        return Unsupported("mx.nd.pad leaves the gradient of what it crops unwritten", rejected_call=text)
+        return Unsupported("mx.nd.pad does not write the gradient of elements that it crops", rejected_call=text)
     if step.parameters["mode"] == "reflect" and _pads_beyond_extent(step):
-        return Unsupported("mx.nd.pad reflects less than the input", rejected_call=text)
+        return Unsupported("mx.nd.pad reflects by less than the input size only", rejected_call=text)
     return text
 
 
@@ -45,7 +45,7 @@ def _pads_beyond_extent(step: Step) -> bool:
 
 
 def _pad_call(step: Step, operand: str = "x", axes: int = 2) -> str:
-    """Return the call; `axes`: how many axes come before those that are padded."""
+    """Return the call; axes: number of leading axes that are not padded."""
     mode = step.parameters["mode"]
     widths = [0, 0] * axes + [width for pair in step.padding for width in pair]
     value = text_unless_default(0, step.parameters["value"]) if mode == CONSTANT_MODE else None
@@ -55,26 +55,30 @@ def _pad_call(step: Step, operand: str = "x", axes: int = 2) -> str:
 
 
 def surround(step: Step) -> Code:
-    """Return explicit padding in every mode, for every dtype."""
+    """Return explicit padding in any mode and dtype."""
     answer = native_pad(step)
     return gathered_pad(step) if isinstance(answer, Unsupported) else answer
 
 
 def gathered_pad(step: Step) -> Code:
-    """Return padding without the call: a row as a plane, else the cells by their numbers, or written into the value."""
+    """Return padding for parameters that the call does not take.
+
+    Modes other than constant index each axis. Constant padding of 1-D floating-point data adds an axis and pads in 2-D.
+    Constant padding of integers writes x into an array that is filled with the value.
+    """
     mode = step.parameters["mode"]
     if any(min(pair) < 0 for pair in step.padding):
         return Unsupported("padding does not crop")
     if mode != CONSTANT_MODE:
         pairs = enumerate(zip(step.padding, step.shape[2:], strict=True), 2)
-        taken = ((axis, padded_indices_text(mode, size, *pair)) for axis, (pair, size) in pairs if any(pair))
-        return "x" + "".join(f".take(mx.nd.array({cells}), axis={axis})" for axis, cells in taken)
+        indexed = ((axis, padded_indices_text(mode, size, *pair)) for axis, (pair, size) in pairs if any(pair))
+        return "x" + "".join(f".take(mx.nd.array({indices}), axis={axis})" for axis, indices in indexed)
     if step.dtype in FLOATING:
         return f"{_pad_call(step, 'x.expand_dims(2)', 3)}.squeeze(2)" if step.rank == ROW_RANK else native_pad(step)
     bounds = [f"{before}:{before + size}" for (before, _), size in zip(step.padding, step.shape[2:], strict=True)]
-    written = (f"y = {full_array(step, 'mx.nd')}", f"y{slices(bounds, channels_last=False)} = x", "x = y")
-    # A slice of truth values cannot be written.
-    return ('x = x.astype("uint8")', *written, 'x = x.astype("bool")') if step.dtype == "bool" else written
+    lines = (f"y = {full_array(step, 'mx.nd')}", f"y{slices(bounds, channels_last=False)} = x", "x = y")
+    # MXNet cannot assign to a slice of a bool array.
+    return ('x = x.astype("uint8")', *lines, 'x = x.astype("bool")') if step.dtype == "bool" else lines
 
 
 ND_API = ArrayApi(

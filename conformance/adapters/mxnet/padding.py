@@ -1,7 +1,7 @@
 """Apache MXNet: padding in every mode.
 
-`mnp.pad` of 1.9.1 pads with zeros whatever value it is told, differentiates constant padding only, and leaves the
-gradient of what it crops unwritten.
+`mnp.pad` of MXNet 1.9.1 always pads with zeros, differentiates constant padding only, and does not write the gradient
+of elements that it crops.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NO_WRAP = "mnp.pad has no mode wrap"
 
 
 def pad(step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return the call, or the reason why it is unsupported."""
     mode = step.parameters["mode"]
     value = text_unless_default(0, step.parameters["value"]) if mode == CONSTANT_MODE else None
     text = call(
@@ -42,7 +42,7 @@ def pad(step: Step) -> Code:
     if mode == "wrap":
         return Unsupported(NO_WRAP, rejected_call=text)
     if any(min(pair) < 0 for pair in step.padding):
-        unwritten = Unsupported("mnp.pad leaves the gradient of what it crops unwritten", rejected_call=text)
+        unwritten = Unsupported("mnp.pad does not write the gradient of elements that it crops", rejected_call=text)
         return unwritten if mode == CONSTANT_MODE else READS_OUT_OF_BOUNDS
     return text
 
@@ -52,9 +52,9 @@ def _pairs_text(step: Step) -> str:
 
 
 def wrapped_pad(step: Step) -> Code:
-    """Return the cells of each axis by their numbers, counted round and round."""
+    """Return padding in mode wrap as cyclic indexing of each axis."""
     if step.parameters["mode"] != "wrap" or any(min(pair) < 0 for pair in step.padding):
-        return Unsupported("taking cells round and round is for mode wrap")
+        return Unsupported("cyclic indexing implements mode wrap only")
     text = "x"
     for axis, ((before, after), size) in enumerate(zip(step.padding, step.shape[2:], strict=True), 2):
         if before or after:
@@ -63,9 +63,10 @@ def wrapped_pad(step: Step) -> Code:
 
 
 def differentiable_pad(step: Step) -> Code:
-    """Return explicit padding as users get it right, an expression that has a gradient.
+    """Return explicit padding as an expression with a correct gradient.
 
-    Where there was nothing, an array of the value: with a number there, mnp.where gives the gradient to the wrong one.
+    For constant values other than 0 it selects from an array filled with the value. With a scalar in its place,
+    mnp.where passes the gradient to the wrong operand.
     """
     value = step.parameters.get("value", 0)
     mode = step.parameters["mode"]
@@ -73,14 +74,15 @@ def differentiable_pad(step: Step) -> Code:
         return wrapped_pad(step)
     if mode != CONSTANT_MODE or value == 0 or any(min(pair) < 0 for pair in step.padding):
         return pad(step)
-    return f"mnp.where(mnp.pad(mnp.ones_like(x), {_pairs_text(step)}), mnp.pad(x, {_pairs_text(step)}), {full_array(step, 'mnp')})"
+    pairs, filled = _pairs_text(step), full_array(step, "mnp")
+    return f"mnp.where(mnp.pad(mnp.ones_like(x), {pairs}), mnp.pad(x, {pairs}), {filled})"
 
 
 def full_array(step: Step, arrays: str) -> str:
-    """Return an array of the value, as large as what a padding returns."""
+    """Return an array filled with the padding value, of the shape of the padded array."""
     value = step.parameters["value"]
     if abs(value) > MAX_EXACT_INTEGER and value != -math.inf:
-        # A number goes through float64, which holds no greatest int64.
+        # MXNet converts a scalar to float64, which cannot represent the greatest int64.
         return f"{arrays}.array(np.full({tuple_of(step.output)}, {number(value)}), dtype=x.dtype)"
     return f"{arrays}.full({tuple_of(step.output)}, {number(value)}, dtype=x.dtype)"
 
@@ -98,7 +100,7 @@ NP_API = ArrayApi(
 
 
 def differentiable_line(line: str) -> str:
-    """Return a line with a gradient: the cells by their padded numbers, where mnp.pad has none for a mode."""
+    """Return the line, or for modes that mnp.pad does not differentiate, indexing with padded flat indices."""
     start = "x = mnp.pad(x, "
     if not line.startswith(start) or "mode=" not in line:
         return line
@@ -106,7 +108,7 @@ def differentiable_line(line: str) -> str:
 
 
 def surround(step: Step, pads: Sequence[tuple[int, int]], value: float, api: ArrayApi = NP_API) -> Code:
-    """Return x with pads of a value around it; x itself where there are none."""
+    """Return x padded with a constant value, or x where all pads are 0."""
     if not any(any(pair) for pair in pads):
         return "x"
     return api.pad(Step("pad", step.shape, step.dtype, {"mode": CONSTANT_MODE, "pads": tuple(pads), "value": value}))

@@ -1,4 +1,4 @@
-"""Apache MXNet: its own pooling calls, on all surfaces."""
+"""Apache MXNet: native pooling calls of all surfaces."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LAYER_NAMES |= {"global_avg_pool": "GlobalAvgPool"}
 
 
 def _unsupported_pooling(step: Step) -> Unsupported | None:
-    """Return what no pooling call of MXNet can say."""
+    """Return the reason why no pooling call of MXNet can express the step, or None."""
     if is_framework_same(step):
-        return Unsupported("pooling has no padding by name")
+        return Unsupported("pooling has no named padding")
     if step.dilated:
         return Unsupported("pooling has no dilation")
     if step.parameters.get("divisor") is not None:
@@ -37,7 +37,7 @@ def _unsupported_pooling(step: Step) -> Unsupported | None:
         step.parameters.get("rounding") == "ceil"
         and step.windows.output != step.with_parameters(rounding="full").windows.output
     ):
-        return Unsupported("the last window always counts, even where it starts in the padding")
+        return Unsupported("a last window that starts in the padding is not dropped")
     return None
 
 
@@ -50,7 +50,7 @@ def _call_if_supported(step: Step, text: str) -> Code:
 
 
 def _count_include_pad(step: Step) -> str | None:
-    """Padding counts unless told not to, which matters to padded averages only."""
+    """Return the argument count_include_pad; None for its default, True."""
     return (
         "False"
         if step.operator == "avg_pool" and step.padded and not step.parameters.get("count_include_pad", True)
@@ -59,10 +59,10 @@ def _count_include_pad(step: Step) -> str | None:
 
 
 def call_pool(step: Step, inputs: str = "x", *, api: ArrayApi = NP_API) -> Code:
-    """Return the call, or why there is none."""
-    refusal = _unsupported_pooling(step)
-    if refusal:
-        return refusal
+    """Return the call, or the reason why it is unsupported."""
+    unsupported = _unsupported_pooling(step)
+    if unsupported:
+        return unsupported
     kind = step.operator.split("_")[0]
     text = call(
         api.pooling,
@@ -79,41 +79,46 @@ def call_pool(step: Step, inputs: str = "x", *, api: ArrayApi = NP_API) -> Code:
 
 
 def call_lp_pool(step: Step, *, api: ArrayApi = NP_API) -> Code:
-    """Return the call where it means a norm: it takes x to the power as it is, with its sign."""
+    """Return the call if it computes a norm: MXNet takes powers of signed values, so only p=2 is one."""
     text = call_pool(step, api=api)
     if step.parameters["p"] == SQUARE_POWER or isinstance(text, Unsupported):
         return text
-    return Unsupported("a power that is not even keeps the sign of its number", rejected_call=str(text))
+    return Unsupported(
+        "powers are taken of signed values, so a power that is not even keeps the sign", rejected_call=str(text)
+    )
 
 
 def absolute_lp_pool(step: Step, *, api: ArrayApi = NP_API) -> Code:
-    """Return the call on sizes without signs, after explicit padding where it needs that; with holes, each norm."""
+    """Return the call on absolute values, after explicit padding if needed.
+
+    Dilated windows, and powers that the call does not take, use the composition over gathered windows.
+    """
     padded = windows.explicit_padding(step)
     if step.dilated or step.parameters["p"] not in SUPPORTED_POWERS:
         return windows.lp_pool(step, api)
-    sizes = "x" if step.parameters["p"] == SQUARE_POWER else f"{api.arrays}.abs(x)"
-    plain = call_pool(step, sizes, api=api)
-    if not isinstance(plain, Unsupported):
-        return plain
-    around = surround(step, padded.padding, 0, api)
-    rest = call_pool(without_padding(step, padded), sizes, api=api)
-    if isinstance(rest, Unsupported) or around == "x":
-        return rest
-    return (f"x = {around}", f"x = {rest}")
+    magnitudes = "x" if step.parameters["p"] == SQUARE_POWER else f"{api.arrays}.abs(x)"
+    native = call_pool(step, magnitudes, api=api)
+    if not isinstance(native, Unsupported):
+        return native
+    padding = surround(step, padded.padding, 0, api)
+    unpadded = call_pool(without_padding(step, padded), magnitudes, api=api)
+    if isinstance(unpadded, Unsupported) or padding == "x":
+        return unpadded
+    return (f"x = {padding}", f"x = {unpadded}")
 
 
 def call_global_pool(step: Step, *, api: ArrayApi = NP_API) -> Code:
-    """Return the call for whole planes."""
+    """Return the global pooling call."""
     kind = step.operator.split("_")[1]
     text = call(api.pooling, "x", pool_type=text_unless_default("max", kind, f'"{kind}"'), global_pool="True")
     return _call_if_supported(step, text)
 
 
 def gluon_pool(step: Step) -> Code:
-    """Return the layer, or why there is none."""
-    refusal = _unsupported_pooling(step)
-    if refusal:
-        return refusal
+    """Return the layer, or the reason why it is unsupported."""
+    unsupported = _unsupported_pooling(step)
+    if unsupported:
+        return unsupported
     text = call(
         f"nn.{LAYER_NAMES[step.operator]}{step.rank}D",
         per_axis(step.window),
@@ -126,5 +131,5 @@ def gluon_pool(step: Step) -> Code:
 
 
 def gluon_global_pool(step: Step) -> Code:
-    """Return the layer for whole planes."""
+    """Return the global pooling layer."""
     return _call_if_supported(step, f"nn.{LAYER_NAMES[step.operator]}{step.rank}D()(x)")

@@ -1,7 +1,7 @@
-"""Apache MXNet: what is composed from the cells of every window, taken by their numbers in the plane.
+"""Apache MXNet: compositions that gather the elements of every window by their flat spatial index.
 
-Slices would do, but MXNet takes a third of a millisecond for each. Its sums, choices and transposes have five or six
-axes at most, so the windows of a plane are counted along one.
+Slicing would also work, but MXNet takes a third of a millisecond per slice. Its reductions, selections and transposes
+support at most five or six axes, so the windows of a channel are laid out along one axis.
 """
 
 from __future__ import annotations
@@ -19,40 +19,38 @@ SLIDING_WINDOW_VIEW = "np.lib.stride_tricks.sliding_window_view"
 
 
 def explicit_padding(step: Step) -> Step:
-    """Return the explicit padding with which a step needs none of its own."""
+    """Return the explicit padding step that replaces the padding of a pooling step."""
     return pad_step(step, step.window_reach, 0)
 
 
 def _cell_index_lines(step: Step, api: ArrayApi) -> tuple[str, ...]:
-    """Return lines that end with `cells`, the numbers of each window's cells in the padded plane, one row a window."""
+    """Return lines that assign `cells`: flat indices into the padded spatial axes, one row per window."""
     walk = step.windows
     sizes = [size + before + after for size, (before, after) in zip(step.shape[2:], step.window_reach, strict=True)]
-    extents = [(window - 1) * holes + 1 for window, holes in zip(walk.window, walk.dilation, strict=True)]
-    walked = zip(sizes, extents, walk.stride, walk.output, strict=True)
-    # A last window that starts in the padding may be left out.
-    ends = [
-        (count - 1) * stride + 1 if size - extent >= count * stride else "" for size, extent, stride, count in walked
-    ]
+    extents = [(window - 1) * dilation + 1 for window, dilation in zip(walk.window, walk.dilation, strict=True)]
+    axes = zip(sizes, extents, walk.stride, walk.output, strict=True)
+    # The output size may exclude a last window that starts in the padding.
+    ends = [(count - 1) * stride + 1 if size - extent >= count * stride else "" for size, extent, stride, count in axes]
     bounds = [f":{end}:{stride}" for end, stride in zip(ends, walk.stride, strict=True)]
-    chosen = ", ".join([*bounds, *(f"::{holes}" for holes in walk.dilation)])
+    index = ", ".join([*bounds, *(f"::{dilation}" for dilation in walk.dilation)])
     rows = tuple_of((math.prod(walk.output), math.prod(walk.window)))
     return (
         f"plane = np.arange({math.prod(sizes)}).reshape{tuple_of(sizes)}",
-        f"cells = {SLIDING_WINDOW_VIEW}(plane, {tuple_of(extents)})[{chosen}]",
+        f"cells = {SLIDING_WINDOW_VIEW}(plane, {tuple_of(extents)})[{index}]",
         f"cells = {api.arrays}.array(cells.reshape{rows})",
     )
 
 
 def _window_cells(step: Step, operand: str, planes: tuple[int, ...] | None = None) -> str:
-    """Return the windows of an array that needs no more padding: (n, c, windows, cells)."""
+    """Return the elements of each window of a padded array: (n, c, windows, elements)."""
     return f"{operand}.reshape{tuple_of((*(planes or step.shape[:2]), -1))}.take(cells, axis=2)"
 
 
 def _gather_window_lines(step: Step, api: ArrayApi, value: float | None = None) -> tuple[str, ...]:
-    """Return lines that end with `windows`; the value is what padding holds."""
-    around = "x" if value is None else surround(step, step.window_reach, value, api)
-    first = around if isinstance(around, tuple) else (f"x = {around}",) if around != "x" else ()
-    return (*first, *_cell_index_lines(step, api), f"windows = {_window_cells(step, 'x')}")
+    """Return lines that assign `windows`; value: padding value, None if the step has no padding."""
+    padded = "x" if value is None else surround(step, step.window_reach, value, api)
+    padding = padded if isinstance(padded, tuple) else (f"x = {padded}",) if padded != "x" else ()
+    return (*padding, *_cell_index_lines(step, api), f"windows = {_window_cells(step, 'x')}")
 
 
 def _restore_layout(step: Step) -> str:
@@ -60,37 +58,37 @@ def _restore_layout(step: Step) -> str:
 
 
 def max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the largest cell of each window; explicit padding comes first, and comes from elsewhere."""
+    """Return the maximum of each window of a step without padding; a rewrite adds explicit padding."""
     if step.padded or step.parameters["rounding"] != "floor":
-        return Unsupported("cells that are taken by their numbers have no padding")
+        return Unsupported("gathering elements by index does not pad")
     return (*_gather_window_lines(step, api), f"x = windows.max(-1){_restore_layout(step)}")
 
 
 def min_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the least cell of each window of integers, whose least value has no negative."""
+    """Return the minimum of each window of integers; negation does not work for their least value."""
     if step.dtype in FLOATING:
-        return Unsupported("the least cell is the largest of the negated ones")
+        return Unsupported("floating-point minimum pooling is negated maximum pooling")
     return (*_gather_window_lines(step, api, highest_value(step.dtype)), f"x = windows.min(-1){_restore_layout(step)}")
 
 
 def lp_pool(step: Step, api: ArrayApi = NP_API) -> Code:
     """Return the norm of each window."""
     p = step.parameters["p"]
-    size = f"{api.arrays}.abs(windows)"
-    norms = {1: f"{size}.sum(-1)", 2: f"{api.arrays}.sqrt((windows ** 2).sum(-1))"}
-    norm = norms.get(p, f"({size} ** {number(p)}).sum(-1) ** (1 / {number(p)})")
+    magnitude = f"{api.arrays}.abs(windows)"
+    norms = {1: f"{magnitude}.sum(-1)", 2: f"{api.arrays}.sqrt((windows ** 2).sum(-1))"}
+    norm = norms.get(p, f"({magnitude} ** {number(p)}).sum(-1) ** (1 / {number(p)})")
     return _in_float32(step, (*_gather_window_lines(step, api, 0), f"x = ({norm}){_restore_layout(step)}"))
 
 
 def _in_float32(step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines, in float32 where the numbers have 16 bits: each call would round."""
+    """Return the lines; for float16, compute in float32, since every call rounds its result."""
     if step.dtype != "float16":
         return lines
     return ('x = x.astype("float32")', *lines, 'x = x.astype("float16")')
 
 
 def softmax_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the cells of each window weighted by their softmax; padding has no weight."""
+    """Return the softmax-weighted sum of each window; padding has weight 0."""
     softmax = f"{api.operators}.softmax"
     low, zero = (surround(step, step.window_reach, value, api) for value in (-math.inf, 0))
     if low == "x":
@@ -106,7 +104,7 @@ def softmax_pool(step: Step, api: ArrayApi = NP_API) -> Code:
 
 
 def indexed_max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the largest cell of each window, or its number in the plane; cells of padding have the number -1."""
+    """Return the maximum of each window or its flat spatial index; padding has index -1."""
     values = _gather_window_lines(step, api, -math.inf)
     if step.parameters.get("output", "values") == "values":
         return (*values, f"x = windows.max(-1){_restore_layout(step)}")
@@ -123,7 +121,10 @@ def indexed_max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
 
 
 def stochastic_pool_probabilities(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return each cell's share of its window; a sum of 0 divides as infinity, so that every share and gradient is 0."""
+    """Return each element divided by the sum of its window.
+
+    A sum of 0 is replaced by infinity, so that all quotients and gradients are 0.
+    """
     return (
         *_gather_window_lines(step, api, 0),
         "total = windows.sum(-1, keepdims=True)",
@@ -133,11 +134,11 @@ def stochastic_pool_probabilities(step: Step, api: ArrayApi = NP_API) -> Code:
 
 
 def stochastic_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the first cell at which the running sum exceeds the draw's share, nothing where none does."""
+    """Return the first element whose cumulative sum exceeds draw times window sum; 0 if there is none."""
     return (
         *_gather_window_lines(step, api, 0),
         f"share = draws.reshape{tuple_of((*step.shape[:2], -1, 1))} * windows.sum(-1, keepdims=True)",
-        # With axis=-1 the call has no gradient.
+        # cumsum has no gradient with axis=-1.
         f"drawn = {api.arrays}.cumsum(windows, axis=3) > share",
         'first = drawn.astype("int32").argmax(-1)',
         f"x = ({api.operators}.pick(windows, first, axis=-1) * drawn.max(-1)){_restore_layout(step)}",
@@ -145,7 +146,7 @@ def stochastic_pool(step: Step, api: ArrayApi = NP_API) -> Code:
 
 
 def max_unpool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return zeros with the cells written at their numbers, plane by plane."""
+    """Return zeros with each value written at its flat index, channel by channel."""
     planes, cells = math.prod(step.shape[:2]), math.prod(step.shape[2:])
     shape = tuple_of((planes, math.prod(step.parameters["output_size"])))
     return (
@@ -157,12 +158,12 @@ def max_unpool(step: Step, api: ArrayApi = NP_API) -> Code:
 
 
 def _bin_texts(step: Step) -> list[str]:
-    """Return the bins of each axis as text."""
+    """Return the bin boundaries of each axis as source text."""
     return [bins_text(*axis) for axis in zip(step.shape[2:], step.parameters["output_size"], strict=True)]
 
 
 def adaptive_max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the largest of each bin, one axis after the other."""
+    """Return the maximum of each bin, one axis after the other."""
     stack = f"{api.arrays}.stack({api.elementwise}"
     return tuple(
         f"x = {stack}[x[{':, ' * axis}i:j].max({axis}) for i, j in {bins}], axis={axis})"
@@ -171,7 +172,7 @@ def adaptive_max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
 
 
 def adaptive_avg_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the average of each bin; of all axes at once, so that each sum is divided once."""
+    """Return the mean of each bin over all axes at once, so that each sum is divided once."""
     names = [*zip("ikmoqs", "jlnprt", strict=True)][: step.rank]
     bounds = ", ".join(f"{first}:{last}" for first, last in names)
     loops = " ".join(
@@ -182,20 +183,20 @@ def adaptive_avg_pool(step: Step, api: ArrayApi = NP_API) -> Code:
 
 
 def adaptive_avg_pool_2d(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the one adaptive pooling that MXNet has: it is for planes, and for arrays of the older kind."""
+    """Return the adaptive pooling call of MXNet, which takes 2-D data in mxnet.nd arrays only."""
     size = tuple_of(step.parameters["output_size"])
     text = f"mx.nd.contrib.AdaptiveAvgPooling2D(x{api.to_framework}, output_size={size}){api.to_numpy}"
-    planes = step.rank == 2 and step.dtype in FLOATING  # noqa: PLR2004
-    # Asked about anything else, it would refuse for that.
-    return text if planes else Unsupported("adaptive average pooling is for planes of floating point numbers")
+    supported = step.rank == 2 and step.dtype in FLOATING  # noqa: PLR2004
+    # No rejected call: other ranks and dtypes would fail for that reason.
+    return text if supported else Unsupported("adaptive average pooling takes 2-D floating point data only")
 
 
 def exact_adaptive_avg_pool_2d(step: Step) -> Code:
-    """Return the average of each bin, by the call for planes where it adds in float32, as a mean does."""
-    planes = None if step.dtype == "float16" else adaptive_avg_pool_2d(step)
-    return planes if isinstance(planes, str) else adaptive_avg_pool(step)
+    """Return the mean of each bin; by the native call except for float16, which it does not add in float32."""
+    native = None if step.dtype == "float16" else adaptive_avg_pool_2d(step)
+    return native if isinstance(native, str) else adaptive_avg_pool(step)
 
 
 def channel_maximum(step: Step) -> Code:
-    """Return the largest cell of each channel, for dtypes that pooling does not take."""
+    """Return the maximum of each channel, for dtypes that pooling does not take."""
     return f"x.max({tuple_of(spatial_axes(step))}, keepdims=True)"

@@ -1,7 +1,7 @@
-"""The built-in backend: plain loops over the cells of each window, for a suite without any framework.
+"""Adapter for the built-in backend: Python loops over the elements of each window. It needs no framework.
 
-It shares nothing with the reference but the geometry's output size, and changes nothing: every parameter is native,
-gradients are loops too, and whatever is added is added in the dtype of the input.
+The only code shared with the reference is the computation of output sizes. Every parameter is native, gradients are
+loops too, and sums are computed in the dtype of the input.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SELECTION_OPERATORS = (
     "pad",
 )
 SUMMING_OPERATORS = ("avg_pool", "global_avg_pool", "adaptive_avg_pool", "conv", "conv_transpose")
-NO_DEFAULTS = Unsupported("plain loops have no defaults and check no parameters")
+NO_DEFAULTS = Unsupported("the loops have no defaults and check no parameters")
 PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "pad": (pad, pad_gradient),
     "max_unpool": (max_unpool, max_unpool_gradient),
@@ -63,14 +63,14 @@ PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
 
 
 def _lower_if_valid(lowering: Lowering, step: Step) -> Code:
-    """Loops check nothing, so what has no meaning is not asked of them."""
+    """Return the lowering's code if all parameters are given and valid; the loops themselves check nothing."""
     if OPERATORS[step.operator].defaults.keys() - step.parameters.keys() - {"output"}:
         return NO_DEFAULTS
     try:
-        sound = min(step.output[2:]) >= 0
+        valid = min(step.output[2:]) >= 0
     except (TypeError, ValueError):
-        sound = False
-    return lowering(step) if sound else NO_DEFAULTS
+        valid = False
+    return lowering(step) if valid else NO_DEFAULTS
 
 
 def _lowerings() -> Iterator[tuple[str, Lowering]]:
@@ -89,7 +89,7 @@ SURFACES = (
             "": FLOATING,
             **dict.fromkeys(SUMMING_OPERATORS, FLOATING | INTEGERS),
             **dict.fromkeys(SELECTION_OPERATORS, SUPPORTED_DTYPES),
-            # What an int8 average of a sum that overflows may be, the question about it knows in float64 only.
+            # No int8: the backend declares no answer to the convention about int8 averages whose sum overflows.
             "avg_pool": FLOATING | INTEGERS - {"int8"},
         },
         bfloat16=Bfloat16Conversion("{}.view(ml_dtypes.bfloat16)", "{}.astype(ml_dtypes.bfloat16)"),

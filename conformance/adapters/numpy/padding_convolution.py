@@ -1,4 +1,4 @@
-"""Plain loops that move values to other places: padding, unpooling, convolution and its adjoint."""
+"""Python loops that map positions: padding, unpooling, convolution, transposed convolution and their gradients."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.adapters.api.source_text import crop as crop_text
 from conformance.adapters.api.surface import Code
 from conformance.cases.steps import Step
 
-# Which cell a mode takes for position a of n cells.
+# Index of the element that a mode copies to position a of an axis with n elements.
 SOURCE_CELL_BY_MODE: Mapping[str, str] = {
     "constant": "a",
     "edge": "min(max(a, 0), n - 1)",
@@ -21,15 +21,15 @@ SOURCE_CELL_BY_MODE: Mapping[str, str] = {
 
 
 def _padding_loop(step: Step, array: str, move: str) -> tuple[str, ...]:
-    """Return the loop over the padded array; where a mode takes a cell of the other one, `move` has both places."""
+    """Return the loop over the padded array; move: the statement that copies between `position` and `at`."""
     mode = step.parameters["mode"]
     before = tuple_of([max(pair[0], 0) for pair in step.padding])
-    taken = f"at = [{SOURCE_CELL_BY_MODE[mode]} for a, n in zip(at, {array}.shape[2:])]"
+    source = f"at = [{SOURCE_CELL_BY_MODE[mode]} for a, n in zip(at, {array}.shape[2:])]"
     inside = f"if all(0 <= a < n for a, n in zip(at, {array}.shape[2:])):"
     return (
         f"for n, c, *position in np.ndindex{tuple_of(step.output)}:",
         f"{INDENT}at = [p - b for p, b in zip(position, {before})]",
-        f"{INDENT}{inside if mode == 'constant' else taken}",
+        f"{INDENT}{inside if mode == 'constant' else source}",
         f"{INDENT}{INDENT * (mode == 'constant')}{move}",
     )
 
@@ -40,7 +40,7 @@ def _crop_lines(step: Step, array: str) -> str:
 
 
 def pad(step: Step) -> Code:
-    """Take what negative pads say away, then look up each cell of the padded plane."""
+    """Return lines that crop by the negative pads, then copy each element of the padded array."""
     crop = _crop_lines(step, "x")
     return (
         *(f"x = {crop}",) * (crop != "x"),
@@ -51,7 +51,7 @@ def pad(step: Step) -> Code:
 
 
 def pad_gradient(step: Step) -> Code:
-    """Each cell is given what all its copies are."""
+    """Return lines that add the gradients of all copies of each element."""
     return (
         "slope = np.zeros_like(x)",
         f"inner = {_crop_lines(step, 'slope')}",
@@ -61,7 +61,7 @@ def pad_gradient(step: Step) -> Code:
 
 
 def max_unpool(step: Step) -> Code:
-    """Put each value at its index; -1 goes nowhere."""
+    """Return lines that write each value at its index; index -1 is skipped."""
     return (
         f"y = np.zeros({tuple_of((*step.shape[:2], prod(step.output[2:])))}, x.dtype)",
         "for n, c, *at in np.ndindex(x.shape):",
@@ -72,7 +72,7 @@ def max_unpool(step: Step) -> Code:
 
 
 def max_unpool_gradient(_step: Step) -> Code:
-    """Of several values with one index the last stays, and is given the gradient."""
+    """Return lines that pass each gradient to the last of the values with its index."""
     return (
         "slope = np.zeros_like(x)",
         "for n, c in np.ndindex(x.shape[:2]):",
@@ -85,18 +85,19 @@ def max_unpool_gradient(_step: Step) -> Code:
 
 
 def _product_loop(step: Step, narrow: str, wide: str, line: str) -> tuple[str, ...]:
-    """Return the loop over all products; narrow: the array with a cell for each place of the kernel, wide: the other.
+    """Return the loop over all products of a convolution.
 
-    A convolution reads the wide array and writes the narrow one, a transposed one the other way round.
+    narrow: the array with one element for each position of the kernel; wide: the other one. A convolution reads the
+    wide array and writes the narrow one, a transposed convolution reads the narrow one and writes the wide one.
     """
     before = tuple_of([pair[0] for pair in step.padding])
-    walked = f"zip(position, offset, {tuple_of(step.stride or ())}, {tuple_of(step.dilation)}, {before})"
+    axes = f"zip(position, offset, {tuple_of(step.stride or ())}, {tuple_of(step.dilation)}, {before})"
     return (
         f"share = {step.kernel[0] // step.parameters['groups']}",
         f"for n, o, *position in np.ndindex({narrow}.shape):",
         f"{INDENT}for i, *offset in np.ndindex(kernel.shape[1:]):",
         f"{INDENT * 2}c = o // share * kernel.shape[1] + i",
-        f"{INDENT * 2}at = [p * s + k * d - b for p, k, s, d, b in {walked}]",
+        f"{INDENT * 2}at = [p * s + k * d - b for p, k, s, d, b in {axes}]",
         f"{INDENT * 2}if all(0 <= a < e for a, e in zip(at, {wide}.shape[2:])):",
         f"{INDENT * 3}{line}",
     )
@@ -106,12 +107,12 @@ NARROW_INDEX, WIDE_INDEX, WEIGHT_INDEX = "(n, o, *position)", "(n, c, *at)", "(o
 
 
 def _narrow_and_wide(step: Step, output: str) -> tuple[str, str]:
-    """Return which array is narrow and which is wide."""
+    """Return the names of the narrow and the wide array."""
     return ("x", output) if step.operator == "conv_transpose" else (output, "x")
 
 
 def conv(step: Step) -> Code:
-    """Add every product where it belongs; transposed, the kernel lays out each cell instead of gathering it."""
+    """Return lines that add every product to its output element; a transposed convolution scatters."""
     narrow, wide = _narrow_and_wide(step, "y")
     read, written = (NARROW_INDEX, WIDE_INDEX) if narrow == "x" else (WIDE_INDEX, NARROW_INDEX)
     return (
@@ -123,14 +124,14 @@ def conv(step: Step) -> Code:
 
 
 def conv_gradient(step: Step) -> Code:
-    """Every product once more: its gradient times one factor goes to the other."""
-    wanted = step.parameters["output"]
-    if wanted == "bias":
+    """Return lines that add, for every product, its gradient times one factor to the gradient of the other."""
+    output = step.parameters["output"]
+    if output == "bias":
         loop = ("for n, o, *position in np.ndindex(grad.shape):", f"{INDENT}slope[o] += grad[{NARROW_INDEX}]")
         return ("slope = np.zeros_like(bias)", *loop, "x = slope")
     narrow, wide = _narrow_and_wide(step, "grad")
-    read, given = (NARROW_INDEX, WIDE_INDEX) if narrow == "x" else (WIDE_INDEX, NARROW_INDEX)
-    line = f"slope[{read}] += grad[{given}] * kernel[{WEIGHT_INDEX}]"
-    if wanted == "kernel":
-        line = f"slope[{WEIGHT_INDEX}] += grad[{given}] * x[{read}]"
-    return (f"slope = np.zeros_like({wanted})", *_product_loop(step, narrow, wide, line), "x = slope")
+    x_index, grad_index = (NARROW_INDEX, WIDE_INDEX) if narrow == "x" else (WIDE_INDEX, NARROW_INDEX)
+    line = f"slope[{x_index}] += grad[{grad_index}] * kernel[{WEIGHT_INDEX}]"
+    if output == "kernel":
+        line = f"slope[{WEIGHT_INDEX}] += grad[{grad_index}] * x[{x_index}]"
+    return (f"slope = np.zeros_like({output})", *_product_loop(step, narrow, wide, line), "x = slope")

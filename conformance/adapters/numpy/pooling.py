@@ -1,7 +1,7 @@
-"""Pooling in plain loops: the cells of each window, what is made of them, and what a gradient gives to each.
+"""Pooling and its gradients as Python loops over windows.
 
-A program lists the places of the cells of one window, whatever makes the window: a walk, bins, samples. What follows
-makes one number of the cells, or, for a gradient, one number for each of them.
+A program first lists the positions of the elements of one window, which is a sliding window, a bin or a sampled region.
+Then it reduces the elements to one number or, for a gradient, computes one number for each element.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def is_floating(step: Step) -> bool:
 
 
 def window_start_line(step: Step) -> str:
-    """Return the line that says where a window starts."""
+    """Return the line that assigns the start of a window."""
     before = tuple_of([pair[0] for pair in step.padding])
     stride = tuple_of(step.stride or step.window)
     return f"start = [p * s - b for p, s, b in zip(position, {stride}, {before})]"
 
 
 def _window_position_lines(step: Step) -> tuple[str, ...]:
-    """Return the lines that list, axis by axis, where a window looks."""
+    """Return the lines that list the positions of a window on each axis."""
     if step.operator in BINNED_OPERATORS:
         bins = "zip(position, x.shape[2:], y.shape[2:])"
         return (f"reach = [range(p * e // m, -(-(p + 1) * e // m)) for p, e, m in {bins}]",)
@@ -48,7 +48,7 @@ def _window_position_lines(step: Step) -> tuple[str, ...]:
 
 
 def _window_loop(step: Step) -> tuple[str, ...]:
-    """Return the loop over all windows, which lists the real cells of each."""
+    """Return the loop over all windows, which lists the elements of each without padding."""
     inside = "all(0 <= a < e for a, e in zip(at, x.shape[2:]))"
     return (
         "for n, c, *position in np.ndindex(y.shape):",
@@ -59,7 +59,7 @@ def _window_loop(step: Step) -> tuple[str, ...]:
 
 
 def window_pool(step: Step) -> Code:
-    """One number for each window."""
+    """Return lines that compute one number for each window."""
     dtype = "np.int64" if step.parameters.get("output") == "indices" else "x.dtype"
     return (
         f"y = np.empty({tuple_of(step.output)}, {dtype})",
@@ -70,7 +70,7 @@ def window_pool(step: Step) -> Code:
 
 
 def window_pool_gradient(step: Step) -> Code:
-    """What the gradient of each window gives to its cells, added up."""
+    """Return lines that add the gradient of each window to the gradients of its elements."""
     return (
         "y, slope = grad, np.zeros_like(x)",
         *_window_loop(step),
@@ -102,11 +102,11 @@ def _divisor_text(step: Step) -> list[str]:
 def _average_lines(step: Step) -> list[str]:
     if is_floating(step):
         return [*_divisor_text(step), f"{OUTPUT_CELL} = np.sum(cells, dtype=x.dtype) / x.dtype.type(divisor)"]
-    rounded = "total // divisor if total >= 0 else -(-total // divisor)"
+    quotient = "total // divisor if total >= 0 else -(-total // divisor)"
     return [
         *_divisor_text(step),
         "divisor, total = max(int(divisor), 1), int(np.sum(cells, dtype=x.dtype))",
-        f"{OUTPUT_CELL} = {rounded}",
+        f"{OUTPUT_CELL} = {quotient}",
     ]
 
 
@@ -125,47 +125,47 @@ DRAW_LINES = [
 
 
 def _reduction_lines(step: Step) -> Sequence[str]:
-    """Return the lines that make one number of the cells of a window."""
-    verb, p = step.operator, number(step.parameters.get("p", 2))
+    """Return the lines that reduce the elements of a window to one number."""
+    operator, p = step.operator, number(step.parameters.get("p", 2))
     if step.parameters.get("output") == "indices":
         plane = "np.ravel_multi_index(places[np.argmax(cells)][2:], x.shape[2:])"
         return [f"{OUTPUT_CELL} = {plane} if places else -1"]
-    if "avg" in verb:
+    if "avg" in operator:
         return _average_lines(step)
-    if verb == "lp_pool":
+    if operator == "lp_pool":
         return [WIDEN_LINE, f"{OUTPUT_CELL} = np.sum(np.abs(wide) ** {p}) ** (1 / {p})"]
-    if verb == "softmax_pool":
+    if operator == "softmax_pool":
         return [f"{OUTPUT_CELL} = 0", *SOFTMAX_WEIGHT_LINES, f"{OUTPUT_CELL} = np.sum(wide * weights)"]
-    if verb == "stochastic_pool":
+    if operator == "stochastic_pool":
         return [*DRAW_LINES, f"{OUTPUT_CELL} = cells[drawn] if places else 0"]
-    name = "min" if verb == "min_pool" else "max"
+    name = "min" if operator == "min_pool" else "max"
     return [f"{OUTPUT_CELL} = np.{name}(cells, initial={_neutral_value(step, largest=name == 'max')})"]
 
 
 def _slope_lines(step: Step) -> Sequence[str]:
-    """Return the lines that say what each cell is given."""
-    verb, p = step.operator, number(step.parameters.get("p", 2))
-    if "avg" in verb:
+    """Return the lines that compute the gradient of each element of a window."""
+    operator, p = step.operator, number(step.parameters.get("p", 2))
+    if "avg" in operator:
         return [*_divisor_text(step), f"slopes = [{GRADIENT_CELL} / x.dtype.type(divisor)] * len(places)"]
-    if verb == "lp_pool":
+    if operator == "lp_pool":
         return [
             WIDEN_LINE,
             f"norm = np.sum(np.abs(wide) ** {p}) ** (1 / {p})",
             f"slopes = {GRADIENT_CELL} * np.sign(wide) * (np.abs(wide) / (norm or 1)) ** ({p} - 1)",
         ]
-    if verb == "softmax_pool":
+    if operator == "softmax_pool":
         return [*SOFTMAX_WEIGHT_LINES, f"slopes = {GRADIENT_CELL} * weights * (1 + wide - np.sum(wide * weights))"]
-    if verb == "stochastic_pool":
+    if operator == "stochastic_pool":
         return [*DRAW_LINES, f"slopes = [{GRADIENT_CELL} if at == drawn else 0 for at in range(len(places))]"]
-    chosen = f"np.{'argmin' if verb == 'min_pool' else 'argmax'}(cells)"
+    position = f"np.{'argmin' if operator == 'min_pool' else 'argmax'}(cells)"
     return [
-        f"winner = {chosen} if places else None",
+        f"winner = {position} if places else None",
         f"slopes = [{GRADIENT_CELL} if at == winner else 0 for at in range(len(places))]",
     ]
 
 
 def _share_loop(step: Step) -> tuple[str, ...]:
-    """Return the loop over all windows that lists their real cells, and where the share of each stands."""
+    """Return the loop over all windows that pairs the position of each element with that of its probability."""
     walk = step.windows
     windows = f"zip(itertools.product(*reach), np.ndindex{tuple_of(walk.window)})"
     inside = "all(0 <= a < e for a, e in zip(at, x.shape[2:]))"
@@ -180,13 +180,16 @@ def _share_loop(step: Step) -> tuple[str, ...]:
 
 
 def stochastic_pool_probabilities(step: Step) -> Code:
-    """The share of each cell in the sum of its window."""
+    """Return lines that divide each element by the sum of its window."""
     lines = (f"y = np.zeros({tuple_of(step.output)}, x.dtype)", *_share_loop(step))
     return (*lines, f"{INDENT * 2}y[share] = x[at] / total", "x = y")
 
 
 def stochastic_pool_probabilities_gradient(step: Step) -> Code:
-    """What a share gives to its cell, less what all shares of the window take."""
+    """Return lines for the gradient of the quotients.
+
+    Each quotient contributes its gradient less the mean of the window's gradients, weighted by the quotients.
+    """
     *lines, loop = _share_loop(step)
     mean = "mean = np.sum([grad[share] * x[at] for at, share in found], dtype=x.dtype) / total"
     return (

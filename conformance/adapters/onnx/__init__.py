@@ -1,7 +1,10 @@
-"""ONNX's own evaluator, `onnx.reference`: channels first, like the suite; opset 26.
+"""Adapter for ONNX's reference evaluator, `onnx.reference`, with opset 26. Channels first, like the suite.
 
-What it changes: indices of maxima count through the tensor, and are made those of their plane. For want of a right
-way, maxima with a stride of 1 are padded first, crops are slices, and a norm over the end is that of gathered cells.
+Differences from a direct translation:
+
+- Indices of max pooling count through the whole tensor. They are converted to indices in each channel.
+- Some nodes give wrong results, see INCORRECT_NODES. Max pooling with stride 1 is padded explicitly first, cropping is
+  Slice, and Lp pooling with a partial last window gathers the elements of each window.
 """
 
 from __future__ import annotations
@@ -32,25 +35,25 @@ from onnx.reference import ReferenceEvaluator
 RESET = ""
 BFLOAT16 = Bfloat16Conversion("{}.view(ml_dtypes.bfloat16)", "{}.astype(ml_dtypes.bfloat16)")
 NO_PADDED_STRIDE_ONE = Unsupported(
-    "MaxPool reads out of bounds where it pads and steps by one cell, and takes no int8 there", rejected_call=ANY_CALL
+    "MaxPool with padding and stride 1 reads out of bounds, and it takes no int8 with stride 1", rejected_call=ANY_CALL
 )
 NO_CROPPING = Unsupported("Pad does not crop", "https://github.com/onnx/onnx/pull/8199", rejected_call=ANY_CALL)
-PLANES_ONLY = Unsupported("GlobalMaxPool reduces two axes, whatever the rank is", rejected_call=ANY_CALL)
+PLANES_ONLY = Unsupported("GlobalMaxPool always reduces two axes, also for other ranks", rejected_call=ANY_CALL)
 WRONG_INDICES = Unsupported(
-    "MaxPool takes the extents of its output for those of the window, to reckon indices, where it steps by one cell",
+    "MaxPool with stride 1 computes indices with its output size in place of its window size",
     rejected_call=ANY_CALL,
 )
 WRONG_OVERHANG = Unsupported(
-    "what a last window lacks is written around both ends, and LpPool counts it", rejected_call=ANY_CALL
+    "padding for a partial last window is added at both ends, and LpPool counts it", rejected_call=ANY_CALL
 )
 DROPPED_WINDOWS = Unsupported(
-    "ceil_mode drops windows that start in the padding, though they fit; averages and norms still read them",
+    "ceil_mode drops complete windows that start in the padding; averages and norms still read them",
     rejected_call=ANY_CALL,
 )
 
 
 def _is_dense_max_pool(step: Step) -> bool:
-    """Whether max pooling takes the way of the other poolings: it has neither a stride nor holes."""
+    """Whether max pooling has stride 1 and dilation 1, which the evaluator computes with the code of other poolings."""
     return not step.dilated and set(step.stride or (1,)) == {1}
 
 
@@ -58,31 +61,29 @@ def _is_padded_dense_max_pool(step: Step) -> bool:
     return _is_dense_max_pool(step) and (is_framework_same(step) or step.padded or step.dtype == "int8")
 
 
-def _has_overhang(step: Step, cells: int) -> bool:
-    """Whether the last window reaches so many cells past the padded input; of one cell, half is none."""
-    return step.parameters.get("rounding") == "ceil" and max(step.windows.overhang) >= cells
+def _has_overhang(step: Step, minimum: int) -> bool:
+    """Whether the last window extends at least `minimum` elements past the padded input."""
+    return step.parameters.get("rounding") == "ceil" and max(step.windows.overhang) >= minimum
 
 
-# What the evaluator of 1.23.2 gets wrong, verb by verb.
+# Nodes that the evaluator of ONNX 1.23.2 computes incorrectly: for which steps, and why.
 INCORRECT_NODES: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
     "max_pool": (_is_padded_dense_max_pool, NO_PADDED_STRIDE_ONE),
     "max_pool_with_indices": (_is_dense_max_pool, WRONG_INDICES),
     "pad": (lambda step: min(map(min, step.padding)) < 0, NO_CROPPING),
-    "global_max_pool": (lambda step: step.rank != 2, PLANES_ONLY),  # noqa: PLR2004 - planes
+    "global_max_pool": (lambda step: step.rank != 2, PLANES_ONLY),  # noqa: PLR2004 - two spatial axes
+    # The evaluator halves the overhang to split it between both ends, so an overhang of 1 has no effect on averages.
     "avg_pool": (lambda step: _has_overhang(step, 2), WRONG_OVERHANG),
     "lp_pool": (lambda step: _has_overhang(step, 1), WRONG_OVERHANG),
 }
 
 
 def node_limit(step: Step) -> Unsupported | None:
-    """Return why a node is refused: by its schema, or because its implementation is wrong."""
+    """Return the reason not to use a node: its schema rejects it, or its implementation is wrong."""
     applies, wrong = INCORRECT_NODES.get(step.operator, (lambda _step: False, None))
-    left_out = DROPPED_WINDOWS if step.has_windows_in_end_padding else None
+    dropped = DROPPED_WINDOWS if step.has_windows_in_end_padding else None
     return (
-        unsupported_by_schema(step)
-        or unsupported_output_padding(step)
-        or left_out
-        or (wrong if applies(step) else None)
+        unsupported_by_schema(step) or unsupported_output_padding(step) or dropped or (wrong if applies(step) else None)
     )
 
 

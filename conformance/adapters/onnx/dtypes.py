@@ -1,4 +1,4 @@
-"""ONNX: what the adapters of its runtimes share besides the nodes: which types a call takes."""
+"""ONNX: dtypes that nodes and compositions take, shared by the adapters of its runtimes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conformance.cases.steps import Step
 SIGNED_INTEGERS = frozenset({"int8", "int16", "int32", "int64"})
 INTEGERS = SIGNED_INTEGERS | {f"u{name}" for name in SIGNED_INTEGERS}
 ALL_DTYPES = frozenset(NUMPY_DTYPES)
-# What the schemas of opset 26 let in.
+# Types that the schemas of opset 26 allow.
 SCHEMA_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, FLOATING),
     "max_pool": FLOATING | BYTE_INTEGERS,
@@ -23,51 +23,55 @@ SCHEMA_DTYPES: Mapping[str, frozenset[str]] = {
     "pad": ALL_DTYPES,
     "relu": FLOATING | SIGNED_INTEGERS,
 }
-# Types that some node or composition takes.
+# Types that a node or a composition takes.
 SUPPORTED_DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
     **dict.fromkeys(("max_pool", "min_pool", "max_unpool", "global_max_pool", "pad"), ALL_DTYPES),
     **dict.fromkeys(("avg_pool", "global_avg_pool", "max_pool_with_indices"), ALL_DTYPES - {"bool"}),
     "relu": FLOATING | SIGNED_INTEGERS,
 }
-ANY_CALL = ""  # what stands for the node in a refusal, where questions are put to it all the same
+ANY_CALL = ""
+"""Placeholder of a rejected call: _lower_within_limit replaces it by the node."""
 
 
 def limited_lowerings(limit: NodeLimit) -> Mapping[str, Lowering]:
-    """Return the verbs of all nodes, as far as nothing is known to refuse them."""
-    return {name: partial(_lower_within_limit, verb, limit) for name, verb in nodes.NODE_LOWERINGS.items()}
+    """Return the lowerings of all nodes; each is unsupported where the limit gives a reason."""
+    return {name: partial(_lower_within_limit, lowering, limit) for name, lowering in nodes.NODE_LOWERINGS.items()}
 
 
 def _lower_within_limit(lowering: Lowering, limit: NodeLimit, step: Step) -> Code:
-    written, refusal = lowering(step), limit(step)
-    if refusal is None or isinstance(written, Unsupported):
-        return written
-    return replace(refusal, rejected_call=written) if refusal.rejected_call is not None else refusal
+    code, unsupported = lowering(step), limit(step)
+    if unsupported is None or isinstance(code, Unsupported):
+        return code
+    return replace(unsupported, rejected_call=code) if unsupported.rejected_call is not None else unsupported
 
 
 def unsupported_by_schema(step: Step) -> Unsupported | None:
-    """Return what the schema of an operator does not let in; questions are put to the call all the same."""
+    """Return the reason if the schema does not allow the dtype; convention cases still run the call."""
     if step.dtype in SCHEMA_DTYPES[step.operator]:
         return None
     return Unsupported(
-        f"the schema of {nodes.NODE_TYPES[step.operator]} lets in no {step.dtype}", rejected_call=ANY_CALL
+        f"the schema of {nodes.NODE_TYPES[step.operator]} does not allow {step.dtype}", rejected_call=ANY_CALL
     )
 
 
 def unsupported_output_padding(step: Step) -> Unsupported | None:
-    """Return what both runtimes refuse: more output padding than the stride, though the holes are larger.
+    """Return the reason if output padding is not below the stride, which both runtimes reject.
 
-    The schema says "less than the corresponding stride/dilation dimension".
+    The schema requires it to be "less than the corresponding stride/dilation dimension".
     """
     pairs = zip(step.parameters.get("output_padding", ()), step.stride or (), strict=False)
-    if any(more >= stride for more, stride in pairs):
+    if any(extra >= stride for extra, stride in pairs):
         return Unsupported(
-            "output_padding must be smaller than the stride, whatever the dilation is", rejected_call=ANY_CALL
+            "output_padding must be smaller than the stride, even if the dilation is larger", rejected_call=ANY_CALL
         )
     return None
 
 
-def dtypes_without(refuses: Mapping[str, Mapping[str, Unsupported]]) -> Mapping[str, frozenset[str]]:
-    """Return the types that are taken, but for those that are refused."""
-    verbs = {"": FLOATING, **dict.fromkeys(refuses, FLOATING), **SUPPORTED_DTYPES}
-    return {verb: types - refuses[""].keys() - refuses.get(verb, {}).keys() for verb, types in verbs.items()}
+def dtypes_without(unsupported: Mapping[str, Mapping[str, Unsupported]]) -> Mapping[str, frozenset[str]]:
+    """Return SUPPORTED_DTYPES without the unsupported ones, by operator; "" applies to all operators."""
+    supported = {"": FLOATING, **dict.fromkeys(unsupported, FLOATING), **SUPPORTED_DTYPES}
+    return {
+        operator: dtypes - unsupported[""].keys() - unsupported.get(operator, {}).keys()
+        for operator, dtypes in supported.items()
+    }

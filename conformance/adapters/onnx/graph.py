@@ -1,7 +1,7 @@
-"""ONNX: a model out of lines that call nodes as if they were functions: `x = MaxPool(x, kernel_shape=[2])`.
+"""ONNX: build a model from lines that call nodes like functions: `x = MaxPool(x, kernel_shape=[2])`.
 
-A tensor of a graph is given once, so a name that the lines give again gets a number, and what they end with is `y`.
-Lines that call no node are NumPy's: what they make are the constants of the graph.
+Each tensor of a graph is assigned once: a name that is assigned again gets a number. The result is named `y`. Lines
+that call no node are NumPy code; the arrays that they assign become constants of the graph.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ MAX_CODE_LINE_LENGTH = 100
 
 
 class GraphBuilder:
-    """The nodes and constants of a program, read line by line.
+    """Nodes and constants of a program, parsed line by line.
 
-    nodes: as text; python: lines that make constants; constants: the names of those that nodes read, in that order.
+    nodes: calls of `helper.make_node`, as text.
+    python_lines: lines that compute constants.
+    constants: names of the constants that nodes read, in the order of their first use.
     """
 
     def __init__(self, lines: Sequence[str], names: Sequence[str]) -> None:
-        """Read lines that end with x assigned; names: the inputs of the graph."""
+        """Parse lines that end with an assignment to x; names: the inputs of the graph."""
         self.nodes: list[str] = []
         self.python_lines: list[str] = []
         self.constants: dict[str, None] = {}
-        self._tensors = {name: name for name in names}  # what each variable of the lines stands for
-        self._unread_constants: dict[str, str] = {}  # those of them that NumPy makes
+        self._tensors = {name: name for name in names}  # the tensor that each variable currently names
+        self._unread_constants: dict[str, str] = {}  # the tensors of them that are NumPy arrays
         self._used_names = {*names, OUTPUT_NAME}
         text = "\n".join(lines)
         statements = [part for part in ast.parse(text).body if isinstance(part, ast.Assign)]
@@ -43,7 +45,7 @@ class GraphBuilder:
                 self._constant(names[0], ast.get_source_segment(text, part) or "")
 
     def _constant(self, name: str, source: str) -> None:
-        """Add a line; a constant that no node has read yet may still be made anew."""
+        """Add a NumPy line. A constant that no node has read yet can be assigned again."""
         if name not in self._unread_constants or self._unread_constants[name] in self.constants:
             self._unread_constants[name] = self._unique_name(name)
         for variable, tensor in self._unread_constants.items():
@@ -52,7 +54,7 @@ class GraphBuilder:
         self.python_lines.append(source)
 
     def _node(self, call: ast.Call, names: Sequence[str]) -> str:
-        """Add a node after those that its operands are, and return the tensor that it gives first."""
+        """Add a node after the nodes of its operands, and return its first output."""
         kind = ast.unparse(call.func)
         inputs = [self._operand(part) for part in call.args]
         outputs = [name if name == OUTPUT_NAME else self._unique_name(name) for name in names or [kind.lower()]]
@@ -66,7 +68,7 @@ class GraphBuilder:
         if _is_node_call(part):
             return self._node(part, [])
         if not isinstance(part, ast.Name):
-            return ""  # an input that is left out
+            return ""  # an omitted optional input
         tensor = self._tensors[part.id]
         if tensor in self._unread_constants.values():
             self.constants[tensor] = None
@@ -81,7 +83,7 @@ class GraphBuilder:
 
 
 def _is_node_call(part: ast.expr) -> TypeGuard[ast.Call]:
-    """Whether it calls a name that begins with a capital letter, as nodes do."""
+    """Whether the expression calls a node: a name that starts with a capital letter."""
     return isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id[0].isupper()
 
 
@@ -91,7 +93,7 @@ def _names_text(names: Sequence[str]) -> str:
 
 
 def _list_lines(name: str, items: Sequence[str]) -> list[str]:
-    """Return lines that give the list a name, one line where it is short."""
+    """Return lines that assign a list, on one line if it is short."""
     line = f"{name} = [{', '.join(items)}]"
     return (
         [line] if len(line) <= MAX_CODE_LINE_LENGTH else [f"{name} = [", *(f"{INDENT}{item}," for item in items), "]"]
@@ -99,8 +101,9 @@ def _list_lines(name: str, items: Sequence[str]) -> list[str]:
 
 
 def model_lines(lines: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return lines that build the `model` of what the lines do, and the `inputs` that it is run on, by their names."""
-    graph = GraphBuilder(lines or ["x = Identity(x)"], names)  # no graph gives back what it is given
+    """Return lines that assign `model`, the graph of the given lines, and `inputs`, its inputs by name."""
+    # A graph cannot return an input, so an empty program is the identity.
+    graph = GraphBuilder(lines or ["x = Identity(x)"], names)
     constants = [f'numpy_helper.from_array({name}, "{name}")' for name in graph.constants]
     inputs = [f'"{name}": {name}' for name in names]
     return [

@@ -1,4 +1,4 @@
-"""ONNX: how nodes are read, `helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3])`, with their defaults."""
+"""ONNX: signatures and defaults of nodes: `helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3])`."""
 
 from __future__ import annotations
 
@@ -24,62 +24,64 @@ WINDOW_SIGNATURE = "strides=None, pads=None, dilations=None, auto_pad='NOTSET'"
 
 
 def _read_flat_pads(_call: BoundCall, value: Any) -> Any:
-    """Read all that comes before, then all that comes after."""
+    """Read a flat list: the padding before every axis, then the padding after every axis."""
     if value is None:
         return 0
     if not isinstance(value, tuple) or len(value) % 2 or not value or not all(map(is_whole_number, value)):
-        raise UnreadableLayer("not the starts of all axes, then their ends")
+        raise UnreadableLayer("expected the padding before all axes, then after all axes")
     half = len(value) // 2
     return tuple(zip(value[:half], value[half:], strict=True))
 
 
 def _apply_auto_pad(call: BoundCall, found: dict[str, Any]) -> None:
-    """Put the padding that auto_pad names in the place of the numbers."""
+    """Replace the padding by the one that auto_pad names."""
     named = call.arguments["auto_pad"]
     if named != "NOTSET":
         found["padding"] = padding_by_name(call, named, AUTO_PAD_VALUES)
 
 
 def _pooling_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the operator that gives as many results."""
+    """Return the operator: a MaxPool node with two outputs also returns indices."""
     _apply_auto_pad(call, found)
-    results = call.arguments["outputs"]
-    two = isinstance(results, tuple) and len(results) > 1
-    return {"operator": "max_pool_with_indices", "output": "values"} if two and call.name == "MaxPool" else {}
+    outputs = call.arguments["outputs"]
+    several = isinstance(outputs, tuple) and len(outputs) > 1
+    return {"operator": "max_pool_with_indices", "output": "values"} if several and call.name == "MaxPool" else {}
 
 
 def _has_bias(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return whether there is a bias: it is the third input."""
+    """Return whether the node has a bias, its third input."""
     _apply_auto_pad(call, found)
     inputs = call.arguments["inputs"]
     return {"bias": isinstance(inputs, tuple) and len(inputs) >= MAX_CONV_INPUTS and inputs[-1] != ""}
 
 
 def _read_array_pads(call: BoundCall, value: Any) -> Any:
-    """Read the starts and ends of every axis of the array, none for batch and channels."""
+    """Read a flat list of pads for all axes of the array; batch and channels must have no padding."""
     if value is None:
-        raise UnreadableLayer("an input of the node is not read: write the attribute pads=[…], as in opsets 2 to 10")
+        raise UnreadableLayer("pads as an input cannot be read: write the attribute pads=[…], as in opsets 2 to 10")
     found = _read_flat_pads(call, value)
     if len(found) < ARRAY_ARGUMENT_COUNT or found[:2] != ((0, 0), (0, 0)):
-        raise UnreadableLayer("not the starts of all axes, then their ends, with none for batch and channels")
+        raise UnreadableLayer(
+            "expected the padding before all axes, then after all axes, with zeros for batch and channels"
+        )
     return found[2:]
 
 
 def _unpooled_size(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the size of the output, which a third input would say."""
+    """Return the output size that follows from window, stride and padding."""
     inputs = call.arguments["inputs"]
     if isinstance(inputs, tuple) and len(inputs) > UNPOOL_INPUT_COUNT:
-        raise UnreadableLayer("inputs: output_shape is one of them, and is not read")
+        raise UnreadableLayer("inputs: output_shape given as an input cannot be read")
     window = found.pop("window")
     rank = len(window) if isinstance(window, tuple) else call.spatial_axes()
     stride, padding = one_per_axis(found.pop("stride"), rank), found.pop("padding") or ((0, 0),) * rank
     axes = zip(call.input_extents("the size of the output"), stride, padding, one_per_axis(window, rank), strict=False)
-    return {"output_size": tuple((extent - 1) * by - sum(ends) + cells for extent, by, ends, cells in axes)}
+    return {"output_size": tuple((extent - 1) * step - sum(pads) + size for extent, step, pads, size in axes)}
 
 
 UNPOOL_INPUT_COUNT = 2
 ARRAY_ARGUMENT_COUNT = 3
-TENSOR_INDICES_NOTE = "its indices count through the whole tensor, what follows takes those of each plane"
+TENSOR_INDICES_NOTE = "its indices count through the whole tensor; the programs below take indices in each channel"
 
 
 def _ones_argument(argument: str) -> ArgumentReading:
@@ -129,7 +131,8 @@ SUPPORTED_NODES = (
         adjust=_has_bias,
     ),
     LayerSignature(
-        f"ConvTranspose({NODE_PARAMETERS}kernel_shape=None, {WINDOW_SIGNATURE}, group=1, output_padding=None, output_shape=None)",
+        f"ConvTranspose({NODE_PARAMETERS}kernel_shape=None, {WINDOW_SIGNATURE}, group=1, "
+        "output_padding=None, output_shape=None)",
         "conv_transpose",
         {
             **CONVOLUTION_ARGUMENTS,

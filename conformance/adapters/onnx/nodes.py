@@ -1,6 +1,6 @@
-"""ONNX: what its operators can say, for whatever runs them; opset 26, https://onnx.ai/onnx/operators/.
+"""ONNX: lowerings to single nodes of opset 26, for every runtime. See https://onnx.ai/onnx/operators/.
 
-Each verb writes nodes as calls, `MaxPool(x, kernel_shape=[2])`, which `onnx_graph` makes a model of.
+Each lowering writes nodes as calls, `MaxPool(x, kernel_shape=[2])`. `graph.model_lines` builds a model from them.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ Attributes = dict[str, str | None]
 
 
 def ints_text(values: Sequence[int]) -> str:
-    """Return a list of numbers as text, as attributes are written."""
+    """Return the source text of a list of integers, as used for attributes."""
     return str([int(value) for value in values])
 
 
 def int_array_text(values: Sequence[int]) -> str:
-    """Return an array of whole numbers as text, as inputs such as pads and axes are written."""
+    """Return the source text of an integer array, as used for inputs such as pads and axes."""
     return f"np.array({ints_text(values)})"
 
 
 def spatial_axes(step: Step) -> tuple[int, ...]:
-    """Return the numbers of the spatial axes."""
+    """Return the indices of the spatial axes."""
     return tuple(range(2, 2 + step.rank))
 
 
 def flat_pads(pairs: PerAxisPairs) -> list[int]:
-    """Return pairs as ONNX has them: all that come before, then all that come after."""
+    """Return pads in the order of ONNX: those before every axis, then those after every axis."""
     return [before for before, _ in pairs] + [after for _, after in pairs]
 
 
 def _window_attributes(step: Step) -> Attributes:
-    """Return the attributes of a node that walks windows; a stride of 1 is the default of all of them."""
+    """Return the attributes of a node with sliding windows. The default stride of all of them is 1."""
     padding = {"pads": ints_text(flat_pads(step.padding)) if not is_framework_same(step) and step.padded else None}
     return {
         "strides": ints_text(step.stride) if step.stride and set(step.stride) != {1} else None,
@@ -70,10 +70,10 @@ def _window_attributes(step: Step) -> Attributes:
 
 
 def pooling_node(step: Step, **attributes: str | None) -> str | Unsupported:
-    """Return the node, or why there is none."""
+    """Return the pooling node, or the reason why it is unsupported."""
     rounding = step.parameters.get("rounding", "floor")
     if rounding == "full":
-        return Unsupported("ceil_mode drops a last window that would start in the padding")
+        return Unsupported("ceil_mode drops a last window that starts in the padding")
     ceil = text_unless_default("floor", rounding, "1")
     return call(
         NODE_TYPES[step.operator],
@@ -86,7 +86,7 @@ def pooling_node(step: Step, **attributes: str | None) -> str | Unsupported:
 
 
 def avg_pool(step: Step) -> Code:
-    """Return the node, or why there is none."""
+    """Return the AveragePool node, or the reason why it is unsupported."""
     if step.parameters.get("divisor") is not None:
         return Unsupported("AveragePool has no divisor")
     counted = step.parameters.get("count_include_pad") and not is_framework_same(step) and step.padded
@@ -94,15 +94,15 @@ def avg_pool(step: Step) -> Code:
 
 
 def lp_pool(step: Step) -> Code:
-    """Return the node, or why there is none."""
+    """Return the LpPool node, or the reason why it is unsupported."""
     p = step.parameters["p"]
     if p != int(p):
-        return Unsupported("the p of LpPool is a whole number")
+        return Unsupported("p of LpPool must be an integer")
     return pooling_node(step, p=text_unless_default(SQUARE_POWER, int(p)))
 
 
 def indexed_max_pool(step: Step) -> Code:
-    """Return the values or the indices, which count through the whole tensor."""
+    """Return the values, or the indices if the tensor has one channel; they count through the whole tensor."""
     text = pooling_node(step)
     if isinstance(text, Unsupported) or step.parameters.get("output") != "indices":
         return text
@@ -113,7 +113,7 @@ def indexed_max_pool(step: Step) -> Code:
 
 
 def plane_indices(step: Step) -> Code:
-    """Return the same with indices in their plane."""
+    """Return the values, or the indices converted to indices in each channel."""
     text = pooling_node(step)
     if isinstance(text, Unsupported) or step.parameters.get("output") != "indices":
         return text
@@ -121,16 +121,17 @@ def plane_indices(step: Step) -> Code:
 
 
 def padding_covers_window(step: Step) -> bool:
-    """Whether the padding is as large as the window, holes not counted."""
+    """Whether padding at one end is at least the window size; dilation does not count."""
     pairs = zip(step.padding, step.window, strict=False)
     return not is_framework_same(step) and any(max(pads) >= window for pads, window in pairs)
 
 
 def max_unpool(step: Step) -> Code:
-    """Return the node with the window and strides of a pooling that leads to such an output."""
+    """Return MaxUnpool with a window, strides and pads that give the output size."""
     extents, sizes = step.shape[2:], step.parameters["output_size"]
     strides = [max(size // max(extent, 1), 1) for extent, size in zip(extents, sizes, strict=True)]
-    pads = [max(extent - size, 0) for extent, size in zip(extents, sizes, strict=True)]  # less than the window
+    # Padding must be smaller than the window.
+    pads = [max(extent - size, 0) for extent, size in zip(extents, sizes, strict=True)]
     axes = zip(extents, sizes, strides, pads, strict=True)
     attributes: Attributes = {
         "kernel_shape": ints_text([size - (extent - 1) * stride + 2 * ends for extent, size, stride, ends in axes]),
@@ -146,7 +147,7 @@ def max_unpool(step: Step) -> Code:
 
 
 def conv(step: Step) -> Code:
-    """Return the node; it takes the window from the kernel."""
+    """Return the Conv node, which takes the window size from the kernel."""
     bias = "bias" if step.bias else None
     return call(
         "Conv", "x", "kernel", bias, **_window_attributes(step), group=text_unless_default(1, step.parameters["groups"])
@@ -154,17 +155,17 @@ def conv(step: Step) -> Code:
 
 
 def conv_transpose(step: Step) -> Code:
-    """Return the node, or why there is none."""
-    bias, further = "bias" if step.bias else None, step.parameters["output_padding"]
+    """Return the ConvTranspose node."""
+    bias, output_padding = "bias" if step.bias else None, step.parameters["output_padding"]
     attributes = {
         "group": text_unless_default(1, step.parameters["groups"]),
-        "output_padding": ints_text(further) if any(further) else None,
+        "output_padding": ints_text(output_padding) if any(output_padding) else None,
     }
     return call("ConvTranspose", "x", "kernel", bias, **_window_attributes(step), **attributes)
 
 
 def pad(step: Step) -> Code:
-    """Return the node, or why there is none; pads are an input, and stand for every axis."""
+    """Return lines with the Pad node, whose pads are an input, or the reason why it is unsupported."""
     mode, flat = step.parameters["mode"], flat_pad_list(step)
     if mode not in PADDING_MODES:
         return Unsupported(f"Pad has no mode {mode}")
@@ -175,18 +176,18 @@ def pad(step: Step) -> Code:
             'x = Pad(x, pads, "", axes)',
         )
     value = step.parameters.get("value", 0) if mode == "constant" else 0
-    filled = [f"value = np.array({number(value)}, x.dtype)"] if value else []
+    value_line = [f"value = np.array({number(value)}, x.dtype)"] if value else []
     text = call(
-        "Pad", "x", "pads", "value" if filled else None, mode=text_unless_default("constant", mode, quoted(mode))
+        "Pad", "x", "pads", "value" if value_line else None, mode=text_unless_default("constant", mode, quoted(mode))
     )
-    return (f"pads = {int_array_text(flat_pads(((0, 0), (0, 0), *step.padding)))}", *filled, f"x = {text}")
+    return (f"pads = {int_array_text(flat_pads(((0, 0), (0, 0), *step.padding)))}", *value_line, f"x = {text}")
 
 
 def indexed_pad(step: Step) -> Code:
-    """Return the cells of each axis by their numbers, for what Pad has no mode for."""
+    """Return Gather nodes that index each axis, for modes that Pad does not have."""
     mode = step.parameters["mode"]
     if mode == "constant":
-        return Unsupported("cells that are taken by their numbers hold no new value")
+        return Unsupported("indexing cannot insert a constant")
     lines: tuple[str, ...] = ()
     for axis, ((before, after), size) in enumerate(zip(step.padding, step.shape[2:], strict=True), 2):
         if before or after:
@@ -196,21 +197,21 @@ def indexed_pad(step: Step) -> Code:
 
 
 def crop(step: Step) -> Code:
-    """Return the slice that takes away what the negative pads say."""
+    """Return the Slice node that crops by the negative pads."""
     axes = zip(step.padding, step.shape[2:], strict=True)
     return _slice_node(step, [(max(-before, 0), size - max(-after, 0), 1) for (before, after), size in axes])
 
 
 def subsample(step: Step) -> Code:
-    """Return the slice that keeps every stride-th position."""
+    """Return the Slice node that takes every stride-th position."""
     return _slice_node(
         step, [(0, size, stride) for size, stride in zip(step.shape[2:], step.stride or (), strict=True)]
     )
 
 
 def _slice_node(step: Step, bounds: Sequence[tuple[int, int, int]]) -> Code:
-    names, kept = ("starts", "stops", "steps"), zip(*bounds, strict=True)
-    lines = (f"{name} = {int_array_text(values)}" for name, values in zip(names, kept, strict=True))
+    names, columns = ("starts", "stops", "steps"), zip(*bounds, strict=True)
+    lines = (f"{name} = {int_array_text(values)}" for name, values in zip(names, columns, strict=True))
     return (*lines, f"axes = {int_array_text(spatial_axes(step))}", "x = Slice(x, starts, stops, axes, steps)")
 
 

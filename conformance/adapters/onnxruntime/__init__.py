@@ -1,8 +1,11 @@
-"""ONNX Runtime on the CPU: channels first, like the suite; opset 26, the newest that 1.31 knows.
+"""Adapter for ONNX Runtime with opset 26, the newest that 1.31 supports. Channels first, like the suite.
 
-What it changes: indices of maxima count through the whole tensor, and are made those of their plane. Integers that
-pooling does not take pass through a wider type; averages, norms and unpooling in float64 are made of gathered cells.
-There are no gradients: a session computes what its graph says.
+Differences from a direct translation:
+
+- Indices of max pooling count through the whole tensor. They are converted to indices in each channel.
+- Integer types that pooling does not take are cast to a wider type.
+- Averages, norms and unpooling in float64 gather the elements of each window.
+- There are no gradients: an inference session computes the graph only.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = 1
 """
 RESET = ""
-# What the CPU has kernels for, of what the schemas let in.
+# Of the types that the schemas allow, those for which the CPU provider has kernels.
 KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, frozenset({"float16", "float32"})),
     "max_pool": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
@@ -43,25 +46,27 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),
 }
 NO_BFLOAT16 = Unsupported(
-    'the session gives no bfloat16 to NumPy: "No corresponding Numpy type for Tensor Type. bfloat16"'
+    'the session returns no bfloat16 array: "No corresponding Numpy type for Tensor Type. bfloat16"'
 )
 NO_LARGE_PADS = Unsupported('"Pad should be smaller than kernel."', rejected_call=ANY_CALL)
-EMPTY_SUM_UNWRITTEN = Unsupported("the sum over no channels is left unwritten: whatever the memory held comes out")
+NO_EMPTY_SUM = Unsupported(
+    "a convolution over 0 channels does not write its output, which contains uninitialized memory"
+)
 
 
 def node_limit(step: Step) -> Unsupported | None:
-    """Return why a node is refused: by its schema, for want of a kernel, or for its attributes."""
+    """Return the reason not to use a node: its schema, a missing kernel, or its attributes."""
     if step.dtype not in KERNEL_DTYPES[step.operator]:
         return unsupported_by_schema(step) or _no_kernel(nodes.NODE_TYPES[step.operator], step.dtype)
     if step.operator in nodes.POOLING_OPERATORS:
         return NO_LARGE_PADS if nodes.padding_covers_window(step) else None
     if step.kernel and not step.shape[1]:
-        return EMPTY_SUM_UNWRITTEN
+        return NO_EMPTY_SUM
     return unsupported_output_padding(step)
 
 
-def _no_kernel(kind: str, dtype: str) -> Unsupported:
-    return Unsupported(f'"NOT_IMPLEMENTED : Could not find an implementation for {kind}" in {dtype}')
+def _no_kernel(node_type: str, dtype: str) -> Unsupported:
+    return Unsupported(f'"NOT_IMPLEMENTED : Could not find an implementation for {node_type}" in {dtype}')
 
 
 def session_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
@@ -82,7 +87,7 @@ def _surface_on_cuda(surface: Surface) -> Surface:
 
 
 CUDA_PROVIDER_LINE = 'cuda = ("CUDAExecutionProvider", {{"use_tf32": {}}})\n'
-# A provider whose libraries are not there is passed over, with a line on standard error.
+# ONNX Runtime skips a provider whose libraries are missing with only a warning on stderr, so the probe checks for it.
 CUDA_PROBE = """\
 if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
     raise RuntimeError("this ONNX Runtime has no CUDAExecutionProvider, which onnxruntime-gpu has")
@@ -110,7 +115,7 @@ INT64_REDUCTIONS = dict.fromkeys(("max_pool", "min_pool", "global_max_pool"), "R
 INT64_REDUCTIONS |= dict.fromkeys(("avg_pool", "global_avg_pool"), "ReduceSum")
 UNSUPPORTED_DTYPES = {
     "": {"bfloat16": NO_BFLOAT16},
-    **{verb: {"uint64": _no_kernel(kind, "uint64")} for verb, kind in INT64_REDUCTIONS.items()},
+    **{operator: {"uint64": _no_kernel(node, "uint64")} for operator, node in INT64_REDUCTIONS.items()},
     "adaptive_avg_pool": {"float64": _no_kernel("AveragePool", "float64")},
 }
 SURFACES = (

@@ -1,8 +1,12 @@
-"""OpenVINO: a model of `openvino.opset16`, compiled for the CPU plugin and run; channels first, like the suite.
+"""Adapter for OpenVINO: models of `openvino.opset16`, compiled for the CPU plugin. Channels first, like the suite.
 
-What it changes: the plugin would compute float32 in bfloat16 where the processor can, so the precision is named;
-kernels of grouped convolutions get an axis for the groups; what the opset lacks is written on the cells of every
-window, gathered by their numbers. OpenVINO runs models and trains none: there are no gradients.
+Differences from a direct translation:
+
+- The inference precision is set to float32. Otherwise the plugin computes float32 in bfloat16 on processors that
+  support it.
+- Kernels of grouped convolutions get an axis for the groups.
+- Operators that the opset lacks gather the elements of every window by their flat index.
+- There are no gradients: OpenVINO runs inference only.
 """
 
 from __future__ import annotations
@@ -16,7 +20,8 @@ from conformance.cases.steps import Step
 
 PACKAGES = ("openvino", "numpy")
 THREADS = ""
-# Held to AVX2 where there is more, it takes other kernels than where there is not.
+# Not AVX2, as in other adapters: limited to AVX2 on a processor with AVX-512, OpenVINO selects other kernels than on a
+# processor with AVX2 only.
 HOLDS = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}
 SETUP = """\
 import numpy as np
@@ -32,22 +37,22 @@ WEIGHT_INPUTS = ("kernel", "bias")
 
 
 def _build_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-    """Make a model of the lines: weights are constants of it, everything else its parameters."""
-    given = [name for name in names if name not in WEIGHT_INPUTS]
+    """Return lines that build, compile and run a model: weights are constants, other inputs are parameters."""
+    data = [name for name in names if name not in WEIGHT_INPUTS]
     constants = [f"{name} = ops.constant({name})" for name in names if name in WEIGHT_INPUTS]
-    nodes = ", ".join(given)
-    entering = ["data, x = x, ops.parameter(x.shape, x.element_type)", "parameters = [x]"]
-    if len(given) > 1:
-        made = "[ops.parameter(each.shape, each.element_type) for each in data]"
-        entering = [f"data = [{nodes}]", f"{nodes} = parameters = {made}"]
-    return (*constants, *entering, *lines, 'x = core.compile_model(ov.Model([x], parameters), "CPU")(data)[0]')
+    nodes = ", ".join(data)
+    parameters = ["data, x = x, ops.parameter(x.shape, x.element_type)", "parameters = [x]"]
+    if len(data) > 1:
+        nodes_text = "[ops.parameter(each.shape, each.element_type) for each in data]"
+        parameters = [f"data = [{nodes}]", f"{nodes} = parameters = {nodes_text}"]
+    return (*constants, *parameters, *lines, 'x = core.compile_model(ov.Model([x], parameters), "CPU")(data)[0]')
 
 
-def _unsupported(what: str) -> Lowering:
-    return lambda _step: Unsupported(what)
+def _unsupported(reason: str) -> Lowering:
+    return lambda _step: Unsupported(reason)
 
 
-# A dtype that no verb takes is refused for its own reason, in what the opset lacks too.
+# Operators that the opset lacks. A dtype that no operator supports still gets its own reason.
 UNSUPPORTED_OPERATORS: Mapping[str, Lowering] = {
     "min_pool": _unsupported("OpenVINO has no minimum pooling"),
     "lp_pool": _unsupported("OpenVINO has no Lp pooling"),
@@ -97,11 +102,11 @@ UNSUPPORTED_WIDE_DTYPES = {
 UNSUPPORTED_DTYPES: Mapping[str, Mapping[str, Unsupported]] = {
     "": {
         **dict.fromkeys(("int32", "uint32"), Unsupported("the CPU plugin computes 32-bit integers in float32")),
-        **dict.fromkeys((*SHORT_INTEGERS, "bool"), Unsupported("the CPU plugin computes whole numbers in float32")),
+        **dict.fromkeys((*SHORT_INTEGERS, "bool"), Unsupported("the CPU plugin computes integers in float32")),
         **UNSUPPORTED_WIDE_DTYPES,
     },
     "conv": dict.fromkeys(
-        SHORT_INTEGERS, Unsupported("sums of products in float32 do not wrap, and those of bytes saturate")
+        SHORT_INTEGERS, Unsupported("sums of products in float32 do not wrap, and int8 and uint8 saturate")
     ),
     "avg_pool": {"bool": Unsupported("bool has no averages")},
 }

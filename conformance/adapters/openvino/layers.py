@@ -1,4 +1,4 @@
-"""OpenVINO: how calls of its opsets are read, with the defaults of opset16, https://docs.openvino.ai."""
+"""OpenVINO: signatures of the calls of its opsets, with the defaults of opset16. See https://docs.openvino.ai."""
 
 from __future__ import annotations
 
@@ -17,30 +17,33 @@ from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, Bou
 from reference import Windows
 
 AUTO_PAD_VALUES = {"same_upper": "same_upper", "same_lower": "same_lower", "valid": 0}
-OPSET_MODULES = tuple(f"{home}opset{version}" for version in range(16, 0, -1) for home in ("", "ov.", "openvino."))
+OPSET_MODULES = tuple(
+    f"{package}opset{version}" for version in range(16, 0, -1) for package in ("", "ov.", "openvino.")
+)
 ORIGINAL_OPSET_MODULES = tuple(module for module in OPSET_MODULES if int(module.rpartition("opset")[2]) < 8)  # noqa: PLR2004 - MaxPool-8
-PLANE_RANK = 2
+LEADING_AXES = 2
+"""Number of axes before the spatial ones: batch and channels."""
 
 
 def _per_axis_argument(argument: str) -> ArgumentReading:
-    """Read a number for each spatial axis, as every list of an opset is."""
+    """Return a reading of a list with one number per spatial axis."""
 
     def read(call: BoundCall, value: Any) -> Any:
         if not isinstance(value, tuple):
-            raise UnreadableLayer("not a list of a whole number for each spatial axis")
+            raise UnreadableLayer("expected a list with an integer for each spatial axis")
         return sizes_argument(argument).convert(call, value)
 
     return ArgumentReading(argument, read)
 
 
-def _optional_argument(argument: str, usual: int) -> ArgumentReading:
+def _optional_argument(argument: str, default: int) -> ArgumentReading:
     return ArgumentReading(
-        argument, lambda call, value: usual if value is None else _per_axis_argument(argument).convert(call, value)
+        argument, lambda call, value: default if value is None else _per_axis_argument(argument).convert(call, value)
     )
 
 
 def _read_pads(call: BoundCall, value: Any) -> Any:
-    """Read the pads before every axis together with those after it; a word stands in their place."""
+    """Read pads_begin and pads_end as pairs per axis, or the padding that auto_pad names."""
     named = call.arguments.get("auto_pad")
     if isinstance(named, str) and named.lower() not in {"explicit", "notset"}:
         return padding_by_name(call, named, AUTO_PAD_VALUES)
@@ -50,19 +53,20 @@ def _read_pads(call: BoundCall, value: Any) -> Any:
 def _pair_pads(before: Any, after: Any) -> Any:
     if before is None and after is None:
         return 0
+    # An omitted end has zeros, as many as the other end has numbers.
     first, last = ((0,) * len(two) if one is None else one for one, two in ((before, after), (after, before)))
     both = (first, last)
     if not all(isinstance(ends, tuple) and all(map(is_whole_number, ends)) for ends in both) or len(first) != len(last):
-        raise UnreadableLayer("pads_begin and pads_end are not whole numbers, one each for every axis")
+        raise UnreadableLayer("pads_begin and pads_end must each have an integer for every axis")
     return tuple(zip(first, last, strict=True))
 
 
-def _read_array_pads(_call: BoundCall, value: Any) -> Any:
-    """Read the pads of every axis of the array, none for batch and channels."""
-    found = _pair_pads(value, _call.arguments["pads_end"])
-    if found == 0 or len(found) <= PLANE_RANK or found[:PLANE_RANK] != ((0, 0), (0, 0)):
-        raise UnreadableLayer("not a number for each axis of the array, with none for batch and channels")
-    return found[PLANE_RANK:]
+def _read_array_pads(call: BoundCall, value: Any) -> Any:
+    """Read the pads of all axes of the array; batch and channels must have no padding."""
+    pairs = _pair_pads(value, call.arguments["pads_end"])
+    if pairs == 0 or len(pairs) <= LEADING_AXES or pairs[:LEADING_AXES] != ((0, 0), (0, 0)):
+        raise UnreadableLayer("expected a number for each axis of the array, with zeros for batch and channels")
+    return pairs[LEADING_AXES:]
 
 
 ROUNDING_WORDS = {"floor": "floor", "ceil": "full", "ceil_torch": "ceil"}
@@ -75,30 +79,28 @@ WINDOW_ARGUMENTS = {
 
 
 def _operator_of_output(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return which operator the first or the second output is one of."""
+    """Return the operator: output(1) of max_pool contains indices."""
     del found
     if call.result_index != 1:
         return {}
-    if call.arguments.get("axis") != PLANE_RANK:
-        raise UnreadableLayer("output(1): only indices in their plane, axis=2, can be translated")
+    if call.arguments.get("axis") != LEADING_AXES:
+        raise UnreadableLayer("output(1): only indices in each channel, axis=2, can be translated")
     return {"operator": "max_pool_with_indices"}
 
 
 def _check_divisor(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Leave the meaning as it is, unless the divisor counts cells that no word of the catalogue does.
+    """Raise UnreadableLayer if the divisor counts elements that no parameter of the catalogue counts.
 
-    Where padding counts and there is some, along whatever axis, cells of a last window past it count too; without any
-    they do not (seen with OpenVINO 2026.4 on the CPU).
+    If padding counts and any axis has padding, elements of a last window past the padded input count too. Without
+    padding they do not. Observed with OpenVINO 2026.4 on the CPU.
     """
-    plain = found["rounding"] == "floor" or not found["count_include_pad"]
-    if plain or found["padding"] == 0 or not _has_padding(found["padding"]):
+    no_overhang_counts = found["rounding"] == "floor" or not found["count_include_pad"]
+    if no_overhang_counts or found["padding"] == 0 or not _has_padding(found["padding"]):
         return {}
-    extents = call.input_extents("whether a last window reaches past the padding, whose cells count here,")
+    extents = call.input_extents("whether a last window extends past the padding, where elements count,")
     walk = Windows.of(extents, *(found[key] for key in ("window", "stride", "padding", "dilation", "rounding")))
     if any(walk.overhang):
-        raise UnreadableLayer(
-            "exclude_pad=False: cells past the padding count here, which has no words in the catalogue"
-        )
+        raise UnreadableLayer("exclude_pad=False: elements past the padding count, which the catalogue cannot express")
     return {}
 
 
@@ -107,14 +109,12 @@ def _has_padding(padding: Any) -> bool:
 
 
 def _read_groups(call: BoundCall, _value: Any) -> Any:
-    """Read the groups off the filters: their first axis, where it is written beside them."""
+    """Return the number of groups: the first size of the filters, if they are reshaped in the call."""
     filters = call.arguments["filters"]
     if isinstance(filters, ReshapedName):
         return filters.shape[0]
     if call.name.endswith("backprop_data"):
-        raise UnreadableLayer(
-            "its groups are an axis that nothing here says: write ops.reshape(filters, [groups, …], False)"
-        )
+        raise UnreadableLayer("the number of groups is unknown: write ops.reshape(filters, [groups, …], False)")
     return IMPLIED_GROUPS
 
 
@@ -135,16 +135,18 @@ OPERAND_NAMES = ("data", "filters")
 
 
 def _convolution_layer(
-    name: str, arguments: str, operator: str, reads: Mapping[str, ArgumentReading], **more: Any
+    name: str, arguments: str, operator: str, readings: Mapping[str, ArgumentReading], **options: Any
 ) -> LayerSignature:
-    return LayerSignature(f"{name}(data, filters, {arguments})", operator, reads, array_arguments=OPERAND_NAMES, **more)
+    return LayerSignature(
+        f"{name}(data, filters, {arguments})", operator, readings, array_arguments=OPERAND_NAMES, **options
+    )
 
 
 REQUIRED_TRANSPOSED_VALUES = {"output_shape": None, "auto_pad": (None, "EXPLICIT", "explicit", "VALID", "valid")}
 OPSET_LAYERS = (
     LayerSignature(
-        f"max_pool(data, strides, dilations, {POOLING_SIGNATURE}, rounding_type='floor', auto_pad=None, index_element_type='i64', "
-        "axis=0, name=None)",
+        f"max_pool(data, strides, dilations, {POOLING_SIGNATURE}, rounding_type='floor', auto_pad=None, "
+        "index_element_type='i64', axis=0, name=None)",
         "max_pool",
         {**WINDOW_ARGUMENTS, "dilation": _per_axis_argument("dilations")},
         array_arguments=("data",),
@@ -152,16 +154,16 @@ OPSET_LAYERS = (
         result_count=2,
     ),
     LayerSignature(
-        f"{'|'.join(f'{module}.max_pool' for module in ORIGINAL_OPSET_MODULES)}(data, strides, {POOLING_SIGNATURE}, rounding_type='floor', "
-        "auto_pad=None, name=None)",
+        f"{'|'.join(f'{module}.max_pool' for module in ORIGINAL_OPSET_MODULES)}(data, strides, "
+        f"{POOLING_SIGNATURE}, rounding_type='floor', auto_pad=None, name=None)",
         "max_pool",
         WINDOW_ARGUMENTS,
         array_arguments=("data",),
         result_count=1,
     ),
     LayerSignature(
-        f"avg_pool(data_batch, strides, {POOLING_SIGNATURE}, exclude_pad, rounding_type='floor', auto_pad=None, dilations=None, "
-        "name=None)",
+        f"avg_pool(data_batch, strides, {POOLING_SIGNATURE}, exclude_pad, rounding_type='floor', "
+        "auto_pad=None, dilations=None, name=None)",
         "avg_pool",
         {
             **WINDOW_ARGUMENTS,
@@ -194,14 +196,14 @@ OPSET_LAYERS = (
         f"strides, output_shape=None, {TRANSPOSED_SIGNATURE}",
         "conv_transpose",
         TRANSPOSED_ARGUMENTS,
-        must=REQUIRED_TRANSPOSED_VALUES,
+        required_values=REQUIRED_TRANSPOSED_VALUES,
     ),
     _convolution_layer(
         "group_convolution_backprop_data",
         f"strides, output_shape=None, {TRANSPOSED_SIGNATURE}",
         "conv_transpose",
         {**TRANSPOSED_ARGUMENTS, **GROUP_ARGUMENTS},
-        must=REQUIRED_TRANSPOSED_VALUES,
+        required_values=REQUIRED_TRANSPOSED_VALUES,
     ),
     LayerSignature(
         "pad(arg, pads_begin, pads_end, pad_mode, arg_pad_value=None, name=None)",

@@ -14,15 +14,15 @@ EXTENT_MARGINS = {"reflect": 1, "symmetric": 0}
 
 
 def pad_lists(step: Step, *, outer: int = 0) -> tuple[str, str]:
-    """Return the pads before and after as two lists, with so many axes in front that get none."""
+    """Return the pads before and after as two lists; outer: number of leading axes without padding."""
     before, after = ([int(pair[side]) for pair in step.padding] for side in (0, 1))
     return str([0] * outer + before), str([0] * outer + after)
 
 
 def pad_value_text(step: Step, value: float) -> str | None:
-    """Return a number of the step's dtype as text; None for 0, which need not be said.
+    """Return the source text of a value in the step's dtype; None for 0, the default.
 
-    A constant of 16 bits refuses infinities as out of range.
+    A float16 constant rejects infinities as out of range, so it is converted from float32. So is bfloat16.
     """
     if value == 0:
         return None
@@ -32,7 +32,7 @@ def pad_value_text(step: Step, value: float) -> str | None:
 
 
 def pad(step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return the call, or the reason why it is unsupported."""
     mode = step.parameters["mode"]
     value = pad_value_text(step, step.parameters["value"]) if mode == "constant" else None
     text = call("ops.pad", "x", *pad_lists(step, outer=2), quoted(mode), value)
@@ -40,23 +40,23 @@ def pad(step: Step) -> Code:
         return Unsupported(NO_WRAP.reason, rejected_call=text)
     pads = zip(step.padding, step.shape[2:], strict=True)
     if mode in EXTENT_MARGINS and any(max(pair) > size - EXTENT_MARGINS[mode] for pair, size in pads):
-        return Unsupported(f"pads in mode {mode} go once round", rejected_call=text)
+        return Unsupported(f"mode {mode} cannot repeat the input more than once", rejected_call=text)
     return text
 
 
 def crop(step: Step) -> str:
-    """Return the negative pads alone."""
+    """Return the call for negative pads."""
     return call("ops.pad", "x", *pad_lists(step, outer=2), '"constant"')
 
 
 def indexed_pad(step: Step) -> Code:
-    """Return what users write for want of a mode: the cells of each axis by their indices."""
+    """Return indexing of each axis, for modes that the call does not have."""
     mode = step.parameters["mode"]
     if mode == "constant":
-        return Unsupported("a constant stands in no cell")
+        return Unsupported("indexing cannot insert a constant")
     axes = list(zip(range(2, 2 + step.rank), step.padding, step.shape[2:], strict=True))
     if any(size + min(before, 0) + min(after, 0) < 1 for _, (before, after), size in axes):
-        return Unsupported("an axis without cells has none to repeat")
+        return Unsupported("an empty axis has no elements to repeat")
     lines = tuple(
         f"x = ops.gather(x, {padded_indices_text(mode, size, before, after)}, {axis})"
         for axis, (before, after), size in axes

@@ -1,4 +1,4 @@
-"""OpenVINO: its own pooling calls."""
+"""OpenVINO: native pooling calls."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from conformance.cases.steps import Step
 NO_STRIDES = Unsupported("strides must be given")
 NO_EXCLUDE = Unsupported("exclude_pad must be given")
 NO_DIVISOR = Unsupported("average pooling has no divisor")
-DROPS_WINDOWS = "ceil_torch drops windows that start in the padding, though they fit"
-# "ceil" lets a last window start in the padding, "ceil_torch" does not.
+DROPS_WINDOWS = "ceil_torch drops complete windows that start in the padding"
+# With "ceil" a last window may start in the padding; with "ceil_torch" it may not.
 ROUNDING_TYPES = {"floor": "floor", "ceil": "ceil_torch", "full": "ceil"}
 
 
 def pooling_arguments(step: Step) -> tuple[list[str], dict[str, str | None]] | Unsupported:
-    """Return pads and window as both calls take them, and their keywords."""
+    """Return the positional arguments pads_begin, pads_end and kernel_shape, and the keyword arguments."""
     if step.stride is None:
         return NO_STRIDES
     zeros = str([0] * step.rank)
@@ -31,50 +31,55 @@ def pooling_arguments(step: Step) -> tuple[list[str], dict[str, str | None]] | U
     return [*pads, str([*step.window])], keywords
 
 
-def _max_pool(step: Step, **more: str | None) -> str | Unsupported:
-    said = pooling_arguments(step)
-    if isinstance(said, Unsupported):
-        return said
-    stride, holes = str([*(step.stride or ())]), str([*step.dilation])
-    text = call("ops.max_pool", "x", stride, holes, *said[0], **said[1], **more)
+def _max_pool(step: Step, **options: str | None) -> str | Unsupported:
+    arguments = pooling_arguments(step)
+    if isinstance(arguments, Unsupported):
+        return arguments
+    stride, dilation = str([*(step.stride or ())]), str([*step.dilation])
+    text = call("ops.max_pool", "x", stride, dilation, *arguments[0], **arguments[1], **options)
     return Unsupported(DROPS_WINDOWS, rejected_call=text) if step.has_windows_in_end_padding else text
 
 
 def max_pool(step: Step) -> Code:
-    """Return the call's values: of both outputs the plugin takes only one."""
-    answer = _max_pool(step)
-    return answer if isinstance(answer, Unsupported) else f"{answer}.output(0)"
+    """Return the values, output 0 of the call: the plugin takes one output of it only."""
+    text = _max_pool(step)
+    return text if isinstance(text, Unsupported) else f"{text}.output(0)"
 
 
 def indexed_max_pool(step: Step) -> Code:
-    """Return the values or the indices of one call, which count from the axis that it is told."""
+    """Return the values or the indices of the call; indices count from the axis given by `axis`."""
     if step.parameters.get("output", "values") == "values":
         return max_pool(step)
-    answer = _max_pool(step, axis="2")
-    if isinstance(answer, Unsupported):
-        return answer
-    text = f"{answer}.output(1)"
-    return Unsupported("no kernel finds indices in bfloat16", rejected_call=text) if step.dtype == "bfloat16" else text
+    pool = _max_pool(step, axis="2")
+    if isinstance(pool, Unsupported):
+        return pool
+    text = f"{pool}.output(1)"
+    return (
+        Unsupported("no kernel returns indices for bfloat16", rejected_call=text) if step.dtype == "bfloat16" else text
+    )
 
 
 def widened_max_pool(step: Step) -> Code:
-    """Return the indices in bfloat16 as those in float32, which holds every number of it."""
-    answer = indexed_max_pool(replace(step, dtype="float32"))
-    return answer if isinstance(answer, Unsupported) else ("x = ops.convert(x, ov.Type.f32)", f"x = {answer}")
+    """Return the indices for bfloat16, computed in float32, which represents every bfloat16 exactly."""
+    indices = indexed_max_pool(replace(step, dtype="float32"))
+    return indices if isinstance(indices, Unsupported) else ("x = ops.convert(x, ov.Type.f32)", f"x = {indices}")
 
 
 def avg_pool(step: Step) -> Code:
-    """Return the call, or why there is none; without dilations, which it does not demand, it ends the process."""
+    """Return the call, or the reason why it is unsupported.
+
+    The call always has `dilations`: they are optional, but without them the process ends.
+    """
     if step.parameters["divisor"] is not None:
         return NO_DIVISOR
     if "count_include_pad" not in step.parameters:
         return NO_EXCLUDE
-    said = pooling_arguments(step)
-    if isinstance(said, Unsupported):
-        return said
+    arguments = pooling_arguments(step)
+    if isinstance(arguments, Unsupported):
+        return arguments
     exclude = str(not step.parameters["count_include_pad"])
-    stride, holes = str([*(step.stride or ())]), str([*step.dilation])
-    text = call("ops.avg_pool", "x", stride, *said[0], exclude, **said[1], dilations=holes)
+    stride, dilation = str([*(step.stride or ())]), str([*step.dilation])
+    text = call("ops.avg_pool", "x", stride, *arguments[0], exclude, **arguments[1], dilations=dilation)
     reason = (
         DROPS_WINDOWS
         if step.has_windows_in_end_padding
@@ -86,26 +91,26 @@ def avg_pool(step: Step) -> Code:
 
 
 def _unsupported_divisor(step: Step) -> str | None:
-    """Return why the call would not divide by what the step says."""
+    """Return the reason why the call uses another divisor than the step, or None."""
     if step.parameters["count_include_pad"]:
-        return "cells past the padded input count" if any(step.windows.overhang) else None
-    beyond = any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=False))
-    return "padding that is not counted must be smaller than the window" if beyond else None
+        return "elements past the padded input count" if any(step.windows.overhang) else None
+    too_large = any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=False))
+    return "padding that does not count must be smaller than the window" if too_large else None
 
 
 def spatial_axes(step: Step) -> str:
-    """Return the spatial axes."""
+    """Return the source text of the list of spatial axes."""
     return str(list(range(2, 2 + step.rank)))
 
 
 def global_pool(step: Step) -> Code:
-    """Return the reduction of whole planes."""
+    """Return global pooling as a reduction over the spatial axes."""
     kind = "max" if step.operator == "global_max_pool" else "mean"
     return f"ops.reduce_{kind}(x, {spatial_axes(step)}, True)"
 
 
 def adaptive_pool(step: Step) -> Code:
-    """Return the call; the plugin does not take its default of 64-bit indices."""
+    """Return the call; indices are i32, since the plugin does not take the default, i64."""
     sizes = str([*step.parameters["output_size"]])
     if step.operator == "adaptive_avg_pool":
         return f"ops.adaptive_avg_pool(x, {sizes})"

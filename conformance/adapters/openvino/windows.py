@@ -1,4 +1,4 @@
-"""OpenVINO: what is composed from the cells of every window, gathered by their numbers in the plane."""
+"""OpenVINO: compositions that gather the elements of every window by their flat spatial index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SLIDING_WINDOW_VIEW = "np.lib.stride_tricks.sliding_window_view"
 
 
 def _surround(step: Step, operand: str, value: float) -> str:
-    """Return the operand with pads of a value around it, where it needs any."""
+    """Return the operand, padded with the value if a window extends past it."""
     if not any(map(any, step.window_reach)):
         return operand
     padded = pad_step(step, step.window_reach, value)
@@ -22,27 +22,27 @@ def _surround(step: Step, operand: str, value: float) -> str:
 
 
 def _cell_index_lines(step: Step) -> tuple[str, ...]:
-    """Return lines that end with `cells`, the numbers of each window's cells in the padded plane, one row a window."""
+    """Return lines that assign `cells`: flat indices into the padded spatial axes, one row per window."""
     walk = step.windows
     sizes = pad_step(step, step.window_reach, 0).output[2:]
-    extents = [(window - 1) * holes + 1 for window, holes in zip(walk.window, walk.dilation, strict=True)]
-    # A last window that starts in the padding may be left out.
+    extents = [(window - 1) * dilation + 1 for window, dilation in zip(walk.window, walk.dilation, strict=True)]
+    # The output size may exclude a last window that starts in the padding.
     bounds = [f":{(count - 1) * stride + 1}:{stride}" for count, stride in zip(walk.output, walk.stride, strict=True)]
-    chosen = ", ".join([*bounds, *(f"::{holes}" for holes in walk.dilation)])
+    index = ", ".join([*bounds, *(f"::{dilation}" for dilation in walk.dilation)])
     rows = tuple_of((math.prod(walk.output), math.prod(walk.window)))
     return (
         f"plane = np.arange({math.prod(sizes)}).reshape{tuple_of(sizes)}",
-        f"cells = {SLIDING_WINDOW_VIEW}(plane, {tuple_of(extents)})[{chosen}].reshape{rows}",
+        f"cells = {SLIDING_WINDOW_VIEW}(plane, {tuple_of(extents)})[{index}].reshape{rows}",
     )
 
 
 def _window_cells(step: Step, operand: str) -> str:
-    """Return the windows of an array that needs no more padding: (n, c, windows, cells)."""
+    """Return the elements of each window of a padded array: (n, c, windows, elements)."""
     return f"ops.gather(ops.reshape({operand}, {[*step.shape[:2], -1]}, False), cells, 2)"
 
 
 def _gather_window_lines(step: Step, value: float) -> tuple[str, ...]:
-    """Return lines that end with `windows`; the value is what padding holds."""
+    """Return lines that assign `windows`; value: the padding value."""
     return (*_cell_index_lines(step), f"windows = {_window_cells(step, _surround(step, 'x', value))}")
 
 
@@ -51,7 +51,7 @@ def _restore_layout(step: Step, text: str) -> str:
 
 
 def min_pool(step: Step) -> Code:
-    """Return the least cell of each window of integers, whose least value has no negative."""
+    """Return the minimum of each window of integers; negation does not work for their least value."""
     kind = NUMPY_DTYPES[step.dtype].kind
     if kind in "fV":
         return Unsupported("OpenVINO has no minimum pooling")
@@ -72,7 +72,7 @@ def lp_pool(step: Step) -> Code:
 
 
 def softmax_pool(step: Step) -> Code:
-    """Return the cells of each window weighted by their softmax; padding has no weight."""
+    """Return the softmax-weighted sum of each window; padding has weight 0."""
     low, zero = (_surround(step, "x", value) for value in (-math.inf, 0))
     return (
         *_cell_index_lines(step),
@@ -83,7 +83,7 @@ def softmax_pool(step: Step) -> Code:
 
 
 def max_unpool(step: Step) -> Code:
-    """Return zeros with the cells written at their numbers, plane by plane."""
+    """Return zeros with each value written at its flat index, channel by channel."""
     planes = [*step.shape[:2], -1]
     cells = tuple_of((*step.shape[:2], math.prod(step.parameters["output_size"])))
     flat = [f"ops.reshape({name}, {planes}, False)" for name in ("indices", "x")]
@@ -94,14 +94,14 @@ def max_unpool(step: Step) -> Code:
 
 
 def zeros_text(step: Step, shape: str) -> str:
-    """Return zeros of the step's dtype."""
+    """Return the source text of zeros in the step's dtype."""
     if step.dtype == "bfloat16":
         return f"ops.convert(np.zeros({shape}, np.float32), ov.Type.bf16)"
     return f"np.zeros({shape}, np.{step.dtype if step.dtype != 'bool' else 'bool_'})"
 
 
 def stochastic_pool_probabilities(step: Step) -> Code:
-    """Return each cell's share of its window; a sum of 0 divides as infinity, so that every share is 0."""
+    """Return each element divided by the sum of its window; a sum of 0 is replaced by infinity, so quotients are 0."""
     return (
         *_gather_window_lines(step, 0),
         "total = ops.reduce_sum(windows, 3, True)",
@@ -111,12 +111,12 @@ def stochastic_pool_probabilities(step: Step) -> Code:
 
 
 def zero_text(step: Step) -> str:
-    """Return 0 in the step's dtype."""
+    """Return the source text of 0 in the step's dtype."""
     return str(padding.pad_value_text(step, 1)).replace("(1", "(0")
 
 
 def stochastic_pool(step: Step) -> Code:
-    """Return the first cell at which the running sum exceeds the draw's share, nothing where none does."""
+    """Return the first element whose cumulative sum exceeds draw times window sum; 0 if there is none."""
     draws = f"ops.reshape(draws, {[*step.shape[:2], -1, 1]}, False)"
     cells = number(math.prod(step.window))
     return (

@@ -194,7 +194,7 @@ REFUSED = [
     (TINYGRAD, "x.max_pool2d((2, 2), padding=(1, 2, 3))", None, None, "nor one for each of 2 axes, nor two"),
     (TINYGRAD, "x.pad((None, (1, 1), None))", None, None, "with none for batch and channels"),
     (OPENVINO, "ops.max_pool(x, [1], [1], [0], [0], [2]).output(1)", None, None, "only indices in their plane, axis=2"),
-    (OPENVINO, "ops.max_pool(x, 2, 1, 0, 0, 2)", None, None, "not a list of a whole number for each spatial axis"),
+    (OPENVINO, "ops.max_pool(x, 2, 1, 0, 0, 2)", None, None, "expected a list with an integer for each spatial axis"),
     (OPENVINO, COUNTED, None, None, "depends on the size of the input: say --shape"),
     (OPENVINO, COUNTED, IMAGE, None, "cells past the padding count here"),
     (OPENVINO, "ops.convolution_backprop_data(x, w, [2], size)", None, None, "output_shape=size: only None"),
