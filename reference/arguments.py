@@ -1,4 +1,4 @@
-"""Parameters as the caller writes them, parsed once into tuples of plain integers.
+"""Parse parameters as the caller writes them into tuples of integers.
 
 Everything here raises ValueError for a wrong value and TypeError for a wrong type, and says which parameter,
 which value and which limit.
@@ -30,7 +30,7 @@ BOOL_DTYPE: DType = np.dtype(np.bool_)
 # Far beyond any tensor, and small enough that no product of two parameters leaves int64.
 MAX_PARAMETER = 2**31 - 1
 
-# One plane of output may hold so many elements; whoever asks for more has mistaken a number.
+# Maximum number of elements of one plane of output. A larger request is a mistaken number.
 MAX_PLANE_ELEMENTS = 2**28
 
 PAIR_LENGTH = 2
@@ -48,7 +48,7 @@ def check_image(x: npt.ArrayLike, accepted: Collection[DType]) -> Array:
 
 
 def check_dtype(name: str, x: npt.ArrayLike, accepted: Collection[DType]) -> Array:
-    """Return x as an array; raise TypeError, naming what is accepted, if its dtype is not one of `accepted`."""
+    """Return x as an array. Raise TypeError with the accepted dtypes if its dtype is not one of `accepted`."""
     array = as_array(name, x)
     if array.dtype not in accepted:
         raise TypeError(f"{name} has dtype {array.dtype}: accepted are {', '.join(map(str, accepted))}")
@@ -64,7 +64,7 @@ def as_array(name: str, x: npt.ArrayLike) -> Array:
 
 
 def parse_integer(name: str, value: object, least: int | None, where: str = "") -> int:
-    """Return value as a plain integer of at least `least`; booleans are not integers here."""
+    """Return value as an int of at least `least`. Booleans are rejected."""
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} {value!r}{where} must be an integer")
     try:
@@ -80,7 +80,7 @@ def parse_integer(name: str, value: object, least: int | None, where: str = "") 
 
 
 def check_plane_size(name: str, extents: Sequence[int]) -> None:
-    """Raise ValueError if a plane of such extents holds more elements than any tensor has."""
+    """Raise ValueError if a plane of these extents has more elements than any tensor can have."""
     elements = math.prod(extents)
     if elements > MAX_PLANE_ELEMENTS:
         raise ValueError(f"{name} {tuple(extents)} makes {elements} elements a plane: at most {MAX_PLANE_ELEMENTS}")
@@ -97,7 +97,7 @@ def entries_per_axis(name: str, value: object, rank: int) -> tuple[object, ...]:
 
 
 def is_sequence(value: object) -> bool:
-    """Tell whether value lists its entries: a tuple, a list or an array with axes, not a string."""
+    """Return whether value lists its entries: a tuple, a list or an array with axes, not a string."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, np.generic))

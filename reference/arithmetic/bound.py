@@ -14,8 +14,9 @@ from reference.arithmetic.rounding import FloatFormat
 FURTHER_ROUNDINGS = 3
 
 # The greatest error, in units in the last place, that exp, log, pow and roots are granted. The OpenCL C
-# specification, section "Relative Error as ULPs", asks single-precision exp and log to stay within 3; the tables of
-# glibc ("Known Maximum Errors in Math Functions") and CUDA ("Mathematical Functions") lie below: 4 holds them all.
+# specification, section "Relative Error as ULPs", limits single-precision exp and log to 3 ulp. The tables of
+# glibc ("Known Maximum Errors in Math Functions") and CUDA ("Mathematical Functions") list smaller errors: 4 covers
+# them all.
 FUNCTION_ULPS = 4
 
 # A unit in the last place is at most this many unit roundoffs of the number itself.
@@ -44,14 +45,14 @@ def error_bound(
     A sum of n terms tᵢ with S = Σ|tᵢ| is evaluated in a type with unit roundoff u, in any order and any grouping
     (recursive, pairwise, blocked, with fused multiply-add), then rounded to the result's type.
 
-    1. Without underflow every operation returns its exact result times 1 + δ, |δ| <= u (Higham 2.4). In whatever
+    1. Without underflow every operation returns its exact result times 1 + δ, |δ| <= u (Higham 2.4). Regardless of the
        order n terms are added, each passes through at most n − 1 additions (Higham 4.2). It gains one factor more
        where it is a product, one where the result is divided, or multiplied by a reciprocal that was itself rounded
        (two), or where each term is scaled before the sum. A product of m factors (1 + δ)^±1 is 1 + θ with
        |θ| <= γ(m) = mu / (1 − mu) if mu < 1 (Higham, Lemma 3.1). A product, n − 1 additions, a rounded reciprocal
        and its multiplication are n + 2 factors; n + 3 leave one to spare. So the computed sum is Σ tᵢ(1 + θᵢ), and
        its error at most g·S with g = γ(n + 3).
-    2. Rounding to the result's type, unit roundoff u_out, adds at most u_out times what is rounded, which is at most
+    2. Rounding to the result's type, unit roundoff u_out, adds at most u_out times the rounded number, which is at most
        |exact| + g·S.
     3. Underflow. Let η be the smallest subnormal, or the smallest normal N where results are flushed to zero.
        Gradual: additions stay exact, and a product, a division or the last rounding is off by at most η/2, carried
@@ -59,14 +60,15 @@ def error_bound(
        Flushed: a result below N becomes 0, so each flush loses less than N. A flushed product leaves a 0, with
        which additions are exact; a flushed addition turns two numbers into a 0. So of n terms k flushed products,
        j flushed additions and r rounded ones have k + 2j + r <= n: n products and n − 1 additions never all flush.
-       What was lost is carried on by (1 + u)^r, and (k + j)(1 + u)^r <= (n − r)/(1 − ru) <= n: the sum loses at
+       Underflow errors grow by (1 + u)^r, and (k + j)(1 + u)^r <= (n − r)/(1 − ru) <= n: the sum loses at
        most n·N (a fused multiply-add counts as an addition). A divisor is 1, and then exact, or at least 2, which
        halves the loss and outweighs its two roundings. It adds one flush, the last rounding another.
        Either way at most (n + 2)·η is lost before the result is rounded, and η there.
 
         B = e + u_out·(|exact| + e)        e = g·S + (n + 3)·η
 
-    The last rounding is of what was lost too, hence u_out·(n + 3)·η: with float32 sums of bfloat16 that is more than
+    The last rounding also rounds the underflow errors, hence u_out·(n + 3)·η: with float32 sums of bfloat16 that is
+    more than
     the η to spare once n > 255. Not covered: operands that are subnormal themselves and read as 0, which a factor
     may magnify without limit; a divisor whose reciprocal is subnormal; an overflow on the way.
 
@@ -75,7 +77,7 @@ def error_bound(
 
     exact, magnitude: float64; terms: int64. Returns float64. Raises NoBound where (n + 3)u >= 1/2.
     """
-    # Where all windows of an axis are alike, what depends on them alone is computed once.
+    # Values that depend on one window only are computed once if all windows of an axis are equal.
     roundings = _without_broadcast(terms).astype(np.float64) + FURTHER_ROUNDINGS
     u = accumulate.unit_roundoff
     if (roundings * u >= 1 / 2).any():
@@ -95,5 +97,5 @@ def error_bound(
 
 
 def _without_broadcast(x: Array) -> Array:
-    """Return what was broadcast as it was before."""
+    """Return a broadcast array without its broadcast axes."""
     return x[tuple(slice(None) if stride else slice(1) for stride in x.strides)]

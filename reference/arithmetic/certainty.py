@@ -8,7 +8,7 @@ _CERTAINTY_CHECK: ContextVar[bool] = ContextVar("certain", default=True)
 
 
 def is_certainty_checked() -> bool:
-    """Tell whether results are made certain, as they are unless unchecked() says otherwise."""
+    """Return whether results are made certain. They are, except inside without_certainty_check()."""
     return _CERTAINTY_CHECK.get()
 
 

@@ -56,7 +56,7 @@ class DecimalSums(Generic[TermType]):
         magnitude: Array,
         extra: Array,
     ) -> Exact:
-        """Return the sums rounded to a dtype, every element certain; the parameters are those of rounded()."""
+        """Return the sums rounded to a dtype, with every element certain. Parameters as in round_result."""
         return round_result(
             self.almost_exact(),
             dtype,
@@ -70,7 +70,7 @@ class DecimalSums(Generic[TermType]):
     def certain_rational(self, position: Position, dtype: DType) -> Fraction:
         """Return a rational that rounds to the dtype like the exact sum: more digits until no doubt is left.
 
-        Only a sum half-way between two numbers, or of 0, keeps the two ends of what is known apart for ever.
+        The two ends of the interval never meet only for a sum of 0 or half-way between two numbers.
         """
         terms, digits = self.terms[position], self.digits
         while True:
@@ -85,7 +85,7 @@ class DecimalSums(Generic[TermType]):
 
 
 def unlimited_context(digits: int) -> Context:
-    """Return a context of some digits in which nothing overflows, and nothing underflows before exp(−10**18)."""
+    """Return a context with this many digits. Nothing overflows, and nothing above exp(−10**18) underflows."""
     return Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 

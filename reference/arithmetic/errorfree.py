@@ -1,4 +1,4 @@
-"""Error-free transformations: float64 arithmetic that keeps what rounding drops.
+"""Error-free transformations: float64 arithmetic that returns its rounding errors.
 
 Sources: Ogita, Rump and Oishi, "Accurate sum and dot product", SIAM Journal on Scientific Computing 26 (2005);
 Ozaki, Ogita, Oishi and Rump, "Error-free transformations of matrix multiplication by using fast routines of matrix
@@ -19,7 +19,7 @@ from reference.arguments import Array
 FLOAT64_DIGITS = 53
 # Wider inputs than this may overflow on the way, and are left to rational arithmetic.
 MAX_SAFE_EXPONENT = 970
-# What a float64 product of two parts, or its error term, may lose to underflow; see Boldo, "Pitfalls of a full
+# Largest underflow error of a float64 product of two parts, or of its error term; see Boldo, "Pitfalls of a full
 # floating-point proof: example on the formal proof of the Veltkamp/Dekker algorithms" (2006): 7/2 subnormals.
 UNDERFLOW_ERROR = 2.0**-1072
 # Whole numbers below this fit into half a significand.
@@ -44,7 +44,7 @@ class FloatPair:
 
 
 def to_float64(x: Array) -> Array:
-    """Return x in float64, which holds every value of the other dtypes; a signalling NaN becomes a quiet one."""
+    """Return x in float64, which represents every value of the other dtypes. A signalling NaN becomes a quiet one."""
     with np.errstate(invalid="ignore"):
         wide: Array = x.astype(np.float64)
     return wide
@@ -84,7 +84,7 @@ def zero_array(shape: tuple[int, ...]) -> Array:
 
 
 def is_zero_array(x: Array) -> bool:
-    """Tell whether an array comes from nothing()."""
+    """Return whether an array comes from nothing()."""
     return x.ndim > 0 and x.size > 0 and not any(x.strides) and not x.flat[0]
 
 
@@ -135,7 +135,7 @@ def divide_sums(sums: Array, divisor: Array) -> FloatPair:
 
 
 def exact_sum(numbers: Sequence[float]) -> Fraction:
-    """Add floats exactly: round their sum, take that away and add up what is left, until nothing is."""
+    """Add floats exactly: round their sum, subtract it, and repeat with the remainder until it is zero."""
     parts: list[float] = []
     try:
         while part := math.fsum([*numbers, *parts]):
@@ -146,17 +146,17 @@ def exact_sum(numbers: Sequence[float]) -> Fraction:
 
 
 def all_finite(x: Array) -> bool:
-    """Tell whether no element is NaN or infinite, without an array of answers."""
+    """Return whether no element is NaN or infinite, without an array of flags."""
     return math.isfinite(x.max(initial=0.0)) and math.isfinite(x.min(initial=0.0))
 
 
 def with_finite_only(wide: Array) -> Array:
-    """Return the same with 0 for whatever is not finite."""
+    """Return a copy with 0 for every element that is not finite."""
     return wide if all_finite(wide) else np.where(np.isfinite(wide), wide, 0.0)
 
 
 def magnitude_exponent(x: Array) -> int | None:
-    """Return an e with |x| < 2**e everywhere, or None if x is zero throughout (or empty)."""
+    """Return an e with |x| < 2**e for all elements, or None if x is empty or contains only zeros."""
     greatest = max(float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
     return math.frexp(greatest)[1] if greatest else None
 
@@ -181,9 +181,9 @@ def split_into_slices(x: Array, width: int, most: int) -> tuple[list[Array], flo
 
 
 def iterate_slices(x: Array, width: int, most: int, *, consume: bool = False) -> Iterator[tuple[Array, Array]]:
-    """Yield the slices of cut() one after the other, each with what is left then, so that none need be kept.
+    """Yield the slices of cut() one after the other, each with the remainder after it, so that no slice must be stored.
 
-    consume: whether x is of no more use, and may hold what is left.
+    consume: whether x may be overwritten with the remainder.
     """
     rest = x
     for count in range(most):

@@ -1,4 +1,4 @@
-"""What an operator returns: the exact result, its one correct rounding, and how far others may be off."""
+"""The result of an operator: the exact result, its correct rounding, and the error bound for other implementations."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from reference.arithmetic.ordering import make_nan_canonical
 from reference.arithmetic.rounding import Position, Positions, format_of, round_certainly
 from reference.geometry.blocks import Block
 
-# The details of results with up to so many elements are kept, which takes 24 MB at most; those of larger ones are
-# computed again when they are asked for, so that whoever wants the value alone pays no memory for them.
+# Maximum number of elements for which details are cached (at most 24 MB). The details of larger results are
+# recomputed on access, so that a caller who needs the value only pays no memory for them.
 MAX_CACHED_ELEMENTS = 2**20
 
 
@@ -26,12 +26,12 @@ MAX_CACHED_ELEMENTS = 2**20
 class Exact:
     """The exact result of one operation, element by element; all arrays have the shape of `value`.
 
-    Of a large result all but `value` is computed when it is first asked for, from the inputs: leave these as they are.
+    For a large result, every field but `value` is computed from the inputs on first access. Do not change the inputs.
 
     value: the exact result rounded once, to nearest even, to the result's dtype. Its bits are certain; NaN is the
         canonical one, and an exact zero of a sum is +0.
     high, low: float64, the exact result as high + low, off by less than a millionth of the bound in the dtype that
-        bound() takes of itself; None if `exact`. Where the exact result is beyond float64, high is infinite.
+        bound() uses by default; None if `exact`. Where the exact result is beyond float64, high is infinite.
     terms: int64, n, the terms really added, bias included.
     magnitude: float64, S, the sum of their absolute values, after the division, rounded up.
     extra: float64, further error in units of the unit roundoff, from exp and the like.
@@ -49,7 +49,7 @@ class Exact:
     def bound(self, accumulate: Any = None, flush: bool = False) -> Array:
         """Return B of the design, float64: the error allowed to each element.
 
-        accumulate: dtype in which terms are added; None means float64 for float64 and float32 for every other.
+        accumulate: dtype of the sums. None means float64 for float64 and float32 for every other dtype.
         flush: whether subnormals are flushed to zero on the way. Raises NoBound where (n + 3)u >= 1/2.
         """
         if self.high is None:
@@ -95,7 +95,7 @@ class UnroundedResult:
     """A floating result, or a block of one, before its one rounding.
 
     pair: the result, but for an error. exactly(position) returns a rational that rounds like the exact result there.
-    special: float64, the result wherever it is not finite, and a finite number wherever it is; None if all are
+    special: float64, the results that are not finite, and any finite number in the other elements; None if all are
     finite. magnitude() returns S, see Exact, or errors(high) both S and the extra error. closer(positions)
     returns some elements of the pair with a smaller error, where that takes longer.
     """

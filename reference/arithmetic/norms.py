@@ -21,8 +21,9 @@ MERSENNE_127 = 2**127 - 1
 def certain_norm(values: Sequence[float], p: Fraction, dtype: DType) -> Fraction:
     """Return a rational that rounds to the dtype like the p-norm of finite non-negative values, p >= 1.
 
-    Digits are added until both ends of what is known round alike. Only a norm half-way between two numbers of the
-    dtype keeps them apart for ever, and that is decided by whole numbers.
+    Digits are added until both ends of the interval round to the same number. Only for a norm half-way between two
+    numbers of the
+    dtype they never do. That case is decided with integers.
     """
     if not any(values):
         return Fraction(0)
@@ -47,7 +48,7 @@ def decimal_norm(values: Sequence[float], p: Fraction, digits: int) -> tuple[Fra
     """Return the p-norm of non-negative values, not all 0, and a bound on its error, computed with some digits.
 
     It is top · (Σ exp(p tᵢ))^(1/p) with tᵢ = ln(vᵢ / top) <= 0, each operation rounded to half a unit of its last
-    digit. With ε one unit: p tᵢ is off by ε p (1 + 2|tᵢ|), so each kept exponential by ε (p + 2p|tᵢ| + 1), where
+    digit. With ε one unit: p tᵢ is off by ε p (1 + 2|tᵢ|), so each stored exponential by ε (p + 2p|tᵢ| + 1), where
     p|tᵢ| <= 3 · digits; those left out are less than ε each. So their sum is off by ε (p + 6 · digits + 2n + 2) at
     most, and its root, as p >= 1 and ln n < n, by ε (1 + 6 · digits + 3n + 4) with the last two operations.
     """
@@ -63,11 +64,11 @@ def decimal_norm(values: Sequence[float], p: Fraction, digits: int) -> tuple[Fra
 
 
 def is_exact_norm(values: Sequence[float], p: Fraction, number: Fraction) -> bool:
-    """Tell whether the p-norm of non-negative values is a positive number, exactly: whether Σ (vᵢ / number)^p = 1.
+    """Return whether the p-norm of non-negative values equals a positive number exactly: whether Σ (vᵢ / number)^p = 1.
 
     p = a / b in lowest terms, b a power of two. The terms are b-th roots of rationals. Such roots are linearly
     independent over the rationals unless the quotient of two is rational (Mordell, "On the linear independence of
-    algebraic numbers", Pacific Journal of Mathematics 3, 1953). As none is negative none cancels, so one that is
+    algebraic numbers", Pacific Journal of Mathematics 3, 1953). No term is negative, so no terms cancel, so one that is
     irrational settles it. The whole powers are compared modulo a prime first, for a large p.
     """
     roots = [_power_of_two_root(Fraction(value) / number, p.denominator) for value in values if value]
@@ -83,7 +84,7 @@ def is_exact_norm(values: Sequence[float], p: Fraction, number: Fraction) -> boo
 
 
 def _power_of_two_root(number: Fraction, degree: int) -> Fraction | None:
-    """Return the root of a positive rational to a degree that is a power of two; None if it is irrational."""
+    """Return the root of a positive rational, for a degree that is a power of two. Return None if it is irrational."""
     while degree > 1:
         square = Fraction(math.isqrt(number.numerator), math.isqrt(number.denominator))
         if square * square != number:

@@ -45,7 +45,7 @@ class DtypeOrder:
         """Put the first value of each window into out: (n, c, *output) of x's dtype; a NaN comes as some NaN.
 
         x: (n, c, *spatial). Numbers are compared by keys only where it matters: in 16 bits, where comparing keys is
-        faster, and where there is a −0, which the hardware does not tell from +0.
+        faster, and if there is a −0, which compares equal to +0 in hardware.
         """
         if self.dtype in FLOAT_DTYPES and (self.dtype not in NATIVELY_COMPARED_DTYPES or _has_negative_zero(x)):
             out[...] = self.values(fold_windows(self.keys(x), walk, np.maximum, self.lowest_key))

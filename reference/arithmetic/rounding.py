@@ -59,7 +59,7 @@ FLOAT_FORMATS: dict[DType, FloatFormat] = {
 
 
 def format_of(dtype: Any) -> FloatFormat:
-    """Return the format of a floating dtype; TypeError, saying what is accepted, for any other."""
+    """Return the format of a floating dtype. Raise TypeError with the accepted dtypes for any other."""
     key = np.dtype(dtype)
     if key not in FLOAT_FORMATS:
         raise TypeError(f"{key} is no floating dtype: accepted are {', '.join(map(str, FLOAT_DTYPES))}")
@@ -114,7 +114,7 @@ def round_pair(high: Array, low: Array, dtype: DType) -> Array:
 
 
 def _round_to_odd(rounded: Array, rest: Array) -> Array:
-    """Round to odd what was rounded to nearest, given what that left: of the two neighbours take the odd one."""
+    """Turn round-to-nearest into round-to-odd, given the rounding error: choose the odd one of the two neighbours."""
     inexact = rest != 0
     if not inexact.any():
         return rounded
@@ -162,7 +162,8 @@ def _nonzero_positions(mask: Array) -> Positions:
 def _round_to_float32(pair: FloatPair) -> tuple[Array, Positions]:
     """Round to float32, and return where both ends round apart.
 
-    Rounding is monotone: where two numbers round alike, so does everything between. No other dtype is worth it, and
+    Rounding is monotone: if two numbers round to the same value, so does every number between them. No other dtype is
+    worth it, and
     bfloat16, to which the hardware rounds twice, would be wrong.
     """
     if is_zero_array(pair.error) and is_zero_array(pair.low) and all_finite(pair.high):

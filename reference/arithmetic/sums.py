@@ -51,8 +51,8 @@ MIN_EXPONENT = 2 * FLOAT64_DIGITS - INTEGER_SHIFT_BITS
 def exact_sums(x: Array, add: LinearMap, divisors: Array | None = None) -> Exact:
     """Return add(x / divisors), exact.
 
-    x: of a floating dtype. add: any sum of elements of its argument, of whatever dtype that is; it may drop, repeat
-    and move them. divisors: positive whole numbers, to be broadcast to x's shape. What is not finite adds as in IEEE
+    x: of a floating dtype. add: any sum of elements of its argument, for any dtype; it may drop, repeat
+    and move them. divisors: positive whole numbers, to be broadcast to x's shape. Infinities and NaN add as in IEEE
     arithmetic. n counts the terms and S adds their absolute values, after the division. Sums of one term at most,
     undivided, are selections: their bound is 0.
     """
@@ -115,7 +115,7 @@ def _as_scaled_integers(wide: Array) -> Array:
 def exact_products(a: Array, b: Array, multiply: BilinearMap) -> Exact:
     """Return multiply(a, b), exact.
 
-    a, b: of one floating dtype. multiply: any sum of products of an element of a and one of b, of whatever dtype
+    a, b: of one floating dtype. multiply: any sum of products of an element of a and one of b, for any dtype
     they are, with np.matmul or without. A product 0 · inf is NaN. n counts the products, S adds their absolute
     values.
     """

@@ -16,7 +16,7 @@ from reference.geometry.windows import WindowWalk, ceil_div
 class Bins(WindowWalk):
     """A walk of `output` windows that share the input as evenly as whole cells allow; one number per spatial axis.
 
-    Bin o of m over n cells holds the cells floor(o * n / m) … ceil((o + 1) * n / m) - 1, so bins overlap where m
+    Bin o of m over n cells contains the cells floor(o * n / m) … ceil((o + 1) * n / m) - 1, so bins overlap where m
     does not divide n, and a bin is empty only if n is 0.
     Source: PyTorch AdaptiveAvgPool2d, https://docs.pytorch.org/docs/stable/generated/torch.nn.AdaptiveAvgPool2d.html
     (the bins: start_index and end_index in aten/src/ATen/native/AdaptivePooling.h)
@@ -31,7 +31,7 @@ class Bins(WindowWalk):
 
     @classmethod
     def of(cls, size: Sequence[int], output_size: int | Sequence[int | None] | None) -> Bins:
-        """Parse the output size as users write it: a number, or a number or None (the input's) per axis.
+        """Parse the output size: a number, or per axis a number or None for the input's extent.
 
         Raises ValueError or TypeError, naming parameter, value and limit.
         """

@@ -50,10 +50,10 @@ def split_into_blocks(
 
 @cache
 def _keep_freed_memory() -> None:
-    """Make the C library keep freed memory for the next array.
+    """Make the C library reuse freed memory for the next array.
 
     glibc does so only once something as large was freed; until then every temporary array pays for fresh pages,
-    which takes several times what is computed in it. Elsewhere it does nothing.
+    which takes several times as long as the computation. With other C libraries it does nothing.
     """
     np.empty(WARM_UP_BYTES, np.uint8)
 

@@ -22,7 +22,7 @@ MAX_CELL_BY_CELL = 3
 # Up to this stride it is faster to fold windows along the last axis at stride 1 and drop most than to read with gaps.
 MAX_COPIED_STRIDE = 4
 
-# Bytes of numbers of which two make a word that can be cast to its half.
+# Item sizes in bytes for which two items form one word, so that a cast selects every second item.
 HALVABLE_ITEM_BYTES = (1, 2, 4)
 
 
@@ -31,7 +31,7 @@ def fold_windows(
 ) -> Array:
     """Fold the real cells of each window with an operation that may be taken in any order.
 
-    values: (n, c, *spatial). `start` is the operation's neutral element, and what a window without a real cell
+    values: (n, c, *spatial). `start` is the operation's neutral element, and the result of a window without a real cell
     gets. One axis after the other, so a window of a × b cells costs a + b operations at most, and those that shrink
     most come first. Returns (n, c, *output), in `out` if given; never memory of `values`. Overflow and NaN give no
     warning.

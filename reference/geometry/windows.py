@@ -33,7 +33,7 @@ PADDING_WORDS = ("valid", "same_upper", "same_lower")
 class WindowWalk(ABC):
     """Which input cells belong to which output element: the product of one such relation per spatial axis.
 
-    size: spatial extents of the input. A subclass says what holds along one axis, the rest follows.
+    size: spatial extents of the input. A subclass describes one axis; the rest is derived.
     """
 
     size: tuple[int, ...]
@@ -96,7 +96,7 @@ class WindowWalk(ABC):
 class Windows(WindowWalk):
     """Every window of one walk over a padded input; one number or pair per spatial axis in each field.
 
-    Window o holds the cells o * stride + k * dilation - before for k in 0 .. window - 1. Only those inside the
+    Window o contains the cells o * stride + k * dilation - before for k in 0 .. window - 1. Only those inside the
     input are real; those outside it are padding up to `padded`, and past that they count nowhere. Negative pads
     crop, and all crops come before all pads: cropped cells are not real, and belong to no padding either.
     Source: ONNX MaxPool-22, https://onnx.ai/onnx/operators/onnx__MaxPool.html
@@ -123,8 +123,8 @@ class Windows(WindowWalk):
     ) -> Windows:
         """Parse the parameters as users write them.
 
-        size: spatial extents. stride: None means the window. padding: a scalar, a number or a pair (before, after)
-        per axis, negative to crop, "valid" (none), "same_upper" or "same_lower" (ceil(size / stride) windows whatever
+        size: spatial extents. stride: default is the window. padding: a scalar, a number or a pair (before, after)
+        per axis, negative to crop, "valid" (none), "same_upper" or "same_lower" (ceil(size / stride) windows for every
         the rounding; the odd cell goes after or before). rounding: "floor", "ceil" or "full".
         called: the parameter that the window comes from, for errors.
         Raises ValueError or TypeError, naming parameter, value and limit.
@@ -254,7 +254,7 @@ def ceil_div(a: int, b: int) -> int:
 
 
 def is_same_padding(padding: PaddingArgument) -> bool:
-    """Tell whether padding is the word "same_upper" or "same_lower"; raise ValueError for an unknown word."""
+    """Return whether padding is the word "same_upper" or "same_lower"; raise ValueError for an unknown word."""
     return isinstance(padding, str) and check_choice("padding", padding, PADDING_WORDS) != "valid"
 
 

@@ -16,7 +16,7 @@ from reference.registry import operator
 def adaptive_max_pool(x: npt.ArrayLike, output_size: int | Sequence[int | None] | None) -> Exact:
     """Largest value in each of `output_size` bins; NaN always wins.
 
-    x: (n, c, *spatial), floating, integer or bool. output_size: a number, or a number or None (as many as x has) per
+    x: (n, c, *spatial), floating, integer or bool. output_size: a number, or a number or None (the extent of x) per
     axis; bins overlap where it does not divide the extent, see Bins. Returns (n, c, *output_size). A bin of an empty
     axis gives −inf, the least integer or False. +0 is larger than −0. Raises ValueError for an output size below 1.
     Source: PyTorch AdaptiveMaxPool2d,
@@ -30,7 +30,8 @@ def adaptive_max_pool(x: npt.ArrayLike, output_size: int | Sequence[int | None] 
 def adaptive_avg_pool(x: npt.ArrayLike, output_size: int | Sequence[int | None] | None) -> Exact:
     """Average of each of `output_size` bins.
 
-    x: (n, c, *spatial), floating or integer; otherwise as adaptive_max_pool. A bin of an empty axis gives 0 / 0, NaN
+    x: (n, c, *spatial), floating or integer. Parameters as in adaptive_max_pool. A bin of an empty axis gives 0 / 0,
+    NaN
     (integers: 0). Integer sums wrap in their dtype, then are divided toward zero.
     Source: PyTorch AdaptiveAvgPool2d,
     https://docs.pytorch.org/docs/stable/generated/torch.nn.AdaptiveAvgPool2d.html

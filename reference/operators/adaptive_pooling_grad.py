@@ -14,7 +14,7 @@ from reference.registry import operator
 
 @operator
 def global_max_pool_grad(grad: npt.ArrayLike, x: npt.ArrayLike, *, ties: str = "first") -> Exact:
-    """Give each plane's gradient to the cell that holds its largest value; ties as in max_pool_grad.
+    """Assign each plane's gradient to the cell of its largest value; ties as in max_pool_grad.
 
     grad: (n, c, 1, …, 1), of the dtype of x: (n, c, *spatial), floating. Returns (n, c, *spatial).
     Raises ValueError if grad has not the output's shape.
@@ -40,7 +40,7 @@ def adaptive_max_pool_grad(
     *,
     ties: str = "first",
 ) -> Exact:
-    """Give each bin's gradient to the cell that holds its largest value; ties and sums as in max_pool_grad.
+    """Assign each bin's gradient to the cell of its largest value; ties and sums as in max_pool_grad.
 
     grad: (n, c, *output_size), of the dtype of x: (n, c, *spatial), floating. Returns (n, c, *spatial).
     Raises ValueError if grad has not the output's shape. Source: PyTorch AdaptiveMaxPool2d,

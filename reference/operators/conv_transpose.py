@@ -41,7 +41,7 @@ def conv_transpose(
     The adjoint of conv, which takes the output here to the input here with the same parameters. x: (n, c, *spatial),
     no extent 0; kernel: (c, out / groups, *window), conv's own (there c are the output channels); bias: (out,); all
     of one dtype, floating or integer. Integers wrap. A product 0 · inf is NaN; nothing else gives a product.
-    padding: what is taken away from the output at both ends, or added where it is negative; "valid" is 0,
+    padding: number of cells removed from both ends of the output, or added if negative; "valid" is 0,
     "same_upper" and "same_lower" give spatial · stride. output_padding: cells added at the end of each axis, fewer
     than the stride or the dilation. Returns (n, out, *output), without padding words
     output = (spatial − 1) · stride + dilation · (window − 1) + 1 − before − after + output_padding.
@@ -71,7 +71,7 @@ def conv_transpose(
 def check_transposed_operands(
     x: Array, kernel: npt.ArrayLike, bias: npt.ArrayLike | None, groups: int
 ) -> tuple[Array, list[Array], int]:
-    """Return the kernel, the biases, none or one, and the groups; raise as conv_transpose does if they do not fit."""
+    """Return the kernel, a list of at most one bias, and the groups. Raise the errors of conv_transpose."""
     kernel = check_dtype("kernel", kernel, (x.dtype,))
     groups = parse_integer("groups", groups, 1)
     check_axes(x, kernel)

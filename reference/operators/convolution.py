@@ -91,7 +91,7 @@ def conv(
 def check_operands(
     x: Array, kernel: npt.ArrayLike, bias: npt.ArrayLike | None, groups: int
 ) -> tuple[Array, list[Array], int]:
-    """Return the kernel, the biases, none or one, and the groups; raise as conv does if they do not fit x."""
+    """Return the kernel, a list of at most one bias, and the groups. Raise the errors of conv."""
     kernel = check_dtype("kernel", kernel, (x.dtype,))
     groups = parse_integer("groups", groups, 1)
     _check_kernel(x, kernel, groups)
@@ -116,7 +116,7 @@ def check_axes(x: Array, kernel: Array) -> None:
 
 
 def check_bias(bias: npt.ArrayLike, kernel: Array, out: int) -> Array:
-    """Return the bias as an array (out,) of the kernel's dtype; raise ValueError or TypeError if it is none."""
+    """Return the bias as an array (out,) of the kernel's dtype; raise ValueError or TypeError for anything else."""
     bias = check_dtype("bias", bias, (kernel.dtype,))
     if bias.shape != (out,):
         raise ValueError(f"bias has shape {bias.shape}: expected ({out},), one per output channel")
@@ -124,7 +124,7 @@ def check_bias(bias: npt.ArrayLike, kernel: Array, out: int) -> Array:
 
 
 def _add_bias(total: Array, biases: Sequence[Array]) -> Array:
-    """Add (out,) biases, none or one, to (n, out, *output)."""
+    """Add a list of at most one (out,) bias to (n, out, *output)."""
     return sum((bias.reshape(-1, *(1,) * (total.ndim - 2)) for bias in biases), total)
 
 
@@ -147,9 +147,9 @@ def correlate(x: Array, kernel: Array, windows: Windows, groups: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _FloatConvolution:
-    """What a convolution of floats needs beside x; float64.
+    """The operands of a floating convolution other than x, in float64.
 
-    kernel: (groups, out / groups, c / groups, *window); bias: (out, 1, …), 0 where there is none; terms: the largest
+    kernel: (groups, out / groups, c / groups, *window); bias: (out, 1, …), 0 without a bias; terms: the largest
     number of terms; dtype: that of x.
     """
 
@@ -169,7 +169,7 @@ class _FloatConvolution:
 
     @cached_property
     def finite_operands(self) -> _FloatConvolution:
-        """The same with 0 for whatever is not finite."""
+        """A copy with 0 for every number that is not finite."""
         return (
             self
             if self.finite

@@ -41,7 +41,7 @@ def fractional_max_pool(x: npt.ArrayLike, window: PerAxis, output_size: PerAxis,
 
 
 def fractional_indices(x: Array, window: PerAxis, output_size: PerAxis, samples: npt.ArrayLike) -> Array:
-    """Return where the values of fractional_max_pool stand in the plane, the first of equals: (n, c, *output_size)."""
+    """Return the plane index of each value of fractional_max_pool, the first of equals: (n, c, *output_size)."""
     order, regions = DtypeOrder(x.dtype, descending=False), FractionalWindows.of(x, window, output_size, samples)
     indices = np.empty((*x.shape[:2], *regions.output), np.int64)
     for block, best in regions.best_cells(x, order):
@@ -71,7 +71,7 @@ class FractionalWindows:
     def best_cells(self, x: Array, order: DtypeOrder) -> Iterator[tuple[Block, BestCells]]:
         """Yield block after block, each with the keys and indices of the best cells, the first of equals."""
         places = plane_indices(x)
-        # The regions are none of Bins, but of their sizes.
+        # The regions are not the Bins, but have their sizes.
         for block in split_into_blocks(
             x.shape[:2], Bins(x.shape[2:], self.output), KEY_AND_INDEX_BYTES, include_window=True
         ):

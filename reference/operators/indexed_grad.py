@@ -1,4 +1,4 @@
-"""Gradients along indices: each output cell is one input cell, or none."""
+"""Gradients along indices: each output cell is a copy of at most one input cell."""
 
 import math
 
@@ -20,7 +20,7 @@ def scatter_add(grad: Array, indices: Array, x: Array) -> Exact:
     """Add each gradient to the cell that its index names.
 
     grad: (n, c, *output); indices: integers, to be broadcast to that shape, the place in the plane of x, row-major,
-    or −1 for none; x: (n, c, *spatial), only its shape counts. Returns (n, c, *spatial).
+    or −1 for no cell; x: (n, c, *spatial), only its shape counts. Returns (n, c, *spatial).
     """
     cells = math.prod(x.shape[2:])
     indices = np.broadcast_to(indices, grad.shape)
@@ -49,7 +49,7 @@ def max_pool_with_indices_grad(
 ) -> Exact:
     """Give the gradient of each value to the cell that its index names; indices have no gradient.
 
-    That is max_pool_grad with ties "first", but for zeros of both signs, of which the index names the first +0.
+    This equals max_pool_grad with ties "first", except for zeros of both signs: the index is that of the first +0.
     grad: (n, c, *output), of the dtype of x: (n, c, *spatial), floating. Returns (n, c, *spatial).
     Raises ValueError if grad has not the output's shape, or for what max_pool_with_indices refuses.
     """
@@ -108,7 +108,7 @@ def pad_grad(
 def fractional_max_pool_grad(
     grad: npt.ArrayLike, x: npt.ArrayLike, window: PerAxis, output_size: PerAxis, samples: npt.ArrayLike
 ) -> Exact:
-    """Give each window's gradient to the cell that holds its largest value, the first of equals, as max_pool_grad.
+    """Assign each window's gradient to the cell of its largest value, the first of equals, as max_pool_grad does.
 
     grad: (n, c, *output_size), of the dtype of x: (n, c, *spatial), floating; samples: those of the operator, which
     have no gradient. Returns (n, c, *spatial). n: the windows that give to the cell.

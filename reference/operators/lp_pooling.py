@@ -112,7 +112,7 @@ def parse_power(p: Any) -> Fraction:
 
 
 def _non_finite_norms(x: Array, windows: WindowWalk) -> Array | None:
-    """Return the norms that are not finite, and finite numbers elsewhere; None if all are finite."""
+    """Return the non-finite norms, with finite numbers in the other elements; None if all norms are finite."""
     wide = to_float64(x)
     if all_finite(wide):
         return None
@@ -120,13 +120,13 @@ def _non_finite_norms(x: Array, windows: WindowWalk) -> Array | None:
 
 
 def finite_magnitudes(x: Array) -> Array:
-    """Return absolute values as new float64, 0 for what is not finite."""
+    """Return absolute values as a new float64 array, 0 for non-finite elements."""
     wide = to_float64(np.ascontiguousarray(x))
     return with_finite_only(np.abs(wide, out=wide))
 
 
 def _norm_pairs(x: Array, windows: WindowWalk, power: Fraction) -> FloatPair:
-    """Return the norms of the finite values; where they cannot be told in pairs the error is infinite."""
+    """Return the norms of the finite values. The error is infinite if a pair cannot represent the norm."""
     shape, wide, form = (*x.shape[:2], *windows.output), finite_magnitudes(x), FLOAT_FORMATS[x.dtype]
     if power.denominator != 1 or power > MAX_MULTIPLIED_POWER:
         return add_parts([], shape, np.inf)
@@ -150,9 +150,9 @@ def _norm_pairs(x: Array, windows: WindowWalk, power: Fraction) -> FloatPair:
 
 
 def _square_norms(x: Array, windows: WindowWalk) -> FloatPair:
-    """Return norms with p = 2 of what was float32, whose squares are exact; the sum and the root are rounded.
+    """Return 2-norms of float32 values. Their squares are exact in float64; the sum and the root are rounded.
 
-    A sum of n squares passes through n − 1 additions, each off by 2**-53 of it, and the root halves what is relative.
+    A sum of n squares passes through n − 1 additions, each off by 2**-53 of it, and the root halves the relative error.
     """
     sums = fold_windows(_integer_powers(finite_magnitudes(x), SQUARE_POWER), windows, np.add, 0.0)
     norms = np.sqrt(sums, out=sums)
@@ -189,7 +189,7 @@ def _real_powers(base: Array, p: int) -> FloatPair:
     """Return the p-th powers of float64 numbers from 0 to about 1, each off by at most 2**-1075.
 
     Every multiplication drops at most 2**-53 of the product h, so that |low| <= p · 2**-53 · h all along, and the two
-    roundings of the low part at most 2p · 2**-106 · h each time, but none with the first.
+    roundings of the low part at most 2p · 2**-106 · h each time except the first.
     """
     high, low = base, np.zeros(base.shape)
     for _ in range(p - 1):
@@ -199,7 +199,7 @@ def _real_powers(base: Array, p: int) -> FloatPair:
 
 
 def _power_error(p: int) -> float:
-    """Return what a p-th power is off by, in units of itself, but for underflow."""
+    """Return the relative error of a p-th power, without underflow."""
     return p * (p - 1) * (p - 2) * 2.0**-105
 
 

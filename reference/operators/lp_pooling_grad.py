@@ -24,14 +24,14 @@ from reference.operators.lp_pooling import parse_power, weighted_log_spread
 from reference.operators.pooling_grad import check_gradient
 from reference.registry import operator
 
-# A sum that so many digits do not tell from a number half-way between two others is asked whether it is that number.
+# Digits after which a sum that may be half-way between two numbers is tested for being exactly that.
 MAX_PROOF_DIGITS = 300
 
-# Whole p up to this are asked by is_sum(). For others so many digits are taken for an answer.
+# Largest integer p that is_exact_sum() decides. For other p, agreement to this many digits counts as equality.
 MAX_PROVED_POWER = 64
 TIE_CHECK_DIGITS = 2000
 
-# Enough digits for high + low to be full, whatever logarithms and roots take away; doubled as often as needed.
+# Initial digits: enough to fill high + low after logarithms and roots. Doubled as often as needed.
 INITIAL_DIGITS = 42
 
 
@@ -50,10 +50,11 @@ def lp_pool_grad(
     """Add to each cell g·sign(x)·(|x| / y)^(p − 1) of each window: its gradient and norm y, the cell's value.
 
     grad: (n, c, *output), of the dtype of x: (n, c, *spatial), floating. Returns (n, c, *spatial). Where the norm is
-    0 the gradient is 0, the least of all that could stand there; sign(0) is 0. For p = 1 the term is g·sign(x),
-    whatever else is in the window. For p > 1 what is not finite follows the formula: a window with a NaN gives NaN,
+    0 the gradient is 0, the smallest subgradient; sign(0) is 0. For p = 1 the term is g·sign(x),
+    independent of the other cells of the window. For p > 1 infinities and NaN follow the formula: a window with a NaN
+    gives NaN,
     one with an infinity NaN to infinities and g·0 to the other cells, a g that is not finite g·sign(x), which is NaN
-    at 0. Where p is not whole, or above GREATEST_PROVED, a sum is held to be half-way between two numbers, or 0, if
+    at 0. Where p is not whole, or above MAX_PROVED_POWER, a sum counts as half-way between two numbers, or as 0, if
     that is so for TIE_DIGITS digits.
     Raises ValueError if grad has not the output's shape, or for what lp_pool refuses.
     Source: the derivative of (Σ |xᵢ|^p)^(1/p); see lp_pool. PyTorch raises x, not |x|, to the power p.
@@ -188,7 +189,7 @@ def _is_tie(terms: list[LpTerm], number: Fraction, power: Fraction, digits: int)
 
 
 def is_exact_sum(terms: list[LpTerm], number: Fraction, p: int) -> bool:
-    """Tell whether one cell's terms add up to a rational, for a whole p: exactly.
+    """Return whether one cell's terms add up to a rational exactly, for an integer p.
 
     With s = y^p = Σ |xᵢ|^p, rational, a term is g|x|^(p − 1) / s times the p-th root of s. Such roots are linearly
     independent over the rationals, unless the quotient of two is rational (Mordell, as in norms.is_norm()): those are
@@ -205,7 +206,7 @@ def is_exact_sum(terms: list[LpTerm], number: Fraction, p: int) -> bool:
 
 
 def rational_root(number: Fraction, degree: int) -> Fraction | None:
-    """Return the root of a positive rational; None if it is irrational."""
+    """Return the root of a positive rational, or None if it is irrational."""
     root = Fraction(_integer_root(number.numerator, degree), _integer_root(number.denominator, degree))
     return root if root**degree == number else None
 
@@ -227,13 +228,13 @@ def _error_terms(  # noqa: PLR0917  (all that a term depends on)
 
     1. As in _error_terms() of lp_pooling a pow adds f unit roundoffs, and the sum s of m powers m + 1 and C. An
        exponent that is off by v adds v|ln x| for a base x: p is off by at most p, p − 1 by 2p − 1, 1 / p by 1 / p,
-       1 / p − 1 by 1, in units of u; none is if p is a power of two. In the first form y is off by
+       1 / p − 1 by 1, in units of u; both are exact if p is a power of two. In the first form y is off by
        (C + m + 1) / p + f + |ln y|, the quotient by 1 more, all that times p − 1 in the power, which adds
        f + (2p − 1)|ln (|x| / y)|. In the second s^(1/p − 1) is off by (1 − 1/p)(C + m + 1) + f + p|ln y|, and
        |x|^(p − 1) by f + (2p − 1)|ln |x||. There are at most 8 further products and quotients (g, p, 1 / p, the
-       number of cells and its reciprocal). Both forms are held by
+       number of cells and its reciprocal). Both forms are bounded by
        E = (p − 1)(C + m + 1) / p + (p + 1) f + (p − 1) + 8 + 3p(|ln |x|| + |ln y|).
-    2. A product of factors 1 + δ, |δ| <= ku, k <= f, lies between exp(±1.05 Σ ku), as fu <= 1/32. So a term t is off
+    2. A product of factors 1 + δ, |δ| <= ku, k <= f, is between exp(±1.05 Σ ku), as fu <= 1/32. So a term t is off
        by at most t(exp(1.05 uE) − 1), which is u·`extra`, and `magnitude` is t exp(1.05 uE); n counts the windows.
     """
     p, function = float(power), FUNCTION_ULPS * ROUNDOFFS_PER_ULP

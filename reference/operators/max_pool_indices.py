@@ -1,4 +1,4 @@
-"""Maximum pooling that says where each maximum stands, and the way back."""
+"""Maximum pooling that also returns the index of each maximum, and its inverse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reference.geometry.windows import Windows, WindowWalk
 from reference.operators.pooling import ORDERED_DTYPES
 from reference.registry import operator
 
-# What a cell takes on the way, at most.
+# Maximum number of temporary bytes per cell.
 KEY_AND_INDEX_BYTES = 16
 
 
@@ -69,7 +69,7 @@ def plane_indices(x: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class BestCells:
-    """The greatest key so far and the index of the first cell that has it, −1 for none; arrays of one shape."""
+    """The largest key so far and the index of the first cell with it, or −1; arrays of one shape."""
 
     keys: Array
     indices: Array
@@ -79,16 +79,16 @@ class BestCells:
         return BestCells(self.keys[where], self.indices[where])
 
     def update(self, others: BestCells) -> None:
-        """Replace in place whatever is less than that of the others, or not there."""
+        """Replace, in place, every entry that is smaller than the other's or absent."""
         better = (others.keys > self.keys) | (self.indices < 0)
         np.copyto(self.keys, others.keys, where=better)
         np.copyto(self.indices, others.indices, where=better)
 
 
 def first_best_cells(best: BestCells, windows: WindowWalk, bottom: int | bool) -> BestCells:
-    """Return the best cell of each window, the first of equals; the key `bottom` and the index −1 if it has none.
+    """Return the best cell of each window, the first of equals.
 
-    best: (n, c, *spatial). Axis after axis from the last one to the first, so that the first is the first in
+    A window without cells has the key `bottom` and the index −1. best: (n, c, *spatial). Axis after axis from the last one to the first, so that the first is the first in
     row-major order. Returns (n, c, *output).
     """
     for axis in reversed(range(len(windows.size))):
@@ -107,7 +107,7 @@ def max_unpool(x: npt.ArrayLike, indices: npt.ArrayLike, output_size: PerAxis) -
     """Put each value at its index in a plane of zeros: the way back from max_pool_with_indices.
 
     x: (n, c, *spatial), floating, integer or bool; indices: of x's shape, integers of any dtype that count in the
-    plane of the output, row-major; what has the index −1 is left out. output_size: a number, or a number per axis.
+    plane of the output, row-major; values with the index −1 are dropped. output_size: a number, or a number per axis.
     Where several values have one index the last in row-major order stays. Returns (n, c, *output_size).
     Raises ValueError for an index beyond the plane, or if the shapes differ.
     Source: ONNX MaxUnpool-22 (there indices count through n and c too),

@@ -39,7 +39,7 @@ def _mirror_positions(cells: Array, size: int) -> Array:
     return np.where(places < size, places, 2 * size - 1 - places)
 
 
-# The input cell, 0 … size - 1, that stands at a place before or after these.
+# The input cell, 0 … size - 1, that a mode copies to a position before or after the input.
 SOURCE_POSITIONS: dict[str, Callable[[Array, int], Array]] = {
     "edge": lambda cells, size: np.clip(cells, 0, size - 1),
     "reflect": _reflect_positions,

@@ -51,7 +51,7 @@ AVERAGED_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES)
 MAX_AVERAGE_SLICES = 8
 MAX_AVERAGE_SLICE_WIDTH = 50
 
-# float64 holds this and every smaller whole number.
+# float64 represents this and every smaller non-negative integer exactly.
 MAX_DIVISOR = 2**53 - 1
 
 # Sums of floats are taken, and those of integers divided, in 64 bits.
@@ -212,7 +212,7 @@ def _unchecked_average(wide: Array, windows: WindowWalk, divisors: Array) -> Unr
 
 
 def _non_finite_averages(wide: Array, windows: WindowWalk, divisors: Array) -> Array | None:
-    """Return the averages that are not finite, and finite numbers elsewhere; None if all averages are finite."""
+    """Return the non-finite averages, with finite numbers in the other elements; None if all averages are finite."""
     if all_finite(wide) and divisors.all():
         return None
     finite = np.isfinite(wide)

@@ -31,7 +31,7 @@ def max_pool_grad(
     rounding: str = "floor",
     ties: str = "first",
 ) -> Exact:
-    """Give each window's gradient to the cell that holds its largest value; a cell adds what it is given.
+    """Assign each window's gradient to the cell of its largest value. A cell adds the gradients of its windows.
 
     grad: (n, c, *output), of the dtype of x: (n, c, *spatial), floating. ties: which of several equal values is
     given the gradient: the "first" or the "last" in row-major order, "all" of them, or all in equal shares
@@ -61,7 +61,7 @@ def min_pool_grad(
     rounding: str = "floor",
     ties: str = "first",
 ) -> Exact:
-    """Give each window's gradient to the cell that holds its smallest value; a cell adds what it is given.
+    """Assign each window's gradient to the cell of its smallest value. A cell adds the gradients of its windows.
 
     As max_pool_grad, the other way round; NaN is the smallest of all here. Source: −max_pool(−x).
     """
@@ -98,7 +98,7 @@ def selection_grad(grad: npt.ArrayLike, x: Array, walk: WindowWalk, order: Dtype
 
 
 def normalise_nan_and_zero(x: Array) -> Array:
-    """Return a copy of x with one NaN and one zero, so that what is equal has equal keys."""
+    """Return a copy of x with one kind of NaN and one zero, so that equal elements have equal keys."""
     numbers = with_canonical_nan(x)
     numbers[numbers == 0] = 0
     return numbers
@@ -119,7 +119,7 @@ def _choosing_cells(
 
 
 def _tie_counts(keys: Array, best: Array, walk: WindowWalk) -> Array:
-    """Count the cells of each window that are equal to its best; 1 where there is none."""
+    """Count the cells of each window that are equal to its best; 1 for a window without cells."""
     count = np.zeros(best.shape, np.int64)
     for _, outputs, chosen in _choosing_cells(keys, best, walk, "all"):
         count[outputs] += chosen
@@ -143,7 +143,7 @@ def avg_pool_grad(
 
     grad: (n, c, *output), of the dtype of x: (n, c, *spatial), floating; x's values do not matter. The other
     parameters are those of avg_pool. Returns (n, c, *spatial). n: the windows that the cell is in; S adds
-    |grad| / divisor, so the bound of a sum of divided terms holds as it stands: one division a term, n − 1 additions.
+    |grad| / divisor, so the bound of a sum of divided terms applies unchanged: one division a term, n − 1 additions.
     Raises ValueError if grad has not the output's shape, or for what avg_pool refuses.
     Source: the adjoint of ONNX AveragePool-22, https://onnx.ai/onnx/operators/onnx__AveragePool.html
     """

@@ -1,4 +1,4 @@
-"""Softmax pooling: an average in which larger values weigh more."""
+"""Softmax pooling: an average weighted by the softmax of the window."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MIN_WEIGHT = Decimal("1e-2171")
 # Enough digits for high + low to be full; doubled as often as a rounding needs.
 INITIAL_DIGITS = 36
 
-# Rounds to zero in every dtype, and keeps its sign.
+# Rounds to −0 in every dtype.
 NEGATIVE_TINY = Fraction(-1, 2**2000)
 
 
@@ -93,7 +93,7 @@ class SoftmaxWindows:
 
     @cached_property
     def finite(self) -> Array:
-        """Return x with 0 for whatever is not finite."""
+        """Return x with 0 for every element that is not finite."""
         return with_finite_only(self.x)
 
     def window(self, position: Position) -> list[float]:

@@ -29,7 +29,7 @@ from reference.operators.softmax_pooling import (
 )
 from reference.registry import operator
 
-# A sum that so many digits do not tell from a rational is asked whether it is that rational.
+# Digits after which a sum that may be a rational is tested for being exactly that rational.
 MAX_PROOF_DIGITS = 8 * INITIAL_DIGITS
 
 # A prime and a number below it without any bond to inputs: see is_constant().
@@ -68,7 +68,7 @@ def softmax_pool_grad(
 
 
 def _cells_in_windows(walk: SoftmaxWindows, chosen: Array) -> Array:
-    """Tell which cells are in one of the chosen windows."""
+    """Return which cells are in one of the chosen windows."""
     covered = np.zeros(walk.x.shape, bool)
     for _, inputs, outputs in walk.windows.cells():
         covered[all_planes_index(inputs)] |= chosen[all_planes_index(outputs)]
@@ -77,7 +77,7 @@ def _cells_in_windows(walk: SoftmaxWindows, chosen: Array) -> Array:
 
 @dataclass(frozen=True)
 class SoftmaxTerm:
-    """What one window gives to one of its cells: g·p·(1 + x − y), for the window's values, none of them negligible."""
+    """The gradient of one window for one of its cells: g·p·(1 + x − y), without negligible values."""
 
     grad: float
     value: float
@@ -105,7 +105,7 @@ def _term_sum(walk: SoftmaxWindows, grad: Array) -> DecimalSums[SoftmaxTerm]:
         See average(): with differences dᵢ = xᵢ − max, each of relative error ε, ε half a unit of the last digit,
         p is off by at most (2A + m + 4)ε·p and the average of the d by (2A + 2m + 8)ε·Σ p|d| for m values that span
         A. So a term is off by at most half of (8A + 6m + 40)ε·|g|p(1 + |d| + Σ p|d|), sums of terms by as many ε
-        of that as there are terms. Doubling holds the products of errors.
+        of that as there are terms. The factor 2 covers the products of errors.
         """
         context = unlimited_context(digits)
         middle = error = Decimal(0)
@@ -167,7 +167,7 @@ def _is_tie(terms: list[SoftmaxTerm], number: Fraction, digits: int) -> bool:
 
 
 def is_exact_sum(terms: list[SoftmaxTerm], rational: Fraction) -> bool:
-    """Tell whether one cell's terms g·p·(1 + x − y) add up to this rational.
+    """Return whether one cell's terms g·p·(1 + x − y) add up to this rational.
 
     Floats are whole multiples of one 2**-k. With z = exp(t / 2**k) and t = 1 every softmax is a rational function of
     z with rational coefficients, and since p(1 + x − y) = (1 + d/dt) p, so is the sum: (1 + d/dt) W, W = Σ g·p. As e
@@ -184,7 +184,7 @@ def is_exact_sum(terms: list[SoftmaxTerm], rational: Fraction) -> bool:
 
 
 def is_constant_sum(terms: list[SoftmaxTerm], constant: Fraction) -> bool:
-    """Tell whether Σ g·p is this constant as a function of z, from its value at one z modulo a prime.
+    """Return whether Σ g·p is this constant as a function of z, from its value at one z modulo a prime.
 
     If it is, the answer is always yes. If it is not, a yes is a coincidence of 521 bits, after one of PROOF_DIGITS.
     """

@@ -36,9 +36,10 @@ def stochastic_pool_probabilities(
 ) -> Exact:
     """The probability of each cell of each window: its activation divided by the sum of the window's.
 
-    x: (n, c, *spatial), floating, none negative. Returns (n, c, *output, *window); padding has the probability 0. A
-    window whose sum is 0 has nothing to draw: all its probabilities are 0. What is not finite follows IEEE
-    arithmetic: all cells beside a NaN are NaN; of those beside an infinity the infinite ones are NaN, the others 0.
+    x: (n, c, *spatial), floating and non-negative. Returns (n, c, *output, *window); padding has the probability 0. A
+    window whose sum is 0 has no cell to draw: all its probabilities are 0. Infinities and NaN follow IEEE
+    arithmetic: in a window with a NaN all probabilities are NaN; in one with an infinity, infinite cells have NaN and
+    others 0.
     n: the cells added; S is the probability, as one division follows their sum.
     Raises ValueError for negative activations, or if the window exceeds the padded input.
     Source: Zeiler and Fergus, "Stochastic Pooling for Regularization of Deep Convolutional Neural Networks" (2013),
@@ -98,10 +99,11 @@ def stochastic_pool(
 ) -> Exact:
     """The value of the cell of each window that a given draw selects.
 
-    x: (n, c, *spatial), floating, none negative; draws: (n, c, *output), floating, each in [0, 1). The selected cell
+    x: (n, c, *spatial), floating and non-negative; draws: (n, c, *output), floating, each in [0, 1). The selected cell
     is the first in row-major order at which the sum of the activations so far exceeds draw · the sum of all, both in
     exact arithmetic; so it is never one of activation 0. A window whose sum is 0 gives 0, one with a value that is
-    not finite NaN. Returns (n, c, *output). Raises as stochastic_pool_probabilities does, and for what is no draw.
+    not finite NaN. Returns (n, c, *output). Raises the errors of stochastic_pool_probabilities, and ValueError for
+    draws outside [0, 1).
     Source: Zeiler and Fergus, as there, equation 5.
     """
     x = check_activations(x)
@@ -115,7 +117,7 @@ def stochastic_pool(
 
 
 def stochastic_indices(x: Array, windows: Windows, draws: npt.ArrayLike) -> Array:
-    """Return where the values that stochastic_pool selects stand in the plane, −1 for none: (n, c, *output)."""
+    """Return the plane index of each value that stochastic_pool selects, −1 for no cell: (n, c, *output)."""
     draws, indices = _check_draws(draws, x, windows), np.empty((*x.shape[:2], *windows.output), np.int64)
     places = plane_indices(x)
     for block, chosen, _ in _drawn_cells_by_block(x, windows, draws):
@@ -130,7 +132,7 @@ def _drawn_cells_by_block(x: Array, windows: Windows, draws: Array) -> Iterator[
 
 
 def _drawn_cells(wide: Array, windows: WindowWalk, draws: Array) -> tuple[Array, Array]:
-    """Return the indices of the cells that are drawn, −1 for none, and which windows are finite throughout."""
+    """Return the indices of the drawn cells, −1 for no cell, and which windows contain only finite numbers."""
     finite = np.isfinite(wide)
     known = np.isfinite(fold_windows(np.where(finite, 0.0, wide), windows, np.add, 0.0))
     wide = np.where(finite, wide, 0.0)
@@ -179,7 +181,7 @@ def _window_cells(x: Array, windows: WindowWalk, window: tuple[int, ...]) -> Arr
 
 
 def _pair_quotients(a: Array, b: FloatPair) -> FloatPair:
-    """Divide float64 numbers by pairs, none negative; 0 / 0 is 0."""
+    """Divide non-negative float64 numbers by non-negative pairs; 0 / 0 is 0."""
     high = a / b.high
     product, dropped = two_product(high, b.high)
     rest = ((a - product) - dropped) - high * b.low

@@ -29,7 +29,7 @@ def stochastic_pool_grad(
     dilation: PerAxis = 1,
     rounding: str = "floor",
 ) -> Exact:
-    """Give each window's gradient to the cell that was drawn; where none was, for whatever reason, it is lost.
+    """Assign each window's gradient to the drawn cell. Without a drawn cell the gradient is dropped.
 
     grad: (n, c, *output), of the dtype of x: (n, c, *spatial), floating; draws: those of the operator. What moves
     the probabilities has no part in it. Returns (n, c, *spatial). n: the windows that give to the cell.
@@ -56,7 +56,7 @@ def stochastic_pool_probabilities_grad(
 ) -> Exact:
     """Add to each cell (g − Σ gᵢpᵢ) / Σ xᵢ of each window, g being the gradient of the cell's own probability.
 
-    grad: (n, c, *output, *window), of the dtype of x: (n, c, *spatial), floating, none negative; what stands at
+    grad: (n, c, *output, *window), of the dtype of x: (n, c, *spatial), floating and non-negative; entries at
     padding has no part. A window whose sum is 0 gives 0; one with a value or gradient that is not finite NaN to all
     its real cells. Returns (n, c, *spatial). n: 3 for each of the most cells in a window, plus the windows of the
     cell, plus 4, as each product in g / Σ − Σ gᵢxᵢ / Σ² passes through that many roundings less 3 at most (Σ twice
@@ -81,7 +81,7 @@ def stochastic_pool_probabilities_grad(
 
 
 def _collect_terms(grad: Array, x: Array, windows: Windows) -> tuple[Array, Array, Array, Array]:
-    """Return, for each cell, the sum of its terms, that of their absolute parts, what is NaN, and its largest window.
+    """Return for each cell the sum of its terms, the sum of their absolute parts, NaN results and the largest window.
 
     Dtypes: Fractions, float64, float64 (0 elsewhere), int64.
     """
@@ -106,7 +106,7 @@ def _window_slopes(cells: Array, grad: Array) -> tuple[Array, Array]:
     exact, g = (_as_fractions(part) for part in (cells, grad))
     total = exact.sum()
     slopes, size = (g - (g * exact).sum() / total) / total, (abs(g) + (abs(g) * exact).sum() / total) / total
-    # Not astype, which refuses what is beyond float64.
+    # Not astype, which raises for numbers beyond float64.
     return slopes, np.array([float(round_to(part, np.float64)) for part in size.ravel()]).reshape(cells.shape)
 
 
