@@ -1,9 +1,11 @@
-"""JAX and Flax: `jax.lax` channels first, Flax channels last with kernels (*window, in/groups, out).
+"""JAX adapter: `jax.lax` with channels first, and Flax with channels last and kernels (*window, in/groups, out).
 
-What it changes: averages of `jax.lax` are window sums divided by counts; the output-size rules `ceil` and `full` are
-padding; 64-bit mode is on, or float64 would silently become float32. Gradients, and what takes several calls, are
-compiled as one function: results are the same, and JAX compiles once in place of once a call. `jax.jit` compiles the
-whole program of `jax.lax`.
+- Averages of `jax.lax` are window sums divided by counts.
+- The output-size rules `ceil` and `full` become padding.
+- 64-bit mode is on. Without it, float64 silently becomes float32.
+- Gradients and compositions of several calls are compiled as one function. The results are the same, and JAX compiles
+  once instead of once for each call.
+- The surface `jax.jit` compiles the whole program of `jax.lax`.
 """
 
 from __future__ import annotations
@@ -75,7 +77,7 @@ DEVICES = {"cuda": CUDA_SUPPORT}
 
 def _lax_pad(step: Step) -> Code:
     if step.parameters["mode"] != "constant":
-        return Unsupported("lax.pad knows one value only")
+        return Unsupported("lax.pad has the constant mode only")
     edges = [(before, after, 0) for before, after in pairs_for_all_axes(step.padding, channels_last=False)]
     return f"lax.pad(x, jnp.array({number(step.parameters['value'])}, x.dtype), {tuple(edges)})"
 
@@ -90,15 +92,15 @@ def _jnp_pad(step: Step, *, channels_last: bool) -> Code:
 
 
 def _d2l_pool(reduce: str, step: Step) -> Code:
-    """Return the book's own loop over the positions of a plane, or the zeros that its tab writes before pooling."""
+    """Return the loop over output positions as printed in the book, or explicit zeros and a pooling call."""
     pads = d2l.channels_last_zeros(step)
     if pads:
         padding = pairs_of(pairs_for_all_axes(pads, channels_last=True))
         stride = tuple_of(step.stride or ())
         return (f"x = jnp.pad(x, {padding})", f"x = nn.max_pool(x, {tuple_of(step.window)}, strides={stride})")
-    refusal = d2l.unsupported_by_loops(step)
-    if refusal:
-        return refusal
+    unsupported = d2l.unsupported_by_loops(step)
+    if unsupported:
+        return unsupported
     (height, width), (n, c, rows, columns) = step.window, step.output
     return (
         f"y = jnp.zeros({(n, rows, columns, c)}, x.dtype)",
@@ -109,12 +111,12 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
 
 
 def _compile_with_jit(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-    """Compile all lines as one function."""
+    """Return all lines as one compiled function, without compiled functions inside it."""
     return jit_lines(*inline_jit_lines(lines), names=names, called="forward")
 
 
 def jit_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
-    """Pull the gradient back through the lines, compiled as one function."""
+    """Return lines that compute the gradient of one input with `jax.vjp`, compiled as one function."""
     inputs = ", ".join(names)
     return (
         JIT,
@@ -128,8 +130,8 @@ def jit_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) ->
     )
 
 
-def _softmax(stacking: StackedWindows, step: Step) -> Code:
-    return jit_lines(*stacking.softmax_pool(step))
+def _softmax_pool(windows: StackedWindows, step: Step) -> Code:
+    return jit_lines(*windows.softmax_pool(step))
 
 
 def _stacked_windows(*, channels_last: bool) -> StackedWindows:
@@ -138,11 +140,11 @@ def _stacked_windows(*, channels_last: bool) -> StackedWindows:
 
 
 def _fallbacks(pooling: LayoutPooling) -> Mapping[str, Lowering]:
-    """Return what both surfaces write for want of a call."""
+    """Return the compositions that `jax.lax` and Flax share, for operators without a call."""
     return {
         "avg_pool": pooling.average_pool,
         "lp_pool": pooling.lp_pool,
-        "softmax_pool": partial(_softmax, _stacked_windows(channels_last=pooling.layout.channels_last)),
+        "softmax_pool": partial(_softmax_pool, _stacked_windows(channels_last=pooling.layout.channels_last)),
         "max_pool_with_indices": pooling.max_pool_with_indices,
         "max_unpool": pooling.max_unpool,
         "adaptive_max_pool": pooling.adaptive_pool,
@@ -152,8 +154,8 @@ def _fallbacks(pooling: LayoutPooling) -> Mapping[str, Lowering]:
     }
 
 
-def _dtype_independent_lowerings(pooling: LayoutPooling) -> Mapping[str, Lowering]:
-    """Return what is one reduction on both surfaces, and what neither can."""
+def _shared_lowerings(pooling: LayoutPooling) -> Mapping[str, Lowering]:
+    """Return the lowerings that `jax.lax` and Flax share."""
     return {
         "global_max_pool": pooling.global_pool,
         "global_avg_pool": pooling.global_pool,
@@ -175,7 +177,7 @@ SELECTION_OPERATORS = (
 )
 DTYPES = {"": FLOATING | INTEGERS} | dict.fromkeys(SELECTION_OPERATORS, FLOATING | INTEGERS | {"bool"})
 BFLOAT16 = Bfloat16Conversion("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
-# jnp.asarray is compiled anew for every shape, device_put is not.
+# device_put is not compiled, while jnp.asarray is compiled for every shape.
 TO_FRAMEWORK_CHANNELS_FIRST = dict.fromkeys(("x", "kernel", "bias", "draws"), "jax.device_put({})")
 MOVE_CHANNELS_LAST = "jax.device_put(np.moveaxis({}, 1, -1))"
 TO_FRAMEWORK_CHANNELS_LAST = {
@@ -201,15 +203,15 @@ def _flax_surface(api: Linen | Nnx) -> Surface:
             "min_pool": api.min_pool,
             "avg_pool": api.average_pool,
             "conv": api.conv,
-            "conv_transpose": api.transpose,
+            "conv_transpose": api.conv_transpose,
             "pad": api.no_padding,
-            **_dtype_independent_lowerings(CHANNELS_LAST_POOLING),
+            **_shared_lowerings(CHANNELS_LAST_POOLING),
         },
         fallbacks={
             **_fallbacks(CHANNELS_LAST_POOLING),
             "max_pool": CHANNELS_LAST_POOLING.extreme_pool_or_stacked,
             "min_pool": CHANNELS_LAST_POOLING.extreme_pool_or_stacked,
-            "conv_transpose": api.groups,
+            "conv_transpose": api.grouped_transpose,
             "pad": partial(_jnp_pad, channels_last=True),
         },
         building_blocks={"pad": partial(_jnp_pad, channels_last=True)},
@@ -231,7 +233,7 @@ LAX_SURFACE = Surface(
         "conv": lax_conv,
         "conv_transpose": lax_transpose,
         "pad": _lax_pad,
-        **_dtype_independent_lowerings(CHANNELS_FIRST_POOLING),
+        **_shared_lowerings(CHANNELS_FIRST_POOLING),
     },
     fallbacks={
         **_fallbacks(CHANNELS_FIRST_POOLING),

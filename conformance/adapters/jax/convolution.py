@@ -18,24 +18,24 @@ from conformance.cases.steps import PerAxisPairs, Step
 
 SPATIAL_LETTERS = "DHW"
 NO_BIAS = Unsupported("lax convolutions have no bias")
-NO_OUTPUT_PADDING = Unsupported("padding alone says how far the output goes")
-TOO_MANY_AXES = Unsupported("axes beyond three have no names here")
+NO_OUTPUT_PADDING = Unsupported("the output size is determined by padding alone, not by output_padding")
+TOO_MANY_AXES = Unsupported("more than three spatial axes are not supported")
 
 
 def dilation_text(step: Step) -> str | None:
-    """Return the dilation, None where there are no holes."""
+    """Return the dilation as text, or None if it is 1."""
     return tuple_of(step.dilation) if step.dilated else None
 
 
 def _convolution_lines(step: Step, *lines: str) -> Code:
-    """Return lines that convolve, and add the bias if there is one, as one function."""
-    added = f"x = x + bias.reshape(1, -1{', 1' * step.rank})"
+    """Return a compiled function of lines that convolve, and of the bias addition if there is a bias."""
+    add_bias = f"x = x + bias.reshape(1, -1{', 1' * step.rank})"
     names = ("x", "kernel", "bias") if step.bias else ("x", "kernel")
-    return jit_lines(*lines, *(added,) * step.bias, names=names, called="convolve")
+    return jit_lines(*lines, *(add_bias,) * step.bias, names=names, called="convolve")
 
 
 def lax_conv(step: Step) -> Code:
-    """Return the call."""
+    """Return `lax.conv_general_dilated`."""
     if step.bias:
         return NO_BIAS
     groups = text_unless_default(1, step.parameters["groups"])
@@ -51,35 +51,39 @@ def lax_conv(step: Step) -> Code:
 
 
 def biased_conv(step: Step) -> Code:
-    """Return the call, and the bias added."""
+    """Return the convolution followed by the bias addition."""
     return _convolution_lines(step, f"x = {lax_conv(replace(step, bias=False))}")
 
 
 def _adjoint_padding(step: Step) -> PerAxisPairs:
-    """Return the padding of the convolution whose adjoint it is, shorter by the output padding."""
-    further = zip(step.padding, step.parameters["output_padding"], strict=True)
-    return tuple((before, after - more) for (before, after), more in further)
+    """Return the padding of the forward convolution, with the output padding subtracted from the end."""
+    axes = zip(step.padding, step.parameters["output_padding"], strict=True)
+    return tuple((before, after - added) for (before, after), added in axes)
 
 
 def transposed_padding(step: Step) -> PerAxisPairs:
-    """Return the padding around the input with its holes: what the kernel reaches, less the padding of the output."""
+    """Return the padding of the dilated input: the reach of the kernel minus the padding of the forward convolution."""
     axes = zip(step.window, step.dilation, _adjoint_padding(step), strict=True)
     return tuple((d * (w - 1) - before, d * (w - 1) - after) for w, d, (before, after) in axes)
 
 
 def unsupported_orientation(step: Step) -> Unsupported | None:
-    """Return why a question cannot be put to a call that names no orientation of its kernel, None where it can."""
+    """Return why a call without an explicit kernel orientation does not support the step; None if it does.
+
+    Convention cases write such calls, with the framework's defaults.
+    """
     if any(step.parameters["output_padding"]):
         return Unsupported("transposed convolution has no output padding")
     return (
-        None
-        if is_framework_same(step) or not step.padded
-        else Unsupported("the padding is around the input with holes")
+        None if is_framework_same(step) or not step.padded else Unsupported("the padding applies to the dilated input")
     )
 
 
 def lax_transpose(step: Step) -> Code:
-    """Return the call; only with consistent padding its numbers are those of the convolution."""
+    """Return `lax.conv_transpose`.
+
+    With `use_consistent_padding`, explicit padding means the padding of the forward convolution, as in the catalogue.
+    """
     if step.bias:
         return NO_BIAS
     if step.parameters["groups"] != 1:
@@ -112,14 +116,17 @@ def lax_transpose(step: Step) -> Code:
 
 
 def composed_transpose(step: Step) -> Code:
-    """Return the convolution of the input with holes; its kernel is turned round and its groups put in order."""
+    """Return the call with the bias addition, or for groups a convolution of the dilated input.
+
+    The convolution needs a kernel that is flipped along the spatial axes, with input and output channels swapped.
+    """
     if step.parameters["groups"] == 1:
-        answer = lax_transpose(replace(step, bias=False))
-        return answer if isinstance(answer, Unsupported) else _convolution_lines(step, f"x = {answer}")
+        text = lax_transpose(replace(step, bias=False))
+        return text if isinstance(text, Unsupported) else _convolution_lines(step, f"x = {text}")
     groups, (channels, outputs), window = int(step.parameters["groups"]), step.kernel[:2], step.window
-    parts = tuple_of((groups, channels // groups, outputs, *window))
-    whole = tuple_of((groups * outputs, channels // groups, *window))
-    turned = f"jnp.flip(kernel, {tuple_of(range(2, 2 + step.rank))}).reshape{parts}"
+    split = tuple_of((groups, channels // groups, outputs, *window))
+    merged = tuple_of((groups * outputs, channels // groups, *window))
+    flipped = f"jnp.flip(kernel, {tuple_of(range(2, 2 + step.rank))}).reshape{split}"
     convolved = call(
         "lax.conv_general_dilated",
         "x",
@@ -130,4 +137,4 @@ def composed_transpose(step: Step) -> Code:
         rhs_dilation=dilation_text(step),
         feature_group_count=number(groups),
     )
-    return _convolution_lines(step, f"turned = {turned}.swapaxes(1, 2).reshape{whole}", f"x = {convolved}")
+    return _convolution_lines(step, f"turned = {flipped}.swapaxes(1, 2).reshape{merged}", f"x = {convolved}")

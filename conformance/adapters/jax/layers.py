@@ -1,4 +1,4 @@
-"""JAX and Flax: how calls and layers are read, with the defaults of JAX 0.10 and Flax 0.12."""
+"""Signatures of JAX functions and Flax layers, with the defaults of JAX 0.10 and Flax 0.12."""
 
 from __future__ import annotations
 
@@ -27,100 +27,110 @@ from conformance.adapters.api.layer_arguments import (
 from conformance.adapters.api.layer_parser import PlainName, UnreadableLayer
 from conformance.adapters.api.layers import ArgumentReading, BoundCall, Dialect, LayerSignature
 
-PADDING_WORDS = {**SAME_AND_VALID_WORDS, "same_lower": "same_lower"}
+OPERAND_COUNT = 3
+"""Length of `dimension_numbers`: input, kernel and output."""
+EDGE_LENGTH = 3
+"""Length of an axis entry in `padding_config`: before, after and between the cells."""
+PADDING_NAMES = {**SAME_AND_VALID_WORDS, "same_lower": "same_lower"}
 
 
-def _per_axis_argument(argument: str, words: Mapping[str, Any] | None = None) -> ArgumentReading:
-    """Read what has a value for every axis of the array, channels first; None is 1."""
+def _per_axis_argument(argument: str, names: Mapping[str, Any] | None = None) -> ArgumentReading:
+    """Read a value for every axis of the array, channels first; None means 1. names: padding by name, if accepted."""
 
     def read(call: BoundCall, value: Any) -> Any:
         if value is None:
             return 1
-        if words is not None and isinstance(value, str):
-            return padding_argument(argument, words).convert(call, value)
-        rest = spatial_entries(value, channels_last=False)
+        if names is not None and isinstance(value, str):
+            return padding_argument(argument, names).convert(call, value)
+        spatial = spatial_entries(value, channels_last=False)
         if value[:2] not in {(1, 1), ((0, 0), (0, 0))}:
-            raise UnreadableLayer("batch and channels take no part in a window here")
-        return read_pairs(call, rest) if isinstance(value[0], tuple) else rest
+            raise UnreadableLayer("batch and channels cannot be part of a window")
+        return read_pairs(call, spatial) if isinstance(value[0], tuple) else spatial
 
     return ArgumentReading(argument, read)
 
 
 def _reduction_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return which extreme it is; the first value must be the one that never wins."""
+    """Return whether it is max or min pooling. The initial value must be the neutral element of that operation."""
     del found
-    operation, first = call.arguments["computation"], call.arguments["init_value"]
+    operation, initial = call.arguments["computation"], call.arguments["init_value"]
     operators = {"max": ("max_pool", "-"), "min": ("min_pool", "")}
     name = str(operation).rpartition(".")[2]
     if not isinstance(operation, PlainName) or name not in operators:
         raise UnreadableLayer(f"computation={operation}: only lax.max and lax.min can be translated")
     operator, sign = operators[name]
-    if str(first).rpartition(".")[2] not in {"inf"} or str(first).startswith("-") != bool(sign):
-        raise UnreadableLayer(f"init_value={first}: only {sign}jnp.inf never wins")
+    if str(initial).rpartition(".")[2] not in {"inf"} or str(initial).startswith("-") != bool(sign):
+        raise UnreadableLayer(f"init_value={initial}: only {sign}jnp.inf can be translated")
     return {"operator": operator}
 
 
 def _check_axis_names(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Leave the meaning as it is, if the names of axes have those of space in one order."""
+    """Check that `dimension_numbers` is the default or names the spatial axes of all arrays in one order.
+
+    Returns no parameters, since the names then change nothing.
+    """
     del found
     names = call.arguments["dimension_numbers"]
     if names is None:
         return {}
-    plain = (
-        isinstance(names, tuple) and len(names) == ARRAY_ARGUMENT_COUNT and all(isinstance(one, str) for one in names)
+    has_letters = (
+        isinstance(names, tuple) and len(names) == OPERAND_COUNT and all(isinstance(letters, str) for letters in names)
     )
-    outside = ("NC", "OI", "NC")
-    orders = {one.translate(dict.fromkeys(map(ord, drop))) for one, drop in zip(names, outside, strict=plain)}
-    if not plain or len(orders) != 1:
+    non_spatial = ("NC", "OI", "NC")
+    orders = {
+        letters.translate(dict.fromkeys(map(ord, dropped)))
+        for letters, dropped in zip(names, non_spatial, strict=has_letters)
+    }
+    if not has_letters or len(orders) != 1:
         raise UnreadableLayer(
-            f"dimension_numbers={names}: only letters for each axis, those of space in one order, can be read"
+            f"dimension_numbers={names}: only strings of axis letters with the spatial axes in one order can be read"
         )
     return {}
 
 
-ARRAY_ARGUMENT_COUNT = 3
 KERNEL_NOT_FLIPPED_NOTE = (
-    "without transpose_kernel=True its kernel is not turned round: what follows has one that is flipped along every "
+    "without transpose_kernel=True the kernel is not flipped: the translated case has a kernel flipped along every "
     "spatial axis"
 )
 
 
 def orientation_note(call: BoundCall) -> str:
-    """Return what is to be said of a kernel that is not turned round."""
+    """Return the note for a layer that does not flip its kernel."""
     return KERNEL_NOT_FLIPPED_NOTE if call.arguments["transpose_kernel"] is False else ""
 
 
-def _transposed_padding(padding: Any, stride: tuple[int, ...], reach: tuple[int, ...]) -> Pairs:
-    """Return the padding around the input with its holes that a word or numbers say, as JAX does."""
+def _dilated_input_padding(padding: Any, strides: tuple[int, ...], reach: tuple[int, ...]) -> Pairs:
+    """Return the padding of the dilated input, from a padding name or from numbers, as JAX computes it."""
     if padding == "VALID":
-        return tuple((cells - 1, max(cells, by) - 1) for cells, by in zip(reach, stride, strict=True))
+        return tuple((extent - 1, max(extent, stride) - 1) for extent, stride in zip(reach, strides, strict=True))
     if padding == "SAME":
-        both = [(cells + by - 2, cells, by) for cells, by in zip(reach, stride, strict=True)]
-        first = [cells - 1 if by > cells - 1 else -(-total // 2) for total, cells, by in both]
-        return tuple((before, total - before) for before, (total, *_) in zip(first, both, strict=True))
+        axes = [(extent + stride - 2, extent, stride) for extent, stride in zip(reach, strides, strict=True)]
+        starts = [extent - 1 if stride > extent - 1 else -(-total // 2) for total, extent, stride in axes]
+        return tuple((before, total - before) for before, (total, *_) in zip(starts, axes, strict=True))
     if isinstance(padding, str):
         raise UnreadableLayer(f"padding={padding!r}: neither 'SAME' nor 'VALID'")
-    ends = one_per_axis(padding, len(stride))
-    if len(ends) != len(stride):
+    ends = one_per_axis(padding, len(strides))
+    if len(ends) != len(strides):
         raise UnreadableLayer(f"padding={padding}: not a pair for each spatial axis")
     return tuple(end if isinstance(end, tuple) else (end, end) for end in ends)
 
 
 def transposed_parameters(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return how far the output goes, which the padding around the input with its holes says."""
-    window = found.get("window") or call.weight_shape("how far its output goes")[2:]
-    stride, holes = (one_per_axis(found.get(name, 1), len(window)) for name in ("stride", "dilation"))
-    if not len(window) == len(stride) == len(holes):
-        raise UnreadableLayer(f"{len(stride)} strides for a kernel of {len(window)} spatial axes")
-    said = found["padding"]
-    laid = _transposed_padding(said, stride, kernel_reach(window, holes))
-    if call.arguments.get("use_consistent_padding") is True and not isinstance(said, str):
-        return padding_from_crop(laid, stride, holes)
-    return padding_from_crop(crop_from_padding(laid, window, holes), stride, holes)
+    """Return the padding and output padding, from the padding of the dilated input."""
+    window = found.get("window") or call.weight_shape("the output size")[2:]
+    strides, dilation = (one_per_axis(found.get(name, 1), len(window)) for name in ("stride", "dilation"))
+    if not len(window) == len(strides) == len(dilation):
+        raise UnreadableLayer(f"{len(strides)} strides for a kernel of {len(window)} spatial axes")
+    padding = found["padding"]
+    pads = _dilated_input_padding(padding, strides, kernel_reach(window, dilation))
+    # With consistent padding, numbers mean the padding of the forward convolution, while names are unchanged.
+    if call.arguments.get("use_consistent_padding") is True and not isinstance(padding, str):
+        return padding_from_crop(pads, strides, dilation)
+    return padding_from_crop(crop_from_padding(pads, window, dilation), strides, dilation)
 
 
 def _read_padding(call: BoundCall, value: Any) -> Any:
-    """Read a word as such, numbers as pairs."""
+    """Read a padding name unchanged, and numbers as pairs."""
     return value if isinstance(value, str) else padding_argument("padding").convert(call, value)
 
 
@@ -131,18 +141,18 @@ TRANSPOSED_ARGUMENTS = {
 
 
 def _read_edges(call: BoundCall, value: Any) -> Any:
-    """Read what comes before, after and between the cells of every axis of the array, channels first."""
+    """Read the padding before, after and between the cells of every axis of the array, channels first."""
     if not isinstance(value, tuple) or not all(
-        isinstance(edge, tuple) and len(edge) == ARRAY_ARGUMENT_COUNT and is_whole_number(edge[2]) for edge in value
+        isinstance(edge, tuple) and len(edge) == EDGE_LENGTH and is_whole_number(edge[2]) for edge in value
     ):
         raise UnreadableLayer("not (before, after, between) for each axis of the array")
     if any(between for *_, between in value):
-        raise UnreadableLayer("padding between the cells has no words here")
+        raise UnreadableLayer("padding between the cells cannot be translated")
     return array_pads(call, tuple((before, after) for before, after, _ in value), channels_last=False)
 
 
 def jnp_pad_signature(*, channels_last: bool) -> LayerSignature:
-    """Return `jnp.pad` as it is written for one layout, which crops nothing."""
+    """Return the signature of `jnp.pad` for one layout."""
     modes = ("constant", "edge", "reflect", "symmetric", "wrap")
     return LayerSignature(
         "jnp.pad|jax.numpy.pad(array, pad_width, mode='constant', *, constant_values=0, reflect_type='even')",
@@ -180,7 +190,7 @@ LAX_LAYERS = (
         "conv",
         {
             "stride": sizes_argument("window_strides"),
-            "padding": padding_argument("padding", PADDING_WORDS),
+            "padding": padding_argument("padding", PADDING_NAMES),
             "dilation": sizes_or_ones_argument("rhs_dilation"),
             "groups": count_argument("feature_group_count"),
         },
@@ -192,7 +202,7 @@ LAX_LAYERS = (
     LayerSignature(
         "conv(lhs, rhs, window_strides, padding)",
         "conv",
-        {"stride": sizes_argument("window_strides"), "padding": padding_argument("padding", PADDING_WORDS)},
+        {"stride": sizes_argument("window_strides"), "padding": padding_argument("padding", PADDING_NAMES)},
         array_arguments=("lhs", "rhs"),
         ignored_arguments=("precision", "preferred_element_type"),
     ),
@@ -247,7 +257,7 @@ LINEN_POOLING_LAYERS = (
 
 
 def _read_kernel_extents(call: BoundCall, value: Any) -> Any:
-    """Read the extents of a kernel: one number is one axis."""
+    """Read the extents of a kernel. A single number means one spatial axis."""
     return sizes_argument("kernel_size").convert(call, (value,) if is_whole_number(value) else value)
 
 
@@ -280,38 +290,39 @@ TRANSPOSED_DEFAULTS = "kernel_dilation=None, use_bias=True, mask=None"
 
 
 def _weighted_layer(
-    name: str, first: str, rest: str, operator: str, reads: Mapping[str, ArgumentReading], **more: Any
+    name: str, features: str, defaults: str, operator: str, readings: Mapping[str, ArgumentReading], **fields: Any
 ) -> LayerSignature:
-    """Return a layer, whose arguments after the strides Flax's newer API takes by name only."""
-    signature = f"{name}({first}, kernel_size, strides=1, {'*, ' if first.startswith('in') else ''}padding='SAME', "
-    return LayerSignature(f"{signature}{rest})", operator, reads, **more)
+    """Return a layer with weights. In NNX, the arguments after the strides are keyword-only."""
+    keyword_only = "*, " if features.startswith("in") else ""
+    signature = f"{name}({features}, kernel_size, strides=1, {keyword_only}padding='SAME', {defaults})"
+    return LayerSignature(signature, operator, readings, **fields)
 
 
 def _convolution_layers(
-    first: str, reads: Mapping[str, ArgumentReading], ignored: tuple[str, ...]
+    features: str, readings: Mapping[str, ArgumentReading], ignored: tuple[str, ...]
 ) -> tuple[LayerSignature, ...]:
-    """Return both layers with weights of one of Flax's APIs."""
-    whole_input = {"input_dilation": (1, None), "mask": None}
+    """Return the convolution layers of one API of Flax. features: its arguments for the numbers of channels."""
+    undilated_input = {"input_dilation": (1, None), "mask": None}
     unmasked = {"mask": None, "transpose_kernel": (False, True)}
     return (
         _weighted_layer(
             "Conv",
-            first,
+            features,
             CONVOLUTION_DEFAULTS,
             "conv",
-            {**CONVOLUTION_ARGUMENTS, **reads},
-            must=whole_input,
-            ignored=ignored,
+            {**CONVOLUTION_ARGUMENTS, **readings},
+            required_values=undilated_input,
+            ignored_arguments=ignored,
         ),
         _weighted_layer(
             "ConvTranspose",
-            first,
+            features,
             f"{TRANSPOSED_DEFAULTS}, transpose_kernel=False",
             "conv_transpose",
-            {**KERNEL_ARGUMENTS, **TRANSPOSED_ARGUMENTS, **reads},
-            must=unmasked,
-            ignored=ignored,
-            meaning=transposed_parameters,
+            {**KERNEL_ARGUMENTS, **TRANSPOSED_ARGUMENTS, **readings},
+            required_values=unmasked,
+            ignored_arguments=ignored,
+            adjust=transposed_parameters,
             note=orientation_note,
         ),
     )

@@ -1,4 +1,4 @@
-"""Pooling in JAX, in either layout: what `lax.reduce_window` does, and what users write with `jax.numpy`."""
+"""Pooling in JAX, for both layouts: `lax.reduce_window`, and compositions with `jax.numpy`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.adapters.jax.windows import Layout, divide_lines, divisors, fit
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.steps import Step, split_counted_zeros
 
-DIVISOR_TOO_LARGE = Unsupported("the dtype does not hold the divisor")
+DIVISOR_TOO_LARGE = Unsupported("the dtype cannot represent the divisor")
 FIRST_LARGEST_LINES = (
     "def first_largest(one, other):",
     "    (a, i), (b, j) = one, other",
@@ -25,7 +25,7 @@ FIRST_LARGEST_LINES = (
 
 
 def neutral_value(step: Step, *, largest: bool) -> str:
-    """Return the value that never wins; it takes part in every window."""
+    """Return the neutral element of a maximum or minimum, which `lax.reduce_window` adds to every window."""
     kind = NUMPY_DTYPES[step.dtype].kind
     if kind in "fV":
         return "-jnp.inf" if largest else "jnp.inf"
@@ -36,21 +36,21 @@ def neutral_value(step: Step, *, largest: bool) -> str:
 
 @dataclass(frozen=True)
 class LayoutPooling:
-    """The verbs of pooling for one layout."""
+    """Pooling lowerings for one layout."""
 
     layout: Layout
 
     def extreme_pool(self, step: Step) -> Code:
-        """The initial value takes part in every window, so it is the one that never wins."""
+        """Return a window reduction with the maximum or minimum."""
         if step.dilated and step.gradient:
-            return Unsupported("the gradient of a largest or least value with window_dilation is not implemented")
+            return Unsupported("the gradient of a maximum or minimum with window_dilation is not implemented")
         largest = step.operator != "min_pool"
         return self.layout.reduce_window(
             step, neutral_value(step, largest=largest), "lax.max" if largest else "lax.min"
         )
 
     def stacked_extreme_pool(self, step: Step) -> Code:
-        """Windows with holes, differentiable: the cells of every window, stacked."""
+        """Return the maximum or minimum of the stacked cells, which has a gradient for dilated windows."""
         largest = step.operator != "min_pool"
         if not is_floating(step):
             return Unsupported("stacked windows are padded with infinities")
@@ -58,12 +58,12 @@ class LayoutPooling:
         return jit_lines(*self.layout.stacked_cells(step, edge), f"x = windows.{'max' if largest else 'min'}(0)")
 
     def extreme_pool_or_stacked(self, step: Step) -> Code:
-        """The reduction, or the stack where that has no gradient."""
-        answer = self.extreme_pool(step)
-        return self.stacked_extreme_pool(step) if isinstance(answer, Unsupported) else answer
+        """Return the window reduction, or the stacked cells where the reduction has no gradient."""
+        code = self.extreme_pool(step)
+        return self.stacked_extreme_pool(step) if isinstance(code, Unsupported) else code
 
     def average_pool(self, step: Step) -> Code:
-        """Sum, then divide by the cells that count: by a number, or by the sum of ones where the border differs."""
+        """Return window sums divided by one number, or by window sums of ones if the counts differ at the border."""
         counts = divisors(step)
         if not fits_divisor(step, counts):
             return DIVISOR_TOO_LARGE
@@ -72,7 +72,7 @@ class LayoutPooling:
         return (*(f"x = {self.layout.zero_padding(part)}" for part in padding), *divide_lines(step, total, counts))
 
     def lp_pool(self, step: Step) -> Code:
-        """The root of the sum of powers."""
+        """Return the root of the window sum of powers."""
         p = step.parameters["p"]
         if p == 1:
             return self.layout.reduce_window(step, "0.0", "lax.add", "jnp.abs(x)")
@@ -81,7 +81,7 @@ class LayoutPooling:
         return jit_lines(f"x = jnp.sqrt({total})" if p == 2 else f"x = ({total}) ** (1 / {number(p)})")  # noqa: PLR2004
 
     def max_pool_with_indices(self, step: Step) -> Code:
-        """Values by the maximum; indices by a reduction of pairs, of equals the one that stands first."""
+        """Return the maximum, or its indices by a reduction of (value, index) pairs; the first of equal values wins."""
         if step.parameters.get("output", "values") == "values":
             return self.extreme_pool_or_stacked(step)
         extents = step.shape[2:]
@@ -95,7 +95,7 @@ class LayoutPooling:
         return jit_lines(*FIRST_LARGEST_LINES, f"cells = {cells}", f"_, x = {pairs}", *empty)
 
     def max_unpool(self, step: Step) -> Code:
-        """Zeros, and each value set at its index; −1 is dropped."""
+        """Return an array of zeros with each value at its index. The index −1 is dropped."""
         (n, channels), size = step.shape[:2], math.prod(step.output[2:])
         rows, columns = f"jnp.arange({n})[:, None, None]", f"jnp.arange({channels})"
         flat = Step(step.operator, step.shape, step.dtype)
@@ -109,10 +109,10 @@ class LayoutPooling:
         )
 
     def global_pool(self, step: Step) -> Code:
-        """One reduction over all spatial axes."""
+        """Return one reduction of all spatial axes."""
         axes = self.layout.spatial_axes(step)
         if step.operator == "global_max_pool":
-            if math.prod(step.shape[2:]):
+            if math.prod(step.shape[2:]):  # a reduction of no cells requires an initial value
                 return f"x.max({axes}, keepdims=True)"
             return f"x.max({axes}, keepdims=True, initial={neutral_value(step, largest=True)})"
         if is_floating(step):
@@ -123,7 +123,7 @@ class LayoutPooling:
         return divide_lines(step, f"x.sum({axes}, x.dtype, keepdims=True)", counts)
 
     def adaptive_pool(self, step: Step) -> Code:
-        """One reduction a bin."""
+        """Return one reduction for each bin."""
         axes, outputs = self.layout.spatial_axes(step), step.output[2:]
         bins = [
             [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
@@ -147,7 +147,7 @@ class LayoutPooling:
         return jit_lines(*divide_lines(step, stacked, counts))
 
     def stochastic_pool_probabilities(self, step: Step) -> Code:
-        """Each cell of a window divided by their sum, the cells on axes of their own at the end."""
+        """Return each cell divided by the sum of its window, with the window axes at the end."""
         cells = -2 if self.layout.channels_last else -1
         shape = self.layout.shape(step, (*step.windows.output, *step.windows.window))
         return jit_lines(
@@ -158,7 +158,7 @@ class LayoutPooling:
         )
 
     def stochastic_pool(self, step: Step) -> Code:
-        """The first cell of a window at which the running sum exceeds the drawn share of the whole."""
+        """Return the first cell of each window at which the cumulative sum exceeds the drawn share of the total."""
         return jit_lines(
             *self.layout.stacked_cells(step, 0),
             "running = windows.cumsum(0)",
@@ -169,5 +169,5 @@ class LayoutPooling:
 
 
 def fractional_max_pool(_step: Step) -> Code:
-    """Say why there is no fractional pooling."""
-    return Unsupported("JAX has no fractional pooling, and the windows of each plane start where its samples say")
+    """Return unsupported: JAX has no fractional pooling."""
+    return Unsupported("JAX has no fractional pooling, whose window positions depend on the samples")

@@ -1,4 +1,4 @@
-"""Windows in JAX, in either layout: window reductions, stacks of cells, and functions compiled as one."""
+"""Window reductions and stacked window cells in JAX for both layouts, and compiled functions in programs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ ONES_EXPRESSION = "jnp.ones_like(x)"
 
 
 def is_floating(step: Step) -> bool:
-    """Whether the step reads floating values."""
+    """Whether the dtype of the step is a floating-point dtype."""
     return NUMPY_DTYPES[step.dtype].kind in "fV"
 
 
 def padding_with_overhang(step: Step) -> PerAxisPairs:
-    """Return the padding with what the last window reaches past it: XLA pads as far as it is told."""
+    """Return the padding, extended at the end to the last cell of the last window.
+
+    XLA always rounds the output size down, so `ceil` and `full` need this padding.
+    """
     if is_framework_same(step):
         return ((0, 0),) * step.rank
     if step.parameters.get("rounding", "floor") == "floor":
@@ -44,21 +47,24 @@ def padding_with_overhang(step: Step) -> PerAxisPairs:
 
 
 def padding_text(pairs: PerAxisPairs, step: Step | None = None) -> str:
-    """Return the padding as XLA takes it, one pair an axis; its own word where the step leaves it to that."""
+    """Return the padding as text for XLA: a pair for each axis, "VALID", or "SAME" if the case requests it by name."""
     if step is not None and is_framework_same(step):
         return '"SAME"'
     return pairs_of(pairs) if any(any(pair) for pair in pairs) else '"VALID"'
 
 
 def jit_lines(*lines: str, names: Sequence[str] = ("x",), called: str = "pool") -> tuple[str, ...]:
-    """Return the lines as one compiled function: JAX compiles operator by operator otherwise, which takes longer."""
+    """Return the lines as one compiled function.
+
+    Without it, JAX compiles each operation separately, which takes longer.
+    """
     inputs = ", ".join(names)
     body = (*(INDENT + line for line in lines if line), f"{INDENT}return x")
     return (JIT, f"def {called}({inputs}):", *body, f"x = {called}({inputs})")
 
 
 def inline_jit_lines(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return lines with what `jitted` made one function of as plain lines again, to stand in a larger one."""
+    """Return the lines with the functions of `jit_lines` inlined, to be compiled as part of a larger function."""
     if JIT not in lines:
         return tuple(lines)
     start = list(lines).index(JIT)
@@ -69,38 +75,38 @@ def inline_jit_lines(lines: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the spatial axes of an array stand: after the channels, or before them."""
+    """The position of the channel axis of an array: before or after the spatial axes."""
 
     channels_last: bool
 
     def per_array_axis(self, values: Sequence[Any], outer: Any = 1) -> tuple[Any, ...]:
-        """Return one value an axis of the array, `outer` for batch and channels."""
+        """Return one value for each axis of the array, `outer` for batch and channels."""
         return (outer, *values, outer) if self.channels_last else (outer, outer, *values)
 
     def spatial_axes(self, step: Step) -> str:
-        """Return the spatial axes."""
+        """Return the spatial axes as text."""
         first = 1 if self.channels_last else 2
         return tuple_of(range(first, first + step.rank))
 
     def shape(self, step: Step, extents: Sequence[int]) -> str:
-        """Return the shape of an array with other spatial extents."""
+        """Return the shape of the step with other spatial extents, as text."""
         n, channels = step.shape[:2]
         return tuple_of((n, *extents, channels) if self.channels_last else (n, channels, *extents))
 
     def reduce_window(self, step: Step, initial: str, operation: str, x: str = "x") -> str:
-        """Return the window reduction over the spatial axes, `initial` taking part in every window."""
+        """Return `lax.reduce_window` over the spatial axes. `initial` is an operand of every window."""
         window = tuple_of(self.per_array_axis(step.window))
-        holes = tuple_of(self.per_array_axis(step.dilation)) if step.dilated else None
-        where: tuple[str, ...] = ()
-        if step.stride is not None:
+        dilation = tuple_of(self.per_array_axis(step.dilation)) if step.dilated else None
+        placement: tuple[str, ...] = ()
+        if step.stride is not None:  # only convention cases omit the stride
             padding = padding_text(
                 tuple(pairs_for_all_axes(padding_with_overhang(step), channels_last=self.channels_last)), step
             )
-            where = (tuple_of(self.per_array_axis(step.stride)), padding)
-        return call("lax.reduce_window", x, initial, operation, window, *where, window_dilation=holes)
+            placement = (tuple_of(self.per_array_axis(step.stride)), padding)
+        return call("lax.reduce_window", x, initial, operation, window, *placement, window_dilation=dilation)
 
     def zero_padding(self, padding: Step) -> str:
-        """Return explicit padding with zeros."""
+        """Return explicit zero padding."""
         edges = [
             (before, after, 0)
             for before, after in pairs_for_all_axes(padding.padding, channels_last=self.channels_last)
@@ -108,8 +114,8 @@ class Layout:
         return f"lax.pad(x, jnp.array(0, x.dtype), {tuple(edges)})"
 
     def stacked_cells(self, step: Step, padding: float) -> tuple[str, str]:
-        """Return the lines that stack the cells of every window on a new first axis."""
-        walk = step.windows
+        """Return lines that stack the cells of every window along a new first axis, named `windows`."""
+        windows = step.windows
         edges = [
             (before, after, 0)
             for before, after in pairs_for_all_axes(padding_with_overhang(step), channels_last=self.channels_last)
@@ -117,18 +123,18 @@ class Layout:
         padded = f"padded = lax.pad(x, jnp.array({number(padding)}, x.dtype), {tuple(edges)})"
         bounds = [
             f"{letter}:{letter} + {(count - 1) * stride + 1}:{stride}"
-            for letter, count, stride in zip(LOOP_VARIABLES, walk.output, walk.stride, strict=False)
+            for letter, count, stride in zip(LOOP_VARIABLES, windows.output, windows.stride, strict=False)
         ]
         loops = [
             f"for {letter} in range(0, {window * dilation}, {dilation})"
-            for letter, window, dilation in zip(LOOP_VARIABLES, walk.window, walk.dilation, strict=False)
+            for letter, window, dilation in zip(LOOP_VARIABLES, windows.window, windows.dilation, strict=False)
         ]
         stack = f"windows = jnp.stack([padded{slices(bounds, channels_last=self.channels_last)} {' '.join(loops)}])"
         return padded, stack
 
 
 def divisors(step: Step) -> Array:
-    """Return what sums over windows are divided by: one number, or one for each output where the border differs."""
+    """Return the divisors of window sums: one number, or one for each output if the counts differ at the border."""
     divisor, counts = step.parameters["divisor"], step.windows.counts(step.parameters["count_include_pad"])
     if divisor is not None:
         return np.array(divisor)
@@ -136,25 +142,25 @@ def divisors(step: Step) -> Array:
 
 
 def divide_lines(step: Step, total: str, counts: Array) -> tuple[str, ...]:
-    """Return the lines that divide a sum, `total` being an expression in x, by one number or by that sum of ones.
+    """Return lines that divide a window sum by one number, or by the same window sum of ones.
 
-    Integers round toward zero, and 0 stays 0 where no cell counts.
+    total: the window sum, an expression in x. Integer averages round toward zero; an empty window gives 0.
     """
     if counts.ndim == 0:
         if is_floating(step):
             return (f"x = {total} / {number(counts.item())}",)
         return (f"total = {total}", f"x = lax.div(total, jnp.full_like(total, {max(counts.item(), 1)}))")
-    if step.dtype in SHORT_FLOATS:  # which count no further than 2,048, or 256
-        *made, _ = divide_by_ones((f"x = {total}",), "")
-        return (*made, "x = total(x) / total(jnp.ones_like(x, jnp.float32)).astype(x.dtype)")
+    if step.dtype in SHORT_FLOATS:  # count in float32: float16 is exact up to 2,048 only, bfloat16 up to 256
+        *lines, _ = divide_by_ones((f"x = {total}",), "")
+        return (*lines, "x = total(x) / total(jnp.ones_like(x, jnp.float32)).astype(x.dtype)")
     if is_floating(step):
         return divide_by_ones((f"x = {total}",), ONES_EXPRESSION)
-    *made, _ = divide_by_ones((f"x = {total}",), "")
+    *lines, _ = divide_by_ones((f"x = {total}",), "")
     cells = f"total({ONES_EXPRESSION})"
-    return (*made, f"x = lax.div(total(x), {cells if counts.all() else f'jnp.maximum({cells}, 1)'})")
+    return (*lines, f"x = lax.div(total(x), {cells if counts.all() else f'jnp.maximum({cells}, 1)'})")
 
 
 def fits_divisor(step: Step, counts: Array) -> bool:
-    """Whether the dtype holds what sums are divided by."""
+    """Whether the dtype can represent the divisors of the sums."""
     largest = float(np.max(counts))
     return is_floating(step) or (largest.is_integer() and largest <= np.iinfo(NUMPY_DTYPES[step.dtype]).max)

@@ -1,8 +1,12 @@
-"""Keras 3 on its engines: one text for all, channels last or, of layers, first; kernels (*window, in/groups, out).
+"""Keras 3 adapter: `keras.ops` and Keras layers on PyTorch, JAX and TensorFlow. Each engine is one backend.
 
-What it changes: padding that is neither valid nor same, and the output-size rules `ceil` and `full`, go through
-explicit padding; layers get the input's dtype, or they would return float32; what Keras has no call for is made of
-operations. Gradients are those of the engine: of autograd, of a function that JAX compiles, of a tape.
+The programs are the same on all engines. Data is channels last, or channels first on one surface of layers, and kernels
+are (*window, in/groups, out).
+
+- Padding that is neither valid nor same, and the output-size rules `ceil` and `full`, become explicit padding.
+- Layers get the dtype of the input. By default they return float32.
+- Operators without a Keras call are compositions of `keras.ops`.
+- Gradients are those of the engine: autograd on PyTorch, a compiled `jax.vjp` on JAX, a gradient tape on TensorFlow.
 """
 
 from __future__ import annotations
@@ -34,8 +38,8 @@ if uncleared > 200 or np.random.get_state()[1][0] != 0:
 """
 TO_FRAMEWORK_CHANNELS_LAST = "keras.ops.convert_to_tensor(np.moveaxis({}, 1, -1))"
 TO_NUMPY = "np.moveaxis(keras.ops.convert_to_numpy(x), -1, 1)"
-FLOATING_ONLY = Unsupported("norms, exponentials and shares are of floating numbers")
-NO_KERNEL = Unsupported("the engine has no kernel of such a convolution")
+FLOATING_ONLY = Unsupported("norms, exponentials and probabilities need a floating-point dtype")
+NO_KERNEL = Unsupported("the engine has no convolution kernel for the dtype")
 NO_UINT64 = Unsupported("Keras on PyTorch has no uint64")
 FLOATING_OPERATORS = ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities")
 CONVOLUTION_OPERATORS = ("conv", "conv_transpose")
@@ -46,8 +50,8 @@ def _fractional_max_pool(_step: object) -> Unsupported:
 
 
 def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping[str, Lowering]:
-    """Return what both surfaces write with several operations."""
-    verbs: Mapping[str, Callable[..., Code]] = {
+    """Return the compositions that the surfaces of an engine share."""
+    compositions: Mapping[str, Callable[..., Code]] = {
         "max_pool": pooling.stacked_extreme_pool,
         "min_pool": pooling.stacked_extreme_pool,
         "avg_pool": pooling.stacked_average_pool,
@@ -60,8 +64,9 @@ def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping
         "stochastic_pool": pooling.stochastic_pool,
         "pad": padding.indexed_pad,
     }
-    indexed = partial(pooling.max_pool_with_indices, engine, write_call)
-    return {**{name: partial(verb, engine) for name, verb in verbs.items()}, "max_pool_with_indices": indexed}
+    with_indices = partial(pooling.max_pool_with_indices, engine, write_call)
+    bound = {name: partial(lowering, engine) for name, lowering in compositions.items()}
+    return {**bound, "max_pool_with_indices": with_indices}
 
 
 def _pooling_lowerings(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping[str, Lowering]:
@@ -71,16 +76,16 @@ def _pooling_lowerings(engine: Engine, write_call: pooling.PoolingCallWriter) ->
 
 
 def _layer_surface(
-    surface: Callable[..., Surface],
+    make_surface: Callable[..., Surface],
     name: str,
     engine: Engine,
     write_call: pooling.PoolingCallWriter,
     fallbacks: Mapping[str, Lowering],
-    **rest: Any,
+    **fields: Any,
 ) -> Surface:
-    """Return a surface of layers."""
-    around = partial(padding.padding_layer_or_ops, engine)
-    return surface(
+    """Return a surface of layers. fields: further fields of the surface."""
+    pad = partial(padding.padding_layer_or_ops, engine)
+    return make_surface(
         name,
         {
             **_pooling_lowerings(engine, write_call),
@@ -91,15 +96,16 @@ def _layer_surface(
             "pad": partial(padding.zero_padding_layer, engine),
             "relu": lambda _step: "keras.layers.ReLU(dtype=x.dtype)(x)",
         },
-        fallbacks={**fallbacks, "pad": around},
-        building_blocks={"pad": around},
+        fallbacks={**fallbacks, "pad": pad},
+        building_blocks={"pad": pad},
         write_gradient=engine.write_layer_gradient,
-        **rest,
+        **fields,
     )
 
 
 def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
-    surface = partial(
+    """Return the surfaces of one engine: operations, layers, and layers with channels first."""
+    make_surface = partial(
         Surface,
         to_framework={
             "x": TO_FRAMEWORK_CHANNELS_LAST,
@@ -126,9 +132,9 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
             **dict.fromkeys(CONVOLUTION_OPERATORS, dict.fromkeys(ALL_DTYPES - engine.convolution_dtypes, NO_KERNEL)),
         },
     )
-    layers = partial(_layer_surface, surface)
+    make_layer_surface = partial(_layer_surface, make_surface)
     return (
-        surface(
+        make_surface(
             f"keras-{engine.name}.ops",
             {
                 **_pooling_lowerings(engine, pooling.ops_call),
@@ -146,7 +152,7 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
             },
             write_gradient=engine.write_gradient,
         ),
-        layers(
+        make_layer_surface(
             f"keras-{engine.name}.layers",
             engine,
             pooling.layer_call,
@@ -155,12 +161,12 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
                 "conv_transpose": partial(convolution.composed_layer, engine),
             },
         ),
-        layers(
+        make_layer_surface(
             f"keras-{engine.name}.layers.channels_first",
             engine.channels_first,
             pooling.channels_first_layer_call,
             fallbacks={},
-            to_framework={**surface.keywords["enter"], "x": "keras.ops.convert_to_tensor({})"},
+            to_framework={**make_surface.keywords["to_framework"], "x": "keras.ops.convert_to_tensor({})"},
             to_numpy="keras.ops.convert_to_numpy(x)",
             channels_last=False,
             max_level="smoke",

@@ -1,7 +1,7 @@
-"""Keras 3: convolutions, of `keras.ops` and of layers that get the case's weights; one text for every engine.
+"""Convolutions of `keras.ops`, and convolution layers with the weights of the case, for every engine.
 
-What the calls lack is written around them: groups of a transposed convolution by splitting the channels, holes as zeros
-in the kernel, other cropping than valid and same by slicing what comes out.
+Parameters that a call does not support are composed: groups of a transposed convolution by splitting the channels,
+dilation by a kernel with zeros between its cells, and cropping other than valid and same by slicing the output.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from conformance.adapters.tensorflow.dtypes import NO_STRIDED_DILATION, ones_per
 from conformance.cases.steps import Step, pad_step
 
 TransposedConvolutionWriter = Callable[[Engine, Step, str, str], Code]
-"""How a surface writes a transposed convolution without bias: the step, and the names of its input and its kernel."""
+"""Writes a transposed convolution without bias, from the engine, the step and the names of its input and its kernel."""
 NO_BIAS = Unsupported("the convolutions of keras.ops have no bias")
 
 
@@ -37,64 +37,66 @@ def _dilation_text(step: Step) -> str | None:
 
 
 def _has_stride_and_dilation(step: Step) -> bool:
-    """Whether windows with holes are strided, which layers refuse."""
+    """Whether the step has both a stride and a dilation above 1, which layers reject."""
     return step.dilated and step.stride != ones_per_axis(step)
 
 
 def ops_convolution(engine: Engine, step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return `keras.ops.conv`."""
     padding = padding_name(step)
     if step.bias or padding is None:
         return NO_BIAS if step.bias else LAYER_PADDING_ONLY
-    groups, left = divmod(step.shape[1], step.kernel[1])
-    if left == 0 and groups != step.parameters["groups"]:
+    groups, remainder = divmod(step.shape[1], step.kernel[1])
+    if remainder == 0 and groups != step.parameters["groups"]:
         return GROUPS_FROM_SHAPES
     same = text_unless_default("VALID", padding, '"same"')
     text = call(
         "keras.ops.conv", "x", "kernel", strides=_strides_text(step), padding=same, dilation_rate=_dilation_text(step)
     )
-    refusal = engine.convolution_limit(step)
-    return replace(refusal, rejected_call=text) if refusal else text
+    limit = engine.convolution_limit(step)
+    return replace(limit, rejected_call=text) if limit else text
 
 
 def biased_convolution(engine: Engine, step: Step) -> Code:
-    """Return the call, and the bias added."""
-    answer = ops_convolution(engine, replace(step, bias=False))
-    if isinstance(answer, Unsupported) or not step.bias:
-        return answer
-    return engine.as_one_function(f"x = {answer} + bias", names=("x", "kernel", "bias"))
+    """Return `keras.ops.conv` followed by the bias addition."""
+    text = ops_convolution(engine, replace(step, bias=False))
+    if isinstance(text, Unsupported) or not step.bias:
+        return text
+    return engine.as_one_function(f"x = {text} + bias", names=("x", "kernel", "bias"))
 
 
-def _layer_text(engine: Engine, name: str, step: Step, filters: int, **words: str | None) -> str:
-    # The usual one draws no integers, and JAX compiles it for every shape.
-    usual = step.dtype in FLOATING and not engine.compiles_functions
+def _layer_text(engine: Engine, name: str, step: Step, filters: int, **arguments: str | None) -> str:
+    # The default initializer does not support integers, and JAX compiles it for every shape.
+    default_initializer = step.dtype in FLOATING and not engine.compiles_functions
     return call(
         f"keras.layers.{name}",
         str(filters),
         per_axis(step.window),
         strides=_strides_text(step),
-        **{"padding": words.pop("padding"), "output_padding": words.pop("output_padding", None)},
+        **{"padding": arguments.pop("padding"), "output_padding": arguments.pop("output_padding", None)},
         dilation_rate=_dilation_text(step),
-        groups=words.pop("groups", None),
+        groups=arguments.pop("groups", None),
         use_bias=None if step.bias else "False",
-        kernel_initializer=None if usual else '"zeros"',
-        data_format=engine.layout,
+        kernel_initializer=None if default_initializer else '"zeros"',
+        data_format=engine.data_format,
         dtype="x.dtype",
     )
 
 
-def _layer_with_weights(engine: Engine, layer: str, step: Step) -> tuple[str, ...]:
+def _built_layer_lines(engine: Engine, layer: str, step: Step) -> tuple[str, ...]:
+    """Return lines that create a layer and its variables."""
     shape = step.shape if engine.has_channels_first else (step.shape[0], *step.shape[2:], step.shape[1])
     return (f"conv = {layer}", f"conv.build({tuple_of(shape)})")
 
 
 def _weighted_layer_lines(engine: Engine, layer: str, step: Step) -> tuple[str, ...]:
+    """Return lines that create a layer, set its weights and call it."""
     weights = "[kernel, bias]" if step.bias else "[kernel]"
-    return (*_layer_with_weights(engine, layer, step), f"conv.set_weights({weights})", "x = conv(x)")
+    return (*_built_layer_lines(engine, layer, step), f"conv.set_weights({weights})", "x = conv(x)")
 
 
 def layer_convolution(engine: Engine, step: Step) -> Code:
-    """Return the layer, given the weights."""
+    """Return a convolution layer with the weights of the case."""
     padding = padding_name(step)
     if padding is None:
         return LAYER_PADDING_ONLY
@@ -115,113 +117,105 @@ def layer_convolution(engine: Engine, step: Step) -> Code:
 
 
 def _transposed_cropping(engine: Engine, step: Step) -> dict[str, str | None] | Unsupported:
-    """Return how the output is cropped, or why there is no such call."""
+    """Return the padding arguments of a transposed convolution."""
     if step.parameters["groups"] != 1:
         return Unsupported("transposed convolutions have no groups in Keras")
     return engine.transposed_limit(step) or layer_crop_arguments(step)
 
 
 def ops_transpose(engine: Engine, step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return `keras.ops.conv_transpose`."""
     return NO_BIAS if step.bias else _ops_transposed_text(engine, step, "x", "kernel")
 
 
 def _ops_transposed_text(engine: Engine, step: Step, x: str, kernel: str) -> Code:
-    words = _transposed_cropping(engine, step)
-    if isinstance(words, Unsupported):
-        return words
-    return call(
-        "keras.ops.conv_transpose", x, kernel, strides=_strides_text(step), **words, dilation_rate=_dilation_text(step)
-    )
+    cropping = _transposed_cropping(engine, step)
+    if isinstance(cropping, Unsupported):
+        return cropping
+    strides, dilation = _strides_text(step), _dilation_text(step)
+    return call("keras.ops.conv_transpose", x, kernel, strides=strides, **cropping, dilation_rate=dilation)
 
 
 def layer_transpose(engine: Engine, step: Step) -> Code:
-    """Return the layer, given the weights."""
-    words = NO_STRIDED_DILATION if _has_stride_and_dilation(step) else _transposed_cropping(engine, step)
-    if isinstance(words, Unsupported):
-        return words
-    layer = _layer_text(engine, f"Conv{step.rank}DTranspose", step, step.kernel[1], **words)
+    """Return a transposed convolution layer with the weights of the case."""
+    cropping = NO_STRIDED_DILATION if _has_stride_and_dilation(step) else _transposed_cropping(engine, step)
+    if isinstance(cropping, Unsupported):
+        return cropping
+    layer = _layer_text(engine, f"Conv{step.rank}DTranspose", step, step.kernel[1], **cropping)
     return engine.layer_weights_limit(step) or _weighted_layer_lines(engine, layer, step)
 
 
 def _stateless_layer_text(engine: Engine, step: Step, x: str, kernel: str) -> Code:
-    words = (
+    cropping = (
         NO_STRIDED_DILATION
         if _has_stride_and_dilation(step)
         else engine.layer_weights_limit(step) or _transposed_cropping(engine, step)
     )
-    return words if isinstance(words, Unsupported) else f"conv.stateless_call([{kernel}], [], {x})[0]"
-
-
-def _uncropped_output(step: Step) -> Step:
-    nothing = {"padding": ((0, 0),) * step.rank, "output_padding": (0,) * step.rank}
-    return replace(step.with_parameters(**nothing), bias=False)
+    return cropping if isinstance(cropping, Unsupported) else f"conv.stateless_call([{kernel}], [], {x})[0]"
 
 
 def composed_transpose(engine: Engine, step: Step) -> Code:
-    """Write groups, holes, cropping and bias around the call."""
-    answer = _crop_and_add_bias(engine, step, _ops_transposed_text)
-    return answer if isinstance(answer, Unsupported) else engine.as_one_function(*answer, names=_operand_names(step))
+    """Return a transposed convolution with groups, dilation, cropping and bias as separate operations where needed."""
+    lines = _crop_and_add_bias(engine, step, _ops_transposed_text)
+    return lines if isinstance(lines, Unsupported) else engine.as_one_function(*lines, names=_operand_names(step))
 
 
 def composed_layer(engine: Engine, step: Step) -> Code:
-    """Write groups, holes, cropping and bias around a layer, which computes with the weights that it is handed."""
-    answer = _crop_and_add_bias(engine, step, _stateless_layer_text)
-    if isinstance(answer, Unsupported):
-        return answer
-    laid = _uncropped_convolution(engine, step, _stateless_layer_text)
-    words = _transposed_cropping(engine, laid)
-    if isinstance(words, Unsupported):
-        return words
-    made = _layer_with_weights(
-        engine, _layer_text(engine, f"Conv{step.rank}DTranspose", laid, laid.kernel[1], **words), laid
-    )
-    return (*made, *engine.as_one_function(*answer, names=_operand_names(step)))
+    """Return a stateless layer call for each group, with dilation, cropping and bias as separate operations."""
+    lines = _crop_and_add_bias(engine, step, _stateless_layer_text)
+    if isinstance(lines, Unsupported):
+        return lines
+    group = _uncropped_group(engine, step, _stateless_layer_text)
+    cropping = _transposed_cropping(engine, group)
+    if isinstance(cropping, Unsupported):
+        return cropping
+    layer = _layer_text(engine, f"Conv{step.rank}DTranspose", group, group.kernel[1], **cropping)
+    return (*_built_layer_lines(engine, layer, group), *engine.as_one_function(*lines, names=_operand_names(step)))
 
 
 def _operand_names(step: Step) -> tuple[str, ...]:
     return ("x", "kernel", "bias") if step.bias else ("x", "kernel")
 
 
-def _uncropped_convolution(engine: Engine, step: Step, write_call: TransposedConvolutionWriter) -> Step:
-    """Return the convolution of one group that the call can do: holes become zeros where it has none."""
-    whole = single_group(_uncropped_output(step))
-    lacks = step.dilated and isinstance(write_call(engine, whole, "x", "kernel"), Unsupported)
-    return with_dilated_kernel(whole) if lacks else whole
+def _uncropped_group(engine: Engine, step: Step, write_call: TransposedConvolutionWriter) -> Step:
+    """Return the step of one group without cropping, with zeros in the kernel if the call does not support dilation."""
+    group = single_group(step.with_parameters(padding=((0, 0),) * step.rank, output_padding=(0,) * step.rank))
+    unsupported = step.dilated and isinstance(write_call(engine, group, "x", "kernel"), Unsupported)
+    return with_dilated_kernel(group) if unsupported else group
 
 
 def _crop_and_add_bias(
     engine: Engine, step: Step, write_call: TransposedConvolutionWriter
 ) -> tuple[str, ...] | Unsupported:
-    """Write all that a transposed convolution lays out, then what of it is the output, then the bias."""
-    one, groups = _uncropped_convolution(engine, step, write_call), step.parameters["groups"]
+    """Return an uncropped transposed convolution, then the slicing of the output, then the bias addition."""
+    group, groups = _uncropped_group(engine, step, write_call), step.parameters["groups"]
     names = ("x", "kernel") if groups == 1 else ("part", "weights")
-    text = write_call(engine, one, *names)
+    text = write_call(engine, group, *names)
     if isinstance(text, Unsupported):
         return text
     if groups != 1:
         split = ", ".join(f"keras.ops.split({name}, {groups}, axis=-1)" for name in ("x", "kernel"))
         text = f"keras.ops.concatenate([{text} for part, weights in zip({split})], axis=-1)"
-    holes = (_dilate_kernel_lines(step),) if one.dilation != step.dilation else ()
-    return (*holes, f"x = {text}", *_retained_slices(step, one.output[2:]), *("x = x + bias",) * step.bias)
+    dilation = (_dilated_kernel_line(step),) if group.dilation != step.dilation else ()
+    return (*dilation, f"x = {text}", *_crop_lines(step, group.output[2:]), *("x = x + bias",) * step.bias)
 
 
-def _retained_slices(step: Step, laid: tuple[int, ...]) -> tuple[str, ...]:
-    """Write which cells stay, and zeros after them where the output goes on."""
+def _crop_lines(step: Step, full_size: tuple[int, ...]) -> tuple[str, ...]:
+    """Return lines that slice the output from the full one, and append zeros where it is longer."""
     stops = [before + size for (before, _), size in zip(step.padding, step.output[2:], strict=True)]
     bounds = [
         f"{max(before, 0) or ''}:{'' if stop >= size else stop}"
-        for (before, _), stop, size in zip(step.padding, stops, laid, strict=True)
+        for (before, _), stop, size in zip(step.padding, stops, full_size, strict=True)
     ]
-    pads = tuple((0, max(stop - size, 0)) for stop, size in zip(stops, laid, strict=True))
+    pads = tuple((0, max(stop - size, 0)) for stop, size in zip(stops, full_size, strict=True))
     crop = (f"x = x{slices(bounds, channels_last=True)}",) if any(bound != ":" for bound in bounds) else ()
     return (*crop, f"x = {constant_pad(pad_step(step, pads, 0))}") if any(after for _, after in pads) else crop
 
 
-def _dilate_kernel_lines(step: Step) -> str:
-    """Write a kernel with holes as one with zeros."""
-    whole = with_dilated_kernel(step)
-    every = ", ".join(f"0:{extent}:{hole}" for extent, hole in zip(whole.window, step.dilation, strict=True))
-    places = f"np.moveaxis(np.mgrid[{every},], 0, -1)" if step.rank == 1 else f"np.moveaxis(np.mgrid[{every}], 0, -1)"
-    shape = tuple_of([*whole.window, step.kernel[1], step.kernel[0]])
+def _dilated_kernel_line(step: Step) -> str:
+    """Return the line that writes zeros between the cells of the kernel."""
+    extents = with_dilated_kernel(step).window
+    ranges = ", ".join(f"0:{extent}:{dilation}" for extent, dilation in zip(extents, step.dilation, strict=True))
+    places = f"np.moveaxis(np.mgrid[{ranges},], 0, -1)" if step.rank == 1 else f"np.moveaxis(np.mgrid[{ranges}], 0, -1)"
+    shape = tuple_of([*extents, step.kernel[1], step.kernel[0]])
     return f"kernel = keras.ops.scatter({places}, kernel, {shape})"

@@ -1,4 +1,4 @@
-"""Keras 3: the engines that it runs on, what the kernels of each lack, and how each differentiates."""
+"""The engines of Keras 3: the limits of their kernels, and how they compute gradients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.steps import Step
 
 KernelLimit = Callable[[Step], Unsupported | None]
-"""Why an engine has no kernel for a call that Keras can write, None where it has one."""
+"""Returns why an engine has no kernel for a Keras call, or None if it has one."""
 
 CHANNELS_FIRST_FORMAT = '"channels_first"'
 FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
@@ -35,23 +35,27 @@ ALL_DTYPES = frozenset(NUMPY_DTYPES)
 
 
 def no_limit(_step: Step) -> None:
-    """Return that there is a kernel."""
+    """Return None: there is a kernel for every step."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """One of the frameworks that computes for Keras.
+    """A framework that computes for Keras.
 
-    packages: the modules whose versions count besides Keras; threads, holds, setup, reset: what it adds to Keras' own;
-    devices: those that it knows beside the CPU; dtypes: what Keras hands it; convolved: what it convolves;
-    words: how bfloat16 comes in;
-    pools, convolves, transposes: limits of its kernels; weights: what the weights of layers cannot be;
-    modes: its words for modes of padding beside the constant;
-    reach: how many cells fewer than there are a mode repeats, any number where that is not said;
-    spaces: whether it does so along three axes; scattered: how many values it is asked to scatter;
-    tape, layer_tape: how it differentiates, towards the weights of a layer too;
-    compiled: whether it compiles call by call, so that several go faster as one function;
-    turned: further limits of its convolutions where channels come first; first: whether they do.
+    packages: modules whose versions are recorded, in addition to Keras and NumPy.
+    write_gradient, write_layer_gradient: how gradients are written; the second one also for the weights of a layer.
+    padding_modes: the engine's names of the padding modes other than constant.
+    threads, instruction_variables, setup, reset, devices: the engine's part of the adapter interface.
+    dtypes, convolution_dtypes: dtypes that Keras passes to the engine, and those that it convolves.
+    bfloat16_expression: converts 16-bit words, `{}`, to bfloat16.
+    pooling_limit, convolution_limit, transposed_limit: limits of the kernels.
+    layer_weights_limit: limits of the weights of layers.
+    padding_margins: by padding mode, how many cells fewer than the input has can be added; other modes have no limit.
+    pads_volumes: whether the modes other than constant support three spatial axes.
+    max_scattered_values: maximum number of values that a program may scatter.
+    compiles_functions: whether the engine compiles call by call, so that several calls are faster as one function.
+    channels_first_limit: further limits of convolutions with channels first.
+    has_channels_first: whether channels come first.
     """
 
     name: str
@@ -71,38 +75,39 @@ class Engine:
     convolution_limit: KernelLimit = no_limit
     transposed_limit: KernelLimit = no_limit
     layer_weights_limit: KernelLimit = no_limit
-    max_padding_by_mode: Mapping[str, int] = field(default_factory=dict)
-    supports_space_to_batch: bool = True
-    max_scatter_rank: int = sys.maxsize
+    padding_margins: Mapping[str, int] = field(default_factory=dict)
+    pads_volumes: bool = True
+    max_scattered_values: int = sys.maxsize
     compiles_functions: bool = False
-    transposed_layer_limit: KernelLimit = no_limit
+    channels_first_limit: KernelLimit = no_limit
     has_channels_first: bool = False
 
     @property
     def channels_first(self) -> Engine:
-        """The engine where every layer is told that channels come first."""
+        """The same engine with channels first in every layer."""
         return replace(
             self,
             has_channels_first=True,
-            convolution_limit=lambda step: self.transposed_layer_limit(step) or self.convolution_limit(step),
-            transposed_limit=lambda step: self.transposed_layer_limit(step) or self.transposed_limit(step),
+            convolution_limit=lambda step: self.channels_first_limit(step) or self.convolution_limit(step),
+            transposed_limit=lambda step: self.channels_first_limit(step) or self.transposed_limit(step),
         )
 
     @property
-    def layout(self) -> str | None:
-        """The `data_format` that a layer is told, None where the usual one holds."""
+    def data_format(self) -> str | None:
+        """The `data_format` argument of a layer, None for the default."""
         return CHANNELS_FIRST_FORMAT if self.has_channels_first else None
 
     def as_one_function(self, *lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
-        """Return several calls; as one function where the engine would compile each by itself."""
+        """Return the lines, as one compiled function if the engine would compile each call separately."""
         called = "convolve" if "kernel" in names else "pool"
         return jit_lines(*lines, names=names, called=called) if self.compiles_functions else lines
 
 
 def _torch_pooling_limit(step: Step) -> Unsupported | None:
     if step.dtype in FLOATING:
-        lacking = "avg" in step.operator and step.rank == VOLUME_RANK and step.dtype in SHORT_FLOATS
-        return Unsupported("three-dimensional averages have no kernel for 16 bits", FLOAT16_ISSUE) if lacking else None
+        unsupported = "avg" in step.operator and step.rank == VOLUME_RANK and step.dtype in SHORT_FLOATS
+        reason = "three-dimensional average pooling has no kernel for float16 and bfloat16"
+        return Unsupported(reason, FLOAT16_ISSUE) if unsupported else None
     if step.operator.startswith("adaptive"):
         return Unsupported(f"adaptive pooling has no kernel for {step.dtype}")
     if step.operator == "avg_pool":
@@ -113,11 +118,15 @@ def _torch_pooling_limit(step: Step) -> Unsupported | None:
 
 
 def _torch_layer_weights_limit(step: Step) -> Unsupported | None:
-    return None if step.dtype in FLOATING else Unsupported("the weights of layers are trained, and integers cannot be")
+    return (
+        None
+        if step.dtype in FLOATING
+        else Unsupported("layers do not support integer weights, which cannot be trained")
+    )
 
 
 def _torch_layer_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
-    """Return the lines followed by the gradient of one input, or of the variable of a layer."""
+    """Return the lines followed by the gradient of one input, or of a variable of the layer."""
     if input_name == "x" or not any(line.startswith("conv.set_weights") for line in lines):
         return autograd_gradient(lines, names, input_name)
     return (*lines, f"(x,) = torch.autograd.grad(x, conv.{input_name}.value, grad)")
@@ -132,24 +141,27 @@ TORCH_ENGINE = Engine(
     threads="import torch\n\ntorch.set_num_threads(1)\n",
     instruction_variables=torch.HOLDS,
     setup="import torch\n",
-    # Keras itself puts on the device whatever it makes tensors of, and takes it back.
+    # Keras moves tensors to the device and results back to the CPU, so the programs need no change.
     devices={"cuda": replace(torch.CUDA_SUPPORT, surface=None)},
     bfloat16_expression="{}.to(torch.uint16).view(torch.bfloat16)",
     dtypes=ALL_DTYPES - {"uint64"},
     pooling_limit=_torch_pooling_limit,
     layer_weights_limit=_torch_layer_weights_limit,
-    max_padding_by_mode={"reflect": 1, "wrap": 0},
-    supports_space_to_batch=False,
-    max_scatter_rank=10_000,  # one after the other, in Python
+    padding_margins={"reflect": 1, "wrap": 0},
+    pads_volumes=False,
+    max_scattered_values=10_000,  # Keras scatters one value at a time, in Python
 )
 
 
 def _jax_layer_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
-    """Pull the gradient back through a compiled function; a layer is made before it, and handed its weights."""
-    made = tuple(line for line in lines if line.startswith(("conv = ", "conv.build")))
-    handed = f"conv.stateless_call([{', '.join(names[1:])}], [], x)[0]"
-    called = [line.replace("conv(x)", handed) for line in lines if not line.startswith("conv")]
-    return (*made, *jax.jit_gradient(called, names, input_name))
+    """Return lines that compute the gradient with `jax.vjp` in a compiled function.
+
+    A layer is created outside the function, which passes the weights to `stateless_call`.
+    """
+    created = tuple(line for line in lines if line.startswith(("conv = ", "conv.build")))
+    stateless_call = f"conv.stateless_call([{', '.join(names[1:])}], [], x)[0]"
+    forward = [line.replace("conv(x)", stateless_call) for line in lines if not line.startswith("conv")]
+    return (*created, *jax.jit_gradient(forward, names, input_name))
 
 
 JAX_ENGINE = Engine(
@@ -187,7 +199,8 @@ def _tensorflow_transposed_limit(step: Step) -> Unsupported | None:
     return _tensorflow_convolution_limit(step)
 
 
-def _tensorflow_transposed_layer_limit(step: Step) -> Unsupported | None:
+def _tensorflow_channels_first_limit(step: Step) -> Unsupported | None:
+    # XLA computes these convolutions. It is not limited to the dtypes of oneDNN.
     by_xla = step.operator == "conv" and (step.rank == VOLUME_RANK or step.parameters["groups"] != 1)
     return None if by_xla or step.dtype in ONEDNN_DTYPES else ONEDNN_ONLY
 
@@ -207,7 +220,7 @@ TENSORFLOW_ENGINE = Engine(
     pooling_limit=_tensorflow_pooling_limit,
     convolution_limit=_tensorflow_convolution_limit,
     transposed_limit=_tensorflow_transposed_limit,
-    max_padding_by_mode={"reflect": 1, "symmetric": 0},
-    transposed_layer_limit=_tensorflow_transposed_layer_limit,
+    padding_margins={"reflect": 1, "symmetric": 0},
+    channels_first_limit=_tensorflow_channels_first_limit,
 )
 ENGINES = (TORCH_ENGINE, JAX_ENGINE, TENSORFLOW_ENGINE)

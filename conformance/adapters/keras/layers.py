@@ -1,4 +1,4 @@
-"""Keras: how calls of keras.ops are read, with the defaults of Keras 3, whichever engine computes them."""
+"""Signatures of `keras.ops` functions, with the defaults of Keras 3. They are the same on every engine."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from conformance.adapters.api.layer_arguments import array_pads, choice_argument
 from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
 from conformance.adapters.keras import VARIANTS
 from conformance.adapters.tensorflow.keras_layers import CONVOLUTION_ARGUMENTS, POOLING_ARGUMENTS, transposed_parameters
-from conformance.adapters.tensorflow.keras_layers import DIALECTS as WITH_TENSORFLOW
+from conformance.adapters.tensorflow.keras_layers import DIALECTS as TF_KERAS_DIALECTS
 
 PADDING_MODES = {mode: mode for mode in ("constant", "edge", "reflect", "symmetric", "wrap")} | {"circular": "wrap"}
 WINDOW_ARGUMENTS = {key: CONVOLUTION_ARGUMENTS[key] for key in ("stride", "padding", "dilation")}
-ARRAY_ARGUMENTS: dict[str, Any] = {"data": ("inputs", "kernel")}
+ARRAY_ARGUMENTS: dict[str, Any] = {"array_arguments": ("inputs", "kernel")}
 CONVOLUTION_SIGNATURE = "inputs, kernel, strides=1, padding='valid'"
 TRAILING_DEFAULTS = "data_format=None, dilation_rate=1"
 
 
 def _input_channels(call: BoundCall, _value: Any) -> int:
-    """Return as many groups as the input has channels."""
-    call.input_extents("how many groups there are, as many as channels,")
+    """Return the number of input channels as the number of groups."""
+    call.input_extents("the number of groups")
     return (call.shape or (0, 0))[1]
 
 
@@ -77,6 +77,6 @@ OPS_LAYERS = (
 OPS_DIALECT = Dialect(("keras.ops", "ops", "tf.keras.ops"), OPS_LAYERS)
 DIALECTS = {
     **{f"keras-{engine}.ops": OPS_DIALECT for engine in VARIANTS},
-    # Keras layers are read like the layers of tf.keras, on every engine.
-    **{f"keras-{engine}.layers": WITH_TENSORFLOW["tf.keras.layers"] for engine in VARIANTS},
+    # The layers of Keras 3 have the same signatures as those of tf.keras.
+    **{f"keras-{engine}.layers": TF_KERAS_DIALECTS["tf.keras.layers"] for engine in VARIANTS},
 }

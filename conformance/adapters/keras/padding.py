@@ -1,4 +1,4 @@
-"""Keras 3: padding, of `keras.ops` and of layers."""
+"""Padding with `keras.ops` and with Keras layers."""
 
 from __future__ import annotations
 
@@ -17,56 +17,55 @@ from conformance.adapters.tensorflow.dtypes import VOLUME_RANK, padding_layer
 from conformance.cases.steps import Step
 
 CONSTANT_MODE = "constant"
-CANNOT_CROP = Unsupported("keras.ops.pad is documented to add cells, not to take them away")
+CANNOT_CROP = Unsupported("keras.ops.pad is documented to add cells, not to remove them")
 
 
-def constant_pad(step: Step, *, first: bool = False) -> str:
-    """Return `keras.ops.pad` with one value; first: whether channels come first."""
-    pads = pairs_of(pairs_for_all_axes(step.padding, channels_last=not first))
+def constant_pad(step: Step, *, channels_last: bool = True) -> str:
+    """Return `keras.ops.pad` in constant mode."""
+    pads = pairs_of(pairs_for_all_axes(step.padding, channels_last=channels_last))
     text = "True" if step.dtype == "bool" else None
     return call("keras.ops.pad", "x", pads, constant_values=text_unless_default(0, step.parameters["value"], text))
 
 
 def pad(engine: Engine, step: Step) -> Code:
-    """Return `keras.ops.pad` in the modes that the engine has."""
+    """Return `keras.ops.pad`, if the engine supports the mode."""
     mode = step.parameters["mode"]
     crops = any(min(pair) < 0 for pair in step.padding)
     if mode == CONSTANT_MODE:
-        text = constant_pad(step, first=engine.has_channels_first)
+        text = constant_pad(step, channels_last=not engine.has_channels_first)
         return replace(CANNOT_CROP, rejected_call=text) if crops else text
     if crops:
         return CANNOT_CROP
     if mode not in engine.padding_modes:
         return Unsupported(f"keras.ops.pad has no mode {mode} on this engine")
-    if step.rank == VOLUME_RANK and not engine.supports_space_to_batch:
-        return Unsupported("padding in other modes than constant goes along two axes")
+    if step.rank == VOLUME_RANK and not engine.pads_volumes:
+        return Unsupported("padding in modes other than constant supports at most two spatial axes")
     pads = pairs_of(pairs_for_all_axes(step.padding, channels_last=not engine.has_channels_first))
     text = call("keras.ops.pad", "x", pads, f'"{engine.padding_modes[mode]}"')
-    lacking = _unsupported_mode(engine, step)
-    return Unsupported(lacking, rejected_call=text) if lacking else text
+    reason = _unsupported_amount(engine, step)
+    return Unsupported(reason, rejected_call=text) if reason else text
 
 
-def _unsupported_mode(engine: Engine, step: Step) -> str:
-    """Return why the engine refuses pads in a mode that it has, "" if it does not."""
+def _unsupported_amount(engine: Engine, step: Step) -> str:
+    """Return why the engine rejects the amounts of padding in a mode that it supports; "" if it accepts them."""
     mode = step.parameters["mode"]
     sizes = zip(step.shape[2:], step.padding, strict=True)
-    if mode in engine.max_padding_by_mode and any(
-        max(pair) > size - engine.max_padding_by_mode[mode] for size, pair in sizes
-    ):
-        return f"there are no more cells to repeat in mode {mode} on this engine"
-    if engine.has_channels_first and not engine.supports_space_to_batch and step.rank > 1 and not any(step.padding[0]):
-        return "the last axis of four is not padded alone on this engine"
+    margin = engine.padding_margins.get(mode)
+    if margin is not None and any(max(pair) > size - margin for size, pair in sizes):
+        return f"mode {mode} on this engine cannot add more cells than the input has"
+    if engine.has_channels_first and not engine.pads_volumes and step.rank > 1 and not any(step.padding[0]):
+        return "this engine cannot pad the last of four axes alone"
     return ""
 
 
 def indexed_pad(engine: Engine, step: Step) -> Code:
-    """Take the cells of each axis by their indices, in the modes and at the distances that padding lacks."""
+    """Return a gather along each axis, for modes and amounts of padding that `keras.ops.pad` does not support."""
     mode = step.parameters["mode"]
     if mode == CONSTANT_MODE:
-        return Unsupported("a constant stands in no cell")
+        return Unsupported("a gather has no index for a constant")
     axes = list(zip(step.padding, step.shape[2:], strict=True))
     if any(size + min(before, 0) + min(after, 0) < 1 for (before, after), size in axes):
-        return Unsupported("an axis without cells has none to repeat")
+        return Unsupported("an empty axis has no cells to repeat")
     lines = tuple(
         f"x = keras.ops.take(x, {padded_indices_text(mode, size, *pair)}, axis={axis})"
         for axis, (pair, size) in enumerate(axes, 2 if engine.has_channels_first else 1)
@@ -76,15 +75,15 @@ def indexed_pad(engine: Engine, step: Step) -> Code:
 
 
 def zero_padding_layer(engine: Engine, step: Step) -> Code:
-    """Return the layer that writes zeros, or crops."""
+    """Return a layer that pads with zeros, or one that crops."""
     if engine.has_channels_first and step.rank == 1 and any(min(pair) < 0 for pair in step.padding):
         return Unsupported("Cropping1D has no data_format")
-    return padding_layer("keras.layers", step, data_format=engine.layout)
+    return padding_layer("keras.layers", step, data_format=engine.data_format)
 
 
 def padding_layer_or_ops(engine: Engine, step: Step) -> Code:
-    """Return the layer that pads, or the operations where no layer does."""
-    for answer in (zero_padding_layer(engine, step), pad(engine, step)):
-        if not isinstance(answer, Unsupported):
-            return answer
+    """Return a padding layer, or operations if no layer supports the step."""
+    for code in (zero_padding_layer(engine, step), pad(engine, step)):
+        if not isinstance(code, Unsupported):
+            return code
     return indexed_pad(engine, step)

@@ -1,4 +1,4 @@
-"""Keras 3: pooling, of `keras.ops` and of layers, and what takes several operations; one text for every engine."""
+"""Pooling with `keras.ops` and Keras layers, and its compositions, for every engine."""
 
 from __future__ import annotations
 
@@ -50,24 +50,24 @@ STACKED_WINDOWS = StackedWindows(
 
 
 def ops_call(step: Step, *arguments: str | None, **keywords: str | None) -> str:
-    """Return a call of keras.ops."""
+    """Return a pooling call of `keras.ops`."""
     if step.stride is not None and "strides" in keywords:
-        # On JAX max and average pooling without strides raise.
+        # On JAX, max and average pooling raise an error without strides.
         keywords["strides"] = per_axis(step.stride)
     return call(f"keras.ops.{OPS_NAMES.get(step.operator, step.operator)}", "x", *arguments, **keywords)
 
 
 def layer_call(step: Step, *arguments: str | None, **keywords: str | None) -> str:
-    """Return a layer, made and called; without a dtype it would compute in float32."""
+    """Return a pooling layer and its call. Without a dtype, it computes in float32."""
     dtype = None if uses_framework_defaults(step) else "x.dtype"
     return call(f"keras.layers.{LAYER_NAMES[step.operator]}{step.rank}D", *arguments, **keywords, dtype=dtype) + "(x)"
 
 
 def window_pool(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Code:
-    """Return the call, or why there is none."""
-    padding, refusal = padding_name(step), engine.pooling_limit(step)
+    """Return a max or average pooling call."""
+    padding, limit = padding_name(step), engine.pooling_limit(step)
     if step.dilated or padding is None:
-        return Unsupported("pooling has no dilation, and its padding is valid or same")
+        return Unsupported("pooling has no dilation, and supports valid and same padding only")
     if step.operator == "avg_pool" and divides_by_padding(step):
         return Unsupported("average pooling never counts padding")
     if step.parameters.get("rounding", "floor") != "floor":
@@ -76,56 +76,58 @@ def window_pool(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Co
     text = write_call(
         step, per_axis(step.window), strides=stride, padding=text_unless_default("VALID", padding, '"same"')
     )
-    return replace(refusal, rejected_call=text) if refusal else text
+    return replace(limit, rejected_call=text) if limit else text
 
 
 def adaptive_pool(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Code:
-    """Return the call, or why there is none."""
-    refusal = engine.pooling_limit(step)
+    """Return an adaptive pooling call."""
+    limit = engine.pooling_limit(step)
     text = write_call(step, per_axis(step.parameters["output_size"]))
-    # In space most dtypes have no kernel on TensorFlow, and no question is about that.
-    return replace(refusal, rejected_call=text if step.rank != VOLUME_RANK else None) if refusal else text
+    # In three dimensions, most dtypes have no kernel on TensorFlow, and no convention is about that.
+    return replace(limit, rejected_call=text if step.rank != VOLUME_RANK else None) if limit else text
 
 
 def channels_first_layer_call(step: Step, *arguments: str | None, **keywords: str | None) -> str:
-    """Return a layer that is told that channels come first, made and called."""
+    """Return a pooling layer with channels first, and its call."""
     return layer_call(step, *arguments, **keywords, data_format=CHANNELS_FIRST_FORMAT)
 
 
 def global_layer_pool(write_call: PoolingCallWriter, step: Step) -> Code:
-    """Return the layer; without `keepdims` it would drop the axes."""
+    """Return a global pooling layer. Without `keepdims`, it drops the spatial axes."""
     text = write_call(step, keepdims="True")
-    return text if uses_framework_defaults(step) else _divide_average(step, text)
+    return text if uses_framework_defaults(step) else _unless_integer_average(step, text)
 
 
 def global_ops_pool(step: Step) -> Code:
     """Return one reduction of all spatial axes."""
     reduce = "max" if step.operator == "global_max_pool" else "mean"
-    return _divide_average(step, f"keras.ops.{reduce}(x, axis={spatial_axes_text(step)}, keepdims=True)")
+    return _unless_integer_average(step, f"keras.ops.{reduce}(x, axis={spatial_axes_text(step)}, keepdims=True)")
 
 
-def _divide_average(step: Step, text: str) -> Code:
+def _unless_integer_average(step: Step, text: str) -> Code:
+    """Return the text, or unsupported for an average of integers."""
     if step.operator == "global_max_pool" or step.dtype in FLOATING:
         return text
-    return Unsupported("Keras' averages of whole numbers are not whole", rejected_call=text)
+    return Unsupported("Keras' averages of integers are not integers", rejected_call=text)
 
 
 def padding_lines(step: Step, value: float) -> tuple[tuple[str, ...], Step]:
-    """Return the lines that write the padding, and the step that reads what they make."""
+    """Return lines of explicit padding, as far as the windows reach, and the step that reads the padded array."""
     padding, rest = split_padding(step, value)
     return tuple(f"x = {constant_pad(part)}" for part in padding), rest
 
 
 def stacked_extreme_pool(engine: Engine, step: Step) -> Code:
-    """The largest or least of the stacked cells, where no pooling takes the dtype or the holes."""
+    """Return the maximum or minimum of the stacked cells, for dtypes and dilations that pooling does not support."""
     if step.operator != "min_pool" and not step.dilated and not engine.pooling_limit(step):
-        return Unsupported("pooling takes the dtype")
+        return Unsupported("pooling supports the dtype")
     if step.operator == "min_pool" and step.dtype in FLOATING:
         return Unsupported("Keras has no minimum pooling")
     if step.operator != "min_pool":
         return engine.as_one_function(*_first_largest_lines(step))
     if NUMPY_DTYPES[step.dtype].kind == "i" or step.dtype == "uint64":
-        # The complement turns the order round: the largest int64 cannot be padded with on PyTorch, nor uint64 on JAX.
+        # The bitwise complement reverses the order. Padding with the largest int64 fails on PyTorch, with the largest
+        # uint64 on JAX.
         return engine.as_one_function("x = ~x", *_first_largest_lines(step), "x = ~x")
     lines, inner = padding_lines(step, highest_value(step.dtype))
     return engine.as_one_function(*lines, f"x = keras.ops.min({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0)")
@@ -137,18 +139,18 @@ def _first_largest_lines(step: Step) -> tuple[str, ...]:
 
 
 def stacked_average_pool(engine: Engine, step: Step) -> Code:
-    """The sum of the stacked cells, divided, where pooling lacks the dtype or the holes."""
+    """Return the divided sum of the stacked cells, for dtypes and dilations that pooling does not support."""
     if step.dtype not in FLOATING:
-        return Unsupported("Keras' averages of whole numbers are not whole")
+        return Unsupported("Keras' averages of integers are not integers")
     if not step.dilated and not engine.pooling_limit(step):
-        return Unsupported("pooling takes the dtype")
+        return Unsupported("pooling supports the dtype")
     divisor = step.parameters["divisor"]
     counts = step.windows.counts(step.parameters["count_include_pad"]) if divisor is None else np.array(divisor)
     if (counts == counts.flat[0]).all():
         lines, inner = padding_lines(step, 0)
-        by = number(counts.flat[0].item())
+        divisor_text = number(counts.flat[0].item())
         return engine.as_one_function(
-            *lines, f"x = keras.ops.sum({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0) / {by}"
+            *lines, f"x = keras.ops.sum({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0) / {divisor_text}"
         )
     counted, rest = split_counted_zeros(step)
     zeros = tuple(f"x = {constant_pad(padding)}" for padding in counted)
@@ -158,19 +160,23 @@ def stacked_average_pool(engine: Engine, step: Step) -> Code:
 
 
 def stacked_lp_pool(engine: Engine, step: Step) -> Code:
-    """The root of the sum of powers of the stacked cells; zeros around them add nothing."""
+    """Return the norm of the stacked cells. Zero padding adds nothing to it."""
     lines, inner = padding_lines(step, 0)
     p, cells = number(step.parameters["p"]), STACKED_WINDOWS.stacked_cells("x", inner)
     if step.dtype == "float64":
-        # On PyTorch keras.ops.norm makes float32 of it.
+        # On PyTorch, keras.ops.norm converts it to float32.
         return engine.as_one_function(*lines, f"x = keras.ops.sum(keras.ops.abs({cells}) ** {p}, axis=0) ** (1 / {p})")
     return engine.as_one_function(*lines, f"x = keras.ops.norm({cells}, ord={p}, axis=0)")
 
 
 def softmax_pool(engine: Engine, step: Step) -> Code:
-    """The stacked cells weighted by their softmax, which TensorFlow takes along no more than five axes."""
+    """Return the stacked cells weighted by their softmax.
+
+    TensorFlow's softmax supports at most five axes, so in three dimensions all other axes are flattened to one.
+    """
     if step.rank != VOLUME_RANK:
         return engine.as_one_function(*STACKED_WINDOWS.softmax_pool(step))
+    # low[0][4:] is the line without "x = ".
     low, inner = padding_lines(step, -math.inf)
     zero, _ = padding_lines(step, 0)
     return engine.as_one_function(
@@ -183,51 +189,53 @@ def softmax_pool(engine: Engine, step: Step) -> Code:
 
 
 def max_pool_with_indices(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Code:
-    """The values by pooling; of the stacked places that hold the largest, the first."""
+    """Return the values by pooling, or the first position in each window at which the stacked values are largest."""
     if step.parameters.get("output") != "indices":
-        answer = window_pool(engine, write_call, replace(step, operator="max_pool"))
-        if not isinstance(answer, Unsupported):
-            return answer
+        code = window_pool(engine, write_call, replace(step, operator="max_pool"))
+        if not isinstance(code, Unsupported):
+            return code
         return engine.as_one_function(*_first_largest_lines(step))
     spatial, cells = step.shape[2:], math.prod(step.shape[2:])
     lines, inner = padding_lines(step, lowest_value(step.dtype))
     places = f"np.arange({cells}).reshape({(1, *spatial, 1)})"
-    if lines:
-        places = f"np.pad({places}, {pairs_of(pairs_for_all_axes(step.window_reach, channels_last=True))}, constant_values={cells})"
+    if lines:  # positions in the padding get an index past the end, so that they are never the smallest
+        pads = pairs_of(pairs_for_all_axes(step.window_reach, channels_last=True))
+        places = f"np.pad({places}, {pads}, constant_values={cells})"
+    stacked_places = STACKED_WINDOWS.stacked_cells("places", inner).replace("keras.ops", "np")
     return engine.as_one_function(
         *lines,
         f"places = {places}",
         f"windows = {STACKED_WINDOWS.stacked_cells('x', inner)}",
         "largest = keras.ops.equal(windows, keras.ops.max(windows, axis=0))",
-        f"places = keras.ops.convert_to_tensor({STACKED_WINDOWS.stacked_cells('places', inner).replace('keras.ops', 'np')})",
+        f"places = keras.ops.convert_to_tensor({stacked_places})",
         f"x = keras.ops.min(keras.ops.where(largest, places, {cells}), axis=0)",
     )
 
 
 def max_unpool(engine: Engine, step: Step) -> Code:
-    """Add each value at its place to a plane of zeros; −1 is no place, and goes to a cell past the end."""
+    """Scatter each value to its index in a plane of zeros. The index −1 is an extra last cell, which is dropped."""
     values = math.prod(step.shape)
-    if values > engine.max_scatter_rank:
-        return Unsupported(f"keras.ops.scatter goes through {values} values one by one, in Python")
+    if values > engine.max_scattered_values:
+        return Unsupported(f"keras.ops.scatter processes {values} values one at a time, in Python")
     n, c, *spatial = step.shape
     size, cells = tuple(step.parameters["output_size"]), math.prod(spatial)
     count = math.prod(size)
-    flat = (n, cells, c)
+    flat_shape = (n, cells, c)
     lines = (
-        f"item, _, channel = np.indices({flat})",
-        f"places = keras.ops.reshape(keras.ops.where(indices < 0, {count}, indices), {flat})",
+        f"item, _, channel = np.indices({flat_shape})",
+        f"places = keras.ops.reshape(keras.ops.where(indices < 0, {count}, indices), {flat_shape})",
         "places = keras.ops.stack([item, places, channel], axis=-1)",
-        f"x = keras.ops.scatter(places, keras.ops.reshape(x, {flat}), {(n, count + 1, c)})",
+        f"x = keras.ops.scatter(places, keras.ops.reshape(x, {flat_shape}), {(n, count + 1, c)})",
         f"x = keras.ops.reshape(x[:, :{count}], {(n, *size, c)})",
     )
     return engine.as_one_function(*lines, names=("x", "indices"))
 
 
 def adaptive_pool_by_bins(engine: Engine, step: Step) -> Code:
-    """Reduce bin by bin, axis by axis."""
+    """Return the reduction of the bins, one axis after the other."""
     reduce = "max" if step.operator == "adaptive_max_pool" else "mean"
     if reduce == "mean" and step.dtype not in FLOATING:
-        return Unsupported("Keras' averages of whole numbers are not whole")
+        return Unsupported("Keras' averages of integers are not integers")
     lines = []
     for axis, (size, count) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
         part = f"x[{':, ' * axis}start:stop]"
@@ -238,10 +246,10 @@ def adaptive_pool_by_bins(engine: Engine, step: Step) -> Code:
 
 
 def stochastic_pool_probabilities(engine: Engine, step: Step) -> Code:
-    """The share of each stacked cell, laid out beside each other behind the output's axes."""
+    """Return each cell divided by the sum of its window, with the window axes after the output axes."""
     lines, inner = padding_lines(step, 0)
-    rank, walk = step.rank, step.windows
-    shape = (*walk.window, step.shape[0], *walk.output, step.shape[1])
+    rank, windows = step.rank, step.windows
+    shape = (*windows.window, step.shape[0], *windows.output, step.shape[1])
     order = (rank, *range(rank + 1, 2 * rank + 1), *range(rank), 2 * rank + 1)
     return engine.as_one_function(
         *lines,
@@ -252,7 +260,7 @@ def stochastic_pool_probabilities(engine: Engine, step: Step) -> Code:
 
 
 def stochastic_pool(engine: Engine, step: Step) -> Code:
-    """The first of the stacked cells at which the running sum exceeds the draw's share."""
+    """Return the first cell of each window at which the cumulative sum exceeds the drawn share of the total."""
     lines, inner = padding_lines(step, 0)
     return engine.as_one_function(
         *lines,

@@ -1,9 +1,12 @@
-"""TensorFlow: channels last, kernels (*window, in/groups, out).
+"""TensorFlow adapter: `tf.nn`, the same functions compiled by XLA, `tf.nn` with channels first, and Keras layers.
 
-What it changes: padding that the call cannot say, and the output-size rules `ceil` and `full`, go through explicit
-padding; padding that equals SAME is written so; Keras layers get the input's dtype, or they would return float32.
-Gradients are those of a tape: towards the input, the kernel, or the weights of a layer. `tf.function` is `tf.nn`
-compiled by XLA, the tape with it.
+Data is channels last and kernels are (*window, in/groups, out), except on `tf.nn.nchw`.
+
+- Padding that a call does not accept, and the output-size rules `ceil` and `full`, become explicit padding.
+- Padding that equals SAME is written as SAME.
+- Keras layers get the dtype of the input. By default they return float32.
+- Gradients are recorded on a gradient tape: of the input, of the kernel, or of the weights of a layer. On the surface
+  `tf.function`, XLA compiles the tape as well.
 """
 
 from __future__ import annotations
@@ -15,8 +18,7 @@ from conformance.adapters.api import d2l
 from conformance.adapters.api.devices import InstructionVariables
 from conformance.adapters.api.source_text import INDENT, call, pairs_for_all_axes, pairs_of, per_axis
 from conformance.adapters.api.surface import Bfloat16Conversion, Code, DeviceSupport, Lowering, Surface, Unsupported
-from conformance.adapters.tensorflow import channels_first as first
-from conformance.adapters.tensorflow import compiled as xla
+from conformance.adapters.tensorflow import channels_first, compiled
 from conformance.adapters.tensorflow.composed import (
     FALLBACKS,
     ONES_EXPRESSION,
@@ -71,9 +73,9 @@ if os.path.isdir(folder) and len(os.listdir(folder)) > 4000:
 kept = f"--tf_xla_persistent_cache_directory={folder} --tf_xla_persistent_cache_device_types=XLA_CPU_JIT,CPU"
 os.environ.setdefault("TF_XLA_FLAGS", kept)
 """
-# oneDNN is off by default where a processor has nothing beyond AVX2, and on where it has. TensorFlow asks the
-# processor whether there is AVX-512, and leaves bfloat16 to oneDNN then, which refuses it if it is held to AVX2. So it
-# does with float16 where there is AVX512-FP16.
+# By default, TensorFlow uses oneDNN only on processors with more than AVX2. On a processor with AVX-512 it passes
+# bfloat16 to oneDNN, and oneDNN rejects bfloat16 if its instruction set is limited to AVX2. The same is true of float16
+# on a processor with AVX512-FP16. The limits are therefore AVX512_CORE and AVX512_CORE_FP16.
 HOLDS: InstructionVariables = {
     "TF_ENABLE_ONEDNN_OPTS": "1",
     "ONEDNN_MAX_CPU_ISA": ("AVX512_CORE", "AVX512_CORE_FP16"),
@@ -92,7 +94,7 @@ RESET = f"""\
 tf.keras.backend.set_floatx("float32")
 {SEED_SETUP}"""
 TF32_SETUP = "tf.config.experimental.enable_tensor_float_32_execution({})\n"
-# It puts on the first GPU whatever has a kernel there, so that programs need not say where they work.
+# TensorFlow places every operation that has a GPU kernel on the first GPU, so programs need no device scope.
 CUDA_SUPPORT = DeviceSupport(
     """\
 gpus = tf.config.list_physical_devices("GPU")
@@ -117,20 +119,20 @@ def _layer_padding(step: Step) -> Code:
     return pad(step) if isinstance(layer, Unsupported) else layer
 
 
-def _unsupported_stacked_layers(step: Step) -> Code:
+def _layer_stacked_max_pool(step: Step) -> Code:
     return stacked_max_pool(step) if step.dtype == "bool" else STACKED_WINDOWS.max_pool(step)
 
 
 def _d2l_pool(reduce: str, step: Step) -> Code:
-    """Return the book's own loop over the positions of a plane, or the zeros that its tab writes before pooling."""
+    """Return the loop over output positions as printed in the book, or explicit zeros and a pooling layer."""
     pads = d2l.channels_last_zeros(step)
     if pads:
         padding = pairs_of(pairs_for_all_axes(pads, channels_last=True))
         pool = call("tf.keras.layers.MaxPool2D", per_axis(step.window), per_axis(step.stride), dtype="x.dtype")
         return (f"x = tf.pad(x, {padding})", f"x = {pool}(x)")
-    refusal = d2l.unsupported_by_loops(step)
-    if refusal:
-        return refusal
+    unsupported = d2l.unsupported_by_loops(step)
+    if unsupported:
+        return unsupported
     (height, width), (n, c, rows, columns) = step.window, step.output
     return (
         f"y = tf.Variable(tf.zeros({(n, rows, columns, c)}, x.dtype))",
@@ -141,11 +143,11 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
 
 
 def _fractional_max_pool(_step: Step) -> Code:
-    return Unsupported("tf.nn.fractional_max_pool draws its own sequences from a seed, and takes no samples")
+    return Unsupported("tf.nn.fractional_max_pool draws its window sequences from a seed and takes no samples")
 
 
 def tape_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
-    """Record the lines, and ask for the gradient of what they leave in x."""
+    """Return lines that run the forward lines on a tape and assign the gradient of one input to x."""
     watched = (f"leaf = {input_name}", "tape.watch(leaf)")
     return (
         "with tf.GradientTape() as tape:",
@@ -155,7 +157,10 @@ def tape_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) 
 
 
 def layer_tape_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
-    """As tape; the weights of a layer are watched by themselves."""
+    """Return the lines of `tape_gradient`; for the weights of a layer, the gradient of the layer's variable.
+
+    A tape watches trainable variables by default, so the program needs no `tape.watch`.
+    """
     if input_name == "x" or not any(line.startswith("conv.set_weights") for line in lines):
         return tape_gradient(lines, names, input_name)
     return (
@@ -168,8 +173,8 @@ def layer_tape_gradient(lines: Sequence[str], names: Sequence[str], input_name: 
 TO_FRAMEWORK_CHANNELS_LAST = "tf.constant(np.moveaxis({}, 1, -1))"
 KERNEL_GRADIENT_TO_NUMPY = "np.moveaxis(x.numpy(), (-1, -2), (0, 1))"
 CONVOLUTION_DTYPES = FLOATING | {"int32"}
-NO_KERNELS = Unsupported("convolutions take floating numbers and int32 only")
-NOT_FLOATING = Unsupported("norms, exponentials and shares are of floating numbers")
+NO_KERNELS = Unsupported("convolutions support floating-point dtypes and int32 only")
+FLOATING_ONLY = Unsupported("norms, exponentials and probabilities need a floating-point dtype")
 TO_FRAMEWORK = {
     "x": TO_FRAMEWORK_CHANNELS_LAST,
     "kernel": "tf.constant(np.moveaxis({}, (0, 1), (-1, -2)))",
@@ -198,7 +203,7 @@ _make_surface: Callable[..., Surface] = partial(
         **dict.fromkeys(("conv", "conv_transpose"), unsupported_dtypes(ALL_DTYPES - CONVOLUTION_DTYPES, NO_KERNELS)),
         **dict.fromkeys(
             ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities"),
-            unsupported_dtypes(INTEGERS | {"bool"}, NOT_FLOATING),
+            unsupported_dtypes(INTEGERS | {"bool"}, FLOATING_ONLY),
         ),
     },
 )
@@ -221,24 +226,25 @@ SURFACES = (
     ),
     _make_surface(
         "tf.function",
-        {**TF_NN_LOWERINGS, "max_pool": xla.max_pool, "max_pool_with_indices": xla.max_pool_with_argmax},
-        fallbacks={**xla.FALLBACKS, **CONVOLUTION_FALLBACKS},
-        wrap_program=xla.compile_with_xla,
-        write_gradient=xla.compile_gradient_with_xla(tape_gradient),
+        {**TF_NN_LOWERINGS, "max_pool": compiled.max_pool, "max_pool_with_indices": compiled.max_pool_with_argmax},
+        fallbacks={**compiled.FALLBACKS, **CONVOLUTION_FALLBACKS},
+        wrap_program=compiled.compile_with_xla,
+        write_gradient=compiled.compile_gradient_with_xla(tape_gradient),
+        # Compiling each program takes long.
         max_level="smoke",
         slow_tag="compiled",
     ),
     _make_surface(
         "tf.nn.nchw",
         {
-            "max_pool": first.max_pool,
-            "avg_pool": first.avg_pool,
-            "conv": first.conv,
-            "conv_transpose": first.conv_transpose,
-            "pad": first.pad,
+            "max_pool": channels_first.max_pool,
+            "avg_pool": channels_first.avg_pool,
+            "conv": channels_first.conv,
+            "conv_transpose": channels_first.conv_transpose,
+            "pad": channels_first.pad,
             "relu": TF_NN_LOWERINGS["relu"],
         },
-        fallbacks={"conv": first.with_bias},
+        fallbacks={"conv": channels_first.with_bias},
         to_framework={**TO_FRAMEWORK, "x": "tf.constant({})"},
         to_numpy="x.numpy()",
         channels_last=False,
@@ -264,7 +270,7 @@ SURFACES = (
         },
         fallbacks={
             **FALLBACKS,
-            "max_pool": _unsupported_stacked_layers,
+            "max_pool": _layer_stacked_max_pool,
             "avg_pool": layer_stacked_avg_pool,
             "conv_transpose": composed_layer_transpose,
         },

@@ -1,4 +1,4 @@
-"""The calls of `tf.nn` in a function that XLA compiles: what it has no translation of, and how the rest is wrapped."""
+"""`tf.nn` inside a `tf.function` that XLA compiles: wrapping of programs, and calls that XLA does not support."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from conformance.adapters.api.source_text import INDENT
 from conformance.adapters.api.surface import Code, GradientWriter, Unsupported
-from conformance.adapters.tensorflow import composed as eager
-from conformance.adapters.tensorflow import pooling
+from conformance.adapters.tensorflow import composed, pooling
 from conformance.adapters.tensorflow.dtypes import padding_name
 from conformance.cases.steps import Step
 
@@ -17,23 +16,23 @@ NO_ARGMAX = Unsupported("No registered 'MaxPoolWithArgmax' OpKernel for XLA_CPU_
 
 
 def compile_with_xla(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-    """Make the lines one function that XLA compiles."""
-    given = ", ".join(names)
+    """Return the lines as one function that XLA compiles."""
+    parameters = ", ".join(names)
     return (
         "@tf.function(jit_compile=True)",
-        f"def compiled({given}):",
+        f"def compiled({parameters}):",
         *(f"{INDENT}{line}" for line in (*lines, "return x")),
-        f"x = compiled({given})",
+        f"x = compiled({parameters})",
     )
 
 
-def compile_gradient_with_xla(differentiate: GradientWriter) -> GradientWriter:
-    """Make the lines and how they are differentiated one such function."""
-    return lambda lines, names, wanted: compile_with_xla(differentiate(lines, names, wanted), ["grad", *names])
+def compile_gradient_with_xla(write_gradient: GradientWriter) -> GradientWriter:
+    """Return a gradient writer whose lines are one function that XLA compiles."""
+    return lambda lines, names, input_name: compile_with_xla(write_gradient(lines, names, input_name), ["grad", *names])
 
 
 def max_pool(step: Step) -> Code:
-    """Write the call, but for padding that it names number by number."""
+    """Return the call, unless its padding is explicit."""
     text = pooling.max_pool(step)
     return (
         replace(NO_EXPLICIT_PADDING, rejected_call=text)
@@ -43,21 +42,22 @@ def max_pool(step: Step) -> Code:
 
 
 def max_pool_with_argmax(_step: Step) -> Code:
-    """Write nothing: there is a call, which XLA does not know."""
+    """Return unsupported: the call exists, but XLA cannot compile it."""
     return NO_ARGMAX
 
 
 def _max_pool_with_indices(step: Step) -> Code:
-    """The values by pooling; the first of the stacked places that hold the largest."""
+    """Return the values by pooling, or the first position in each window at which the stacked values are largest."""
     if step.parameters.get("output") == "indices":
-        return eager.stacked_max_indices(step)
+        return composed.stacked_max_indices(step)
     text = max_pool(step)
-    return eager.stacked_max_pool_all_dtypes(step) if isinstance(text, Unsupported) else text
+    return composed.stacked_max_pool_all_dtypes(step) if isinstance(text, Unsupported) else text
 
 
 FALLBACKS = {
-    **eager.FALLBACKS,
+    **composed.FALLBACKS,
     "max_pool_with_indices": _max_pool_with_indices,
-    # Only the kernel outside XLA wants fewer axes, and the way round it asks for a length that a graph does not know.
-    "softmax_pool": eager.STACKED_WINDOWS.softmax_pool,
+    # The limit of five axes applies to the eager kernel only. The eager workaround needs a static length, which a graph
+    # does not have.
+    "softmax_pool": composed.STACKED_WINDOWS.softmax_pool,
 }

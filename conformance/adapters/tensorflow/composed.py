@@ -1,4 +1,4 @@
-"""What users of TensorFlow write with a few calls where there is no call of its own."""
+"""Compositions of several TensorFlow calls, for operators and parameters that no single call supports."""
 
 from __future__ import annotations
 
@@ -35,32 +35,35 @@ from conformance.cases.steps import Step, split_counted_zeros, split_padding
 CONSTANT_MODE = "constant"
 ONES_EXPRESSION = "tf.ones_like(x)"
 CANNOT_CROP = Unsupported("tf.pad cannot crop")
-# How many cells beside the input a mode has to give.
+# Largest padding minus the input extent, for each mirror mode: `reflect` does not repeat the cell at the border.
 MIRROR_OFFSETS = {"reflect": -1, "symmetric": 0}
 
 
 def pad(step: Step) -> Code:
-    """Write `tf.pad`, which repeats nothing: it mirrors what is there."""
+    """Return `tf.pad` in mode constant, reflect or symmetric. The last two cannot add more cells than the input has."""
     mode = step.parameters.get("mode", CONSTANT_MODE)
     pads = pairs_of(pairs_for_all_axes(step.padding, channels_last=True))
     if mode == CONSTANT_MODE:
         value = step.parameters["value"]
         text = "True" if step.dtype == "bool" else None
-        written = call("tf.pad", "x", pads, constant_values=text_unless_default(0, value, text))
+        padded = call("tf.pad", "x", pads, constant_values=text_unless_default(0, value, text))
         crops = any(min(pair) < 0 for pair in step.padding)
-        return replace(CANNOT_CROP, rejected_call=written) if crops else written
+        return replace(CANNOT_CROP, rejected_call=padded) if crops else padded
     if any(min(pair) < 0 for pair in step.padding):
         return CANNOT_CROP
     if mode not in MIRROR_OFFSETS:
         return Unsupported(f"tf.pad has no mode {mode}")
     text = call("tf.pad", "x", pads, quoted(mode.upper()))
     if any(max(pair) > size + MIRROR_OFFSETS[mode] for size, pair in zip(step.shape[2:], step.padding, strict=True)):
-        return Unsupported(f"tf.pad mirrors no more cells than there are in mode {mode}", rejected_call=text)
+        return Unsupported(f"tf.pad in mode {mode} cannot add more cells than the input has", rejected_call=text)
     return text
 
 
 def indexed_pad(step: Step) -> Code:
-    """Write `tf.pad` for surfaces that have none, or take the cells in the order that NumPy pads their numbers in."""
+    """Return `tf.pad`, or a gather along each axis with indices that `np.pad` computes.
+
+    The gather supports the modes and the amounts of padding that `tf.pad` does not.
+    """
     text = pad(step)
     if isinstance(text, str) or any(min(pair) < 0 for pair in step.padding):
         return text
@@ -83,20 +86,23 @@ STACKED_WINDOWS = StackedWindows(
 
 
 def _padding_lines(step: Step, value: float) -> tuple[tuple[str, ...], Step]:
-    """Return the lines that write the padding, and the step that reads what they make."""
+    """Return lines of explicit padding, as far as the windows reach, and the step that reads the padded array."""
     padding, rest = split_padding(step, value)
     return tuple(f"x = {pad(part)}" for part in padding), rest
 
 
 def stacked_max_pool(step: Step) -> Code:
-    """The largest of the stacked cells, in the dtypes that pooling lacks."""
+    """Return the maximum of the stacked cells, for dtypes without a pooling kernel."""
     if step.dtype in POOLING_DTYPES and (step.rank != VOLUME_RANK or step.dtype in ONEDNN_DTYPES):
         return Unsupported("pooling has kernels for the dtype")
     return _stacked_extreme(step, "any" if step.dtype == "bool" else "max", lowest_value(step.dtype))
 
 
 def stacked_min_pool(step: Step) -> Code:
-    """The smallest of the stacked cells, in the dtypes whose least value has no negative."""
+    """Return the minimum of the stacked cells, for integers and bool.
+
+    Floating-point minimum pooling is lowered to negated max pooling. The smallest integer has no negative.
+    """
     if step.dtype in FLOATING:
         return Unsupported("there is no minimum pooling")
     return _stacked_extreme(step, "all" if step.dtype == "bool" else "min", highest_value(step.dtype))
@@ -108,14 +114,17 @@ def _stacked_extreme(step: Step, reduce: str, padding: float) -> Code:
 
 
 def stacked_avg_pool(step: Step) -> Code:
-    """The sum of the stacked cells, divided, where pooling lacks the dtype: in space, and in gradients with holes."""
+    """Return the divided sum of the stacked cells, where pooling has no kernel for the dtype.
+
+    That is the case in three dimensions, and for gradients with dilation.
+    """
     if step.dtype in ONEDNN_DTYPES or (step.rank != VOLUME_RANK and not (step.dilated and step.gradient)):
         return Unsupported("pooling has kernels for the dtype")
     return _divided_average(step)
 
 
 def layer_stacked_avg_pool(step: Step) -> Code:
-    """The same for layers, and all windows with holes: a layer with groups is compiled at each call."""
+    """Return the same for layers, and for all dilated windows: a layer with groups is compiled at each call."""
     return _divided_average(step) if step.dilated else stacked_avg_pool(step)
 
 
@@ -137,7 +146,7 @@ def _divided_average(step: Step) -> Code:
 
 
 def lp_pool(step: Step) -> Code:
-    """The norm of the stacked cells; zeros around them add nothing."""
+    """Return the norm of the stacked cells. Zero padding adds nothing to it."""
     lines, step = _padding_lines(step, 0)
     return (
         *lines,
@@ -146,13 +155,17 @@ def lp_pool(step: Step) -> Code:
 
 
 def softmax_pool(step: Step) -> Code:
-    """The stacked cells weighted by their softmax, which takes no more than five axes."""
+    """Return the stacked cells weighted by their softmax.
+
+    `tf.nn.softmax` supports at most five axes, so in three dimensions the cells of a window are flattened to one axis.
+    """
     if step.rank != VOLUME_RANK or step.dtype == "float64":
         return STACKED_WINDOWS.softmax_pool(step)
     weights = "tf.nn.softmax(tf.reshape({0}, (len({0}), -1)), axis=0)"
     if not any(any(pair) for pair in step.window_reach):
         weighted = f"windows * tf.reshape({weights.format('windows')}, windows.shape)"
         return (f"windows = {STACKED_WINDOWS.stacked_cells('x', step)}", f"x = tf.reduce_sum({weighted}, axis=0)")
+    # low[4:] is the line without "x = ".
     (low,), inner = _padding_lines(step, -math.inf)
     (zero,), _ = _padding_lines(step, 0)
     return (
@@ -164,7 +177,12 @@ def softmax_pool(step: Step) -> Code:
 
 
 def max_pool_with_indices(step: Step) -> Code:
-    """The values by pooling; an index without its channel, or the first of the stacked places that hold the largest."""
+    """Return the values by pooling, or the indices.
+
+    `tf.nn.max_pool_with_argmax` counts (position, channel) pairs, so its index is divided by the number of channels.
+    Where the call is not supported, the index is the first position in each window at which the stacked values are
+    largest.
+    """
     if step.parameters.get("output") != "indices":
         text = max_pool(step)
         return stacked_max_pool_all_dtypes(step) if isinstance(text, Unsupported) else text
@@ -175,19 +193,20 @@ def max_pool_with_indices(step: Step) -> Code:
 
 
 def stacked_max_pool_all_dtypes(step: Step) -> Code:
-    """The largest of the stacked cells."""
+    """Return the maximum of the stacked cells, for every dtype."""
     return _stacked_extreme(step, "any" if step.dtype == "bool" else "max", lowest_value(step.dtype))
 
 
 def stacked_max_indices(step: Step) -> Code:
-    """The first of the stacked places that hold the largest."""
+    """Return the first position in each window at which the stacked values are largest."""
     if step.dtype == "bool":
         return Unsupported("tf.reduce_max takes numbers only")
     spatial, cells = step.shape[2:], math.prod(step.shape[2:])
     lines, inner = _padding_lines(step, lowest_value(step.dtype))
     places = f"np.arange({cells}).reshape({(1, *spatial, 1)})"
-    if lines:
-        places = f"np.pad({places}, {pairs_of(pairs_for_all_axes(step.window_reach, channels_last=True))}, constant_values={cells})"
+    if lines:  # positions in the padding get an index past the end, so that they are never the smallest
+        pads = pairs_of(pairs_for_all_axes(step.window_reach, channels_last=True))
+        places = f"np.pad({places}, {pads}, constant_values={cells})"
     return (
         *lines,
         f"places = tf.constant({places})",
@@ -198,27 +217,27 @@ def stacked_max_indices(step: Step) -> Code:
 
 
 def max_unpool(step: Step) -> Code:
-    """Add each value at its place to a plane of zeros; −1 is no place."""
+    """Scatter each value to its index in a plane of zeros. The index −1 is ignored."""
     n, c, *spatial = step.shape
     size = tuple(step.parameters["output_size"])
-    flat, planes = (n, math.prod(spatial), c), (n, math.prod(size), c)
+    flat_shape, output_shape = (n, math.prod(spatial), c), (n, math.prod(size), c)
     return (
-        f"item, _, channel = np.indices({flat})",
-        f"places = tf.stack([item, tf.reshape(tf.cast(indices, tf.int64), {flat}), channel], axis=-1)",
-        f'x = tf.scatter_nd(places, tf.reshape(x, {flat}), {planes}, bad_indices_policy="IGNORE")',
+        f"item, _, channel = np.indices({flat_shape})",
+        f"places = tf.stack([item, tf.reshape(tf.cast(indices, tf.int64), {flat_shape}), channel], axis=-1)",
+        f'x = tf.scatter_nd(places, tf.reshape(x, {flat_shape}), {output_shape}, bad_indices_policy="IGNORE")',
         f"x = tf.reshape(x, {(n, *size, c)})",
     )
 
 
 def global_pool(reduce: str, step: Step) -> Code:
-    """Reduce all spatial axes."""
+    """Return the reduction of all spatial axes."""
     if reduce == "max" and step.dtype == "bool":
         reduce = "any"
     return f"tf.reduce_{reduce}(x, axis={spatial_axes_text(step)}, keepdims=True)"
 
 
 def adaptive_pool(reduce: str, step: Step) -> Code:
-    """Reduce bin by bin, axis by axis."""
+    """Return the reduction of the bins, one axis after the other."""
     if reduce == "max" and step.dtype == "bool":
         reduce = "any"
     lines = []
@@ -230,10 +249,10 @@ def adaptive_pool(reduce: str, step: Step) -> Code:
 
 
 def stochastic_pool_probabilities(step: Step) -> Code:
-    """The share of each stacked cell, laid out beside each other behind the output's axes."""
+    """Return each cell divided by the sum of its window, with the window axes after the output axes."""
     lines, inner = _padding_lines(step, 0)
-    rank, walk = step.rank, step.windows
-    shape = (*walk.window, step.shape[0], *walk.output, step.shape[1])
+    rank, windows = step.rank, step.windows
+    shape = (*windows.window, step.shape[0], *windows.output, step.shape[1])
     order = (rank, *range(rank + 1, 2 * rank + 1), *range(rank), 2 * rank + 1)
     return (
         *lines,
@@ -244,7 +263,7 @@ def stochastic_pool_probabilities(step: Step) -> Code:
 
 
 def stochastic_pool(step: Step) -> Code:
-    """The first of the stacked cells at which the running sum exceeds the draw's share."""
+    """Return the first cell of each window at which the cumulative sum exceeds the drawn share of the total."""
     lines, inner = _padding_lines(step, 0)
     return (
         *lines,
@@ -271,4 +290,4 @@ FALLBACKS = {
     "stochastic_pool": stochastic_pool,
     "pad": indexed_pad,
 }
-"""What both surfaces compose alike."""
+"""Compositions shared by the surfaces."""

@@ -1,4 +1,4 @@
-"""What both of TensorFlow's surfaces go by: padding as they name it, and the dtypes that its CPU kernels take."""
+"""Dtypes that TensorFlow's CPU kernels support, and padding in TensorFlow's notation."""
 
 from __future__ import annotations
 
@@ -22,37 +22,40 @@ INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16
 ALL_DTYPES = FLOATING | INTEGERS | {"bool"}
 POOLING_DTYPES = FLOATING | INTEGERS - {"uint32", "uint64"}
 ONEDNN_DTYPES = frozenset({"float32", "bfloat16"})
-"""What oneDNN's kernels take, which do more than TensorFlow's own: dilated gradients, and three dimensions."""
+"""Dtypes that the kernels of oneDNN support.
+
+Unlike TensorFlow's own kernels, they compute gradients with dilation, and three-dimensional pooling.
+"""
 FLOAT_ONLY = Unsupported(
     "three-dimensional pooling has kernels for float32 and bfloat16 only on the CPU",
     "https://github.com/tensorflow/tensorflow/issues/48644",
 )
-ROUNDS_DOWN = Unsupported("the call rounds the output size down")
-NO_STRIDED_DILATION = Unsupported("strides and dilations above 1 are not taken together")
-NO_INTEGER_AVERAGES = Unsupported("average pooling takes floating numbers only")
+ROUNDS_DOWN = Unsupported("the call always rounds the output size down")
+NO_STRIDED_DILATION = Unsupported("strides and dilations above 1 cannot be combined")
+NO_INTEGER_AVERAGES = Unsupported("average pooling supports floating-point dtypes only")
 
 
 def unsupported_dtypes(dtypes: Iterable[str], reason: Unsupported) -> Mapping[str, Unsupported]:
-    """Return one reason for many dtypes, as Surface.refuses has it."""
+    """Return one reason for several dtypes, as a table for `Surface.unsupported_dtypes`."""
     return dict.fromkeys(dtypes, reason)
 
 
 def is_same_padding(step: Step) -> bool:
-    """Whether the padding is what SAME would choose."""
+    """Whether the padding equals the padding of SAME for this input size."""
     if step.stride is None or not step.padded:
         return False
     return step.padding == Windows.of(step.shape[2:], step.window, step.stride, "same_upper", step.dilation).pads
 
 
 def padding_name(step: Step) -> str | None:
-    """Return VALID or SAME, None where the padding is neither."""
+    """Return "VALID" or "SAME", or None for any other padding."""
     if is_framework_same(step):
         return "SAME"
     return "VALID" if not step.padded else "SAME" if is_same_padding(step) else None
 
 
 def array_padding_text(step: Step) -> str:
-    """Return the padding of every axis of the array, as text."""
+    """Return the explicit padding of every axis of the array, as text."""
     return str([list(pair) for pair in pairs_for_all_axes(step.padding, channels_last=True)])
 
 
@@ -67,9 +70,12 @@ def spatial_axes_text(step: Step) -> str:
 
 
 def padding_layer(module: str, step: Step, data_format: str | None = None) -> Code:
-    """Write zeros around the input, or crop: layers do one or the other; module: where the layers are found."""
+    """Return a layer that pads with zeros, or one that crops. No layer does both.
+
+    module: the module of the layers, as text.
+    """
     if step.parameters.get("mode", "constant") != "constant" or step.parameters.get("value", 0) != 0:
-        return Unsupported("padding layers write zeros")
+        return Unsupported("padding layers pad with zeros only")
     ends = [end for pair in step.padding for end in pair]
     if min(ends) < 0 < max(ends):
         return Unsupported("layers pad or crop, not both")

@@ -1,4 +1,4 @@
-"""TensorFlow and Keras: how their layers and functions are read, with the defaults of TensorFlow 2.21 and Keras 3."""
+"""Signatures of Keras layers, with the defaults of TensorFlow 2.21 and Keras 3."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from conformance.adapters.api.layer_arguments import (
     is_whole_number,
     kernel_reach,
     named_padding_argument,
+    one_per_axis,
     padding_from_crop,
     read_pairs,
     sizes_argument,
@@ -21,7 +22,7 @@ from conformance.adapters.api.layers import ArgumentReading, BoundCall, Dialect,
 IGNORED_ARGUMENTS = ("name", "dtype", "trainable", "input_shape", "batch_input_shape", "autocast")
 IGNORED_WEIGHT_ARGUMENTS = (
     *IGNORED_ARGUMENTS,
-    *(f"{of}_{what}" for of in ("kernel", "bias") for what in ("initializer", "regularizer", "constraint")),
+    *(f"{name}_{role}" for name in ("kernel", "bias") for role in ("initializer", "regularizer", "constraint")),
     "activity_regularizer",
 )
 POOLING_ARGUMENTS = {
@@ -42,53 +43,55 @@ CONVOLUTION_ARGUMENTS = {
 
 
 def transposed_parameters(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return how far the output of a transposed convolution of Keras goes, in layers and in keras.ops.
+    """Return the padding and output padding of a transposed convolution of Keras, of layers and of keras.ops.
 
-    Without output_padding a stride that is longer than the kernel is filled up, and `same` gives input times stride.
-    With it, `same` gives (cells - 1) * stride + reach % 2 + output_padding.
+    Without output_padding, Keras adds output padding if the stride is larger than the kernel, and `same` gives
+    the output size `size * stride`. With it, `same` gives `(size - 1) * stride + reach % 2 + output_padding`, where
+    `reach` is the extent of the dilated kernel.
     """
-    further, same = found.get("output_padding"), found["padding"] == "same_upper"
-    if further is None and same:
+    output_padding, same = found.get("output_padding"), found["padding"] == "same_upper"
+    if output_padding is None and same:
         return {}
-    window = found.get("window") or call.weight_shape("how far its output goes")[2:]
+    window = found.get("window") or call.weight_shape("the output size")[2:]
     axes = call.rank or len(window)
-    window, stride, holes = (_per_axis(value, axes) for value in (window, found["stride"], found["dilation"]))
-    reach = kernel_reach(window, holes)
-    if further is None:
-        fill = tuple(max(by - cells, 0) for cells, by in zip(reach, stride, strict=True))
-        return {"output_padding": fill} if any(fill) else {}
+    window, strides, dilation = (one_per_axis(value, axes) for value in (window, found["stride"], found["dilation"]))
+    reach = kernel_reach(window, dilation)
+    if output_padding is None:
+        default = tuple(max(stride - extent, 0) for extent, stride in zip(reach, strides, strict=True))
+        return {"output_padding": default} if any(default) else {}
     if not same:
         return {}
-    surplus = tuple(cells - cells % 2 - more for cells, more in zip(reach, _per_axis(further, axes), strict=True))
-    return padding_from_crop(split_surplus(surplus), stride, holes)
-
-
-def _per_axis(value: Any, axes: int) -> tuple[int, ...]:
-    return value if isinstance(value, tuple) else (value,) * axes
+    added = one_per_axis(output_padding, axes)
+    surplus = tuple(extent - extent % 2 - more for extent, more in zip(reach, added, strict=True))
+    return padding_from_crop(split_surplus(surplus), strides, dilation)
 
 
 def _pads_argument(sign: int) -> ArgumentReading:
+    """Read the pads of ZeroPadding (sign 1), or of Cropping (sign -1) as negative pads."""
+
     def read(call: BoundCall, value: Any) -> Any:
-        spread = value
+        pairs = value
+        # The one-dimensional layers take one pair where the others take a tuple of pairs.
         if call.rank == 1 and isinstance(value, tuple) and len(value) == 2 and all(map(is_whole_number, value)):  # noqa: PLR2004
-            spread = (value,)
-        found = ((value, value),) * call.spatial_axes() if is_whole_number(value) else read_pairs(call, spread)
-        return tuple((sign * before, sign * after) for before, after in found)
+            pairs = (value,)
+        pads = ((value, value),) * call.spatial_axes() if is_whole_number(value) else read_pairs(call, pairs)
+        return tuple((sign * before, sign * after) for before, after in pads)
 
     return ArgumentReading("padding" if sign > 0 else "cropping", read)
 
 
 def _weighted_layer(
-    name: str, middle: str, last: str, operator: str, reads: Mapping[str, ArgumentReading], **more: Any
+    name: str, middle: str, last: str, operator: str, readings: Mapping[str, ArgumentReading], **fields: Any
 ) -> LayerSignature:
+    """Return a layer with weights. middle, last: arguments that only one of the layers has, with their defaults."""
     signature = f"filters, kernel_size, strides=1, padding='valid', {middle}data_format=None, dilation_rate=1, "
     return LayerSignature(
         f"{name}({signature}{last}activation=None, use_bias=True)",
         operator,
-        {**CONVOLUTION_ARGUMENTS, **reads},
+        {**CONVOLUTION_ARGUMENTS, **readings},
         required_values={"activation": None},
         ignored_arguments=IGNORED_WEIGHT_ARGUMENTS,
-        **more,
+        **fields,
     )
 
 
@@ -131,7 +134,7 @@ KERAS_LAYERS = (
         "",
         "conv_transpose",
         {"output_padding": sizes_argument("output_padding")},
-        meaning=transposed_parameters,
+        adjust=transposed_parameters,
     ),
     LayerSignature(
         "ZeroPadding{rank}D(padding=1, data_format=None)",

@@ -1,4 +1,4 @@
-"""TensorFlow: how calls of tf.nn and tf.pad are read, with the defaults of TensorFlow 2.21."""
+"""Signatures of `tf.nn` functions and of `tf.pad`, with the defaults of TensorFlow 2.21."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ from conformance.adapters.api.layer_arguments import (
 from conformance.adapters.api.layer_parser import UnreadableLayer
 from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
 
+NON_SPATIAL_AXES = 2
+"""Number of axes of an array that are not spatial: batch and channels."""
+
 
 def _strides_argument(argument: str) -> ArgumentReading:
     """Read one number, one for each spatial axis, or one for each axis of the array."""
 
     def read(call: BoundCall, value: Any) -> Any:
-        if isinstance(value, tuple) and len(value) == call.spatial_axes() + 2 != 3:  # noqa: PLR2004 - one axis has one number
+        if isinstance(value, tuple) and len(value) == call.spatial_axes() + 2 != 3:  # noqa: PLR2004 - one-dimensional calls take one number
             if batch_and_channel_entries(value, channels_last=True) != (1, 1):
-                raise UnreadableLayer("batch and channels have stride 1 here")
+                raise UnreadableLayer("the strides of batch and channels must be 1")
             return spatial_entries(value, channels_last=True)
         return sizes_or_ones_argument(argument).convert(call, value)
 
@@ -45,17 +48,14 @@ def _read_padding(call: BoundCall, value: Any) -> Any:
     """Read SAME, VALID, or a pair for each axis of the array."""
     if isinstance(value, str):
         return padding_by_name(call, value, SAME_AND_VALID_WORDS)
-    if (
-        batch_and_channel_entries(value, channels_last=True) != ((0, 0), (0, 0))
-        if isinstance(value, tuple) and len(value) > 2
-        else True
-    ):  # noqa: PLR2004
-        raise UnreadableLayer("neither SAME, VALID, nor a pair for each axis with none for batch and channels")
+    is_list = isinstance(value, tuple) and len(value) > NON_SPATIAL_AXES
+    if not is_list or batch_and_channel_entries(value, channels_last=True) != ((0, 0), (0, 0)):
+        raise UnreadableLayer("expected SAME, VALID, or a pair for each axis with (0, 0) for batch and channels")
     return read_pairs(call, spatial_entries(value, channels_last=True))
 
 
 def _pooling_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the operator of tf.nn.pool."""
+    """Return the operator that `pooling_type` of `tf.nn.pool` selects."""
     del found
     kind = str(call.arguments["pooling_type"]).upper()
     if kind not in {"MAX", "AVG"}:
@@ -130,31 +130,35 @@ TF_NN_LAYERS = (
 
 
 def _read_crops(call: BoundCall, value: Any) -> Any:
-    """Read SAME or VALID, whatever the size, or a pair for each axis of the array."""
+    """Read SAME, VALID, or a pair for each axis of the array."""
+    # Unlike SAME of a forward convolution, it does not need the input size: the output shape is an argument.
     if isinstance(value, str) and value.upper() in {"SAME", "VALID"}:
         return value.upper()
     return _read_padding(call, value)
 
 
-def _crop_to_size(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return how much is cropped so that the output has the shape that is said."""
-    sizes_said = _read_output_shape(call.arguments["output_shape"])
-    kernel, extents = call.weight_shape("how far its output goes"), call.input_extents("how much it crops")
+def _padding_from_output_shape(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return groups, padding and output padding, from the output shape that the call is given."""
+    output_shape = _read_output_shape(call.arguments["output_shape"])
+    size, channels = output_shape[:-1], output_shape[-1]
+    kernel, extents = call.weight_shape("the cropping"), call.input_extents("the cropping")
     rank = len(kernel) - 2
-    if not rank == len(sizes_said) - 1 == len(extents):
-        raise UnreadableLayer(f"output_shape: not a size for each axis of an array of {rank} spatial axes")
-    stride, holes = one_per_axis(found["stride"], rank), one_per_axis(found["dilation"], rank)
-    reach = kernel_reach(kernel[2:], holes)
-    _check_forward_size(call, found["padding"], sizes_said[:-1], stride, reach)
-    surplus = surplus_over_size(sizes_said[:-1], extents, stride, reach)
-    groups = sizes_said[-1] // max(kernel[1], 1)
-    if groups * kernel[1] != sizes_said[-1] or groups < 1:
-        raise UnreadableLayer(f"output_shape: {sizes_said[-1]} channels from a kernel of {kernel[1]} in each group")
-    return {"groups": groups, **padding_from_crop(_crop_pairs(found["padding"], surplus), stride, holes)}
+    if not rank == len(size) == len(extents):
+        raise UnreadableLayer(f"output_shape: expected one size for each axis of an array with {rank} spatial axes")
+    strides, dilation = one_per_axis(found["stride"], rank), one_per_axis(found["dilation"], rank)
+    reach = kernel_reach(kernel[2:], dilation)
+    _check_forward_size(call, found["padding"], size, strides, reach)
+    surplus = surplus_over_size(size, extents, strides, reach)
+    groups = channels // max(kernel[1], 1)
+    if groups * kernel[1] != channels or groups < 1:
+        raise UnreadableLayer(
+            f"output_shape: {channels} channels is not a multiple of the {kernel[1]} channels of a kernel group"
+        )
+    return {"groups": groups, **padding_from_crop(_crop_pairs(found["padding"], surplus), strides, dilation)}
 
 
 def _crop_pairs(padding: Any, surplus: tuple[int, ...]) -> Pairs:
-    """Return what is cropped at both ends: all of it after the end, halves, or as the pads say."""
+    """Return the cropping before and after: all of it after for VALID, halves for SAME, or the explicit pads."""
     if padding == "SAME":
         return split_surplus(surplus)
     starts = (0,) * len(surplus) if padding == "VALID" else tuple(before for before, _ in padding)
@@ -162,24 +166,28 @@ def _crop_pairs(padding: Any, surplus: tuple[int, ...]) -> Pairs:
 
 
 def _check_forward_size(
-    call: BoundCall, padding: Any, size: tuple[int, ...], stride: Any, reach: tuple[int, ...]
+    call: BoundCall, padding: Any, size: tuple[int, ...], strides: Any, reach: tuple[int, ...]
 ) -> None:
-    """Raise Unread unless a convolution with this padding leads from the output to the input, as TensorFlow demands."""
+    """Check that a forward convolution with this padding maps the output size to the input size, as TensorFlow does.
+
+    Raises UnreadableLayer if it does not.
+    """
     pads = (0,) * len(size) if isinstance(padding, str) else tuple(map(sum, padding))
-    spare = [(1 if padding == "SAME" else covered) - ends for covered, ends in zip(reach, pads, strict=True)]
-    back = tuple((cells - less) // by + 1 for cells, less, by in zip(size, spare, stride, strict=True))
-    if back != call.input_extents("how much it crops"):
-        raise UnreadableLayer(f"output_shape: a convolution leads from {size} to {back}, not to the size of the input")
+    lost = [(1 if padding == "SAME" else extent) - ends for extent, ends in zip(reach, pads, strict=True)]
+    forward_size = tuple((cells - less) // stride + 1 for cells, less, stride in zip(size, lost, strides, strict=True))
+    if forward_size != call.input_extents("the cropping"):
+        raise UnreadableLayer(
+            f"output_shape: a forward convolution maps {size} to {forward_size}, which is not the input size"
+        )
 
 
 def _read_output_shape(value: Any) -> tuple[int, ...]:
-    """Return the shape of the output without its batch. Raises Unread where it is no list of numbers."""
-    if not isinstance(value, tuple) or not all(map(is_whole_number, value[1:])) or len(value) <= CHANNEL_AXIS_COUNT:
+    """Return the shape of the output without its batch. Raises UnreadableLayer if it is not a list of numbers."""
+    if not isinstance(value, tuple) or not all(map(is_whole_number, value[1:])) or len(value) <= NON_SPATIAL_AXES:
         raise UnreadableLayer(f"output_shape={value}: only a list of numbers, (n, *spatial, c), can be translated")
     return tuple(value[1:])
 
 
-CHANNEL_AXIS_COUNT = 2
 TRANSPOSED_ARGUMENTS = {
     "stride": _strides_argument("strides"),
     "padding": ArgumentReading("padding", _read_crops),
@@ -192,7 +200,7 @@ TRANSPOSED_LAYER = LayerSignature(
     TRANSPOSED_ARGUMENTS,
     array_arguments=("input", "filters"),
     required_values=REQUIRED_DATA_FORMAT,
-    adjust=_crop_to_size,
+    adjust=_padding_from_output_shape,
 )
 PAD_LAYER = LayerSignature(
     "pad(tensor, paddings, mode='CONSTANT', constant_values=0, name=None)",

@@ -1,4 +1,4 @@
-"""Pooling, of `tf.nn` and of Keras layers: one call each."""
+"""Pooling calls of `tf.nn`, and pooling layers of Keras."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_POOLING_DTYPE = Unsupported("max pooling has no kernels for uint32, uint64 an
 
 
 def unsupported_pooling(step: Step) -> Unsupported | None:
-    """Return why no call pools in the dtype or with the rounding, None where one does."""
+    """Return why no pooling call supports the dtype or the rounding of the output size; None if one does."""
     if step.dtype not in POOLING_DTYPES:
         return NO_POOLING_DTYPE
     if step.rank == VOLUME_RANK and step.dtype not in ONEDNN_DTYPES:
@@ -33,12 +33,12 @@ def unsupported_pooling(step: Step) -> Unsupported | None:
 
 
 def divides_by_padding(step: Step) -> bool:
-    """Whether an average divides by more than its real cells, which SAME and VALID never do."""
+    """Whether an average divides by another number than the cells of the input, which SAME and VALID never do."""
     return step.parameters["divisor"] is not None or (step.padded and step.parameters.get("count_include_pad", False))
 
 
 def _dilated_pool(kind: str, step: Step) -> Code:
-    """`tf.nn.pool` is the only one with dilation."""
+    """Return `tf.nn.pool`, the only pooling call with dilation."""
     padding = padding_name(step)
     if step.stride != ones_per_axis(step):
         return NO_STRIDED_DILATION
@@ -50,14 +50,14 @@ def _dilated_pool(kind: str, step: Step) -> Code:
 
 
 def max_pool(step: Step) -> Code:
-    """Write `tf.nn.max_pool{1,2,3}d`, or `tf.nn.pool` for windows with holes."""
-    refusal = unsupported_pooling(step)
+    """Return `tf.nn.max_pool{1,2,3}d`, or `tf.nn.pool` for dilated windows."""
+    unsupported = unsupported_pooling(step)
     if step.dilated:
-        return refusal or _dilated_pool("MAX", step)
+        return unsupported or _dilated_pool("MAX", step)
     if step.stride is None:
-        return refusal or Unsupported("the call needs strides")
+        return unsupported or Unsupported("the call requires strides")
     padding = padding_name(step)
-    if refusal is None and padding is None and step.rank == VOLUME_RANK:
+    if unsupported is None and padding is None and step.rank == VOLUME_RANK:
         return Unsupported("three-dimensional pooling has no explicit padding")
     text = call(
         f"tf.nn.max_pool{step.rank}d",
@@ -66,24 +66,25 @@ def max_pool(step: Step) -> Code:
         per_axis(step.stride),
         f'"{padding}"' if padding else array_padding_text(step),
     )
-    if refusal:
-        return replace(refusal, rejected_call=text if refusal is not ROUNDS_DOWN else None)
+    if unsupported:
+        # Rounding down is no rejection: the call would be accepted and compute something else.
+        return replace(unsupported, rejected_call=text if unsupported is not ROUNDS_DOWN else None)
     if padding is None and any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=False)):
         return Unsupported("padding must be smaller than the window", rejected_call=text)
     return text
 
 
 def avg_pool(step: Step) -> Code:
-    """Write `tf.nn.avg_pool{1,2,3}d`, or `tf.nn.pool` for windows with holes."""
-    refusal, padding = unsupported_pooling(step), padding_name(step)
-    if refusal or padding is None or divides_by_padding(step):
-        return refusal or Unsupported("average pooling never counts padding, and has VALID and SAME only")
+    """Return `tf.nn.avg_pool{1,2,3}d`, or `tf.nn.pool` for dilated windows."""
+    unsupported, padding = unsupported_pooling(step), padding_name(step)
+    if unsupported or padding is None or divides_by_padding(step):
+        return unsupported or Unsupported("average pooling never counts padding, and supports VALID and SAME only")
     if step.stride is None:
-        return Unsupported("the call needs strides")
+        return Unsupported("the call requires strides")
     if not step.dilated:
         return call(f"tf.nn.avg_pool{step.rank}d", "x", per_axis(step.window), per_axis(step.stride), f'"{padding}"')
     if padding == "SAME":
-        return Unsupported("dilated SAME is made of zeros, which count")
+        return Unsupported("dilated SAME pads with zeros, which the average counts")
     return _dilated_pool("AVG", step)
 
 
@@ -100,10 +101,10 @@ def _layer_text(name: str, step: Step, *arguments: str | None, **keywords: str |
 
 
 def layer_pool(name: str, step: Step) -> Code:
-    """Write a pooling layer."""
-    refusal, padding = unsupported_pooling(step), padding_name(step)
-    if refusal or step.dilated or padding is None:
-        return refusal or Unsupported("pooling layers have no dilation, and padding is valid or same")
+    """Return a pooling layer."""
+    unsupported, padding = unsupported_pooling(step), padding_name(step)
+    if unsupported or step.dilated or padding is None:
+        return unsupported or Unsupported("pooling layers have no dilation, and support valid and same padding only")
     if name == "AveragePooling" and divides_by_padding(step):
         return Unsupported("average pooling layers never count padding")
     stride = per_axis(step.stride) if step.stride != step.window else None
@@ -113,25 +114,25 @@ def layer_pool(name: str, step: Step) -> Code:
 
 
 def layer_global(name: str, step: Step) -> Code:
-    """Write a global pooling layer; without `keepdims` it would drop the axes."""
+    """Return a global pooling layer. Without `keepdims`, it drops the spatial axes."""
     return _layer_text(name, step, keepdims="True")
 
 
 def layer_adaptive(name: str, step: Step) -> Code:
-    """Write an adaptive pooling layer, but for what its kernels lack."""
-    refusal = unsupported_adaptive(step)
+    """Return an adaptive pooling layer, unless its kernels do not support the step."""
+    unsupported = unsupported_adaptive(step)
     text = _layer_text(name, step, per_axis(step.parameters["output_size"]))
     return (
-        replace(refusal, rejected_call=text if refusal in (ADAPTIVE_ABORTS, ADAPTIVE_UNWRITTEN) else None)
-        if refusal
+        replace(unsupported, rejected_call=text if unsupported in (ADAPTIVE_ABORTS, ADAPTIVE_UNINITIALIZED) else None)
+        if unsupported
         else text
     )
 
 
 def unsupported_adaptive(step: Step) -> Unsupported | None:
-    """Return why Keras' adaptive pooling does not do on TensorFlow: the dtype, or a window that exceeds the input.
+    """Return why Keras' adaptive pooling fails on TensorFlow: the dtype, or a window that exceeds the input.
 
-    It pools with windows of n/m cells, rounded up, and of one more, whether a bin is as large or not.
+    Keras pools with two window sizes, n/m rounded up and one cell more, even if no bin has the second size.
     """
     if step.dtype not in POOLING_DTYPES:
         return NO_POOLING_DTYPE
@@ -140,29 +141,32 @@ def unsupported_adaptive(step: Step) -> Unsupported | None:
     sizes = zip(step.shape[2:], step.parameters["output_size"], strict=False)
     if step.operator != "adaptive_max_pool" or all(-(-size // bins) != size for size, bins in sizes):
         return None
-    if step.dtype in ONEDNN_DTYPES | {"float16"}:  # oneDNN takes float16 where the processor computes with it
+    if step.dtype in ONEDNN_DTYPES | {"float16"}:  # oneDNN computes float16 on processors that support it
         return ADAPTIVE_ABORTS
-    return ADAPTIVE_UNWRITTEN if step.gradient else None
+    return ADAPTIVE_UNINITIALIZED if step.gradient else None
 
 
 ADAPTIVE_ABORTS = Unsupported(
-    "with one bin on an axis the layer asks for a window larger than the input, and the process dies",
+    "with one bin on an axis the layer requests a window larger than the input, and the process aborts",
     "https://github.com/tensorflow/tensorflow/issues/125509",
 )
-ADAPTIVE_UNWRITTEN = Unsupported(
-    "with one bin on an axis the layer asks for a window larger than the input, whose gradient is memory never written"
+ADAPTIVE_UNINITIALIZED = Unsupported(
+    "with one bin on an axis the layer requests a window larger than the input; its gradient is uninitialized memory"
 )
 
 
 def max_pool_with_argmax(step: Step) -> Code:
-    """Write `tf.nn.max_pool_with_argmax`, whose indices count channels too: those of a plane where there is one."""
+    """Return `tf.nn.max_pool_with_argmax`.
+
+    Its indices count channels too, so they equal the indices in a plane only if there is one channel.
+    """
     padding = padding_name(step)
     if step.rank != PLANE_RANK or step.dilated or padding is None or step.parameters["rounding"] != "floor":
-        return Unsupported("the call has two dimensions, padding VALID or SAME, and no dilation")
+        return Unsupported("the call supports two dimensions, VALID or SAME padding, and no dilation")
     if step.dtype == "bool":
-        return Unsupported("the call takes numbers only")
+        return Unsupported("the call does not support bool")
     text = call("tf.nn.max_pool_with_argmax", "x", per_axis(step.window), per_axis(step.stride), f'"{padding}"')
     values = step.parameters.get("output") != "indices"
     if values or step.shape[1] == 1:
         return f"{text}.{'output' if values else 'argmax'}"
-    return Unsupported("indices count through the channels too", rejected_call=f"{text}.argmax")
+    return Unsupported("indices count the channels too", rejected_call=f"{text}.argmax")
