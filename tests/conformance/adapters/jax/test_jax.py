@@ -1,4 +1,4 @@
-"""JAX and Flax: the programs that are worth reading, and what has none."""
+"""The text of JAX and Flax programs, and the reasons for unsupported cases. No framework is imported."""
 
 import pytest
 
@@ -19,15 +19,15 @@ def program(surface, operator, **raw):
 
 
 def lines(surface, operator, **raw):
-    """Return the lines of a program between what enters and what leaves."""
-    made = program(surface, operator, **raw)
-    assert isinstance(made, Program), made
-    body = [line.strip() for line in made.text.splitlines()]
+    """Return the lines of a program between the conversion of its inputs and the conversion of its result."""
+    translated = program(surface, operator, **raw)
+    assert isinstance(translated, Program), translated
+    body = [line.strip() for line in translated.text.splitlines()]
     return [line for line in body if not line.endswith(("device_put(x)", "1, -1))"))][1:-1]
 
 
 @pytest.mark.parametrize(
-    ("dtype", "least"),
+    ("dtype", "initial"),
     [
         ("float32", "-jnp.inf"),
         ("bfloat16", "-jnp.inf"),
@@ -35,27 +35,27 @@ def lines(surface, operator, **raw):
         ("bool", "False"),
     ],
 )
-def test_initial_value_of_a_maximum_never_wins(dtype, least):
+def test_initial_value_of_a_maximum_is_neutral(dtype, initial):
     (text,) = lines("jax.lax", "max_pool", x={"values": [[[1, 0, 1]]], "dtype": dtype}, window=2, stride=1)[-1:]
-    assert text == f'x = lax.reduce_window(x, {least}, lax.max, (1, 1, 2), (1, 1, 1), "VALID")'
+    assert text == f'x = lax.reduce_window(x, {initial}, lax.max, (1, 1, 2), (1, 1, 1), "VALID")'
 
 
-def test_bfloat16_enters_as_words_and_leaves_as_it_is():
+def test_bfloat16_input_is_viewed_from_16_bit_words():
     text = program("jax.lax", "max_pool", x={**ROW, "dtype": "bfloat16"}, window=2).text
     assert "x = jax.device_put(x).view(jnp.bfloat16)" in text
     assert text.endswith("return np.asarray(x)\n")
 
 
-def test_arrays_enter_without_a_compilation_and_leave_by_numpy():
+def test_arrays_are_converted_without_a_compilation():
     text = program("flax.linen", "max_pool", x=ROW, window=2).text
     assert "x = jax.device_put(np.moveaxis(x, 1, -1))" in text
     assert text.endswith("return np.moveaxis(np.asarray(x), -1, 1)\n")
 
 
-def test_layer_of_nnx_is_made_without_drawing_weights_and_given_those_of_the_case():
+def test_nnx_layer_is_created_without_initializing_weights():
     weights = {"values": "integers", "shape": [4, 1, 3]}
-    taken = {"x": ROW, "kernel": weights, "bias": {"values": [1, 2, 3, 4]}, "groups": 2, "padding": 1}
-    assert lines("flax.nnx", "conv", **taken)[2:] == [
+    inputs = {"x": ROW, "kernel": weights, "bias": {"values": [1, 2, 3, 4]}, "groups": 2, "padding": 1}
+    assert lines("flax.nnx", "conv", **inputs)[2:] == [
         "layer = nnx.eval_shape(lambda: nnx.Conv(2, 4, (3,), strides=(1,), padding=((1, 1),), "
         "feature_group_count=2, rngs=nnx.Rngs(0)))",
         "layer.kernel = nnx.Param(kernel)",
@@ -64,11 +64,11 @@ def test_layer_of_nnx_is_made_without_drawing_weights_and_given_those_of_the_cas
     ]
 
 
-def test_groups_of_a_transposed_layer_of_nnx_put_their_weights_in_by_turns():
-    taken = {"x": ROW, "kernel": {"values": "integers", "shape": [2, 3, 3]}, "groups": 2}
-    made = lines("flax.nnx", "conv_transpose", **taken)
-    assert "nnx.ConvTranspose(1, 3, (3,)" in made[1]
-    assert made[2:] == [
+def test_grouped_transposed_nnx_layer_gets_the_weights_of_each_group():
+    inputs = {"x": ROW, "kernel": {"values": "integers", "shape": [2, 3, 3]}, "groups": 2}
+    translated = lines("flax.nnx", "conv_transpose", **inputs)
+    assert "nnx.ConvTranspose(1, 3, (3,)" in translated[1]
+    assert translated[2:] == [
         "parts = []",
         "for part, weights in zip(jnp.split(x, 2, -1), jnp.split(kernel, 2, -1)):",
         "layer.kernel = nnx.Param(weights)",
@@ -77,7 +77,7 @@ def test_groups_of_a_transposed_layer_of_nnx_put_their_weights_in_by_turns():
     ]
 
 
-def test_minimum_of_nnx_is_exported():
+def test_nnx_exports_min_pool():
     assert lines("flax.nnx", "min_pool", x=PLANE, window=2) == ["x = nnx.min_pool(x, (2, 2), strides=(2, 2))"]
 
 
@@ -93,29 +93,29 @@ def test_whole_program_is_one_compiled_function():
     ]
 
 
-def test_compiled_program_holds_no_compiled_part():
-    taken = {"x": ROW, "kernel": {"values": "integers", "shape": [3, 2, 2]}, "bias": {"values": [1, 2, 3]}}
-    own = program("jax.lax", "conv", **taken).text
-    whole = program("jax.jit", "conv", **taken).text
-    assert own.count("@jax.jit") == whole.count("@jax.jit") == 1
-    assert "def convolve" in own
-    assert "def convolve" not in whole
-    assert "    def forward(x, kernel, bias):\n        x = lax.conv_general_dilated(" in whole
+def test_compiled_program_contains_no_other_compiled_function():
+    inputs = {"x": ROW, "kernel": {"values": "integers", "shape": [3, 2, 2]}, "bias": {"values": [1, 2, 3]}}
+    lax = program("jax.lax", "conv", **inputs).text
+    jit = program("jax.jit", "conv", **inputs).text
+    assert lax.count("@jax.jit") == jit.count("@jax.jit") == 1
+    assert "def convolve" in lax
+    assert "def convolve" not in jit
+    assert "    def forward(x, kernel, bias):\n        x = lax.conv_general_dilated(" in jit
 
 
-def test_parts_are_plain_lines_again_and_what_stands_around_them_stays():
+def test_compiled_functions_are_inlined_between_other_lines():
     two = [*jit_lines("y = x", "x = y"), "x = x + 1", *jit_lines("z = x", "x = z")]
     assert inline_jit_lines(two) == ("y = x", "x = y", "x = x + 1", "z = x", "x = z")
     assert inline_jit_lines(["x = x"]) == ("x = x",)
 
 
-def test_minimum_of_linen_is_its_pool_with_the_least_operation():
-    made = program("flax.linen", "min_pool", x=PLANE, window=2, stride=2, padding=[[1, 0], [0, 0]])
-    assert made.how == "native"
-    assert "nn.pool(x, jnp.inf, lax.min, (2, 2), (2, 2), ((1, 0), (0, 0)))" in made.text
+def test_linen_minimum_is_nn_pool_with_lax_min():
+    translated = program("flax.linen", "min_pool", x=PLANE, window=2, stride=2, padding=[[1, 0], [0, 0]])
+    assert translated.how == "native"
+    assert "nn.pool(x, jnp.inf, lax.min, (2, 2), (2, 2), ((1, 0), (0, 0)))" in translated.text
 
 
-def test_gradient_is_pulled_back_through_one_compiled_function():
+def test_gradient_is_a_vjp_in_one_compiled_function():
     assert lines("jax.lax", "max_pool_grad", x=ROW, grad={"values": "integers"}, window=2)[1:] == [
         "@jax.jit",
         "def gradient(grad, x):",
@@ -128,7 +128,7 @@ def test_gradient_is_pulled_back_through_one_compiled_function():
     ]
 
 
-def test_gradient_of_a_kernel_leaves_in_the_suites_order():
+def test_gradient_of_a_kernel_is_returned_channels_first():
     weights = {"values": "integers", "shape": [3, 2, 2]}
     text = program("flax.linen", "conv_grad", x=ROW, kernel=weights, grad={"values": "integers"}, output="kernel").text
     assert "return pull(grad)[1]" in text
@@ -136,7 +136,7 @@ def test_gradient_of_a_kernel_leaves_in_the_suites_order():
 
 
 @pytest.mark.parametrize("surface", ["jax.lax", "flax.linen"])
-def test_gradient_of_a_window_with_holes_goes_through_a_stack_of_cells(surface):
+def test_gradient_of_a_dilated_window_uses_stacked_cells(surface):
     forward = program(surface, "max_pool", x=ROW, window=2, dilation=2)
     assert "window_dilation" in forward.text
     backward = program(surface, "max_pool_grad", x=ROW, grad={"values": "integers"}, window=2, dilation=2)
@@ -146,9 +146,9 @@ def test_gradient_of_a_window_with_holes_goes_through_a_stack_of_cells(surface):
 
 
 def test_flax_average_that_is_float64_is_not_differentiated():
-    taken = {"x": ROW, "grad": {"values": "integers"}, "window": 2, "padding": 1}
-    assert "nn.avg_pool" not in program("flax.linen", "avg_pool_grad", **taken).text
-    double = {**taken, "x": {**ROW, "dtype": "float64"}}
+    inputs = {"x": ROW, "grad": {"values": "integers"}, "window": 2, "padding": 1}
+    assert "nn.avg_pool" not in program("flax.linen", "avg_pool_grad", **inputs).text
+    double = {**inputs, "x": {**ROW, "dtype": "float64"}}
     assert "nn.avg_pool" in program("flax.linen", "avg_pool_grad", **double).text
 
 
@@ -159,13 +159,13 @@ def test_integer_averages_are_divided_in_their_dtype():
     ]
 
 
-def test_divisor_that_the_dtype_does_not_hold_is_refused():
-    answer = program("jax.lax", "avg_pool", x={**ROW, "dtype": "int8"}, window=3, divisor=200)
-    assert isinstance(answer, Unsupported)
-    assert "does not hold the divisor" in answer.reason
+def test_divisor_that_the_dtype_cannot_represent_is_unsupported():
+    translated = program("jax.lax", "avg_pool", x={**ROW, "dtype": "int8"}, window=3, divisor=200)
+    assert isinstance(translated, Unsupported)
+    assert "cannot represent the divisor" in translated.reason
 
 
-def test_indices_come_from_a_reduction_of_pairs():
+def test_indices_are_a_reduction_of_pairs():
     text = program("jax.lax", "max_pool_with_indices", x=PLANE, window=2, output="indices").text
     assert "cells = jnp.arange(20).reshape(1, 1, 4, 5)" in text
     assert "jnp.where(x == 20" not in text
@@ -180,45 +180,45 @@ def test_index_of_minus_one_is_dropped():
     assert 'mode="drop"' in text
 
 
-def test_transposed_convolution_says_its_padding_as_the_convolution_does():
+def test_transposed_convolution_has_the_padding_of_the_forward_convolution():
     kernel = {"values": "integers", "shape": [2, 3, 3]}
-    made = program("jax.lax", "conv_transpose", x=ROW, kernel=kernel, stride=2, padding=1, output_padding=1)
-    assert made.how == "native"
-    assert 'lax.conv_transpose(x, kernel, (2,), ((1, 0),), dimension_numbers=("NCW", "OIW", "NCW")' in made.text
+    translated = program("jax.lax", "conv_transpose", x=ROW, kernel=kernel, stride=2, padding=1, output_padding=1)
+    assert translated.how == "native"
+    assert 'lax.conv_transpose(x, kernel, (2,), ((1, 0),), dimension_numbers=("NCW", "OIW", "NCW")' in translated.text
     layer = program("flax.linen", "conv_transpose", x=ROW, kernel=kernel, stride=2, padding=1, output_padding=1)
     assert "nn.ConvTranspose(3, (3,), strides=(2,), padding=((1, 2),), transpose_kernel=True" in layer.text
 
 
-def test_groups_of_a_transposed_convolution_stand_side_by_side():
+def test_groups_of_a_transposed_convolution_are_concatenated():
     kernel = {"values": "integers", "shape": [2, 3, 3]}
-    made = program("flax.linen", "conv_transpose", x=ROW, kernel=kernel, groups=2)
-    assert made.how == "composed"
-    assert "zip(jnp.split(x, 2, -1), jnp.split(kernel, 2, -1))" in made.text
+    translated = program("flax.linen", "conv_transpose", x=ROW, kernel=kernel, groups=2)
+    assert translated.how == "composed"
+    assert "zip(jnp.split(x, 2, -1), jnp.split(kernel, 2, -1))" in translated.text
     assert "feature_group_count=2" in program("jax.lax", "conv_transpose", x=ROW, kernel=kernel, groups=2).text
 
 
 @pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
-def test_modes_of_padding_are_those_of_numpy(mode):
+def test_padding_modes_are_those_of_numpy(mode):
     assert lines("jax.lax", "pad", x=ROW, pads=[[1, 2]], mode=mode) == [
         f'x = jnp.pad(x, ((0, 0), (0, 0), (1, 2)), mode="{mode}")'
     ]
 
 
-def test_negative_pads_are_native_where_the_value_is_constant():
+def test_negative_pads_are_native_in_constant_mode():
     (text,) = lines("jax.lax", "pad", x=ROW, pads=[[-1, 2]])
     assert text == "x = lax.pad(x, jnp.array(0, x.dtype), ((0, 0, 0), (0, 0, 0), (-1, 2, 0)))"
 
 
-def test_layers_refuse_whole_numbers():
-    whole = {**ROW, "dtype": "int32"}
+def test_layers_do_not_support_integers():
+    integers = {**ROW, "dtype": "int32"}
     kernel = {"values": "integers", "shape": [3, 2, 2], "dtype": "int32"}
-    answer = program("flax.linen", "conv", x=whole, kernel=kernel)
-    assert isinstance(answer, Unsupported)
-    assert "float32" in answer.reason
-    assert isinstance(program("jax.lax", "conv", x=whole, kernel=kernel), Program)
+    translated = program("flax.linen", "conv", x=integers, kernel=kernel)
+    assert isinstance(translated, Unsupported)
+    assert "float32" in translated.reason
+    assert isinstance(program("jax.lax", "conv", x=integers, kernel=kernel), Program)
 
 
-def test_compiled_programs_are_kept_in_the_users_cache(monkeypatch, tmp_path):
+def test_compiled_programs_are_cached_in_the_users_cache_folder(monkeypatch, tmp_path):
     backend = registry.get_backend("jax")
     for name in (
         "XLA_FLAGS",
@@ -230,14 +230,14 @@ def test_compiled_programs_are_kept_in_the_users_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "")
     monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")
     names = {}
-    exec(backend.threads, names)  # noqa: S102 - the adapter's own text
+    exec(backend.threads, names)  # noqa: S102 - source text of the adapter
     assert names["os"].environ["JAX_COMPILATION_CACHE_DIR"] == str(tmp_path / "nn-conformance" / "jax")
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "elsewhere")
-    exec(backend.threads, names)  # noqa: S102 - the adapter's own text
+    exec(backend.threads, names)  # noqa: S102 - source text of the adapter
     assert names["os"].environ["JAX_COMPILATION_CACHE_DIR"] == "elsewhere"
 
 
-def test_worker_forgets_compiled_programs_now_and_then():
+def test_worker_clears_compiled_programs_every_200_cases():
     class Counting:
         def __init__(self):
             self.cleared = 0
@@ -251,5 +251,5 @@ def test_worker_forgets_compiled_programs_now_and_then():
 
     names = {"jax": Counting()}
     for _ in range(400):
-        exec(registry.get_backend("jax").reset, names)  # noqa: S102 - the adapter's own text
+        exec(registry.get_backend("jax").reset, names)  # noqa: S102 - source text of the adapter
     assert names["jax"].cleared == 2
