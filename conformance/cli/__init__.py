@@ -1,4 +1,4 @@
-"""The command line: every command stands in a module of its own, `cli_<what>.py`."""
+"""Command-line interface: the `conformance` group and its error handling. The commands are in `cli.commands`."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ COMMAND_LOCATIONS = {
     "verified": "verified.verified_command",
     "watch": "watch.watch_command",
 }
-"""Where each command stands."""
+"""Module and attribute of each command, relative to `conformance.cli.commands`."""
 INTERRUPTED_EXIT_STATUS = 130
 MAX_ERROR_LINE_LENGTH = 1500
-"""Letters of one line of an error."""
+"""Maximum length of one line of an error message, in characters."""
 
 
-def _print_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    """Say which suite and which catalogue this is, and leave."""
-    if wanted and not context.resilient_parsing:
+def _print_version(context: click.Context, _option: click.Parameter, requested: bool) -> None:
+    """Print the versions of the suite and of the catalogue, and exit."""
+    if requested and not context.resilient_parsing:
         from conformance.catalogue import loading  # noqa: PLC0415 - a command that needs it imports it
 
         click.echo(f"conformance, version {__version__}, catalogue {loading.catalogue_version() or 'without a lock'}")
@@ -53,7 +53,7 @@ def _print_version(context: click.Context, _option: click.Parameter, wanted: boo
 
 
 class LazyCommands(Mapping[str, click.Command]):
-    """The commands by their names. The module of each is imported when somebody asks for it: a run need not wait."""
+    """Commands by name. The module of a command is imported on first access, which keeps the start of a run short."""
 
     def __getitem__(self, name: str) -> click.Command:
         module, attribute = COMMAND_LOCATIONS[name].split(".")
@@ -77,20 +77,23 @@ class LazyCommands(Mapping[str, click.Command]):
     is_eager=True,
     expose_value=False,
     callback=_print_version,
-    help="Say the version of the suite and that of its catalogue, and leave.",
+    help="Print the versions of the suite and of its catalogue, and exit.",
 )
 def cli() -> None:
-    """Do the neural-network frameworks agree on their window operators? Run the cases, judge, and show who differs.
+    """Test whether neural-network frameworks agree on their window operators: pooling, padding and convolution.
+
+    Run cases on backends, compare every result with an exact reference, and report the differences.
 
     Example: conformance run --backend numpy && conformance report
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; whatever goes wrong is one line, and the exit status says what kind it was."""
+    """Run the command line. An expected error is printed as one line; the exit status says which kind it was."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without Unicode is no reason to stop
+            # A terminal without Unicode must not end the command with a UnicodeEncodeError.
+            stream.reconfigure(errors="replace")
     try:
         with _handle_sigterm():
             status = cli.main(args=arguments, prog_name="conformance", standalone_mode=False)
@@ -112,7 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 @contextmanager
 def _handle_sigterm() -> Iterator[None]:
-    """Have SIGTERM, which `timeout`, `kill` and schedulers of jobs send, end a command as Ctrl-C does."""
+    """Handle SIGTERM, which `timeout`, `kill` and job schedulers send, in the same way as Ctrl-C."""
+    # Python allows signal handlers in the main thread only.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -130,12 +134,8 @@ def _error_lines(error: click.ClickException) -> str:
 
 
 def _printable_line(line: str) -> str:
-    """Return a line that quotes who knows what: signs that a terminal obeys spelt out, and no longer than bearable."""
-    from reports.analysis.summary import escape_control_characters  # noqa: PLC0415 - where all goes well it is not needed
+    """Return an error line with control characters escaped and its length limited; errors may quote foreign text."""
+    from reports.analysis.summary import escape_control_characters  # noqa: PLC0415 - needed for errors only
 
     shown = escape_control_characters(line)
     return shown if len(shown) <= MAX_ERROR_LINE_LENGTH else f"{shown[:MAX_ERROR_LINE_LENGTH]}…"
-
-
-if __name__ == "__main__":
-    main()

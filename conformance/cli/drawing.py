@@ -1,7 +1,7 @@
-"""A case drawn for the terminal: the padded input with its first and last window, and beside it what must come out.
+"""Text drawings of cases: the padded input with its first and last window, and the expected output next to it.
 
-One plane is drawn, of a 3-D case one slice of it, and as many rows and columns as fit. The drawing says the same
-without colours, in a pipe.
+One plane is drawn (one slice of it in 3-D), with as many rows and columns as fit. Signs around the cells carry all
+information; colors only repeat it, so that a drawing in a pipe or on a monochrome terminal is complete.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from conformance.cli.text_grid import NO_MARK, CellMark, Grid, GridCell, lay_out
 from conformance.judging.expected import Expected
 from reference import Windows
 
-# Operators whose output has one element for each window of a walk over x.
+# Operators with one output element for each window over x.
 WINDOW_OPERATORS = {"max_pool", "min_pool", "avg_pool", "lp_pool", "softmax_pool", "max_pool_with_indices", "conv"}
 WINDOW_OPERATORS |= {"stochastic_pool", "stochastic_pool_probabilities"}
 MIN_DRAWN_AXES, MAX_DRAWN_AXES = 3, 5  # (n, c, and one to three spatial axes)
@@ -40,9 +40,9 @@ Scene = tuple[list[Grid], list[str]]
 
 @dataclass(frozen=True)
 class DrawnAxis:
-    """One axis of the plane: where the input lies in its padding, and the cells of the first and the last window.
+    """One axis of the drawn plane: the position of the input in its padding, and the cells of two windows.
 
-    padded: extent of the padded input; length: that and what the last window reaches past it.
+    padded: size of the padded input; length: padded plus the cells that the last window reads past the padding.
     """
 
     before: int
@@ -53,20 +53,20 @@ class DrawnAxis:
     last: frozenset[int]
 
     @classmethod
-    def from_windows(cls, walk: Windows, axis: int) -> DrawnAxis:
-        """Return an axis of a walk."""
-        reach = range(0, walk.window[axis] * walk.dilation[axis], walk.dilation[axis])
-        end = (walk.output[axis] - 1) * walk.stride[axis]
-        first, last = frozenset(reach), frozenset(end + step for step in reach)
-        padded = walk.padded[axis]
-        return cls(walk.pads[axis][0], walk.size[axis], padded, padded + walk.overhang[axis], first, last)
+    def from_windows(cls, windows: Windows, axis: int) -> DrawnAxis:
+        """Return the given axis of some windows."""
+        offsets = range(0, windows.window[axis] * windows.dilation[axis], windows.dilation[axis])
+        last_start = (windows.output[axis] - 1) * windows.stride[axis]
+        first, last = frozenset(offsets), frozenset(last_start + offset for offset in offsets)
+        padded = windows.padded[axis]
+        return cls(windows.pads[axis][0], windows.size[axis], padded, padded + windows.overhang[axis], first, last)
 
 
 SINGLE_ROW_AXIS = DrawnAxis(0, 1, 1, 1, frozenset({0}), frozenset({0}))
 
 
 def drawing_lines(case: Case, expected: Expected, columns: int, *, ascii_only: bool = False) -> list[Text]:
-    """Return the lines of a drawing for so many columns; none where there is nothing to draw."""
+    """Return the lines of a drawing that is at most `columns` wide; no lines if the case cannot be drawn."""
     lines = [line for scene in _make_scenes(case, expected) for line in lay_out_grids(*scene, columns)]
     if ascii_only:
         return [Text(line.plain.replace(PADDING_DOT, ASCII_PADDING_DOT).rstrip()) for line in lines]
@@ -74,7 +74,7 @@ def drawing_lines(case: Case, expected: Expected, columns: int, *, ascii_only: b
 
 
 def _make_scenes(case: Case, expected: Expected) -> Iterator[Scene]:
-    """Yield what to draw: of a case one scene, of a question one for each answer."""
+    """Yield the scenes to draw: one for a case, one for each answer of a convention case."""
     x = expected.inputs["x"]
     if not MIN_DRAWN_AXES <= x.ndim <= MAX_DRAWN_AXES or 0 in x.shape:
         return
@@ -82,15 +82,15 @@ def _make_scenes(case: Case, expected: Expected) -> Iterator[Scene]:
         parameters = {**case.parameters, **changed}
         if case.operator == "pad" and output is not None and 0 not in output.shape:
             yield _pad_scene(x, title, output, parameters["pads"])
-        elif case.operator in WINDOW_OPERATORS and (walk := _drawable_windows(case, parameters)):
-            yield _window_scene(x, title, output, walk)
+        elif case.operator in WINDOW_OPERATORS and (windows := _drawable_windows(case, parameters)):
+            yield _window_scene(x, title, output, windows)
 
 
 def _titled_outputs(case: Case, expected: Expected) -> Iterator[tuple[str, Array | None, Mapping[str, Any]]]:
-    """Yield a title, the output of the operator itself if it is known, and the parameters that an answer changes."""
+    """Yield a title, the output of the operator if it is known, and the parameters that an answer changes."""
     if expected.target is not None:
         exact = expected.target.exact
-        # What follows reads the output on, so that it is not what must come out in the end.
+        # With `then`, further operators process the output, so the value of this operator is not the expected value.
         yield "expected", None if case.then or exact is None else exact.value, {}
     named = case.expect.named if isinstance(case.expect, Answers) else {}
     for name, target in expected.answers.items():
@@ -100,45 +100,49 @@ def _titled_outputs(case: Case, expected: Expected) -> Iterator[tuple[str, Array
 
 
 def _drawable_windows(case: Case, given: Mapping[str, Any]) -> Windows | None:
-    """Return the windows of a case, None where it has none that can be drawn."""
+    """Return the windows of a case, or None if they cannot be drawn."""
     window: Any = case.inputs["kernel"].shape[2:] if "kernel" in case.inputs else given.get("window")
     try:
         rounding = given.get("rounding", "floor")
-        walk = Windows.of(case.shape[2:], window, given["stride"], given["padding"], given["dilation"], rounding)
+        windows = Windows.of(case.shape[2:], window, given["stride"], given["padding"], given["dilation"], rounding)
     except (KeyError, TypeError, ValueError):
+        # A case that must be rejected may have parameters that define no windows.
         return None
-    cropped = min(end for pair in walk.pads for end in pair) < 0
-    return None if cropped or 0 in walk.output else walk
+    cropped = min(end for pair in windows.pads for end in pair) < 0
+    return None if cropped or 0 in windows.output else windows
 
 
-def _window_scene(x: Array, title: str, output: Array | None, walk: Windows) -> Scene:
-    depth = _depth_slice(walk) if len(walk.size) + 2 == MAX_DRAWN_AXES else None
-    rows, columns = [SINGLE_ROW_AXIS, *(DrawnAxis.from_windows(walk, axis) for axis in range(len(walk.size)))][-2:]
-    place, coverage = _depth_text(depth), walk.coverage()
+def _window_scene(x: Array, title: str, output: Array | None, windows: Windows) -> Scene:
+    depth = _depth_slice(windows) if len(windows.size) + 2 == MAX_DRAWN_AXES else None
+    axes = [DrawnAxis.from_windows(windows, axis) for axis in range(len(windows.size))]
+    # A 1-D input is drawn as a single row; of a 3-D input the last two axes are drawn.
+    rows, columns = [SINGLE_ROW_AXIS, *axes][-2:]
+    index, coverage = _plane_index(depth), windows.coverage()
     read = np.atleast_2d(coverage if depth is None else coverage[depth])
-    grids = [_input_grid(_with_depth("x", place), np.atleast_2d(x[place]), rows, columns, read)]
-    if output is not None and output.shape[2:] == walk.output:
-        place = _depth_text(None if depth is None else 0)
-        grids.append(_output_grid(_with_depth(title, place), np.atleast_2d(output[place])))
+    grids = [_input_grid(_indexed_name("x", index), np.atleast_2d(x[index]), rows, columns, read)]
+    if output is not None and output.shape[2:] == windows.output:
+        index = _plane_index(None if depth is None else 0)
+        grids.append(_output_grid(_indexed_name(title, index), np.atleast_2d(output[index])))
     return grids, _slice_note(x, depth)
 
 
-def _depth_slice(walk: Windows) -> int:
-    """Return the slice of a 3-D input to draw: the first that the first window reads."""
-    positions = (k * walk.dilation[0] - walk.pads[0][0] for k in range(walk.window[0]))
-    return next((position for position in positions if 0 <= position < walk.size[0]), 0)
+def _depth_slice(windows: Windows) -> int:
+    """Return the slice of a 3-D input to draw: the first one that the first window reads."""
+    positions = (k * windows.dilation[0] - windows.pads[0][0] for k in range(windows.window[0]))
+    return next((position for position in positions if 0 <= position < windows.size[0]), 0)
 
 
-def _depth_text(depth: int | None) -> tuple[int, ...]:
+def _plane_index(depth: int | None) -> tuple[int, ...]:
+    """Return the index of the drawn plane: the first sample, the first channel, and in 3-D the slice."""
     return (0, 0) if depth is None else (0, 0, depth)
 
 
-def _with_depth(name: str, place: Sequence[int]) -> str:
-    return f"{name}[{', '.join(map(str, place))}]"
+def _indexed_name(name: str, index: Sequence[int]) -> str:
+    return f"{name}[{', '.join(map(str, index))}]"
 
 
 def _slice_note(x: Array, depth: int | None) -> list[str]:
-    """Say what of an array is drawn, if not all."""
+    """Return a note that names the drawn part of an array, unless all of it is drawn."""
     planes = [] if x.shape[:2] == (1, 1) else [f"the first of {x.shape[0]} x {x.shape[1]} planes"]
     slices = [] if depth is None else [f"slice {depth} of {x.shape[2]}"]
     return [f"drawn: {', '.join([*planes, *slices])}"] if planes + slices else []
@@ -160,7 +164,7 @@ def _input_grid(title: str, plane: Array, rows: DrawnAxis, columns: DrawnAxis, c
 
 
 def _window_mark(first: bool, last: bool, only: bool) -> CellMark:
-    """Return the mark of a cell in the first window, the last one or both, which may be the only one."""
+    """Return the mark of a cell in the first window, the last window or both; `only`: there is a single window."""
     marks = {
         (True, True): ONLY_WINDOW_MARK if only else BOTH_WINDOWS_MARK,
         (True, False): FIRST_WINDOW_MARK,
@@ -179,22 +183,23 @@ def _output_grid(title: str, plane: Array) -> Grid:
 
 
 def _pad_scene(x: Array, title: str, output: Array, pads: Sequence[tuple[int, int]]) -> Scene:
-    """Draw what is left of the input in the input and in the output; of 3-D arrays the first slice that has some."""
-    depth, to = (max(-pads[0][0], 0), max(pads[0][0], 0)) if x.ndim == MAX_DRAWN_AXES else (None, None)
-    source, result = np.atleast_2d(x[_depth_text(depth)]), np.atleast_2d(output[_depth_text(to)])
+    """Draw the retained cells of the input in the input and in the output; of 3-D arrays the first slice with any."""
+    depth, output_depth = (max(-pads[0][0], 0), max(pads[0][0], 0)) if x.ndim == MAX_DRAWN_AXES else (None, None)
+    source, result = np.atleast_2d(x[_plane_index(depth)]), np.atleast_2d(output[_plane_index(output_depth)])
     ends = [(0, 0), *pads][-2:]
-    kept = [range(max(-low, 0), size + min(high, 0)) for size, (low, high) in zip(source.shape, ends, strict=True)]
-    moved = [range(cells.start + low, cells.stop + low) for cells, (low, _) in zip(kept, ends, strict=True)]
+    # Negative padding crops: the retained cells of the input move by the padding before them.
+    retained = [range(max(-low, 0), size + min(high, 0)) for size, (low, high) in zip(source.shape, ends, strict=True)]
+    moved = [range(cells.start + low, cells.stop + low) for cells, (low, _) in zip(retained, ends, strict=True)]
     grids = [
-        _retained_grid(_with_depth("x", _depth_text(depth)), source, kept, CROPPED_MARK),
-        _retained_grid(_with_depth(title, _depth_text(to)), result, moved, NO_MARK),
+        _retained_grid(_indexed_name("x", _plane_index(depth)), source, retained, CROPPED_MARK),
+        _retained_grid(_indexed_name(title, _plane_index(output_depth)), result, moved, NO_MARK),
     ]
     return grids, _slice_note(x, depth)
 
 
-def _retained_grid(title: str, plane: Array, kept: Sequence[range], other: CellMark) -> Grid:
+def _retained_grid(title: str, plane: Array, retained: Sequence[range], other: CellMark) -> Grid:
     def cell(r: int, c: int) -> GridCell:
-        return GridCell(_number_text(plane[r, c]), RETAINED_MARK if r in kept[0] and c in kept[1] else other)
+        return GridCell(_number_text(plane[r, c]), RETAINED_MARK if r in retained[0] and c in retained[1] else other)
 
     return Grid.build(title, (plane.shape[0], plane.shape[1]), cell)
 

@@ -1,4 +1,4 @@
-"""What several commands look up by name: cases and surfaces, with what was probably meant where there is none."""
+"""Look up cases and surfaces by name, with a suggestion for a misspelled name."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from conformance.catalogue.describe import BackendSurface
 
 
 def find_case(paths: Sequence[Path], name: str, *, operators: bool = False) -> Case:
-    """Return a case by its id; `operators`: whether the name of one was as welcome. Raises ConformanceError."""
+    """Return the case with an id. Raises ConformanceError if there is none.
+
+    operators: suggest names of operators too, for commands that accept either.
+    """
     found = loading.load_catalogue(paths)
     if name not in found.by_id and found.unloaded_sweeps:
+        # Exhaustive sweeps are expanded only on demand; load those that can contain this id.
         found = loading.load_catalogue(paths, level=LEVELS[-1], globs=[name])
     if name not in found.by_id:
         meant = nearest_name_hint(name, [*(OPERATORS if operators else ()), *found.by_id])
@@ -29,13 +33,13 @@ LIST_ALL_HINT = " (conformance list --level exhaustive shows all)"
 
 
 def nearest_name_hint(name: str, known: Iterable[str]) -> str:
-    """Return which name was probably meant, in words; nothing where none is near."""
+    """Return a "did you mean" suggestion for a misspelled name; an empty string if no known name is similar."""
     near = difflib.get_close_matches(name, list(known), 1)
     return f", did you mean {near[0]!r}?" if near else ""
 
 
 def find_surface(name: str) -> BackendSurface:
-    """Return a surface by its name. Raises ConformanceError."""
+    """Return the surface with a name, and its backend. Raises ConformanceError if there is none."""
     known = describe.surfaces_by_name()
     if name not in known:
         raise ConformanceError(
@@ -45,11 +49,11 @@ def find_surface(name: str) -> BackendSurface:
 
 
 def find_surfaces(globs: Sequence[str]) -> list[BackendSurface]:
-    """Return the surfaces that match any glob; without one, those that are no lesser form of another."""
+    """Return the surfaces that match any of the globs; without globs, the primary surfaces."""
     known = describe.surfaces_by_name()
     if not globs:
         return describe.primary_surfaces()
     for glob in globs:
         if not fnmatch.filter(known, glob):
-            find_surface(glob)
-    return [spoken for name, spoken in known.items() if any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
+            find_surface(glob)  # raises the error for an unknown name, with a suggestion
+    return [entry for name, entry in known.items() if any(fnmatch.fnmatchcase(name, glob) for glob in globs)]

@@ -1,4 +1,7 @@
-"""Options that several commands of the command line share, and where results go; light, as every command imports it."""
+"""Options shared by several commands, and the default output folder.
+
+Every command imports this module, so that it imports nothing large.
+"""
 
 from __future__ import annotations
 
@@ -14,46 +17,46 @@ from conformance.execution.selection import Selection
 from conformance.execution.worker_process import Limits
 
 DEFAULT_OUTPUT_FOLDER = Path("build/conformance")
-"""Where results go."""
+"""Default folder for results and reports."""
 CASES_OPTION = click.option(
     "--cases",
     "paths",
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="A case file, a folder of them or an exported catalogue, instead of the suite's own. Several may be given.",
+    help="Use this case file, folder of case files or exported catalogue instead of the suite's catalogue. Repeatable.",
 )
 JOBS_OPTION = click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many processes work at once. [default: one for each core]",
+    help="Number of parallel processes. [default: one per core]",
 )
 CACHE_OPTION = click.option(
     "--cache/--no-cache",
     default=True,
-    help="Whether to believe what this very suite has found of a case before. [default: --cache]",
+    help="Whether to reuse results cached by this version of the suite. [default: --cache]",
 )
 EXHAUSTIVE_OPTION = click.option(
     "--level",
     type=click.Choice(LEVELS[1:]),
     default=LEVELS[1],
     show_default=True,
-    help="With the rows of exhaustive sweeps, or without.",
+    help="Whether to include the rows of exhaustive sweeps.",
 )
 DEVICE_OPTION = click.option(
     "--device",
     type=click.Choice(DEVICE_NAMES),
     default=CPU,
     show_default=True,
-    help="Where programs work, for backends that can; conformance backends says which those are, and why not.",
+    help="Device on which programs run. `conformance backends` lists the devices that each backend can use.",
 )
 PRECISION_OPTION = click.option(
     "--precision",
     type=click.Choice(PRECISIONS),
     default=FLOAT32,
     show_default=True,
-    help="On cuda, what float32 may be multiplied in; results are held to the bound of that.",
+    help="On cuda, precision in which float32 values are multiplied. The error bound follows from it.",
 )
 OPERATOR_OPTION = click.option(
     "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
@@ -63,33 +66,37 @@ QUIET_OUTPUT, NORMAL_OUTPUT, VERBOSE_OUTPUT = "quiet", "usual", "verbose"
 
 QUIET_OPTION = click.option(
     "--quiet",
-    "loudness",
+    "verbosity",
     flag_value=QUIET_OUTPUT,
-    help="Say only what is unexpected, and the last line of the summary.",
+    help="Print only unexpected results and the last line of the summary.",
 )
 VERBOSE_OPTION = click.option(
     "--verbose",
-    "loudness",
+    "verbosity",
     flag_value=VERBOSE_OUTPUT,
-    help="Say also, on standard error, what is unexpected as it comes in, each start of a worker, what --resume found.",
+    help="Also print to standard error: unexpected results as they arrive, worker starts, results found by --resume.",
 )
 SCHEDULER_OPTION = click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Have it run in shards by the workers of the Dask scheduler at this address; local: of this machine's cores. "
-    "The frameworks need be there alone, and PYTHON is an interpreter there.",
+    help="Run in shards on the workers of the Dask scheduler at this address; `local` uses the cores of this machine. "
+    "The frameworks must be installed on the workers only, and PYTHON is an interpreter there.",
 )
 SHARDS_OPTION = click.option(
     "--shards",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="With --scheduler: how many shards. [default: four for each worker, of 250 results or more]",
+    help="Number of shards for --scheduler. [default: four per worker, of at least 250 results each]",
 )
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What was asked for. seconds: for a case, and for a start; memory: bytes for a process, None for the usual."""
+    """Options of `conformance run`.
+
+    time_limits: seconds for one case and for the start of a worker; memory_bytes: limit for one worker process, None
+    for the default limit.
+    """
 
     selection: Selection
     paths: tuple[Path, ...]
@@ -104,5 +111,5 @@ class RunOptions:
 
     @property
     def worker_limits(self) -> Limits:
-        """What a worker may take on this machine."""
+        """Time and memory limits of a worker on this machine."""
         return Limits(*self.time_limits) if self.memory_bytes is None else Limits(*self.time_limits, self.memory_bytes)

@@ -1,4 +1,4 @@
-"""Sizes, padding and numbers as words of the command line: `3`, `3,2`, `1:0,2:2`, `same_upper`."""
+"""Click parameter types for sizes, padding and numbers: `3`, `3,2`, `1:0,2:2`, `same_upper`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    Kind = click.ParamType[Any]  # generic in what is typed, not in what is run
+    Kind = click.ParamType[Any]  # generic for type checkers only; click's class cannot be subscripted at run time
 else:
     Kind = click.ParamType
 
@@ -17,38 +17,36 @@ MAX_NUMBERS = 12
 
 
 class SizesType(Kind):
-    """A whole number, or one for each axis, with commas between."""
+    """An integer, or one integer per axis separated by commas."""
 
     name = "sizes"
     metavar = "N[,N…]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a number or a tuple of numbers."""
+        """Return an integer or a tuple of integers."""
         if not isinstance(value, str):
             return value
         if not re.fullmatch(r"-?\d{1,9}(,-?\d{1,9})*", value):
-            self.fail(
-                f"{value!r} is not a whole number, nor one for each axis with commas between, as in 3,2", param, ctx
-            )
+            self.fail(f"{value!r} is not an integer or a comma-separated integer per axis, such as 3,2", param, ctx)
         numbers = tuple(map(int, value.split(",")))
         if len(numbers) > MAX_NUMBERS:
-            self.fail(f"{len(numbers)} numbers, more than the limit of {MAX_NUMBERS}", param, ctx)
+            self.fail(f"{len(numbers)} numbers given, the limit is {MAX_NUMBERS}", param, ctx)
         return numbers[0] if len(numbers) == 1 else numbers
 
 
 class ShapeType(SizesType):
-    """Numbers with commas between."""
+    """Integers separated by commas."""
 
     name = "shape"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a tuple of numbers."""
+        """Return a tuple of integers."""
         found = super().convert(value, param, ctx)
         return (found,) if isinstance(found, int) else found
 
 
 class PaddingType(Kind):
-    """A number, one for each axis, a before:after pair for one or each axis, or a word."""
+    """An integer, one per axis, a before:after pair for one or for each axis, or a named padding."""
 
     name = "padding"
     metavar = "N[:N][,N[:N]…]"
@@ -57,23 +55,23 @@ class PaddingType(Kind):
         self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a word, a number, or a tuple with a number or a pair for each axis."""
+        """Return a name, an integer, or a tuple with an integer or a pair for each axis."""
         if not isinstance(value, str) or value in self.words:
             return value
         if ":" not in value:
             return SizesType().convert(value, param, ctx)
         parts = value.split(",")
         if not all(re.fullmatch(r"-?\d{1,9}(:-?\d{1,9})?", part) for part in parts) or len(parts) > MAX_NUMBERS:
-            words = f", nor {', '.join(self.words)}" if self.words else ""
+            words = f" or one of {', '.join(self.words)}" if self.words else ""
             self.fail(
-                f"{value!r} is not a number or a before:after pair for each axis, as in 1:0,2:2{words}", param, ctx
+                f"{value!r} is not an integer or a before:after pair per axis, such as 1:0,2:2{words}", param, ctx
             )
         pairs = tuple(tuple(map(int, part.split(":"))) for part in parts)
         return tuple(pair if len(pair) > 1 else pair * 2 for pair in pairs)
 
 
 class NumberType(Kind):
-    """A number, whole if it is written so; inf and nan too."""
+    """A number: an int if it is written without a fraction, otherwise a float; inf and nan are accepted."""
 
     name = "number"
     metavar = "NUMBER"

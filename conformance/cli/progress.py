@@ -1,4 +1,4 @@
-"""What a person sees of a run while it goes, on standard error: how far it is, how fast, and what came of it so far."""
+"""Progress of a run on standard error: results so far, rate, counts by status, and the remaining time."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from reports.results.records import STATUSES
 from reports.views.terminal import STATUS_STYLES
 
 PROGRESS_INTERVAL_SECONDS = 5.0
-"""Seconds between two lines where standard error is no terminal; a run that is shorter says nothing."""
+"""Interval in seconds between two progress lines if standard error is not a terminal."""
 MAX_PROGRESS_LINE_LENGTH = 200
 MINUTE_SECONDS, HOUR_SECONDS = 60, 3600
 
 
 class RunProgress:
-    """The run of one backend as it goes: a bar on a terminal, else a line every few seconds, nothing if it is quiet.
+    """Progress of the run of one backend: a bar on a terminal, otherwise a line every few seconds; nothing if quiet.
 
-    `step` is told of each result, `tell` of the rest, from any thread.
+    Call `add_result` for each result and `log` for other events. Both may be called from any thread.
     """
 
     def __init__(self, name: str, verbosity: str = NORMAL_OUTPUT, console: Console | None = None) -> None:
@@ -37,9 +37,13 @@ class RunProgress:
         self.console = console or Console(stderr=True, highlight=False)
         self._result_count = self._printed_at = 0.0
         columns = (
-            TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), _RateColumn(), _CountsColumn(self.counts),
+            TextColumn("{task.description}"),
+            BarColumn(24),
+            MofNCompleteColumn(),
+            _RateColumn(),
+            _CountsColumn(self.counts),
             TimeRemainingColumn(),
-        )  # fmt: skip
+        )
         shown = self.console.is_terminal and verbosity != QUIET_OUTPUT
         self._bar = Progress(*columns, console=self.console, transient=True, disable=not shown)
         self._task = self._bar.add_task(name, total=None)
@@ -55,7 +59,7 @@ class RunProgress:
         self._bar.stop()
 
     def add_result(self, done: int, total: int, result: Mapping[str, Any]) -> None:
-        """Note that so many results are there of so many, and the last one, a record of the results file."""
+        """Count a result. done, total: number of results so far and overall; result: its record in the results file."""
         status = result["status"]
         self.counts[status] += 1
         if not self._bar.disable:
@@ -72,7 +76,7 @@ class RunProgress:
             self._print(f"{self.name}: {progress_text(done, total, now - self._result_count, self.counts)}")
 
     def log(self, text: str, style: str = "dim") -> None:
-        """Say something that only those want to know who asked for much."""
+        """Print a message if the output is verbose."""
         if self.verbosity == VERBOSE_OUTPUT:
             self._print(f"{self.name}: {text}", style)
 
@@ -83,14 +87,14 @@ class RunProgress:
 
 
 def progress_text(done: int, total: int, seconds: float, counts: Mapping[str, int]) -> str:
-    """Say how far a run is after so many seconds: `1,200 of 6,064, 240/s, 1,190 pass, 10 known, 20 s left`."""
+    """Return the progress after a number of seconds: `1,200 of 6,064, 240/s, 1,190 pass, 10 known, 20 s left`."""
     rate = done / seconds
     left = round((total - done) / rate)
     return f"{done:,} of {total:,}, {_rate_text(rate)}, {_counts_text(counts)}, {duration_text(left)} left"
 
 
 def duration_text(seconds: int) -> str:
-    """Say a time in two units at most: `45 s`, `3 min`, `2 h 5 min`."""
+    """Return a duration in at most two units: `45 s`, `3 min`, `2 h 5 min`."""
     if seconds < 2 * MINUTE_SECONDS:
         return f"{seconds} s"
     if seconds < HOUR_SECONDS:
@@ -99,7 +103,7 @@ def duration_text(seconds: int) -> str:
 
 
 def _rate_text(rate: float) -> str:
-    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"  # noqa: PLR2004 - one digit more where there is but one
+    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"  # noqa: PLR2004 - two significant digits below ten
 
 
 def _counts_text(counts: Mapping[str, int]) -> str:
@@ -109,29 +113,29 @@ def _counts_text(counts: Mapping[str, int]) -> str:
 
 
 def _unexpected_result_text(result: Mapping[str, Any]) -> str:
-    """Say of an unexpected result what it is: `✗ fail max_pool/a on numpy.loops: value: …`."""
+    """Return a line for an unexpected result: `✗ fail max_pool/a on numpy.loops: value: …`."""
     why = ": ".join(filter(None, [result.get("kind"), result.get("message") or result.get("reason")]))
     sign = f"{STATUS_SIGNS[result['status']]} {STATUS_TEXTS[result['status']]}"
     return f"{sign} {result['case']} on {result['surface']}{f': {why}' if why else ''}"
 
 
 class _RateColumn(ProgressColumn):
-    """Results a second, since the first one."""
+    """Column with the number of results per second."""
 
     def render(self, task: Task) -> Text:
-        """Return the column for a bar as it stands."""
+        """Return the current text of the column."""
         return Text(_rate_text(task.speed) if task.speed else "", "dim")
 
 
 class _CountsColumn(ProgressColumn):
-    """How many results there are of each status."""
+    """Column with the number of results of each status."""
 
     def __init__(self, counts: Mapping[str, int]) -> None:
         super().__init__()
         self.counts = counts
 
-    def render(self, task: Task) -> Text:  # noqa: ARG002 - rich asks so
-        """Return the column for a bar as it stands."""
+    def render(self, task: Task) -> Text:  # noqa: ARG002 - the signature is rich's
+        """Return the current text of the column."""
         known = [status for status in reversed(STATUSES) if self.counts.get(status)]
         return Text(" ").join(
             Text(f"{STATUS_SIGNS[status]} {self.counts[status]:,}", STATUS_STYLES[status]) for status in known
@@ -140,7 +144,7 @@ class _CountsColumn(ProgressColumn):
 
 @contextmanager
 def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield what to call with how much is done of how much: a bar on a terminal, nothing in a pipe."""
+    """Show a progress bar on a terminal, and nothing in a pipe. Yield its callback with parameters (done, total)."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

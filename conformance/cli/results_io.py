@@ -1,4 +1,4 @@
-"""Results files as commands read them, and files that they write; whatever is wrong is one line."""
+"""Read results files and write output files, with one-line error messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAILED_EXIT_STATUS, INCOMPLETE_EXIT_STATUS = 1, 3
 
 
 def load_results(paths: Iterable[Path], *, mixed: bool = False) -> reader.Report:
-    """Read results files into one report, see reading.load. Raises ConformanceError for one that is not sound."""
+    """Read results files into one report, see reader.load_report. Raises ConformanceError for an invalid file."""
     try:
         return reader.load_report(paths, allow_mixed=mixed)
     except compatibility.UnreadableResults as error:
@@ -28,7 +28,7 @@ def load_results(paths: Iterable[Path], *, mixed: bool = False) -> reader.Report
 
 
 def merge_live_results(written: Iterable[LiveResults]) -> reader.Report:
-    """Return what runs of this process have written as one report. Raises ConformanceError for what is not sound."""
+    """Return the results of this process's runs as one report. Raises ConformanceError for invalid results."""
     try:
         return reader.merge_runs((one.path, one.build_run()) for one in written)
     except compatibility.UnreadableResults as error:
@@ -36,7 +36,7 @@ def merge_live_results(written: Iterable[LiveResults]) -> reader.Report:
 
 
 def load_given_or_latest(paths: Iterable[Path], *, mixed: bool = False) -> reader.Report:
-    """Read the results files that are named, those of folders too, or else all of the last runs, see reading.load.
+    """Read the given results files and folders; without any, those in the default output folder.
 
     Raises IncompleteRun if there are none.
     """
@@ -45,34 +45,37 @@ def load_given_or_latest(paths: Iterable[Path], *, mixed: bool = False) -> reade
 
 
 def load_file_or_folder(path: Path) -> reader.Report:
-    """Read a results file, or all of a folder, be it that of a run. Raises IncompleteRun if there are none."""
+    """Read a results file, or all results files of a folder. Raises IncompleteRun if the folder has none."""
     return load_results(results_files(path))
 
 
 def results_files(path: Path) -> list[Path]:
-    """Return a results file, or all of a folder, be it that of a run. Raises IncompleteRun if there are none."""
+    """Return the path itself if it is a file, or all results files of a folder or of its subfolder results/.
+
+    Raises IncompleteRun if there are none.
+    """
     if not path.is_dir() and path != DEFAULT_OUTPUT_FOLDER / "results":
         return [path]
     found = sorted(path.glob("*.jsonl")) or sorted(path.glob("results/*.jsonl"))
     if not found:
-        raise IncompleteRun(f"no results in {path} (conformance run makes them)")
+        raise IncompleteRun(f"no results in {path} (`conformance run` writes them)")
     return found
 
 
 def results_path(out: Path, backend: str, part: Shard | None = None) -> Path:
-    """Return where the results of a backend go, or those of a shard."""
+    """Return the path of the results file of a backend, or of one shard of its run."""
     return out / "shards" / backend / part.file_name if part else out / "results" / f"{backend}.jsonl"
 
 
 def exit_status(results: reader.Report) -> int:
-    """Return the exit status that results deserve."""
+    """Return the exit status for results: 0 as expected, 1 unexpected results, 3 incomplete or mixed runs."""
     if not results.runs or any(map(summary.run_problems, results.runs)) or results.mixture_notes:
         return INCOMPLETE_EXIT_STATUS
     return 0 if summary.report_verdict(results).is_good else FAILED_EXIT_STATUS
 
 
 def write_output(path: Path, content: str | bytes) -> bool:
-    """Write a file or, for a path -, to standard output; return whether it is a file."""
+    """Write a file, or to standard output if the path is `-`. Return whether a file was written."""
     if str(path) == STANDARD_OUTPUT:
         click.echo(content, nl=False)
         return False

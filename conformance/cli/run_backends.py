@@ -1,4 +1,7 @@
-"""The work of `conformance run`; imported once its first worker is on its way, as that takes time too."""
+"""Run backends here or on a cluster, and print the summary: the part of `conformance run` with slow imports.
+
+It is imported after the first worker has been launched, so that these imports overlap with those of the framework.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +28,19 @@ from reports.results.live import LiveResults
 from reports.views.terminal import render_terminal
 
 RunResults = tuple[list[LiveResults], list[IncompleteRun]]
-"""What was written, and what went wrong."""
+"""Results files written, and the problems of runs that did not complete."""
 
 
 def run_backends(targets: Sequence[RunTarget], options: RunOptions, first_worker: Worker) -> RunResults:
-    """Run the backends. begun: the first one's first worker."""
+    """Run the backends one after the other. first_worker: a launched worker of the first backend."""
     selection = options.selection
     level, operators, globs = selection.level, selection.operators, selection.globs
     cases = loading.load_catalogue(options.paths, level=level, operators=operators, globs=globs)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
-    faults: list[IncompleteRun] = []
+    problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
-    how = partial(
+    make_run = partial(
         Run,
         selection=selection,
         limits=options.worker_limits,
@@ -46,29 +49,34 @@ def run_backends(targets: Sequence[RunTarget], options: RunOptions, first_worker
         cache_programs=options.use_caches,
     )
     with open_expectation_cache() if options.use_caches else nullcontext(compute_expected) as expect:
-        for number, one in enumerate(targets):
-            grown = LiveResults(results_path(options.out, one.name, selection.shard))
+        for number, target in enumerate(targets):
+            results = LiveResults(results_path(options.out, target.name, selection.shard))
             worker = None if number else first_worker
-            job = how(one.backend, cases, one.ledger(), python=one.python, compute_expected=expect, first_worker=worker)
-            for surface, why in job.missing_requirements.items() if options.verbosity != QUIET_OUTPUT else ():
+            run = make_run(
+                target.backend, cases, target.ledger(),
+                python=target.python, compute_expected=expect, first_worker=worker,
+            )  # fmt: skip
+            for surface, why in run.missing_requirements.items() if options.verbosity != QUIET_OUTPUT else ():
                 click.echo(f"{surface}: {why}", err=True)
             try:
-                with RunProgress(one.name, options.verbosity or NORMAL_OUTPUT) as live:
-                    job.execute(
-                        grown.path,
+                with RunProgress(target.name, options.verbosity or NORMAL_OUTPUT) as live:
+                    # Lines are collected while they are written: the summary need not read the file again.
+                    run.execute(
+                        results.path,
                         resume=options.resume,
                         progress=live.add_result,
                         log=live.log,
-                        on_line=grown.add_line,
+                        on_line=results.add_line,
                     )
-                written.append(grown)
+                written.append(results)
             except IncompleteRun as error:
-                faults.append(type(error)(one.with_install_hint(str(error))))
-    return written, faults
+                # The other backends still run; the problems are reported together at the end.
+                problems.append(type(error)(target.with_install_hint(str(error))))
+    return written, problems
 
 
 def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int:
-    """Print the summary of what was written, and return the exit status that it deserves."""
+    """Print the summary of the results, and return their exit status."""
     if not written:
         return INCOMPLETE_EXIT_STATUS
     results = merge_live_results(written)
@@ -78,30 +86,30 @@ def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int
     return exit_status(results)
 
 
-def run_on_cluster(
-    targets: Iterable[RunTarget], options: RunOptions, address: str, shards: int | None
-) -> tuple[list[LiveResults], list[IncompleteRun]]:
-    """Run the backends; return what was written, and what went wrong."""
-    order = partial(
+def run_on_cluster(targets: Iterable[RunTarget], options: RunOptions, address: str, shards: int | None) -> RunResults:
+    """Run the backends one after the other, each in shards on the workers of a Dask scheduler."""
+    make_order = partial(
         RunOrder,
         selection=options.selection,
         paths=options.paths,
         limits=options.time_limits,
         memory=options.memory_bytes,
     )
-    faults: list[IncompleteRun] = []
+    problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
     with open_cluster(address) as workers:
         if not workers.size and options.verbosity != QUIET_OUTPUT:
-            click.echo(f"scheduler {address}: has no worker yet", err=True)
-        for one in targets:
-            path = results_path(options.out, one.name)
-            whole = order(one.portable, jobs=options.jobs or 1, repeat=options.repeat, use_caches=options.use_caches)
-            divided = ShardedRun(whole, options.out / "shards" / one.name, shards)
+            click.echo(f"scheduler {address}: no worker has connected yet", err=True)
+        for target in targets:
+            path = results_path(options.out, target.name)
+            order = make_order(
+                target.portable, jobs=options.jobs or 1, repeat=options.repeat, use_caches=options.use_caches
+            )
+            run = ShardedRun(order, options.out / "shards" / target.name, shards)
             try:
-                with RunProgress(one.name, options.verbosity or NORMAL_OUTPUT) as live:
-                    divided.execute(path, workers, resume=options.resume, progress=live.add_result, log=live.log)
+                with RunProgress(target.name, options.verbosity or NORMAL_OUTPUT) as live:
+                    run.execute(path, workers, resume=options.resume, progress=live.add_result, log=live.log)
                 written.append(LiveResults(path))
             except IncompleteRun as error:
-                faults.append(type(error)(one.with_install_hint(str(error))))
-    return written, faults
+                problems.append(type(error)(target.with_install_hint(str(error))))
+    return written, problems

@@ -1,4 +1,4 @@
-"""Grids of cells for the terminal: signs around each cell say what it is, and colours repeat that."""
+"""Text grids for the terminal: signs around each cell mark what it is; colors repeat the marks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ GRID_GAP = 4
 
 @dataclass(frozen=True)
 class CellMark:
-    """What stands left and right of a cell, its colour, what it means, and its sign in the legend if it is another."""
+    """A mark of a cell: the signs left and right of it, its color, and its meaning.
+
+    sign: the sign in the legend, if it differs from the two signs.
+    """
 
     left: str
     right: str
@@ -36,7 +39,7 @@ NO_MARK = CellMark(" ", " ", "", "")
 
 @dataclass(frozen=True)
 class GridCell:
-    """One cell: its text, how it is marked, and what it is under that."""
+    """One cell: its text, its mark, and a second mark of what the cell is in the plane, such as padding."""
 
     text: str
     mark: CellMark = NO_MARK
@@ -45,7 +48,7 @@ class GridCell:
 
 @dataclass(frozen=True)
 class Grid:
-    """A title over rows of cells, and how many rows and columns there would be in all."""
+    """A title and rows of cells. full_shape: the number of rows and columns of the drawn plane."""
 
     title: str
     rows: tuple[tuple[GridCell, ...], ...]
@@ -53,13 +56,13 @@ class Grid:
 
     @classmethod
     def build(cls, title: str, shape: tuple[int, int], cell: Callable[[int, int], GridCell]) -> Grid:
-        """Make a grid; cells that no terminal has room for are not made, for an axis may have a million."""
+        """Return a grid. Cells beyond the largest terminal size are not created: an axis may have a million."""
         rows, columns = min(shape[0], MAX_GRID_ROWS), min(shape[1], MAX_GRID_COLUMNS)
         return cls(title, tuple(tuple(cell(r, c) for c in range(columns)) for r in range(rows)), shape)
 
     @property
     def width(self) -> int:
-        """Letters that a line takes."""
+        """Width of a line, in characters."""
         return max(len(self.title), (self._widest + 2) * max((len(row) for row in self.rows), default=0))
 
     @property
@@ -78,30 +81,30 @@ class Grid:
             yield line
 
     def marks(self) -> Iterator[CellMark]:
-        """Yield what its cells are."""
+        """Yield the marks of all cells."""
         for cell in itertools.chain.from_iterable(self.rows):
             yield from (cell.mark, cell.base_mark)
 
     def fit_columns(self, columns: int) -> Grid:
-        """Return the grid with as many columns as fit."""
+        """Return the grid with as many columns as fit into a width."""
         fit = max(1, columns // (self._widest + 2))
         return Grid(self.title, tuple(row[:fit] for row in self.rows), self.full_shape)
 
     def omission_note(self) -> str:
-        """Say which part is shown, if not all."""
+        """Return a note that names the shown rows and columns; an empty string if all are shown."""
         shown = (len(self.rows), max((len(row) for row in self.rows), default=0))
         parts = zip(shown, self.full_shape, ("rows", "columns"), strict=True)
-        said = [f"{some} of {every} {name}" for some, every, name in parts if some < every]
-        return f"{self.title}: the first {' and '.join(said)}" if said else ""
+        texts = [f"{some} of {every} {name}" for some, every, name in parts if some < every]
+        return f"{self.title}: the first {' and '.join(texts)}" if texts else ""
 
 
 def lay_out_grids(grids: Iterable[Grid], notes: Iterable[str], columns: int) -> list[Text]:
-    """Return grids side by side where they fit, else one under the other; then the legend and the notes."""
+    """Return the lines of grids, side by side if they fit, otherwise below each other; then the legend and notes."""
     fitting = [grid.fit_columns(columns) for grid in grids]
-    beside = sum(grid.width for grid in fitting) + GRID_GAP * (len(fitting) - 1) <= columns
-    lines = _side_by_side(fitting) if beside else _one_below_another(fitting)
-    said = [*notes, *filter(None, (grid.omission_note() for grid in fitting))]
-    wrapped = [line for note in said for line in textwrap.wrap(note, columns)]
+    fits_in_row = sum(grid.width for grid in fitting) + GRID_GAP * (len(fitting) - 1) <= columns
+    lines = _side_by_side(fitting) if fits_in_row else _one_below_another(fitting)
+    all_notes = [*notes, *filter(None, (grid.omission_note() for grid in fitting))]
+    wrapped = [line for note in all_notes for line in textwrap.wrap(note, columns)]
     return [Text(), *lines, *_legend_lines(fitting, columns), *map(Text, wrapped)]
 
 
@@ -111,7 +114,7 @@ def _side_by_side(grids: Sequence[Grid]) -> list[Text]:
         line = Text()
         for part, grid in zip(parts, grids, strict=True):
             line.append_text(part or Text(" " * grid.width)).append(" " * GRID_GAP)
-        line.rstrip()  # or a full line would be broken by what nobody sees
+        line.rstrip()  # trailing blanks could make the terminal wrap a line of full width
         lines.append(line)
     return lines
 

@@ -330,7 +330,7 @@ def test_backends_are_listed_with_their_surfaces(conformance):
 
 
 def test_check_of_a_sound_file_says_how_many_cases_it_has(conformance, tmp_path):
-    assert conformance("check", family(tmp_path, PLAIN))[:2] == (0, "1 cases are sound\n")
+    assert conformance("check", family(tmp_path, PLAIN))[:2] == (0, "1 cases are valid\n")
 
 
 def test_check_of_a_wrong_pinned_number_is_red(conformance, tmp_path):

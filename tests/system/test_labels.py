@@ -147,7 +147,7 @@ def test_entry_for_some_versions_is_judged_by_the_version_not_by_the_label(both,
     monkeypatch.setattr(ledger, "ledger_path", lambda: path)
     status, out, _ = conformance("rejudge", "--cases", both[2], *both[:2])
     assert status == 0
-    assert out.splitlines()[0].endswith("3 results hold")
+    assert out.splitlines()[0].endswith("3 results are valid")
     assert out.splitlines()[1].endswith("1 went from fail to known")
 
 
@@ -165,7 +165,7 @@ def test_difference_between_two_versions_of_one_run(both, conformance):
 
 def test_summary_of_what_was_verified_takes_one_version(both, conformance):
     status, _, error = conformance("verified", *both[:2])
-    assert (status, error) == (2, ["conformance: numpy: two runs of one backend, give one of them"])
+    assert (status, error) == (2, ["conformance: numpy: two runs of one backend; give only one of them"])
     summary = json.loads(conformance("verified", both[1])[1])
     assert {name: one["backend"] for name, one in summary["surfaces"].items()} == {"numpy.loops": "numpy"}
 

@@ -1,4 +1,4 @@
-"""`conformance backends`: what there is to run, and on which devices."""
+"""`conformance backends`: the backends, their versions and surfaces, and the devices that they can use."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from reports.analysis.summary import escape_control_characters
 
 @click.command()
 def backends() -> None:
-    """List the backends, what this interpreter has of them, their surfaces, and on which devices they work here.
+    """List the backends: the version installed here, their surfaces, and the devices that they can use.
 
-    A backend is given to `conformance run` as NAME; as NAME=PYTHON where another interpreter holds the framework; as
-    NAME@LABEL=PYTHON where two versions of it are to be told apart, with a label of your choice (letters, digits, ._-).
+    Pass a backend to `conformance run` as NAME; as NAME=PYTHON if another interpreter has the framework; or as
+    NAME@LABEL=PYTHON to distinguish two versions, with a label of your choice (letters, digits, ._-).
 
     Example: conformance backends
     """
@@ -35,13 +35,13 @@ def backends() -> None:
             else line
         )
     if sys.stdout.isatty():
-        click.echo("conformance run --backend NAME, NAME=PYTHON, or NAME@LABEL=PYTHON to tell two versions apart")
+        click.echo("conformance run --backend NAME, NAME=PYTHON, or NAME@LABEL=PYTHON to distinguish two versions")
     for line in registry.unusable_backends():
         click.echo(line, err=True)
 
 
 def _distribution_version(name: str) -> str:
-    """Return the version of a backend's distribution, which need not be called like its module."""
+    """Return the version of a backend's distribution, whose name may differ from that of its module."""
     module = registry.get_backend(name).packages[0]
     for distribution in importlib.metadata.packages_distributions().get(module, []):
         return importlib.metadata.version(distribution)
@@ -49,11 +49,12 @@ def _distribution_version(name: str) -> str:
 
 
 def _device_texts(backend: Backend) -> str:
-    """Return on which devices a backend works here, and why not on others that its adapter knows."""
-    return "; ".join([f"on {CPU}", *(_is_device_available(backend, name) for name in backend.devices)])
+    """Return the devices that a backend can use here, and the reasons why others of its adapter are unavailable."""
+    return "; ".join([f"on {CPU}", *(_device_text(backend, name) for name in backend.devices)])
 
 
-def _is_device_available(backend: Backend, name: str) -> str:
+def _device_text(backend: Backend, name: str) -> str:
+    # Only a worker that has started proves that the framework itself can use the device.
     why = devices.device_problem(name)
     if why:
         return f"not on {name}: {why}"

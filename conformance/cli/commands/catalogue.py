@@ -1,4 +1,4 @@
-"""`conformance catalogue`: the catalogue in numbers."""
+"""`conformance catalogue`: statistics of the catalogue."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from conformance.cli.options import CASES_OPTION
     "--others",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What benchmarks/others.py has counted in other suites, to stand beside.",
+    help="Counts of other test suites for comparison, as written by benchmarks/others.py.",
 )
 def catalogue(paths: tuple[Path, ...], others: Path | None) -> None:
-    """Count the cases by operator, level, kind, rank and dtype, and what each sweep covers, as a Markdown page.
+    """Print statistics of the catalogue as a Markdown page.
+
+    The page counts cases by operator, level, kind, rank and dtype, and gives the coverage of each sweep.
 
     Example: conformance catalogue --others benchmarks/others.json > docs/catalogue.md
     """
-    beside = statistics.read_other_suites(others) if others else None
-    click.echo(statistics.statistics_page(catalogues.load_catalogue(paths), beside), nl=False)
+    other_suites = statistics.read_other_suites(others) if others else None
+    click.echo(statistics.statistics_page(catalogues.load_catalogue(paths), other_suites), nl=False)

@@ -1,4 +1,4 @@
-"""`conformance check` and `conformance freeze`: whether the catalogue is sound, and what it is from now on."""
+"""`conformance check` and `conformance freeze`: validate the catalogue, and record it in cases/lock.json."""
 
 from __future__ import annotations
 
@@ -24,52 +24,56 @@ from conformance.judging import ledger
 @CACHE_OPTION
 @JOBS_OPTION
 def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) -> None:
-    """Check the catalogue: every case, every pinned number, the cover of every sweep; or that of case files or exports.
+    """Check that the catalogue, case files or exported catalogues are valid.
 
-    Without paths also the ledger and the frozen digests: whatever drifted is named, with what of it drifted.
+    Every case is parsed, every expected result written in a case is compared with the reference, and the coverage of
+    every sweep is verified. Without PATHS, the ledger and the digests in cases/lock.json are checked too; for each
+    case that differs from the lock, the changed part is reported.
 
     Example: conformance check cases/pooling/max_pool.yaml
     """
-    cases, faults = loading.load_with_errors(paths, level=level)
-    faults += [line for path in paths if is_export(path) for line in damaged_files(path)]
-    # A case that cannot be read would be missing from the lock, and to the ledger.
+    cases, errors = loading.load_with_errors(paths, level=level)
+    errors += [line for path in paths if is_export(path) for line in damaged_files(path)]
+    # A case that cannot be read would be reported again, as missing from the catalogue, by the ledger and the lock.
     own = (
         {}
-        if paths or faults
+        if paths or errors
         else {"ledger": ledger.load_ledger(further=registry.external_ledgers()), "lock": read_lock()}
     )
     with progress_bar("check") as step:
-        examiner = CaseChecker(CheckCache.load() if cache else None, jobs, step)
-        faults += check_problems(cases, **own, checker=examiner)  # type: ignore[arg-type]
-    if faults:
-        raise ConformanceError("\n".join(loading.sort_errors(dict.fromkeys(faults))))
+        checker = CaseChecker(CheckCache.load() if cache else None, jobs, step)
+        errors += check_problems(cases, **own, checker=checker)  # type: ignore[arg-type]
+    if errors:
+        raise ConformanceError("\n".join(loading.sort_errors(dict.fromkeys(errors))))
     if not cases.cases:
         raise ConformanceError(f"{', '.join(map(str, paths))}: no case in it")
-    click.echo(f"{len(cases.cases)} cases are sound")
+    click.echo(f"{len(cases.cases)} cases are valid")
 
 
 @click.command()
-@click.option("--remove", is_flag=True, help="Drop the ids that are frozen and no longer in the catalogue.")
-@click.option("--change", is_flag=True, help="Freeze anew what is not as it was frozen.")
-@click.option("--release", metavar="VERSION", help="Make it a release of the catalogue, such as 1.4.0.")
+@click.option("--remove", is_flag=True, help="Remove ids from the lock that are no longer in the catalogue.")
+@click.option("--change", is_flag=True, help="Update the lock for cases that changed since they were frozen.")
+@click.option("--release", metavar="VERSION", help="Make a release of the catalogue, such as 1.4.0.")
 @EXHAUSTIVE_OPTION
 @CACHE_OPTION
 @JOBS_OPTION
 def freeze(  # noqa: PLR0917 - click gives the options by name
     remove: bool, change: bool, release: str | None, level: str, cache: bool, jobs: int | None
 ) -> None:
-    """Add what is new in the catalogue to the lock, and say what changed. Ids and answers are for ever: look twice.
+    """Record new cases in cases/lock.json, and list what was added, removed and changed.
 
-    Sweeps whose factors have grown get the rows that they need; those that are frozen stay. Nothing is written where
-    a frozen id would go or its answer change, but with --remove and --change. A release gets a section in
-    cases/CHANGELOG.md: its first number rises where something was removed or changed, the second where it was added.
+    Ids and expected results of frozen cases are permanent, so review the changes before you commit them. A sweep whose
+    factors have grown gets the additional rows that it needs; its frozen rows stay. If a frozen id is gone or its
+    expected result has changed, nothing is written unless --remove or --change is given. A release adds a section to
+    cases/CHANGELOG.md. The first number of its version must increase if cases were removed or changed, the second if
+    cases were added.
 
     Example: conformance freeze && git diff cases/lock.json
     """
     cases = loading.load_catalogue(grow=True, level=level)
     with progress_bar("freeze") as step:
-        examiner = CaseChecker(CheckCache.load() if cache else None, jobs, step)
-        found = freeze_catalogue(cases, remove=remove, change=change, release=release, checker=examiner)
+        checker = CaseChecker(CheckCache.load() if cache else None, jobs, step)
+        found = freeze_catalogue(cases, remove=remove, change=change, release=release, checker=checker)
     changed = [f"{name}: {what}" for name, what in found.changed.items()]
     for word, names in (("added", found.added), ("removed", found.removed), ("changed", changed)):
         _print_names(word, names)

@@ -1,4 +1,4 @@
-"""`conformance conventions`: what every surface answers to the questions on which documents differ."""
+"""`conformance conventions`: the answer of every surface to the conventions on which documents differ."""
 
 from __future__ import annotations
 
@@ -33,22 +33,29 @@ from reports.results import compatibility, reader
     help="A table for the terminal, a Markdown page, or JSON as docs/conventions.schema.json describes it.",
 )
 @click.option(
-    "--question", "globs", multiple=True, metavar="GLOB", help="Only questions whose name matches; one alone in full."
+    "--question",
+    "globs",
+    multiple=True,
+    metavar="GLOB",
+    help="Only conventions whose name matches. A single match is printed with all details.",
 )
 @click.option("--surface", "surfaces", multiple=True, metavar="GLOB", help="Only surfaces whose name matches.")
 @CASES_OPTION
 def conventions(
     results: tuple[Path, ...], kind: str, globs: tuple[str, ...], surfaces: tuple[str, ...], paths: tuple[Path, ...]
 ) -> None:
-    """Show what every surface answers where documents differ; with results files, what it was seen to answer beside.
+    """Show the answer of every surface to the conventions on which the documents of frameworks differ.
+
+    The answers are those that the adapters declare. With RESULTS, the answers observed in these results files are
+    shown too.
 
     Example: conformance conventions --question 'max_pool/*' --surface 'numpy.*'
     """
     found = find_conventions(
         catalogues.load_catalogue(paths).cases, _observations(results), globs=globs, surfaces=surfaces
     )
-    if not any(question.answers_by_surface for question in found):
-        raise IncompleteRun("no question is selected that any surface answers")
+    if not any(convention.answers_by_surface for convention in found):
+        raise IncompleteRun("no selected surface answers a selected convention")
     if kind == "json":
         click.echo(json.dumps(conventions_record(found), ensure_ascii=False, indent=2))
     else:
@@ -66,40 +73,40 @@ def _output_lines(found: Sequence[Convention], kind: str, *, observed: bool) -> 
 
 
 def _observations(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, str]]:
-    """Return for each question and surface the answers that results files hold, by case."""
+    """Return the answers observed in results files: {(convention, surface): {case: answer}}."""
     paths = list(results)
     try:
         report = reader.load_report(paths) if paths else None
     except compatibility.UnreadableResults as error:
         raise ConformanceError(str(error)) from None
-    seen: dict[tuple[str, str], dict[str, str]] = {}
+    observed: dict[tuple[str, str], dict[str, str]] = {}
     for backend in report.backends if report else ():
         for answer in backend.conventions:
             if answer.observed is not None:
-                seen.setdefault((answer.question, answer.surface), {})[answer.case] = answer.observed
-    return seen
+                observed.setdefault((answer.question, answer.surface), {})[answer.case] = answer.observed
+    return observed
 
 
 CONVENTIONS_TABLE_WIDTH = 80
 UNDOCUMENTED_MARK = "°"
 DISAGREEMENT_MARK = "!"
 UNDECLARED_TEXT = "none declared"
-DECLARATION_LEGEND = f"{UNDOCUMENTED_MARK} in no document: pinned by observation in one version"
-RESULTS_LEGEND = f"{DISAGREEMENT_MARK} observed otherwise, as it says"
+DECLARATION_LEGEND = f"{UNDOCUMENTED_MARK} undocumented: observed in one version"
+RESULTS_LEGEND = f"{DISAGREEMENT_MARK} differs from the declared answer: the observed answer follows"
 
 
 def convention_table_lines(found: Sequence[Convention], *, observed: bool) -> Iterator[str]:
-    """Yield the lines for a terminal: for each operator its questions, for each answer the surfaces that give it."""
+    """Yield lines for a terminal: the conventions of each operator, and for each answer the surfaces that give it."""
     yield DECLARATION_LEGEND
     if observed:
         yield RESULTS_LEGEND
     for operator, group in conventions_by_operator(found):
         yield from ("", operator, "=" * len(operator))
-        for question in group:
+        for convention in group:
             yield ""
-            yield question.id.partition("/")[2]
-            yield from _wrap_text(question.cases[0].about, "  ")
-            for name, surfaces in _surfaces_by_answer(question, observed=observed):
+            yield convention.id.partition("/")[2]
+            yield from _wrap_text(convention.cases[0].about, "  ")
+            for name, surfaces in _surfaces_by_answer(convention, observed=observed):
                 yield from _wrap_text(f"{name}: {', '.join(surfaces)}", "    ", "      ")
 
 
@@ -110,7 +117,7 @@ def _wrap_text(text: str, first: str, rest: str | None = None) -> list[str]:
 
 
 def _surfaces_by_answer(convention: Convention, *, observed: bool) -> list[tuple[str, list[str]]]:
-    """Return each answer that some surface declares, with these surfaces, in the order of the answers."""
+    """Return each answer that a surface declares, with these surfaces, in the order of the convention's answers."""
     groups: dict[str, list[str]] = {name: [] for name in convention.answer_texts}
     for surface, answer in convention.answers_by_surface.items():
         declared = answer.declaration.answer if answer.declaration else UNDECLARED_TEXT
@@ -125,7 +132,7 @@ def _answer_marks(answer: SurfaceAnswer, *, observed: bool) -> str:
 
 
 def convention_lines(convention: Convention, *, observed: bool) -> Iterator[str]:
-    """Yield one question with all that is known of it: what each answer means, and every surface's with its source."""
+    """Yield all details of one convention: the meaning of each answer, and each surface's answer with its source."""
     first = convention.cases[0]
     yield convention.id
     yield from _wrap_text(first.about, "  ")
@@ -166,35 +173,36 @@ def _source_lines(answer: SurfaceAnswer) -> Iterator[str]:
 
 
 def markdown_lines(found: Sequence[Convention], *, observed: bool) -> Iterator[str]:
-    """Yield the lines of a page: a table for each operator, then the sentences that document the answers."""
-    yield from ("# Questions of convention", "")
+    """Yield the lines of a page: a table for each operator, then the quotations that document the answers."""
+    yield from ("# Conventions", "")
     yield from CONVENTIONS_INTRODUCTION
     yield from ("", f"{DECLARATION_LEGEND}{'; ' + RESULTS_LEGEND if observed else ''}.", "")
     for operator, group in conventions_by_operator(found):
         yield from (f"## {operator}", "")
         yield from _convention_matrix(group, observed=observed)
-        yield from ("", "<details><summary>What each asks, and who documents what</summary>", "")
-        for question in group:
-            yield from _detail_lines(question)
+        yield from ("", "<details><summary>Descriptions, and the documents of each answer</summary>", "")
+        for convention in group:
+            yield from _detail_lines(convention)
         yield from ("</details>", "")
 
 
 CONVENTIONS_INTRODUCTION = (
-    "Where the documents of the frameworks differ, or say nothing, there is no right answer: the suite asks a question",
-    "with named answers, puts it to the framework's own call, and holds every surface to the answer that it declares.",
-    "Where a document answers otherwise than was observed, or a surface gives two answers, the",
-    "[ledger](ledger.md) says so. `conformance conventions --question max_pool/nan-in-window` prints one in full, and",
-    "`conformance conventions RESULTS…` what was observed beside. This page is what `--format markdown` prints.",
+    "A convention is a point on which the documents of the frameworks differ or are silent, so that there is no single",
+    "right result. Each convention has named answers. The suite calls the framework's own function, and compares the",
+    "observed answer with the answer that the surface declares. If a document contradicts the observation, or if a",
+    "surface gives two answers, the [ledger](ledger.md) has an entry for it.",
+    "`conformance conventions --question max_pool/nan-in-window` prints one convention with all details;",
+    "`conformance conventions RESULTS…` adds the observed answers. This page is the output of `--format markdown`.",
 )
 
 
 def _convention_matrix(conventions: Sequence[Convention], *, observed: bool) -> Iterator[str]:
-    surfaces = list(dict.fromkeys(name for question in conventions for name in question.answers_by_surface))
-    yield f"| question | {' | '.join(f'`{name}`' for name in surfaces)} |"
+    surfaces = list(dict.fromkeys(name for convention in conventions for name in convention.answers_by_surface))
+    yield f"| convention | {' | '.join(f'`{name}`' for name in surfaces)} |"
     yield f"|---|{'---|' * len(surfaces)}"
-    for question in conventions:
-        cells = (_answer_cell(question.answers_by_surface.get(name), observed=observed) for name in surfaces)
-        yield f"| {question.id.partition('/')[2]} | {' | '.join(cells)} |"
+    for convention in conventions:
+        cells = (_answer_cell(convention.answers_by_surface.get(name), observed=observed) for name in surfaces)
+        yield f"| {convention.id.partition('/')[2]} | {' | '.join(cells)} |"
 
 
 def _answer_cell(answer: SurfaceAnswer | None, *, observed: bool) -> str:
@@ -204,6 +212,7 @@ def _answer_cell(answer: SurfaceAnswer | None, *, observed: bool) -> str:
 def _detail_lines(convention: Convention) -> Iterator[str]:
     yield f"**{convention.id.partition('/')[2]}**: {_escape_markdown(convention.cases[0].about)}"
     yield from (f"- *{name}*: {_escape_markdown(meaning)}" for name, meaning in convention.answer_texts.items())
+    # Surfaces that quote the same sentence of the same document are listed together.
     quoted: dict[str, list[str]] = {}
     for surface, answer in convention.answers_by_surface.items():
         document = answer.declaration.document if answer.declaration else None

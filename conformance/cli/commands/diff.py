@@ -1,4 +1,4 @@
-"""`conformance diff`: what changed between two sets of results."""
+"""`conformance diff`: the changes between two sets of results."""
 
 from __future__ import annotations
 
@@ -29,24 +29,23 @@ DIFFERENCE_TEXT_WIDTH = 160
     type=click.Choice(["terminal", "markdown", "json"]),
     default="terminal",
     show_default=True,
-    help="Lines to read here, a summary for a pull request, or everything for programs.",
+    help="Text for the terminal, a Markdown summary for a pull request, or all changes as JSON.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="Where to write. [default: standard output]",
+    help="Output file. [default: standard output]",
 )
 def diff(old: Path, new: Path, form: str, out: Path | None) -> None:
-    """Compare two results files, or two folders of them by backend: did an upgrade change any number?
+    """Compare two results files, or two folders of them backend by backend, for example before and after an upgrade.
 
-    It tells what changed its status, what changed its value though it is judged the same, which question has another
-    answer, what is gone and what is new, and how versions and other circumstances differ. A folder may be that of
-    `conformance run --out`. Two runs of one backend may bear different labels.
+    The comparison lists changed statuses, changed values with an unchanged verdict, changed answers to conventions,
+    missing and new results, and differences in versions and environment. A folder may be the --out folder of
+    `conformance run`. The two runs of a backend may have different labels.
 
-    Exit status: 0 nothing changed, though something may be new; 1 a status, a value, an answer or a case is another
-    one, or a result is gone; 2 wrong usage, or nothing that can be compared; 3 a run did not come to its end, or
-    nothing ran in it.
+    Exit status: 0 nothing changed, although there may be new results; 1 a status, value, answer or case changed, or
+    a result is missing; 2 wrong usage, or nothing can be compared; 3 a run is incomplete or has no results.
 
     Example: conformance diff build/before build/conformance --format markdown --out diff.md
     """
@@ -56,7 +55,7 @@ def diff(old: Path, new: Path, form: str, out: Path | None) -> None:
 
 
 def compare_paths(old: Path, new: reader.Report) -> ReportDifference:
-    """Compare with the results of a file or a folder. Raises ConformanceError where nothing can be compared."""
+    """Compare the results of a file or folder with new ones. Raises ConformanceError if they cannot be compared."""
     try:
         return compare_reports(load_file_or_folder(old), new)
     except Incomparable as error:

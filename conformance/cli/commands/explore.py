@@ -1,4 +1,4 @@
-"""`conformance explore`: look for differences that no case of the catalogue shows."""
+"""`conformance explore`: search for differences that no case of the catalogue shows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FINDINGS_EXIT_STATUS = 1
 
 
 def _positive_number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and math.isnan(value):  # which a range takes
+    if value is not None and math.isnan(value):  # click's FloatRange accepts NaN
         raise click.BadParameter(f"{value} is not a number")
     return value
 
@@ -44,20 +44,28 @@ def _positive_number(_context: click.Context, _option: click.Parameter, value: f
     "backends",
     multiple=True,
     metavar="NAME[@LABEL][=PYTHON]",
-    help="A backend, as in conformance run. Several may be given; they are explored one after the other.",
+    help="A backend, as in `conformance run`. Repeatable; the backends are explored one after the other.",
 )
-@click.option("--surface", "surfaces", multiple=True, metavar="S", help="Only this surface; slow ones run if named.")
+@click.option(
+    "--surface",
+    "surfaces",
+    multiple=True,
+    metavar="S",
+    help="Only this surface. Slow surfaces are explored only if they are named. Repeatable.",
+)
 @OPERATOR_OPTION
-@click.option("--cases", type=click.IntRange(1), metavar="N", help=f"Try so many cases. [default: {DEFAULT_CASES:,}]")
+@click.option("--cases", type=click.IntRange(1), metavar="N", help=f"Number of cases. [default: {DEFAULT_CASES:,}]")
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0, min_open=True, max=100_000),
     callback=_positive_number,
     metavar="M",
-    help=f"Try whole generations of {CANDIDATES_PER_GENERATION:,} cases until so many minutes have passed.",
+    help=f"Run full generations of {CANDIDATES_PER_GENERATION:,} cases until this many minutes have passed.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="What is drawn follows from it.")
-@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes side by side. [default: one a core]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated cases.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 256), metavar="N", help="Number of parallel processes. [default: one per core]"
+)
 @click.option(
     "--timeout",
     "limit",
@@ -66,7 +74,7 @@ def _positive_number(_context: click.Context, _option: click.Parameter, value: f
     callback=_positive_number,
     show_default=True,
     metavar="SECONDS",
-    help="Limit for one case.",
+    help="Time limit for one case.",
 )
 @SCHEDULER_OPTION
 @click.option(
@@ -75,17 +83,17 @@ def _positive_number(_context: click.Context, _option: click.Parameter, value: f
     default=DEFAULT_OUTPUT_FOLDER / "explored",
     show_default=True,
     metavar="DIR",
-    help="Where findings go: results, cases, scripts and a page.",
+    help="Output folder for results, cases, scripts and a page of the findings.",
 )
-@click.option("--promote", "finding", metavar="ID", help="Write the case of a finding into the catalogue, and leave.")
-@click.option("--as", "name", metavar="NAME", help="What the promoted case is called, behind its operator.")
+@click.option("--promote", "finding", metavar="ID", help="Add the case of a finding to the catalogue, and exit.")
+@click.option("--as", "name", metavar="NAME", help="Name of the promoted case, without its operator.")
 @click.option(
     "--into",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="DIR",
-    help="The catalogue that the promoted case goes into. [default: the suite's own]",
+    help="Catalogue to which the promoted case is added. [default: the suite's catalogue]",
 )
-def explore(  # noqa: PLR0917 - click gives the options by name
+def explore(  # noqa: PLR0917 - click passes the options by name
     backends: tuple[str, ...],
     surfaces: tuple[str, ...],
     operators: tuple[str, ...],
@@ -100,35 +108,39 @@ def explore(  # noqa: PLR0917 - click gives the options by name
     name: str | None,
     into: Path | None,
 ) -> None:
-    """Draw cases that nobody wrote, judge them like any other, and shrink what differs to the smallest case.
+    """Generate random cases, check them on backends, and shrink each difference to a minimal case.
 
-    Each finding is a case ready for the catalogue, a sentence that says when it shows, and a script that needs the
-    framework alone. The same seed finds the same, whatever the number of processes and their speed, here or on
-    a cluster.
+    Each finding has a case for the catalogue, a sentence that describes when the difference occurs, and a script
+    that needs only the framework and NumPy. The same seed gives the same findings, regardless of the number and speed
+    of processes, on one machine or on a cluster.
 
-    Exit status: 0 nothing new; 1 something was found; 2 wrong usage; 3 a backend cannot be started.
+    Exit status: 0 no findings; 1 findings; 2 wrong usage; 3 a backend cannot be started.
 
     Example: conformance explore --backend numpy --operator max_pool --cases 1000
     """
     if finding:
         path, case = promote_finding(out, finding, into or catalogue_folder(), name or "")
-        click.echo(f"{case}: written to {path}; conformance freeze takes it into the lock")
+        click.echo(f"{case}: written to {path}; `conformance freeze` adds it to the lock")
         return
     if name or into:
-        raise ConformanceError("--as and --into go with --promote")
+        raise ConformanceError("--as and --into need --promote")
     if cases is not None and minutes is not None:
-        raise ConformanceError("--cases and --minutes: give one of them")
+        raise ConformanceError("--cases and --minutes cannot be combined")
     until = StopCondition(cases if cases or minutes else DEFAULT_CASES, minutes * MINUTE_SECONDS if minutes else None)
     spaces = _operator_spaces(operators)
-    wanted = run_targets(backends, surfaces)
-    for one in wanted:
-        prepare_folders(out, one.name)
-    found, each = 0, jobs or (1 if scheduler else os.cpu_count() or 1)
+    targets = run_targets(backends, surfaces)
+    for target in targets:
+        # A folder that cannot be written is reported before the exploration, not after it.
+        prepare_folders(out, target.name)
+    # On a cluster, `jobs` is the number of processes of each worker of the scheduler.
+    finding_count, process_count = 0, jobs or (1 if scheduler else os.cpu_count() or 1)
     with nullcontext() if scheduler is None else open_cluster(scheduler) as workers:
-        for one in wanted:
-            with make_evaluator(EvaluatorSpec(one.portable, surfaces, limit, each), workers) as lab:
-                found += _explore_backend(one.name, lab, Explorer(lab, spaces, seed), until, out)
-    sys.exit(FINDINGS_EXIT_STATUS if found else 0)
+        for target in targets:
+            spec = EvaluatorSpec(target.portable, surfaces, limit, process_count)
+            with make_evaluator(spec, workers) as evaluator:
+                explorer = Explorer(evaluator, spaces, seed)
+                finding_count += _explore_backend(target.name, evaluator, explorer, until, out)
+    sys.exit(FINDINGS_EXIT_STATUS if finding_count else 0)
 
 
 def _operator_spaces(operators: Sequence[str]) -> dict[str, OperatorSpace]:
@@ -136,51 +148,51 @@ def _operator_spaces(operators: Sequence[str]) -> dict[str, OperatorSpace]:
     return {operator: OperatorSpace.from_sweeps(operator, sweeps) for operator in operators or OPERATORS}
 
 
-def _explore_backend(name: str, lab: Evaluator, explorer: Explorer, until: StopCondition, out: Path) -> int:
-    """Explore one backend, write what was found, even if interrupted, and return how many findings there are."""
+def _explore_backend(name: str, evaluator: Evaluator, explorer: Explorer, until: StopCondition, out: Path) -> int:
+    """Explore one backend, write the findings, also if interrupted, and return their number."""
 
-    def told(tally: ExplorationCounts, fresh: Sequence[ExplorationFinding]) -> None:
-        _print_progress(name, tally, fresh)
-        write_cases_and_scripts(
-            out, lab.backend, explorer.findings.findings
-        )  # whatever ends this process, what was found is there
+    def on_generation(counts: ExplorationCounts, new_findings: Sequence[ExplorationFinding]) -> None:
+        _print_progress(name, counts, new_findings)
+        # Written after every generation, so that findings survive a process that is killed.
+        write_cases_and_scripts(out, evaluator.backend, explorer.findings.findings)
 
-    clear_folders(out, lab.backend.name)
+    clear_folders(out, evaluator.backend.name)
     try:
-        explorer.explore(until, told)
+        explorer.explore(until, on_generation)
     except KeyboardInterrupt:
-        click.echo(f"{name}: interrupted; what was found so far is written", err=True)
-        _write_findings(name, lab, explorer, out)
+        click.echo(f"{name}: interrupted; the findings so far are written", err=True)
+        _write_findings(name, evaluator, explorer, out)
         raise
-    return _write_findings(name, lab, explorer, out)
+    return _write_findings(name, evaluator, explorer, out)
 
 
-def _write_findings(name: str, lab: Evaluator, explorer: Explorer, out: Path) -> int:
-    """Write what was found, say so, and return how many findings there are."""
-    tally, findings = explorer.counts, explorer.findings
-    told = {"seed": explorer.seed, "cases": tally.cases, "statuses": dict(sorted(tally.statuses.items()))}
+def _write_findings(name: str, evaluator: Evaluator, explorer: Explorer, out: Path) -> int:
+    """Write and print the findings, and return their number."""
+    counts, findings = explorer.counts, explorer.findings
+    facts = {"seed": explorer.seed, "cases": counts.cases, "statuses": dict(sorted(counts.statuses.items()))}
     files = write_exploration(
-        out, lab, findings.findings, {**told, "code": source_digest(), "beyond": findings.uncounted}
+        out, evaluator, findings.findings, {**facts, "code": source_digest(), "beyond": findings.uncounted}
     )
     for finding in findings.findings:
         click.echo(f"{finding.id}: {finding.sentence}")
-    counts = ", ".join(f"{count:,} {status}" for status, count in sorted(tally.statuses.items()))
-    click.echo(f"{name}: {tally.cases:,} cases, {counts}; {len(findings.findings)} findings")
+    statuses = ", ".join(f"{count:,} {status}" for status, count in sorted(counts.statuses.items()))
+    click.echo(f"{name}: {counts.cases:,} cases, {statuses}; {len(findings.findings)} findings")
     if findings.uncounted:
-        click.echo(f"{findings.uncounted:,} further differences were not looked into: enough of the same way were")
+        click.echo(f"{findings.uncounted:,} further differences were not analysed: enough had the same symptom")
     if findings.passing_candidates:
         click.echo(
-            f"{findings.passing_candidates:,} differed once and not when run again: the memory may have been spoilt"
+            f"{findings.passing_candidates:,} cases differed once and passed when run again: "
+            "an earlier case may have corrupted memory"
         )
     for path in files[:1] + files[-1:] if findings.findings else []:
         click.echo(f"written: {path}")
     return len(findings.findings)
 
 
-def _print_progress(name: str, tally: ExplorationCounts, fresh: Sequence[ExplorationFinding]) -> None:
-    """Say on standard error how far it is."""
-    rate = tally.cases / tally.seconds if tally.seconds else 0
-    said = f"{name}: {tally.cases:,} cases, {rate:.0f} a second"
-    click.echo(said + (f", {len(fresh)} new findings" if fresh else ""), err=True)
-    for finding in fresh:
+def _print_progress(name: str, counts: ExplorationCounts, new_findings: Sequence[ExplorationFinding]) -> None:
+    """Print the number of cases so far and new findings to standard error."""
+    rate = counts.cases / counts.seconds if counts.seconds else 0
+    line = f"{name}: {counts.cases:,} cases, {rate:.0f} per second"
+    click.echo(line + (f", {len(new_findings)} new findings" if new_findings else ""), err=True)
+    for finding in new_findings:
         click.echo(f"  {finding.sentence}", err=True)

@@ -1,4 +1,4 @@
-"""`conformance export`: the catalogue for people without Python."""
+"""`conformance export`: write cases and expected results as files that any language can read."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ from conformance.cli.progress import progress_bar
 
 @click.command("export")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="How many cases.")
+@click.option(
+    "--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="Only cases up to this level."
+)
 @OPERATOR_OPTION
-@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
+@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern.")
 @CASES_OPTION
 def export_command(
     folder: Path, level: str, operators: tuple[str, ...], globs: tuple[str, ...], paths: tuple[Path, ...]
 ) -> None:
-    """Write cases with their inputs, expected outputs and error bounds to DIR, for readers in any language.
+    """Write cases with their inputs, expected outputs and error bounds to DIR, for programs in any language.
 
-    DIR is new, empty, or an earlier export, which is replaced. `conformance run --cases DIR` reads it back.
+    DIR must not exist, be empty, or be an earlier export, which is replaced. `conformance run --cases DIR` reads an
+    export.
 
     Example: conformance export build/catalogue --level standard
     """
-    whole = loading.load_catalogue(paths, level=level, operators=operators, globs=globs)
-    cases = whole.select(level, operators, globs)
+    catalogue = loading.load_catalogue(paths, level=level, operators=operators, globs=globs)
+    cases = catalogue.select(level, operators, globs)
     if not cases:
         raise IncompleteRun("no case is selected")
     with progress_bar("export") as step:
-        export.write_export(whole, cases, folder, step)
+        export.write_export(catalogue, cases, folder, step)
     click.echo(f"{len(cases)} cases exported: {folder}")

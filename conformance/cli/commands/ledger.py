@@ -1,4 +1,4 @@
-"""`conformance ledger`: the known deviations, and a new entry from the failures of a run."""
+"""`conformance ledger`: list the known deviations, and propose an entry for failures of a run."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ MAX_OBSERVED_LENGTH = 160
 
 @dataclass(frozen=True)
 class Failures:
-    """What an entry is to cover: failing results that no entry covers yet, all of one kind.
+    """Failing results that a new entry will cover: not covered by any entry yet, all of one kind.
 
-    agreeing: (case, surface) of what it must leave alone on their surfaces; run: the cases that were judged there.
+    agreeing_results: (case, surface) of results on the same surfaces that the entry must not cover; cases_run: the
+    cases that were judged there.
     """
 
     results: tuple[ResultRecord, ...]
@@ -50,7 +51,7 @@ class Failures:
 
     @property
     def surfaces(self) -> list[str]:
-        """The surfaces that fail, without labels: an entry holds for versions, whatever a run calls them."""
+        """The failing surfaces without labels: an entry names versions, and labels differ between runs."""
         return list(dict.fromkeys(without_label(result.surface) for result in self.results))
 
 
@@ -58,13 +59,13 @@ class Failures:
 @CASES_OPTION
 @click.pass_context
 def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
-    """List the known deviations: the id of each entry, how many cases it is about, and its surfaces.
+    """List the known deviations: the id of each ledger entry, the number of cases it applies to, and its surfaces.
 
     Example: conformance ledger
     """
     if context.invoked_subcommand:
         return
-    known, entries = [CaseFeatures(case) for case in loading.load_catalogue(paths).cases], _whole_ledger().entries
+    known, entries = [CaseFeatures(case) for case in loading.load_catalogue(paths).cases], _full_ledger().entries
     width = max((len(entry.id) for entry in entries), default=0)
     for entry in entries:
         count = sum(entry.matches_case(facts) for facts in known)
@@ -74,14 +75,14 @@ def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
 @ledger_group.command()
 @click.argument("results", nargs=-1, type=click.Path(path_type=Path))
 @CASES_OPTION
-@click.option("--case", "globs", multiple=True, required=True, metavar="GLOB", help="Failing cases, * for anything.")
+@click.option("--case", "globs", multiple=True, required=True, metavar="GLOB", help="Failing cases whose id matches.")
 @click.option("--surface", "surfaces", multiple=True, metavar="GLOB", help="Only failures on these surfaces.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why the backend differs, for readers of the report.")
-@click.option("--issue", metavar="URL", help="The upstream issue.")
-@click.option("--id", "name", metavar="ID", help="What to call the entry. [default: from what fails]")
-@click.option("--observed", metavar="TEXT", help="What the backend gives instead. [default: from the worst result]")
-@click.option("--write", is_flag=True, help="Put the entry at the end of the ledger file.")
-def add(  # noqa: PLR0917 - click gives the options by name
+@click.option("--issue", metavar="URL", help="URL of the upstream issue.")
+@click.option("--id", "name", metavar="ID", help="Id of the entry. [default: from surface, operator and kind]")
+@click.option("--observed", metavar="TEXT", help="Result of the backend. [default: from the worst result]")
+@click.option("--write", is_flag=True, help="Append the entry to the ledger file.")
+def add(  # noqa: PLR0917 - click passes the options by name
     results: tuple[Path, ...],
     paths: tuple[Path, ...],
     globs: tuple[str, ...],
@@ -92,14 +93,14 @@ def add(  # noqa: PLR0917 - click gives the options by name
     observed: str | None,
     write: bool,
 ) -> None:
-    """Propose a ledger entry for failures: the smallest selector that covers them, and no case that agrees.
+    """Print a ledger entry for failures: its selector covers them with the fewest conditions, and no passing case.
 
-    It prints the entry, ready to paste. The reason is yours to give: look for it before you call the failure known.
-    RESULTS are all files of build/conformance/results if none is given.
+    Find out why the backend differs before you record the failure as known; --reason is printed in reports. Without
+    RESULTS, all files of build/conformance/results are read.
 
-    Example: conformance ledger add --case 'pad/*' --surface 'numpy.*' --reason 'It pads with 0, whatever it is told.'
+    Example: conformance ledger add --case 'pad/*' --surface 'numpy.*' --reason 'It ignores the value and pads with 0.'
     """
-    cases, deviations, report = loading.load_catalogue(paths), _whole_ledger(), load_given_or_latest(results)
+    cases, deviations, report = loading.load_catalogue(paths), _full_ledger(), load_given_or_latest(results)
     _check_results(report, cases)
     failures = _matching_failures(report, cases, deviations, globs, surfaces or ("*",))
     draft, notes = _draft_entry(failures, cases, name or _entry_id(failures, deviations), reason, issue, observed)
@@ -113,30 +114,33 @@ def add(  # noqa: PLR0917 - click gives the options by name
         click.echo(note, err=True)
 
 
-def _whole_ledger() -> Ledger:
+def _full_ledger() -> Ledger:
+    """Return the ledger with the entries of installed backend packages."""
     return ledger.load_ledger(further=registry.external_ledgers())
 
 
 def _ledger_file(failures: Failures) -> Path:
-    """Return the file that an entry belongs to: that of the package which brings the backend, or the suite's own."""
+    """Return the file that an entry belongs to: that of the backend's own package, or the suite's ledger."""
     names = {without_label(backend.name) for backend in failures.backends}
-    brought = {registry.get_backend(name).ledger for name in names if name in registry.backend_names()}
-    return (brought.pop() if len(brought) == 1 else None) or ledger.ledger_path()
+    paths = {registry.get_backend(name).ledger for name in names if name in registry.backend_names()}
+    return (paths.pop() if len(paths) == 1 else None) or ledger.ledger_path()
 
 
 def _check_results(report: Report, cases: Catalogue) -> None:
-    """Refuse results from which no entry can be told: a run cut short, or one of other cases than these."""
+    """Raise ConformanceError for results that cannot justify an entry: incomplete runs, or runs of other cases."""
     for backend in report.backends:
         if not backend.complete:
-            raise IncompleteRun(f"backend {backend.name}: a partial run, it may still fail (conformance run --resume)")
+            raise IncompleteRun(
+                f"backend {backend.name}: the run is incomplete; `conformance run --resume` completes it"
+            )
         if backend.header.catalogue != cases.digest:
-            raise ConformanceError(f"backend {backend.name}: run on another catalogue than this one, run it again")
+            raise ConformanceError(f"backend {backend.name}: the run used another catalogue; run it again")
 
 
 def _matching_failures(
     report: Report, cases: Catalogue, deviations: Ledger, globs: Sequence[str], surfaces: Sequence[str]
 ) -> Failures:
-    """Return the failing results that match. Raises ConformanceError if there are none, or of several kinds."""
+    """Return the matching failures. Raises ConformanceError if there are none, or if they are of several kinds."""
     chosen: dict[str, list[ResultRecord]] = {}
     backends = []
     for backend in report.backends:
@@ -152,17 +156,17 @@ def _matching_failures(
         for result in failing:
             chosen.setdefault(_difference_kind(result), []).append(result)
     if not chosen:
-        raise ConformanceError(f"no case that matches {' or '.join(globs)} fails there without an entry that covers it")
+        raise ConformanceError(f"no case that matches {' or '.join(globs)} has a failure without a ledger entry")
     if len(chosen) > 1:
         examples = (f"{kind} ({some[0].case} on {some[0].surface})" for kind, some in sorted(chosen.items()))
-        raise ConformanceError(f"failures of several kinds: {', '.join(examples)}; take one with --case or --surface")
+        raise ConformanceError(f"failures of several kinds: {', '.join(examples)}; select one with --case or --surface")
     ((kind, results),) = chosen.items()
     return _add_agreeing_results(tuple(results), kind, tuple(backends))
 
 
 def _add_agreeing_results(results: tuple[ResultRecord, ...], kind: str, backends: tuple[BackendRun, ...]) -> Failures:
-    """Add what was judged on the same surfaces and is not to be covered."""
-    surfaces, mine = {one.surface for one in results}, {(one.case, one.surface) for one in results}
+    """Return the failures together with the results on the same surfaces that the entry must not cover."""
+    surfaces, covered = {one.surface for one in results}, {(one.case, one.surface) for one in results}
     judged = {
         (one.case, one.surface)
         for backend in backends
@@ -170,12 +174,13 @@ def _add_agreeing_results(results: tuple[ResultRecord, ...], kind: str, backends
         if one.surface in surfaces and one.status in JUDGED_STATUSES
     }
     failing = {one.case for one in results}
-    for case, surface in sorted(judged - mine):
+    for case, surface in sorted(judged - covered):
         if case in failing:
+            # One entry has the same selector for all its surfaces.
             raise ConformanceError(
-                f"case {case}: not to be covered on {surface} as it is elsewhere; take one surface with --surface"
+                f"case {case}: fails on other surfaces, but not in this way on {surface}; select one with --surface"
             )
-    return Failures(results, kind, backends, frozenset(judged - mine), frozenset(case for case, _ in judged))
+    return Failures(results, kind, backends, frozenset(judged - covered), frozenset(case for case, _ in judged))
 
 
 def _matches_glob(name: str, globs: Iterable[str]) -> bool:
@@ -189,26 +194,28 @@ def _difference_kind(result: ResultRecord) -> str:
 
 
 def _is_known(result: ResultRecord, backend: BackendRun, cases: Catalogue, deviations: Ledger) -> bool:
-    """Whether the ledger as it stands now covers a failure. Raises ConformanceError if it speaks of it otherwise."""
-    where = backend.header.environment
+    """Whether the ledger covers a failure. Raises ConformanceError if an entry has the case with other kinds only."""
+    environment = backend.header.environment
     case = cases.by_id[result.case]
-    entry = deviations.find_entry(case, without_label(result.surface), where.packages, where.cpu, where.device)
+    entry = deviations.find_entry(
+        case, without_label(result.surface), environment.packages, environment.cpu, environment.device
+    )
     if entry and _difference_kind(result) not in entry.kinds:
         raise ConformanceError(
-            f"case {result.case} on {result.surface}: entry {entry.id} speaks of it and knows of "
-            f"{', '.join(entry.kinds)}, not of {_difference_kind(result)}; change that entry"
+            f"case {result.case} on {result.surface}: entry {entry.id} has this case with kind "
+            f"{', '.join(entry.kinds)}, not with {_difference_kind(result)}; change that entry"
         )
     return entry is not None
 
 
-def _draft_entry(  # noqa: PLR0917 - three of them are the user's own words
+def _draft_entry(  # noqa: PLR0917 - three of them are texts of the user
     failures: Failures, cases: Catalogue, name: str, reason: str, issue: str | None, observed: str | None
 ) -> tuple[LedgerEntryDraft, list[str]]:
-    """Return the entry, and what its author should know of it."""
+    """Return the entry, and notes for its author."""
     agreeing = {case for case, _ in failures.agreeing_results}
-    beyond = [case for case in cases.cases if case.id not in failures.cases_run]
-    where = ledger_entry.smallest_selector(
-        [cases.by_id[case] for case in failures.cases], [cases.by_id[case] for case in sorted(agreeing)], beyond
+    not_run = [case for case in cases.cases if case.id not in failures.cases_run]
+    selector = ledger_entry.smallest_selector(
+        [cases.by_id[case] for case in failures.cases], [cases.by_id[case] for case in sorted(agreeing)], not_run
     )
     versions, notes = _version_specifiers(failures)
     draft = LedgerEntryDraft(
@@ -217,8 +224,9 @@ def _draft_entry(  # noqa: PLR0917 - three of them are the user's own words
         kinds=[failures.kind],
         reason=reason,
         observed=observed or _observed_text(failures.results, cases),
-        selector=where or {},
-        cases=() if where else failures.cases,
+        # If no selector separates the failures from passing cases, the entry lists the case ids.
+        selector=selector or {},
+        cases=() if selector else failures.cases,
         versions=versions,
         device=sorted({backend.header.environment.device for backend in failures.backends}),
         issue=issue,
@@ -227,9 +235,9 @@ def _draft_entry(  # noqa: PLR0917 - three of them are the user's own words
 
 
 def _version_specifiers(failures: Failures) -> tuple[dict[str, str], list[str]]:
-    """Return a specifier around each version that was run: this minor version and its patches."""
+    """Return a specifier for each version that was run, which allows its minor version and patches, and notes."""
     if len(failures.backends) > 1:
-        return {}, ["versions: left out, for the surfaces are of several backends"]
+        return {}, ["versions: omitted, because the surfaces belong to several backends"]
     (backend,) = failures.backends
     packages = backend.header.environment.packages
     heads = {surface.split(".")[0] for surface in failures.surfaces}
@@ -238,14 +246,14 @@ def _version_specifiers(failures: Failures) -> tuple[dict[str, str], list[str]]:
         try:
             major, minor = (*Version(packages.get(package, "")).release, 0)[:2]
         except InvalidVersion:
-            return {}, [f"versions: left out, for the version of {package} is not known"]
+            return {}, [f"versions: omitted, because the version of {package} is unknown"]
         versions[package] = f">={major}.{minor},<{major}.{minor + 1}"
-    ran = ", ".join(f"{package} {packages[package]}" for package in versions)
-    return versions, [f"versions: around {ran}, which was run; widen them only to what you have run too"]
+    tested = ", ".join(f"{package} {packages[package]}" for package in versions)
+    return versions, [f"versions: the tested minor version ({tested}); extend them only to versions that you tested"]
 
 
 def _coverage_note(draft: LedgerEntryDraft, failures: Failures, cases: Catalogue) -> list[str]:
-    """Say how many cases the entry is about that the results do not hold."""
+    """Return a note with the number of covered failures, and of matching cases without a result."""
     entry = ledger.LedgerEntry(draft.id, tuple(draft.cases), ("*",), (), "", selector=draft.selector)
     others = [
         case.id for case in cases.cases if case.id not in failures.cases_run and entry.matches_case(CaseFeatures(case))
@@ -254,7 +262,7 @@ def _coverage_note(draft: LedgerEntryDraft, failures: Failures, cases: Catalogue
         f"covers {_count_text(len(failures.cases), 'failing case')} on {_count_text(len(failures.surfaces), 'surface')}"
     )
     return [
-        f"{covered}, and {_count_text(len(others), 'case')} not judged there, such as {others[0]}"
+        f"{covered}, and matches {_count_text(len(others), 'case')} without a result, such as {others[0]}"
         if others
         else covered
     ]
@@ -265,17 +273,17 @@ def _count_text(count: int, noun: str) -> str:
 
 
 def _observed_text(results: Sequence[ResultRecord], cases: Catalogue) -> str:
-    """Return what the smallest of the failing cases gave: its worst element, or what was said of it."""
+    """Return the observed result of the smallest failing case: its worst element, or its message."""
     result = min(results, key=lambda one: sum(math.prod(spec.shape) for spec in cases.by_id[one.case].inputs.values()))
     if result.worst:
-        place = f"at {list(result.worst.index)} of {result.case}"
-        return f"{result.worst.got} where {result.worst.expected} is right, {place}"
-    said = " ".join((result.message or _difference_kind(result)).split())
-    return f"{said if len(said) <= MAX_OBSERVED_LENGTH else said[:MAX_OBSERVED_LENGTH] + '…'} ({result.case})"
+        position = f"at {list(result.worst.index)} of {result.case}"
+        return f"{result.worst.got} instead of {result.worst.expected}, {position}"
+    text = " ".join((result.message or _difference_kind(result)).split())
+    return f"{text if len(text) <= MAX_OBSERVED_LENGTH else text[:MAX_OBSERVED_LENGTH] + '…'} ({result.case})"
 
 
 def _entry_id(failures: Failures, deviations: Ledger) -> str:
-    """Return an id for the entry that none has yet: the surfaces' first word, the operator, the kind."""
+    """Return an unused id for the entry, made of the package of the surfaces, the operator and the kind."""
     words = [failures.surfaces[0].split(".")[0], failures.cases[0].split("/")[0], failures.kind]
     name, taken = "-".join(words).replace("_", "-"), {entry.id for entry in deviations.entries}
     return next(free for free in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if free not in taken)

@@ -1,4 +1,4 @@
-"""`conformance merge`: put the shards of a run together."""
+"""`conformance merge`: merge the shards of a run into one results file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from conformance.execution.merge import merge_shards, shard_files
     help="The results file to write.",
 )
 def merge_command(shards: tuple[Path, ...], out: Path) -> None:
-    """Put the shards of one backend's run together: files, or folders of them.
+    """Merge the shards of one backend's run into a results file. SHARDS are files or folders of files.
 
-    The results file that comes of it is that of the undivided run, but for times. Shards that are missing, partial,
-    there twice, or of other runs are refused.
+    The merged file equals that of a run without shards, except for times. It is an error if shards are missing,
+    incomplete, given twice, or belong to different runs.
 
     Example: conformance merge build/conformance/shards/numpy --out build/conformance/results/numpy.jsonl
     """

@@ -1,4 +1,4 @@
-"""`conformance rejudge`: results of an earlier run, held against the ledger and the declarations of today."""
+"""`conformance rejudge`: judge earlier results again with the current ledger and declarations."""
 
 from __future__ import annotations
 
@@ -28,51 +28,57 @@ INCOMPLETE_EXIT_STATUS = 3
 @CASES_OPTION
 @CACHE_OPTION
 def rejudge_command(results: tuple[Path, ...], paths: tuple[Path, ...], cache: bool) -> None:
-    """Bring results files up to the ledger and the declarations as they stand now, without running anything.
+    """Update results files to the current ledger and declarations, without running anything.
 
-    A result holds as long as its case, its program and the setup of its surface are what they were; its status is
-    counted anew. One that no longer holds is dropped from the file: `conformance run --resume` with the options of the
-    first run runs it again, and nothing else. RESULTS are all files of build/conformance/results if none is given.
+    A result remains valid if its case, its program and the setup of its surface are unchanged; its status is computed
+    again. An outdated result is removed from the file; `conformance run --resume` with the options of the original
+    run then runs only the removed ones. Without RESULTS, all files of build/conformance/results are updated.
 
-    Exit status: 0 every result stands, 2 a file is none of ours, 3 something is left to run.
+    Exit status: 0 all results are valid; 2 a file is not a results file; 3 some results must be run again.
 
     Example: conformance rejudge build/conformance/results/numpy.jsonl
     """
     files = results or tuple(sorted((DEFAULT_OUTPUT_FOLDER / "results").glob("*.jsonl")))
     if not files:
-        raise IncompleteRun(f"no results in {DEFAULT_OUTPUT_FOLDER / 'results'} (conformance run makes them)")
-    whole = [_rejudge_one(path, paths, cache=cache) for path in files]
-    if not all(whole):
-        raise IncompleteRun("not complete: `conformance run --resume` with the options of the first run runs the rest")
+        raise IncompleteRun(f"no results in {DEFAULT_OUTPUT_FOLDER / 'results'} (`conformance run` writes them)")
+    complete = [_rejudge_one(path, paths, cache=cache) for path in files]
+    if not all(complete):
+        raise IncompleteRun(
+            "incomplete: `conformance run --resume` with the options of the original run runs the removed results"
+        )
 
 
 def _rejudge_one(path: Path, paths: tuple[Path, ...], *, cache: bool) -> bool:
+    """Update one results file, print a summary, and return whether all its results are still valid."""
     header = next(rejudge.read_records(path))
     try:
         name, level = header["backend"], header["level"]
-        where = header["environment"]
-        backend = registry.get_backend(name, where.get("instructions", NATIVE), Device.from_environment(where))
+        environment = header["environment"]
+        # The programs depend on the instruction set and the device of the original run.
+        backend = registry.get_backend(
+            name, environment.get("instructions", NATIVE), Device.from_environment(environment)
+        )
     except KeyError as error:
         raise ConformanceError(f"{path}:1: not the header of a results file: no {error}") from None
     except (TypeError, AttributeError) as error:
         raise ConformanceError(f"{path}:1: not the header of a results file: {error}") from None
     if level not in LEVELS:
-        raise ConformanceError(f"{path}:1: not the header of a results file: {level!r} is no level")
+        raise ConformanceError(f"{path}:1: not the header of a results file: unknown level {level!r}")
     cases = loading.load_catalogue(paths, level=level)
     with open_expectation_cache() if cache else nullcontext(compute_expected) as expect:
-        made = rejudge.rejudge_file(path, backend, cases, ledger_for(backend), expect)
-    rejudge.replace_records(path, made.records)
-    click.echo(escape_control_characters(f"{path}: {_summary_lines(made)}"))
-    return made.complete
+        rejudged = rejudge.rejudge_file(path, backend, cases, ledger_for(backend), expect)
+    rejudge.replace_records(path, rejudged.records)
+    click.echo(escape_control_characters(f"{path}: {_summary_text(rejudged)}"))
+    return rejudged.complete
 
 
-def _summary_lines(made: rejudge.RejudgedResults) -> str:
-    kept_ = sum(record["record"] == "result" for record in made.records)
-    parts = [f"{kept_:,} results hold"]
-    parts += [f"{count:,} went from {then} to {now}" for (then, now), count in sorted(made.status_changes.items())]
-    if made.invalid_results:
-        first = ", ".join(f"{case} on {surface}" for case, surface in made.invalid_results[:MAX_SHOWN_CHANGES])
-        parts.append(
-            f"{len(made.invalid_results):,} hold no longer ({first}{', …' if len(made.invalid_results) > MAX_SHOWN_CHANGES else ''})"
-        )
+def _summary_text(rejudged: rejudge.RejudgedResults) -> str:
+    valid_count = sum(record["record"] == "result" for record in rejudged.records)
+    parts = [f"{valid_count:,} results are valid"]
+    parts += [f"{count:,} went from {old} to {new}" for (old, new), count in sorted(rejudged.status_changes.items())]
+    invalid = rejudged.invalid_results
+    if invalid:
+        examples = ", ".join(f"{case} on {surface}" for case, surface in invalid[:MAX_SHOWN_CHANGES])
+        more = ", …" if len(invalid) > MAX_SHOWN_CHANGES else ""
+        parts.append(f"{len(invalid):,} are outdated and removed ({examples}{more})")
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""`conformance report`: make a view of results files."""
+"""`conformance report`: write results as HTML, Markdown, JUnit XML, badges, Parquet or text."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ TERMINAL_FORMAT = "terminal"
 
 @dataclass(frozen=True)
 class ReportFormat:
-    """A format that is a file: what it is called by default, and what makes it; if a mapping, files of a folder.
+    """A file format of reports: its description, its default file name and its renderer.
 
-    compares: whether it is also given what is otherwise than in an earlier run, or None; warns: whether it says on its
-    own face what is wrong with the runs, so that it may show some that do not go together; counts: whether what is as
-    expected is only counted in it, so that a store will do.
+    render: returns the content, or for a folder of files a mapping of names to contents. takes_difference: `render`
+    also takes the difference to an earlier run, or None. checks_required: the format shows problems of the runs, so
+    that it may render runs that do not belong together. reads_stores: the format only counts expected results, so that
+    it can be made from a store.
     """
 
     description: str
@@ -45,7 +46,7 @@ class ReportFormat:
 
 
 def _render_parquet(report: Report) -> bytes:
-    """Return a Parquet file; the library that writes it is large, and only this format asks for it."""
+    """Return a Parquet file. The import is local because pyarrow is large and an optional dependency."""
     try:
         from reports.views.parquet import render_parquet  # noqa: PLC0415
     except ImportError as error:
@@ -54,7 +55,7 @@ def _render_parquet(report: Report) -> bytes:
 
 
 REPORT_FORMATS = {
-    "html": ReportFormat("a page to open", "report.html", render_html, takes_difference=True, checks_required=True),
+    "html": ReportFormat("a single-file page", "report.html", render_html, takes_difference=True, checks_required=True),
     "markdown": ReportFormat(
         "a summary for a pull request",
         "report.md",
@@ -71,7 +72,7 @@ REPORT_FORMATS = {
 FORMATS_HELP = "; ".join(
     [
         *(f"{name}: {view.description}" for name, view in REPORT_FORMATS.items()),
-        f"{TERMINAL_FORMAT}: lines to read here",
+        f"{TERMINAL_FORMAT}: text on standard output",
     ]
 )
 
@@ -82,8 +83,8 @@ FORMATS_HELP = "; ".join(
     "--out",
     type=click.Path(path_type=Path, allow_dash=True),
     metavar="FILE",
-    help="Where to write, - for standard output; for badges a folder. [default: build/conformance/report.html, or as "
-    "the format is called]",
+    help="Output file, - for standard output; for badges a folder. [default: the format's file in build/conformance, "
+    "such as build/conformance/report.html]",
 )
 @click.option(
     "--format",
@@ -91,37 +92,39 @@ FORMATS_HELP = "; ".join(
     type=click.Choice([*REPORT_FORMATS, TERMINAL_FORMAT]),
     default="html",
     show_default=True,
-    help=f"What to make. {FORMATS_HELP}.",
+    help=f"Output format. {FORMATS_HELP}.",
 )
 @click.option(
     "--require",
     "required",
     multiple=True,
     metavar="BACKEND[,…]",
-    help="Be red (exit status 3) if a backend has no results. May be given several times, or several with commas.",
+    help="Exit with status 3 if a backend has no results. Repeatable; several names may be separated by commas.",
 )
 @click.option(
     "--against",
     type=click.Path(path_type=Path),
     metavar="OLD",
-    help="Results of an earlier run, a file or a folder: the page or the summary for a pull request then tells what "
-    "changed.",
+    help="Results of an earlier run, a file or a folder. The formats html and markdown then list the changes.",
 )
 def report(
     results: tuple[Path, ...], out: Path | None, form: str, required: tuple[str, ...], against: Path | None
 ) -> None:
-    """Make a report from results files, by default from all in build/conformance/results.
+    """Write a report of results files; without RESULTS, of all files in build/conformance/results.
 
-    Of a store (conformance store) it makes what need not show each result: terminal, markdown, matrix and badge.
+    RESULTS may also be a store (see `conformance store`), for formats that do not list every result: terminal,
+    markdown, matrix and badge.
 
-    The exit status is that of the results, as `conformance run` has it.
+    The exit status is that of `conformance run` for these results.
 
     Example: conformance report build/conformance/results/numpy.jsonl --out report.html
     """
     loaded = _load_report(results, form, against, mixed=form == TERMINAL_FORMAT or REPORT_FORMATS[form].checks_required)
     if against is not None and not (form in REPORT_FORMATS and REPORT_FORMATS[form].takes_difference):
-        able = " or ".join(name for name, view in REPORT_FORMATS.items() if view.takes_difference)
-        raise click.UsageError(f"--against is for {able}, not for {form}; conformance diff has other formats")
+        supported = " or ".join(name for name, view in REPORT_FORMATS.items() if view.takes_difference)
+        raise click.UsageError(
+            f"--against needs --format {supported}, not {form}; `conformance diff` has other formats"
+        )
     if form == TERMINAL_FORMAT:
         Console().print(render_terminal(loaded))
     else:
@@ -139,20 +142,20 @@ def _load_report(results: tuple[Path, ...], form: str, against: Path | None, *, 
     stores = [path for path in results if is_store(path)]
     if not stores:
         return load_given_or_latest(results, mixed=mixed)
-    able = [TERMINAL_FORMAT, *(name for name, view in REPORT_FORMATS.items() if view.reads_stores)]
-    if form not in able:
-        raise click.UsageError(f"--format {form} needs results files; of a store there are {', '.join(able)}")
+    supported = [TERMINAL_FORMAT, *(name for name, view in REPORT_FORMATS.items() if view.reads_stores)]
+    if form not in supported:
+        raise click.UsageError(f"--format {form} needs results files; formats for a store: {', '.join(supported)}")
     if against is not None or len(stores) < len(results):
-        raise click.UsageError("a store is not compared or joined with results files")
+        raise click.UsageError("a store cannot be compared or combined with results files")
     return load_store(stores, mixed=mixed)
 
 
 def _write_report(view: ReportFormat, loaded: Report, difference: ReportDifference | None, out: Path | None) -> None:
-    made = view.render(loaded, difference) if view.takes_difference else view.render(loaded)
+    content = view.render(loaded, difference) if view.takes_difference else view.render(loaded)
     path = out or DEFAULT_OUTPUT_FOLDER / view.default_file
-    files = {path / name: text for name, text in made.items()} if isinstance(made, Mapping) else {path: made}
+    files = {path / name: text for name, text in content.items()} if isinstance(content, Mapping) else {path: content}
     if str(path) == STANDARD_OUTPUT and path not in files:
-        raise click.UsageError("--format badge writes several files: --out is a folder")
+        raise click.UsageError("--format badge writes several files: --out must be a folder")
     written = [write_output(file, text) for file, text in files.items()]
     if all(written):
         click.echo(f"report: {path.resolve().as_uri() if path.suffix == '.html' else path}")

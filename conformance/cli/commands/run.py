@@ -1,4 +1,7 @@
-"""`conformance run`: what is asked for, and the first worker, launched before anything that it can do without."""
+"""`conformance run`: parse the options, launch the first worker, then import the rest of the suite and run.
+
+The worker imports its framework meanwhile. Imports at the top of this module delay it and must be small.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +37,14 @@ MAX_TIME_LIMIT_SECONDS = 86_400
 
 
 def _at_most_a_day(_context: click.Context, _option: click.Parameter, value: float) -> float:
-    if not value <= MAX_TIME_LIMIT_SECONDS:  # NaN is not below it either
-        raise click.BadParameter(f"{value} is not a number of seconds of at most a day")
+    if not value <= MAX_TIME_LIMIT_SECONDS:  # also true for NaN
+        raise click.BadParameter(f"{value} is not a number of seconds up to {MAX_TIME_LIMIT_SECONDS} (a day)")
     return value
 
 
 def _finite_number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
     if value is not None and not value < math.inf:
-        raise click.BadParameter(f"{value} is not a number of gigabytes, or 0 for no limit")
+        raise click.BadParameter(f"{value} is not a number of gigabytes; 0 means no limit")
     return value
 
 
@@ -58,17 +61,17 @@ def _parse_shard_option(_context: click.Context, _option: click.Parameter, value
     "backends",
     multiple=True,
     metavar="NAME[@LABEL][=PYTHON]",
-    help="A backend, and the interpreter that holds its framework if it is not this one. Several may be given; "
-    "without any, those installed here run, or else the built-in one. A label of your choice (letters, digits, ._-) "
-    "tells two versions of one framework apart, in the results too.",
+    help="A backend, and the Python interpreter that has its framework if it is not this one. Repeatable. Without this "
+    "option, the backends installed here run, or the built-in one if there are none. A label of your choice (letters, "
+    "digits, ._-) distinguishes two versions of a framework, also in the results.",
 )
-@click.option(
-    "--surface", "surfaces", multiple=True, metavar="S", help="Only this surface. May be given several times."
-)
+@click.option("--surface", "surfaces", multiple=True, metavar="S", help="Only this surface. Repeatable.")
 @OPERATOR_OPTION
-@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
+@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern.")
 @CASES_OPTION
-@click.option("--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="How many cases.")
+@click.option(
+    "--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="Only cases up to this level."
+)
 @click.option(
     "--timeout",
     "limit",
@@ -77,7 +80,7 @@ def _parse_shard_option(_context: click.Context, _option: click.Parameter, value
     callback=_at_most_a_day,
     show_default=True,
     metavar="SECONDS",
-    help="Limit for one case.",
+    help="Time limit for one case.",
 )
 @click.option(
     "--start-timeout",
@@ -87,55 +90,56 @@ def _parse_shard_option(_context: click.Context, _option: click.Parameter, value
     callback=_at_most_a_day,
     show_default=True,
     metavar="SECONDS",
-    help="Limit for the start of a backend: its interpreter and its imports.",
+    help="Time limit for the start of a backend: its interpreter and its imports.",
 )
 @click.option(
     "--memory",
     type=click.FloatRange(min=0),
     callback=_finite_number,
     metavar="GB",
-    help="Limit for a process of a backend; what grows past it is ended. 0 for none. [default: half of this machine's]",
+    help="Memory limit for a process of a backend, which is killed above it. 0: no limit. [default: half of the "
+    "machine's memory]",
 )
 @click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
     default=1,
     metavar="K",
-    help="Run every case K times; one that is not the same every time is flaky. [default: 1, and what crashes or hangs "
-    "once more]",
+    help="Run every case K times; a case whose results differ is flaky. [default: 1, and once more after a crash or a "
+    "timeout]",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(1, 256),
     metavar="N",
-    help="Processes side by side for each backend. [default: as many as the cases are worth on this machine's cores]",
+    help="Number of parallel processes per backend. [default: depends on the number of cases and of cores]",
 )
 @click.option(
     "--instructions",
     type=click.Choice([AVX2, NATIVE]),
     default=AVX2,
     show_default=True,
-    help="What a framework may use of this processor: what nearly every x86 has, so that results are the same "
-    "everywhere, or all of it.",
+    help="Processor instructions that a framework may use: avx2, which nearly every x86 processor has, gives the same "
+    "results on different machines; native allows all.",
 )
 @DEVICE_OPTION
 @PRECISION_OPTION
 @click.option(
     "--slow",
     is_flag=True,
-    help="Run every case of the level on surfaces that take long, too: those that compile every call. Without, they "
-    "stay a level behind, beside the cases that are tagged for them.",
+    help="Also run all cases of the level on slow surfaces, which compile every call. By default they run the cases of "
+    "one level less, and cases tagged for them.",
 )
 @click.option(
     "--shard",
     "part",
     callback=_parse_shard_option,
     metavar="K/N",
-    help="Only the K-th of N shards of all this, into DIR/shards/<backend>/K-of-N.jsonl; conformance merge joins them.",
+    help="Run only the K-th of N shards, into DIR/shards/<backend>/K-of-N.jsonl. `conformance merge` joins the shards.",
 )
 @SCHEDULER_OPTION
 @SHARDS_OPTION
-@click.option("--resume", is_flag=True, help="Complete partial results files instead of starting anew.")
+@click.option("--resume", is_flag=True, help="Complete partial results files instead of starting again.")
 @CACHE_OPTION
 @QUIET_OPTION
 @VERBOSE_OPTION
@@ -145,9 +149,9 @@ def _parse_shard_option(_context: click.Context, _option: click.Parameter, value
     default=DEFAULT_OUTPUT_FOLDER,
     show_default=True,
     metavar="DIR",
-    help="Where results go: DIR/results/<backend>.jsonl.",
+    help="Output folder: DIR/results/<backend>.jsonl.",
 )
-def run(  # noqa: PLR0917 - click gives the options by name
+def run(  # noqa: PLR0917 - click passes the options by name
     backends: tuple[str, ...],
     surfaces: tuple[str, ...],
     operators: tuple[str, ...],
@@ -168,53 +172,56 @@ def run(  # noqa: PLR0917 - click gives the options by name
     shards: int | None,
     resume: bool,
     cache: bool,
-    loudness: str | None,
+    verbosity: str | None,
     out: Path,
 ) -> None:
-    """Run cases on backends, judge every outcome against the reference, and write results files.
+    """Run cases on backends, compare every result with the reference, and write results files.
 
-    A case that crashes or hangs is run once more in a process of its own: if it then does otherwise, it is flaky.
+    A case that crashes or times out is run once more in a new process; if its outcome then differs, it is flaky.
 
-    Exit status: 0 all as expected; 1 something failed, crashed, hung, flickered, or a ledger entry is stale; 2 wrong
-    usage or an invalid catalogue; 3 nothing ran, a backend is missing, or the run is incomplete; 130 interrupted.
+    Exit status: 0 all results as expected; 1 a case failed, crashed, timed out or is flaky, or a ledger entry is stale;
+    2 wrong usage or an invalid catalogue; 3 nothing ran, a backend is missing, or the run is incomplete; 130
+    interrupted.
 
     Example: conformance run --backend numpy --operator max_pool
     """
-    wanted = run_targets(backends, surfaces, instructions, Device(device, precision))
+    targets = run_targets(backends, surfaces, instructions, Device(device, precision))
     selection = Selection(level, surfaces, operators, globs, slow, part)
     _check_option_combination(scheduler, shards, part)
-    size = None if memory is None else round(memory * 1e9)
-    asked = RunOptions(selection, paths, (limit, start_limit), size, jobs, repeat, cache, resume, loudness, out)
+    memory_bytes = None if memory is None else round(memory * 1e9)
+    options = RunOptions(
+        selection, paths, (limit, start_limit), memory_bytes, jobs, repeat, cache, resume, verbosity, out
+    )
     if scheduler is not None:
-        from conformance.cli.run_backends import run_on_cluster  # noqa: PLC0415 - few ask for it
+        from conformance.cli.run_backends import run_on_cluster  # noqa: PLC0415 - rarely used
 
-        written, faults = run_on_cluster(wanted, asked, scheduler, shards)
+        written, problems = run_on_cluster(targets, options, scheduler, shards)
     else:
-        with _launched_worker(wanted[0], asked) as begun:
+        with _launched_worker(targets[0], options) as worker:
             from conformance.cli.run_backends import run_backends  # noqa: PLC0415 - while the worker imports the framework
 
-            written, faults = run_backends(wanted, asked, begun)
-    from conformance.cli.run_backends import print_summary  # noqa: PLC0415 - it is there by now
+            written, problems = run_backends(targets, options, worker)
+    from conformance.cli.run_backends import print_summary  # noqa: PLC0415 - imported above in either case
 
-    deserved = print_summary(written, brief=loudness == QUIET_OUTPUT)
-    if faults:
-        worst = max(faults, key=lambda fault: fault.exit_status)
-        raise type(worst)("\n".join(map(str, faults)))
-    sys.exit(deserved)
+    status = print_summary(written, brief=verbosity == QUIET_OUTPUT)
+    if problems:
+        worst = max(problems, key=lambda problem: problem.exit_status)
+        raise type(worst)("\n".join(map(str, problems)))
+    sys.exit(status)
 
 
 def _check_option_combination(scheduler: str | None, shards: int | None, part: Shard | None) -> None:
     if shards is not None and scheduler is None:
-        raise click.UsageError("--shards is for --scheduler; --shard K/N runs one of them here")
+        raise click.UsageError("--shards needs --scheduler; --shard K/N runs a single shard on this machine")
     if part is not None and scheduler is not None:
-        raise click.UsageError("--shard and --scheduler exclude each other: a scheduler has all shards run")
+        raise click.UsageError("--shard and --scheduler cannot be combined: a scheduler runs all shards")
 
 
 @contextmanager
 def _launched_worker(first: RunTarget, options: RunOptions) -> Iterator[Worker]:
-    """Launch the first worker, so that its framework is imported while the catalogue is read; end it afterwards."""
+    """Launch the first worker, whose framework is then imported while the catalogue is read; kill it afterwards."""
     worker = Worker(first.backend, first.python, options.worker_limits, retry=options.repeat == 1)
-    with suppress(WorkerFailed):  # told when the run wants to start it
+    with suppress(WorkerFailed):  # the run reports the failure when it starts the worker
         worker.launch()
     try:
         yield worker

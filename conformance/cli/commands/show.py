@@ -1,4 +1,4 @@
-"""`conformance list`, `show` and `repro`: the cases of the catalogue, one of them, and a script that runs it."""
+"""`conformance list`, `show` and `repro`: list cases, show one case, and print a script that runs it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from reports.analysis.summary import escape_control_characters
 @click.command("list")
 @CASES_OPTION
 @OPERATOR_OPTION
-@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches, * for anything.")
+@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern.")
 @click.option(
     "--level", type=click.Choice(LEVELS), default="standard", show_default=True, help="Only cases up to this level."
 )
 def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tuple[str, ...], level: str) -> None:
-    """List the ids of cases, one a line; on a terminal with what they are about.
+    """List the ids of cases, one per line.
 
-    On a terminal also how many there are, and the version of the catalogue.
+    On a terminal, the list also has the description of each case, the number of cases and the catalogue version.
 
     Example: conformance list --operator max_pool --case '*book*'
     """
@@ -57,25 +57,24 @@ def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tup
 @click.argument("case")
 @click.option("--drawing/--no-drawing", "drawn", default=True, help="Draw the input with its windows, and the output.")
 def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
-    """Show a case: parameters, inputs, what must come out, what it costs, and a drawing of it.
+    """Show a case: its parameters, inputs, expected result and cost, and a drawing of its windows.
 
     Example: conformance show max_pool/book-stride-2-padding-1
     """
     found = find_case(paths, case)
-    wanted = compute_expected(found)
-    click.echo("\n".join(map(escape_control_characters, describe.case_text(found, wanted).split("\n"))))
+    expected = compute_expected(found)
+    click.echo("\n".join(map(escape_control_characters, describe.case_text(found, expected).split("\n"))))
     if drawn:
-        _print_drawing(found, wanted)
+        _print_drawing(found, expected)
 
 
 def _print_drawing(case: Case, expected: Expected) -> None:
-    """Print the drawing of a case: in colour on a terminal, in ASCII anywhere else."""
+    """Print the drawing of a case: in color on a terminal, otherwise in ASCII."""
     console = Console(highlight=False)
-    plain = not console.is_terminal or console.is_dumb_terminal or console.no_color
-    for line in drawing_lines(
-        case, expected, console.width, ascii_only=plain or not console.encoding.startswith("utf")
-    ):
-        if plain:
+    no_color = not console.is_terminal or console.is_dumb_terminal or console.no_color
+    ascii_only = no_color or not console.encoding.startswith("utf")
+    for line in drawing_lines(case, expected, console.width, ascii_only=ascii_only):
+        if no_color:
             click.echo(line.plain)
         else:
             console.print(line, no_wrap=True, crop=False, overflow="ignore")
@@ -88,12 +87,14 @@ def _print_drawing(case: Case, expected: Expected) -> None:
 @DEVICE_OPTION
 @PRECISION_OPTION
 def repro(paths: tuple[Path, ...], case: str, name: str, device: str, precision: str) -> None:
-    """Print a stand-alone script that runs a case: it needs the framework and NumPy, nothing of the suite.
+    """Print a stand-alone script that runs a case on a surface and checks the result.
+
+    The script needs the framework and NumPy, but not this suite.
 
     Example: conformance repro max_pool/book-1d --surface numpy.loops > repro.py && python repro.py
     """
-    found, where = find_case(paths, case), Device(device, precision)
-    backend = backend_on_device(find_surface(name)[0], where)
+    found = find_case(paths, case)
+    backend = backend_on_device(find_surface(name)[0], Device(device, precision))
     surface = next(one for one in backend.surfaces if one.name == name)
     program = translate(found, surface)
     if isinstance(program, Unsupported):

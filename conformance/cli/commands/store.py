@@ -1,4 +1,4 @@
-"""`conformance store`: results files as Parquet, for results by the million."""
+"""`conformance store`: convert results files to Parquet, for millions of results."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ STORE_REQUIREMENTS = "pyarrow and DuckDB (pip install pyarrow duckdb)"
     help="The store: DIR/<backend>/<file>.parquet for each results file.",
 )
 def store_command(results: tuple[Path, ...], out: Path) -> None:
-    """Put results files, or shards of a run, into a store: a Parquet file for each.
+    """Convert results files, or shards of a run, to a store: a folder with a Parquet file for each.
 
-    RESULTS are files, or folders of them. A store holds millions of results; conformance report makes summaries of it,
-    and whatever reads Parquet asks it questions. It needs pyarrow and DuckDB.
+    RESULTS are files or folders of files. A store is suited to millions of results: `conformance report` summarizes
+    it, and any tool that reads Parquet can query it. This command needs pyarrow and DuckDB.
 
     Example: conformance store build/conformance/results --out build/conformance/store
     """
     try:
-        from reports.views.parquet import store_bytes  # noqa: PLC0415 - its library is large, and nothing else asks for it
+        from reports.views.parquet import store_bytes  # noqa: PLC0415 - pyarrow is large and optional
     except ImportError as error:
         raise ConformanceError(f"a store needs {STORE_REQUIREMENTS}: {error}") from None
     for path in shard_files(results):
@@ -47,7 +47,7 @@ def store_command(results: tuple[Path, ...], out: Path) -> None:
 
 
 def load_store(paths: Iterable[Path], *, mixed: bool = False) -> Report:
-    """Return the report of stores. Raises ConformanceError for one that is not sound."""
+    """Return the report of one or more stores. Raises ConformanceError for an invalid store."""
     try:
         from reports.views.parquet_store import load_stores  # noqa: PLC0415 - likewise
     except ImportError as error:
@@ -59,5 +59,5 @@ def load_store(paths: Iterable[Path], *, mixed: bool = False) -> Report:
 
 
 def is_store(path: Path) -> bool:
-    """Whether this is a Parquet file, or a folder that has some."""
+    """Whether a path is a Parquet file or a folder that contains one."""
     return path.suffix == ".parquet" or (path.is_dir() and next(path.rglob("*.parquet"), None) is not None)

@@ -1,4 +1,4 @@
-"""`conformance surfaces`: how every surface carries out every operator, and so what has to be written by hand."""
+"""`conformance surfaces`: how each surface supports each operator (native, padded, composed or unsupported)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from conformance.translation.support import support_table
     type=click.Choice(["table", "markdown"]),
     default="table",
     show_default=True,
-    help="Lists for the terminal, or a Markdown page.",
+    help="Text for the terminal, or a Markdown page.",
 )
 @CASES_OPTION
 def surfaces(operators: tuple[str, ...], globs: tuple[str, ...], kind: str, paths: tuple[Path, ...]) -> None:
-    """Show how each surface carries out each operator: by its own call, padded first, in several calls, or not.
+    """Show how each surface supports each operator: native (one call), padded, composed of several calls, or not.
 
-    Cases that ask for a value are translated and counted; nothing is run, and no framework needs to be installed.
+    The cases whose expected result is a value are translated and counted. Nothing is run, and no framework needs to be
+    installed.
 
     Example: conformance surfaces --operator avg_pool --operator lp_pool --surface 'numpy.*'
     """

@@ -1,4 +1,4 @@
-"""`conformance translate`: a case, an operator with parameters or a layer as people write it, on every surface."""
+"""`conformance translate`: print a case, an operator call or a layer as equivalent programs for every surface."""
 
 from __future__ import annotations
 
@@ -31,29 +31,30 @@ PADDING_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 OUTPUT_FORMATS = ("text", "markdown", "json")
 OPERATOR_OUTPUTS = ("values", "indices")
 PARAMETER_OPTIONS: Mapping[str, tuple[Any, str]] = {
-    "window": (SizesType(), "Extent of the window or kernel: 3, or one number an axis, 3,2."),
+    "window": (SizesType(), "Size of the window or kernel: 3, or one number per axis, 3,2."),
     "stride": (SizesType(), "Step of the window. [default: the window; 1 for convolutions]"),
     "padding": (
         PaddingType(),
-        "1; one number an axis, 1,0; before:after, 1:0 or 1:0,2:2; valid, same_upper, same_lower.",
+        "1; one number per axis, 1,0; before:after, 1:0 or 1:0,2:2; valid, same_upper, same_lower.",
     ),
-    "dilation": (SizesType(), "Distance of neighbouring cells of the window."),
+    "dilation": (SizesType(), "Distance between neighbouring cells of the window."),
     "rounding": (
         click.Choice(["floor", "ceil", "full"]),
-        "How the size of the output is rounded; see docs/semantics.md.",
+        "How the output size is rounded; see docs/semantics.md.",
     ),
-    "count_include_pad": (None, "Whether an average counts padding."),
-    "divisor": (NumberType(), "What sums of an average are divided by, whatever they count."),
-    "p": (NumberType(), "The power of a norm."),
-    "groups": (click.INT, "Groups of channels of a convolution."),
-    "output_size": (SizesType(), "Extents of the output, of adaptive pooling and of unpooling."),
-    "output_padding": (SizesType(), "What a transposed convolution adds after each axis."),
-    "pads": (PaddingType(()), "What pad adds, as --padding is written; less than 0 crops."),
-    "mode": (click.Choice(PADDING_MODES), "How pad fills."),
-    "value": (NumberType(), "What pad fills with in mode constant."),
-    "output": (click.Choice(OPERATOR_OUTPUTS), "Which result of max_pool_with_indices."),
-    "ties": (click.Choice(["first", "last", "all", "split"]), "Which of equal cells gets the gradient."),
+    "count_include_pad": (None, "Whether averages count padding."),
+    "divisor": (NumberType(), "Divisor of averages, in place of the number of cells."),
+    "p": (NumberType(), "Exponent of lp_pool."),
+    "groups": (click.INT, "Number of channel groups of a convolution."),
+    "output_size": (SizesType(), "Output size of adaptive pooling, fractional pooling and unpooling."),
+    "output_padding": (SizesType(), "Additional output size of a transposed convolution, after each axis."),
+    "pads": (PaddingType(()), "Cells that pad adds, in the form of --padding; negative numbers crop."),
+    "mode": (click.Choice(PADDING_MODES), "Mode of pad."),
+    "value": (NumberType(), "Value that pad adds in mode constant."),
+    "output": (click.Choice(OPERATOR_OUTPUTS), "Output of max_pool_with_indices to translate."),
+    "ties": (click.Choice(["first", "last", "all", "split"]), "Which of several equal maxima receive the gradient."),
 }
+"""Type and help of the option for each operator parameter; a type of None is an on/off option."""
 
 
 CasePaths = tuple[Path, ...]
@@ -73,7 +74,7 @@ def _add_parameter_options(command: Any) -> Any:
 
 @dataclass(frozen=True)
 class TranslationRequest:
-    """What is to be translated: the case, how it was asked for if no catalogue holds it, and what is said of that."""
+    """A case to translate; request: its description if it is not from a catalogue; notes: remarks to print with it."""
 
     case: Case
     request: CaseRequest | None = None
@@ -89,8 +90,8 @@ class TranslationRequest:
     "--shape", type=ShapeType(), metavar="N,C,…", help="Shape of the input, (n, c, *spatial). [default: a small one]"
 )
 @click.option("--dtype", metavar="D", help="Dtype of the input. [default: float32]")
-@click.option("--channels", type=click.IntRange(0), metavar="N", help="Channels of the input.")
-@click.option("--out-channels", type=click.IntRange(1), metavar="N", help="Channels of the output of a convolution.")
+@click.option("--channels", type=click.IntRange(0), metavar="N", help="Number of input channels.")
+@click.option("--out-channels", type=click.IntRange(1), metavar="N", help="Number of output channels of a convolution.")
 @click.option(
     "--kernel-shape",
     type=ShapeType(),
@@ -103,15 +104,17 @@ class TranslationRequest:
     is_flag=False,
     flag_value="x",
     type=click.Choice(["x", "kernel", "bias"]),
-    help="The gradient with respect to x, kernel or bias, in place of the operator itself.",
+    help="Translate the gradient with respect to x, kernel or bias instead of the operator.",
 )
-@click.option("--from", "dialect", metavar="S", help="Read a layer as it is written on this surface.")
+@click.option(
+    "--from", "dialect", metavar="S", help="Parse the argument as the source text of a layer of this surface."
+)
 @click.option(
     "--surface",
     "globs",
     multiple=True,
     metavar="GLOB",
-    help="Only these. [default: all but lesser forms of others]",
+    help="Only surfaces whose name matches. [default: all primary surfaces]",
 )
 @click.option(
     "--format",
@@ -119,14 +122,14 @@ class TranslationRequest:
     type=click.Choice(["text", "markdown", "json"]),
     default="text",
     show_default=True,
-    help="The form.",
+    help="Output format.",
 )
 @click.option(
     "--verified",
     "summary",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What has been verified, from `conformance verified`, in place of what comes with the suite.",
+    help="Counts of verified cases, written by `conformance verified`. [default: the counts shipped with the suite]",
 )
 @CASES_OPTION
 def translate_command(
@@ -137,20 +140,21 @@ def translate_command(
     kind: str,
     summary: Path | None,
     paths: tuple[Path, ...],
-    **said: Any,
+    **options: Any,
 ) -> None:
-    """Print the programs that do the same on each surface; no framework needs to be installed.
+    """Print equivalent programs for every surface. No framework needs to be installed.
 
-    What is translated is a case of the catalogue, an operator with parameters, or a layer as it is written somewhere:
-    --from reads that and never runs it. Each program comes with what differs from other surfaces, with how many cases
-    of the suite verify it, and with what is known to deviate.
+    The argument is a case of the catalogue, an operator with options for its parameters, or with --from the source
+    text of a layer, which is parsed and never executed. Each program is printed with its differences from other
+    surfaces, the number of cases of the suite that verify it, and its known deviations.
 
     Example: conformance translate max_pool --window 3 --stride 2 --padding 1
     """
-    asked = _translation_request(what, dialect, paths, {key: value for key, value in said.items() if value is not None})
+    given = {key: value for key, value in options.items() if value is not None}
+    request = _translation_request(what, dialect, paths, given)
     surfaces = find_surfaces(globs)
-    found = translate_case(asked.case, surfaces, _load_background(asked.case, summary), asked.request)
-    about = text.TranslatedCase(asked.case, asked.notes, has_default_shape=asked.has_default_shape)
+    found = translate_case(request.case, surfaces, _load_background(request.case, summary), request.request)
+    about = text.TranslatedCase(request.case, request.notes, has_default_shape=request.has_default_shape)
     if kind == "json":
         click.echo(json.dumps(json_value(text.translations_record(about, found)), ensure_ascii=False, indent=1))
     else:
@@ -158,71 +162,76 @@ def translate_command(
 
 
 def _translation_request(
-    what: str, dialect: str | None, paths: tuple[Path, ...], said: dict[str, Any]
+    what: str, dialect: str | None, paths: tuple[Path, ...], options: dict[str, Any]
 ) -> TranslationRequest:
     if dialect is not None:
-        return _layer_request(what, dialect, said)
+        return _layer_request(what, dialect, options)
     if what in OPERATORS:
-        return _operator_request(what, said)
+        return _operator_request(what, options)
     if "(" in what:
-        raise ConformanceError(f"{what[:60]!r}: a layer is read with --from, one of {', '.join(registry.dialects())}")
+        raise ConformanceError(f"{what[:60]!r}: a layer needs --from, one of {', '.join(registry.dialects())}")
     case = find_case(paths, what, operators=True)
-    if said:
-        option = next(iter(said)).replace("_", "-")
-        raise ConformanceError(f"--{option}: goes with an operator; {what} is a case, which has its parameters already")
+    if options:
+        option = next(iter(options)).replace("_", "-")
+        raise ConformanceError(f"--{option}: only for an operator; {what} is a case and specifies its parameters")
     return TranslationRequest(case)
 
 
 INPUT_OPTIONS = ("rank", "shape", "dtype", "channels", "kernel_shape", "out_channels", "bias", "gradient")
 
 
-def _operator_request(name: str, said: dict[str, Any]) -> TranslationRequest:
-    """Return what an operator and options ask for; the name of a gradient asks for that."""
+def _operator_request(name: str, options: dict[str, Any]) -> TranslationRequest:
+    """Return the request for an operator with options; the name of a gradient operator implies --gradient."""
     if name.endswith(GRADIENT_SUFFIX):
-        said = {"gradient": "x", **said}
-    given = {key: value for key, value in said.items() if key not in INPUT_OPTIONS}
-    return _request_case(CaseRequest(name.removesuffix(GRADIENT_SUFFIX), given), said, ())
+        options = {"gradient": "x", **options}
+    parameters = {key: value for key, value in options.items() if key not in INPUT_OPTIONS}
+    return _complete_request(CaseRequest(name.removesuffix(GRADIENT_SUFFIX), parameters), options)
 
 
-def _request_case(request: CaseRequest, said: Mapping[str, Any], told: tuple[str, ...]) -> TranslationRequest:
-    """Return the case of a request with what the options say of its inputs."""
+def _complete_request(request: CaseRequest, options: Mapping[str, Any]) -> TranslationRequest:
+    """Return a request completed with the options about its inputs, such as --shape and --dtype."""
     inputs: dict[str, Any] = {
-        {"kernel_shape": "kernel"}.get(key, key): said[key] for key in INPUT_OPTIONS if key in said
+        {"kernel_shape": "kernel"}.get(key, key): options[key] for key in INPUT_OPTIONS if key in options
     }
     if inputs.get("gradient") == "bias":
         inputs.setdefault("bias", True)
-    whole = replace(request, **inputs)
-    if not whole.has_kernel:
+    complete = replace(request, **inputs)
+    if not complete.has_kernel:
         for key in ("bias", "kernel_shape", "out_channels"):
-            if key in said:
-                raise ConformanceError(f"{request.operator}: --{key.replace('_', '-')}: it has no weights")
-    return TranslationRequest(whole.case(), whole, told, has_default_shape=whole.shape is None)
+            if key in options:
+                raise ConformanceError(f"{request.operator}: --{key.replace('_', '-')}: the operator has no weights")
+    return TranslationRequest(complete.case(), complete, has_default_shape=complete.shape is None)
 
 
-def _layer_request(what: str, dialect: str, said: dict[str, Any]) -> TranslationRequest:
+def _layer_request(what: str, dialect: str, options: dict[str, Any]) -> TranslationRequest:
     known = registry.dialects()
-    spoken = {id(one): one for one in known.values() if dialect in one.prefixes}
-    if dialect not in known and len(spoken) == 1:  # people say what they import, which may be of several surfaces
-        known |= {dialect: next(iter(spoken.values()))}
+    by_prefix = {id(one): one for one in known.values() if dialect in one.prefixes}
+    # --from also accepts the module name that users import, if it belongs to a single dialect.
+    if dialect not in known and len(by_prefix) == 1:
+        known |= {dialect: next(iter(by_prefix.values()))}
     if dialect not in known:
         raise ConformanceError(
-            f"--from {dialect}: no layers are read there, known are {', '.join(known)}{nearest_name_hint(dialect, known)}"
+            f"--from {dialect}: cannot parse layers of this surface, known are {', '.join(known)}"
+            f"{nearest_name_hint(dialect, known)}"
         )
-    further = [key for key in said if key not in INPUT_OPTIONS]
-    if further:
-        raise ConformanceError(f"--{further[0].replace('_', '-')}: stands in the layer, not beside it")
-    found = parse_layer(what, known[dialect], said.get("shape"), said.get("kernel_shape"))
-    asked = _request_case(found.request, said, ())
-    told = (f"so {dialect} means {' '.join(what.split())}", *layer_notes(found, asked.case.parameters))
-    return replace(asked, notes=told)
+    parameters = [key for key in options if key not in INPUT_OPTIONS]
+    if parameters:
+        raise ConformanceError(
+            f"--{parameters[0].replace('_', '-')} cannot be combined with --from: the layer specifies it"
+        )
+    layer = parse_layer(what, known[dialect], options.get("shape"), options.get("kernel_shape"))
+    request = _complete_request(layer.request, options)
+    notes = (f"meaning of {' '.join(what.split())} in {dialect}", *layer_notes(layer, request.case.parameters))
+    return replace(request, notes=notes)
 
 
 def _load_background(case: Case, summary: Path | None) -> TranslationBackground:
-    """Return what is known of the operator of a case: only its own files are read for that."""
+    """Return the conventions of a case's operator, the ledger and the verified counts."""
     names = {case.operator, case.operator.removesuffix(GRADIENT_SUFFIX)}
+    # Only the files of this operator are read: the whole catalogue takes much longer.
     files = [path for name in sorted(names) for path in sorted(catalogue_folder().glob(f"*/{name}.yaml"))]
-    asked = find_conventions(loading.load_catalogue(files).cases) if files else []
-    return TranslationBackground(asked, ledger.load_ledger(), _load_summary(summary))
+    conventions = find_conventions(loading.load_catalogue(files).cases) if files else []
+    return TranslationBackground(conventions, ledger.load_ledger(), _load_summary(summary))
 
 
 def _load_summary(path: Path | None) -> verified.VerifiedSummary:

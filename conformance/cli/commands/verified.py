@@ -1,4 +1,7 @@
-"""`conformance verified`: what results files say of each surface, in short, for those who install the suite only."""
+"""`conformance verified`: summarize results files as counts of agreeing cases per surface and operator.
+
+The summary is shipped with the suite, so that `conformance translate` can print the counts without results files.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,17 @@ from reports.results import compatibility, reader
 from reports.results.arrays import RecordedRejection
 from reports.results.reader import BackendRun
 
-REMOVED_ENTRY = "an entry that the ledger has no longer"
+REMOVED_ENTRY = "a removed ledger entry"
 
 
 @click.command("verified")
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write there. [default: standard output]")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Output file. [default: standard output]")
 def verified_command(results: tuple[Path, ...], out: Path | None) -> None:
-    """Count how many cases agree on each surface, operator by operator, with the versions and the known deviations.
+    """Count the agreeing cases for each surface and operator, with versions and known deviations, as JSON.
 
-    The file is what `conformance translate` quotes. Questions and cases that must be refused do not count: they are no
-    translations of anything. One run of each backend may be given.
+    `conformance translate` prints these counts. Convention cases and cases that must be rejected are not counted,
+    because their programs are not translations. Give one run per backend.
 
     Example: conformance verified build/conformance/results/*.jsonl --out conformance/verified.json
     """
@@ -41,20 +44,19 @@ def verified_command(results: tuple[Path, ...], out: Path | None) -> None:
 
 
 def summarise_results(paths: Iterable[Path]) -> verified.VerifiedSummary:
-    """Return the summary of results files. Raises ConformanceError for what cannot be read, and for a partial run."""
+    """Return the summary of results files. Raises ConformanceError for invalid files and incomplete runs."""
     try:
         report = reader.load_report(paths)
     except compatibility.UnreadableResults as error:
         raise ConformanceError(str(error)) from None
     for backend in report.backends:
         if not backend.complete:
-            raise ConformanceError(
-                f"{backend.name}: the run did not come to its end, `conformance run --resume` completes it"
-            )
+            raise ConformanceError(f"{backend.name}: the run is incomplete, `conformance run --resume` completes it")
     names = [without_label(backend.name) for backend in report.backends]
     for name in names:
         if names.count(name) > 1:
-            raise ConformanceError(f"{name}: two runs of one backend, give one of them")
+            raise ConformanceError(f"{name}: two runs of one backend; give only one of them")
+    # Results files have the reason of a ledger entry, not its id.
     ids = {" ".join(entry.reason.split()): entry.id for entry in ledger.load_ledger().entries}
     return verified.summarise(part for backend in report.backends for part in _count_surfaces(backend, ids))
 

@@ -1,4 +1,4 @@
-"""`conformance watch`: what a night has brought since the one before, and an issue text for each thing that is new."""
+"""`conformance watch`: compare a nightly run with the previous one, and write an issue text for each new failure."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ HISTORY_FILE, SUMMARY_FILE, ISSUES_FOLDER, ISSUE_LIST_FILE = "seen.json", "summa
     "last",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="LAST",
-    help="The night before, a folder alike; with what that night told, if its seen.json is there. Without it all that "
-    "is not as it should be is new.",
+    help="Folder of the previous nightly run. Its seen.json, if there is one, lists what was reported before. Without "
+    "this option, every unexpected result is new.",
 )
 @click.option(
     "--out",
@@ -47,17 +47,16 @@ HISTORY_FILE, SUMMARY_FILE, ISSUES_FOLDER, ISSUE_LIST_FILE = "seen.json", "summa
     default=DEFAULT_OUTPUT_FOLDER / "watch",
     show_default=True,
     metavar="DIR",
-    help="Where the summary, the issue texts and what the next night must know go.",
+    help="Output folder for the summary, the issue texts and seen.json, which the next nightly run reads.",
 )
 def watch_command(tonight: Path, last: Path | None, out: Path) -> None:
-    """Tell a night from the one before: new differences and findings, what is gone, values that changed.
+    """Compare a nightly run with the previous one: new, fixed and changed failures, and new findings.
 
-    A night is a folder as build/conformance is: results/ of `conformance run` and explored/ of `conformance explore`,
-    either of the two or both. Each thing that is new is told with what may be the reason: other versions, another suite
-    or machine, other cases drawn, or that it flickers. A finding that cannot be told from one of an earlier night is
-    not told again.
+    TONIGHT is a folder like build/conformance, with results/ of `conformance run`, explored/ of `conformance explore`,
+    or both. Each new item is listed with its likely cause: other versions, another version of the suite, another
+    machine, other generated cases, or flakiness. A finding that matches one of an earlier night is not reported again.
 
-    Exit status: 0 nothing new; 1 something is; 2 wrong usage; 3 a night is not whole, or there is nothing in it.
+    Exit status: 0 nothing new; 1 new items; 2 wrong usage; 3 a nightly run is incomplete or has no results.
 
     Example: conformance watch build/conformance --against build/last --out build/watch
     """
@@ -76,12 +75,12 @@ def watch_command(tonight: Path, last: Path | None, out: Path) -> None:
 
 
 def _new_issues(news: Announcement) -> dict[str, str]:
-    """Return what a program needs to open an issue that is not open yet."""
+    """Return the entry of an announcement in the list of issues, which .ci/open_issues.py reads."""
     return {"key": news.key, "why": news.cause.kind, "title": news.title, "file": f"{ISSUES_FOLDER}/{news.key}.md"}
 
 
 def _load_night(folder: Path) -> Report:
-    """Read what a night has left. Raises IncompleteRun if that is nothing."""
+    """Read the results of a nightly run. Raises IncompleteRun if there are none."""
     files = _results_files(folder)
     if not files:
         raise IncompleteRun(f"no results in {folder}, neither in {' nor in '.join(RESULTS_FOLDERS)}")
@@ -89,7 +88,7 @@ def _load_night(folder: Path) -> Report:
 
 
 def _load_previous_night(folder: Path) -> Report | None:
-    """Read what the night before has left; None where that is only what it told, for files are not kept for ever."""
+    """Read the results of the previous nightly run; None if only its seen.json is left, as CI deletes old results."""
     return None if (folder / HISTORY_FILE).exists() and not _results_files(folder) else _load_night(folder)
 
 
@@ -108,7 +107,7 @@ def _load_history(last: Path | None) -> History:
 
 
 def _case_script(case: str, surface: str) -> str:
-    """Return a script for a case of the suite's catalogue; "" where the case or the surface is not here."""
+    """Return a script for a case; an empty string if the catalogue lacks the case or no backend has the surface."""
     found = _catalogue_cases().get(case)
     if found is None:
         return ""

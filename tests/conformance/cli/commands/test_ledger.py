@@ -93,13 +93,13 @@ def test_failures_become_an_entry_that_says_what_they_have_in_common(ran, add):
         "where": {"dtype": "float32", "window": 3},
         "surfaces": ["numpy.loops"],
         "kinds": ["value"],
-        "observed": "0.0 where 12.0 is right, at [0, 0, 0, 0] of max_pool/wide",
+        "observed": "0.0 instead of 12.0, at [0, 0, 0, 0] of max_pool/wide",
         "reason": REASON,
     }
     assert list(versions) == ["numpy"]
-    assert any(note.startswith("versions: around numpy ") for note in notes)
+    assert any(note.startswith("versions: the tested minor version (numpy ") for note in notes)
     assert any(
-        "covers 2 failing cases on 1 surface, and 1 case not judged there, such as max_pool/later" in note
+        "covers 2 failing cases on 1 surface, and matches 1 case without a result, such as max_pool/later" in note
         for note in notes
     )
 
@@ -128,7 +128,7 @@ def test_the_same_results_serve_for_several_entries(ran, add):
     assert (second["surfaces"], second["where"]) == (["numpy.two"], {"window": 2})
     assert (first["id"], second["id"]) == ("numpy-max-pool-value", "numpy-max-pool-value-2")
     status, _, errors = add(*options)
-    assert (status, errors) == (2, ["conformance: no case that matches * fails there without an entry that covers it"])
+    assert (status, errors) == (2, ["conformance: no case that matches * has a failure without a ledger entry"])
 
 
 def test_a_failure_that_was_not_chosen_is_left_alone(ran, add):
@@ -149,7 +149,7 @@ def test_ids_stand_where_nothing_else_is_exact(tmp_path, ran, add):
     ("body", "kind", "observed"),
     [
         ("x = x.max(axis=(-2, -1)).astype(np.float64)", "dtype", "returned dtype float64, not float32"),
-        ("x = x.max(axis=(-2, -1)) * np.nan", "special", "nan where 12.0 is right, at [0, 0, 0, 0]"),
+        ("x = x.max(axis=(-2, -1)) * np.nan", "special", "nan instead of 12.0, at [0, 0, 0, 0]"),
         ("raise ValueError('not\\nfor me')", "rejected", "not for me"),
         (CRASHES, "crashed", "signal 6"),
         ("x = x[0, :, :, :, 0, 0]", "shape", "returned shape [1, 1, 1], not [1, 1, 1, 1]"),
@@ -164,7 +164,7 @@ def test_what_was_observed_comes_from_the_smallest_failing_case(ran, add, body, 
 
 def test_nothing_that_fails_is_one_line(ran, add):
     options = ran(surface("numpy.loops"), status=0)
-    says = "no case that matches max_pool/* fails there without an entry that covers it"
+    says = "no case that matches max_pool/* has a failure without a ledger entry"
     assert add(*options, case="max_pool/*") == (2, "", [f"conformance: {says}"])
 
 
@@ -181,7 +181,7 @@ def test_partial_results_are_refused(ran, add, tmp_path):
     path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:-1]), "utf-8")
     status, _, errors = add(path, *options)
     assert (status, len(errors)) == (3, 1)
-    assert "a partial run" in errors[0]
+    assert "the run is incomplete" in errors[0]
 
 
 def test_results_of_other_cases_are_refused(ran, add, tmp_path):
@@ -190,7 +190,7 @@ def test_results_of_other_cases_are_refused(ran, add, tmp_path):
     status, _, errors = add("--cases", other)
     assert (status, errors) == (
         2,
-        ["conformance: backend numpy: run on another catalogue than this one, run it again"],
+        ["conformance: backend numpy: the run used another catalogue; run it again"],
     )
 
 
@@ -206,21 +206,21 @@ def test_cases_that_fail_on_one_surface_and_agree_on_another_need_two_entries(ra
     options = ran(wrong("numpy.one"), wrong("numpy.two", (2, 2)))
     status, _, errors = add(*options)
     assert (status, len(errors)) == (2, 1)
-    assert "not to be covered on numpy." in errors[0]
+    assert "but not in this way on numpy." in errors[0]
 
 
 def test_failure_of_another_kind_than_its_entry_says_is_told(ran, add, book):
     book.write_text(ENTRY.replace("max_pool/gone", "max_pool/wide"), "utf-8")
     status, _, errors = add(*ran(wrong("numpy.loops")))
     assert (status, len(errors)) == (2, 1)
-    assert "max_pool/wide on numpy.loops: entry other speaks of it and knows of dtype, not of value" in errors[0]
+    assert "max_pool/wide on numpy.loops: entry other has this case with kind dtype, not with value" in errors[0]
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         (["--reason", "because"], "key 'reason'"),
-        (["--id", "other"], "an id that stands already above"),
+        (["--id", "other"], "duplicate id"),
         (["--id", "Not One"], "key 'id'"),
         (["--issue", "bug 7"], "key 'issue'"),
     ],

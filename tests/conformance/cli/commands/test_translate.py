@@ -100,7 +100,7 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
     [
         ("max_pol --window 3", "case 'max_pol': not in the catalogue, did you mean 'max_pool'?"),
         ("max_pool/book-loop", "case 'max_pool/book-loop': not in the catalogue, did you mean 'max_pool/book-loops'?"),
-        ("max_pool/book-loops --window 3", "--window: goes with an operator"),
+        ("max_pool/book-loops --window 3", "--window: only for an operator"),
         ("max_pool", "max_pool needs --window"),
         ("max_pool --window 0", "max_pool: --window 0 on axis 0 must be at least 1"),
         ("max_pool --window 3 --stride 0", "max_pool: --stride 0 on axis 0 must be at least 1"),
@@ -117,11 +117,11 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
         ("max_pool --window 3 --shape 1,1", "--shape: [1, 1] is not (n, c, *spatial)"),
         ("max_pool --window 3 --shape 1,1,9 --rank 2", "--rank 2: --shape 1,1,9 has 1 spatial axes"),
         ("max_pool --window 3 --dtype float31", "--dtype: 'float31' is not a dtype, did you mean 'float32'?"),
-        ("max_pool --window 3 --bias", "max_pool: --bias: it has no weights"),
-        ("max_pool --window 3 --kernel-shape 1,1,3,3", "max_pool: --kernel-shape: it has no weights"),
+        ("max_pool --window 3 --bias", "max_pool: --bias: the operator has no weights"),
+        ("max_pool --window 3 --kernel-shape 1,1,3,3", "max_pool: --kernel-shape: the operator has no weights"),
         ("max_pool --window 3 --gradient kernel", "--gradient kernel: there is one for x only"),
         ("max_pool --window 3 --surface torch.m", "surface 'torch.m': unknown, known are "),
-        ("max_pool --window 3 --shape 1,1,99999,99999", "holds more than the limit of 20000000 elements"),
+        ("max_pool --window 3 --shape 1,1,99999,99999", "has more than the limit of 20000000 elements"),
         ("conv", "conv needs --window or --kernel-shape"),
         (
             "conv --window 3 --groups 3 --channels 4",
@@ -136,9 +136,9 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
         ("avg_pool --window 3 --divisor 0", "avg_pool: "),
         ("pad", "pad needs --pads"),
         ("pad --pads -9", "pad: Negative pads take away more cells than some axis has. (CropExceedsInput: "),
-        ("'nn.MaxPool2d(3)'", "a layer is read with --from, one of "),
-        ("'nn.MaxPool2d(3)' --from torch", "--from torch: no layers are read there, known are "),
-        ("'nn.MaxPool2d(3)' --from torch.nn --stride 2", "--stride: stands in the layer, not beside it"),
+        ("'nn.MaxPool2d(3)'", "a layer needs --from, one of "),
+        ("'nn.MaxPool2d(3)' --from torch", "--from torch: cannot parse layers of this surface, known are "),
+        ("'nn.MaxPool2d(3)' --from torch.nn --stride 2", "--stride cannot be combined with --from: the layer specifies it"),
         ("'nn.MaxPool2d(0)' --from torch.nn", "max_pool: --window 0 on axis 0 must be at least 1"),
         ("'nn.MaxPool2d(open(0))' --from torch.nn", "column 14: Call is neither a number"),
         ("'layers.MaxPool2D(2, padding=\"same\")' --from tf.keras.layers", "say --shape"),
@@ -158,7 +158,7 @@ def test_layer_is_read_and_what_it_left_to_defaults_is_said_first(translated):
     first = " ".join(out.split("\n\n")[0].replace("#", "").split())
     assert first.startswith("avg_pool, window 3 x 3, stride 3 x 3, padding 1 x 1, ")
     assert "padding counts" in first
-    assert "so torch.nn means nn.AvgPool2d(3, padding=1)" in first
+    assert "meaning of nn.AvgPool2d(3, padding=1) in torch.nn" in first
     assert "left to the defaults of the layer: stride 3 x 3, rounding floor, count include pad true" in first
     assert "nn.AvgPool2d(3, padding=1)(x)" in out
 
@@ -360,7 +360,7 @@ def test_partial_run_is_not_summarised(translated, tmp_path):
     status, _, error = translated("", *map(str, write(tmp_path, gamma())), command="verified")
     assert (status, error) == (
         2,
-        "conformance: gamma: the run did not come to its end, `conformance run --resume` completes it\n",
+        "conformance: gamma: the run is incomplete, `conformance run --resume` completes it\n",
     )
 
 
