@@ -1,4 +1,4 @@
-"""A recipe is a case that is yet to be written: an operator and a level for every factor, as the row of a sweep is."""
+"""Candidates: generated cases, described by an operator and one level of each factor, like a row of a sweep."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ from conformance.catalogue.sweeps import Sweep
 CASE_ID_PREFIX = "explored"
 CASE_SOURCE = "found by exploring"
 NUMBER_PER_AXIS_FACTORS = ("extent", "window", "stride", "dilation", "output_size", "output_padding")
+"""Factors with one number per spatial axis."""
 PAIR_FACTORS = ("padding", "pads")
+"""Factors with a pair (before, after) per spatial axis."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a case is made of.
+    """An operator, the levels of its factors, and its inputs.
 
-    levels: of each factor of the operator, one for each spatial axis where it has such; inputs: what each input holds,
-    as a sweep says it; numbers: inputs that are written out, as nested lists, instead of generated.
+    levels: level of each factor, per spatial axis where the factor has one value per axis.
+    inputs: generator options of each input, as in a sweep.
+    written_numbers: inputs that are given as nested lists instead of generated.
     """
 
     operator: str
@@ -43,7 +46,7 @@ class Candidate:
     written_numbers: Mapping[str, Any] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[type[Candidate], tuple[Any, ...]]:
-        """Leave behind what follows from the rest when it goes to another process."""
+        """Pickle the fields only: cached properties are computed again in the other process."""
         return Candidate, (self.operator, self.levels, self.inputs, self.written_numbers)
 
     @property
@@ -58,83 +61,87 @@ class Candidate:
 
     @cached_property
     def name(self) -> str:
-        """What the levels are called, in the order of the factors: `2d-n1-c1-i3-w2-s3`."""
+        """Name of the levels, in the order of the factors: `2d-n1-c1-i3-w2-s3`."""
         return self._sweep.name((0,) * len(self._sweep.factors))
 
     def is_possible(self) -> bool:
-        """Whether there is output everywhere, and numbers of the dtype.
+        """Check that the output is not empty and that the values exist in the dtype.
 
-        In every window there is a cell of the input, and beside every pad enough of them, unless a question is about
-        what happens where there are none.
+        Every window must contain an input cell, and every pad needs enough cells to copy. Geometries without these are
+        possible only if the operator has a convention about them.
         """
-        row, asking = (0,) * len(self._sweep.factors), GEOMETRIES_WITH_CONVENTION.get(self.operator)
-        asks = bool(asking and asking(self.levels, self.per_axis("extent"), self.rank))
-        return (asks or self._sweep.is_possible(row)) and self._sweep.is_generated(row)
+        row, has_convention = (0,) * len(self._sweep.factors), GEOMETRIES_WITH_CONVENTION.get(self.operator)
+        disputed = bool(has_convention and has_convention(self.levels, self.per_axis("extent"), self.rank))
+        return (disputed or self._sweep.is_possible(row)) and self._sweep.is_generated(row)
 
     @cached_property
     def raw_case(self) -> dict[str, Any]:
-        """The case as a catalogue file has it; what its inputs hold is part of what it is called, but for the usual."""
+        """The case in the format of a catalogue file."""
         raw = {**self._sweep.raw_case(self.name), "source": CASE_SOURCE}
         for name, numbers in self.written_numbers.items():
             raw[name] = {"values": numbers, "dtype": raw[name]["dtype"]}
-        held = self.written_numbers or {name: spec for name, spec in self.inputs.items() if len(spec) > 1}
-        if held:
-            digest = hashlib.blake2b(repr(sorted(held.items())).encode(), digest_size=4).hexdigest()
+        # The name of the levels does not contain the numbers, so a digest keeps ids unique.
+        unusual = self.written_numbers or {name: spec for name, spec in self.inputs.items() if len(spec) > 1}
+        if unusual:
+            digest = hashlib.blake2b(repr(sorted(unusual.items())).encode(), digest_size=4).hexdigest()
             raw["id"] = f"{raw['id']}-{digest}"
         return raw
 
     @cached_property
     def case(self) -> Case:
-        """The case itself. Raises Faulty for levels without a meaning."""
+        """The parsed case. Raises CaseError if the levels describe no case."""
         return parse_case({"operator": self.operator, "source": CASE_SOURCE}, self.raw_case, CASE_ID_PREFIX)
 
     def is_valid(self) -> bool:
-        """Whether it is a case at all."""
+        """Check whether the levels describe a case."""
         try:
             return self.is_possible() and bool(self.case)
         except (CaseError, ValueError):
             return False
 
     def per_axis(self, factor: str) -> tuple[Any, ...]:
-        """Return the level of a factor on each axis: numbers, or (before, after) of what has ends."""
+        """Return the level of a factor on each axis: numbers, or pairs (before, after) for padding."""
         level = self.levels[factor]
         if factor in PAIR_FACTORS:
             return level_pairs(level, self.rank) if not isinstance(level, str) else ()
         return level_per_axis(level, self.rank)
 
     def with_levels(self, **levels: FactorLevel) -> Candidate:
-        """Return the recipe with other levels; numbers that are written out are generated again."""
+        """Return the candidate with other levels. All inputs are generated again."""
         return Candidate(self.operator, {**self.levels, **levels}, self.inputs)
 
     def with_numbers(self, **numbers: Any) -> Candidate:
-        """Return the recipe with inputs written out."""
+        """Return the candidate with explicit numbers for some inputs."""
         return Candidate(self.operator, self.levels, self.inputs, {**self.written_numbers, **numbers})
 
     def non_default_factors(self) -> Iterator[str]:
-        """Yield each factor that is not as plain as it could be, once for each of its parts."""
+        """Yield the factors that are not at their simplest level, once per axis that deviates."""
         for factor, level in self.levels.items():
-            plain = SIMPLEST_LEVELS.get(factor, OPERATORS[self.operator].defaults.get(factor))
+            simplest = SIMPLEST_LEVELS.get(factor, OPERATORS[self.operator].defaults.get(factor))
             if factor == "values":
                 yield from [factor] * (level not in {"integers", "distinct"} and "x" not in self.written_numbers)
             elif factor in {"extent", "output_size"}:
-                continue
+                continue  # the number of cells in shrink_key includes these
             elif factor in PAIR_FACTORS:
                 yield from [factor] * sum(any(pair) for pair in self.per_axis(factor))
                 yield from [factor] * isinstance(level, str)
             elif factor in NUMBER_PER_AXIS_FACTORS:
-                yield from [factor] * sum(number != plain for number in self.per_axis(factor))
-            elif level != plain:
+                yield from [factor] * sum(number != simplest for number in self.per_axis(factor))
+            elif level != simplest:
                 yield factor
 
     @cached_property
     def shrink_key(self) -> tuple[int, int, int, float, str]:
-        """How large it is, to be made smaller: what is away from plain, cells, how far it reaches, what is in them."""
+        """Sort key for shrinking, smallest first.
+
+        Number of non-default factors, number of input cells, sum of all sizes, magnitude of the numbers, name.
+        """
         reach = sum(sum(self.per_axis(name)) for name in NUMBER_PER_AXIS_FACTORS if name in self.levels)
         reach += sum(
             sum(map(abs, pair)) for name in PAIR_FACTORS if name in self.levels for pair in self.per_axis(name)
         )
         cells = {name: math.prod(spec.shape) for name, spec in self.case.inputs.items()}
-        held = sum(
+        magnitude = sum(
             _numbers_magnitude(self.written_numbers[name]) if name in self.written_numbers else 2 * cells[name]
             for name in cells
         )
@@ -142,13 +149,16 @@ class Candidate:
             sum(1 for _ in self.non_default_factors()),
             sum(cells.values()),
             reach,
-            held - len(self.written_numbers) / 2,
+            magnitude - len(self.written_numbers) / 2,
             self.name,
         )
 
 
 def _numbers_magnitude(numbers: Any) -> float:
-    """Return how much stands in nested lists: 1 for each number that is not 0, and a little for how large it is."""
+    """Return the magnitude of nested lists.
+
+    Each number other than 0 counts 1, and up to 0.1 more for its size. NaN counts 1.5.
+    """
     if isinstance(numbers, list):
         return sum(map(_numbers_magnitude, numbers))
     return 0.0 if numbers == 0 else 1 + min(abs(numbers), 1e6) / 1e7 if numbers == numbers else 1.5  # noqa: PLR0124 - NaN
@@ -162,9 +172,9 @@ GEOMETRIES_WITH_CONVENTION: Mapping[str, Callable[[Mapping[str, FactorLevel], Se
     ),
     **dict.fromkeys(("pad", "pad_grad"), partial(has_valid_pads, far=True)),
 }
-"""Which further geometries an operator has a question about, see `questions`."""
+"""Checks for further geometries about which an operator has a convention, see `convention_domains`."""
 SIMPLEST_LEVELS: Mapping[str, FactorLevel] = {
     "rank": 1, "batch": 1, "channels": 1, "out": 1, "groups": 1, "window": 1, "stride": 1, "dilation": 1,
     "output_padding": 0, "rounding": "floor", "dtype": "float32", "bias": False, "values": "integers", "p": 2,
 }  # fmt: skip
-"""The plainest level of a factor, where it is not the operator's default."""
+"""Simplest level of each factor for which this is not the default of the operator."""

@@ -1,4 +1,4 @@
-"""A lab that is spread over the workers of a cluster: each piece of work has one of its own, where its worker is."""
+"""Exploration on a cluster: each piece of work runs on one worker, with its own evaluator and framework process."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class EvaluatorSpec:
-    """What a lab is made of, wherever it is set up.
+    """Arguments of an evaluator that can be opened on any machine.
 
-    chosen: the backend, and its interpreter there, "" for the one that asks; limit: seconds for a case; identity: what
-    it is where it was asked for, which it must be on the worker too.
+    target: the backend and its interpreter; "" means the interpreter of the current process.
+    limit: time limit of one case in seconds.
+    expected_identity: backend, versions and surfaces as seen by the client. The worker must have the same.
     """
 
     target: RunTarget
@@ -33,58 +34,61 @@ class EvaluatorSpec:
     expected_identity: Mapping[str, Any] = field(default_factory=dict)
 
     def open_evaluator(self) -> LocalEvaluator:
-        """Return the lab, as it is here. Raises ConformanceError if it is another than where it was asked for."""
+        """Return an evaluator on this machine. Raises ConformanceError if its identity is not the expected one."""
         python, limits = self.target.python or sys.executable, Limits(case_seconds=self.limit)
-        known, jobs = self.target.ledger(), self.jobs
-        lab = LocalEvaluator(self.target.backend, python, known, surfaces=self.surfaces, limits=limits, jobs=jobs)
-        check_identity(lab.identity, self.expected_identity)
-        return lab
+        ledger, jobs = self.target.ledger(), self.jobs
+        evaluator = LocalEvaluator(
+            self.target.backend, python, ledger, surfaces=self.surfaces, limits=limits, jobs=jobs
+        )
+        check_identity(evaluator.identity, self.expected_identity)
+        return evaluator
 
 
 class ClusterEvaluator:
-    """A bench whose pieces of work are shards, each with a lab and so with a framework of its own on some worker."""
+    """An evaluator that submits each piece of work to a cluster as one shard."""
 
     def __init__(self, spec: EvaluatorSpec, workers: ClusterWorkers) -> None:
-        lab = spec.open_evaluator()
-        self.backend = lab.backend
-        self.spec = replace(spec, expected_identity=shared_identity(lab.identity))
+        evaluator = spec.open_evaluator()
+        self.backend = evaluator.backend
+        self.spec = replace(spec, expected_identity=shared_identity(evaluator.identity))
         self.workers = workers
         self._environment: Mapping[str, Any] = {}
 
     @property
     def capacity(self) -> int:
-        """How many shards the workers carry out at once."""
+        """Maximum number of shards that run at once."""
         return self.workers.size
 
     def map(self, work: Callable[..., T], pieces: Sequence[tuple[Any, ...]]) -> list[T]:
-        """Return what work(lab, *piece) returns for each piece, in order.
+        """Return work(evaluator, *piece) for each piece, in order.
 
-        Raises what workers say, and ConformanceError if two of them have other versions or processors.
+        Raises the errors of workers, and ConformanceError if workers differ in versions or processors.
         """
         names = [f"{self.spec.target.name}/{work.__name__}/{number}" for number in range(len(pieces))]
         shards = [
             WorkItem(name, _run_work, (self.spec, work, piece)) for name, piece in zip(names, pieces, strict=True)
         ]
-        found: dict[str, T] = {}
-        for shard, (environment, answer) in self.workers.submit(shards):
+        results: dict[str, T] = {}
+        for shard, (environment, result) in self.workers.submit(shards):
             self._check_environment(shard, environment)
-            found[shard.name] = answer
-        return [found[name] for name in names]
+            results[shard.name] = result
+        return [results[name] for name in names]
 
     def _check_environment(self, shard: WorkItem, environment: Mapping[str, Any]) -> None:
+        # The first worker that returns a result sets the environment for all others.
         self._environment = self._environment or environment
         for key, value in self._environment.items():
             if environment.get(key) != value:
-                where = f"shard {shard.name}: not of the same exploration, a worker's {key}"
-                raise ConformanceError(f"{where} is {environment.get(key)}, another's {value}")
+                where = f"shard {shard.name}: the workers of one exploration must be equal, but {key}"
+                raise ConformanceError(f"{where} is {environment.get(key)} on one worker and {value} on another")
 
 
 def make_evaluator(spec: EvaluatorSpec, workers: ClusterWorkers | None) -> AbstractContextManager[Evaluator]:
-    """Return a lab here, or one that is spread over workers."""
+    """Return a local evaluator, or one that uses the workers of a cluster."""
     return spec.open_evaluator() if workers is None else nullcontext(ClusterEvaluator(spec, workers))
 
 
 def _run_work(spec: EvaluatorSpec, work: Callable[..., T], piece: tuple[Any, ...]) -> tuple[Mapping[str, Any], T]:
-    """Do a piece of work in a lab here. Raises IncompleteRun if the framework cannot be started."""
-    with spec.open_evaluator() as lab:
-        return lab.pool.environment, work(lab, *piece)
+    """Run one piece of work on this worker. Raises IncompleteRun if the framework does not start."""
+    with spec.open_evaluator() as evaluator:
+        return evaluator.pool.environment, work(evaluator, *piece)

@@ -1,6 +1,6 @@
-"""The guide: of some recipes it takes the one that brings together what has been together least.
+"""Coverage guidance: prefer candidates whose combinations of factor kinds have been tried least.
 
-What guides is which kinds of levels (`traits.kinds`) have stood in one case: pairs and triples, each counted.
+A combination is a pair or triple of factor kinds (`features.factor_kinds`) that occur in one candidate.
 """
 
 from __future__ import annotations
@@ -13,55 +13,54 @@ from conformance.exploration.candidate import Candidate
 from conformance.exploration.features import factor_kinds
 
 DRAWS_PER_CHOICE = 6
-"""Recipes of which one is taken."""
-
-
+"""Number of candidates drawn for each one that is selected."""
 NOVELTY_WINDOW = 20
-"""Recipes of an operator over which it is reckoned how new they are."""
+"""Number of candidates of an operator over which the moving average of the novelty is computed."""
 MIN_NOVELTY = 0.02
-"""As how new recipes count at least, so that no operator ever stops."""
+"""Lower bound of the average novelty, so that every operator gets further turns."""
 
 
 class Coverage:
-    """How often which pairs and triples of one operator have been tried."""
+    """Number of times that each pair and triple of factor kinds of one operator has been tried."""
 
     def __init__(self) -> None:
         self.tried_counts: Counter[tuple[str, ...]] = Counter()
 
     def choose(self, draw: Callable[[], Candidate]) -> Candidate:
-        """Draw some recipes, and take that which brings together what has been together least."""
+        """Draw several candidates and return the one with the highest novelty."""
         return max((draw() for _ in range(DRAWS_PER_CHOICE)), key=self.novelty)
 
     def novelty(self, candidate: Candidate) -> float:
-        """Return how much a recipe has of what was tried little: 1 if every pair and triple is new, else less."""
-        found = [1 / (1 + self.tried_counts.get(some, 0)) ** 2 for some in feature_combinations(candidate)]
-        return sum(found) / len(found)
+        """Return the novelty of a candidate, from 0 to 1. It is 1 if every pair and triple is new."""
+        scores = [1 / (1 + self.tried_counts.get(kinds, 0)) ** 2 for kinds in feature_combinations(candidate)]
+        return sum(scores) / len(scores)
 
     def count(self, candidate: Candidate) -> float:
-        """Note that a recipe is tried; return how new it was."""
-        new = self.novelty(candidate)
+        """Count a candidate as tried; return its novelty before that."""
+        novelty = self.novelty(candidate)
         self.tried_counts.update(feature_combinations(candidate))
-        return new
+        return novelty
 
 
 class OperatorScheduler:
-    """Whose turn it is: operators come the more often, the more their last recipes brought together that was new."""
+    """Schedule of operators: an operator gets more turns, the higher the novelty of its recent candidates."""
 
     def __init__(self, operators: Iterable[str]) -> None:
         self._recent_novelty = dict.fromkeys(operators, 1.0)
         self._next_turn = dict.fromkeys(self._recent_novelty, 0.0)
 
     def next(self) -> str:
-        """Return the operator that has waited longest for its share, the first of equals."""
+        """Return the operator whose next turn is due first; the first one if several are due."""
         return min(self._next_turn, key=self._next_turn.__getitem__)
 
-    def record_novelty(self, operator: str, new: float) -> None:
-        """Note that an operator has had a turn, and how new its recipe was."""
-        self._recent_novelty[operator] += (new - self._recent_novelty[operator]) / NOVELTY_WINDOW
+    def record_novelty(self, operator: str, novelty: float) -> None:
+        """Record a turn of an operator and the novelty of its candidate."""
+        self._recent_novelty[operator] += (novelty - self._recent_novelty[operator]) / NOVELTY_WINDOW
+        # The wait until the next turn is inversely proportional to the novelty.
         self._next_turn[operator] += 1 / max(self._recent_novelty[operator], MIN_NOVELTY)
 
 
 def feature_combinations(candidate: Candidate) -> Iterator[tuple[str, ...]]:
-    """Yield the pairs and triples of kinds that stand together in a recipe."""
-    words = factor_kinds(candidate)
-    return chain(combinations(words, 2), combinations(words, 3))
+    """Yield the pairs and triples of factor kinds of a candidate."""
+    kinds = factor_kinds(candidate)
+    return chain(combinations(kinds, 2), combinations(kinds, 3))

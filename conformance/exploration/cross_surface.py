@@ -1,11 +1,11 @@
-"""The surfaces of a backend against each other: what they must agree in though no reference says what is right.
+"""Compare the surfaces of a backend with each other, for candidates that the reference cannot check.
 
-Selections hand numbers on, so that surfaces are equal. Sums of whole numbers are, too, in whatever order and type they
-are added, where the dtype holds all that they come to exactly. Any other sum may be off by B of the error bound (see
-`reference.bound`), with what is known of it beforehand: so many terms at most, none larger than so much, added in the
-dtype itself at worst, and flushed where they are below its normal numbers. Two results are then no further apart than
-2·B. Of what is curved (powers, exponentials), what may overflow and what has no such bound, shapes and dtypes are
-compared alone.
+Selections return input values unchanged, so all surfaces must be equal. Sums of integers must be equal too, if the
+dtype can represent every partial sum exactly. Any other sum may differ from the exact one by the error bound B
+(`reference.arithmetic.bound`). B is computed from facts that are known in advance: the maximum number of terms, their
+maximum absolute value, accumulation in the dtype itself, and subnormal numbers flushed to zero. Two results then differ
+by at most 2·B. For nonlinear operators (powers, exponentials), for sums that may overflow and for sums without a bound,
+only shapes and dtypes are compared.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from conformance.cases.steps import case_step
 from conformance.execution.worker_process import Job
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
-from conformance.exploration.metamorphic import equal_arrays
+from conformance.exploration.relations import equal_arrays
 from conformance.judging.verdict import ProgramOutcome
 from reference import Exact, NoBound
 
 SURFACES_PREFIX = "surfaces: "
-CURVED_OPERATORS = ("lp_pool", "softmax_pool", "stochastic_pool")
+"""Prefix of the symptoms that this oracle reports."""
+NONLINEAR_OPERATORS = ("lp_pool", "softmax_pool", "stochastic_pool")
 AVERAGE_OPERATORS = ("avg_pool", "global_avg_pool", "adaptive_avg_pool")
 WEIGHT_INPUTS = frozenset({"kernel", "bias"})
 
@@ -38,19 +39,28 @@ InputArrays = Mapping[str, Array]
 
 
 def compare_surfaces(evaluator: LocalEvaluator, candidates: Sequence[Candidate]) -> list[CandidateResult]:
-    """Return for each recipe which surfaces part from the others, as the lab does; nothing of one that is alone."""
-    programs = [evaluator.programs(recipe) for recipe in candidates]
-    pairs = [(recipe, some if len(some) > 1 else {}) for recipe, some in zip(candidates, programs, strict=True)]
+    """Return the result of each candidate: which surfaces differ from the others.
+
+    The result is empty if fewer than two surfaces have a program.
+    """
+    programs = map(evaluator.programs, candidates)
+    pairs = [
+        (candidate, by_surface if len(by_surface) > 1 else {})
+        for candidate, by_surface in zip(candidates, programs, strict=True)
+    ]
     outcomes = evaluator.run_jobs(_make_jobs(pairs))
     return [
-        CandidateResult(recipe, tuple(_surface_results(evaluator, recipe, some, [next(outcomes) for _ in some])))
-        for recipe, some in pairs
+        CandidateResult(
+            candidate,
+            tuple(_surface_results(evaluator, candidate, by_surface, [next(outcomes) for _ in by_surface])),
+        )
+        for candidate, by_surface in pairs
     ]
 
 
 def _make_jobs(pairs: Sequence[tuple[Candidate, Mapping[str, Program]]]) -> Iterator[Job]:
-    for recipe, programs in pairs:
-        arrays = tuple(_make_inputs(recipe).values()) if programs else ()
+    for candidate, programs in pairs:
+        arrays = tuple(_make_inputs(candidate).values()) if programs else ()
         yield from (Job(program, arrays) for program in programs.values())
 
 
@@ -61,23 +71,27 @@ def _make_inputs(candidate: Candidate) -> InputArrays:
 def _surface_results(
     evaluator: LocalEvaluator, candidate: Candidate, programs: Mapping[str, Program], outcomes: Sequence[ProgramOutcome]
 ) -> Iterator[SurfaceResult]:
-    """Yield what came of each surface: whether it ended or hung, or else whether it is at odds with the others."""
-    there: dict[str, Array] = {}
+    """Yield the result of each surface: first crashes and hangs, then comparisons of the returned arrays."""
+    outputs: dict[str, Array] = {}
     for name, outcome in zip(programs, outcomes, strict=True):
-        if way := evaluator.process_failure(candidate.case, outcome):
-            yield SurfaceResult(name, outcome.kind, way, programs[name].how, SURFACES_PREFIX, outcome.message)
+        if symptom := evaluator.process_failure(candidate.case, outcome):
+            yield SurfaceResult(name, outcome.kind, symptom, programs[name].how, SURFACES_PREFIX, outcome.message)
         elif outcome.kind == "returned" and len(outcome.arrays) == 1:
-            there[name] = outcome.arrays[0]
-    limit = max_distance(candidate, _make_inputs(candidate)) if len(there) > 1 else None
-    for name, fault in find_outliers(there, limit).items():
-        way = f"{SURFACES_PREFIX}{fault.kind}" if fault else ""
-        status, message = ("fail", f"not as {fault.other_surface}: {fault.message}") if fault else ("pass", "")
-        yield SurfaceResult(name, status, way, programs[name].how, f"{SURFACES_PREFIX}{way}", message)
+            outputs[name] = outcome.arrays[0]
+    limit = max_distance(candidate, _make_inputs(candidate)) if len(outputs) > 1 else None
+    for name, difference in find_outliers(outputs, limit).items():
+        how = programs[name].how
+        if difference:
+            symptom = f"{SURFACES_PREFIX}{difference.kind}"
+            message = f"differs from {difference.other_surface}: {difference.message}"
+            yield SurfaceResult(name, "fail", symptom, how, f"{SURFACES_PREFIX}{symptom}", message)
+        else:
+            yield SurfaceResult(name, "pass", "", how, SURFACES_PREFIX)
 
 
 @dataclass(frozen=True)
 class SurfaceDifference:
-    """How a surface parts from another: in shape, dtype or value."""
+    """A difference between two surfaces; kind: shape, dtype or value."""
 
     kind: str
     other_surface: str
@@ -85,38 +99,43 @@ class SurfaceDifference:
 
 
 def find_outliers(outputs: InputArrays, limit: float | None) -> dict[str, SurfaceDifference | None]:
-    """Return for each surface how it parts from those that agree with most; nothing where there is nobody beside it.
+    """Return for each surface its difference from the majority, None if it agrees; empty for fewer than two surfaces.
 
-    Where as many say one thing as another, all part. limit: how far apart numbers may be, None for any distance.
+    Without a majority every surface differs. limit: maximum distance of two numbers; None if values are not compared.
     """
     if len(outputs) < 2:  # noqa: PLR2004 - surfaces to compare
         return {}
-    faults = {(one, other): _difference_between(outputs, one, other, limit) for one in outputs for other in outputs}
-    alike = {one: sum(faults[one, other] is None for other in outputs) for one in outputs}
-    most = [one for one in outputs if alike[one] == max(alike.values())]
-    return {one: next(filter(None, (faults[one, other] for other in most)), None) for one in outputs}
+    differences = {
+        (one, other): _difference_between(outputs, one, other, limit) for one in outputs for other in outputs
+    }
+    agreeing = {one: sum(differences[one, other] is None for other in outputs) for one in outputs}
+    majority = [one for one in outputs if agreeing[one] == max(agreeing.values())]
+    return {one: next(filter(None, (differences[one, other] for other in majority)), None) for one in outputs}
 
 
 def _difference_between(outputs: InputArrays, one: str, other: str, limit: float | None) -> SurfaceDifference | None:
-    mine, yours = outputs[one], outputs[other]
-    for kind, first, second in (("shape", mine.shape, yours.shape), ("dtype", mine.dtype, yours.dtype)):
+    left, right = outputs[one], outputs[other]
+    for kind, first, second in (("shape", left.shape, right.shape), ("dtype", left.dtype, right.dtype)):
         if first != second:
             return SurfaceDifference(kind, other, f"{first}, not {second}")
-    if limit is None or equal_arrays(mine, yours):
+    if limit is None or equal_arrays(left, right):
         return None
     with np.errstate(invalid="ignore"):
-        gap = np.abs(mine.astype(np.float64) - yours.astype(np.float64))
-    gap = np.where((mine == yours) | (np.isnan(mine) & np.isnan(yours)), 0, np.where(np.isnan(gap), np.inf, gap))
-    place = np.unravel_index(int(gap.argmax()), gap.shape)
-    if limit and gap[place] <= limit:
+        distance = np.abs(left.astype(np.float64) - right.astype(np.float64))
+    # inf - inf is NaN: equal infinities and two NaNs have distance 0, a single NaN has an infinite distance.
+    same = (left == right) | (np.isnan(left) & np.isnan(right))
+    distance = np.where(same, 0, np.where(np.isnan(distance), np.inf, distance))
+    index = np.unravel_index(int(distance.argmax()), distance.shape)
+    if limit and distance[index] <= limit:
         return None
-    return SurfaceDifference("value", other, f"{mine[place]} at {[int(part) for part in place]}, not {yours[place]}")
+    position = [int(number) for number in index]
+    return SurfaceDifference("value", other, f"{left[index]} at {position}, not {right[index]}")
 
 
 def max_distance(candidate: Candidate, inputs: InputArrays) -> float | None:
-    """Return how far apart two right results may be at most, None where nothing can be said."""
+    """Return the maximum distance of two correct results; None if there is no bound."""
     forward = candidate.operator.removesuffix(GRADIENT_SUFFIX)
-    if forward.startswith(CURVED_OPERATORS):
+    if forward.startswith(NONLINEAR_OPERATORS):
         return None
     if not candidate.operator.endswith(GRADIENT_SUFFIX) and not forward.startswith(("conv", *AVERAGE_OPERATORS)):
         return 0.0
@@ -126,14 +145,18 @@ def max_distance(candidate: Candidate, inputs: InputArrays) -> float | None:
     if dtype.kind not in "fV":
         return 0.0 if exact and total <= np.iinfo(dtype).max else None
     info = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    # Integers up to 2^(mantissa bits + 1) are exact in a floating-point dtype, in any order of summation.
     if exact and total <= 2.0 ** (info.nmant + 1):
         return 0.0
-    ordinary = not any(_has_subnormal(array, float(info.tiny)) for array in inputs.values())
-    return _two_bounds(dtype, terms, total) if ordinary and total < float(info.max) / 2 else None
+    in_range = not any(_has_subnormal(array, float(info.tiny)) for array in inputs.values())
+    return _two_bounds(dtype, terms, total) if in_range and total < float(info.max) / 2 else None
 
 
 def _two_bounds(dtype: np.dtype[Any], terms: int, total: float) -> float | None:
-    """Return 2·B for a sum of so many terms whose absolute values come to so much, None where there is no bound."""
+    """Return 2·B for a sum; None if there is no bound.
+
+    terms: number of terms. total: sum of their absolute values.
+    """
     size = np.array([total])
     sums = Exact(np.zeros(1, dtype), size, np.zeros(1), np.array([terms]), size, 0.0, exact=False)
     try:
@@ -143,10 +166,10 @@ def _two_bounds(dtype: np.dtype[Any], terms: int, total: float) -> float | None:
 
 
 def _sum_size(candidate: Candidate, inputs: InputArrays) -> tuple[int, float]:
-    """Return how many terms an element of a sum has at most, and what their absolute values add up to at most."""
+    """Return the maximum number of terms of an output element, and the maximum sum of their absolute values."""
     largest = {name: float(np.abs(array.astype(np.float64)).max(initial=0)) for name, array in inputs.items()}
     if candidate.operator.startswith("conv"):
-        output = candidate.levels.get("output")
+        output = candidate.levels.get("output")  # of a gradient: the input to which it belongs
         planes = max(inputs[name].size // max(inputs[name].shape[1], 1) for name in ("x", "grad") if name in inputs)
         terms = planes if output in WEIGHT_INPUTS else inputs["kernel"].size
         factors = math.prod(largest[name] for name in largest if name not in {"bias", output})
@@ -168,6 +191,6 @@ def _is_whole(array: Array) -> bool:
 
 
 def _has_subnormal(array: Array, tiny: float) -> bool:
-    """Whether a number is below the normal ones, or is none at all."""
+    """Check whether a value is subnormal, infinite or NaN."""
     size = np.abs(array.astype(np.float64))
     return bool((~np.isfinite(size) | ((size > 0) & (size < tiny))).any())

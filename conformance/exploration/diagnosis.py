@@ -1,4 +1,4 @@
-"""From a case that differs to the smallest that differs in the same way, and to what its neighbours do."""
+"""Diagnose a candidate that differs: shrink it, confirm the smallest one, and run its neighbours."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from conformance.exploration.shrinking import SHRINK_BATCH_SIZE, shrink
 from conformance.exploration.space import OperatorSpace, is_affordable
 
 MAX_SHRINK_EVALUATIONS = 4000
-"""Recipes that may be asked about to shrink one."""
+"""Maximum number of candidates evaluated to shrink one."""
 MAX_CONFIRMATIONS = 5
-"""How often the smallest is tried again, to see whether it was that at all."""
+"""Maximum number of repeated runs of the smallest candidate, to confirm that it differs."""
 MAX_FATAL_EVALUATIONS = dict(zip(FATAL_SYMPTOMS, (60, 20), strict=True))
-"""How many may be found on the way that end a process, and that hang: those take all the time that a program has."""
+"""Maximum number of crashes and of hangs while shrinking. The limits are low: a crash costs a start of the framework, a
+hang the time limit of the case."""
 
 
 @dataclass(frozen=True)
 class Suspect:
-    """A recipe, the surface on which it differs, and in which way; number: of the case that showed it."""
+    """A candidate that differs, with the surface and the symptom; number: position among all generated cases."""
 
     candidate: Candidate
     surface: str
@@ -32,7 +33,11 @@ class Suspect:
 
 @dataclass(frozen=True)
 class ShrunkSuspect:
-    """Where a suspect leads: the smallest recipe, what all surfaces made of it, what the suspect's made around it."""
+    """Result of shrinking a suspect.
+
+    smallest: the smallest candidate that differs. surface_results: its results on all surfaces.
+    neighbour_results: results of its neighbours on the surface of the suspect.
+    """
 
     smallest: Candidate
     surface_results: Sequence[SurfaceResult]
@@ -42,64 +47,69 @@ class ShrunkSuspect:
 def shrink_suspect(
     evaluator: LocalEvaluator, suspect: Suspect, space: OperatorSpace, known: Collection[str] = ()
 ) -> ShrunkSuspect:
-    """Shrink a suspect, and look around the smallest unless that is a case whose id is known."""
-    surface, way = suspect.surface, suspect.symptom
-    asking = _DiffersOnSurface(evaluator, surface, way)
-    smallest = shrink(suspect.candidate, asking, 1 if fatal_symptom(way) else SHRINK_BATCH_SIZE)
-    there = _confirm(evaluator, suspect, smallest)
+    """Shrink a suspect and evaluate the neighbours of the smallest candidate.
+
+    known: ids of cases that already have a finding. Their neighbours are not evaluated again.
+    """
+    surface, symptom = suspect.surface, suspect.symptom
+    differs = _DiffersOnSurface(evaluator, surface, symptom)
+    smallest = shrink(suspect.candidate, differs, 1 if fatal_symptom(symptom) else SHRINK_BATCH_SIZE)
+    confirmed = _confirm(evaluator, suspect, smallest)
     if smallest.case.id in known:
-        return ShrunkSuspect(smallest, there.surface_results)
-    near = neighbours_of(smallest, space)[: max_differing(way) // 2]
-    return ShrunkSuspect(smallest, there.surface_results, evaluate(evaluator, way, near, [surface]))
+        return ShrunkSuspect(smallest, confirmed.surface_results)
+    neighbours = neighbours_of(smallest, space)[: max_differing(symptom) // 2]
+    return ShrunkSuspect(smallest, confirmed.surface_results, evaluate(evaluator, symptom, neighbours, [surface]))
 
 
 def _confirm(evaluator: LocalEvaluator, suspect: Suspect, smallest: Candidate) -> CandidateResult:
-    """Try the smallest once more, and what is not the same every time until it shows."""
+    """Evaluate the smallest candidate on all surfaces, again until the symptom shows."""
     for _ in range(MAX_CONFIRMATIONS):
-        (there,) = evaluate(evaluator, suspect.symptom, [smallest])
-        here = there.result_on(suspect.surface)
-        if here and here.is_new and here.symptom == suspect.symptom:
+        (result,) = evaluate(evaluator, suspect.symptom, [smallest])
+        on_surface = result.result_on(suspect.surface)
+        if on_surface and on_surface.is_new and on_surface.symptom == suspect.symptom:
             break
-    return there
+    return result
 
 
 def max_differing(symptom: str) -> int:
-    """Return how many that differ in a way may be found to shrink one; half as many may be tried around it."""
+    """Return the maximum number of differing candidates while shrinking; twice the maximum number of neighbours."""
     return MAX_FATAL_EVALUATIONS.get(fatal_symptom(symptom), MAX_SHRINK_EVALUATIONS)
 
 
 class _DiffersOnSurface:
-    """Whether recipes differ on a surface in a way; it stops asking when it has asked, or found, enough."""
+    """Check whether candidates show a symptom on a surface; always False once the evaluation limits are reached."""
 
     def __init__(self, evaluator: LocalEvaluator, surface: str, symptom: str) -> None:
         self.evaluator, self.surface, self.symptom = evaluator, surface, symptom
         self.evaluations_left, self.differing_count = MAX_SHRINK_EVALUATIONS, 0
 
     def __call__(self, candidates: Sequence[Candidate]) -> list[bool]:
-        some = candidates[: self.evaluations_left if self.differing_count < max_differing(self.symptom) else 0]
-        self.evaluations_left -= len(some)
-        seen = (
-            [one.result_on(self.surface) for one in evaluate(self.evaluator, self.symptom, some, [self.surface])]
-            if some
-            else []
-        )
-        differ = [bool(one and one.is_new and one.symptom == self.symptom) for one in seen]
+        within_limit = self.evaluations_left if self.differing_count < max_differing(self.symptom) else 0
+        evaluated = candidates[:within_limit]
+        self.evaluations_left -= len(evaluated)
+        results = evaluate(self.evaluator, self.symptom, evaluated, [self.surface]) if evaluated else []
+        on_surface = [result.result_on(self.surface) for result in results]
+        differ = [bool(one and one.is_new and one.symptom == self.symptom) for one in on_surface]
         self.differing_count += sum(differ)
-        return differ + [False] * (len(candidates) - len(some))
+        return differ + [False] * (len(candidates) - len(evaluated))
 
 
 MAX_NEIGHBOURS = 150
-"""Neighbours that are looked at; evenly chosen where there are more."""
+"""Maximum number of neighbours. If there are more, an even sample is used."""
 SIZE_INCREMENTS = (1, 2, 5, 16)
 
 
 def neighbours_of(candidate: Candidate, space: OperatorSpace) -> list[Candidate]:
-    """Return sound recipes one change away from one, its numbers generated; each once, always the same ones."""
-    plain = candidate.with_levels()
-    found = {one.name: one for one in itertools.chain([plain], _single_changes(plain, space)) if is_affordable(one)}
-    every = list(found.values())
-    step = max(1, -(-len(every) // MAX_NEIGHBOURS))
-    return every[::step]
+    """Return the affordable candidates that differ in one parameter, without duplicates and in a fixed order.
+
+    The inputs of all neighbours are generated, and the candidate with generated inputs is the first of them.
+    """
+    generated = candidate.with_levels()
+    changed = itertools.chain([generated], _single_changes(generated, space))
+    by_name = {one.name: one for one in changed if is_affordable(one)}
+    neighbours = list(by_name.values())
+    step = max(1, -(-len(neighbours) // MAX_NEIGHBOURS))
+    return neighbours[::step]
 
 
 def _single_changes(candidate: Candidate, space: OperatorSpace) -> Iterator[Candidate]:
@@ -114,14 +124,14 @@ def _single_changes(candidate: Candidate, space: OperatorSpace) -> Iterator[Cand
             yield from (
                 candidate.with_levels(**{factor: level + more}) for more in (-1, *SIZE_INCREMENTS) if level + more > 0
             )
-        elif factor != "bias" or "bias" in candidate.inputs:
+        elif factor != "bias" or "bias" in candidate.inputs:  # without a generator a bias has no values
             yield from (
                 candidate.with_levels(**{factor: other}) for other in _other_levels(factor, space) if other != level
             )
 
 
 def _other_levels(factor: str, space: OperatorSpace) -> list[object]:
-    """Return the levels that a factor has in the space."""
+    """Return the levels of a factor in the space."""
     if factor in space.word_levels:
         return list(space.word_levels[factor])
     if factor == "divisor":
@@ -130,7 +140,7 @@ def _other_levels(factor: str, space: OperatorSpace) -> list[object]:
 
 
 def _axis_changes(candidate: Candidate) -> Iterator[Candidate]:
-    """Yield the recipe with one axis more, like the last or of a single cell, and with each axis left out."""
+    """Yield the candidate with one more axis, a copy of the last one or of one cell, and without each of its axes."""
     names = [
         name
         for name in (*NUMBER_PER_AXIS_FACTORS, *PAIR_FACTORS)

@@ -1,4 +1,4 @@
-"""The lab: recipes in, and for each of them what every surface of a backend made of it, judged as in any run."""
+"""Evaluate candidates: run them on all surfaces of a backend and judge the outcomes as in a normal run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from conformance.cases.steps import case_step
 from conformance.catalogue.loading import Catalogue
 from conformance.catalogue.value_range import out_of_range
 from conformance.execution.pool import WorkerPool
-from conformance.execution.run import ComputeExpected, Run, Task
+from conformance.execution.run import Run
 from conformance.execution.selection import Selection
+from conformance.execution.task import ComputeExpected, Task
 from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.conventions import unsupported_by_oracle
@@ -28,22 +29,23 @@ from conformance.judging.repeats import SAME_IN_NEW_PROCESS
 from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
 
 NEW_STATUSES = frozenset({"fail", "crashed", "timed_out", "flaky"})
-"""Statuses of differences that nobody knows of. What the ledger knows and what agrees in spite of it are counted."""
+"""Statuses of differences without a ledger entry. The statuses known and stale are only counted."""
 
 FLAKY_SYMPTOM = "flaky"
-"""How it differs if its process ended, and did not when the same was tried once more."""
+"""Symptom of a program whose process ended, but not when it was run again."""
 EVALUATION_BATCH_SIZE = 100
-"""Recipes whose inputs and expected outputs are in memory together."""
+"""Number of candidates whose inputs and expected outputs are in memory at the same time."""
 MAX_SECONDS_PER_CELL = 5e-3
-"""Seconds that a program may take for a cell of the input or the output: frameworks that loop in Python do."""
+"""Time in seconds allowed per input or output cell. Frameworks that loop over cells in Python are this slow."""
 
 
 @dataclass(frozen=True)
 class SurfaceResult:
-    """What one surface made of one case.
+    """Result of one candidate on one surface.
 
-    status: as a run gives it; way: how it differs, crashes or hangs, in words that are alike where the cause may be,
-    "" if it does not; how: the program's, "" without one; kind: of the outcome, with the verdict and its size roughly.
+    status: as in a results file. symptom: how it differs, crashes or hangs; equal for candidates that may have the same
+    cause; "" if it agrees. how: native, padded or composed; "" without a program. kind: outcome, kind of difference and
+    order of magnitude of the error; a new kind makes a candidate interesting.
     """
 
     surface: str
@@ -55,19 +57,19 @@ class SurfaceResult:
 
     @property
     def is_new(self) -> bool:
-        """Whether it differs in a way that nobody knows of."""
+        """Whether this is a difference without a ledger entry."""
         return self.status in NEW_STATUSES
 
 
 @dataclass(frozen=True)
 class CandidateResult:
-    """A recipe and what the surfaces made of it; none if its numbers leave the ordinary."""
+    """A candidate and its results on all surfaces; without results if its values leave the normal range."""
 
     candidate: Candidate
     surface_results: Sequence[SurfaceResult] = ()
 
     def result_on(self, surface: str) -> SurfaceResult | None:
-        """Return what one surface made of it."""
+        """Return the result on one surface; None if there is none."""
         return next((one for one in self.surface_results if one.surface == surface), None)
 
 
@@ -75,26 +77,27 @@ T = TypeVar("T")
 
 
 class Evaluator(Protocol):
-    """Where pieces of work are done that each need a lab: the one that is here, or others elsewhere.
+    """Runs pieces of work that need a local evaluator, in this process or on the workers of a cluster.
 
-    backend: with the surfaces to try.
+    backend: the backend, restricted to the explored surfaces.
     """
 
     backend: Backend
 
     @property
     def capacity(self) -> int:
-        """How many pieces are worked at side by side."""
+        """Maximum number of pieces of work that run in parallel."""
 
     def map(self, work: Callable[..., T], pieces: Sequence[tuple[Any, ...]]) -> list[T]:
-        """Return what work(lab, *piece) returns for each piece, in order."""
+        """Return work(evaluator, *piece) for each piece, in order."""
 
 
 class LocalEvaluator:
-    """A backend at work. Use it with `with`: its processes end with that.
+    """An evaluator with worker processes of one backend. It is a context manager that starts and ends the processes.
 
-    surfaces: those to try, all if none are named; slow ones only if they are, or if there are no others. jobs: workers
-    side by side, on whose number no result depends.
+    surfaces: names of the surfaces to explore. Without names it explores all surfaces that are not slow, or all if
+    every surface is slow.
+    jobs: number of parallel workers. Results do not depend on it.
     """
 
     def __init__(
@@ -106,11 +109,12 @@ class LocalEvaluator:
         surfaces: Sequence[str] = (),
         limits: Limits | None = None,
         jobs: int = 1,
-        log: Callable[[str], None] = lambda _said: None,
+        log: Callable[[str], None] = lambda _line: None,
     ) -> None:
-        quick = [one for one in backend.surfaces if not one.slow_tag] or backend.surfaces
-        chosen = [one for one in backend.surfaces if one.name in surfaces] if surfaces else quick
-        self.backend = replace(backend, surfaces=tuple(replace(one, slow_tag="") for one in chosen))
+        fast = [surface for surface in backend.surfaces if not surface.slow_tag] or backend.surfaces
+        selected = [surface for surface in backend.surfaces if surface.name in surfaces] if surfaces else fast
+        # Without its slow tag a run does not skip a surface that was selected here.
+        self.backend = replace(backend, surfaces=tuple(replace(surface, slow_tag="") for surface in selected))
         self.python = python
         self.ledger = ledger.for_generated_cases()
         self.limits = limits or Limits()
@@ -126,17 +130,17 @@ class LocalEvaluator:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What it is, wherever it is set up."""
+        """Ledger digests and surface names, which must be equal on all machines of an exploration."""
         names = [surface.name for surface in self.backend.surfaces]
         return {"ledger": self.ledger.digest, "own_ledger": self.ledger.own_digest, "surfaces": names}
 
     @property
     def capacity(self) -> int:
-        """One piece of work at a time is done here, by all workers together."""
+        """One: all workers together run one piece of work at a time."""
         return 1
 
     def map(self, work: Callable[..., T], pieces: Sequence[tuple[Any, ...]]) -> list[T]:
-        """Return what work(lab, *piece) returns for each piece, in order."""
+        """Return work(evaluator, *piece) for each piece, in order."""
         return [work(self, *piece) for piece in pieces]
 
     @contextmanager
@@ -149,8 +153,8 @@ class LocalEvaluator:
     def _make_run(
         self, candidates: Sequence[Candidate], surfaces: Sequence[str], compute_expected: ComputeExpected
     ) -> Run:
-        """Return the run of some recipes, each the case of its own name, on the workers that are there."""
-        cases = {recipe.case.id: recipe.case for recipe in candidates}
+        """Return a run of the cases of candidates that uses the running workers."""
+        cases = {candidate.case.id: candidate.case for candidate in candidates}
         catalogue, selection = Catalogue(tuple(cases.values())), Selection("exhaustive", tuple(surfaces))
         run = Run(
             self.backend, catalogue, self.ledger, selection, python=self.python, compute_expected=compute_expected
@@ -161,122 +165,127 @@ class LocalEvaluator:
     def evaluate(
         self, candidates: Sequence[Candidate], surfaces: Sequence[str] = (), *, fatal: bool = False
     ) -> list[CandidateResult]:
-        """Try recipes, on all surfaces or on some; in order.
+        """Return the results of candidates, in order, on all surfaces or on the named ones.
 
-        fatal: what is looked for ends its process, and is not tried again, see Job. Where the reference says nothing,
-        programs are run all the same, and agree if they return whatever.
+        fatal: the expected symptom is a crash or a hang. A failed program is not run again (see Job.expect_failure).
+        If the reference gives no answer, the program still runs and agrees if it returns anything.
         """
-        parts = (
+        batches = (
             candidates[start : start + EVALUATION_BATCH_SIZE]
             for start in range(0, len(candidates), EVALUATION_BATCH_SIZE)
         )
-        return [one for part in parts for one in self._evaluate_batch(part, surfaces, fatal=fatal)]
+        return [result for batch in batches for result in self._evaluate_batch(batch, surfaces, fatal=fatal)]
 
     def _evaluate_batch(
         self, candidates: Sequence[Candidate], surfaces: Sequence[str], *, fatal: bool
     ) -> list[CandidateResult]:
-        wanted = [_expected_for(recipe, fatal=fatal) for recipe in candidates]
-        known = {recipe.case.id: one for recipe, one in zip(candidates, wanted, strict=True) if one}
-        run = self._make_run(candidates, surfaces, lambda case: known[case.id])
+        expected = [_expected_for(candidate, fatal=fatal) for candidate in candidates]
+        by_id = {candidate.case.id: one for candidate, one in zip(candidates, expected, strict=True) if one}
+        run = self._make_run(candidates, surfaces, lambda case: by_id[case.id])
         tasks = [
-            [self._make_task(run, recipe, surface) for surface in run.surfaces] if one else []
-            for recipe, one in zip(candidates, wanted, strict=True)
+            [self._make_task(run, candidate, surface) for surface in run.surfaces] if one else []
+            for candidate, one in zip(candidates, expected, strict=True)
         ]
-        runnable = (task for some in tasks for task in some if isinstance(task.program, Program))
+        runnable = (task for of_candidate in tasks for task in of_candidate if isinstance(task.program, Program))
         with self._as_incomplete_run():
             jobs = map(run.make_job, runnable)
             outcomes = self.pool.outcomes(replace(job, expect_failure=True) if fatal else job for job in jobs)
             return [
-                CandidateResult(recipe, tuple(self._surface_result(run, task, outcomes) for task in some))
-                for recipe, some in zip(candidates, tasks, strict=True)
+                CandidateResult(candidate, tuple(self._surface_result(run, task, outcomes) for task in of_candidate))
+                for candidate, of_candidate in zip(candidates, tasks, strict=True)
             ]
 
     def _make_task(self, run: Run, candidate: Candidate, surface: Surface) -> Task:
-        """Return a recipe on a surface; without a program where it is no contradiction to answer otherwise."""
+        """Return the task of a candidate on a surface.
+
+        It has no program if the surface may follow another answer to a convention.
+        """
         task = run.make_task(candidate.case, surface)
-        here = surface.for_processor(self.pool.environment["cpu"])
-        why = unsupported_by_oracle(
-            candidate, here, task.program, lambda case: bool(run.ledger_entry(replace(task, case=case)))
+        on_processor = surface.for_processor(self.pool.environment["cpu"])
+        unsupported = unsupported_by_oracle(
+            candidate, on_processor, task.program, lambda case: bool(run.judge.ledger_entry(replace(task, case=case)))
         )
-        return replace(task, program=why) if why else task
+        return replace(task, program=unsupported) if unsupported else task
 
     def _surface_result(self, run: Run, task: Task, outcomes: Iterator[ProgramOutcome]) -> SurfaceResult:
         if not isinstance(task.program, Program):
             return SurfaceResult(task.surface.name, "unsupported", kind=task.program.reason)
         outcome = next(outcomes)
-        if outcome.kind == "timed_out" and not self.process_failure(task.case, outcome):
+        if outcome.kind == "timed_out" and not self.process_failure(task.case, outcome):  # slow, but no hang
             return SurfaceResult(
                 task.surface.name, "unsupported", kind=f"takes more than {self.limits.case_seconds:g} seconds"
             )
         if outcome.kind in JUDGED_OUTCOMES and not run.expected(task.case).targets:
             status = "pass" if outcome.kind == "returned" else "unsupported"
             return SurfaceResult(task.surface.name, status, how=task.program.how, kind=outcome.kind)
-        record, _ = run.judge_task(task, outcome)
+        record, _ = run.judge.judge_task(task, outcome)
         status = str(record["status"])
-        way = symptom_of(record, outcome) if status in NEW_STATUSES | {"known"} else ""
+        symptom = symptom_of(record, outcome) if status in NEW_STATUSES | {"known"} else ""
         kind = " ".join(map(str, (record["outcome"], record["kind"], _power_of_ten(record["budget_used"]))))
         return SurfaceResult(
-            task.surface.name, status, way, task.program.how, f"{kind} {way}", str(record.get("message", ""))
+            task.surface.name, status, symptom, task.program.how, f"{kind} {symptom}", str(record.get("message", ""))
         )
 
     def process_failure(self, case: Case, outcome: ProgramOutcome) -> str:
-        """Return in which way a program ended its process or hung, "" if it did not.
+        """Return the symptom of a crash or a hang; "" for other outcomes.
 
-        With very many cells to go through, it need not hang to take longer than it may.
+        A program with very many cells that exceeds the time limit is slow. It does not count as a hang.
         """
         step = case_step(case)
         slow = max(math.prod(step.output), math.prod(step.shape)) * MAX_SECONDS_PER_CELL > self.limits.case_seconds
-        feared = outcome.kind == "crashed" or (outcome.kind == "timed_out" and not slow)
-        return symptom_of({"kind": None}, outcome) if feared else ""
+        failed = outcome.kind == "crashed" or (outcome.kind == "timed_out" and not slow)
+        return symptom_of({"kind": None}, outcome) if failed else ""
 
     def programs(self, candidate: Candidate) -> dict[str, Program]:
-        """Return what carries a recipe out on each surface of which the ledger knows nothing, by their names."""
+        """Return the program of a candidate for each surface without a ledger entry, by name of the surface."""
         run = self._make_run([candidate], (), compute_expected)
         tasks = [self._make_task(run, candidate, surface) for surface in run.surfaces]
-        found = {task.surface.name: task.program for task in tasks if not run.ledger_entry(task)}
-        return {name: program for name, program in found.items() if isinstance(program, Program)}
+        by_surface = {task.surface.name: task.program for task in tasks if not run.judge.ledger_entry(task)}
+        return {name: program for name, program in by_surface.items() if isinstance(program, Program)}
 
     def is_known(self, case: Case, surface: str) -> bool:
-        """Whether the ledger knows something of a case on a surface."""
-        here = self.pool.environment
-        return bool(self.ledger.find_entry(case, surface, here["packages"], here["cpu"], self.backend.device.name))
+        """Whether the ledger has an entry for a case on a surface."""
+        environment = self.pool.environment
+        packages, cpu = environment["packages"], environment["cpu"]
+        return bool(self.ledger.find_entry(case, surface, packages, cpu, self.backend.device.name))
 
     def run_jobs(self, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
-        """Run programs on inputs, and yield what came of them, in order, without any judgement."""
+        """Run programs and yield their outcomes, in order and without judging them."""
         with self._as_incomplete_run():
             yield from self.pool.outcomes(jobs)
 
 
 def _expected_for(candidate: Candidate, *, fatal: bool) -> Expected | None:
-    """Return what must happen; None where numbers leave the ordinary, or where nothing can be said of them.
+    """Return the expected result; None if values leave the normal range or the reference gives no answer.
 
-    fatal: return the inputs alone where numbers leave the ordinary, and where there are too many for the reference.
+    fatal: return the inputs without a target if values leave the normal range or the case is too large for the
+    reference.
     """
     if fatal and not is_affordable(candidate):
         return Expected({name: spec.make() for name, spec in candidate.case.inputs.items()}, None)
     try:
-        wanted = compute_expected(candidate.case)
+        expected = compute_expected(candidate.case)
     except CatalogueError:
         return None
-    if next(out_of_range(candidate.case, wanted), None):
-        return Expected(wanted.inputs, None) if fatal else None
-    return wanted
+    if next(out_of_range(candidate.case, expected), None):
+        return Expected(expected.inputs, None) if fatal else None
+    return expected
 
 
 def symptom_of(record: dict[str, Any], outcome: ProgramOutcome) -> str:
-    """Return how something differs: its kind, and for what was refused or ended a process, what was said of it."""
+    """Return the symptom: the kind of the difference, and the message of a rejected call or a crash."""
     if record.get("flaky"):
         return FLAKY_SYMPTOM
     if outcome.kind == "timed_out":
         return outcome.kind
-    if outcome.kind == "crashed":  # the same whether or not it was tried twice
+    if outcome.kind == "crashed":  # the same symptom whether or not the program was run twice
         return f"{outcome.kind}: {normalise_message(outcome.message.removesuffix(f'; {SAME_IN_NEW_PROCESS}'))}"
     kind = str(record["kind"])
     return f"{kind}: {normalise_message(outcome.message)}" if kind == "rejected" else kind
 
 
 def normalise_message(message: str) -> str:
-    """Return what a message says without its numbers and names of things: alike for the same cause."""
+    """Return the first line of a message without numbers, quoted names and brackets: equal for the same cause."""
     first = message.strip().splitlines()[0] if message.strip() else ""
     words = re.sub(
         r"\x1b\[[0-9;]*m|['\"][^'\"]*['\"]|\{\{[^}]*\}\}|\[[^\]]*\]|\([^)]*\)|0x[0-9a-f]+|-?\d[\d.e+]*", "#", first
@@ -285,7 +294,7 @@ def normalise_message(message: str) -> str:
 
 
 def _power_of_ten(used: float | None) -> str:
-    """Return how much of an error bound was used, to a power of ten."""
+    """Return the exponent of the used error bound, as `e-02`; "0" or "inf" for these, "" without a bound."""
     if used is None or used == 0:
         return "" if used is None else "0"
     return f"{used:.0e}"[-4:] if used < float("inf") else "inf"

@@ -1,6 +1,7 @@
-"""The explorer: generation after generation of cases, each drawn from the seed and from what came of those before.
+"""The exploration loop: draw a generation of candidates, evaluate it, collect findings, repeat.
 
-Nothing else goes in, neither time nor the number of workers, so that the same seed finds the same.
+A generation depends only on the seed and on the results of earlier generations, not on time or the number of workers.
+The same seed therefore finds the same differences.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
 
 CANDIDATES_PER_GENERATION = 1000
-"""Cases that are drawn before what came of them is looked at."""
+"""Number of candidates in one generation."""
 METAMORPHIC_INTERVAL = 20
-"""One in so many recipes is held to the laws of its operator, too."""
+"""One in this number of candidates is also checked against metamorphic relations."""
 MIN_CANDIDATES_PER_WORKER = 50
-"""Recipes for which a part of a generation is worth the start of a framework."""
+"""Minimum number of candidates in a part of a generation. Fewer are not worth the start of a framework."""
 MAX_NOVEL_CANDIDATES = 64
-"""Recipes of an operator that showed what none had shown before, and are kept to draw from their neighbourhood."""
+"""Number of recent candidates per operator with a new kind of result. They are mutated to draw similar candidates."""
 
 
 @dataclass
 class ExplorationCounts:
-    """What an exploration has done so far: cases tried, in how many seconds, and results by status."""
+    """Number of evaluated cases, elapsed seconds, and number of results by status."""
 
     cases: int = 0
     seconds: float = 0.0
@@ -41,24 +42,25 @@ class ExplorationCounts:
 
 @dataclass(frozen=True)
 class StopCondition:
-    """When to stop: after so many cases, or with the generation in which so many seconds have passed."""
+    """End of an exploration: after a number of cases, or after the generation in which a time in seconds is over."""
 
     cases: int | None = None
     seconds: float | None = None
 
-    def next_generation_size(self, tally: ExplorationCounts) -> int:
-        """Return how many cases the next generation has, 0 for no further one."""
-        if self.seconds is not None and tally.seconds >= self.seconds:
+    def next_generation_size(self, counts: ExplorationCounts) -> int:
+        """Return the number of cases in the next generation, 0 to stop."""
+        if self.seconds is not None and counts.seconds >= self.seconds:
             return 0
-        return (
-            CANDIDATES_PER_GENERATION
-            if self.cases is None
-            else min(CANDIDATES_PER_GENERATION, self.cases - tally.cases)
-        )
+        if self.cases is None:
+            return CANDIDATES_PER_GENERATION
+        return min(CANDIDATES_PER_GENERATION, self.cases - counts.cases)
 
 
 class Explorer:
-    """An exploration of one backend. guided: whether draws are guided; else they are independent of each other."""
+    """An exploration of one backend.
+
+    guided: whether coverage and earlier results guide the draws. If False, draws are independent of each other.
+    """
 
     def __init__(
         self, evaluator: Evaluator, spaces: Mapping[str, OperatorSpace], seed: int = 0, *, guided: bool = True
@@ -77,69 +79,70 @@ class Explorer:
 
     def explore(
         self,
-        until: StopCondition,
+        stop: StopCondition,
         on_generation: Callable[[ExplorationCounts, Sequence[ExplorationFinding]], None] = lambda *_: None,
     ) -> None:
-        """Explore on, telling after each generation what was done and which findings are new."""
+        """Explore until the stop condition; call on_generation(counts, new findings) after each generation."""
         start = time.monotonic() - self.counts.seconds
-        while size := until.next_generation_size(self.counts):
-            tried = self._evaluate([OracleRequest(recipe) for recipe in self.draw_generation(size)])
-            # Where a surface differs already, known or not, a law has nothing to add.
-            agreeing = [one.candidate for one in tried if not any(seen.symptom for seen in one.surface_results)]
-            ruled = self._evaluate([OracleRequest(*pair) for pair in self.metamorphic_candidates(agreeing)])
-            fresh = self.findings.add([*tried, *ruled], self.counts.cases)
-            self.record_results(tried)
+        while size := stop.next_generation_size(self.counts):
+            results = self._evaluate([OracleRequest(candidate) for candidate in self.draw_generation(size)])
+            # A violated relation adds nothing if the candidate already differs from the reference.
+            agreeing = [one.candidate for one in results if not any(item.symptom for item in one.surface_results)]
+            metamorphic = self._evaluate([OracleRequest(*pair) for pair in self.metamorphic_candidates(agreeing)])
+            new_findings = self.findings.add([*results, *metamorphic], self.counts.cases)
+            self.record_results(results)
             self.counts.seconds = time.monotonic() - start
-            on_generation(self.counts, fresh)
+            on_generation(self.counts, new_findings)
 
-    def _evaluate(self, asked: Sequence[OracleRequest]) -> list[CandidateResult]:
-        """Have recipes tried by as many as there are, to each some of every kind."""
-        parts = max(1, min(self.evaluator.capacity, len(asked) // MIN_CANDIDATES_PER_WORKER))
-        found: list[Sequence[SurfaceResult]] = [()] * len(asked)
-        for part, seen in enumerate(self.evaluator.map(evaluate_all, [(asked[part::parts],) for part in range(parts)])):
-            found[part::parts] = seen
-        return [CandidateResult(one.candidate, seen) for one, seen in zip(asked, found, strict=True)]
+    def _evaluate(self, requests: Sequence[OracleRequest]) -> list[CandidateResult]:
+        """Evaluate candidates in as many parts as the evaluator can run in parallel."""
+        parts = max(1, min(self.evaluator.capacity, len(requests) // MIN_CANDIDATES_PER_WORKER))
+        results: list[Sequence[SurfaceResult]] = [()] * len(requests)
+        # Interleaved parts contain all operators, so they take about the same time.
+        pieces = [(requests[part::parts],) for part in range(parts)]
+        for part, evaluated in enumerate(self.evaluator.map(evaluate_all, pieces)):
+            results[part::parts] = evaluated
+        return [CandidateResult(request.candidate, result) for request, result in zip(requests, results, strict=True)]
 
     def draw_generation(self, size: int) -> Iterator[Candidate]:
-        """Yield the recipes of the next generation, the operators taking turns: more of them, the more there is new."""
+        """Yield the candidates of the next generation; the scheduler chooses the operator of each."""
         for number in range(self.counts.cases, self.counts.cases + size):
             operator = self._scheduler.next() if self.guided else self._operators[number % len(self._operators)]
             yield self._draw_candidate(operator, Rng(self.seed, operator, number))
 
     def metamorphic_candidates(self, candidates: Sequence[Candidate]) -> list[tuple[Candidate, str]]:
-        """Return recipes to be held to laws: some of those tried, and as many again that are vast.
+        """Return pairs of a candidate and the oracle that checks it.
 
-        Of these no reference says anything, so that surfaces are held against each other, too.
+        These are some of the given candidates and as many large ones. Large ones take the reference too long, so their
+        surfaces are compared with each other as well.
         """
-        some = list(candidates[::METAMORPHIC_INTERVAL])
-        dice = Rng(self.seed, "laws", self.counts.cases)
-        vast = (self.spaces[dice.choice(list(self.spaces))].draw_large(dice) for _ in some)
-        larger = [recipe for recipe in vast if recipe]
+        sample = list(candidates[::METAMORPHIC_INTERVAL])
+        rng = Rng(self.seed, "laws", self.counts.cases)
+        draws = (self.spaces[rng.choice(list(self.spaces))].draw_large(rng) for _ in sample)
+        large = [candidate for candidate in draws if candidate]
         return [
-            *((recipe, RELATION_PREFIX) for recipe in some + larger),
-            *((recipe, SURFACES_PREFIX) for recipe in larger),
+            *((candidate, RELATION_PREFIX) for candidate in sample + large),
+            *((candidate, SURFACES_PREFIX) for candidate in large),
         ]
 
     def _draw_candidate(self, operator: str, rng: Rng) -> Candidate:
-        space, odd, guide = self.spaces[operator], self._novel_candidates[operator], self._coverage[operator]
+        space, novel, coverage = self.spaces[operator], self._novel_candidates[operator], self._coverage[operator]
         if not self.guided:
             return space.draw(rng)
-        near = space.mutate(rng.choice(odd), rng) if odd and rng.one_in(4) else None
-        recipe = near or guide.choose(lambda: space.draw(rng))
-        self._scheduler.record_novelty(operator, guide.count(recipe))
-        return recipe
+        mutated = space.mutate(rng.choice(novel), rng) if novel and rng.one_in(4) else None
+        candidate = mutated or coverage.choose(lambda: space.draw(rng))
+        self._scheduler.record_novelty(operator, coverage.count(candidate))
+        return candidate
 
-    def record_results(self, tried: Sequence[CandidateResult]) -> None:
-        """Count what came of a generation, and keep what showed something that nothing had shown before."""
-        self.counts.cases += len(tried)
-        for one in tried:
-            self.counts.statuses.update(seen.status for seen in one.surface_results)
-            shown = {
-                (one.candidate.operator, seen.surface, seen.how, seen.kind) for seen in one.surface_results
-            } - self._observed_outcomes
-            self._observed_outcomes |= shown
-            if shown:
-                self._novel_candidates[one.candidate.operator] = [
-                    one.candidate,
-                    *self._novel_candidates[one.candidate.operator],
-                ][:MAX_NOVEL_CANDIDATES]
+    def record_results(self, results: Sequence[CandidateResult]) -> None:
+        """Count the results of a generation and remember candidates with a new kind of result."""
+        self.counts.cases += len(results)
+        for result in results:
+            candidate = result.candidate
+            self.counts.statuses.update(item.status for item in result.surface_results)
+            outcomes = {(candidate.operator, item.surface, item.how, item.kind) for item in result.surface_results}
+            new_outcomes = outcomes - self._observed_outcomes
+            self._observed_outcomes |= new_outcomes
+            if new_outcomes:
+                recent = [candidate, *self._novel_candidates[candidate.operator]]
+                self._novel_candidates[candidate.operator] = recent[:MAX_NOVEL_CANDIDATES]

@@ -1,4 +1,7 @@
-"""What is true of a recipe in plain words: what guides the search, and what findings are told in."""
+"""Features of a candidate: factor kinds for coverage guidance, and conditions that describe findings.
+
+Do not reword conditions: their lengths decide which of several equivalent conditions a finding names.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from conformance.exploration.sizes import LARGE_WINDOW_CELLS, LONG_AXIS_CELLS, V
 from conformance.exploration.space import count_terms
 
 SIZE_THRESHOLDS = (2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 256, 257, 1024, 32_768, LONG_AXIS_CELLS)
-"""Sizes from which on something may be otherwise."""
+"""Sizes at which the behaviour of a framework may change, such as powers of two and vector widths."""
+# Conditions of the program. The texts end up in results files.
 HOW_TEXTS: Mapping[str, str] = {
     "native": "a call of its own",
     "padded": "padding that is written first",
@@ -25,7 +29,7 @@ NAMED_FACTORS = ("mode", "ties", "output", "p")
 
 
 def factor_kinds(candidate: Candidate) -> tuple[str, ...]:
-    """Return what kind each factor is of, one word for each: those that are crossed, pairs and triples of them."""
+    """Return the kind of each factor, as `name kind`. Coverage counts their pairs and triples."""
     step, levels = case_step(candidate.case), candidate.levels
     found = {
         "rank": levels["rank"],
@@ -53,7 +57,7 @@ def factor_kinds(candidate: Candidate) -> tuple[str, ...]:
 
 
 def _size_class(size: int) -> int:
-    """Return about how large a number is: the first of some limits that it does not pass."""
+    """Return the size class of a number: the position of the first limit that it does not exceed."""
     limits = (1, 4, VECTOR_WIDTH_SIZES[0] - 1, VECTOR_WIDTH_SIZES[-1], LARGE_WINDOW_CELLS[-1])
     return next((number for number, limit in enumerate(limits) if size <= limit), len(limits))
 
@@ -73,11 +77,13 @@ def _stride_kind(step: Step) -> str:
 
 
 def _has_remainder(step: Step) -> bool:
-    """Whether cells are left over behind the last whole window."""
+    """Check whether cells remain after the last complete window."""
     if step.operator == "conv_transpose":
         return any(step.parameters["output_padding"])
     axes = zip(step.shape[2:], step.window, step.stride or (), step.padding, step.dilation, strict=True)
-    return any((size + sum(ends) - hole * (cells - 1) - 1) % stride for size, cells, stride, ends, hole in axes)
+    return any(
+        (size + sum(pads) - dilation * (window - 1) - 1) % stride for size, window, stride, pads, dilation in axes
+    )
 
 
 def _padding_kinds(candidate: Candidate, step: Step) -> str:
@@ -95,12 +101,12 @@ def _padding_kinds(candidate: Candidate, step: Step) -> str:
 
 
 def candidate_conditions(candidate: Candidate) -> frozenset[str]:
-    """Return all that may be said of a recipe, as phrases that read well one after the other."""
+    """Return all conditions that are true for a candidate, as noun phrases."""
     return frozenset(_step_conditions(candidate, case_step(candidate.case)))
 
 
 def how_condition(how: str) -> frozenset[str]:
-    """Return what may be said of how a surface does it: what is true of its own call says nothing of another way."""
+    """Return the condition for native, padded or composed programs: a cause in one of them need not be in another."""
     return frozenset({HOW_TEXTS[how]} if how in HOW_TEXTS else ())
 
 
@@ -139,13 +145,10 @@ def _step_conditions(candidate: Candidate, step: Step) -> Iterator[str]:
 
 
 def _padded_extents(candidate: Candidate, step: Step) -> tuple[int, ...]:
-    """Return the extents of x with its padding; a transposed convolution crops its output instead."""
-    ends = (
-        step.padding
-        if any(name in candidate.levels for name in PAIR_FACTORS) and step.operator != "conv_transpose"
-        else ()
-    )
-    return tuple(size + sum(pair) for size, pair in zip(step.shape[2:], ends or ((0, 0),) * step.rank, strict=True))
+    """Return the extents of x with its padding. The padding of a transposed convolution crops the output instead."""
+    padded = any(name in candidate.levels for name in PAIR_FACTORS) and step.operator != "conv_transpose"
+    pairs = (step.padding if padded else ()) or ((0, 0),) * step.rank
+    return tuple(size + sum(pair) for size, pair in zip(step.shape[2:], pairs, strict=True))
 
 
 def _number_conditions(candidate: Candidate) -> Iterator[str]:
@@ -170,7 +173,7 @@ def _threshold_condition(what: str, size: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _WindowAxis:
-    """One axis of a walk."""
+    """Window parameters of one spatial axis."""
 
     stride: int
     window: int
@@ -192,7 +195,7 @@ AXIS_CONDITIONS: Mapping[str, Callable[[_WindowAxis], bool]] = {
     "windows that overlap": lambda axis: axis.stride < axis.window,
     "dilation": lambda axis: axis.dilation > 1,
     "a window with holes": lambda axis: axis.dilation > 1 and axis.window > 1,
-    "dilation above 2": lambda axis: axis.dilation > 2 and axis.window > 1,  # noqa: PLR2004 - as it says
+    "dilation above 2": lambda axis: axis.dilation > 2 and axis.window > 1,  # noqa: PLR2004 - the text names it
     "dilation and stride on one axis": lambda axis: axis.dilation > 1 and axis.stride > 1,
     "a window larger than the extent": lambda axis: axis.window > axis.size,
     "a window that reaches beyond the input": lambda axis: axis.dilated_window > axis.size,
@@ -204,7 +207,7 @@ def _window_axes(step: Step) -> Iterator[str]:
     axes = [
         _WindowAxis(*one) for one in zip(step.stride or (), step.window, step.dilation, step.shape[2:], strict=True)
     ]
-    yield from (word for word, holds in AXIS_CONDITIONS.items() if any(map(holds, axes)))
+    yield from (condition for condition, is_true in AXIS_CONDITIONS.items() if any(map(is_true, axes)))
     if _has_remainder(step):
         yield "cells left over" if step.operator != "conv_transpose" else "output padding"
     if step.operator != "conv_transpose" and any(step.windows.overhang):

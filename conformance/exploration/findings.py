@@ -1,4 +1,4 @@
-"""Findings: differences that nobody knew of, shrunk, with the condition under which they show, and grouped by it."""
+"""Findings: new differences, shrunk, and grouped by the conditions under which they appear."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from conformance.exploration.space import OperatorSpace
 from reports.analysis.conditions import shortest_conjunction
 
 MAX_FINDINGS_PER_SYMPTOM = 4
-"""Findings of one operator on one surface that differ in the same way; what is beyond them is counted only."""
+"""Maximum number of findings per operator, surface and symptom. Further differences are only counted."""
 MAX_EXCEPTION_RATIO = 3
-"""One in so many may agree where conditions say that it differs: what is wrong need not show everywhere."""
+"""For this number of differing candidates that satisfy the conditions, one agreeing candidate may satisfy them too. The
+reason is that a bug need not be visible in every output."""
 MAX_SHRUNK_PER_GENERATION = 6
-"""Recipes of one operator on one surface that differ in the same way and are shrunk in one generation."""
+"""Maximum number of candidates shrunk per generation, for one operator, surface and symptom."""
 MAX_AGREEING_CANDIDATES = 1000
-"""Recipes of an operator on a surface that agreed with one oracle and are kept, to hold statements against."""
+"""Number of agreeing candidates remembered per operator, surface and oracle. Conditions are tested on them."""
 AGREEING_STATUSES = frozenset({"pass", "stale"})
 
 
 @dataclass
 class ExplorationFinding:
-    """One cause, as far as can be told.
+    """A group of differences that probably have the same cause.
 
-    way: how it differs; recipe: the smallest that was found; conditions: under which it shows, None where none was
-    found that tells; agreed: how many cases agreed in spite of them; surfaces: on which; covers: cases that it
-    explains; message: what was said of the smallest; how: it was carried out, as programs say it.
+    symptom: how the results differ. candidate: the smallest candidate found. surfaces: where it differs.
+    conditions: conditions under which the difference appears; None if no conditions describe it.
+    agreeing_count: number of agreeing cases that satisfy the conditions. explained_count: number of differing cases.
+    message: message for the smallest candidate. how: native, padded or composed.
     """
 
     operator: str
@@ -48,67 +50,66 @@ class ExplorationFinding:
 
     @property
     def features(self) -> frozenset[str]:
-        """All that may be said of the smallest, and of how it was carried out."""
+        """All conditions that are true for the smallest candidate and its program."""
         return candidate_conditions(self.candidate) | how_condition(self.how)
 
     @property
     def id(self) -> str:
-        """What it is called: the same wherever and whenever the same smallest case is found."""
-        said = f"{self.operator} {self.symptom} {self.candidate.raw_case['id']}"
-        return f"{self.operator}-{hashlib.blake2b(said.encode(), digest_size=4).hexdigest()}"
+        """Identifier, which depends only on the operator, the symptom and the smallest case."""
+        text = f"{self.operator} {self.symptom} {self.candidate.raw_case['id']}"
+        return f"{self.operator}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
 
     @property
     def sentence(self) -> str:
-        """What was found, in one sentence."""
-        where = ", ".join(self.surfaces)
+        """The finding in one sentence."""
+        subject = f"{self.operator} on {', '.join(self.surfaces)}: {_symptom_text(self.symptom)}"
         if self.conditions is None:
-            return f"{self.operator} on {where}: {_symptom_text(self.symptom)}; no plain condition tells when."
-        when = (
-            f"where there is {' and '.join(self.conditions)}, but for some"
-            if self.agreeing_count
-            else (f"whenever there is {' and '.join(self.conditions)}")
-        )
-        return f"{self.operator} on {where}: {_symptom_text(self.symptom)} {when}."
+            return f"{subject}; no simple condition describes when."
+        share = "most" if self.agreeing_count else "all"
+        return f"{subject} in {share} tested cases with {' and '.join(self.conditions)}."
 
-    def explains(self, operator: str, surface: str, symptom: str, true: frozenset[str]) -> bool:
-        """Whether a difference is one of this finding, by the conditions that hold for its recipe."""
+    def explains(self, operator: str, surface: str, symptom: str, features: frozenset[str]) -> bool:
+        """Whether a difference belongs to this finding, by the features of its candidate."""
         if operator != self.operator or surface not in self.surfaces or symptom != self.symptom:
             return False
-        return self.conditions is not None and true.issuperset(self.conditions)
+        return self.conditions is not None and features.issuperset(self.conditions)
 
 
 SYMPTOM_TEXTS: Mapping[str, str] = {
-    "value": "numbers are off by more than rounding allows",
-    "special": "NaN or infinity stands where another number belongs, or the other way round",
-    "shape": "the output has another shape",
-    "dtype": "the output has another dtype",
-    "timed_out": "the call does not come back in time",
-    FLAKY_SYMPTOM: "the outcome is not the same every time",
+    "value": "numbers are wrong by more than rounding allows",
+    "special": "NaN or infinity appears instead of a number, or a number instead of NaN or infinity",
+    "shape": "the output has a wrong shape",
+    "dtype": "the output has a wrong dtype",
+    "timed_out": "the call exceeds the time limit",
+    FLAKY_SYMPTOM: "the outcome differs between runs",
 }
-
-
 DISAGREEMENT_TEXTS: Mapping[str, str] = {
-    "value": "numbers are further apart than rounding allows",
-    "shape": "outputs have other shapes",
-    "dtype": "outputs have other dtypes",
+    "value": "numbers differ by more than rounding allows",
+    "shape": "outputs differ in shape",
+    "dtype": "outputs differ in dtype",
 }
 
 
 def _symptom_text(symptom: str) -> str:
-    kind, _, said = symptom.partition(": ")
+    kind, _, detail = symptom.partition(": ")
     if kind == "rejected":
-        return f"the call is refused ({said})"
+        return f"the call is rejected ({detail})"
     if kind == "surfaces":
-        return f"the surfaces of the backend do not agree ({DISAGREEMENT_TEXTS[said]})"
+        return f"the surfaces of the backend disagree ({DISAGREEMENT_TEXTS[detail]})"
     if kind == "law":
-        law, _, ended = said.partition(": ")
-        return f"in another call of the law of {law} {_symptom_text(ended)}" if ended else f"the law of {law} is broken"
-    return f"the process ends ({said})" if kind == "crashed" else SYMPTOM_TEXTS.get(symptom, symptom)
+        relation, _, failure = detail.partition(": ")
+        if failure:
+            return f"in another call of the metamorphic relation {relation} {_symptom_text(failure)}"
+        return f"the metamorphic relation {relation} is violated"
+    return f"the process crashes ({detail})" if kind == "crashed" else SYMPTOM_TEXTS.get(symptom, symptom)
 
 
 @dataclass(frozen=True)
 class UnexplainedCandidate:
-    """A recipe that differs and is yet to be explained: its number, and what is true of it and of its program."""
+    """A candidate that differs and belongs to no finding yet.
+
+    number: position among all generated cases. features: conditions that are true for it and its program.
+    """
 
     number: int
     candidate: Candidate
@@ -117,25 +118,30 @@ class UnexplainedCandidate:
 
 @dataclass
 class SurfaceRecord:
-    """What is known of one operator on one surface: recipes that agreed, by oracle, and those that differ and wait.
+    """Results of one operator on one surface.
 
-    What keeps one law may well break another.
+    agreeing_by_oracle: features of agreeing candidates. They are separate for each oracle, because a candidate that
+    satisfies one relation may violate another. unexplained: differing candidates without a finding, by symptom.
     """
 
     agreeing_by_oracle: dict[str, list[frozenset[str]]] = field(default_factory=dict)
     unexplained: dict[str, list[UnexplainedCandidate]] = field(default_factory=dict)
 
     def agreeing_features(self, symptom: str) -> list[frozenset[str]]:
-        """Return what is true of those that agreed where a way of differing would have shown.
+        """Return the features of candidates that agreed with an oracle that would have shown the symptom.
 
-        An end of the process would have, too, where surfaces were held against each other.
+        Comparing surfaces shows crashes and hangs too.
         """
         oracles = (REFERENCE_ORACLE, SURFACES_PREFIX) if symptom.startswith(FATAL_SYMPTOMS) else (oracle_of(symptom),)
-        return [true for one in oracles for true in self.agreeing_by_oracle.get(one, [])]
+        return [features for oracle in oracles for features in self.agreeing_by_oracle.get(oracle, [])]
 
 
 class FindingCollector:
-    """All findings of an exploration of one backend."""
+    """Collects the findings of an exploration of one backend.
+
+    uncounted: number of differences beyond the limits. passing_candidates: number of differences that were not
+    confirmed.
+    """
 
     def __init__(self, evaluator: Evaluator, spaces: Mapping[str, OperatorSpace]) -> None:
         self.evaluator = evaluator
@@ -146,24 +152,23 @@ class FindingCollector:
         self._surface_records: dict[tuple[str, str], SurfaceRecord] = {}
 
     def add(self, tried: Iterable[CandidateResult], done: int) -> list[ExplorationFinding]:
-        """Take in what came of recipes, `done` of them before; return the findings that are new."""
+        """Add the results of candidates and return new findings; done: number of candidates added before."""
         for number, one in enumerate(tried, done + 1):
             if one.surface_results:
-                true = candidate_conditions(one.candidate)
-                ways = {
-                    seen.how: true | how_condition(seen.how) for seen in one.surface_results
-                }  # many are kept: surfaces share them
-                for seen in one.surface_results:
-                    self._record_result(UnexplainedCandidate(number, one.candidate, ways[seen.how]), seen)
+                conditions = candidate_conditions(one.candidate)
+                # Surfaces share these sets, because many of them stay in memory.
+                features_by_how = {item.how: conditions | how_condition(item.how) for item in one.surface_results}
+                for item in one.surface_results:
+                    self._record_result(UnexplainedCandidate(number, one.candidate, features_by_how[item.how]), item)
         return self._explain_waiting()
 
-    def _record_result(self, one: UnexplainedCandidate, seen: SurfaceResult) -> None:
-        pile = self._surface_records.setdefault((one.candidate.operator, seen.surface), SurfaceRecord())
-        agreed = pile.agreeing_by_oracle.setdefault(oracle_of(seen.kind), [])
-        if seen.status in AGREEING_STATUSES and len(agreed) < MAX_AGREEING_CANDIDATES:
-            agreed.append(one.features)
-        if seen.is_new and not self._is_explained(seen.surface, seen.symptom, one):
-            pile.unexplained.setdefault(seen.symptom, []).append(one)
+    def _record_result(self, one: UnexplainedCandidate, result: SurfaceResult) -> None:
+        record = self._surface_records.setdefault((one.candidate.operator, result.surface), SurfaceRecord())
+        agreeing = record.agreeing_by_oracle.setdefault(oracle_of(result.kind), [])
+        if result.status in AGREEING_STATUSES and len(agreeing) < MAX_AGREEING_CANDIDATES:
+            agreeing.append(one.features)
+        if result.is_new and not self._is_explained(result.surface, result.symptom, one):
+            record.unexplained.setdefault(result.symptom, []).append(one)
 
     def _is_explained(self, surface: str, symptom: str, one: UnexplainedCandidate) -> bool:
         for finding in self.findings:
@@ -173,79 +178,93 @@ class FindingCollector:
         return False
 
     def _explain_waiting(self) -> list[ExplorationFinding]:
-        """Make findings of what waits, operators side by side: what is found of one says nothing of another."""
+        """Turn unexplained candidates into findings; return the new ones.
+
+        Each round shrinks one suspect per operator in parallel, as findings of different operators are independent.
+        """
         before = len(self.findings)
-        waiting = [self._suspects(operator) for operator in sorted({operator for operator, _ in self._surface_records})]
-        while suspects := [one for of_one in waiting if (one := next(of_one, None))]:
+        queues = [self._suspects(operator) for operator in sorted({operator for operator, _ in self._surface_records})]
+        while suspects := [suspect for queue in queues if (suspect := next(queue, None))]:
             pieces = [(one, self.spaces[one.candidate.operator], self._known_cases(one.symptom)) for one in suspects]
-            for suspect, trace in zip(suspects, self.evaluator.map(shrink_suspect, pieces), strict=True):
-                self._add_trace(suspect, trace)
+            for suspect, shrunk in zip(suspects, self.evaluator.map(shrink_suspect, pieces), strict=True):
+                self._add_shrunk(suspect, shrunk)
+        # The order of rounds depends on the other operators; the report does not.
         self.findings[before:] = sorted(self.findings[before:], key=lambda one: one.operator)
         return self.findings[before:]
 
     def _suspects(self, operator: str) -> Iterator[Suspect]:
-        """Yield what is to be shrunk, the smallest first, until everything is explained or there is too much.
+        """Yield the candidates of an operator to shrink, smallest first, until all are explained or a limit is reached.
 
-        When one is asked for, the last must have been taken in.
+        The caller must add the result of each suspect before it requests the next one: a new finding may explain the
+        remaining candidates.
         """
-        for (of, surface), pile in sorted(self._surface_records.items()):
-            for way in sorted(pile.unexplained) if of == operator else ():
-                waiting = sorted(pile.unexplained.pop(way), key=lambda one: one.candidate.shrink_key)
-                left = MAX_SHRUNK_PER_GENERATION
-                while waiting := [one for one in waiting if not self._is_explained(surface, way, one)]:
-                    alike = [one for one in self.findings if (one.operator, one.symptom) == (operator, way)]
-                    if not left or sum(surface in one.surfaces for one in alike) >= MAX_FINDINGS_PER_SYMPTOM:
+        for (of, surface), record in sorted(self._surface_records.items()):
+            for symptom in sorted(record.unexplained) if of == operator else ():
+                waiting = sorted(record.unexplained.pop(symptom), key=lambda one: one.candidate.shrink_key)
+                remaining = MAX_SHRUNK_PER_GENERATION
+                while waiting := [one for one in waiting if not self._is_explained(surface, symptom, one)]:
+                    similar = [one for one in self.findings if (one.operator, one.symptom) == (operator, symptom)]
+                    if not remaining or sum(surface in one.surfaces for one in similar) >= MAX_FINDINGS_PER_SYMPTOM:
                         self.uncounted += len(waiting)
                         break
-                    left -= 1
+                    remaining -= 1
                     one = waiting.pop(0)
-                    yield Suspect(one.candidate, surface, way, one.number)
+                    yield Suspect(one.candidate, surface, symptom, one.number)
 
     def _known_cases(self, symptom: str) -> frozenset[str]:
-        """Return the ids of cases that findings have shrunk to in a way."""
+        """Return the ids of the smallest cases of findings with a symptom."""
         return frozenset(one.candidate.case.id for one in self.findings if one.symptom == symptom)
 
-    def _add_trace(self, suspect: Suspect, trace: ShrunkSuspect) -> None:
-        """Make a finding of a suspect, or add it to the one that has the same smallest case."""
-        surface, way, smallest = suspect.surface, suspect.symptom, trace.smallest
-        same = {seen.surface: seen for seen in trace.surface_results if seen.is_new and seen.symptom == way}
-        if surface not in same:  # what ran before it may have spoilt the memory
+    def _add_shrunk(self, suspect: Suspect, shrunk: ShrunkSuspect) -> None:
+        """Add a finding for a suspect, or extend the finding that has the same smallest case."""
+        surface, symptom, smallest = suspect.surface, suspect.symptom, shrunk.smallest
+        same = {item.surface: item for item in shrunk.surface_results if item.is_new and item.symptom == symptom}
+        if surface not in same:  # an earlier program may have corrupted the memory
             self.passing_candidates += 1
             return
         known = next(
-            (one for one in self.findings if (one.symptom, one.candidate.case.id) == (way, smallest.case.id)), None
+            (one for one in self.findings if (one.symptom, one.candidate.case.id) == (symptom, smallest.case.id)), None
         )
         if known:
             known.surfaces = tuple(sorted({*known.surfaces, surface}))
             known.explained_count += 1
             return
-        here = same[surface]
-        told, agreed = self._conditions(trace, here)
+        result = same[surface]
+        conditions, agreeing_count = self._conditions(shrunk, result)
         finding = ExplorationFinding(
-            smallest.operator, way, smallest, tuple(same), told, suspect.number, agreed, 1, here.message, here.how
+            smallest.operator,
+            symptom,
+            smallest,
+            surfaces=tuple(same),
+            conditions=conditions,
+            first_number=suspect.number,
+            agreeing_count=agreeing_count,
+            explained_count=1,
+            message=result.message,
+            how=result.how,
         )
         self.findings.append(finding)
 
-    def _conditions(self, trace: ShrunkSuspect, here: SurfaceResult) -> tuple[tuple[str, ...] | None, int]:
-        """Return the fewest conditions that hold where it differs, around the smallest, and hardly where it agrees.
+    def _conditions(self, shrunk: ShrunkSuspect, result: SurfaceResult) -> tuple[tuple[str, ...] | None, int]:
+        """Return the fewest conditions for a difference, and the number of agreeing candidates that satisfy them.
 
-        With them, how many cases agree in spite of them: few of those that differ, or there are no conditions.
+        All differing neighbours satisfy the conditions, and few agreeing candidates do. None if there are no such
+        conditions. result: of the smallest candidate.
         """
-        smallest = trace.smallest
-        tried = [(one.candidate, one.result_on(here.surface)) for one in trace.neighbour_results]
-        told = [(candidate_conditions(recipe) | how_condition(seen.how), seen) for recipe, seen in tried if seen]
-        differ = [true for true, seen in told if seen.is_new and seen.symptom == here.symptom]
-        pile = self._surface_records[smallest.operator, here.surface]
-        others = [true for true, seen in told if seen.status in AGREEING_STATUSES] + pile.agreeing_features(
-            here.symptom
-        )
-        covered = [candidate_conditions(smallest) | how_condition(here.how), *differ]
-        when = shortest_conjunction(
-            covered, others, _condition_rank, exceptions=len(covered) // MAX_EXCEPTION_RATIO
-        ) or shortest_conjunction(covered[:1], others, _condition_rank)
-        return when, sum(one.issuperset(when) for one in others) if when else 0
+        evaluated = [(one.candidate, one.result_on(result.surface)) for one in shrunk.neighbour_results]
+        neighbours = [(candidate_conditions(one) | how_condition(item.how), item) for one, item in evaluated if item]
+        differing = [features for features, item in neighbours if item.is_new and item.symptom == result.symptom]
+        agreeing = [features for features, item in neighbours if item.status in AGREEING_STATUSES]
+        record = self._surface_records[shrunk.smallest.operator, result.surface]
+        agreeing += record.agreeing_features(result.symptom)
+        covered = [candidate_conditions(shrunk.smallest) | how_condition(result.how), *differing]
+        exceptions = len(covered) // MAX_EXCEPTION_RATIO
+        conditions = shortest_conjunction(covered, agreeing, _condition_rank, exceptions=exceptions)
+        # Neighbours may differ for another reason: then describe the smallest candidate alone.
+        conditions = conditions or shortest_conjunction(covered[:1], agreeing, _condition_rank)
+        return conditions, sum(features.issuperset(conditions) for features in agreeing) if conditions else 0
 
 
 def _condition_rank(condition: str) -> tuple[float | str, ...]:
-    """Rank what says most of a cause before sizes, and these before the number of axes and the dtype."""
+    """Sort key of conditions: first those without a number, and dtypes last; then shorter conditions first."""
     return any(letter.isdigit() for letter in condition), condition.startswith("dtype"), len(condition), condition

@@ -1,4 +1,7 @@
-"""What a backend is held to: the reference, laws of the operators, its own surfaces. A way of differing says which."""
+"""The three oracles: the reference, metamorphic relations, and other surfaces.
+
+A prefix of the symptom names the oracle; symptoms of the reference have no prefix.
+"""
 
 from __future__ import annotations
 
@@ -15,32 +18,38 @@ from conformance.judging.expected import compute_expected
 
 REFERENCE_ORACLE = ""
 FATAL_SYMPTOMS = ("crashed", "timed_out")
-"""What an end or a hang of the process is called: a start of the framework for each that is tried."""
+"""Symptoms of a crash and a hang. After each of these the framework must be started again."""
 
 
-def oracle_of(said: str) -> str:
-    """Return what a way of differing, or the kind of what was seen, was held to: a law, SURFACES or REFERENCE."""
-    if said.startswith(RELATION_PREFIX):
-        return ": ".join(said.split(": ")[:2])
-    return SURFACES_PREFIX if said.startswith(SURFACES_PREFIX) else REFERENCE_ORACLE
+def oracle_of(symptom: str) -> str:
+    """Return the oracle of a symptom, or of the kind of a result.
+
+    This is `law: NAME` for a metamorphic relation, else SURFACES_PREFIX or REFERENCE_ORACLE.
+    """
+    if symptom.startswith(RELATION_PREFIX):
+        return ": ".join(symptom.split(": ")[:2])
+    return SURFACES_PREFIX if symptom.startswith(SURFACES_PREFIX) else REFERENCE_ORACLE
 
 
 def fatal_symptom(symptom: str) -> str:
-    """Return which of FEARED a way of differing is, be it in a call of a law; "" if it is none."""
-    said = symptom.removeprefix(f"{oracle_of(symptom)}: ")
-    return next((word for word in FATAL_SYMPTOMS if said.startswith(word)), "")
+    """Return which of FATAL_SYMPTOMS a symptom is, also in a related call of a metamorphic relation; "" if none."""
+    text = symptom.removeprefix(f"{oracle_of(symptom)}: ")
+    return next((word for word in FATAL_SYMPTOMS if text.startswith(word)), "")
 
 
 @dataclass(frozen=True)
 class OracleRequest:
-    """A recipe, and what it is held to: the reference, the laws or, with SURFACES, other surfaces."""
+    """A candidate and the oracle to check it with.
+
+    oracle: REFERENCE_ORACLE, RELATION_PREFIX for all relations, or SURFACES_PREFIX.
+    """
 
     candidate: Candidate
     oracle: str = REFERENCE_ORACLE
 
 
 def is_accepted_by_reference(candidate: Candidate) -> bool:
-    """Whether the reference takes a recipe, though it may say nothing of its numbers."""
+    """Check that the reference accepts the parameters of a candidate, even if it cannot check the values."""
     try:
         return bool(compute_expected(candidate.case).inputs)
     except CatalogueError:
@@ -50,7 +59,7 @@ def is_accepted_by_reference(candidate: Candidate) -> bool:
 def evaluate(
     evaluator: LocalEvaluator, symptom: str, candidates: Sequence[Candidate], surfaces: Sequence[str] = ()
 ) -> list[CandidateResult]:
-    """Try recipes as whatever shows this way of differing does: against a law, other surfaces or the reference."""
+    """Evaluate candidates with the oracle of a symptom; surfaces: only these, if the oracle can check them alone."""
     fatal = bool(fatal_symptom(symptom))
     if symptom.startswith(RELATION_PREFIX):
         return MetamorphicChecker(evaluator).evaluate(
@@ -62,20 +71,20 @@ def evaluate(
 
 
 def evaluate_all(evaluator: LocalEvaluator, requests: Sequence[OracleRequest]) -> list[Sequence[SurfaceResult]]:
-    """Return for each recipe, in order, what its oracle says of every surface.
+    """Return the results of each request, in order.
 
-    Of what the reference says nothing of, surfaces are held against each other.
+    If the reference cannot check the values of a candidate, its surfaces are compared with each other instead.
     """
-    found: dict[int, Sequence[SurfaceResult]] = {}
-    for oracle in dict.fromkeys(one.oracle for one in requests):
-        some = [number for number, one in enumerate(requests) if one.oracle == oracle]
-        outcomes = evaluate(evaluator, oracle, [requests[number].candidate for number in some])
-        found |= {number: one.surface_results for number, one in zip(some, outcomes, strict=True)}
-    silent = [
-        n
-        for n, one in enumerate(requests)
-        if one.oracle == REFERENCE_ORACLE and not found[n] and is_accepted_by_reference(one.candidate)
+    results: dict[int, Sequence[SurfaceResult]] = {}
+    for oracle in dict.fromkeys(request.oracle for request in requests):
+        numbers = [number for number, request in enumerate(requests) if request.oracle == oracle]
+        evaluated = evaluate(evaluator, oracle, [requests[number].candidate for number in numbers])
+        results |= {number: one.surface_results for number, one in zip(numbers, evaluated, strict=True)}
+    unchecked = [
+        number
+        for number, request in enumerate(requests)
+        if request.oracle == REFERENCE_ORACLE and not results[number] and is_accepted_by_reference(request.candidate)
     ]
-    outcomes = cross_surface.compare_surfaces(evaluator, [requests[number].candidate for number in silent])
-    found |= {number: one.surface_results for number, one in zip(silent, outcomes, strict=True)}
-    return [found[number] for number in range(len(requests))]
+    compared = cross_surface.compare_surfaces(evaluator, [requests[number].candidate for number in unchecked])
+    results |= {number: one.surface_results for number, one in zip(unchecked, compared, strict=True)}
+    return [results[number] for number in range(len(requests))]

@@ -1,4 +1,4 @@
-"""What an exploration leaves: a results file, cases as a catalogue has them, scripts, and a page of findings."""
+"""Write the output of an exploration: a results file, cases in catalogue format, scripts, and a page of findings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conformance.execution.results_file import ResultsFile
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.conventions import conventions_of
+from conformance.exploration.convention_domains import conventions_of
 from conformance.exploration.evaluation import Evaluator, LocalEvaluator
 from conformance.exploration.findings import ExplorationFinding
 from conformance.judging.expected import compute_expected
@@ -28,15 +28,15 @@ from reports.results.reader import load_report
 from reports.views.exploration_markdown import render_findings_page
 
 MAX_CASE_LINE_WIDTH = 116
+"""Maximum line length of a written case, without its indentation of four."""
 CATALOGUE_FOLDERS = (("conv", "convolution"), ("pad", "padding"))
-
-
+"""Folder of the catalogue by prefix of the operator; all others are in `pooling`."""
 FINAL_REPEATS = 3
-"""How often the smallest case of a finding is run in the end, to see whether it is the same every time."""
+"""Number of runs of each smallest case at the end, to detect flaky outcomes."""
 
 
 class FindingsRun(Run):
-    """A run of the smallest cases of findings, whose header says what was explored and what was found."""
+    """A run of the smallest cases of findings. The header of its results file describes the exploration."""
 
     exploration_record: Mapping[str, Any]
 
@@ -44,7 +44,10 @@ class FindingsRun(Run):
         return {**super()._header(), "explored": self.exploration_record}
 
     def write_empty(self, path: Path, pool: WorkerPool) -> None:
-        """Write a file without results: nothing was found where these workers are."""
+        """Write a results file without results, for an exploration without findings.
+
+        pool: started workers, which supply the environment of the header.
+        """
         self.pool = pool
         with ResultsFile(path) as file:
             file.open(self._header())
@@ -52,13 +55,13 @@ class FindingsRun(Run):
 
 
 def prepare_folders(folder: Path, backend: str) -> None:
-    """Make the folders that an exploration of a backend writes into. Raises ConformanceError if it could not."""
+    """Create the output folders of an exploration. Raises ConformanceError if a folder is not writable."""
     for part in ("", "results", f"cases/{backend}", f"repro/{backend}"):
         make_folder(folder / part)
 
 
 def clear_folders(folder: Path, backend: str) -> None:
-    """Remove the cases and the scripts that an earlier exploration of a backend has left. Raises ConformanceError."""
+    """Delete the cases and scripts of an earlier exploration of a backend. Raises ConformanceError if this fails."""
     cases, scripts = (folder / "cases" / backend).glob("*/*.yaml"), (folder / "repro" / backend).glob("*.py")
     for path in (*cases, *scripts):
         remove_file(path)
@@ -67,19 +70,19 @@ def clear_folders(folder: Path, backend: str) -> None:
 def write_exploration(
     folder: Path, evaluator: Evaluator, findings: Sequence[ExplorationFinding], explored: Mapping[str, Any]
 ) -> list[Path]:
-    """Write all that an exploration of a backend leaves below a folder; return the files, the results first."""
+    """Write all output of an exploration into a folder; return the files, first the results file."""
     name = evaluator.backend.name
-    kept = write_cases_and_scripts(folder, evaluator.backend, findings)
+    case_files = write_cases_and_scripts(folder, evaluator.backend, findings)
     scripts = {one.id: text for one in findings if (text := _finding_script(evaluator.backend, one))}
     header = {**explored, "findings": [finding_record(one, scripts.get(one.id, "")) for one in findings]}
     results, page = folder / "results" / f"{name}.jsonl", folder / f"{name}.md"
     write_in_folder(results, *evaluator.map(run_findings, [([one.candidate for one in findings], header)]))
     write_in_folder(page, render_findings_page(load_report([results], allow_mixed=True).explorations[0]))
-    return [results, *kept, page]
+    return [results, *case_files, page]
 
 
 def write_cases_and_scripts(folder: Path, backend: Backend, findings: Sequence[ExplorationFinding]) -> list[Path]:
-    """Write the cases and the scripts of findings below a folder, for which nothing need be run; return the files."""
+    """Write the cases and scripts of findings into a folder, without running anything; return the files."""
     scripts = {f"repro/{backend.name}/{one.id}.py": text for one in findings if (text := _finding_script(backend, one))}
     files = {**_case_file_texts(backend.name, findings), **scripts}
     for path, text in files.items():
@@ -88,13 +91,14 @@ def write_cases_and_scripts(folder: Path, backend: Backend, findings: Sequence[E
 
 
 def run_findings(evaluator: LocalEvaluator, candidates: Sequence[Candidate], explored: Mapping[str, Any]) -> bytes:
-    """Run the smallest cases of findings, and return the results file."""
-    cases = {recipe.case.id: recipe.case for recipe in candidates}
+    """Run the smallest cases of findings and return the content of the results file."""
+    cases = {candidate.case.id: candidate.case for candidate in candidates}
     run = FindingsRun(
         evaluator.backend, Catalogue(tuple(cases.values())), evaluator.ledger, Selection("exhaustive"),
         python=evaluator.python, limits=evaluator.limits, jobs=1, repeat=FINAL_REPEATS,
     )  # fmt: skip
     run.exploration_record = explored
+    # On a cluster this function runs on a worker, so it returns the content instead of a path.
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         path = Path(folder) / "found.jsonl"
         if candidates:
@@ -105,7 +109,7 @@ def run_findings(evaluator: LocalEvaluator, candidates: Sequence[Candidate], exp
 
 
 def finding_record(finding: ExplorationFinding, script: str = "") -> dict[str, Any]:
-    """Return a finding as results files have it; script: what shows its smallest case with the framework alone."""
+    """Return the record of a finding in a results file; script: runs its smallest case without the suite."""
     return {
         "id": finding.id,
         "case": finding.candidate.case.id,
@@ -124,14 +128,17 @@ def finding_record(finding: ExplorationFinding, script: str = "") -> dict[str, A
 
 
 def catalogue_folder_of(operator: str) -> str:
-    """Return the folder of the catalogue in which an operator stands."""
+    """Return the folder of the catalogue that contains an operator."""
     if operator.endswith("_grad"):
         return "gradients"
     return next((folder for word, folder in CATALOGUE_FOLDERS if operator.startswith(word)), "pooling")
 
 
 def finding_case_text(finding: ExplorationFinding, *same: ExplorationFinding) -> str:
-    """Return the smallest case of a finding, and of others that have the same, as an item of a file's `cases`."""
+    """Return the smallest case of a finding as an item of `cases:` in a YAML file.
+
+    same: other findings with the same smallest case.
+    """
     raw = finding.candidate.raw_case
     about = " ".join(one.sentence for one in (finding, *same))
     return case_item_text(
@@ -140,7 +147,7 @@ def finding_case_text(finding: ExplorationFinding, *same: ExplorationFinding) ->
 
 
 def case_item_text(raw: Mapping[str, Any]) -> str:
-    """Return a case as YAML, indented as in a catalogue file."""
+    """Return a case as YAML, with the indentation of a catalogue file."""
     text = yaml.dump(
         _yaml_value(raw), Dumper=_NoAliasDumper, sort_keys=False, width=MAX_CASE_LINE_WIDTH, default_flow_style=None
     )
@@ -149,14 +156,14 @@ def case_item_text(raw: Mapping[str, Any]) -> str:
 
 
 class _NoAliasDumper(yaml.SafeDumper):
-    """Writes a list again wherever it stands: a catalogue takes no aliases."""
+    """Writes repeated lists in full: catalogue files must not contain YAML aliases."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True
 
 
 def _yaml_value(value: Any) -> Any:
-    """Return a value in the types that YAML knows."""
+    """Return a value as types that YAML can represent."""
     if isinstance(value, Mapping):
         return {key: _yaml_value(item) for key, item in value.items()}
     if isinstance(value, Decimal):
@@ -165,28 +172,28 @@ def _yaml_value(value: Any) -> Any:
 
 
 def _case_file_texts(backend: str, findings: Iterable[ExplorationFinding]) -> dict[str, str]:
-    """Return the texts of case files, a folder for each backend: several may find the same case."""
+    """Return the texts of case files by path. Each backend has a folder, as several backends may find the same case."""
     texts: dict[str, str] = {}
     for same in _findings_by_case(findings):
         operator = same[0].operator
         path = f"cases/{backend}/{catalogue_folder_of(operator)}/{operator}.yaml"
         head = f"operator: {operator}\nsource: found by exploring\n\ncases:\n"
         names = "".join(f"  # {one.id}\n" for one in same)
-        puts = "".join(f"  # puts {question}\n" for question in conventions_of(same[0].candidate))
+        puts = "".join(f"  # puts {convention_id}\n" for convention_id in conventions_of(same[0].candidate))
         texts[path] = texts.get(path, head) + names + puts + finding_case_text(*same)
     return texts
 
 
 def _findings_by_case(findings: Iterable[ExplorationFinding]) -> Iterable[list[ExplorationFinding]]:
-    """Return findings that have the same smallest case together: it differs from the reference, and breaks a law."""
-    found: dict[str, list[ExplorationFinding]] = {}
+    """Return findings grouped by smallest case: a case may differ from the reference and violate a relation too."""
+    groups: dict[str, list[ExplorationFinding]] = {}
     for finding in findings:
-        found.setdefault(finding.candidate.case.id, []).append(finding)
-    return found.values()
+        groups.setdefault(finding.candidate.case.id, []).append(finding)
+    return groups.values()
 
 
 def _finding_script(backend: Backend, finding: ExplorationFinding) -> str:
-    """Return a script for a finding on the first of its surfaces, "" where no program can be written."""
+    """Return a script that shows a finding on its first surface; "" if the surface has no program for the case."""
     surface = next(one for one in backend.surfaces if one.name == finding.surfaces[0])
     program = translate(finding.candidate.case, surface)
     if not isinstance(program, Program):

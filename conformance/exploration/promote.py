@@ -1,4 +1,4 @@
-"""From a finding to a case of the catalogue: its text goes into the file of its operator, all else stays as it is."""
+"""Promote a finding to a case of the catalogue: append its smallest case to the file of its operator."""
 
 from __future__ import annotations
 
@@ -18,37 +18,42 @@ CONVENTIONS_COMMENT = re.compile(r"^  # puts (.+)$", re.MULTILINE)
 TOP_LEVEL_KEY = re.compile(r"^(?=\w)", re.MULTILINE)
 
 
-def promote_finding(found: Path, finding: str, home: Path, name: str = "") -> tuple[Path, str]:
+def promote_finding(explored: Path, finding: str, catalogue: Path, name: str = "") -> tuple[Path, str]:
     """Write the smallest case of a finding into a catalogue; return the file and the id of the case.
 
-    found: what `explore` wrote; home: the folder of the catalogue; name: the id of the case, beside its operator.
-    Raises ConformanceError where there is no such finding, where the catalogue would not be sound with it, or where it
-    puts a question: as a plain case it would hold surfaces to the reference that may answer otherwise.
+    explored: output folder of `explore`. catalogue: folder of the catalogue. name: id of the case without its operator.
+
+    Raises ConformanceError if the finding does not exist, if the catalogue would become invalid, or if the case
+    observes a convention. As an ordinary case it would require the answer of the reference from every surface.
     """
-    operator, raw, questions = _find_case(found, finding)
-    if questions:
-        said = f"puts the question {' and '.join(questions)}, so it must become a case of that question"
-        raise ConformanceError(f"finding {finding} {said}")
+    operator, raw, observed = _find_case(explored, finding)
+    if observed:
+        reason = f"observes the convention {' and '.join(observed)}; add it by hand as a convention case"
+        raise ConformanceError(f"finding {finding} {reason}")
     raw = {**raw, "id": name or raw["id"]}
-    path = home / catalogue_folder_of(operator) / f"{operator}.yaml"
+    path = catalogue / catalogue_folder_of(operator) / f"{operator}.yaml"
     if not path.is_file():
-        raise ConformanceError(f"{path}: no such file, {finding} is a case of {operator}")
-    before = read_text(path)
-    _, told_before = loading.load_with_errors([home])
-    write_in_folder(path, _append_case(before, case_item_text(raw)))
-    _, told = loading.load_with_errors([home])
-    new = [line for line in told if line not in told_before]
-    if new:
-        write_in_folder(path, before)
-        raise ConformanceError(f"{finding} is not promoted: {new[0]}")
+        raise ConformanceError(f"{path}: no such file; the case of finding {finding} belongs there")
+    text_before = read_text(path)
+    _, errors_before = loading.load_with_errors([catalogue])
+    write_in_folder(path, _append_case(text_before, case_item_text(raw)))
+    _, errors = loading.load_with_errors([catalogue])
+    # A catalogue in progress may have errors already; only new ones prevent the promotion.
+    new_errors = [error for error in errors if error not in errors_before]
+    if new_errors:
+        write_in_folder(path, text_before)
+        raise ConformanceError(f"finding {finding} cannot be promoted: {new_errors[0]}")
     return path, f"{operator}/{raw['id']}"
 
 
-def _find_case(found: Path, finding: str) -> tuple[str, dict[str, Any], list[str]]:
-    """Return the operator of a finding, the case that follows a comment with its name, and the questions it puts."""
-    files = sorted((found / "cases").glob("*/*/*.yaml"))
+def _find_case(explored: Path, finding: str) -> tuple[str, dict[str, Any], list[str]]:
+    """Return the operator of a finding, its smallest case, and the conventions that the case observes.
+
+    The findings and conventions of a case are in the comments above it.
+    """
+    files = sorted((explored / "cases").glob("*/*/*.yaml"))
     if not files:
-        raise ConformanceError(f"{found}: no findings in it (conformance explore writes them)")
+        raise ConformanceError(f"{explored}: contains no findings (conformance explore writes them)")
     known: list[str] = []
     for path in files:
         document = _read_findings_file(path)
@@ -56,23 +61,23 @@ def _find_case(found: Path, finding: str) -> tuple[str, dict[str, Any], list[str
             if finding in (names := FINDING_COMMENT.findall(above)):
                 return document.data["operator"], raw, CONVENTIONS_COMMENT.findall(above)
             known += names
-    raise ConformanceError(f"finding {finding!r}: not one of {', '.join(known)}")
+    raise ConformanceError(f"no finding {finding!r}; the findings are {', '.join(known)}")
 
 
 def _read_findings_file(path: Path) -> YamlDocument:
-    """Read a file that exploring wrote. Raises ConformanceError if it is none."""
+    """Read a case file of an exploration. Raises ConformanceError if it has another format."""
     document = read_yaml(path)
     data = document.data if isinstance(document.data, dict) else {}
     if not isinstance(data.get("operator"), str):
-        raise ConformanceError(f"{path}: no operator in it")
+        raise ConformanceError(f"{path}: operator is missing")
     cases = data.get("cases")
     if not isinstance(cases, list) or not all(isinstance(raw, dict) and raw.get("id") for raw in cases):
-        raise ConformanceError(f"{path}: no cases in it, or some without an id")
+        raise ConformanceError(f"{path}: cases are missing, or a case has no id")
     return document
 
 
 def _iterate_cases(document: YamlDocument) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each case of a file, with the lines between the beginning of the one before and its own."""
+    """Yield each case of a file with the text from the start of the previous case to its own start."""
     lines, start = read_text(document.path).split("\n"), 0
     for number, raw in enumerate(document.data["cases"]):
         end = document.line_of(("cases", number)) - 1
@@ -81,7 +86,7 @@ def _iterate_cases(document: YamlDocument) -> Iterator[tuple[dict[str, Any], str
 
 
 def _append_case(text: str, item: str) -> str:
-    """Return the text of a catalogue file with one case more, behind the others."""
+    """Return the text of a catalogue file with one more case at the end of `cases:`."""
     start = re.search(r"^cases:[ \t]*\n", text, re.MULTILINE)
     if not start:
         return f"{text.rstrip()}\n\ncases:\n{item}"

@@ -1,4 +1,7 @@
-"""Chance that is the same on every machine and under every NumPy: raw bits of PCG64, as NumPy guarantees them."""
+"""A random number generator with the same results on every machine and with every NumPy version.
+
+It uses only raw bits of PCG64: NumPy guarantees this stream, but not the streams of its distributions.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,15 @@ import numpy as np
 
 T = TypeVar("T")
 UNUSUAL_ODDS, UNUSUAL_CHOICES = 2, (1, 2)
-"""In so many choices, how often what is not plain is taken: in half of all draws always, in the others as often as not.
+"""Each draw uses one of UNUSUAL_CHOICES; an unusual value is chosen in that many of UNUSUAL_ODDS choices.
 
-Most faults need some things to meet; few, that something is not there."""
+Half of all draws therefore choose unusual values always, the others half of the time. The reason is that most bugs
+require several features together, and few require that a feature is absent.
+"""
 
 
 class Rng:
-    """Numbers that follow from what the dice are made of, and from nothing else."""
+    """A random number generator that is determined by its seeds. The seeds are hashed by their `repr`."""
 
     def __init__(self, *seeds: object) -> None:
         digest = hashlib.blake2b(repr(seeds).encode(), digest_size=16).digest()
@@ -24,25 +29,25 @@ class Rng:
         self._bits = np.random.PCG64(int.from_bytes(digest, "little"))
 
     def randrange(self, limit: int) -> int:
-        """Return a whole number from 0 to limit - 1."""
+        """Return an integer from 0 to limit - 1."""
         return int(self._bits.random_raw()) % limit
 
-    def randint(self, least: int, most: int) -> int:
-        """Return a whole number from least to most, both included."""
-        return least + self.randrange(most - least + 1)
+    def randint(self, low: int, high: int) -> int:
+        """Return an integer from low to high, both included."""
+        return low + self.randrange(high - low + 1)
 
-    def choice(self, things: Sequence[T]) -> T:
-        """Return one of some things, each as likely."""
-        return things[self.randrange(len(things))]
+    def choice(self, items: Sequence[T]) -> T:
+        """Return one of the items, all with equal probability."""
+        return items[self.randrange(len(items))]
 
     def usual_or_unusual(self, usual: Sequence[T], unusual: Sequence[T]) -> T:
-        """Return a kind of something, one of the plain ones or, as often as these dice are bold, one of the rest."""
+        """Return one of the usual or unusual items. The probability of an unusual one is set by start_draw."""
         return self.choice(unusual if self.randrange(UNUSUAL_ODDS) < self._unusual_odds else usual)
 
     def start_draw(self) -> None:
-        """Begin a further draw, with another boldness."""
+        """Start the draw of a candidate: choose the probability of unusual values for it."""
         self._unusual_odds = self.choice(UNUSUAL_CHOICES)
 
     def one_in(self, count: int) -> bool:
-        """Return True once in so many times."""
+        """Return True with probability 1 / count."""
         return self.randrange(count) == 0

@@ -1,8 +1,9 @@
-"""Shrinking: from a recipe that differs to the smallest that differs in the same way.
+"""Shrink a candidate that differs to the smallest one that differs in the same way.
 
-Each round asks for every simpler recipe one step away, simplest first, and goes on with the first that still differs;
-what is simpler is `Recipe.size`. At last the numbers are written out and made zeros and ones as far as they may be. Of
-plain numbers fewer may do: they are cut, and those that are left made plainer, until neither helps.
+Each round evaluates all simpler candidates one step away, simplest first (`Candidate.shrink_key`), and continues with
+the first one that still differs. Then the inputs are written out as explicit numbers, and numbers are replaced by zeros
+and ones. With simple numbers fewer cells may be enough, so cells are removed and the remaining numbers simplified until
+neither changes the candidate.
 """
 
 from __future__ import annotations
@@ -21,18 +22,19 @@ from conformance.catalogue.value_range import POSITION_INPUTS
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, SIMPLEST_LEVELS, Candidate
 
 DiffersCheck = Callable[[Sequence[Candidate]], Sequence[bool]]
-"""Whether each of some recipes differs in the way that is looked at."""
+"""Returns for each candidate whether it differs with the symptom being shrunk."""
 SHRINK_BATCH_SIZE = 24
-"""Recipes that are asked about together, where asking takes no time to speak of."""
+"""Number of candidates evaluated together. A batch uses all workers, although only the first that differs counts."""
 MAX_WRITTEN_CELLS = 64
-"""Cells of an input up to which its numbers are written out."""
+"""Maximum number of cells of an input whose numbers are written out."""
 MAX_SHRINK_ROUNDS = 200
+"""Maximum number of successful steps of one kind."""
 
 
 def shrink(candidate: Candidate, differs: DiffersCheck, batch_size: int = SHRINK_BATCH_SIZE) -> Candidate:
-    """Return the smallest recipe that was found to differ still, the recipe itself at worst.
+    """Return the smallest candidate found that still differs, or the candidate itself.
 
-    at_once: recipes that are asked about together, though the first that differs is taken.
+    batch_size: number of candidates evaluated together. The first one that differs is used.
     """
     candidate = _descend(candidate, _simpler_candidates, differs, batch_size)
     written = (
@@ -42,46 +44,46 @@ def shrink(candidate: Candidate, differs: DiffersCheck, batch_size: int = SHRINK
     )
     while written:
         candidate = _descend(written, _simpler_numbers, differs, batch_size)
-        less = _descend(candidate, _cut_candidates, differs, batch_size)
-        written = less if less is not candidate else None
+        cut = _descend(candidate, _cut_candidates, differs, batch_size)
+        written = cut if cut is not candidate else None
     return candidate
 
 
 def _descend(
-    candidate: Candidate, steps: Callable[[Candidate], Iterator[Candidate]], differs: DiffersCheck, at_once: int
+    candidate: Candidate, steps: Callable[[Candidate], Iterator[Candidate]], differs: DiffersCheck, batch_size: int
 ) -> Candidate:
-    """Go from recipe to recipe, each time by the first of the steps that differs, until none does."""
+    """Take the first step that still differs, repeatedly, until no step differs."""
     for _ in range(MAX_SHRINK_ROUNDS):
-        smaller = _first_differing(steps(candidate), differs, at_once)
+        smaller = _first_differing(steps(candidate), differs, batch_size)
         if smaller is None:
             break
         candidate = smaller
     return candidate
 
 
-def _first_differing(candidates: Iterator[Candidate], differs: DiffersCheck, at_once: int) -> Candidate | None:
-    """Return the first of the recipes that differs."""
-    while some := list(itertools.islice(candidates, at_once)):
-        found = next((one for one, true in zip(some, differs(some), strict=True) if true), None)
-        if found:
-            return found
+def _first_differing(candidates: Iterator[Candidate], differs: DiffersCheck, batch_size: int) -> Candidate | None:
+    """Return the first candidate that differs; None if there is none."""
+    while batch := list(itertools.islice(candidates, batch_size)):
+        first = next((one for one, differing in zip(batch, differs(batch), strict=True) if differing), None)
+        if first:
+            return first
     return None
 
 
 def _simpler_candidates(candidate: Candidate) -> Iterator[Candidate]:
-    """Yield what is sound and smaller, each only once, the smallest first."""
-    found = {
+    """Yield the valid, smaller candidates one step away, without duplicates, smallest first."""
+    by_name = {
         one.name: one for one in _shrink_steps(candidate) if one.is_valid() and one.shrink_key < candidate.shrink_key
     }
-    found.pop(candidate.name, None)
-    yield from sorted(found.values(), key=lambda one: one.shrink_key)
+    by_name.pop(candidate.name, None)
+    yield from sorted(by_name.values(), key=lambda one: one.shrink_key)
 
 
 def _shrink_steps(candidate: Candidate) -> Iterator[Candidate]:
-    """Yield every recipe one step away, whether it has a meaning or not."""
+    """Yield every candidate one step away; some are invalid or larger."""
     yield from (_without_axis(candidate, axis) for axis in range(candidate.rank) if candidate.rank > 1)
     for factor, level in candidate.levels.items():
-        plain = SIMPLEST_LEVELS.get(factor, OPERATORS[candidate.operator].defaults.get(factor))
+        simplest = SIMPLEST_LEVELS.get(factor, OPERATORS[candidate.operator].defaults.get(factor))
         if factor in NUMBER_PER_AXIS_FACTORS:
             yield from _smaller_sizes(candidate, factor)
         elif factor in PAIR_FACTORS:
@@ -90,14 +92,14 @@ def _shrink_steps(candidate: Candidate) -> Iterator[Candidate]:
             yield from (candidate.with_levels(values=word) for word in ("integers", "mantissas") if word != level)
         elif factor == "dtype":
             yield from (candidate.with_levels(dtype=name) for name in ("float32", "float64", "int32") if name != level)
-        elif factor != "rank" and level != plain:
-            yield candidate.with_levels(**{factor: plain})
+        elif factor != "rank" and level != simplest:
+            yield candidate.with_levels(**{factor: simplest})
             yield from _smaller_numbers(candidate, factor)
     yield from _joint_reductions(candidate)
 
 
 def _smaller_numbers(candidate: Candidate, factor: str) -> Iterator[Candidate]:
-    """Yield lesser whole numbers of a factor: half of it, and one less."""
+    """Yield smaller integers for a factor: 2, half of it, and one less."""
     level = candidate.levels[factor]
     if isinstance(level, int) and not isinstance(level, bool) and level > 1:
         yield from (
@@ -106,7 +108,7 @@ def _smaller_numbers(candidate: Candidate, factor: str) -> Iterator[Candidate]:
 
 
 def _without_axis(candidate: Candidate, axis: int) -> Candidate:
-    """Return the recipe without one of its spatial axes."""
+    """Return the candidate without one of its spatial axes."""
     changed = {
         name: _without_position(candidate.per_axis(name), axis)
         for name in NUMBER_PER_AXIS_FACTORS
@@ -125,20 +127,20 @@ def _without_position(values: tuple[object, ...], axis: int) -> tuple[object, ..
 
 
 def _smaller_sizes(candidate: Candidate, factor: str) -> Iterator[Candidate]:
-    """Yield lesser sizes on one axis, and the plain one on all."""
-    plain = SIMPLEST_LEVELS.get(factor, 1)
+    """Yield smaller sizes on one axis, and the simplest size on all axes."""
+    simplest = SIMPLEST_LEVELS.get(factor, 1)
     values = candidate.per_axis(factor)
-    yield candidate.with_levels(**{factor: (plain,) * candidate.rank})
+    yield candidate.with_levels(**{factor: (simplest,) * candidate.rank})
     if "window" in candidate.levels and factor == "stride":
         yield candidate.with_levels(stride=candidate.per_axis("window"))
     for axis, value in enumerate(values):
-        for lesser in sorted({plain, 1, 2, 3, value // 2, value - value // 4, value - 2, value - 1}):
-            if plain <= lesser < value:
-                yield candidate.with_levels(**{factor: (*values[:axis], lesser, *values[axis + 1 :])})
+        for smaller in sorted({simplest, 1, 2, 3, value // 2, value - value // 4, value - 2, value - 1}):
+            if simplest <= smaller < value:
+                yield candidate.with_levels(**{factor: (*values[:axis], smaller, *values[axis + 1 :])})
 
 
 def _smaller_padding(candidate: Candidate, factor: str) -> Iterator[Candidate]:
-    """Yield less padding: none, none at one end, less at one end."""
+    """Yield the candidate without padding, and with less padding at one end of an axis."""
     nothing = ((0, 0),) * candidate.rank
     yield candidate.with_levels(**{factor: nothing})
     if isinstance(candidate.levels[factor], str):
@@ -149,9 +151,10 @@ def _smaller_padding(candidate: Candidate, factor: str) -> Iterator[Candidate]:
     pairs = candidate.per_axis(factor)
     for axis, end in itertools.product(range(candidate.rank), (0, 1)):
         value = pairs[axis][end]
-        for lesser in {0, int(math.copysign(abs(value) // 2, value)), int(math.copysign(abs(value) - 1, value))}:
-            if abs(lesser) < abs(value):
-                pair = (lesser, pairs[axis][1]) if end == 0 else (pairs[axis][0], lesser)
+        # Negative pads crop: they shrink towards 0 too.
+        for smaller in {0, int(math.copysign(abs(value) // 2, value)), int(math.copysign(abs(value) - 1, value))}:
+            if abs(smaller) < abs(value):
+                pair = (smaller, pairs[axis][1]) if end == 0 else (pairs[axis][0], smaller)
                 yield candidate.with_levels(**{factor: (*pairs[:axis], pair, *pairs[axis + 1 :])})
 
 
@@ -164,16 +167,20 @@ def _decrement(size: int) -> int:
 
 
 def _joint_reductions(candidate: Candidate) -> Iterator[Candidate]:
-    """Yield what is smaller only if two sizes go down at once: a window and the extent, the stride or the padding."""
+    """Yield candidates with two sizes reduced together, such as window and extent, or window and stride.
+
+    If only one of them is reduced, the candidate may be invalid or no longer differ.
+    """
     for factor, other in itertools.combinations(
         [name for name in NUMBER_PER_AXIS_FACTORS if name in candidate.levels], 2
     ):
         for axis in range(candidate.rank):
-            for less in (_halve, _decrement):
-                one, two = list(candidate.per_axis(factor)), list(candidate.per_axis(other))
-                one[axis], two[axis] = less(one[axis]), less(two[axis])
-                if min(one[axis] - SIMPLEST_LEVELS.get(factor, 1), two[axis] - SIMPLEST_LEVELS.get(other, 1)) >= 0:
-                    yield candidate.with_levels(**{factor: tuple(one), other: tuple(two)})
+            for reduce in (_halve, _decrement):
+                first, second = list(candidate.per_axis(factor)), list(candidate.per_axis(other))
+                first[axis], second[axis] = reduce(first[axis]), reduce(second[axis])
+                margins = first[axis] - SIMPLEST_LEVELS.get(factor, 1), second[axis] - SIMPLEST_LEVELS.get(other, 1)
+                if min(margins) >= 0:
+                    yield candidate.with_levels(**{factor: tuple(first), other: tuple(second)})
     if "padding" in candidate.levels:
         yield from _padding_as_input(candidate)
     if {"channels", "groups"} <= candidate.levels.keys():
@@ -181,9 +188,9 @@ def _joint_reductions(candidate: Candidate) -> Iterator[Candidate]:
 
 
 def _padding_as_input(candidate: Candidate) -> Iterator[Candidate]:
-    """Yield the recipe with cells of the input in place of padding: at one end of an axis, and at both."""
+    """Yield candidates with input cells instead of padding, at one end of an axis or at both."""
     extent, pairs = candidate.per_axis("extent"), candidate.per_axis("padding")
-    if not pairs:  # a word: the input reaches as far as the window does
+    if not pairs:  # same_upper or same_lower: no pad is needed if the input is as large as the window
         reach = tuple(map(max, extent, case_step(candidate.case).window))
         yield candidate.with_levels(padding=((0, 0),) * candidate.rank, extent=reach)
     for axis, (before, after) in enumerate(pairs):
@@ -198,12 +205,12 @@ def _can_write_out(candidate: Candidate) -> bool:
 
 
 def _with_numbers_written_out(candidate: Candidate) -> Candidate:
-    """Return the recipe with all its numbers written out."""
+    """Return the candidate with all inputs as explicit numbers."""
     return candidate.with_numbers(**{name: _nested_list(spec.make()) for name, spec in candidate.case.inputs.items()})
 
 
 def _nested_list(array: object) -> object:
-    """Return an array as nested lists of numbers that its dtype reads back."""
+    """Return an array as nested lists of numbers that convert back to its dtype exactly."""
     values = np.asarray(array)
     if NUMPY_DTYPES[values.dtype.name].kind in "fV":
         return values.astype(np.float64).tolist()
@@ -211,15 +218,15 @@ def _nested_list(array: object) -> object:
 
 
 def _simpler_numbers(candidate: Candidate) -> Iterator[Candidate]:
-    """Yield plainer numbers: all zeros, all ones, then one number after the other."""
+    """Yield candidates with simpler numbers: all zeros, all ones, then single numbers replaced."""
     steps = (one for name in candidate.written_numbers for one in _number_replacements(candidate, name))
     smaller = (one for one in steps if one.is_valid() and one.shrink_key < candidate.shrink_key)
     yield from smaller
 
 
 def _cut_candidates(candidate: Candidate) -> Iterator[Candidate]:
-    """Yield what is smaller and goes on with a part of the numbers that are written out, the smallest first."""
-    if not POSITION_INPUTS.isdisjoint(candidate.written_numbers):  # in less cells there may be no such place
+    """Yield smaller candidates that use a part of the explicit numbers, smallest first."""
+    if not POSITION_INPUTS.isdisjoint(candidate.written_numbers):  # a smaller input may not have these positions
         return
     steps = {step.name: step for step in _shrink_steps(candidate) if step.is_valid()}
     parts = (
@@ -228,36 +235,39 @@ def _cut_candidates(candidate: Candidate) -> Iterator[Candidate]:
         for last in (False, True)
         if (one := _part_of_numbers(candidate, step, last=last))
     )
-    found = {one.case.id: one for one in parts if one.is_valid() and one.shrink_key < candidate.shrink_key}
-    yield from sorted(found.values(), key=lambda one: one.shrink_key)
+    by_id = {one.case.id: one for one in parts if one.is_valid() and one.shrink_key < candidate.shrink_key}
+    yield from sorted(by_id.values(), key=lambda one: one.shrink_key)
 
 
 def _part_of_numbers(candidate: Candidate, step: Candidate, *, last: bool) -> Candidate | None:
-    """Return a step with the first or last of the recipe's numbers, None if those are too few or of another kind."""
+    """Return a step with the first or last explicit numbers of the candidate.
+
+    None if there are too few numbers, or if the step changes the dtype or the values.
+    """
     if any(step.levels[name] != candidate.levels[name] for name in ("dtype", "values")):
         return None
     parts = {}
     for name, spec in step.case.inputs.items():
         array = np.array(candidate.written_numbers.get(name, []), object)
-        if array.size == math.prod(spec.shape):  # it may have lost an axis of one cell
+        if array.size == math.prod(spec.shape):  # the step may have removed an axis of one cell
             parts[name] = array.reshape(spec.shape).tolist()
         elif array.ndim != len(spec.shape) or any(map(operator.lt, array.shape, spec.shape)):
             return None
         else:
-            ends = zip(array.shape, spec.shape, strict=True)
-            parts[name] = array[tuple(slice(old - new, None) if last else slice(new) for old, new in ends)].tolist()
+            sizes = zip(array.shape, spec.shape, strict=True)
+            parts[name] = array[tuple(slice(old - new, None) if last else slice(new) for old, new in sizes)].tolist()
     return step.with_numbers(**parts)
 
 
 def _number_replacements(candidate: Candidate, name: str) -> Iterator[Candidate]:
     dtype = NUMPY_DTYPES[candidate.case.inputs[name].dtype]
-    whole = dtype.kind not in "fV"
+    integer = dtype.kind not in "fV"
     values = np.array(candidate.written_numbers[name], dtype if dtype.kind in "iu" else None)
     for number in (0, 1):
         yield candidate.with_numbers(**{name: np.full_like(values, number).tolist()})
-    for place in np.ndindex(values.shape):
-        for number in (0, 1, 0 if whole or not np.isfinite(values[place]) else np.trunc(values[place])):
-            if values[place] != number:
+    for index in np.ndindex(values.shape):
+        for number in (0, 1, 0 if integer or not np.isfinite(values[index]) else np.trunc(values[index])):
+            if values[index] != number:
                 changed = values.copy()
-                changed[place] = number
+                changed[index] = number
                 yield candidate.with_numbers(**{name: changed.tolist()})

@@ -1,4 +1,7 @@
-"""Sizes of a recipe: extents, channels, windows and how they walk; the kind of each is drawn, then a number of it."""
+"""Draw the sizes of a candidate: extents, channels, windows, strides, dilation and padding.
+
+The kind of a size is drawn first, then a number of that kind, so that rare kinds occur often enough.
+"""
 
 from __future__ import annotations
 
@@ -10,35 +13,36 @@ from conformance.catalogue.factors import FactorLevel
 from conformance.exploration.rng import Rng
 
 VECTOR_WIDTH_SIZES = (15, 16, 17, 31, 32, 33, 63, 64, 65)
-"""Extents and channels about the widths of vector instructions."""
+"""Extents and numbers of channels near the widths of vector instructions."""
 LONG_AXIS_CELLS = 65_536
-"""Cells on an axis that 16 bits do not count."""
+"""Number of cells on an axis that overflows a 16-bit counter."""
 LARGE_WINDOW_CELLS = (257, 300, 512, 700, 1030)
-"""Cells of a window that 8 or 16 bits do not add well."""
+"""Numbers of cells of a window for which accumulation in 8 or 16 bits loses accuracy."""
 
 
 def draw_sizes(operator: str, rank: int, rng: Rng) -> dict[str, FactorLevel]:
-    """Draw all that has a size: the kind of each first, which may be guided, then a number of the kind."""
-    known = OPERATORS[operator]
-    weights, forward = "kernel" in known.inputs, known.forward
+    """Draw the levels of all factors that are sizes, for an operator and a number of spatial axes."""
+    described = OPERATORS[operator]
+    weights, forward = "kernel" in described.inputs, described.forward
     extent = _draw_extents(rank, rng)
-    vast = max(extent) > VECTOR_WIDTH_SIZES[-1]
+    # Long axes with many channels or batch items would exceed the limit on terms.
+    long = max(extent) > VECTOR_WIDTH_SIZES[-1]
     levels: dict[str, FactorLevel] = {
         "extent": extent,
-        "batch": 1 if vast else rng.usual_or_unusual((1,), (2, 3)),
-        "channels": 1 if vast and max(extent) > LARGE_WINDOW_CELLS[-1] else _draw_channels(rng),
+        "batch": 1 if long else rng.usual_or_unusual((1,), (2, 3)),
+        "channels": 1 if long and max(extent) > LARGE_WINDOW_CELLS[-1] else _draw_channels(rng),
     }
     if weights:
         levels["out"] = _draw_channels(rng)
         levels["groups"] = rng.usual_or_unusual((1,), (2, 3))
-    if weights or "window" in known.defaults:
-        walk = _draw_usual_windows(rank, rng) if rng.one_in(3) else _draw_windows(extent, rng)
-        levels |= {name: level for name, level in walk.items() if name in {"window", *known.defaults}}
+    if weights or "window" in described.defaults:
+        windows = _draw_usual_windows(rank, rng) if rng.one_in(3) else _draw_windows(extent, rng)
+        levels |= {name: level for name, level in windows.items() if name in {"window", *described.defaults}}
     return levels | _draw_output_factors(forward, extent, levels, rng)
 
 
 def _draw_windows(extent: tuple[int, ...], rng: Rng) -> dict[str, FactorLevel]:
-    """Draw how a window walks."""
+    """Draw windows, strides, dilation and padding independently for each axis."""
     rank = len(extent)
     window = _draw_per_axis(rank, rng, lambda axis: _draw_window(extent[axis], rng))
     return {
@@ -50,7 +54,7 @@ def _draw_windows(extent: tuple[int, ...], rng: Rng) -> dict[str, FactorLevel]:
 
 
 def _draw_usual_windows(rank: int, rng: Rng) -> dict[str, FactorLevel]:
-    """Draw one of the walks that most models have, for which frameworks have paths of their own."""
+    """Draw a common configuration of windows. Frameworks have special code paths for these."""
     window = rng.choice((1, 2, 3, 3, 5, 7))
     end = rng.choice((0, window // 2))
     return {
@@ -68,7 +72,7 @@ def _draw_channels(rng: Rng) -> int:
 def _draw_output_factors(
     forward: str, extent: tuple[int, ...], levels: Mapping[str, Any], rng: Rng
 ) -> dict[str, FactorLevel]:
-    """Draw what says how far an output goes."""
+    """Draw the factors that determine the output size independently of windows."""
     rank = len(extent)
     if forward == "pad":
         return {"pads": tuple((_draw_end_padding(size, rng), _draw_end_padding(size, rng)) for size in extent)}
@@ -91,32 +95,33 @@ def _draw_bins(extent: int, rng: Rng) -> int:
 
 
 def _draw_per_axis(rank: int, rng: Rng, draw: Callable[[int], int]) -> tuple[int, ...]:
-    """Draw for each axis; as often as not, the first for all."""
+    """Draw a size for each axis, or use the size of the first axis for all axes."""
     first = draw(0)
-    alike = rank == 1 or rng.usual_or_unusual((True,), (False,))
-    return (first,) * rank if alike else (first, *(draw(axis) for axis in range(1, rank)))
+    equal = rank == 1 or rng.usual_or_unusual((True,), (False,))
+    return (first,) * rank if equal else (first, *(draw(axis) for axis in range(1, rank)))
 
 
 def _draw_extents(rank: int, rng: Rng) -> tuple[int, ...]:
-    """Draw small extents, and one that may be of another kind."""
-    kind = rng.usual_or_unusual(("small", "middle"), ("middle", "width", "plenty", "long"))
-    usual = [rng.randint(1, 4 if kind == "small" else 9) for _ in range(rank)]
-    usual = [min(size, 5) if rank > 2 else size for size in usual]  # noqa: PLR2004 - axes
+    """Draw small extents for all axes, then replace that of one axis by an extent of another kind."""
+    kind = rng.usual_or_unusual(("small", "middle"), ("middle", "vector", "large", "long"))
+    extents = [rng.randint(1, 4 if kind == "small" else 9) for _ in range(rank)]
+    extents = [min(size, 5) if rank > 2 else size for size in extents]  # noqa: PLR2004 - axes
     axis = rng.randrange(rank)
-    if kind == "width":
-        usual[axis] = rng.choice(VECTOR_WIDTH_SIZES)
-    elif kind == "plenty":
-        usual[axis] = rng.choice(LARGE_WINDOW_CELLS)
+    if kind == "vector":
+        extents[axis] = rng.choice(VECTOR_WIDTH_SIZES)
+    elif kind == "large":
+        extents[axis] = rng.choice(LARGE_WINDOW_CELLS)
     elif kind == "long":
-        usual = [1] * rank if rng.one_in(2) else [min(size, 2) for size in usual]
-        usual[axis] = LONG_AXIS_CELLS + rng.randrange(5000)
+        extents = [1] * rank if rng.one_in(2) else [min(size, 2) for size in extents]
+        extents[axis] = LONG_AXIS_CELLS + rng.randrange(5000)
     elif kind == "middle":
-        usual[axis] = rng.randint(5, 13)
-    return tuple(usual)
+        extents[axis] = rng.randint(5, 13)
+    return tuple(extents)
 
 
 def _draw_window(extent: int, rng: Rng) -> int:
     most = max(extent, 1)
+    # Repeated numbers are more likely.
     return rng.choice((1, 2, 2, 3, 3, 4, rng.randint(1, 7), min(most, rng.choice(LARGE_WINDOW_CELLS)), min(most, 9)))
 
 
@@ -130,16 +135,16 @@ def _draw_dilation(rng: Rng) -> int:
 
 def _draw_padding(window: tuple[int, ...], rng: Rng) -> FactorLevel:
     kind = rng.usual_or_unusual(
-        ("none", "alike"), ("alike", "before", "after", "any", "any", "same_upper", "same_lower")
+        ("none", "equal"), ("equal", "before", "after", "any", "any", "same_upper", "same_lower")
     )
     if kind.startswith("same"):
         return kind
-    most = [min(size, 6) for size in window]
+    limits = [min(size, 6) for size in window]
     pairs = []
-    for size in most:
-        first, second = rng.randint(0, size), rng.randint(0, size)
-        ends = {"none": (0, 0), "alike": (first, first), "before": (first, 0), "after": (0, first)}
-        pairs.append(ends.get(kind, (first, second)))
+    for limit in limits:
+        first, second = rng.randint(0, limit), rng.randint(0, limit)
+        pair_of_kind = {"none": (0, 0), "equal": (first, first), "before": (first, 0), "after": (0, first)}
+        pairs.append(pair_of_kind.get(kind, (first, second)))
     return tuple(pairs)
 
 

@@ -1,8 +1,8 @@
-"""The space of an operator: what its sweeps in the catalogue cross, with sizes drawn anew and far wider.
+"""The space of candidates of an operator: factors from the sweeps of the catalogue, sizes from a wider range.
 
-What numbers an operator is tried with, in which dtypes, and what its words are (output-size rules, modes, ties) is what
-the catalogue's sweeps say of it; so no question of convention is asked here by accident. Extents, windows, strides,
-padding, dilations, channels and groups are drawn: a kind first, each as likely as the others, then a number of it.
+The sweeps of an operator define its input values, dtypes and named options (output-size rules, modes, ties). These
+observe no convention by accident. Extents, windows, strides, padding, dilation, channels and groups are drawn
+independently of the sweeps, see `sizes`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,20 @@ from conformance.cases.steps import case_step
 from conformance.catalogue.factors import FactorLevel
 from conformance.catalogue.sweeps import DEFAULT_LEVELS, Sweep
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.conventions import InputOptions, convention_domains, conventions_of
+from conformance.exploration.convention_domains import InputOptions, conventions_of, domains_of
 from conformance.exploration.rng import Rng
 from conformance.exploration.sizes import LONG_AXIS_CELLS, draw_sizes
 
 MAX_TERMS = 400_000
-"""Of one case, for the reference and the slowest framework to bear: output cells x window x channels."""
+"""Maximum number of terms of a case: output cells · window cells · channels.
+
+It limits the time of the reference and of the slowest framework.
+"""
 MAX_METAMORPHIC_TERMS = 8_000_000
-"""Of a case that is held to laws alone."""
-MAX_CURVED_TERMS = 8_000
-"""Of what the reference evaluates to certainty, powers and exponentials; and of gradients that it reckons by cells."""
+"""Maximum number of terms of a case that is not checked against the reference."""
+MAX_SLOW_TERMS = 8_000
+"""Maximum number of terms of the operators for which the reference is slow."""
+# Powers and exponentials are evaluated to certified accuracy, and these gradients cell by cell.
 SLOW_REFERENCE_OPERATORS = (
     "lp_pool",
     "softmax_pool",
@@ -36,19 +40,23 @@ SLOW_REFERENCE_OPERATORS = (
     "global_avg_pool_grad",
 )
 MAX_BINNED_CELLS = 150
-"""Cells of an output that is reckoned bin by bin."""
+"""Maximum number of output cells of an operator that is computed bin by bin."""
 BINNED_OPERATOR_PREFIXES = ("adaptive", "fractional")
 MAX_DRAW_ATTEMPTS = 400
-"""Draws of which one must be sound."""
+"""Maximum number of draws until one is valid and affordable."""
 WORD_FACTORS = ("rounding", "count_include_pad", "mode", "ties", "output", "bias", "p", "value")
-"""Factors whose levels are those that stand in any sweep of the operator."""
+"""Factors whose levels are taken from the sweeps of the operator."""
 EXTRA_LEVELS: Mapping[str, Sequence[FactorLevel]] = {"p": (1.5,)}
-"""Levels that no sweep has, and that mean the same to everybody."""
+"""Levels that no sweep has. All frameworks agree on their meaning."""
 
 
 @dataclass(frozen=True)
 class OperatorSpace:
-    """One operator: its sweeps, and the levels that its words have in any of them."""
+    """The candidates of one operator.
+
+    sweeps: its sweeps in the catalogue. word_levels: levels of WORD_FACTORS. value_choices: input values with dtypes.
+    ranks: numbers of spatial axes.
+    """
 
     operator: str
     sweeps: Sequence[Sweep]
@@ -58,42 +66,43 @@ class OperatorSpace:
 
     @classmethod
     def from_sweeps(cls, operator: str, sweeps: Iterable[Sweep]) -> OperatorSpace:
-        """Return the space that the sweeps of an operator span. Raises ValueError if it has none."""
-        own = [one for one in sweeps if one.operator == operator]
+        """Return the space of an operator. Raises ValueError if the catalogue has no sweep of it."""
+        own = [sweep for sweep in sweeps if sweep.operator == operator]
         if not own:
-            raise ValueError(f"{operator}: no sweep of the catalogue says what it is tried with")
-        usual = OPERATORS[operator].defaults
-        found = {
-            name: dict.fromkeys(level for one in own for level in one.factors.get(name, ())) for name in WORD_FACTORS
+            raise ValueError(f"{operator}: the catalogue has no sweep of this operator, so it cannot be explored")
+        defaults = OPERATORS[operator].defaults
+        swept = {
+            name: dict.fromkeys(level for sweep in own for level in sweep.factors.get(name, ()))
+            for name in WORD_FACTORS
         }
-        words = {name: (*levels, *EXTRA_LEVELS.get(name, ())) for name, levels in found.items() if levels}
-        # What a sweep leaves out is the default to it, which another one need not name.
-        every = {name: (usual[name], *levels) if name in usual else levels for name, levels in words.items()}
+        words = {name: (*levels, *EXTRA_LEVELS.get(name, ())) for name, levels in swept.items() if levels}
+        # A sweep without a factor uses its default. Another sweep with this factor need not list the default.
+        every = {name: (defaults[name], *levels) if name in defaults else levels for name, levels in words.items()}
         words = {name: tuple(dict.fromkeys(levels)) for name, levels in every.items()}
-        ranks = sorted({rank for one in own for rank in one.factors["rank"]})
+        ranks = sorted({rank for sweep in own for rank in sweep.factors["rank"]})
         return cls(operator, own, words, value_choices(operator, own), ranks)
 
     def draw(self, rng: Rng) -> Candidate:
-        """Return a recipe of the space."""
+        """Return a random candidate. Raises ValueError if no draw is valid."""
         for _ in range(MAX_DRAW_ATTEMPTS):
-            recipe = self._draw_once(rng)
-            if recipe and is_affordable(recipe):
-                return recipe
-        raise ValueError(f"{self.operator}: nothing sound in {MAX_DRAW_ATTEMPTS} draws")
+            candidate = self._draw_once(rng)
+            if candidate and is_affordable(candidate):
+                return candidate
+        raise ValueError(f"{self.operator}: no valid candidate in {MAX_DRAW_ATTEMPTS} draws")
 
     def draw_large(self, rng: Rng) -> Candidate | None:
-        """Return a recipe that would take the reference long, with whole numbers; None if none was drawn."""
+        """Return a candidate with integers that is too large for the reference; None if no draw gives one."""
         for _ in range(MAX_DRAW_ATTEMPTS // 10):
-            recipe = self._draw_once(rng)
-            if not recipe or conventions_of(recipe):
+            candidate = self._draw_once(rng)
+            if not candidate or conventions_of(candidate):
                 continue
-            recipe = self._with_whole_numbers(recipe, rng)
-            extent = list(recipe.per_axis("extent"))
-            axis = rng.randrange(recipe.rank)
+            candidate = self._with_whole_numbers(candidate, rng)
+            extent = list(candidate.per_axis("extent"))
+            axis = rng.randrange(candidate.rank)
             extent[axis] *= rng.choice((16, 64, 256, 1024))
             if extent[axis] > 3 * LONG_AXIS_CELLS:
                 continue
-            larger = recipe.with_levels(extent=tuple(extent), batch=2)
+            larger = candidate.with_levels(extent=tuple(extent), batch=2)
             if (
                 larger.is_valid()
                 and not _has_too_many_bins(larger)
@@ -103,15 +112,15 @@ class OperatorSpace:
         return None
 
     def _with_whole_numbers(self, candidate: Candidate, rng: Rng) -> Candidate:
-        """Return the recipe with whole numbers of which sums are exact."""
-        whole = [one for one in self.value_choices if one.values in EXACT_VALUES and one.dtype not in SHORT_FLOATS]
-        numbers = rng.choice(whole)
-        levels = {**candidate.levels, "values": numbers.values, "dtype": numbers.dtype}
-        bias = {"bias": False} if "bias" in levels and "bias" not in numbers.inputs else {}
-        return Candidate(self.operator, {**levels, **bias}, numbers.inputs)
+        """Return the candidate with integers whose sums are exact."""
+        exact = [one for one in self.value_choices if one.values in EXACT_VALUES and one.dtype not in SHORT_FLOATS]
+        choice = rng.choice(exact)
+        levels = {**candidate.levels, "values": choice.values, "dtype": choice.dtype}
+        bias = {"bias": False} if "bias" in levels and "bias" not in choice.inputs else {}
+        return Candidate(self.operator, {**levels, **bias}, choice.inputs)
 
     def mutate(self, candidate: Candidate, rng: Rng) -> Candidate:
-        """Return the recipe with one or two factors as another draw has them; the same if nothing sound comes of it."""
+        """Return the candidate with one or two levels of another draw; the candidate itself if no result is valid."""
         for _ in range(MAX_DRAW_ATTEMPTS // 10):
             other = self._draw_once(rng)
             if not other or other.rank != candidate.rank or other.inputs != candidate.inputs:
@@ -124,26 +133,30 @@ class OperatorSpace:
         return candidate
 
     def _draw_once(self, rng: Rng) -> Candidate | None:
-        """Return what may be a recipe; None where it puts a question without having entered its ground."""
+        """Return a draw; None if it is invalid or observes a convention by accident.
+
+        One draw in four is meant to observe a convention.
+        """
         rng.start_draw()
         levels, inputs = self._draw_usual(rng)
-        known = convention_domains(self.operator)
-        ground = rng.choice(known) if known and rng.one_in(4) else None
-        if ground:
-            levels, inputs = ground.draw_inside((levels, inputs), rng)
-        recipe = Candidate(self.operator, levels, inputs)
-        return recipe if recipe.is_valid() and (ground or not conventions_of(recipe)) else None
+        domains = domains_of(self.operator)
+        domain = rng.choice(domains) if domains and rng.one_in(4) else None
+        if domain:
+            levels, inputs = domain.draw_inside((levels, inputs), rng)
+        candidate = Candidate(self.operator, levels, inputs)
+        return candidate if candidate.is_valid() and (domain or not conventions_of(candidate)) else None
 
     def _draw_usual(self, rng: Rng) -> tuple[dict[str, FactorLevel], InputOptions]:
-        numbers, rank = draw_values(self.value_choices, rng), rng.choice(self.ranks)
-        inputs = dict(numbers.inputs)
-        levels: dict[str, FactorLevel] = {"rank": rank, "dtype": numbers.dtype, "values": numbers.values}
-        for name, known in self.word_levels.items():
-            levels[name] = self._draw_word(name, known, rng)
+        """Draw levels and inputs that are not meant to observe a convention."""
+        choice, rank = draw_values(self.value_choices, rng), rng.choice(self.ranks)
+        inputs = dict(choice.inputs)
+        levels: dict[str, FactorLevel] = {"rank": rank, "dtype": choice.dtype, "values": choice.values}
+        for name, choices in self.word_levels.items():
+            levels[name] = self._draw_word(name, choices, rng)
         if "bias" in levels and "bias" not in inputs:
             levels["bias"] = False
         if levels.get("mode", "constant") != "constant":
-            levels["value"] = 0
+            levels["value"] = 0  # other modes do not use it
         if "divisor" in OPERATORS[self.operator].defaults:
             levels["divisor"] = rng.usual_or_unusual((None,), (1, 2, 3, 5, 7))
         levels |= draw_sizes(self.operator, rank, rng)
@@ -151,26 +164,26 @@ class OperatorSpace:
             inputs |= {"x": {**inputs["x"], "at": rng.randrange(math.prod(levels["extent"]))}}
         return levels, inputs
 
-    def _draw_word(self, name: str, known: Sequence[FactorLevel], rng: Rng) -> FactorLevel:
-        """Return a level of a factor of words: its default, or as often as the dice are bold another one."""
-        plain = [level for level in known if level == OPERATORS[self.operator].defaults.get(name, False)]
-        rest = [level for level in known if level not in plain]
-        return rng.usual_or_unusual(plain, rest) if plain and rest else rng.choice(known)
+    def _draw_word(self, name: str, choices: Sequence[FactorLevel], rng: Rng) -> FactorLevel:
+        """Draw a level of one of WORD_FACTORS: the default is the usual one."""
+        default = [level for level in choices if level == OPERATORS[self.operator].defaults.get(name, False)]
+        others = [level for level in choices if level not in default]
+        return rng.usual_or_unusual(default, others) if default and others else rng.choice(choices)
 
 
 def is_affordable(candidate: Candidate) -> bool:
-    """Whether a recipe is sound, and no more than the reference reckons in a fraction of a second."""
+    """Check that a candidate is valid and that the reference computes it in a fraction of a second."""
     if not candidate.is_valid():
         return False
     if _has_too_many_bins(candidate):
         return False
     return count_terms(candidate) <= (
-        MAX_CURVED_TERMS if candidate.operator.startswith(SLOW_REFERENCE_OPERATORS) else MAX_TERMS
+        MAX_SLOW_TERMS if candidate.operator.startswith(SLOW_REFERENCE_OPERATORS) else MAX_TERMS
     )
 
 
 def _has_too_many_bins(candidate: Candidate) -> bool:
-    """Whether more bins are asked for than the reference, and programs that slice them one by one, take soon."""
+    """Check whether there are too many bins for the reference and for programs that slice bins one by one."""
     return (
         candidate.operator.startswith(BINNED_OPERATOR_PREFIXES)
         and math.prod(candidate.per_axis("output_size")) > MAX_BINNED_CELLS
@@ -178,14 +191,14 @@ def _has_too_many_bins(candidate: Candidate) -> bool:
 
 
 def count_terms(candidate: Candidate) -> int:
-    """Return how many terms a case adds or compares."""
+    """Return the number of terms that a case adds or compares."""
     step = case_step(candidate.case)
     inner = max(step.kernel[:2], default=1) if step.kernel else 1
     return max(math.prod(step.output) * max(math.prod(step.window), 1) * inner, math.prod(step.shape))
 
 
 EXACT_VALUES = frozenset({"integers", "distinct", "arange"})
-"""Values that a sum of any length adds exactly: the usual ones."""
+"""Usual levels of `values`: integers, whose sums are exact."""
 SELECTION_OPERATORS = (
     "max_pool",
     "min_pool",
@@ -195,14 +208,14 @@ SELECTION_OPERATORS = (
     "max_unpool",
     "pad",
 )
-"""Operators that hand on numbers as they are: the ends of a dtype are none the worse, nor are full mantissas."""
+"""Operators that return input values unchanged. Limits of integer dtypes and full mantissas cause no rounding here."""
 SELECTION_VALUES: Mapping[str, Sequence[str]] = {"w": ("extremes",), "f": ("mantissas", "wide")}
-"""What they are tried with besides, by the kind of dtype."""
+"""Additional levels of `values` for these operators, by kind of dtype: w for integers, f for floating-point."""
 
 
 @dataclass(frozen=True)
 class ValueChoice:
-    """Values and dtype as levels, and what each input holds."""
+    """Levels of `values` and `dtype`, and the generator options of each input."""
 
     values: FactorLevel
     dtype: FactorLevel
@@ -210,25 +223,26 @@ class ValueChoice:
 
 
 def value_choices(operator: str, sweeps: Iterable[Sweep]) -> tuple[ValueChoice, ...]:
-    """Return all that the sweeps of an operator try it with, and what it hands on besides; each once."""
-    found = {repr(one): one for sweep in sweeps for one in _choices_of_sweep(operator, sweep)}
-    return tuple(found.values())
+    """Return the value choices of the sweeps of an operator, with SELECTION_VALUES and without duplicates."""
+    by_repr = {repr(one): one for sweep in sweeps for one in _choices_of_sweep(operator, sweep)}  # dicts are unhashable
+    return tuple(by_repr.values())
 
 
 def _choices_of_sweep(operator: str, sweep: Sweep) -> Iterator[ValueChoice]:
     inputs = {name: sweep.common[name] for name in OPERATORS[operator].inputs if name in sweep.common}
     for dtype in sweep.factors.get("dtype", (DEFAULT_LEVELS["dtype"],)):
         kind = {"f": "f", "V": "f", "b": "b"}.get(NUMPY_DTYPES[dtype].kind, "w")
-        further = SELECTION_VALUES.get(kind, ()) if operator in SELECTION_OPERATORS else ()
-        for values in (*sweep.factors.get("values", (DEFAULT_LEVELS["values"],)), *further):
+        added = SELECTION_VALUES.get(kind, ()) if operator in SELECTION_OPERATORS else ()
+        for values in (*sweep.factors.get("values", (DEFAULT_LEVELS["values"],)), *added):
             if kind in ("f" if values in SPECIAL_VALUES else GENERATORS[values].kinds):
                 yield ValueChoice(values, dtype, inputs)
 
 
-def draw_values(known: Sequence[ValueChoice], rng: Rng) -> ValueChoice:
-    """Return some of the numbers: values first, as often as the dice are bold unusual ones, then a dtype."""
-    every = list(dict.fromkeys(one.values for one in known))
-    plain = [values for values in every if values in EXACT_VALUES]
-    values = rng.usual_or_unusual(plain or every, [one for one in every if one not in EXACT_VALUES] or every)
-    dtype = rng.choice(list(dict.fromkeys(one.dtype for one in known if one.values == values)))
-    return rng.choice([one for one in known if (one.values, one.dtype) == (values, dtype)])
+def draw_values(choices: Sequence[ValueChoice], rng: Rng) -> ValueChoice:
+    """Draw a level of `values`, then one of its dtypes, then one of the choices with both."""
+    every = list(dict.fromkeys(one.values for one in choices))
+    usual = [values for values in every if values in EXACT_VALUES]
+    unusual = [values for values in every if values not in EXACT_VALUES]
+    values = rng.usual_or_unusual(usual or every, unusual or every)
+    dtype = rng.choice(list(dict.fromkeys(one.dtype for one in choices if one.values == values)))
+    return rng.choice([one for one in choices if (one.values, one.dtype) == (values, dtype)])

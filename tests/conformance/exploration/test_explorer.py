@@ -22,7 +22,8 @@ from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, 
 from conformance.exploration.explorer import Explorer, StopCondition
 from conformance.exploration.features import candidate_conditions
 from conformance.exploration.findings import ExplorationFinding
-from conformance.exploration.metamorphic import RELATION_PREFIX, RELATIONS, MetamorphicChecker
+from conformance.exploration.metamorphic import RELATION_PREFIX, MetamorphicChecker
+from conformance.exploration.relations import RELATIONS
 from conformance.exploration.oracles import evaluate
 from conformance.exploration.output import finding_record
 from conformance.exploration.promote import promote_finding
@@ -384,10 +385,10 @@ def test_a_finding_becomes_a_case(left, conformance, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--cases", "10", "--minutes", "1"), "give one of them"),
+        (("--cases", "10", "--minutes", "1"), "cannot be combined"),
         (("--cases", "0"), "0 is not in the range"),
         (("--promote", "max_pool-0"), "no findings in it"),
-        (("--as", "name"), "go with --promote"),
+        (("--as", "name"), "need --promote"),
         (("--backend", "nobody", "--cases", "1"), "backend 'nobody'"),
         (("--backend", "numpy", "--surface", "other", "--cases", "1"), "surface 'other'"),
     ],
