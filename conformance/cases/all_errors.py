@@ -1,4 +1,8 @@
-"""All faults of a case, where `expand` stops at the first: what is at fault is put aside, and the rest tried again."""
+"""All errors of a case in a YAML file.
+
+`parse_case` stops at the first error. To find the others, the key with the error is removed and the rest is parsed
+again.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,10 @@ from conformance.cases.yaml_reader import YamlPath
 RawCase = dict[str, Any]
 KnownError = tuple[YamlPath, bool]
 
-# Without these the rest of a case means what it meant.
+# Keys that can be removed without changing the meaning of the others.
 OPTIONAL_KEYS = {"about", "source", "level", "tags", "also", "inexact", "via", "then", "bias"}
 OPTIONAL_KEYS |= {"count_include_pad", "divisor", "groups", "mode", "value", "p", "ties", "output"}
-# One number for each axis: what is wrong with these may be due to the rank of another.
+# Keys with a number for each axis. Errors in these may be caused by the wrong rank of another key.
 PER_AXIS_KEYS = {"window", "stride", "padding", "dilation", "output_size", "output_padding"}
 PLACEHOLDER_INPUT = {"values": "arange", "shape": [1, 1, 1]}
 
@@ -24,98 +28,110 @@ PLACEHOLDER_INPUT = {"values": "arange", "shape": [1, 1, 1]}
 def all_errors(
     family: Mapping[str, Any], raw: Any, place: str, known_errors: Iterable[KnownError] = ()
 ) -> list[CaseError]:
-    """Return all faults of a case beside those known; none if `expand` takes it.
+    """Return all errors of a case except the known ones; an empty list if the case is valid.
 
-    known: the path of each key that is at fault, and whether it is merely one too many. What may be wrong only because
-    of another fault is left out.
+    known_errors: the path of each key with an error, and whether the key is merely unknown. Errors that may only be
+    consequences of other errors are omitted.
     """
+    # sure: no removed key can have caused the errors that follow; doubtful: inputs whose further errors are omitted.
     operator, rest, sure, doubtful = OPERATORS[family["operator"]], raw, True, set[str]()
     if not isinstance(raw, dict):
         return []
-    for where, extra in sorted(known_errors, key=lambda fault: not fault[1]):
-        if extra and (len(where) == 1 or where[0] in operator.inputs):
-            rest = _without_key(rest, where)
-            doubtful |= {str(where[0])} & set(operator.inputs)
-            # The key that is one too many may be the one that is missing.
+    # Unknown keys first: they can be removed without touching others.
+    for key_path, unknown in sorted(known_errors, key=lambda known: not known[1]):
+        if unknown and (len(key_path) == 1 or key_path[0] in operator.inputs):
+            rest = _without_key(rest, key_path)
+            doubtful |= {str(key_path[0])} & set(operator.inputs)
+            # The unknown key may be a misspelling of a missing one.
             sure = sure and not (_required_keys(operator) - rest.keys())
-        elif not where:
-            sure = sure and "x" in rest  # or else it is the id that is missing
+        elif not key_path:
+            sure = sure and "x" in rest  # if x is present, the missing key is the id
         else:
-            sure = sure and _is_optional(operator, rest, where)
-            rest = _without_path(rest, where)
+            sure = sure and _is_optional(operator, rest, key_path)
+            rest = _without_path(rest, key_path)
     rest = {"id": "unnamed", **rest}
-    found = [
+    errors = [
         *_find_errors(family, rest if sure else _permissive_case(operator, rest), place, sure=sure, doubtful=doubtful)
     ]
     pinned = {"id": "unnamed"} | {key: rest[key] for key in ("expect", "also", "inexact") if key in rest}
-    # A loose case expects nothing; what it expected can be looked at by itself.
-    found += _find_errors(
+    # A permissive case has no printed output, so the printed output is checked in a separate case.
+    errors += _find_errors(
         family, {**_permissive_case(operator, pinned), "expect": None, **pinned}, place, sure=True, doubtful=doubtful
     )
-    return list({(fault.key_path, str(fault)): fault for fault in found}.values())
+    return list({(error.key_path, str(error)): error for error in errors}.values())
 
 
 def _find_errors(
     family: Mapping[str, Any], rest: RawCase, place: str, *, sure: bool, doubtful: set[str]
 ) -> Iterator[CaseError]:
-    """Yield the fault that `expand` stops at, then those of the rest without it.
+    """Yield the first error of a case, then the errors of the case without that key.
 
-    sure: whether nothing was put aside that a fault may be due to; doubtful: keys whose faults say nothing new.
+    sure: whether no removed key can have caused an error; doubtful: keys whose errors are not reported.
     """
     operator, before = OPERATORS[family["operator"]], RawCase()
     while rest != before:
         before = rest
         try:
             parse_case(family, rest, place)
-        except CaseError as fault:
-            where = fault.key_path
-            stuck = not sure and (
-                not where or where[0] in PER_AXIS_KEYS or (len(where) == 1 and where[0] in DERIVED_SHAPE_INPUTS)
+        except CaseError as error:
+            key_path = error.key_path
+            # The geometry of an incomplete case has errors that are consequences of the removed keys.
+            consequence = not sure and (
+                not key_path
+                or key_path[0] in PER_AXIS_KEYS
+                or (len(key_path) == 1 and key_path[0] in DERIVED_SHAPE_INPUTS)
             )
-            if not stuck and not doubtful & {*where[:1]}:
-                yield fault
-            rest, sure = _without_path(rest, where), sure and bool(where) and _is_optional(operator, rest, where)
-            # Stuck at the walk, the arrays are sound, so that they can be put aside too.
-            rest = rest if sure else _permissive_case(operator, rest, bare=stuck)
+            if not consequence and not doubtful & {*key_path[:1]}:
+                yield error
+            rest, sure = (
+                _without_path(rest, key_path),
+                sure and bool(key_path) and _is_optional(operator, rest, key_path),
+            )
+            # The inputs are parsed before the geometry, so they have no further errors and can be replaced.
+            rest = rest if sure else _permissive_case(operator, rest, placeholder_inputs=consequence)
 
 
 def _required_keys(operator: Operator) -> set[str]:
-    """Return the keys without which there is no case of the operator."""
+    """Return the keys that every case of the operator must have."""
     return {*operator.inputs, *operator.required_parameters} - set(operator.optional_inputs)
 
 
-def _is_optional(operator: Operator, rest: RawCase, where: YamlPath) -> bool:
-    """Whether the case means the same without the key."""
-    key = where[0] if where else ""
+def _is_optional(operator: Operator, rest: RawCase, key_path: YamlPath) -> bool:
+    """Whether the key can be removed without changing the meaning of the others."""
+    key = key_path[0] if key_path else ""
     if key == "expect":
         return not isinstance(rest.get("expect"), dict)
     return key in OPTIONAL_KEYS or (key not in {*operator.defaults, *operator.inputs, "", "answers"})
 
 
-def _without_key(rest: RawCase, where: YamlPath) -> RawCase:
-    """Return a case without one key, however deep in mappings."""
-    key, *deeper = where
+def _without_key(rest: RawCase, key_path: YamlPath) -> RawCase:
+    """Return a case without one key of a possibly nested mapping."""
+    key, *deeper = key_path
     if deeper:
         return {**rest, str(key): _without_key(rest[str(key)], tuple(deeper))}
     return {name: value for name, value in rest.items() if name != key}
 
 
-def _without_path(rest: RawCase, where: YamlPath) -> RawCase:
-    """Return a case without the key that a path starts with; a printed output stays one, for the sake of others."""
-    kept = {name: value for name, value in rest.items() if name not in where[:1]}
-    return {**kept, "expect": 0} if where[:1] == ("expect",) and {"also", "inexact"} & kept.keys() else kept
+def _without_path(rest: RawCase, key_path: YamlPath) -> RawCase:
+    """Return a case without the first key of a path; `expect` becomes a placeholder if `also` or `inexact` needs it."""
+    remaining = {name: value for name, value in rest.items() if name not in key_path[:1]}
+    needs_output = key_path[:1] == ("expect",) and {"also", "inexact"} & remaining.keys()
+    return {**remaining, "expect": 0} if needs_output else remaining
 
 
-def _permissive_case(operator: Operator, rest: RawCase, *, bare: bool = False) -> RawCase:
-    """Return a case whose windows always fit, for whatever else is wrong with it; bare: with no arrays of its own."""
-    walked = (PER_AXIS_KEYS | {"rounding"}) & operator.defaults.keys()
-    kept = {key: value for key, value in rest.items() if key not in walked | {"answers", "also", "inexact"}}
+def _permissive_case(operator: Operator, rest: RawCase, *, placeholder_inputs: bool = False) -> RawCase:
+    """Return a case without its geometry, which is parsed as one that must be rejected, so that windows need not fit.
+
+    placeholder_inputs: replace all inputs, not only the missing ones.
+    """
+    geometry = (PER_AXIS_KEYS | {"rounding"}) & operator.defaults.keys()
+    remaining = {key: value for key, value in rest.items() if key not in geometry | {"answers", "also", "inexact"}}
     arrays = {
         name: PLACEHOLDER_INPUT
         for name in operator.inputs
-        if bare or name not in rest | dict.fromkeys(operator.optional_inputs)
+        if placeholder_inputs or name not in rest | dict.fromkeys(operator.optional_inputs)
     }
-    stand_ins: RawCase = {
-        name: [[0, 0]] if name == "pads" else 1 for name in _required_keys(operator) - {*operator.inputs} - {*kept}
+    placeholders: RawCase = {
+        name: [[0, 0]] if name == "pads" else 1 for name in _required_keys(operator) - {*operator.inputs} - {*remaining}
     }
-    return {**kept, **arrays, **stand_ins, "expect": {"rejected": "Anything"}}
+    return {**remaining, **arrays, **placeholders, "expect": {"rejected": "Anything"}}

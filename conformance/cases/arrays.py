@@ -1,4 +1,4 @@
-"""Inputs of cases: literal numbers, or the same numbers from a generator on every machine."""
+"""Input arrays of cases, made from literal numbers or by a deterministic generator."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ NUMPY_DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
 )
 
 SHORT_FLOATS = frozenset({"float16", "bfloat16"})
-"""The floating types of 16 bits."""
+"""16-bit floating dtypes."""
 
 
 def lowest_value(dtype: str) -> float:
-    """Return what no number of a dtype is less than: it never wins a maximum."""
+    """Return the lowest value of a dtype, the identity of the maximum; -inf for floating dtypes."""
     kind = NUMPY_DTYPES[dtype].kind
     return -math.inf if kind in "fV" else 0 if kind == "b" else int(np.iinfo(NUMPY_DTYPES[dtype]).min)
 
 
 def highest_value(dtype: str) -> float:
-    """Return what no number of a dtype is greater than: it never wins a minimum."""
+    """Return the highest value of a dtype, the identity of the minimum; inf for floating dtypes."""
     kind = NUMPY_DTYPES[dtype].kind
     return math.inf if kind in "fV" else 1 if kind == "b" else int(np.iinfo(NUMPY_DTYPES[dtype]).max)
 
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """How one input is made.
+    """Specification of one input array.
 
     values: "literal" with numbers in `options["numbers"]`, or the name of a generator;
     shape: (n, c, *spatial) for x, (out, in/groups, *window) for a kernel, (out,) for a bias, the output's for grad.
@@ -54,24 +54,24 @@ class ArraySpec:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self) -> Array:
-        """Return the array; the same bits under every NumPy."""
+        """Return the array; its bits do not depend on the NumPy version."""
         dtype = NUMPY_DTYPES[self.dtype]
-        made = GENERATORS[self.values].make(self.shape, dtype, **self.options)
-        if not (isinstance(made, np.ndarray) and made.dtype == dtype):
-            # NumPy would take numbers of 64 bits, with and without a sign, for floats, which lose the last digits.
-            exact = object if dtype.kind in "iu" and not isinstance(made, np.ndarray) else None
-            made = np.asarray(made, np.float64 if dtype.kind in "fV" else exact).astype(dtype)
-        array: Array = made.reshape(self.shape)
+        elements = GENERATORS[self.values].make(self.shape, dtype, **self.options)
+        if not (isinstance(elements, np.ndarray) and elements.dtype == dtype):
+            # NumPy converts a list of int64 and uint64 values to float64, which loses digits; object preserves them.
+            exact = object if dtype.kind in "iu" and not isinstance(elements, np.ndarray) else None
+            elements = np.asarray(elements, np.float64 if dtype.kind in "fV" else exact).astype(dtype)
+        array: Array = elements.reshape(self.shape)
         return array
 
     @property
     def fills_mantissa(self) -> bool:
-        """Whether the numbers fill the mantissa."""
+        """Whether the generator makes numbers that use all bits of the mantissa."""
         return self.values in FULL_MANTISSA_GENERATORS
 
 
 def can_represent(dtype: str, number: int | Decimal) -> bool:
-    """Whether a dtype has the number, floating types one next to it."""
+    """Whether a dtype can represent a number: integers exactly, floating dtypes after rounding to a finite value."""
     kind = NUMPY_DTYPES[dtype]
     if kind.kind in "fV":
         with np.errstate(over="ignore"):
@@ -82,16 +82,17 @@ def can_represent(dtype: str, number: int | Decimal) -> bool:
 
 
 def canonical_bytes(array: Array) -> bytes:
-    """Return the elements as bytes that equal values share on every machine: little-endian, one NaN."""
-    plain = np.ascontiguousarray(array)
-    if plain.dtype.kind in "fV":
-        plain = np.where(plain != plain, np.array(math.nan, plain.dtype), plain)  # noqa: PLR0124 - NaN differs from itself
-        plain = plain.view(f"u{plain.dtype.itemsize}")
-    return plain.astype(plain.dtype.newbyteorder("<")).tobytes()
+    """Return the elements as platform-independent bytes: row-major, little-endian, one bit pattern for NaN."""
+    elements = np.ascontiguousarray(array)
+    if elements.dtype.kind in "fV":
+        # NaN differs from itself.
+        elements = np.where(elements != elements, np.array(math.nan, elements.dtype), elements)  # noqa: PLR0124
+        elements = elements.view(f"u{elements.dtype.itemsize}")
+    return elements.astype(elements.dtype.newbyteorder("<")).tobytes()
 
 
 def array_digest(*arrays: Array) -> str:
-    """Return 128 bits over dtypes, shapes and canonical bytes."""
+    """Return a 128-bit digest of dtypes, shapes and canonical bytes, as hexadecimal text."""
     state = hashlib.blake2b(digest_size=16)
     for array in arrays:
         state.update(f"{array.dtype.name}{array.shape}".encode())
@@ -100,7 +101,7 @@ def array_digest(*arrays: Array) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """Return the value as JSON has it: tuples as lists, NaN and infinities as words."""
+    """Convert a value to JSON types: tuples to lists, NaN and infinities to the words nan, inf and -inf."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     if isinstance(value, (list, tuple)):

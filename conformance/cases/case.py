@@ -1,4 +1,4 @@
-"""The words of the catalogue as types: a case, what must happen, a question and its answers."""
+"""Data classes of the catalogue: a case and its expectation (a value, a rejection, or the answers of a convention)."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from typing import Any
 from conformance.cases.arrays import ArraySpec
 
 PrintedArray = tuple[tuple[int, ...], tuple[int | Decimal, ...] | None]
-"""A printed output: its shape and its numbers in row-major order, decimals with the places that were printed.
+"""A printed output: its shape and its numbers in row-major order; decimals have the printed number of digits.
 
-Where only the shape was printed, it must hold to the letter; else extents of 1 do not count.
+Without numbers, the shape must be equal. With numbers, extents of 1 are ignored.
 """
 
 FRAMEWORK_SAME = "same"
-"""The padding of a question that leaves it to the framework what its own word means."""
+"""Padding of a convention case: the framework's own word `same`, whose meaning the framework decides."""
 FLAT_PADS_KEY = "flat_pads"
-"""A question's pads as one flat list, in whichever order the call takes it; its answers have them as pairs."""
+"""Parameter of a convention case: pads as one flat list, as the call takes them; the answers have pairs."""
 DEFAULTS_KEY = "defaults"
-"""The parameter of a question whose call names nothing that the case does not name: no dtype, no orientation."""
+"""Parameter of a convention case whose call passes no argument that the case does not name (no dtype, no layout)."""
 LEVELS = ("smoke", "standard", "exhaustive")
 
 
 @dataclass(frozen=True)
 class Value:
-    """The backend returns the reference's result; every printed reading must hold for both.
+    """The backend must return the result of the reference; every printed output must match both.
 
-    inexact: why a printed number is not the correctly rounded one, where that is so.
+    readings: the printed outputs; inexact: the reason why a printed number is not correctly rounded, "" if all are.
     """
 
     readings: tuple[PrintedArray, ...] = ()
@@ -40,21 +40,21 @@ class Value:
 
 @dataclass(frozen=True)
 class Rejected:
-    """The backend refuses; `predicate` names the fault (see conformance.predicates)."""
+    """The backend must reject the call; `predicate` names the violation (see conformance.cases.invalid)."""
 
     predicate: str
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers to a question: for each name, parameters that differ from the case's, an array, or a refusal."""
+    """The named answers of a convention: parameters that differ from those of the case, an array, or a rejection."""
 
     named: Mapping[str, Mapping[str, Any] | ArraySpec | Rejected]
 
 
 @dataclass(frozen=True)
 class Following:
-    """A further operator that reads the output of the one before."""
+    """An operator that reads the output of the previous one."""
 
     operator: str
     parameters: Mapping[str, Any]
@@ -62,14 +62,16 @@ class Following:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One operator, one set of parameters, inputs, and what must happen; known by its id.
+    """One operator, one set of parameters, inputs, and an expectation, identified by its id.
 
-    parameters: expanded, every one explicit, but for those that a question leaves out (`omitted`).
-    via: the composition that every surface must write instead of the operator.
-    then: operators that follow, each reading what the one before returned.
-    puts: the question of the operator that the case puts, where it is not called like the case itself.
-    tags: words by which surfaces choose cases beyond their level.
-    sound: for a case that must be rejected, the valid case that it is but for its fault.
+    parameters: all parameters, expanded and explicit, except those that a convention case omits.
+    via: the composition that every surface must use in place of the operator.
+    then: operators applied to the output, one after the other.
+    omitted_parameters: the parameters that only the answers of a convention give.
+    convention_name: the convention of the operator that the case observes, where its name is not that of the case.
+    tags: words by which surfaces select cases beyond their level.
+    location: file and line.
+    valid_case: for a case that must be rejected, the same case without the violation.
     """
 
     id: str
@@ -100,19 +102,19 @@ class Case:
 
     @property
     def convention_id(self) -> str | None:
-        """The id of the question that the case puts, if it puts one; several cases may put the same."""
+        """The id of the convention that the case observes, None if it observes none. Several cases may share one."""
         if not isinstance(self.expect, Answers):
             return None
         return f"{self.operator}/{self.convention_name}" if self.convention_name else self.id
 
     @cached_property
     def content_digest(self) -> str:
-        """128 bits over all that is said of the case, but for where it stands."""
-        said = json.dumps([self.canonical_text(), self.level, self.about, self.source])
-        return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
+        """A 128-bit digest of everything in the case except its tags and its location."""
+        text = json.dumps([self.canonical_text(), self.level, self.about, self.source])
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def canonical_text(self) -> str:
-        """Return all that gives the case its meaning, as text that equal cases share."""
+        """Return everything that determines the behaviour of the case as text; equal cases have equal texts."""
         meaning: list[Any] = [
             self.id,
             self.operator,
@@ -128,9 +130,10 @@ class Case:
         return json.dumps(meaning, default=_json_default, sort_keys=True)
 
 
-def _json_default(thing: Any) -> Any:
-    if isinstance(thing, Decimal):
-        return str(thing)
-    if isinstance(thing, Mapping):
-        return dict(thing)
-    return [type(thing).__name__, vars(thing)]
+def _json_default(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    # Names of classes and fields become part of the catalogue digest; renaming one changes every digest.
+    return [type(value).__name__, vars(value)]

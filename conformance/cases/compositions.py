@@ -1,4 +1,4 @@
-"""From a case to its steps: compositions of other operators that every surface writes alike, and what follows."""
+"""Translation of a case into steps: its operator or a composition of others (`via`), and the operators in `then`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from conformance.cases.steps import Step, case_step, pad_step, without_padding
 from reference import Windows
 
 MAX_RELU_WINDOW_CELLS = 100
-"""Cells of a window whose largest value is made of convolutions and ReLU: the kernels grow with their square."""
+"""Maximum number of window cells for max pooling from convolutions and ReLU. The kernels grow with its square."""
 
 
 def plan_steps(case: Case) -> tuple[Step, ...]:
-    """Return the steps of a case. Raises ValueError where its parameters have no meaning."""
+    """Return the steps of a case. Raises ValueError for invalid parameters."""
     first = case_step(case)
     steps = COMPOSITIONS[case.operator, case.via](first) if case.via else (first,)
     for following in case.then:
@@ -48,13 +48,13 @@ def _require_defaults(step: Step, **allowed: Any) -> None:
 
 
 def average_pool_as_convolution(step: Step) -> tuple[Step, ...]:
-    """Average pooling is a convolution of each channel with equal weights."""
+    """Return average pooling as a depthwise convolution with equal weights."""
     _require_defaults(step, divisor=None, rounding="floor", **({"count_include_pad": True} if step.padded else {}))
     return window_sum_as_convolution(step, 1 / int(np.prod(step.window)))
 
 
 def window_sum_as_convolution(step: Step, weight: float = 1) -> tuple[Step, ...]:
-    """The sum of each window is a convolution of each channel with ones; weight: what each cell is multiplied by."""
+    """Return the sum of each window as a depthwise convolution; weight: the value of every kernel element."""
     channels = step.shape[1]
     weights = np.full((channels, 1, *step.window), weight, step.dtype)
     parameters = {key: step.parameters[key] for key in ("stride", "padding", "dilation")} | {"groups": channels}
@@ -62,23 +62,23 @@ def window_sum_as_convolution(step: Step, weight: float = 1) -> tuple[Step, ...]
 
 
 def pad_zeros_then_pool(step: Step) -> tuple[Step, ...]:
-    """Write the padding with zeros into the input, then pool: the maximum only where none is negative."""
+    """Return max pooling with explicit zero padding. Correct only for inputs without negative values."""
     _require_defaults(step, rounding="floor")
     padding = pad_step(step, step.padding, 0)
     return padding, without_padding(step, padding)
 
 
 def min_pool_as_negated_max(step: Step) -> tuple[Step, ...]:
-    """The least value is the negated largest of the negated values. Raises ValueError where −x is not exact."""
+    """Return min pooling as the negated max pooling of -x. Raises ValueError for dtypes in which -x is not exact."""
     if NUMPY_DTYPES[step.dtype].kind not in "fV":
-        raise ValueError(f"the composition needs floating values, not {step.dtype}, whose least value has no negative")
+        raise ValueError(f"the composition needs a floating dtype; the lowest value of {step.dtype} cannot be negated")
     negate = Step("negate", step.shape, step.dtype)
     pool = replace(step, operator="max_pool")
     return negate, pool, replace(negate, shape=pool.output)
 
 
 def max_pool_from_relu(step: Step) -> tuple[Step, ...]:
-    """The largest value from convolutions and max(0, ·) alone, exact on integers; see conformance.relu_maximum."""
+    """Return max pooling from convolutions and ReLU, exact on integers; see `relu_maximum_kernels`."""
     _require_defaults(step, padding=((0, 0),) * step.rank, rounding="floor")
     if step.shape[1] != 1:
         raise ValueError(f"the composition needs one channel, not {step.shape[1]}")
@@ -122,9 +122,11 @@ SINGLE_AFTER = np.array([[1, -1]])
 
 
 def relu_maximum_kernels(window: Sequence[int]) -> list[NDArray[Any]]:
-    """Return the kernels (out, in, *window) of the convolutions, a ReLU between each two, for one channel.
+    """Return the kernels (out, in, *window) of the convolutions that compute the maximum of one channel.
 
-    The first has the window's extents, the others extents of 1. A window of one cell needs one convolution.
+    A ReLU follows each convolution except the last. Each pair of values is replaced by its maximum,
+    max(a, b) = ReLU(a - b) + ReLU(b) - ReLU(-b), until one value remains. The first kernel has the window's extents,
+    the others have extent 1. A window of one cell needs one convolution.
     """
     cells = math.prod(window)
     linear: Matrix = np.eye(cells, dtype=np.int64)
@@ -144,7 +146,7 @@ def relu_maximum_channels(window: Sequence[int]) -> list[int]:
 
 
 def _pairwise_maximum_weights(values: int) -> tuple[Matrix, Matrix]:
-    """Return the weights before and after one ReLU that leave the larger of each two of so many values."""
+    """Return the weights before and after one ReLU that replace each pair of values by its maximum."""
     pairs, single = divmod(values, 2)
     before = [PAIR_BEFORE] * pairs + [SINGLE_BEFORE] * single
     after = [PAIR_AFTER] * pairs + [SINGLE_AFTER] * single
@@ -155,9 +157,9 @@ def _block_diagonal(matrices: Sequence[Matrix]) -> Matrix:
     """Return the block-diagonal matrix of the given ones."""
     rows = sum(matrix.shape[0] for matrix in matrices)
     columns = sum(matrix.shape[1] for matrix in matrices)
-    whole = np.zeros((rows, columns), np.int64)
+    combined = np.zeros((rows, columns), np.int64)
     row = column = 0
     for matrix in matrices:
-        whole[row : row + matrix.shape[0], column : column + matrix.shape[1]] = matrix
+        combined[row : row + matrix.shape[0], column : column + matrix.shape[1]] = matrix
         row, column = row + matrix.shape[0], column + matrix.shape[1]
-    return whole
+    return combined

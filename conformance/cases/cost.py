@@ -1,4 +1,4 @@
-"""What an operator costs: operations over whole windows, padding taken as cells, and over real cells beside."""
+"""Cost of an operator: number of operations, counted with and without padding cells, and memory traffic."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from conformance.cases.steps import Step
 
 @dataclass(frozen=True)
 class Cost:
-    """Work and traffic of one operator on one input.
+    """Number of operations and memory traffic of one operator on one input.
 
-    operations: for each kind its number over whole windows, and over real cells only;
-    bytes_read, bytes_written: every element of the inputs and of the output once.
+    operations: for each kind, the number over whole windows (padding counted as cells) and over real cells only;
+    bytes_read, bytes_written: each element of the inputs and of the output counted once.
     """
 
     windows: int
@@ -29,15 +29,15 @@ class Cost:
     bytes_written: int
 
     def record(self) -> dict[str, int]:
-        """Return the cost as results files have it."""
-        counts = {name: whole for name, (whole, _) in self.operations.items()}
+        """Return the cost in the format of results files."""
+        counts = {name: padded for name, (padded, _) in self.operations.items()}
         real = {f"real_{name}": count for name, (_, count) in self.operations.items()}
         traffic = {"bytes_read": self.bytes_read, "bytes_written": self.bytes_written}
         return {"windows": self.windows, **counts, **real, **traffic}
 
 
 def operator_cost(case: Case) -> Cost | None:
-    """Return the cost of a case's own operator, None where nobody counts it, or a parameter is left out or faulty."""
+    """Return the cost of a case's operator; None if it is not counted, or if a parameter is omitted or invalid."""
     if case.omitted_parameters or case.operator not in OPERATORS_WITH_COST:
         return None
     try:
@@ -63,7 +63,7 @@ def _window_count(step: Step, output: tuple[int, ...]) -> tuple[int, dict[str, t
 
 
 def _window_operations(step: Step, cells: Array) -> Mapping[str, Array]:
-    """Return what one window costs in each kind of operation, for windows of so many cells."""
+    """Return the number of operations of each kind in one window; cells: the number of cells of each window."""
     if step.operator == "conv":
         terms = cells * step.kernel[1]
         return {"multiplications": terms, "additions": _combination_count(terms) + step.bias}
@@ -71,9 +71,9 @@ def _window_operations(step: Step, cells: Array) -> Mapping[str, Array]:
 
 
 def _combination_count(cells: Array) -> Array:
-    """So many values are joined by one operation fewer; nothing by none."""
-    joins: Array = np.maximum(cells - 1, 0)
-    return joins
+    """Return the number of binary operations that combine so many values: one fewer, and 0 for an empty window."""
+    operations: Array = np.maximum(cells - 1, 0)
+    return operations
 
 
 def _softmax_operations(cells: Array) -> Mapping[str, Array]:
@@ -90,4 +90,4 @@ OPERATIONS_PER_WINDOW: Mapping[str, Callable[[Array], Mapping[str, Array]]] = Ma
     }
 )
 OPERATORS_WITH_COST = frozenset({*OPERATIONS_PER_WINDOW, "conv", "pad"})
-"""The operators whose work is counted; a gradient's depends on how it is done."""
+"""Operators whose cost is counted. Gradients are excluded: their cost depends on the algorithm."""

@@ -1,7 +1,8 @@
-"""Generators of inputs: the same bits on every machine and under every NumPy.
+"""Deterministic generators of input arrays: the bits depend on neither the machine nor the NumPy version.
 
-Each takes (shape, dtype) and its options and returns the elements in row-major order, in the dtype or to be cast. All
-randomness is the raw bits of PCG64: NumPy guarantees the stream of a BitGenerator, but not what Generator makes of it.
+Each generator takes (shape, dtype) and its options. It returns the elements in row-major order, in the dtype or in a
+type that is cast to it. Random numbers are taken from the raw bits of PCG64, because NumPy guarantees the stream of a
+BitGenerator, but not the output of Generator.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ Array = NDArray[Any]
 DType = np.dtype[Any]
 ArrayShape = tuple[int, ...]
 
-# Bits of the mantissa, the exponent of 1 as it is stored, and the least and largest exponent of `wide`: sums of 4,096
-# products (16-bit types: of 64) stay finite, and whatever is left of one is normal.
+# Bits of the mantissa, exponent bias, and the smallest and largest exponent of `wide`. With these exponents, sums of
+# 4,096 products (64 for 16-bit types) stay finite, and differences of products are normal numbers or 0.
 MANTISSA_FORMATS: Mapping[str, tuple[int, int, int, int]] = MappingProxyType(
     {
         "float16": (10, 15, 0, 2),
@@ -39,7 +40,7 @@ def _random_words(count: int, seed: int) -> Array:
 
 
 def literal(shape: ArrayShape, _dtype: DType, numbers: tuple[int | Decimal, ...]) -> Any:
-    """Return the numbers as they stand in the catalogue."""
+    """Return the numbers written in the catalogue."""
     return [number if isinstance(number, int) else float(number) for number in numbers] if math.prod(shape) else []
 
 
@@ -49,14 +50,14 @@ def arange(shape: ArrayShape, _dtype: DType, start: int = 0, step: int = 1) -> A
 
 
 def integers(shape: ArrayShape, _dtype: DType, low: int = -9, high: int = 9, seed: int = 0, over: int = 1) -> Array:
-    """Return whole numbers from `low` to `high`, both included, divided by `over`, a power of two."""
+    """Return integers from `low` to `high`, both included, divided by `over`, a power of two."""
     positive: Array = (_random_words(math.prod(shape), seed) >> np.uint64(33)).astype(np.int64)
-    whole: Array = positive % (high - low + 1) + low
-    return whole if over == 1 else whole / over
+    numbers: Array = positive % (high - low + 1) + low
+    return numbers if over == 1 else numbers / over
 
 
 def distinct(shape: ArrayShape, _dtype: DType, low: int | None = None, high: int | None = None, seed: int = 0) -> Array:
-    """Return whole numbers from `low` to `high`, no two of one plane (n, c) alike; about 0 and close if not given."""
+    """Return integers from `low` to `high` without repetition in a plane (n, c); the range is near 0 if not given."""
     planes, cells = math.prod(shape[:2]), math.prod(shape[2:])
     first, last = distinct_range(shape, low, high)
     raw = _random_words(planes * (last - first + 1), seed).reshape(planes, last - first + 1)
@@ -65,7 +66,7 @@ def distinct(shape: ArrayShape, _dtype: DType, low: int | None = None, high: int
 
 
 def distinct_range(shape: ArrayShape, low: int | None, high: int | None) -> tuple[int, int]:
-    """Return the least and the largest number that `distinct` draws from. Raises ValueError if they are too few."""
+    """Return the smallest and the largest number that `distinct` draws. Raises ValueError if the range is too small."""
     cells = math.prod(shape[2:])
     first = low if low is not None else high - cells + 1 if high is not None else -(cells // 2)
     last = high if high is not None else first + max(cells - 1, 0)
@@ -75,50 +76,55 @@ def distinct_range(shape: ArrayShape, low: int | None, high: int | None) -> tupl
 
 
 def mantissas(shape: ArrayShape, dtype: DType, seed: int = 0, spread: int = 0) -> Array:
-    """Return numbers of both signs whose mantissas are full, exponents from −spread to spread."""
+    """Return numbers of both signs that use all bits of the mantissa, with exponents from -spread to spread."""
     return _full_mantissas(shape, dtype, seed, (-spread, spread))
 
 
 def _full_mantissas(shape: ArrayShape, dtype: DType, seed: int, exponents: tuple[int, int]) -> Array:
     bits, one = MANTISSA_FORMATS[dtype.name][:2]
     words = _random_words(2 * math.prod(shape), seed)
-    fractions, lifts = words[::2], words[1::2] >> np.uint64(33)
-    # The last bit is always set: no number is a rounder one in disguise.
+    fractions, exponent_words = words[::2], words[1::2] >> np.uint64(33)
+    # The last bit is always set, so that no number needs fewer bits than the mantissa has.
     mantissa = (fractions >> np.uint64(5)) & np.uint64(2**bits - 1) | np.uint64(1)
     low, high = exponents
-    biased = lifts % np.uint64(high - low + 1) + np.uint64(one + low)
+    biased = exponent_words % np.uint64(high - low + 1) + np.uint64(one + low)
     width = 8 * dtype.itemsize
-    whole = (fractions >> np.uint64(63)) << np.uint64(width - 1) | biased << np.uint64(bits) | mantissa
-    numbers: Array = whole.astype(f"u{dtype.itemsize}").view(dtype)
+    # Sign, biased exponent and mantissa, assembled as an integer.
+    encoded = (fractions >> np.uint64(63)) << np.uint64(width - 1) | biased << np.uint64(bits) | mantissa
+    numbers: Array = encoded.astype(f"u{dtype.itemsize}").view(dtype)
     return numbers
 
 
 def wide(shape: ArrayShape, dtype: DType, seed: int = 0) -> Array:
-    """Return full mantissas with exponents as far apart as leaves every sum normal."""
+    """Return full mantissas with the widest range of exponents for which sums remain normal numbers."""
     return _full_mantissas(shape, dtype, seed, MANTISSA_FORMATS[dtype.name][2:])
 
 
 def cancelling(shape: ArrayShape, dtype: DType, seed: int = 0) -> Array:
-    """Return full mantissas of which every second nearly is the negative of the one before."""
+    """Return full mantissas in pairs that nearly cancel: every second number is almost the negative of the previous."""
     numbers = mantissas(shape, dtype, seed)
     words = numbers.view(f"u{dtype.itemsize}")
-    top = words.dtype.type(1 << (8 * dtype.itemsize - 1))
-    words[1::2] = (words[: len(words) // 2 * 2 : 2] ^ top) ^ words.dtype.type(6)
+    sign_bit = words.dtype.type(1 << (8 * dtype.itemsize - 1))
+    # Flip the sign and two low bits of the mantissa (6 = 0b110), so that the sum of a pair is small but not 0.
+    words[1::2] = (words[: len(words) // 2 * 2 : 2] ^ sign_bit) ^ words.dtype.type(6)
     return numbers
 
 
 def extremes(shape: ArrayShape, dtype: DType, seed: int = 0) -> Array:
-    """Return the least and largest whole numbers of a dtype, those next to them, and those about 0."""
+    """Return the smallest and largest integers of a dtype, their neighbours, and -1, 0 and 1."""
     info = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
-    known = [info.min, info.min + 1, info.max - 1, info.max, 0, 1, *([-1] if info.min < 0 else [])]
+    choices = [info.min, info.min + 1, info.max - 1, info.max, 0, 1, *([-1] if info.min < 0 else [])]
     if dtype.kind == "b":
-        known = [0, 1]
-    chosen: Array = np.array(known, dtype)[_random_words(math.prod(shape), seed) % np.uint64(len(known))]
+        choices = [0, 1]
+    chosen: Array = np.array(choices, dtype)[_random_words(math.prod(shape), seed) % np.uint64(len(choices))]
     return chosen
 
 
 def special(shape: ArrayShape, dtype: DType, mark: str, at: int = 0, **options: int) -> Array:
-    """Return whole numbers with a mark in each item of the batch: in item b at cell `at` + b of every plane."""
+    """Return integers with one special value per plane: in batch item b at cell `at` + b.
+
+    mark: the special value, one of SPECIAL_VALUES; options: those of `integers`.
+    """
     numbers = integers(shape, dtype, **options).astype(np.float64).astype(dtype)
     numbers = numbers.reshape(*shape[:2], math.prod(shape[2:]))
     for item in range(shape[0] if numbers.size else 0):
@@ -127,7 +133,7 @@ def special(shape: ArrayShape, dtype: DType, mark: str, at: int = 0, **options: 
 
 
 def special_value(mark: str, dtype: DType) -> Any:
-    """Return the number that a mark stands for in a floating dtype."""
+    """Return a special value, one of SPECIAL_VALUES, in a floating dtype."""
     if mark.endswith("subnormal"):
         tiny = float(ml_dtypes.finfo(dtype).smallest_subnormal)  # type: ignore[no-untyped-call]
         return dtype.type(tiny * (-3 if mark[0] == "-" else 3))
@@ -136,7 +142,7 @@ def special_value(mark: str, dtype: DType) -> Any:
 
 @dataclass(frozen=True)
 class Generator:
-    """A generator, the options that it takes, and the kinds of dtype that it makes (f: floating, w: whole, b: bool)."""
+    """A generator, its options, and the kinds of dtype that it supports (f: floating, w: integer, b: bool)."""
 
     make: Callable[..., Any]
     options: frozenset[str] = frozenset()
@@ -157,4 +163,4 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
     }
 )
 FULL_MANTISSA_GENERATORS = frozenset({"mantissas", "wide", "cancelling"})
-"""Generators whose numbers fill the mantissa: what is made of them is judged by the error bound alone."""
+"""Generators of numbers that use all bits of the mantissa. Results are rounded, so only the error bound applies."""

@@ -1,6 +1,6 @@
-"""How large a case may be: cells that are held in memory, and terms that the reference reckons with.
+"""Limits on the size of a case: elements of an array, and terms of the computation in the reference.
 
-A few letters of a file, `pads: 1000000`, would otherwise ask for more memory or time than any machine has.
+Without limits, a few characters in a file, such as `pads: 1000000`, could need more memory or time than is available.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from conformance.cases.compositions import plan_steps
 from conformance.cases.steps import Step
 
 MAX_ARRAY_ELEMENTS = 20_000_000
-"""Of one array."""
+"""Maximum number of elements of one array."""
 MAX_REFERENCE_TERMS = 500_000_000
-"""Of a whole output: its cells, times the cells of a window, times the channels that are added."""
+"""Maximum number of terms of an output: its elements, times the cells of a window, times the channels summed over."""
 
 
 def size_problem(case: Case) -> str:
-    """Return in words what of a case is too large, "" if nothing is. What has no meaning has no size."""
-    return next((fault for step in _reference_steps(case) for fault in _step_size_problems(step)), "")
+    """Return an error message if a case is too large, "" otherwise. Invalid steps are skipped: they have no size."""
+    return next((problem for step in _reference_steps(case) for problem in _step_size_problems(step)), "")
 
 
 def _reference_steps(case: Case) -> Iterator[Step]:
-    """Yield what a case asks of the reference, for each answer of a question; compositions are as large."""
+    """Yield the steps that the reference computes, for every answer of a convention.
+
+    Compositions are ignored: their size is that of the operator.
+    """
     given = [case.parameters]
     if isinstance(case.expect, Answers):
         given += [{**case.parameters, **one} for one in case.expect.named.values() if isinstance(one, Mapping)]
@@ -33,7 +36,7 @@ def _reference_steps(case: Case) -> Iterator[Step]:
         try:
             yield from plan_steps(replace(case, via=(), parameters=parameters) if case.via or len(given) > 1 else case)
         except (ValueError, LookupError, TypeError):
-            continue  # which is told where the case is asked of the reference
+            continue  # reported when the reference computes the case
 
 
 def _step_size_problems(step: Step) -> Iterator[str]:
@@ -43,6 +46,7 @@ def _step_size_problems(step: Step) -> Iterator[str]:
         return
     cells = math.prod(output)
     if cells > MAX_ARRAY_ELEMENTS:
-        yield f"its output {list(output)} holds more than the limit of {MAX_ARRAY_ELEMENTS} elements"
+        yield f"its output {list(output)} has more than the limit of {MAX_ARRAY_ELEMENTS} elements"
     elif cells * window * max(step.kernel[:2], default=1) > MAX_REFERENCE_TERMS:
-        yield f"its output {list(output)} of windows {list(step.window)} has more than the limit of {MAX_REFERENCE_TERMS} terms"
+        size = f"its output {list(output)} of windows {list(step.window)}"
+        yield f"{size} has more than the limit of {MAX_REFERENCE_TERMS} terms"

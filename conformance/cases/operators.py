@@ -1,4 +1,4 @@
-"""What the catalogue may say of each operator: its inputs, and its parameters with their defaults."""
+"""The operators of the catalogue: their inputs, outputs, parameters and defaults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 GRADIENT_SUFFIX = "_grad"
 INPUT_ORDER = ("grad", "x", "kernel", "bias", "indices", "samples", "draws")
-"""All inputs that some operator has, in the order in which programs take them."""
+"""All inputs of all operators, in the order in which programs take them."""
 _WINDOW_DEFAULTS: Mapping[str, object] = {
     "window": None,
     "stride": None,
@@ -23,9 +23,9 @@ _CONVOLUTION_DEFAULTS: Mapping[str, object] = {"stride": 1, "padding": 0, "dilat
 class Operator:
     """One operator of the catalogue.
 
-    defaults: every parameter with its default, `None` for one that must be given or is derived;
-    optional: inputs that a case may leave out; needed: parameters that it may not leave out;
-    outputs: the names of what it returns, where that is more than one array; a case's `output` chooses.
+    defaults: every parameter with its default, `None` for one that is required or derived;
+    optional_inputs: inputs that a case may omit; required_parameters: parameters that it must give;
+    outputs: the names of the returned arrays if there are several; the parameter `output` of a case selects one.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Operator:
 
     @property
     def is_pooling(self) -> bool:
-        """Whether a window without weights walks over the input."""
+        """Whether it is pooling with a window and a rounding rule, so that it has no weights."""
         return "window" in self.defaults and "rounding" in self.defaults
 
     @property
@@ -47,7 +47,7 @@ class Operator:
 
     @property
     def forward(self) -> str:
-        """The operator itself, or the one whose gradient it is."""
+        """The name of the operator; for a gradient, the name of the forward operator."""
         return self.name.removesuffix(GRADIENT_SUFFIX)
 
 
@@ -89,11 +89,11 @@ def _forward_operators() -> tuple[Operator, ...]:
 
 
 OPERATORS_WITH_TIES = frozenset({"max_pool", "min_pool", "global_max_pool", "adaptive_max_pool"})
-"""Operators whose gradient has a rule for equal values as a parameter, `ties`."""
+"""Operators whose gradient has the parameter `ties`, the rule for equal values."""
 
 
 def _gradient_operator(operator: Operator) -> Operator:
-    """Return the gradient: it takes `grad` first, and gives one array for each input with weights."""
+    """Return the gradient operator: `grad` is its first input. With weights, it has one output per forward input."""
     defaults = {name: value for name, value in operator.defaults.items() if name != "output"}
     defaults |= {"ties": "first"} if operator.name in OPERATORS_WITH_TIES else {}
     outputs = operator.inputs if "kernel" in operator.inputs else ()

@@ -1,4 +1,4 @@
-"""The parameters of a case, from the words of a case file to what the reference and the adapters understand."""
+"""Parsing of parameters: from the short forms of a YAML file to explicit values for every spatial axis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reference import Windows
 
 # Parameters with an entry for each spatial axis.
 PER_AXIS_PARAMETERS = frozenset({"window", "stride", "padding", "dilation", "output_size", "output_padding", "pads"})
-# What a case says beside inputs and parameters.
+# Keys of a case that are neither inputs nor parameters.
 RESERVED_KEYS = {
     "id",
     "about",
@@ -35,11 +35,11 @@ RESERVED_KEYS = {
 
 
 class CaseError(ValueError):
-    """A case that contradicts itself; `where` is the path of the key inside the case."""
+    """An error in a case of a YAML file; `key_path` is the path of the key inside the case."""
 
-    def __init__(self, where: YamlPath, message: str) -> None:
-        super().__init__(f"key {'.'.join(map(str, where))!r}: {message}" if where else message)
-        self.key_path = where
+    def __init__(self, key_path: YamlPath, message: str) -> None:
+        super().__init__(f"key {'.'.join(map(str, key_path))!r}: {message}" if key_path else message)
+        self.key_path = key_path
 
 
 def parse_parameters(
@@ -50,11 +50,15 @@ def parse_parameters(
     *,
     invalid: bool,
 ) -> dict[str, Any]:
-    """Return every parameter of the operator; for a case that must be rejected, as it stands."""
+    """Return every parameter of the operator. Raises CaseError.
+
+    omitted: parameters that only the answers of a convention give; invalid: whether the parameters may be invalid,
+    because the case must be rejected or observes a convention.
+    """
     known = set(operator.defaults)
     for key in raw.keys() - known - RESERVED_KEYS - set(INPUT_ORDER):
-        has = f", it has {', '.join(sorted(known))}" if known else ""
-        raise CaseError((key,), f"{operator.name} has no such parameter{has}")
+        known_names = f"; known parameters: {', '.join(sorted(known))}" if known else ""
+        raise CaseError((key,), f"{operator.name} has no such parameter{known_names}")
     given: dict[str, Any] = {**operator.defaults, **{key: plain_value(raw[key]) for key in known & raw.keys()}}
     for key in operator.required_parameters:
         if given[key] is None and not (key == "pads" and FLAT_PADS_KEY in raw):
@@ -63,7 +67,7 @@ def parse_parameters(
         outputs = ", ".join(operator.outputs) or "one array"
         raise CaseError(("output",), f"{operator.name} returns {outputs}, not {given['output']!r}")
     if given.get("output") in operator.optional_inputs and given["output"] not in raw:
-        raise CaseError(("output",), f"the case has no {given['output']} whose gradient could be asked for")
+        raise CaseError(("output",), f"the case has no input {given['output']}, so there is no gradient of it")
     given.update(_per_axis_parameters(operator, given, inputs, invalid=invalid))
     if raw.get("padding") == FRAMEWORK_SAME:
         given["padding"] = FRAMEWORK_SAME
@@ -77,7 +81,7 @@ def parse_parameters(
 def _per_axis_parameters(
     operator: Operator, given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, invalid: bool
 ) -> dict[str, Any]:
-    """Return the parameters that have a value for every spatial axis, as the reference understands them."""
+    """Return the parameters that have a value for each spatial axis, in the form that the reference takes."""
     if operator.forward == "conv_transpose":
         return _transposed_parameters(given, inputs, invalid=invalid)
     if "dilation" in given:
@@ -87,56 +91,59 @@ def _per_axis_parameters(
 
 
 def _window_parameters(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, invalid: bool) -> dict[str, Any]:
-    """Return window, stride, padding and dilation of a walk over the input."""
+    """Return window, stride, padding and dilation for each axis. Raises CaseError where no window fits."""
     size = inputs["x"].shape[2:]
     window = given.get("window", inputs["kernel"].shape[2:] if "kernel" in inputs else None)
     try:
         walk = Windows.of(
             size, window, given["stride"], given["padding"], given["dilation"], given.get("rounding", "floor")
         )
-        walked = {"window": walk.window, "stride": walk.stride, "padding": walk.pads, "dilation": walk.dilation}
+        parameters = {"window": walk.window, "stride": walk.stride, "padding": walk.pads, "dilation": walk.dilation}
         if any(min(pair) < 0 for pair in walk.pads):
-            # The reference crops; no framework's pooling or convolution takes such padding, but `pad` does.
-            raise ValueError(f"padding {given['padding']} must be at least 0; to crop, pad comes first")
+            # The reference crops. Pooling and convolution of the frameworks reject negative padding; `pad` accepts it.
+            raise ValueError(f"padding {given['padding']} must be at least 0; to crop, use the operator pad first")
     except ValueError as error:
         if not invalid:
             raise CaseError((), str(error)) from None
-        walked = _spread_scalars(given, window, len(size))
-    return {key: value for key, value in walked.items() if key in given}
+        parameters = _spread_scalars(given, window, len(size))
+    return {key: value for key, value in parameters.items() if key in given}
 
 
 def _transposed_parameters(
     given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, invalid: bool
 ) -> dict[str, Any]:
-    """Return the same for a transposed convolution, whose padding crops the output; `same` is input times stride."""
+    """Return stride, padding, dilation and output padding of a transposed convolution, whose padding crops the output.
+
+    `same_upper` and `same_lower` become the padding and the output padding for the output size input * stride.
+    """
     size, window = inputs["x"].shape[2:], inputs["kernel"].shape[2:]
     spread = _spread_scalars(
         {**given, "padding": 0 if isinstance(given["padding"], str) else given["padding"]}, window, len(size)
     )
-    further = _repeat_per_axis(given["output_padding"], len(size))
-    walked = {key: spread[key] for key in ("stride", "padding", "dilation")} | {"output_padding": further}
+    output_padding = _repeat_per_axis(given["output_padding"], len(size))
+    parameters = {key: spread[key] for key in ("stride", "padding", "dilation")} | {"output_padding": output_padding}
     if given["padding"] in {"same_upper", "same_lower"} and not invalid:
-        check_ranks(walked, len(size))
-        whole = [extent * step for extent, step in zip(size, walked["stride"], strict=True)]
-        pads = Windows.of(whole, window, walked["stride"], given["padding"], walked["dilation"]).pads
-        cells = zip(size, walked["stride"], walked["dilation"], window, pads, strict=True)
-        natural = [(n - 1) * s + d * (w - 1) + 1 - sum(ends) for n, s, d, w, ends in cells]
-        walked |= {"padding": pads, "output_padding": tuple(w - n for w, n in zip(whole, natural, strict=True))}
-    if not invalid and any(number < 0 for pair in walked["padding"] for number in pair):
-        # The reference adds cells then; most frameworks take such padding for something else, or for a fault.
-        raise CaseError(
-            (), f"padding {given['padding']} must be at least 0; output_padding adds cells after the output"
-        )
-    return walked
+        check_ranks(parameters, len(size))
+        output = [extent * step for extent, step in zip(size, parameters["stride"], strict=True)]
+        # The pads are those of the convolution that reads the output with windows at this stride.
+        pads = Windows.of(output, window, parameters["stride"], given["padding"], parameters["dilation"]).pads
+        axes = zip(size, parameters["stride"], parameters["dilation"], window, pads, strict=True)
+        unpadded = [(n - 1) * s + d * (w - 1) + 1 - sum(ends) for n, s, d, w, ends in axes]
+        missing = tuple(full - base for full, base in zip(output, unpadded, strict=True))
+        parameters |= {"padding": pads, "output_padding": missing}
+    if not invalid and any(number < 0 for pair in parameters["padding"] for number in pair):
+        # The reference adds cells for negative padding. Most frameworks reject it or give it another meaning.
+        raise CaseError((), f"padding {given['padding']} must be at least 0; to add cells, use output_padding")
+    return parameters
 
 
 def _repeat_per_axis(value: Any, rank: int) -> tuple[Any, ...]:
-    """Return a tuple as it stands, anything else once for each axis."""
+    """Return a tuple unchanged; repeat any other value for each axis."""
     return value if isinstance(value, tuple) else (value,) * rank
 
 
 def check_ranks(parameters: Mapping[str, Any], rank: int) -> None:
-    """Raise Faulty unless a parameter that goes along the axes has an entry for each."""
+    """Raise CaseError if a per-axis parameter does not have one entry for each spatial axis."""
     for name in sorted(PER_AXIS_PARAMETERS & parameters.keys()):
         value = parameters[name]
         if isinstance(value, tuple) and len(value) != rank:
@@ -144,18 +151,18 @@ def check_ranks(parameters: Mapping[str, Any], rank: int) -> None:
 
 
 def check_extents(parameters: Mapping[str, Any], inputs: Mapping[str, ArraySpec]) -> None:
-    """Raise Faulty for a kernel of another rank than x, for an output without cells, and for a power that is none."""
+    """Raise CaseError for a kernel whose rank differs from that of x, an output size below 1, and a power of NaN."""
     x, kernel = inputs["x"].shape, inputs.get("kernel")
     if kernel and len(kernel.shape) != len(x):
-        raise CaseError(("kernel", "shape"), f"{list(kernel.shape)} has {len(kernel.shape)} axes, and x has {len(x)}")
+        raise CaseError(("kernel", "shape"), f"{list(kernel.shape)} has {len(kernel.shape)} axes, but x has {len(x)}")
     if "output_size" in parameters and min(parameters["output_size"], default=1) < 1:
         raise CaseError(("output_size",), f"{list(parameters['output_size'])} must be at least 1 along every axis")
     if math.isnan(parameters.get("p", 1)):
-        raise CaseError(("p",), "nan is no power")
+        raise CaseError(("p",), "the power must not be nan")
 
 
 def _spread_scalars(given: Mapping[str, Any], window: Any, rank: int) -> dict[str, Any]:
-    """Return the parameters of a faulty case as they stand, a scalar standing for every axis."""
+    """Return the parameters of a possibly invalid case unchecked; scalars are repeated for each axis."""
     padding = _repeat_per_axis(0 if isinstance(given["padding"], str) else given["padding"], rank)
     return {
         "window": _repeat_per_axis(window, rank),
@@ -166,7 +173,7 @@ def _spread_scalars(given: Mapping[str, Any], window: Any, rank: int) -> dict[st
 
 
 def plain_value(value: Any) -> Any:
-    """Return the value with lists as tuples and decimals as floats."""
+    """Convert lists to tuples and decimals to floats."""
     if isinstance(value, list):
         return tuple(plain_value(item) for item in value)
     return float(value) if isinstance(value, Decimal) else value

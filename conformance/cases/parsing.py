@@ -1,4 +1,4 @@
-"""From what a catalogue file says of a case to the case: every parameter explicit, every shape known."""
+"""Parsing of a case from the data of a YAML file: all parameters become explicit and all shapes known."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ from conformance.cases.steps import input_shape
 from conformance.cases.yaml_reader import YamlPath
 
 DERIVED_SHAPE_INPUTS = frozenset({"grad", "indices", "samples", "draws"})
-"""Inputs whose shape follows from x and the parameters."""
+"""Inputs whose shape is derived from x and the parameters."""
 DEFAULT_INPUT_DTYPES: Mapping[str, str] = {"indices": "int64"}
 
 
 def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Case:
-    """Return the case. Raises Faulty."""
+    """Parse one case. Raises CaseError.
+
+    family: the data of the whole file, with operator and source; raw: the data of the case; place: file and line.
+    """
     operator = OPERATORS[family["operator"]]
     given = {
         name: _parse_array(raw[name], name, raw["x"])
@@ -60,7 +63,7 @@ def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) ->
 
 
 def validate_case(case: Case) -> None:
-    """Raise Faulty for a case that no machine can reckon, and for steps or parameters without a meaning."""
+    """Raise CaseError for a case that is too large to compute, and for invalid steps or parameters."""
     if not isinstance(case.expect, Rejected):
         check_ranks(case.parameters, len(case.shape) - 2)
         check_extents(case.parameters, case.inputs)
@@ -76,20 +79,20 @@ def _states_shape(raw: Mapping[str, Any]) -> bool:
 
 
 def _all_inputs(operator: Operator, raw: Mapping[str, Any], case: Case) -> dict[str, ArraySpec]:
-    """Return every input in the operator's order; a shape that is left out follows from x and the parameters."""
+    """Return every input in the operator's order; a missing shape is derived from x and the parameters."""
     inputs = dict(case.inputs)
     for name in operator.inputs:
         if name in raw and name not in inputs:
             try:
                 shape = input_shape(name, case)
             except (ValueError, LookupError):
-                raise CaseError((name,), "needs a shape: none follows from the case") from None
+                raise CaseError((name,), "needs a shape: it cannot be derived from the case") from None
             inputs[name] = _parse_array({**raw[name], "shape": list(shape)}, name, raw["x"])
     return {name: inputs[name] for name in operator.inputs if name in inputs}
 
 
 def _check_steps(case: Case) -> None:
-    """Every composition and every operator that follows has a meaning."""
+    """Raise CaseError for a composition that does not fit the parameters, or an invalid operator in `then`."""
     try:
         plan_steps(case)
     except (ValueError, TypeError) as error:
@@ -101,44 +104,44 @@ def _parse_array(raw: Mapping[str, Any], name: str, x: Mapping[str, Any]) -> Arr
     generator = values if isinstance(values, str) else "literal"
     options = {key: raw[key] for key in raw if key not in {"values", "shape", "dtype"}}
     for key in options.keys() - GENERATORS[generator].options:
-        raise CaseError((name, key), f"does not go with values: {generator}")
+        raise CaseError((name, key), f"is not an option of values: {generator}")
     if generator == "literal":
         shape, numbers = flatten_nested(values, (name, "values"))
         shape = tuple(raw.get("shape", shape))
         options["numbers"] = numbers
         if math.prod(shape) != len(numbers):
             raise CaseError(
-                (name, "shape"), f"{list(shape)} holds {math.prod(shape)} numbers, but there are {len(numbers)}"
+                (name, "shape"), f"{list(shape)} needs {math.prod(shape)} numbers, but there are {len(numbers)}"
             )
     elif "shape" not in raw:
         raise CaseError((name,), f"values: {generator} needs a shape")
     else:
         shape = tuple(raw["shape"])
     if math.prod(shape) > MAX_ARRAY_ELEMENTS:
-        raise CaseError((name, "shape"), f"{list(shape)} holds more than the limit of {MAX_ARRAY_ELEMENTS} elements")
+        raise CaseError((name, "shape"), f"{list(shape)} has more than the limit of {MAX_ARRAY_ELEMENTS} elements")
     _check_options(generator, shape, dtype, options, name)
     return ArraySpec(generator, shape, dtype, options)
 
 
 def _default_dtype(name: str, x: Mapping[str, Any]) -> str:
-    """Return the dtype of an input that names none: gradients have that of x, indices are int64."""
-    usual: str = (
+    """Return the default dtype of an input: that of x for grad, samples and draws, int64 for indices, else float32."""
+    dtype: str = (
         x.get("dtype", "float32")
         if name in DERIVED_SHAPE_INPUTS - {"indices"}
         else DEFAULT_INPUT_DTYPES.get(name, "float32")
     )
-    return usual
+    return dtype
 
 
 def _check_options(generator: str, shape: tuple[int, ...], dtype: str, options: Mapping[str, Any], name: str) -> None:
-    """The generator makes the dtype, out of numbers that the dtype holds, decimals rounded."""
+    """Raise CaseError unless the generator supports the dtype and the dtype can represent its numbers."""
     kind = {"f": "f", "V": "f", "b": "b"}.get(NUMPY_DTYPES[dtype].kind, "w")
     if kind not in GENERATORS[generator].kinds:
-        raise CaseError((name, "dtype"), f"values: {generator} makes no {dtype}")
+        raise CaseError((name, "dtype"), f"values: {generator} cannot make {dtype}")
     if generator == "marked" and ("mark" not in options or len(shape) < 3):  # noqa: PLR2004 - (n, c, and one spatial axis)
         raise CaseError((name,), "values: marked needs a mark, and a shape with spatial axes")
     if options.get("over", 1) != 1 and kind != "f":
-        raise CaseError((name, "over"), f"divides floating numbers, not {dtype}")
+        raise CaseError((name, "over"), f"needs a floating dtype, not {dtype}")
     if generator == "literal":
         numbers = options["numbers"]
     elif generator == "arange":
@@ -157,16 +160,16 @@ def _check_options(generator: str, shape: tuple[int, ...], dtype: str, options: 
         numbers = ()
     for number in numbers:
         if not can_represent(dtype, number):
-            raise CaseError((name, "values"), f"{str(number)[:40]} is not a number that {dtype} holds")
+            raise CaseError((name, "values"), f"{str(number)[:40]} cannot be represented in {dtype}")
 
 
-def flatten_nested(nested: Any, where: YamlPath = ()) -> tuple[tuple[int, ...], tuple[int | Decimal, ...]]:
-    """Return shape and numbers of a nested list. Raises Faulty where its rows differ in length."""
+def flatten_nested(nested: Any, key_path: YamlPath = ()) -> tuple[tuple[int, ...], tuple[int | Decimal, ...]]:
+    """Return shape and numbers of a nested list. Raises CaseError where its rows differ in length."""
     if not isinstance(nested, list):
         return (), (nested,)
-    parts = [flatten_nested(item, where) for item in nested]
+    parts = [flatten_nested(item, key_path) for item in nested]
     if len({shape for shape, _ in parts}) > 1:
-        raise CaseError(where, "its rows differ in length")
+        raise CaseError(key_path, "its rows differ in length")
     numbers: tuple[int | Decimal, ...] = sum((part for _, part in parts), ())
     return (len(parts), *(parts[0][0] if parts else ())), numbers
 
@@ -193,7 +196,7 @@ def _parse_expectation(raw: Mapping[str, Any]) -> Value | Rejected | Answers:
         return Value(((tuple(expect["shape"]), None),))
     if expect is None:
         for key in raw.keys() & {"also", "inexact"}:
-            raise CaseError((key,), "there is no printed output under 'expect'")
+            raise CaseError((key,), "needs a printed output under 'expect'")
         return Value()
     readings: list[PrintedArray] = [flatten_nested(expect, ("expect",))]
     readings += [flatten_nested(item, ("also", position)) for position, item in enumerate(raw.get("also", ()))]
@@ -202,14 +205,14 @@ def _parse_expectation(raw: Mapping[str, Any]) -> Value | Rejected | Answers:
 
 def _parse_answer(name: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | ArraySpec | Rejected:
     if not isinstance(raw, Mapping):
-        raise CaseError(("answers", name), "is no answer: parameters, an array or a fault")
+        raise CaseError(("answers", name), "is not an answer: expected parameters, an array or a rejection")
     if "rejected" in raw:
         return Rejected(raw["rejected"])
     return _parse_array(raw, name, raw) if "values" in raw else {key: plain_value(value) for key, value in raw.items()}
 
 
 def _omitted_parameters(expect: Value | Rejected | Answers, raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a question leaves out of the call: the parameters that only its answers give."""
+    """Return the parameters that a convention case omits from the call: those that only its answers give."""
     if not isinstance(expect, Answers):
         return ()
     overrides = [answer for answer in expect.named.values() if isinstance(answer, Mapping)]
@@ -220,8 +223,8 @@ def _parse_composition(operator: Operator, raw: Mapping[str, Any]) -> tuple[str,
     via = tuple(raw.get("via", ()))
     known = [names for name, names in COMPOSITIONS if name == operator.name]
     if via and via not in known:
-        offered = " or ".join(f"[{', '.join(names)}]" for names in known) or "nothing"
-        raise CaseError(("via",), f"{operator.name} can be composed from {offered}, not from [{', '.join(via)}]")
+        choices = " or ".join(f"[{', '.join(names)}]" for names in known) or "nothing"
+        raise CaseError(("via",), f"{operator.name} can be composed from {choices}, not from [{', '.join(via)}]")
     return via
 
 

@@ -1,4 +1,4 @@
-"""Hold a catalogue document against its JSON Schema, and say in one line each what is wrong where."""
+"""Check a catalogue document against its JSON Schema and report each error with file, line and key."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 ITEM_NAMES = {"cases": "case", "sweeps": "sweep", "questions": "question", "rejects": "valid case", "entries": "entry"}
+"""Name of an item in error messages, by the key of its list."""
 MAX_QUOTED_VALUE_LENGTH = 60
 LIMIT_TEXTS = {
     "minimum": "at least {}",
     "maximum": "at most {}",
-    "maxLength": "at most {} letters",
+    "maxLength": "at most {} characters",
     "minItems": "at least {} entries",
     "maxItems": "at most {} entries",
 }
@@ -30,13 +31,13 @@ LIMIT_TEXTS = {
 
 @lru_cache
 def _validator(schema: Path) -> Any:
-    # Large, and a run whose files are as they were when they were last read holds none against a schema.
+    # Imported here because the import is slow, and a run with a cached catalogue validates no file.
     from jsonschema import Draft202012Validator  # noqa: PLC0415
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415
     from jsonschema.validators import extend  # noqa: PLC0415
 
     def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-        """JSON Schema's $ is the end of the text; Python's matches before a last line break too."""
+        """Match `$` at the end of the text only, as JSON Schema does; Python also matches it before a final newline."""
         if isinstance(instance, str) and (instance.endswith("\n") or not re.search(pattern, instance)):
             yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
@@ -46,9 +47,9 @@ def _validator(schema: Path) -> Any:
 
 @dataclass(frozen=True, order=True)
 class DocumentError:
-    """One fault of a document: its line, what to say of it, and the path of the key.
+    """One error of a document: its line, its message, and the path of the key.
 
-    removable: whether the key is one too many, so that without it the rest means the same.
+    is_removable: whether the key is unknown, so that removing it does not change the meaning of the others.
     """
 
     line: int
@@ -58,49 +59,50 @@ class DocumentError:
 
 
 def error_messages(document: YamlDocument, schema: Path) -> list[str]:
-    """Return every fault of the document as `file:line: case …: key …: what is wrong`, in the order of lines."""
-    return [f"{document.path}:{fault.line}: {fault.message}" for fault in document_errors(document, schema)]
+    """Return every error of the document as `file:line: case …: key …: message`, in the order of lines."""
+    return [f"{document.path}:{error.line}: {error.message}" for error in document_errors(document, schema)]
 
 
 def document_errors(document: YamlDocument, schema: Path) -> list[DocumentError]:
-    """Return every fault of the document, in the order of lines; those of its YAML are among them."""
+    """Return every error of the document, in the order of lines, including errors of its YAML."""
     with localcontext() as context:
-        context.traps[InvalidOperation] = False  # a decimal NaN is below and above no limit
+        # By default a comparison with a decimal NaN raises; without the trap it is False, as for a float.
+        context.traps[InvalidOperation] = False
         errors = list(_validator(schema).iter_errors(document.data))
-    unread = [
+    unreadable = [
         DocumentError(
-            document.line_of(where),
-            f"{case_prefix(document, where)}{'' if 'key ' in text else _key_prefix(where)}{text}",
-            where,
+            document.line_of(path),
+            f"{case_prefix(document, path)}{'' if 'key ' in text else _key_prefix(path)}{text}",
+            path,
         )
-        for where, text in document.errors.items()
+        for path, text in document.errors.items()
     ]
-    return sorted({*unread, *(fault for error in errors for fault in _errors_of(document, error))})
+    return sorted({*unreadable, *(found for error in errors for found in _errors_of(document, error))})
 
 
 def _errors_of(document: YamlDocument, error: ValidationError) -> Iterator[DocumentError]:
-    """Yield what one error of the validator stands for: one fault, or one for each unknown key."""
-    place: YamlPath = tuple(error.absolute_path)
+    """Yield the errors that one error of the validator represents: one, or one for each unknown key."""
+    parent: YamlPath = tuple(error.absolute_path)
     unknown = _unknown_keys(error)
-    if error.validator != "required" and not unknown and document.is_unreadable(place):
-        return  # what could not be read is told already
-    for where, removable in [((*place, key), True) for key in unknown] or [(place, False)]:
-        sentence = f"{case_prefix(document, where)}{_document_error(error, where, where[-1] if removable else None)}"
-        yield DocumentError(document.line_of(where), sentence, where, removable)
+    if error.validator != "required" and not unknown and document.is_unreadable(parent):
+        return  # already reported as a YAML error
+    for path, removable in [((*parent, key), True) for key in unknown] or [(parent, False)]:
+        message = f"{case_prefix(document, path)}{_error_text(error, path, path[-1] if removable else None)}"
+        yield DocumentError(document.line_of(path), message, path, removable)
 
 
-def case_prefix(document: YamlDocument, where: YamlPath) -> str:
-    """Return `case <id>: ` for a place inside a case, else nothing."""
-    if len(where) < 2 or where[0] not in ITEM_NAMES or not isinstance(where[1], int):  # noqa: PLR2004 - list and position
+def case_prefix(document: YamlDocument, path: YamlPath) -> str:
+    """Return `case <id>: ` for a path inside a case, "" for any other."""
+    if len(path) < 2 or path[0] not in ITEM_NAMES or not isinstance(path[1], int):  # noqa: PLR2004 - list and position
         return ""
-    item = document.data[where[0]][where[1]]
+    item = document.data[path[0]][path[1]]
     name = item.get("id") if isinstance(item, dict) else None
     readable = isinstance(name, str) and name.isprintable()
-    return f"{ITEM_NAMES[str(where[0])]} {name if readable else f'number {where[1] + 1}'}: "
+    return f"{ITEM_NAMES[str(path[0])]} {name if readable else f'number {path[1] + 1}'}: "
 
 
-def _document_error(error: ValidationError, where: YamlPath, unknown: str | int | None) -> str:
-    key = _key_prefix(where)
+def _error_text(error: ValidationError, path: YamlPath, unknown: str | int | None) -> str:
+    key = _key_prefix(path)
     if unknown is not None:
         return f"{key}unknown key{_nearest_key(str(unknown), error.schema)}"
     if error.validator == "required":
@@ -111,9 +113,9 @@ def _document_error(error: ValidationError, where: YamlPath, unknown: str | int 
     return f"{key}{shorten(error.instance)} is not {_expected_type(error)}{_suggestion(error)}"
 
 
-def _key_prefix(where: YamlPath) -> str:
-    """Return `key …: ` for a path, as seen from its case."""
-    keys = where[2:] if where and where[0] in ITEM_NAMES else where
+def _key_prefix(path: YamlPath) -> str:
+    """Return `key …: ` with the path of the key relative to its case."""
+    keys = path[2:] if path and path[0] in ITEM_NAMES else path
     return f"key {'.'.join(map(str, keys))!r}: " if keys else ""
 
 
@@ -127,30 +129,30 @@ def _unknown_keys(error: ValidationError) -> list[str]:
 
 def _nearest_key(key: str, schema: Any) -> str:
     near = difflib.get_close_matches(key, schema.get("properties", {}), 1)
-    return f", did you mean {near[0]!r}?" if near else f", known are {', '.join(sorted(schema['properties']))}"
+    return f", did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(sorted(schema['properties']))}"
 
 
 def _expected_type(error: ValidationError) -> str:
-    """What the schema calls the thing that should stand here."""
+    """Return the schema's title of the expected value."""
     schema: Any = error.schema
     return str(schema.get("title") or error.message if isinstance(schema, dict) else error.message)
 
 
 def _suggestion(error: ValidationError) -> str:
-    """Return the word that was meant, or the limit that a number or a list is beyond, where one can tell."""
+    """Return the closest allowed word, or the limit that a number or a list exceeds; "" if there is neither."""
     parts = [error, *_alternative_errors(error)]
     words = {str(word) for part in parts if part.validator == "enum" for word in _or_list(part)}
     near = difflib.get_close_matches(error.instance, sorted(words), 1) if isinstance(error.instance, str) else []
     if near:
         return f", did you mean {near[0]!r}?"
     limits = [part for part in parts if part.validator in LIMIT_TEXTS]
-    # The title may say it already.
-    told = not limits or str(limits[0].validator_value) in _expected_type(error)
-    return "" if told else f", {LIMIT_TEXTS[str(limits[0].validator)].format(limits[0].validator_value)}"
+    # The title may already contain the limit.
+    stated = not limits or str(limits[0].validator_value) in _expected_type(error)
+    return "" if stated else f", {LIMIT_TEXTS[str(limits[0].validator)].format(limits[0].validator_value)}"
 
 
 def _alternative_errors(error: ValidationError) -> Iterator[ValidationError]:
-    """Yield why each alternative does not hold, and their alternatives."""
+    """Yield the errors of each alternative of an `anyOf` or `oneOf`, recursively."""
     for part in error.context or ():
         yield part
         yield from _alternative_errors(part)
@@ -162,7 +164,7 @@ def _or_list(error: ValidationError) -> list[Any]:
 
 
 def shorten(value: Any) -> str:
-    """Return the value as text of a bearable length."""
+    """Return the value as text of limited length."""
     text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= MAX_QUOTED_VALUE_LENGTH else f"{text[:MAX_QUOTED_VALUE_LENGTH]}…"
 
@@ -171,6 +173,6 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def catalogue_folder() -> Path:
-    """Return the folder of the suite's own catalogue: inside an installed package, or beside it in a checkout."""
+    """Return the folder of the built-in catalogue: in the package if installed, in the repository if in a checkout."""
     installed = PACKAGE / "_cases"
     return installed if installed.is_dir() else PACKAGE.parent / "cases"

@@ -1,9 +1,9 @@
-"""Selectors: cases picked by what they are, in the words that a person uses: `operator: max_pool, values: nan`.
+"""Selectors: conditions on features of a case, such as `operator: max_pool, values: nan`.
 
-A selector maps keys to values. A key is one of FACTS, or any parameter of any operator. A case is picked if, for every
-key, what the case has is one of the values; a case that lacks a parameter is not picked by it. Values are written as
-in sweeps: a parameter alike on all axes is one number, one that goes round the axes is a list, padding that is alike
-on all axes is one (before, after) pair. A word may be a glob.
+A selector maps keys to values. A key is one of FEATURES, or a parameter of any operator. A case matches if, for every
+key, its value is one of the listed values; a case without a parameter does not match a condition on it. Values are
+written as in sweeps: a parameter that is equal on all axes is one number, a list is repeated over the axes, and padding
+that is equal on all axes is one (before, after) pair. A word may be a glob.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from reference import OPERATORS as REFERENCE
 from reference import Windows
 
 SelectorValue = Any
-"""A value in its shortest form: a number, a word, yes or no, None, or a tuple of these."""
+"""A value in its shortest form: a number, a word, a boolean, None, or a tuple of these."""
 Selector = Mapping[str, tuple[SelectorValue, ...]]
-"""A selector: for each key the values of which a case must have one."""
+"""For each key, the allowed values."""
 GLOB_CHARACTERS = re.compile(r"[*?\[]")
 """Characters that make a word a glob pattern."""
 SPECIALS_TESTED_ALONE = ("nan", "inf", "-inf")
-"""Special numbers whose windows are looked for that hold nothing else."""
+"""Special values for which the feature `alone` searches for a window that contains nothing else."""
 WINDOW_PARAMETERS = ("window", "stride", "padding", "dilation", "rounding")
-"""The parameters that say which windows an operator looks at."""
+"""The parameters that determine the windows of an operator."""
 MAX_INSPECTED_ELEMENTS = 524_288
-"""Elements of an x whose numbers are looked at; a larger one has no fact that depends on them."""
+"""Maximum number of elements of x for features that depend on its numbers; for a larger x these are false or empty."""
 MIN_CROWDED_CELLS = 4096
-"""Cells of windows from which on some reduce them in another way."""
+"""Minimum number of window cells for the feature `crowded`. Some frameworks use another reduction from this size."""
 ABSENT = object()
-"""What a case has of a parameter that its operator does not know, or that its question leaves out."""
+"""Value of a parameter that the operator does not have, or that a convention case omits."""
 
 
 def compact_value(value: Any) -> SelectorValue:
-    """Return a parameter in its shortest form, which equal parameters share at every rank: (3, 3) is 3.
+    """Return a parameter in its shortest form, which is the same at every rank: (3, 3) becomes 3.
 
-    Lists are tuples; what comes round again is left out: (3, 2, 3) is (3, 2), ((1, 0), (1, 0)) is (1, 0).
+    Lists become tuples. Repetitions are removed: (3, 2, 3) becomes (3, 2), ((1, 0), (1, 0)) becomes (1, 0).
     """
     if isinstance(value, (list, tuple)):
         return _round_axes(tuple(value))
@@ -58,7 +58,7 @@ def compact_value(value: Any) -> SelectorValue:
 
 
 def _round_axes(axes: tuple[Any, ...]) -> SelectorValue:
-    if any(isinstance(axis, (list, tuple)) for axis in axes):  # pairs stay pairs, or one axis would pass for one end
+    if any(isinstance(axis, (list, tuple)) for axis in axes):  # do not shorten pairs, which could be read as axes
         axes = tuple(tuple(axis) if isinstance(axis, (list, tuple)) else (axis, axis) for axis in axes)
     else:
         axes = tuple(compact_value(axis) for axis in axes)
@@ -70,60 +70,61 @@ def _round_axes(axes: tuple[Any, ...]) -> SelectorValue:
 
 
 def _special_name(number: float | Decimal) -> str:
-    """Return the word for a number that compares oddly, nothing for any other."""
+    """Return the word for -0.0, NaN or an infinity, "" for any other number."""
     if math.isfinite(number):
         return "-0.0" if number == 0 and math.copysign(1, number) < 0 else ""
     return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
 
 
 def _value_kinds(case: Case) -> frozenset[str]:
-    """The generator of x, and the specials it holds: nan, inf, -inf, -0.0, or whatever word its options give."""
+    """Return the generator of x and its special values: nan, inf, -inf, -0.0, or any word in the options."""
     x = case.inputs["x"]
     return frozenset([x.values]) | special_values_of(x)
 
 
 def special_values_of(spec: ArraySpec) -> frozenset[str]:
-    """Return the specials that an array holds, as far as what it is made from tells."""
+    """Return the special values named in the options of an array specification."""
     return frozenset(_specials_in(spec.options.values()))
 
 
-def _specials_in(things: Iterable[Any]) -> Iterator[str]:
-    for thing in things:
-        if isinstance(thing, str):
-            yield thing
-        elif isinstance(thing, (list, tuple, set, frozenset)):
-            yield from _specials_in(thing)
-        elif isinstance(thing, (float, Decimal)) and _special_name(thing):
-            yield _special_name(thing)
+def _specials_in(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            yield from _specials_in(value)
+        elif isinstance(value, (float, Decimal)) and _special_name(value):
+            yield _special_name(value)
 
 
 def _has_negative(case: Case) -> bool:
     x = case.inputs["x"]
-    with np.errstate(invalid="ignore"):  # bfloat16 warns of NaN, which is not below zero
+    with np.errstate(invalid="ignore"):  # comparing a bfloat16 NaN raises a warning
         return math.prod(x.shape) <= MAX_INSPECTED_ELEMENTS and bool((x.make() < 0).all())
 
 
 def _specials_alone_in_window(case: Case) -> frozenset[str]:
-    """Return the special numbers that some window of pooling holds nothing besides, padding left out."""
+    """Return each special value for which some pooling window contains no other value of x, ignoring padding."""
     x = case.inputs["x"]
-    held = special_values_of(x).intersection(SPECIALS_TESTED_ALONE)
+    specials = special_values_of(x).intersection(SPECIALS_TESTED_ALONE)
     if (
-        not held
+        not specials
         or math.prod(x.shape) > MAX_INSPECTED_ELEMENTS
         or any(name not in case.parameters for name in WINDOW_PARAMETERS)
     ):
         return frozenset()
-    return frozenset(mark for mark in held if _fills_some_window(float(mark), x.make(), case))
+    return frozenset(special for special in specials if _fills_some_window(float(special), x.make(), case))
 
 
 def _fills_some_window(number: float, x: np.ndarray[Any, Any], case: Case) -> bool:
-    there = np.isnan(x) if math.isnan(number) else x == number
-    walk = {name: case.parameters[name] for name in WINDOW_PARAMETERS}
+    is_number = np.isnan(x) if math.isnan(number) else x == number
+    parameters = {name: case.parameters[name] for name in WINDOW_PARAMETERS}
     try:
-        most = REFERENCE["max_pool"]((~there).astype(np.int8), **walk).value
-    except (ValueError, TypeError):  # a faulty case
+        maxima = REFERENCE["max_pool"]((~is_number).astype(np.int8), **parameters).value
+    except (ValueError, TypeError):  # an invalid case
         return False
-    return bool((most == 0).any())  # 1 where something else is, the least integer where no cell is
+    # The maximum is 1 for a window with another value, and the lowest integer for a window without cells of x.
+    return bool((maxima == 0).any())
 
 
 def _expectation_kind(case: Case) -> str:
@@ -138,7 +139,7 @@ def _window_extents(case: Case) -> SelectorValue:
 
 
 def _output_channels(case: Case) -> int:
-    """Return the channels of what comes out."""
+    """Return the number of output channels."""
     kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
     if len(kernel) <= 1:
         return case.shape[1]
@@ -146,7 +147,7 @@ def _output_channels(case: Case) -> int:
 
 
 def _window_exceeds_input(case: Case) -> bool:
-    """Whether the window, holes counted, is larger than the input without its padding along some axis."""
+    """Whether the dilated window is larger than the unpadded input along some axis."""
     axes = zip(
         case.shape[2:],
         _parameter_per_axis(case, "window"),
@@ -157,7 +158,7 @@ def _window_exceeds_input(case: Case) -> bool:
 
 
 def _parameter_per_axis(case: Case, name: str) -> tuple[int, ...]:
-    """Return a parameter on each axis; nothing where there is none."""
+    """Return the value of a parameter on each axis; an empty tuple if the case does not have it."""
     value = case.parameters.get(name)
     if name == "window" and value is None and "kernel" in case.inputs:
         value = case.inputs["kernel"].shape[2:]
@@ -165,18 +166,18 @@ def _parameter_per_axis(case: Case, name: str) -> tuple[int, ...]:
 
 
 def _has_window_of_padding(case: Case) -> bool:
-    """Whether some window of pooling holds no cell of x."""
+    """Whether some pooling window contains no cell of x."""
     if any(name not in case.parameters for name in WINDOW_PARAMETERS):
         return False
     try:
-        walk = Windows.of(case.shape[2:], *(case.parameters[name] for name in WINDOW_PARAMETERS))
-        return bool((walk.counts(False) == 0).any())
-    except (ValueError, TypeError):  # a faulty case
+        windows = Windows.of(case.shape[2:], *(case.parameters[name] for name in WINDOW_PARAMETERS))
+        return bool((windows.counts(False) == 0).any())
+    except (ValueError, TypeError):  # an invalid case
         return False
 
 
 def _output_shape(case: Case) -> tuple[int, ...]:
-    """Return the shape of what comes out; nothing of a faulty case."""
+    """Return the output shape; an empty tuple for an invalid case."""
     try:
         return tuple(case_step(case).output)
     except (ValueError, TypeError, KeyError):
@@ -184,57 +185,57 @@ def _output_shape(case: Case) -> tuple[int, ...]:
 
 
 def _output_is_column(case: Case) -> bool:
-    """Whether what comes out is one cell wide, along the last axis."""
+    """Whether the last axis of the output has extent 1."""
     return _output_shape(case)[-1:] == (1,)
 
 
 def _output_is_square(case: Case) -> bool:
-    """Whether the last axis of what comes out is as long as it has channels, more than one."""
+    """Whether the extent of the last axis of the output equals its number of channels, and is more than 1."""
     output = _output_shape(case)
     return len(output) > 1 and output[1] == output[-1] > 1
 
 
 def _has_crowded_windows(case: Case) -> bool:
-    """Whether all windows together hold thousands of cells: as many as CROWD, or more; of whole planes, x itself."""
+    """Whether all windows together have at least MIN_CROWDED_CELLS cells; without windows, whether x has."""
     cells = _parameter_per_axis(case, "window")
     output = _output_shape(case) if cells else case.shape
     return bool(output) and math.prod(output) * math.prod(cells) >= MIN_CROWDED_CELLS
 
 
 def _bins_differ_by_reciprocal(case: Case) -> bool:
-    """Whether a bin begins or ends elsewhere if its edges are reckoned in float64 by the reciprocal of their number."""
+    """Whether edges of adaptive pooling change if computed in float64 with the rounded reciprocal of the bin count."""
     bins = _parameter_per_axis(case, "output_size") if case.operator.startswith("adaptive_") else ()
     return any(_edges_differ_by_reciprocal(size, count) for size, count in zip(case.shape[2:], bins, strict=False))
 
 
 def _edges_differ_by_reciprocal(size: int, count: int) -> bool:
-    if not 1 <= count <= MAX_INSPECTED_ELEMENTS:  # a faulty case, or a vast one
+    if not 1 <= count <= MAX_INSPECTED_ELEMENTS:  # an invalid or a very large case
         return False
     edges = np.arange(count + 1) * size
-    near = edges * (1 / count)
-    starts, ends = np.floor(near) != edges // count, np.ceil(near) != -(-edges // count)
+    approximate = edges * (1 / count)
+    starts, ends = np.floor(approximate) != edges // count, np.ceil(approximate) != -(-edges // count)
     return bool(starts[:-1].any() or ends[1:].any())
 
 
 def _end_padding(case: Case) -> Iterator[tuple[Any, Any]]:
-    """Yield what is added before and after each axis, by a window operator or by `pad`."""
+    """Yield the padding before and after each axis, of a window operator or of `pad`."""
     given = case.parameters.get("padding", case.parameters.get("pads", ()))
     for end in () if given == "valid" else given if isinstance(given, tuple) else (given,):
         yield end if isinstance(end, tuple) else (end, end)
 
 
 def _has_partial_window(case: Case) -> bool:
-    """Whether a window may reach past x: into padding, or over the end where the output size is rounded up."""
+    """Whether a window may extend past x: into padding, or past the end where the output size is rounded up."""
     if FEATURES["padded"](case):
         return True
     window, stride, dilation = (_parameter_per_axis(case, name) for name in ("window", "stride", "dilation"))
     if not (window and stride and dilation):
         return False
     try:
-        walk = Windows.of(case.shape[2:], window, stride, 0, dilation, case.parameters.get("rounding", "floor"))
-    except (ValueError, TypeError):  # a faulty case, or a rounding that is not the reference's
+        windows = Windows.of(case.shape[2:], window, stride, 0, dilation, case.parameters.get("rounding", "floor"))
+    except (ValueError, TypeError):  # an invalid case, or a rounding that the reference does not have
         return False
-    return any(walk.overhang)
+    return any(windows.overhang)
 
 
 FEATURES: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
@@ -284,38 +285,38 @@ FEATURES: Mapping[str, Callable[[Case], Any]] = MappingProxyType(
         "level": lambda case: case.level,
     }
 )
-"""What can be said of every case besides its parameters; a set holds several words, each of which is true of it.
+"""Features of a case other than its parameters. If the value is a set, each word in it is true of the case.
 
-Those that are yes or no are derived, once and here:
-negative      every number of x is below zero
-alone         the special numbers that some window of pooling holds nothing besides
-padded        something is added around x, by `pads` too
-cropped       something is taken away, by `pads` below zero
-asymmetric    the padding before and after an axis differ
-partial       a window may reach past x, into padding or over the end
-outgrown      the window, holes counted, is larger than the input without its padding
-bare          some window of pooling holds no cell of x
-column        what comes out is one cell wide
-square        what comes out has as many channels as cells along the last axis, more than one
+These are boolean, except `alone`, which is a set:
+negative      all numbers of x are below 0
+alone         each special value for which some pooling window contains no other value of x
+padded        x is padded, by `padding` or `pads`
+cropped       x is cropped, by negative `pads`
+asymmetric    the padding before and after differ on some axis
+partial       a window may extend past x, into padding or past the end
+outgrown      the dilated window is larger than the unpadded input
+bare          some pooling window contains no cell of x
+column        the last axis of the output has extent 1
+square        the last axis of the output has as many cells as the output has channels, more than 1
 monochrome    x has one channel
-crowded       all windows together hold 4,096 cells or more
-reciprocal    a bin is another one where its edges are reckoned by the rounded reciprocal of the number of bins
-dilated       the window has holes
-overlapping   the stride is less than the window on an axis
-skipping      the stride is more than the window on an axis
-bias          there is one
-composed      `via`, or operators that follow
+crowded       all windows together have at least 4,096 cells
+reciprocal    a bin of adaptive pooling changes if its edges are computed with the rounded reciprocal of the bin count
+dilated       the dilation is not 1 on some axis
+overlapping   the stride is smaller than the window on some axis
+skipping      the stride is larger than the window on some axis
+bias          the case has a bias
+composed      the case has `via` or `then`
 """
 
 
 def selector_keys() -> list[str]:
-    """Return every key that a selector may have: facts, then parameters of operators."""
+    """Return every key that a selector may have: features, then parameters of operators."""
     parameters = {name for operator in OPERATORS.values() for name in operator.defaults}
     return [*FEATURES, *sorted(parameters - FEATURES.keys())]
 
 
 class CaseFeatures(dict[str, Any]):
-    """What a case has for each key, found when it is first asked for: a level, a set of words, or ABSENT."""
+    """The value of a case for each selector key, computed on first use: a value, a set of words, or ABSENT."""
 
     def __init__(self, case: Case) -> None:
         super().__init__()
@@ -323,20 +324,20 @@ class CaseFeatures(dict[str, Any]):
 
     def __missing__(self, key: str) -> Any:
         if key in FEATURES:
-            found = FEATURES[key](self.case)
+            value = FEATURES[key](self.case)
         else:
-            found = compact_value(self.case.parameters[key]) if key in self.case.parameters else ABSENT
-        self[key] = found
-        return found
+            value = compact_value(self.case.parameters[key]) if key in self.case.parameters else ABSENT
+        self[key] = value
+        return value
 
 
 def parse_selector_values(raw: Any) -> tuple[SelectorValue, ...]:
-    """Return the values of a key as a YAML file has them: one, or a list of them."""
+    """Parse the values of a key in a YAML file: one value, or a list of values."""
     return tuple(map(compact_value, raw)) if isinstance(raw, (list, tuple)) else (compact_value(raw),)
 
 
 def selector_value_text(value: SelectorValue) -> str:
-    """Return a level as a YAML file has it."""
+    """Return a value as YAML text."""
     return yaml.safe_dump([_as_tuple(value)], default_flow_style=True, width=math.inf).strip()[1:-1]
 
 
@@ -345,17 +346,17 @@ def _as_tuple(value: SelectorValue) -> Any:
 
 
 def unknown_key_problem(key: str) -> str | None:
-    """Return what is wrong with a key that no case can have, None for one that is known."""
+    """Return an error message for an unknown key, None for a known one."""
     keys = selector_keys()
     if key in keys:
         return None
     near = difflib.get_close_matches(key, keys, 1)
-    return f"unknown key{f', did you mean {near[0]!r}?' if near else ''}, known are {', '.join(keys)}"
+    return f"unknown key{f', did you mean {near[0]!r}?' if near else ''}; known keys: {', '.join(keys)}"
 
 
-def matches(features: CaseFeatures, where: Selector) -> bool:
-    """Whether a case has, for every key, one of the values."""
-    return all(_any_matches(features[key], values) for key, values in where.items())
+def matches(features: CaseFeatures, selector: Selector) -> bool:
+    """Whether a case has one of the values for every key of the selector."""
+    return all(_any_matches(features[key], values) for key, values in selector.items())
 
 
 def _any_matches(found: Any, values: tuple[SelectorValue, ...]) -> bool:
@@ -371,5 +372,5 @@ def _any_matches(found: Any, values: tuple[SelectorValue, ...]) -> bool:
 def _equals(found: Any, value: SelectorValue) -> bool:
     if isinstance(found, str) and isinstance(value, str):
         return found == value or bool(GLOB_CHARACTERS.search(value) and fnmatch.fnmatchcase(found, value))
-    # True is 1 in Python, but a divisor of 1 is not a yes.
+    # In Python True == 1, but a divisor of 1 is not the boolean true.
     return isinstance(found, bool) == isinstance(value, bool) and bool(found == value)

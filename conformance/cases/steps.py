@@ -1,7 +1,7 @@
-"""Steps, which carry cases out in words that every framework has.
+"""Steps: the calls that adapters translate.
 
-A step is one call of one operator on channels-first data. A plain case is one step; `via` and `then` make more, see
-conformance.compositions. Adapters know steps only, so that a composition is written once and runs on every surface.
+A step is one call of one operator on channels-first data. A case has one step; `via` and `then` add more, see
+conformance.cases.compositions. Adapters translate only steps, so each composition is written once for all surfaces.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ PerAxisPairs = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Step:
-    """One call: what it does, on which shape and dtype, with which parameters.
+    """One call of an operator, with the shape and dtype of its input and its parameters.
 
-    verb: an operator of the catalogue, never a gradient, or one of `relu`, `negate`, `scale`, `over_ones`;
-    shape: (n, c, *spatial) of what it reads; kernel: shape (out, in/groups, *window) of its weights, `()` without;
-    constants: arrays that the step brings along, `kernel` or `scale`, channels first;
-    gradient: whether the case asks for the gradient of what the step does, which some calls have not.
-    parts: of `over_ones`, the steps that sum: what they make of x is divided by what they make of ones.
+    operator: an operator of the catalogue, never a gradient, or one of `relu`, `negate`, `scale`, `over_ones`;
+    shape: (n, c, *spatial) of the input; kernel: shape (out, in/groups, *window) of the weights, `()` without weights;
+    constants: arrays written into the program, `kernel` or `scale`, channels first;
+    gradient: whether the case requests the gradient of the step, which some framework calls do not have;
+    parts: of `over_ones`, the summing steps: their result for x is divided by their result for ones.
     """
 
     operator: str
@@ -52,23 +52,23 @@ class Step:
 
     @property
     def stride(self) -> tuple[int, ...] | None:
-        """Step of the window on each spatial axis; None where a question leaves it out."""
+        """Stride of the window on each spatial axis; None where a convention case omits it."""
         return self.parameters.get("stride")
 
     @property
     def padding(self) -> PerAxisPairs:
-        """(before, after) on each spatial axis: padding of a window operator, or what `pad` adds."""
+        """(before, after) on each spatial axis: padding of a window operator, or the pads of `pad`."""
         pairs: PerAxisPairs = self.parameters.get("padding", self.parameters.get("pads", ((0, 0),) * self.rank))
         return pairs
 
     @property
     def dilation(self) -> tuple[int, ...]:
-        """Distance of neighbouring cells of the window on each spatial axis."""
+        """Distance between neighbouring cells of the window on each spatial axis."""
         return tuple(self.parameters.get("dilation", (1,) * self.rank))
 
     @property
     def dilated(self) -> bool:
-        """Whether the window has holes."""
+        """Whether the dilation is not 1 on some axis."""
         return any(step != 1 for step in self.dilation)
 
     @property
@@ -78,25 +78,25 @@ class Step:
 
     @property
     def symmetric(self) -> tuple[int, ...] | None:
-        """The padding as one number an axis, None where before and after differ."""
+        """The padding as one number per axis, None if before and after differ on some axis."""
         equal = all(before == after for before, after in self.padding)
         return tuple(before for before, _ in self.padding) if equal else None
 
     @property
     def windows(self) -> Windows:
-        """Where the windows lie."""
+        """The positions of the windows."""
         rounding = self.parameters.get("rounding", "floor")
         return Windows.of(self.shape[2:], self.window, self.stride, self.padding, self.dilation, rounding)
 
     @property
     def window_reach(self) -> PerAxisPairs:
-        """How far the windows reach past each end of x: its padding, and after it what a last window lacks."""
+        """Number of cells by which the windows extend past each end of x: the padding, plus the overhang at the end."""
         walk = self.windows
         return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
 
     @property
     def has_windows_in_end_padding(self) -> bool:
-        """Whether, rounding up, windows that fit start in the padding after: some frameworks leave these out."""
+        """Whether, with rounding up, a window starts in the padding after x. Some frameworks drop such windows."""
         if self.parameters.get("rounding") != "ceil":
             return False
         walk = self.windows
@@ -105,14 +105,14 @@ class Step:
 
     @property
     def channels(self) -> int:
-        """Number of channels of what the step returns."""
+        """Number of output channels."""
         if not self.kernel:
             return self.shape[1]
         return self.kernel[1] * int(self.parameters["groups"]) if self.operator == "conv_transpose" else self.kernel[0]
 
     @property
     def output(self) -> tuple[int, ...]:
-        """The shape of what the step returns."""
+        """The shape of the output."""
         return (self.shape[0], self.channels, *self._extents())
 
     def _extents(self) -> tuple[int, ...]:
@@ -128,27 +128,27 @@ class Step:
         return tuple(size + before + after for size, (before, after) in sizes)
 
     def _subsampled_extents(self) -> tuple[int, ...]:
-        kept = zip(self.shape[2:], self.parameters["stride"], strict=True)
-        return tuple(-(-size // stride) for size, stride in kept)
+        axes = zip(self.shape[2:], self.parameters["stride"], strict=True)
+        return tuple(-(-size // stride) for size, stride in axes)
 
     def _transposed_extents(self) -> tuple[int, ...]:
         names = ("stride", "dilation", "padding", "output_padding")
         axes = zip(self.shape[2:], self.window, *(self.parameters[name] for name in names), strict=True)
         return tuple(
-            (size - 1) * stride + dilation * (window - 1) + 1 - sum(pads) + further
-            for size, window, stride, dilation, pads, further in axes
+            (size - 1) * stride + dilation * (window - 1) + 1 - sum(pads) + output_padding
+            for size, window, stride, dilation, pads, output_padding in axes
         )
 
     def with_parameters(self, **changed: Any) -> Step:
-        """Return the step with some parameters changed."""
+        """Return a copy of the step with some parameters changed."""
         return replace(self, parameters={**self.parameters, **changed})
 
     def reading_output_of(self, before: Step) -> Step:
-        """Return the step reading what another one returns."""
+        """Return a copy of the step that reads the output of another step."""
         return replace(self, shape=before.output)
 
 
-# Where it is neither a walk of windows nor the input's own extents.
+# Output extents of operators for which they are neither a number of windows nor the extents of the input.
 OUTPUT_EXTENTS: Mapping[str, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
     {
         "conv_transpose": Step._transposed_extents,
@@ -164,7 +164,7 @@ OUTPUT_EXTENTS: Mapping[str, Callable[[Step], tuple[int, ...]]] = MappingProxyTy
 
 
 def case_step(case: Case) -> Step:
-    """Return the case's own operator as a step; of a gradient, the operator that it is the gradient of."""
+    """Return the operator of a case as a step; for a gradient, the forward operator."""
     kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
     operator = OPERATORS[case.operator]
     parameters = case.parameters
@@ -176,7 +176,7 @@ def case_step(case: Case) -> Step:
 
 
 def input_shape(name: str, case: Case) -> tuple[int, ...]:
-    """Return the shape of an input that follows from x and the parameters. Raises ValueError where none does."""
+    """Return the shape of an input derived from x and the parameters. Raises ValueError for invalid parameters."""
     if name == "indices":
         return case.shape
     if name == "samples":
@@ -185,19 +185,19 @@ def input_shape(name: str, case: Case) -> tuple[int, ...]:
 
 
 def pad_step(step: Step, pads: PerAxisPairs, value: float) -> Step:
-    """Return the explicit padding of what a step reads."""
+    """Return a `pad` step for the input of a step."""
     return Step("pad", step.shape, step.dtype, {"pads": pads, "mode": "constant", "value": value})
 
 
 def without_padding(step: Step, padding: Step) -> Step:
-    """Return the step without padding of its own, after an explicit padding."""
-    nothing = ((0, 0),) * step.rank
-    rule = {"rounding": "floor"} if "rounding" in step.parameters else {}
-    return step.with_parameters(padding=nothing, **rule).reading_output_of(padding)
+    """Return the step without padding, reading the output of a `pad` step."""
+    no_padding = ((0, 0),) * step.rank
+    rounding = {"rounding": "floor"} if "rounding" in step.parameters else {}
+    return step.with_parameters(padding=no_padding, **rounding).reading_output_of(padding)
 
 
 def split_padding(step: Step, value: float) -> tuple[tuple[Step, ...], Step]:
-    """Return explicit padding as far as the windows reach, none or one, and the step of whole windows that reads it."""
+    """Return zero or one `pad` steps that cover the reach of the windows, and the step without padding."""
     if not any(any(pair) for pair in step.window_reach):
         return (), step.with_parameters(rounding="floor") if "rounding" in step.parameters else step
     padding = pad_step(step, step.window_reach, value)
@@ -205,14 +205,13 @@ def split_padding(step: Step, value: float) -> tuple[tuple[Step, ...], Step]:
 
 
 def split_counted_zeros(step: Step) -> tuple[tuple[Step, ...], Step]:
-    """Return explicit padding with the zeros that an average counts, none or one, and the rest, which counts no more.
+    """Return zero or one `pad` steps with the zeros that an average counts, and the average that counts no padding.
 
-    Then the cells that count are those that the rest finds in x. What a last window lacks is none of them: it is
-    padding of the rest.
+    The overhang of the last window is not counted, so it remains padding of the average.
     """
     if not (step.parameters["count_include_pad"] and step.padded):
         return (), step.with_parameters(count_include_pad=False)
     padding = pad_step(step, step.windows.pads, 0)
     pads = tuple((0, over) for over in step.windows.overhang)
-    rest = step.with_parameters(count_include_pad=False, padding=pads, rounding="floor")
-    return (padding,), rest.reading_output_of(padding)
+    average = step.with_parameters(count_include_pad=False, padding=pads, rounding="floor")
+    return (padding,), average.reading_output_of(padding)

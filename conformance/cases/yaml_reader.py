@@ -1,7 +1,7 @@
-"""YAML as plain data that remembers its lines, and keeps the places of printed decimals.
+"""YAML reader that records line numbers and preserves the digits of decimals.
 
-Only mappings, sequences, strings, numbers, booleans and null; no tags, no aliases (a few lines of aliases can
-expand to gigabytes), no key twice.
+It accepts mappings, sequences, strings, numbers, booleans and null. It rejects tags, aliases (a few lines of aliases
+can expand to gigabytes) and duplicate keys.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ MAX_YAML_BYTES = 1_000_000
 MAX_NESTING_DEPTH = 40
 MAX_DIGITS = 400
 YAML_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's where it was built in, which takes a tenth of the time."""
+"""The loader of libyaml if available, which takes a tenth of the time."""
 
 
 @dataclass
 class YamlDocument:
-    """The data of one file, and the line of each of its parts by its path of keys and positions.
+    """The data of one file.
 
-    faults: for each part that could not be read, and stands as None, what is wrong with it.
+    lines: the line of each value, by its path of keys and positions; errors: a message for each value that could not
+    be read, by its path. Such values are None in the data.
     """
 
     path: Path
@@ -36,33 +37,33 @@ class YamlDocument:
     lines: dict[YamlPath, int] = field(default_factory=dict)
     errors: dict[YamlPath, str] = field(default_factory=dict)
 
-    def line_of(self, where: YamlPath) -> int:
-        """Return the line of the part, or of the nearest part around it."""
-        while where not in self.lines and where:
-            where = where[:-1]
-        return self.lines.get(where, 1)
+    def line_of(self, key_path: YamlPath) -> int:
+        """Return the line of a value, or of the innermost value around it that has a line."""
+        while key_path not in self.lines and key_path:
+            key_path = key_path[:-1]
+        return self.lines.get(key_path, 1)
 
-    def location_of(self, where: YamlPath) -> str:
-        """Return `file:line` of the part."""
-        return f"{self.path}:{self.line_of(where)}"
+    def location_of(self, key_path: YamlPath) -> str:
+        """Return `file:line` of a value."""
+        return f"{self.path}:{self.line_of(key_path)}"
 
-    def is_unreadable(self, where: YamlPath) -> bool:
-        """Whether the part, something in it or something around it could not be read."""
-        return any(part[: len(where)] == where[: len(part)] for part in self.errors)
+    def is_unreadable(self, key_path: YamlPath) -> bool:
+        """Whether a value, a value inside it or a value around it could not be read."""
+        return any(other[: len(key_path)] == key_path[: len(other)] for other in self.errors)
 
 
 def read_yaml(path: Path) -> YamlDocument:
-    """Read one file. Raises CatalogueError with a line for each fault, naming file and line."""
+    """Read one file. Raises CatalogueError with a line for each error, naming file and line."""
     document = read_yaml_with_errors(path)
     if document.errors:
         raise CatalogueError(
-            "\n".join(f"{document.location_of(where)}: {text}" for where, text in document.errors.items())
+            "\n".join(f"{document.location_of(key_path)}: {text}" for key_path, text in document.errors.items())
         )
     return document
 
 
 def read_yaml_with_errors(path: Path) -> YamlDocument:
-    """Read one file past what can be left out; the document names it. Raises CatalogueError for what cannot."""
+    """Read one file; record errors of single values in the document. Raises CatalogueError for errors of the file."""
     document = YamlDocument(path)
     try:
         text = read_text(path)
@@ -79,7 +80,7 @@ def read_yaml_with_errors(path: Path) -> YamlDocument:
 
 
 def _check_expansion(path: Path, text: str) -> None:
-    """Refuse what a few bytes can make expensive, event by event, before anything is built."""
+    """Reject aliases and deep nesting while scanning events, before any value is constructed."""
     depth = 0
     for event in yaml.parse(text, Loader=YAML_LOADER):
         line = event.start_mark.line + 1 if event.start_mark else 1
@@ -91,7 +92,7 @@ def _check_expansion(path: Path, text: str) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file. Raises CatalogueError if it has none, or too much."""
+    """Return the text of a file. Raises CatalogueError if it cannot be read, is not UTF-8 or is too large."""
     try:
         if path.stat().st_size > MAX_YAML_BYTES:
             raise CatalogueError(f"{path}: {path.stat().st_size} bytes, more than the limit of {MAX_YAML_BYTES}")
@@ -109,41 +110,40 @@ def _yaml_message(path: Path, error: yaml.YAMLError) -> str:
     return f"{path}:{mark.line + 1}: {problem}" if mark else f"{path}: {problem}"
 
 
-def _construct(document: YamlDocument, node: yaml.Node, where: YamlPath) -> Any:
+def _construct(document: YamlDocument, node: yaml.Node, key_path: YamlPath) -> Any:
     if node.start_mark:
-        document.lines[where] = node.start_mark.line + 1
+        document.lines[key_path] = node.start_mark.line + 1
     if node.tag not in (COLLECTION_TAGS if isinstance(node, yaml.CollectionNode) else SCALAR_CONSTRUCTORS):
-        return _report_invalid(document, where, f"values of type {node.tag} are not allowed")
+        return _add_error(document, key_path, f"values of type {node.tag} are not allowed")
     if isinstance(node, yaml.MappingNode):
-        return dict(_construct_items(document, node, where))
+        return dict(_construct_items(document, node, key_path))
     if isinstance(node, yaml.SequenceNode):
-        return [_construct(document, child, (*where, index)) for index, child in enumerate(node.value)]
+        return [_construct(document, child, (*key_path, index)) for index, child in enumerate(node.value)]
     try:
         return SCALAR_CONSTRUCTORS[node.tag](node.value)
     except (ValueError, ArithmeticError):
-        return _report_invalid(document, where, f"{node.value[:40]!r} is not a number that can be read")
+        return _add_error(document, key_path, f"{node.value[:40]!r} cannot be read as a number")
 
 
-def _report_invalid(document: YamlDocument, where: YamlPath, text: str) -> None:
-    document.errors[where] = text
+def _add_error(document: YamlDocument, key_path: YamlPath, text: str) -> None:
+    document.errors[key_path] = text
 
 
-def _construct_items(document: YamlDocument, node: yaml.MappingNode, where: YamlPath) -> Iterator[tuple[str, Any]]:
+def _construct_items(document: YamlDocument, node: yaml.MappingNode, parent: YamlPath) -> Iterator[tuple[str, Any]]:
     seen = set()
     for key_node, value_node in node.value:
         key, line = key_node.value, key_node.start_mark.line + 1
-        # A key that is refused has a path that no other has, and its own line.
-        refused = (*where, f"line {line}, column {key_node.start_mark.column + 1}")
         if not isinstance(key, str) or key in seen:
-            document.lines[refused] = line
-            _report_invalid(
-                document, refused, f"key {key!r} stands twice" if isinstance(key, str) else "a key must be a word"
-            )
+            # A rejected key gets a path made from its position, which is unique and has its own line.
+            rejected = (*parent, f"line {line}, column {key_node.start_mark.column + 1}")
+            document.lines[rejected] = line
+            _add_error(document, rejected, f"duplicate key {key!r}" if isinstance(key, str) else "a key must be a word")
             continue
         seen.add(key)
-        place = (*where, key)
-        value = _construct(document, value_node, place)
-        document.lines[place] = line
+        key_path = (*parent, key)
+        value = _construct(document, value_node, key_path)
+        # The line of the key replaces the line of the value.
+        document.lines[key_path] = line
         yield key, value
 
 
@@ -158,7 +158,7 @@ def _construct_decimal(text: str) -> Decimal:
     if len(text) > MAX_DIGITS:
         raise ValueError(text)
     number = Decimal(special.get(text.lower(), text))
-    if number.is_snan():  # which no float can be made of
+    if number.is_snan():  # a signalling NaN cannot be converted to a float
         raise ValueError(text)
     return number
 

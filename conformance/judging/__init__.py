@@ -1,1 +1,1 @@
-"""Expected results, verdicts, error bounds, conventions and the ledger."""
+"""Expected results, verdicts, tolerances, conventions and the ledger."""

@@ -1,4 +1,4 @@
-"""The questions of convention with what every surface declares, and what it was seen to answer."""
+"""Conventions, with the declared and the observed answers of every surface."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from conformance.cases.case import Answers, Case, Rejected
 
 CONVENTIONS_FORMAT = 1
 CONTRADICTORY_ANSWERS = "contradicts-itself"
-"""What is said of a surface that gave several answers to one question."""
+"""Observed answer of a surface that gave several answers for one convention."""
 
 
 @dataclass(frozen=True)
 class SurfaceAnswer:
-    """What a surface answers to a question: what it declares, and what it was seen to do, case by case."""
+    """The declared answer of a surface for a convention, and the observed answers by case."""
 
     declaration: Declaration | None = None
     observations: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def observed(self) -> str | None:
-        """The answer that was seen, None where the question was not put; one word for several."""
-        found = set(self.observations.values())
-        return next(iter(found)) if len(found) == 1 else CONTRADICTORY_ANSWERS if found else None
+        """The observed answer; None without observations, CONTRADICTORY_ANSWERS for several different ones."""
+        answers = set(self.observations.values())
+        return next(iter(answers)) if len(answers) == 1 else CONTRADICTORY_ANSWERS if answers else None
 
     @property
     def matches_declaration(self) -> bool | None:
-        """Whether every answer that was seen is the declared one, None where none was seen."""
+        """Whether the observed answer is a declared one; None without observations."""
         if not self.observations:
             return None
         return self.declaration is not None and self.observed in self.declaration.answers
@@ -40,26 +40,31 @@ class SurfaceAnswer:
 
 @dataclass(frozen=True)
 class Convention:
-    """A question with the cases that put it, the one called like it first, and the answers of surfaces."""
+    """A convention, with the cases that observe it and the answers of surfaces.
+
+    cases: the case that has the name of the convention comes first.
+    """
 
     cases: tuple[Case, ...]
     answers_by_surface: Mapping[str, SurfaceAnswer]
 
     @property
     def id(self) -> str:
-        """Its name: operator and question."""
+        """The id of the convention, `<operator>/<name>`."""
         return str(self.cases[0].convention_id)
 
     @property
     def operator(self) -> str:
-        """The operator that it is about."""
+        """The operator of the convention."""
         return self.cases[0].operator
 
     @property
     def answer_texts(self) -> dict[str, str]:
-        """Each answer with what it means, in words."""
-        asked = self.cases[0].expect
-        return {name: _answer_text(what) for name, what in asked.named.items()} if isinstance(asked, Answers) else {}
+        """A description of each answer, by its name."""
+        expect = self.cases[0].expect
+        if not isinstance(expect, Answers):
+            return {}
+        return {name: _answer_text(answer) for name, answer in expect.named.items()}
 
 
 def find_conventions(
@@ -69,33 +74,33 @@ def find_conventions(
     globs: Iterable[str] = (),
     surfaces: Iterable[str] = (),
 ) -> list[Convention]:
-    """Return the questions that match any glob, with the surfaces that match any; none given match all.
+    """Return the conventions whose id matches a glob, with the surfaces that match a glob; no globs match all.
 
-    seen: for each question and surface the answers that results hold, by case.
+    observations: for each convention and surface, the observed answers by case.
     """
-    asked: dict[str, list[Case]] = {}
+    cases_by_id: dict[str, list[Case]] = {}
     for case in cases:
         if case.convention_id and _matches_glob(case.convention_id, globs):
-            asked.setdefault(case.convention_id, []).append(case)
+            cases_by_id.setdefault(case.convention_id, []).append(case)
     known = _surfaces_by_name(name for _, name in observations or ())
     found = []
-    for name in sorted(asked):
+    for name in sorted(cases_by_id):
         answers = {
             key: SurfaceAnswer(surface.declarations.get(name), (observations or {}).get((name, key), {}))
             for key, surface in known.items()
             if _matches_glob(key, surfaces)
         }
-        ordered = sorted(asked[name], key=lambda case: case.id != name)
+        ordered = sorted(cases_by_id[name], key=lambda case: case.id != name)
         found.append(
-            Convention(tuple(ordered), {key: answer for key, answer in answers.items() if _is_consistent(answer)})
+            Convention(tuple(ordered), {key: answer for key, answer in answers.items() if _has_answer(answer)})
         )
     return found
 
 
-def _surfaces_by_name(seen: Iterable[str]) -> dict[str, Surface]:
-    """Return every surface by name, and once more under each labelled name that was seen."""
+def _surfaces_by_name(observed: Iterable[str]) -> dict[str, Surface]:
+    """Return every surface by its name, and also under each observed name with a label."""
     known = {one.name: one for name in registry.backend_names() for one in registry.get_backend(name).surfaces}
-    return known | {name: known[without_label(name)] for name in sorted({*seen}) if without_label(name) in known}
+    return known | {name: known[without_label(name)] for name in sorted({*observed}) if without_label(name) in known}
 
 
 def _matches_glob(name: str, globs: Iterable[str]) -> bool:
@@ -103,18 +108,18 @@ def _matches_glob(name: str, globs: Iterable[str]) -> bool:
     return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _is_consistent(answer: SurfaceAnswer) -> bool:
+def _has_answer(answer: SurfaceAnswer) -> bool:
     return answer.declaration is not None or bool(answer.observations)
 
 
 def _answer_text(answer: Mapping[str, Any] | ArraySpec | Rejected) -> str:
     if isinstance(answer, Rejected):
-        return f"the call is refused ({answer.predicate})"
+        return f"the call is rejected ({answer.predicate})"
     if isinstance(answer, ArraySpec):
         return f"the result is {_numbers_text(answer)}"
     if not answer:
-        return "the result is that of the parameters as they stand"
-    return "as if the call said " + ", ".join(f"{key} {_json_value(value)}" for key, value in answer.items())
+        return "the result with the given parameters"
+    return "the result with " + ", ".join(f"{key} {_parameter_text(value)}" for key, value in answer.items())
 
 
 def _numbers_text(spec: ArraySpec) -> str:
@@ -126,21 +131,22 @@ def _numbers_text(spec: ArraySpec) -> str:
 
 
 MAX_SHOWN_NUMBERS = 12
+"""Maximum number of elements of an array in the description of an answer."""
 
 
 def _number_text(value: Any) -> str:
     return f"{value:.8g}" if isinstance(value, float) else str(value)
 
 
-def _json_value(value: Any) -> str:
+def _parameter_text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_json_value, value))}]"
+        return f"[{', '.join(map(_parameter_text, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def conventions_record(found: Sequence[Convention]) -> dict[str, Any]:
-    """Return the questions as JSON has them; docs/conventions.schema.json describes it."""
-    return {"format": CONVENTIONS_FORMAT, "questions": [_convention_record(question) for question in found]}
+    """Return the conventions as JSON data; docs/conventions.schema.json describes the format."""
+    return {"format": CONVENTIONS_FORMAT, "questions": [_convention_record(convention) for convention in found]}
 
 
 def _convention_record(convention: Convention) -> dict[str, Any]:
@@ -173,8 +179,8 @@ def _answer_record(answer: SurfaceAnswer) -> dict[str, Any]:
 
 
 def conventions_by_operator(found: Iterable[Convention]) -> Iterator[tuple[str, list[Convention]]]:
-    """Yield each operator with its questions."""
+    """Yield each operator with its conventions."""
     groups: dict[str, list[Convention]] = {}
-    for question in found:
-        groups.setdefault(question.operator, []).append(question)
+    for convention in found:
+        groups.setdefault(convention.operator, []).append(convention)
     yield from groups.items()

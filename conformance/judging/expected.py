@@ -1,4 +1,4 @@
-"""What must happen in a case, from the reference: the exact result, a refusal, or one for each answer."""
+"""Expected results, computed by the reference: an exact result, a rejection, or one of these for each answer."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, Answers, Case, P
 from conformance.cases.compositions import plan_steps
 from conformance.cases.invalid import VIOLATIONS
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
-from conformance.cases.invalid.parameters import test_violation
+from conformance.cases.invalid.parameters import violates
 from conformance.cases.operators import OPERATORS
 from reference import Exact, NoBound
 
 
 @dataclass(frozen=True)
 class Target:
-    """One thing that may happen: an exact result with its bound, or a refusal (`exact` is None).
+    """One acceptable outcome: an exact result with its error bound, or a rejection (`exact` is None).
 
-    misread: where a printed reading does not hold for the reference itself; then no backend can be right.
+    printed: printed outputs that the result must match; violation: the reason for the rejection;
+    print_mismatch: the position where a printed output contradicts the reference, so that no backend can pass.
     """
 
     exact: Exact | None = None
@@ -38,25 +39,26 @@ class Target:
 
 @dataclass(frozen=True)
 class Expected:
-    """The inputs of a case and what must happen: one target, or for a question one for each answer.
+    """The inputs of a case and its target; for a convention, one target for each answer.
 
-    line: the record of the case in a results file, where it has been kept.
+    digest: of inputs and results; record_line: the record of the case in a results file, if it was cached.
     """
 
     inputs: Mapping[str, Array]
     target: Target | None
     answers: Mapping[str, Target] = field(default_factory=dict)
-    digest: str = field(default_factory=str)  # not of the class, so that a part can know it later
+    # With a factory the class has no attribute `digest`, so that a lazy subclass can compute it in __getattr__.
+    digest: str = field(default_factory=str)
     record_line: str = ""
 
     @property
     def targets(self) -> list[Target]:
-        """All that may happen."""
+        """All acceptable outcomes."""
         return [self.target] if self.target else list(self.answers.values())
 
 
 def compute_expected(case: Case) -> Expected:
-    """Ask the reference. Raises CatalogueError where the case contradicts itself."""
+    """Compute the expected result with the reference. Raises CatalogueError for an inconsistent case."""
     try:
         inputs = {name: spec.make() for name, spec in case.inputs.items()}
         if isinstance(case.expect, Answers):
@@ -68,8 +70,8 @@ def compute_expected(case: Case) -> Expected:
         else:
             target, answers = _make_target(case, inputs), {}
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-        said = str(error) if isinstance(error, (ValueError, TypeError)) else f"has no meaning ({error!r})"
-        raise CatalogueError(f"{case.location}: case {case.id}: {said}") from None
+        message = str(error) if isinstance(error, (ValueError, TypeError)) else f"cannot be computed ({error!r})"
+        raise CatalogueError(f"{case.location}: case {case.id}: {message}") from None
     results = [item.exact.value for item in ([target] if target else answers.values()) if item.exact is not None]
     return Expected(inputs, target, answers, array_digest(*inputs.values(), *results))
 
@@ -79,16 +81,17 @@ def _make_target(case: Case, inputs: Mapping[str, Array]) -> Target:
         return _rejection_target(case, inputs, case.expect.predicate)
     exact = compute_reference(case.operator, inputs, case.parameters)
     for step in plan_steps(case)[-len(case.then) :] if case.then else ():
-        if not _has_exact_value(exact):
-            raise ValueError(f"{step.operator} follows a result that is rounded; only exact ones may be read on")
+        if not _is_unrounded(exact):
+            # The error bound of the second operator does not include rounding errors of its input.
+            raise ValueError(f"{step.operator} would read a rounded result; only exact results can be read by 'then'")
         exact = compute_reference(step.operator, {"x": exact.value}, step.parameters)
     target = _target_with_bound(exact, case.expect.readings if not isinstance(case.expect, Answers) else ())
-    faults = (find_print_mismatch(reading, exact.value, target.bound) for reading in target.printed)
-    return replace(target, print_mismatch=next(filter(None, faults), ""))
+    mismatches = (find_print_mismatch(printed, exact.value, target.bound) for printed in target.printed)
+    return replace(target, print_mismatch=next(filter(None, mismatches), ""))
 
 
 def compute_reference(operator: str, inputs: Mapping[str, Array], parameters: Mapping[str, Any]) -> Exact:
-    """Ask the reference; of several results return the one that the parameter `output` names."""
+    """Call the reference; of several results return the one named by the parameter `output`."""
     known = OPERATORS[operator]
     given = {name: value for name, value in parameters.items() if name not in {"output", DEFAULTS_KEY, FLAT_PADS_KEY}}
     result = oracle.OPERATORS[operator](**inputs, **given)
@@ -96,7 +99,7 @@ def compute_reference(operator: str, inputs: Mapping[str, Array], parameters: Ma
     return exact
 
 
-def _has_exact_value(exact: Exact) -> bool:
+def _is_unrounded(exact: Exact) -> bool:
     if exact.high is None or exact.low is None:
         return True
     return bool((exact.low == 0).all() and (exact.value.astype(np.float64) == exact.high).all())
@@ -110,27 +113,28 @@ def _target_with_bound(exact: Exact, readings: tuple[PrintedArray, ...] = ()) ->
 
 
 def _rejection_target(case: Case, inputs: Mapping[str, Array], predicate: str) -> Target:
-    _has_violation(case, predicate, "expect")
+    _require_violation(case, predicate, "expect")
     try:
         compute_reference(case.operator, inputs, case.parameters)
     except (ValueError, TypeError):
         return Target(violation=predicate)
-    raise ValueError(f"key 'expect.rejected': the reference accepts the case in spite of {predicate}")
+    raise ValueError(f"key 'expect.rejected': the reference accepts the case despite {predicate}")
 
 
-def _has_violation(case: Case, predicate: str, key: str) -> None:
+def _require_violation(case: Case, predicate: str, key: str) -> None:
+    # Only answers of a convention may name a disputed violation.
     known = VIOLATIONS if key == "expect" else {**VIOLATIONS, **DISPUTED_VIOLATIONS}
     if predicate not in known:
         near = difflib.get_close_matches(predicate, known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else "known are those in docs/faults.md"
-        raise ValueError(f"key '{key}.rejected': unknown fault {predicate!r}, {hint}")
-    if not test_violation(known[predicate], case):
-        raise ValueError(f"key '{key}.rejected': the case does not have the fault {predicate}")
+        hint = f"did you mean {near[0]!r}?" if near else "see docs/faults.md for the list"
+        raise ValueError(f"key '{key}.rejected': unknown violation {predicate!r}, {hint}")
+    if not violates(known[predicate], case):
+        raise ValueError(f"key '{key}.rejected': the case does not have the violation {predicate}")
 
 
 def _answer_target(case: Case, inputs: Mapping[str, Array], answer: Mapping[str, Any] | ArraySpec | Rejected) -> Target:
     if isinstance(answer, Rejected):
-        _has_violation(case, answer.predicate, "answers")
+        _require_violation(case, answer.predicate, "answers")
         return Target(violation=answer.predicate)
     if isinstance(answer, ArraySpec):
         value = answer.make()
@@ -146,19 +150,21 @@ def _check_distinct(answers: Mapping[str, Target]) -> None:
     for name, target in answers.items():
         outcome = array_digest(target.exact.value) if target.exact is not None else "rejected"
         if outcome in seen:
-            raise ValueError(f"key 'answers': {seen[outcome]} and {name} cannot be told apart, both give the same")
+            raise ValueError(f"key 'answers': {seen[outcome]} and {name} give the same result, so they are one answer")
         seen[outcome] = name
 
 
 def find_print_mismatch(reading: PrintedArray, value: Array, bound: Array | None) -> str | None:
-    """Return where a printed reading does not hold for a result, None where it holds everywhere.
+    """Return a message about the first difference between a printed output and a result, None if they match.
 
-    It holds if |value − printed| is at most half a unit of its last printed place and the error bound; a printed
-    whole number is exact. Extents of 1 do not count, as prints leave them out.
+    A number matches if |value - printed| is at most half a unit of the last printed digit plus the error bound. A
+    printed integer has no rounding. Extents of 1 are ignored, because printed outputs omit them.
     """
     shape, numbers = reading
     if numbers is None:
-        return None if shape == value.shape else f"the printed shape is {list(shape)}, the result's {list(value.shape)}"
+        return (
+            None if shape == value.shape else f"the printed shape is {list(shape)}, the result has {list(value.shape)}"
+        )
     if _squeeze_shape(shape) != _squeeze_shape(value.shape):
         return f"the printed output has shape {list(shape)}, the result {list(value.shape)}"
     bounds = np.zeros(value.size) if bound is None else bound.ravel()

@@ -1,4 +1,4 @@
-"""The ledger: known deviations, each with a reason, held both ways. How to write one is docs/ledger.md."""
+"""The ledger of known deviations. An entry that no longer applies is an error, too. docs/ledger.md is the manual."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ LEDGER_SCHEMA_FILE = "ledger.schema.json"
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One known deviation: which cases on which surfaces, in which versions, how, and why.
+    """One known deviation: cases, surfaces, versions, kinds of difference, and the reason.
 
-    cases: globs of ids, empty for all; where: what the cases are, see conformance.selectors, empty for anything;
-    kinds: how it shows: kinds of a difference, `crashed`, `timed_out` or `flaky`; versions: a specifier for each
-    package that matters, an empty mapping for all versions; cpu: features that the processor must have, see
-    Declaration, or must not have, after "without-"; device: devices that it holds on, the CPU alone if there are none;
-    observed: what the backend gives instead.
-    beyond: what cases that nobody wrote are that have the same cause, where this is more than cases and where say.
-    An entry of the kind `flaky` holds whether or not its cases agree in a run; they are run last.
+    cases: globs of ids, empty for all; selector: conditions on the cases (key `where`, see
+    conformance.cases.selectors), empty for all; kinds: kinds of difference, `crashed`, `timed_out` or `flaky`;
+    versions: a specifier for each relevant package, empty for all versions; cpu: features that the processor must have
+    (see Declaration) or, with the prefix "without-", must not have; device: devices, empty for the CPU only;
+    observed: what the backend returns instead; exploration_selector: conditions on generated cases with the same cause
+    (key `beyond`), empty if `cases` and `selector` describe them.
+    An entry of the kind `flaky` applies whether or not its cases agree in a run; these cases are run last.
     """
 
     id: str
@@ -57,7 +57,7 @@ class LedgerEntry:
 
     @property
     def is_flaky(self) -> bool:
-        """Whether the outcome is not the same every time, so that a case which agrees once says nothing."""
+        """Whether the outcome varies between runs, so that an agreeing case does not make the entry stale."""
         return "flaky" in self.kinds
 
     @cached_property
@@ -65,28 +65,28 @@ class LedgerEntry:
         return re.compile("|".join(map(fnmatch.translate, self.cases)))
 
     def may_match_operator(self, operator: str) -> bool:
-        """Whether the entry can be about a case of the operator, with which ids begin."""
+        """Whether the entry can match a case of the operator, judged by the start of the ids and by the selector."""
         start = f"{operator}/"
         fixed = [GLOB_CHARACTERS.split(glob)[0] for glob in self.cases] or [""]
         by_id = any(part.startswith(start) or start.startswith(part) for part in fixed)
         return by_id and any(fnmatch.fnmatchcase(operator, str(name)) for name in self.selector.get("operator", ("*",)))
 
     def matches_case(self, features: CaseFeatures) -> bool:
-        """Whether the entry is about a case, whatever the surface and the versions."""
+        """Whether the entry matches a case, regardless of surface and versions."""
         return (not self.cases or bool(self._ids.match(features.case.id))) and selectors.matches(
             features, self.selector
         )
 
     def matches_surface(self, surface: str) -> bool:
-        """Whether the entry is about a surface."""
+        """Whether the entry matches a surface."""
         return any(fnmatch.fnmatchcase(surface, glob) for glob in self.surfaces)
 
     def matches_versions(self, packages: Mapping[str, str]) -> bool:
-        """Whether the entry holds for these versions."""
+        """Whether the entry applies to these versions of packages."""
         return all(_version_matches(packages.get(name), specifier) for name, specifier in self.versions.items())
 
     def matches_machine(self, features: Collection[str], device: str = CPU) -> bool:
-        """Whether the entry holds for a device, and a processor with these features."""
+        """Whether the entry applies to a device and to a processor with these features."""
         if device not in (self.device or (CPU,)):
             return False
         return all(
@@ -95,28 +95,29 @@ class LedgerEntry:
         )
 
     def unmatched_parts(self, known: Sequence[CaseFeatures], surfaces: Sequence[str]) -> Iterator[str]:
-        """Yield what is wrong with the entry, or with each part of it, that matches nothing."""
-        picked = [facts for facts in known if self.matches_case(facts)]
-        if not picked:
+        """Yield an error message for each part of the entry that matches nothing."""
+        matched = [features for features in known if self.matches_case(features)]
+        if not matched:
             yield "matches no case of the catalogue"
-        for glob in self.cases if picked else ():
-            if not fnmatch.filter((facts.case.id for facts in picked), glob):
+        for glob in self.cases if matched else ():
+            if not fnmatch.filter((features.case.id for features in matched), glob):
                 yield f"key 'cases': {glob} matches no case of the catalogue"
-        for key, value in ((key, value) for key, values in self.selector.items() for value in values if picked):
-            if not any(selectors.matches(facts, {key: (value,)}) for facts in picked):
+        for key, value in ((key, value) for key, values in self.selector.items() for value in values if matched):
+            if not any(selectors.matches(features, {key: (value,)}) for features in matched):
                 yield f"key 'where.{key}': {selectors.selector_value_text(value)} matches no case of the catalogue"
         missed = next(
-            (facts.case.id for facts in picked if not selectors.matches(facts, self.exploration_selector)), None
+            (features.case.id for features in matched if not selectors.matches(features, self.exploration_selector)),
+            None,
         )
         if missed:
-            yield f"key 'beyond': does not hold for {missed}, which the entry is about"
+            yield f"key 'beyond': does not match {missed}, which the entry matches"
         for glob in self.surfaces:
             if not fnmatch.filter(surfaces, glob):
                 yield f"key 'surfaces': {glob} matches no surface"
 
 
 def _version_matches(version: str | None, specifier: SpecifierSet) -> bool:
-    """Whether a version is meant; of one that is not written as versions are, such as 2.1-7-abc, its release counts."""
+    """Whether a version matches a specifier. Of a non-standard version such as 2.1-7-abc, the leading numbers count."""
     for text in (version or "", re.split(r"[^\d.]", version or "")[0]):
         with suppress(InvalidVersion):
             return specifier.contains(Version(text), prereleases=True)
@@ -125,10 +126,11 @@ def _version_matches(version: str | None, specifier: SpecifierSet) -> bool:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All entries; the first one that covers a case speaks for it.
+    """All entries; the first one that matches a case applies to it.
 
-    own: how many of them, at the end, are a backend's own, from another package; wide: whether all that cover a case
-    speak for it, the first with the kinds of each: several causes may reach a case that nobody wrote.
+    external_count: number of entries, at the end, from the ledger of a backend in another package; for_exploration:
+    whether all matching entries apply, as the first one with the kinds of all. A generated case may have several
+    causes.
     """
 
     entries: tuple[LedgerEntry, ...] = ()
@@ -139,12 +141,12 @@ class Ledger:
 
     @property
     def digest(self) -> str:
-        """128 bits over all that decides a status, or that a result quotes; what is a backend's own left out."""
+        """A 128-bit digest of the parts that decide a status or appear in results, without external entries."""
         return self._digest(self.entries[: len(self.entries) - self.external_count])
 
     @property
     def own_digest(self) -> str | None:
-        """The same of what is a backend's own, None where nothing is."""
+        """The same digest of the external entries, None if there are none."""
         return self._digest(self.entries[-self.external_count :]) if self.external_count else None
 
     @staticmethod
@@ -156,46 +158,49 @@ class Ledger:
     def find_entry(
         self, case: Case, surface: str, packages: Mapping[str, str], cpu: Collection[str] = (), device: str = CPU
     ) -> LedgerEntry | None:
-        """Return the entry that speaks of a case on a surface, if one does, on a processor with these features."""
+        """Return the entry that applies to a case on a surface, None if none does.
+
+        packages: the installed versions; cpu: features of the processor; device: the device of the run.
+        """
         if not self._entries_for_operator(case.operator):
             return None
-        if case not in self._entries_by_case:  # a case comes once for each surface, but is looked at once
-            facts = CaseFeatures(case)
+        if case not in self._entries_by_case:  # cached: the same case is looked up once per surface
+            features = CaseFeatures(case)
             self._entries_by_case[case] = tuple(
-                entry for entry in self._entries_for_operator(case.operator) if entry.matches_case(facts)
+                entry for entry in self._entries_for_operator(case.operator) if entry.matches_case(features)
             )
-        about = [
+        matching = [
             one
             for one in self._entries_by_case[case]
             if one.matches_surface(surface) and one.matches_versions(packages) and one.matches_machine(cpu, device)
         ]
-        if self.for_exploration and about:
-            return replace(about[0], kinds=tuple({kind: None for one in about for kind in one.kinds}))
-        return about[0] if about else None
+        if self.for_exploration and matching:
+            return replace(matching[0], kinds=tuple({kind: None for one in matching for kind in one.kinds}))
+        return matching[0] if matching else None
 
     def for_surfaces(
         self, surfaces: Iterable[str], packages: Mapping[str, str], cpu: Collection[str] = (), device: str = CPU
     ) -> Ledger:
-        """Return what may speak of these surfaces there, so that each case need not be held against all the rest."""
+        """Return the entries that can apply to these surfaces on this machine, so that lookups test fewer entries."""
         names = list(surfaces)
-        fit = (
+        applicable = (
             entry for entry in self.entries if entry.matches_versions(packages) and entry.matches_machine(cpu, device)
         )
         return Ledger(
-            tuple(entry for entry in fit if any(map(entry.matches_surface, names))),
+            tuple(entry for entry in applicable if any(map(entry.matches_surface, names))),
             for_exploration=self.for_exploration,
         )
 
     def for_generated_cases(self) -> Ledger:
-        """Return the ledger as it speaks of cases that nobody wrote: of all that may have the cause of an entry."""
-        wide = (
+        """Return the ledger for generated cases: entries use their exploration selector, where they have one."""
+        entries = (
             replace(entry, cases=(), selector=entry.exploration_selector) if entry.exploration_selector else entry
             for entry in self.entries
         )
-        return Ledger(tuple(wide), self.external_count, for_exploration=True)
+        return Ledger(tuple(entries), self.external_count, for_exploration=True)
 
     def _entries_for_operator(self, operator: str) -> tuple[LedgerEntry, ...]:
-        """Return the entries that may pick a case of the operator."""
+        """Return the entries that can match a case of the operator."""
         if operator not in self._entries_by_operator:
             self._entries_by_operator[operator] = tuple(
                 entry for entry in self.entries if entry.may_match_operator(operator)
@@ -203,37 +208,41 @@ class Ledger:
         return self._entries_by_operator[operator]
 
     def unmatched_entries(self, cases: Iterable[Case], surfaces: Iterable[str]) -> list[str]:
-        """Return a line for each part of an entry that matches no case or no surface at all."""
+        """Return an error message for each part of an entry that matches no case or no surface."""
         known, names = [CaseFeatures(case) for case in cases], list(surfaces)
-        faults = ((entry, fault) for entry in self.entries for fault in entry.unmatched_parts(known, names))
-        return [f"{entry.place}: entry {entry.id}: {fault}" for entry, fault in faults]
+        problems = ((entry, problem) for entry in self.entries for problem in entry.unmatched_parts(known, names))
+        return [f"{entry.place}: entry {entry.id}: {problem}" for entry, problem in problems]
 
 
 def ledger_path() -> Path:
-    """Return the file that holds the suite's own ledger."""
+    """Return the path of the built-in ledger."""
     return catalogue_folder() / "ledger.yaml"
 
 
 def load_ledger(source: Path | None = None, *, further: Iterable[Path] = ()) -> Ledger:
-    """Read the ledger, and those of other packages behind it. Raises CatalogueError with one line for each fault."""
-    own = ledger_path()
-    kept = source is None and own.parent == catalogue_folder()  # another's may be anything, and is not worth a place
+    """Read a ledger, by default the built-in one. Raises CatalogueError with one line for each error.
+
+    further: ledgers of backends in other packages, which come last.
+    """
+    built_in = ledger_path()
+    # Only the built-in ledger is cached: others are small or change often.
+    use_cache = source is None and built_in.parent == catalogue_folder()
     shared = (
-        cached_data([own, catalogue_folder() / LEDGER_SCHEMA_FILE], lambda: _parse_entries(read_yaml(own)))
-        if kept
-        else _parse_entries(read_yaml(source or own))
+        cached_data([built_in, catalogue_folder() / LEDGER_SCHEMA_FILE], lambda: _parse_entries(read_yaml(built_in)))
+        if use_cache
+        else _parse_entries(read_yaml(source or built_in))
     )
     entries = (*shared, *(entry for file in further for entry in _parse_entries(read_yaml(file))))
     for position, entry in enumerate(entries):
         if entry.id in {earlier.id for earlier in entries[:position]}:
-            raise CatalogueError(f"{entry.place}: entry {entry.id}: an id that stands already above")
+            raise CatalogueError(f"{entry.place}: entry {entry.id}: duplicate id")
     return Ledger(entries, len(entries) - len(shared))
 
 
 def _parse_entries(document: YamlDocument) -> list[LedgerEntry]:
-    faults = error_messages(document, catalogue_folder() / LEDGER_SCHEMA_FILE)
-    if faults:
-        raise CatalogueError("\n".join(faults))
+    errors = error_messages(document, catalogue_folder() / LEDGER_SCHEMA_FILE)
+    if errors:
+        raise CatalogueError("\n".join(errors))
     return [_parse_entry(document, index) for index in range(len(document.data["entries"]))]
 
 
@@ -257,21 +266,21 @@ def _parse_entry(document: YamlDocument, index: int) -> LedgerEntry:
 
 
 def _observed_text(observed: Any) -> str:
-    """Return a sentence as it is, and a literal as a YAML file has it."""
-    return observed if isinstance(observed, str) else selectors.selector_value_text(_plain_literal(observed))
+    """Return a sentence unchanged, and a literal as YAML text."""
+    return observed if isinstance(observed, str) else selectors.selector_value_text(_literal_value(observed))
 
 
-def _plain_literal(literal: Any) -> Any:
-    return tuple(map(_plain_literal, literal)) if isinstance(literal, list) else selectors.compact_value(literal)
+def _literal_value(literal: Any) -> Any:
+    return tuple(map(_literal_value, literal)) if isinstance(literal, list) else selectors.compact_value(literal)
 
 
 def _parse_selector(document: YamlDocument, index: int, name: str) -> Selector:
-    raw, faults = document.data["entries"][index], []
+    raw, errors = document.data["entries"][index], []
     for key in raw.get(name, {}):
-        wrong = selectors.unknown_key_problem(key)
-        if wrong:
+        problem = selectors.unknown_key_problem(key)
+        if problem:
             place = document.location_of(("entries", index, name, key))
-            faults.append(f"{place}: entry {raw['id']}: key '{name}.{key}': {wrong}")
-    if faults:
-        raise CatalogueError("\n".join(faults))
+            errors.append(f"{place}: entry {raw['id']}: key '{name}.{key}': {problem}")
+    if errors:
+        raise CatalogueError("\n".join(errors))
     return {key: selectors.parse_selector_values(value) for key, value in raw.get(name, {}).items()}

@@ -1,4 +1,4 @@
-"""The smallest selector that covers some cases and leaves others alone, for a new entry of the ledger."""
+"""New ledger entries: the search for the smallest selector of the failing cases, and the YAML text of an entry."""
 
 from __future__ import annotations
 
@@ -25,45 +25,45 @@ from conformance.cases.selectors import ABSENT, CaseFeatures, Selector, Selector
 from conformance.judging import ledger
 
 SIZE_KEYS = frozenset({"batch", "channels", "extent"})
-"""How large x is: true of every case and hardly ever why it fails, so tried where nothing else is exact."""
+"""Keys for the size of x. The size is rarely the cause of a failure, so these are used only if no other key works."""
 EXCLUDED_KEYS = frozenset({"level"})
-"""What says something of the catalogue, and nothing of why a case fails."""
+"""Keys that describe the catalogue and cannot be the cause of a failure."""
 
 _TypedValue = tuple[bool, SelectorValue]
-"""A value, marked where it is a yes or a no: True equals 1."""
+"""A value, and whether it is a boolean, to distinguish True from 1."""
 
 
 @dataclass(frozen=True)
 class _Condition:
-    """A key with its values, which every failing case fulfils.
+    """A key and values that match every failing case.
 
-    spared: a bit for each case to be left alone that does not fulfil it; beyond: likewise of the cases nobody ran.
+    excluded_bits: a bit for each passing case that does not match; unmatched_bits: the same for cases without a result.
     """
 
     key: str
     values: tuple[SelectorValue, ...]
     excluded_bits: int
-    unmatched_count: int
+    unmatched_bits: int
 
     def dominates(self, other: _Condition) -> bool:
-        """Whether the condition does whatever the other does, in no more values."""
+        """Whether the condition excludes every case that the other excludes, with at most as many values."""
         covers = (
             self.excluded_bits | other.excluded_bits == self.excluded_bits
-            and self.unmatched_count | other.unmatched_count == self.unmatched_count
+            and self.unmatched_bits | other.unmatched_bits == self.unmatched_bits
         )
         return covers and len(self.values) <= len(other.values)
 
 
-def smallest_selector(failing: Sequence[Case], passing: Sequence[Case], beyond: Sequence[Case] = ()) -> Selector | None:
-    """Return the smallest selector that holds for all failing cases and for none that passes, None if none is exact.
+def smallest_selector(failing: Sequence[Case], passing: Sequence[Case], unrun: Sequence[Case] = ()) -> Selector | None:
+    """Return the smallest selector that matches all failing and no passing cases, None if there is none.
 
-    The smallest has the fewest conditions, then the fewest values, then says the least of the cases `beyond`, which
-    nobody ran. At least one condition.
+    The smallest has the fewest conditions (at least one), then the fewest values, then matches the fewest of the cases
+    without a result (`unrun`).
     """
-    groups = [[CaseFeatures(case) for case in cases] for cases in (failing, passing, beyond)]
+    groups = [[CaseFeatures(case) for case in cases] for cases in (failing, passing, unrun)]
     keys = [key for key in selector_keys() if key not in EXCLUDED_KEYS]
-    for tried in ([key for key in keys if key not in SIZE_KEYS], keys):
-        found = _search_conjunction(list(_candidate_conditions(tried, *groups)), (1 << len(passing)) - 1)
+    for allowed in ([key for key in keys if key not in SIZE_KEYS], keys):
+        found = _search_conjunction(list(_candidate_conditions(allowed, *groups)), (1 << len(passing)) - 1)
         if found:
             return {condition.key: condition.values for condition in found}
     return None
@@ -73,21 +73,21 @@ def _candidate_conditions(
     keys: Iterable[str],
     failing: Sequence[CaseFeatures],
     passing: Sequence[CaseFeatures],
-    beyond: Sequence[CaseFeatures],
+    unrun: Sequence[CaseFeatures],
 ) -> Iterator[_Condition]:
-    """Yield for each key the fewest values that cover every failing case, in each way there is."""
+    """Yield, for each key, every smallest set of values that matches all failing cases."""
     for key in keys:
-        for values in _smallest_covers([_values_for_key(facts, key) for facts in failing]):
+        for values in _smallest_covers([_values_for_key(features, key) for features in failing]):
             chosen = frozenset(values)
-            spared, unrun = (
-                _bit_mask(_values_for_key(facts, key).isdisjoint(chosen) for facts in some)
-                for some in (passing, beyond)
+            excluded, unmatched = (
+                _bit_mask(_values_for_key(features, key).isdisjoint(chosen) for features in group)
+                for group in (passing, unrun)
             )
-            yield _Condition(key, _sorted_values(value for _, value in values), spared, unrun)
+            yield _Condition(key, _sorted_values(value for _, value in values), excluded, unmatched)
 
 
 def _values_for_key(features: CaseFeatures, key: str) -> frozenset[_TypedValue]:
-    """Return the values with which a condition on the key holds."""
+    """Return the values with which a condition on the key matches the case."""
     found: Any = features[key]
     if found is ABSENT:
         return frozenset()
@@ -95,12 +95,13 @@ def _values_for_key(features: CaseFeatures, key: str) -> frozenset[_TypedValue]:
 
 
 def _smallest_covers(options: Sequence[frozenset[_TypedValue]]) -> Iterator[tuple[_TypedValue, ...]]:
-    """Yield the smallest choices of values of which every case has one; specials before generators.
+    """Yield the smallest sets of values that include a value of every case; special values before generators.
 
-    Where a case has one value only, that must be among them.
+    options: the values of each case.
     """
     if not all(options):
         return
+    # The value of a case with a single value is in every set.
     forced = dict.fromkeys(value for option in options if len(option) == 1 for value in option)
     free = [option for option in options if option.isdisjoint(forced)]
     words = sorted({value for option in free for value in option}, key=lambda word: (word[1] in GENERATORS, repr(word)))
@@ -117,7 +118,7 @@ def _sorted_values(values: Iterable[SelectorValue]) -> tuple[SelectorValue, ...]
     found = tuple(values)
     try:
         return tuple(sorted(found))
-    except TypeError:  # numbers beside words, or beside lists for the axes
+    except TypeError:  # a mixture of numbers, words and tuples has no order
         return found
 
 
@@ -125,46 +126,47 @@ def _bit_mask(truths: Iterable[bool]) -> int:
     return sum(1 << number for number, true in enumerate(truths) if true)
 
 
-def _search_conjunction(conditions: Sequence[_Condition], everyone: int) -> tuple[_Condition, ...] | None:
-    """Return the best of the smallest sets of conditions that together spare everyone."""
-    best = [
+def _search_conjunction(conditions: Sequence[_Condition], all_passing: int) -> tuple[_Condition, ...] | None:
+    """Return the cheapest of the smallest sets of conditions that together exclude all passing cases."""
+    useful = [
         condition for number, condition in enumerate(conditions) if not _is_dominated(number, condition, conditions)
     ]
-    if reduce(or_, (condition.excluded_bits for condition in best), 0) != everyone:
+    if reduce(or_, (condition.excluded_bits for condition in useful), 0) != all_passing:
         return None
-    for size in range(1, len(best) + 1):
-        distinct = (some for some in combinations(best, size) if len({one.key for one in some}) == size)
-        chosen = [some for some in distinct if reduce(or_, (one.excluded_bits for one in some)) == everyone]
+    for size in range(1, len(useful) + 1):
+        distinct = (group for group in combinations(useful, size) if len({one.key for one in group}) == size)
+        chosen = [group for group in distinct if reduce(or_, (one.excluded_bits for one in group)) == all_passing]
         if chosen:
             return min(chosen, key=_condition_cost)
     return None
 
 
 def _is_dominated(number: int, condition: _Condition, conditions: Sequence[_Condition]) -> bool:
-    """Whether another condition can always stand instead: the earlier one of two that are alike."""
+    """Whether another condition can always replace this one. Of two equivalent conditions the earlier one remains."""
     keys = [other.key for other in conditions]
     return any(
         other.dominates(condition) and (place < number or not condition.dominates(other))
         for place, other in enumerate(conditions)
-        # A key stands once in a selector, so one with a choice of words may be needed for another of them.
+        # A key occurs once in a selector, so a key with several conditions may be needed for another of them.
         if place != number and (other.key == condition.key or keys.count(other.key) == 1)
     )
 
 
 def _condition_cost(conditions: tuple[_Condition, ...]) -> tuple[int, int]:
-    spared = reduce(or_, (condition.unmatched_count for condition in conditions))
-    return sum(len(condition.values) for condition in conditions), -spared.bit_count()
+    unmatched = reduce(or_, (condition.unmatched_bits for condition in conditions))
+    return sum(len(condition.values) for condition in conditions), -unmatched.bit_count()
 
 
 MAX_LEDGER_LINE_WIDTH = 118
+"""Maximum number of characters of a line in the ledger."""
 LIST_ITEM = re.compile(r"^( *)- ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class LedgerEntryDraft:
-    """An entry that is yet to be written: either ids of cases or a selector says what it is about.
+    """A new ledger entry with the ids of its cases or a selector.
 
-    versions: a specifier as text for each package; device: devices that it was seen on, see conformance.ledger.
+    versions: a specifier as text for each package; device: devices on which it was observed.
     """
 
     id: str
@@ -179,7 +181,7 @@ class LedgerEntryDraft:
     issue: str | None = None
 
     def text(self, indent: str = "  ") -> str:
-        """Return the entry as an item of the ledger's list."""
+        """Return the entry as YAML text, an item of the ledger's list."""
         lines = list(self._lines())
         return "".join(f"{indent}{'- ' if number == 0 else '  '}{line}\n" for number, line in enumerate(lines))
 
@@ -201,8 +203,8 @@ class LedgerEntryDraft:
         yield from _folded_lines("reason", self.reason)
 
 
-def _scalar_text(words: str) -> str:
-    return yaml.safe_dump(words, width=math.inf).removesuffix("...\n").strip()
+def _scalar_text(text: str) -> str:
+    return yaml.safe_dump(text, width=math.inf).removesuffix("...\n").strip()
 
 
 def _values_text(values: Sequence[selectors.SelectorValue]) -> str:
@@ -219,28 +221,30 @@ def _mapping_line(key: str, pairs: Mapping[str, str]) -> Iterator[str]:
     )
 
 
-def _folded_lines(key: str, words: str) -> Iterator[str]:
-    """Yield a text on as many lines as it takes; it reads back as one, its white space as single blanks."""
-    printable = "".join(sign if sign.isprintable() else " " for sign in words)
+def _folded_lines(key: str, text: str) -> Iterator[str]:
+    """Yield a text as a folded YAML scalar. Reading it gives one line with single spaces."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
     lines = textwrap.wrap(printable, MAX_LEDGER_LINE_WIDTH - 6, break_long_words=False, break_on_hyphens=False)
     yield from (f"{key}: >-", *(f"  {line}" for line in lines))
 
 
 def append_entry(path: Path, draft: LedgerEntryDraft, *, first: bool = False) -> str:
-    """Return the text of the ledger file with the entry at its end.
+    """Return the text of a ledger file with the entry added at its end; the file is not changed.
 
-    begin: whether there may be no file yet. Raises CatalogueError with what is wrong with the entry, and
-    ConformanceError where the file cannot be read or holds no list to add to.
+    first: whether to start a new ledger if the file does not exist. Raises CatalogueError if the entry is invalid, and
+    ConformanceError if the file cannot be read or has no list of entries.
     """
-    begins = first and not path.exists()
+    is_new = first and not path.exists()
     try:
-        before = "entries:\n" if begins else path.read_text("utf-8")
+        before = "entries:\n" if is_new else path.read_text("utf-8")
     except OSError as error:
         raise ConformanceError(f"{path}: {error.strerror}") from None
     item = LIST_ITEM.search(before)
-    if not item and not begins:
-        raise ConformanceError(f"{path}: holds no entry, so that there is nothing to put another one behind")
+    if not item and not is_new:
+        raise ConformanceError(f"{path}: has no entry after which a new one could be added")
+    # Text is appended, rather than the YAML written again, to preserve comments and formatting.
     after = f"{before.rstrip()}\n\n{draft.text(item[1])}" if item else f"{before}{draft.text('  ')}"
+    # Load the new text from a temporary file, so that an invalid entry is never written.
     with TemporaryDirectory() as folder:
         trial = Path(folder) / path.name
         trial.write_text(after, "utf-8")
@@ -252,7 +256,7 @@ def append_entry(path: Path, draft: LedgerEntryDraft, *, first: bool = False) ->
 
 
 def write_ledger(path: Path, text: str) -> None:
-    """Write the ledger file. Raises ConformanceError if that cannot be done."""
+    """Write a ledger file. Raises ConformanceError if it cannot be written."""
     try:
         path.write_text(text, "utf-8")
     except OSError as error:

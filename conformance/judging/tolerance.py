@@ -1,12 +1,12 @@
-"""How far a surface may be off: the error bound in the type that it declares to add in.
+"""The error bound for a surface, which depends on its declared accumulation dtype and on TF32.
 
-Sums of 16-bit numbers are added in float32, or in their own type and rounded after every addition: frameworks differ,
-so it is a question for each operator, and for the gradients of kernel and bias by themselves. A surface is judged by
-its answer; one that answers none adds in float32. A composition of several calls has no choice: what one call hands to
-the next is rounded to the dtype.
+Frameworks add 16-bit numbers in float32, or in the 16-bit type with rounding after every addition. This is a
+convention for each operator, and separately for the gradients of kernel and bias. The declared answer of a surface
+selects its bound; without an answer the bound is that of float32. In a composition of several calls, each intermediate
+result is rounded to the dtype, so the bound is that of the 16-bit type.
 
-Where a run allows TF32, factors of float32 products may lose all but 11 of their 24 bits. Numbers that have no more
-keep the bound of float32, so that whole numbers show a lost element as they always do.
+If a run allows TF32, factors of float32 products may be cut from 24 to 11 significant bits. Inputs that have at most
+11 bits use the bound of float32, so that with small integers a missing element is still detected.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from reference import Exact, NoBound
 
 OWN_DTYPE = "own"
 WEIGHT_INPUTS = ("kernel", "bias")
-"""What gradients are also wanted of, besides x; these are sums over the items of a batch, too."""
+"""Inputs other than x that have gradients. Their gradients are also summed over the batch."""
 TF32_RELATIVE_ERROR = 2.0**-10
-"""The largest relative error of a float32 number that is cut to the 11 bits of TF32; rounded, it is half that."""
+"""Largest relative error of a float32 number truncated to the 11 bits of TF32; with rounding it is half of that."""
 TF32_DROPPED_BITS = np.uint32(0x1FFF)
-"""The bits of a float32 number that TF32 lacks."""
+"""Mask of the bits of a float32 number that TF32 does not have."""
 
 
 def accumulation_convention(case: Case) -> str:
-    """Return the id of the question in which type sums like those of a case, of 16 bits, are added."""
-    of = case.parameters.get("output")
-    return f"{case.operator}/accumulation-{f'of-the-{of}-' if of in WEIGHT_INPUTS else ''}in-{case.dtype}"
+    """Return the id of the convention for the accumulation dtype of a 16-bit case."""
+    output = case.parameters.get("output")
+    return f"{case.operator}/accumulation-{f'of-the-{output}-' if output in WEIGHT_INPUTS else ''}in-{case.dtype}"
 
 
 def rounds_to_own_dtype(case: Case, surface: Surface, how: str) -> bool:
-    """Whether something is rounded to the case's own dtype, of 16 bits, on the way."""
+    """Whether intermediate results are rounded to the 16-bit dtype of the case."""
     if case.dtype not in SHORT_FLOATS:
         return False
     declaration = surface.declarations.get(accumulation_convention(case))
@@ -48,9 +48,9 @@ def rounds_to_own_dtype(case: Case, surface: Surface, how: str) -> bool:
 def target_for(
     target: Target, case: Case, surface: Surface, how: str = "native", inputs: Mapping[str, Array] | None = None
 ) -> Target | None:
-    """Return the target with the bound that the surface is held to; None where rounding leaves no bound.
+    """Return the target with the error bound for a surface; None if rounding allows no finite bound.
 
-    how: the program's, see translate; inputs: of the case, whose bits count where TF32 is allowed.
+    how: the kind of program, `native`, `padded` or `composed`; inputs: of the case, inspected if TF32 is allowed.
     """
     if target.exact is None or target.exact.exact:
         return target
@@ -65,20 +65,21 @@ def target_for(
 
 
 def _may_multiply_matrices(case: Case, how: str) -> bool:
-    """Whether a case may come to be products of float32 matrices: a convolution, or calls that may be one."""
+    """Whether a case may be computed with float32 matrix products: a convolution, or a composition that may use one."""
     return case.dtype == "float32" and (case.operator.startswith("conv") or how == "composed")
 
 
 def _loses_bits_in_tf32(arrays: Iterable[Array]) -> bool:
-    """Whether TF32 cannot hold some number; arrays of other types are no factors."""
+    """Whether TF32 cannot represent some float32 number; arrays of other dtypes are not factors of products."""
     return any((array.view(np.uint32) & TF32_DROPPED_BITS).any() for array in arrays if array.dtype == np.float32)
 
 
 def _tf32_bound(exact: Exact) -> Array:
-    """Return the bound where both factors of every product are cut to TF32, by t = 2^-10 of each at most.
+    """Return the bound if both factors of every product are cut to TF32, with a relative error of at most t = 2^-10.
 
-    Every product then is off by (1 + t)^2 - 1 of itself, the sum by that of S. What follows is done in float32, but
-    tensor cores cut where they add, which is twice the error of rounding: 2·B of float32, S being larger by (1 + t)^2.
+    Every product then has a relative error of at most (1 + t)^2 - 1, and the sum an error of at most that times S, the
+    sum of magnitudes. The sum is computed in float32, but tensor cores truncate when they add, which doubles the error
+    of rounding: 2·B with B of float32, where S is larger by (1 + t)^2.
     Sources: NVIDIA A100 Tensor Core GPU Architecture (2020), for the 10 bits of a fraction; M. Fasi, N. J. Higham,
     M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7 (2021), e330.
     """

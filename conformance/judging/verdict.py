@@ -1,4 +1,4 @@
-"""The judgement of an outcome: agree or differ, in which way, by how much."""
+"""The verdict on an outcome: agree or differ, the kind of difference, and its size."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from conformance.judging.expected import Expected, Target, find_print_mismatch
 from reference import Exact
 
 JUDGED_OUTCOMES = frozenset({"returned", "rejected"})
-"""Outcomes that are held against what must happen."""
+"""Kinds of outcome that are compared with the expected result."""
 
 
 @dataclass(frozen=True)
 class ProgramOutcome:
-    """What a backend did with a program.
+    """The outcome of a program on a backend.
 
     kind: `returned`, `rejected` (it raised), `unsupported`, `crashed` or `timed_out`;
-    arrays: what it returned; message: the exception, the signal, the limit or the reason; flickers: what was seen
-    instead of one outcome, where the case was run several times and they were not the same.
+    arrays: the returned arrays; message: the exception, the signal, the limit or the reason; flakiness: a description
+    of the different outcomes if the case was run several times and they varied.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class ProgramOutcome:
 
 @dataclass(frozen=True)
 class WorstElement:
-    """The element that is furthest off, in units of its bound."""
+    """The element with the largest error relative to its bound."""
 
     index: tuple[int, ...]
     expected: Any
@@ -45,7 +45,7 @@ class WorstElement:
 
 @dataclass(frozen=True)
 class OutcomeVerdict:
-    """`agree` or `differ` (None where there was nothing to judge), the kind of a difference, and its size.
+    """The verdict `agree` or `differ` (None for an outcome without a verdict), the kind of difference, and its size.
 
     budget_used: largest error / bound; infinite for an error where the bound is 0.
     """
@@ -58,7 +58,7 @@ class OutcomeVerdict:
 
 
 def judge_outcome(outcome: ProgramOutcome, target: Target) -> OutcomeVerdict:
-    """Hold an outcome against what must happen."""
+    """Compare an outcome with its target."""
     if outcome.kind not in JUDGED_OUTCOMES:
         return OutcomeVerdict(None)
     if target.exact is None:
@@ -77,8 +77,8 @@ def judge_outcome(outcome: ProgramOutcome, target: Target) -> OutcomeVerdict:
     return _compare_arrays(outcome.arrays[0], target.exact, target)
 
 
-def _first_agreeing(outcome: ProgramOutcome, expected: Expected) -> str | None:
-    """Return the name of the answer that an outcome gives to a question, "other" for none of them."""
+def _answer_within_bound(outcome: ProgramOutcome, expected: Expected) -> str | None:
+    """Return the name of the first answer whose target the outcome meets, "other" if it meets none."""
     if outcome.kind not in JUDGED_OUTCOMES:
         return None
     agreeing = (name for name, target in expected.answers.items() if judge_outcome(outcome, target).verdict == "agree")
@@ -86,12 +86,12 @@ def _first_agreeing(outcome: ProgramOutcome, expected: Expected) -> str | None:
 
 
 def _compare_arrays(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
-    wanted = exact.value
-    if got.shape != wanted.shape:
-        return OutcomeVerdict("differ", "shape", message=f"returned shape {list(got.shape)}, not {list(wanted.shape)}")
-    dtype = f"returned dtype {got.dtype.name}, not {wanted.dtype.name}" if got.dtype != wanted.dtype else ""
-    with np.errstate(all="ignore"):  # a number that the dtype cannot hold becomes another one, and is judged as such
-        got = got.astype(wanted.dtype)
+    value = exact.value
+    if got.shape != value.shape:
+        return OutcomeVerdict("differ", "shape", message=f"returned shape {list(got.shape)}, not {list(value.shape)}")
+    dtype = f"returned dtype {got.dtype.name}, not {value.dtype.name}" if got.dtype != value.dtype else ""
+    with np.errstate(all="ignore"):  # a number out of range of the dtype overflows, and is compared after that
+        got = got.astype(value.dtype)
     used = _budget_used(got, exact, target.bound)
     largest = float(used.max(initial=0.0))
     if largest > 1:
@@ -102,17 +102,17 @@ def _compare_arrays(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
         return OutcomeVerdict("differ", "dtype", largest, message=f"{dtype}; rounded to it the values agree")
     if target.print_mismatch:
         return OutcomeVerdict(
-            "differ", "pinned", largest, message=f"the reference says otherwise too: {target.print_mismatch}"
+            "differ", "pinned", largest, message=f"the reference differs from it too: {target.print_mismatch}"
         )
-    for reading in target.printed:
-        fault = find_print_mismatch(reading, got, target.bound)
-        if fault:
-            return OutcomeVerdict("differ", "pinned", largest, message=fault)
+    for printed in target.printed:
+        mismatch = find_print_mismatch(printed, got, target.bound)
+        if mismatch:
+            return OutcomeVerdict("differ", "pinned", largest, message=mismatch)
     return OutcomeVerdict("agree", budget_used=largest)
 
 
 def _budget_used(got: Array, exact: Exact, bound: Array | None) -> Array:
-    """Return error / bound of every element: 0 where there is no error, infinite where none is allowed."""
+    """Return error / bound of every element: 0 where there is no error, infinite for an error where the bound is 0."""
     if exact.exact and got.dtype.kind in "iub":
         return np.where(got == exact.value, 0.0, np.inf)
     error = exact.distance(got)
@@ -124,73 +124,74 @@ def _budget_used(got: Array, exact: Exact, bound: Array | None) -> Array:
 def _worst_element(got: Array, exact: Exact, used: Array) -> WorstElement:
     index = np.unravel_index(int(np.argmax(used)), used.shape)
     position = tuple(int(part) for part in index)
-    wanted, value = exact.value[index], got[index]
-    if wanted.dtype.kind in "iub":
-        absolute = float(abs(int(value) - int(wanted)))
-        return WorstElement(position, wanted.item(), value.item(), absolute, absolute)
+    expected, value = exact.value[index], got[index]
+    if expected.dtype.kind in "iub":
+        absolute = float(abs(int(value) - int(expected)))
+        return WorstElement(position, expected.item(), value.item(), absolute, absolute)
     with np.errstate(all="ignore"):
-        absolute = abs(float(value) - float(wanted))
-        return WorstElement(
-            position, wanted.item(), value.item(), absolute, absolute / float(np.spacing(np.abs(wanted)))
-        )
+        absolute = abs(float(value) - float(expected))
+        ulp = absolute / float(np.spacing(np.abs(expected)))
+        return WorstElement(position, expected.item(), value.item(), absolute, ulp)
 
 
 OTHER_ANSWER = "other"
-"""What a surface answers that gives none of the named answers."""
+"""Observed answer of a surface whose outcome matches no named answer."""
 
 
 def answer_name(outcome: ProgramOutcome, expected: Expected) -> str | None:
-    """Return the name of the answer that an outcome gives to a question, "other" for none of them.
+    """Return the name of the answer that an outcome gives for a convention, "other" if it matches no answer.
 
-    One that is equal bit for bit comes first: two zeros of different signs, or a subnormal and what is left of it where
-    it is flushed, lie within the bounds of each other.
+    A bitwise equal answer takes precedence, because two answers can be within each other's bounds: zeros of different
+    signs, or a subnormal number and the zero to which it is flushed.
     """
     if outcome.kind == "returned" and len(outcome.arrays) == 1:
         got = array_digest(outcome.arrays[0])
         for name, target in expected.answers.items():
             if target.exact is not None and array_digest(target.exact.value) == got:
                 return name
-    return _first_agreeing(outcome, expected)
+    return _answer_within_bound(outcome, expected)
 
 
 def judge_declaration(
-    observed: str, declaration: Declaration | None, elsewhere: tuple[str, str] | None
+    observed: str, declaration: Declaration | None, conflicting: tuple[str, str] | None
 ) -> OutcomeVerdict:
-    """Hold an answer against the declaration.
+    """Compare an observed answer with the declaration of the surface.
 
-    Against a document, or not among the named answers: `convention`. Against what was observed in a version before:
-    `changed`. elsewhere: another answer that the surface gave to the same question, with its case; a surface that
-    contradicts itself has not changed.
+    A difference is of kind `changed` if the declaration was observed in an earlier version and the answer is a named
+    one, else of kind `convention`. conflicting: another answer that the surface gave for the same convention in this
+    run, with its case; such a contradiction is not a change.
     """
     if declaration is not None and observed == declaration.answer:
         return OutcomeVerdict("agree")
     message, kind = f"answered {observed!r}, but {declaration_text(declaration)}", "convention"
-    if elsewhere is not None:
-        message += f"; the surface contradicts itself: it answered {elsewhere[0]!r} to {elsewhere[1]}"
+    if conflicting is not None:
+        message += f"; the surface contradicts itself: it answered {conflicting[0]!r} in {conflicting[1]}"
     elif declaration is not None and declaration.observed and observed != OTHER_ANSWER:
         kind = "changed"
     return OutcomeVerdict("differ", kind, message=message)
 
 
 def declaration_text(declaration: Declaration | None) -> str:
-    """Return what a surface declares as part of a sentence, which stands in the message of a contrary answer."""
+    """Return a clause about the declaration of a surface, for messages about a different answer."""
     if declaration is None:
         return "the surface declares no answer"
     if declaration.observed:
-        return f"it was seen to answer {declaration.answer!r} in version {declaration.observed}"
+        return f"it answered {declaration.answer!r} in version {declaration.observed}"
     return f"the surface declares {declaration.answer!r}"
 
 
 class ObservedAnswers:
-    """What surfaces have answered to questions in one run, so that one that contradicts itself is found out."""
+    """The answers of surfaces for conventions in one run, to detect surfaces that contradict themselves."""
 
     def __init__(self) -> None:
         self._first_answers: dict[tuple[str, str], dict[str, str]] = {}
 
-    def conflicting_answer(self, surface: str, question: str, case: str, answer: str | None) -> tuple[str, str] | None:
-        """Note an answer; return another one that the surface gave to the same question, with its case."""
+    def conflicting_answer(
+        self, surface: str, convention: str, case: str, answer: str | None
+    ) -> tuple[str, str] | None:
+        """Record the answer for a convention; return a different answer of the same surface, with its case."""
         if answer is None:
             return None
-        known = self._first_answers.setdefault((surface, question), {})
+        known = self._first_answers.setdefault((surface, name), {})
         known.setdefault(answer, case)
         return next(((name, first) for name, first in known.items() if name != answer), None)

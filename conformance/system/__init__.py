@@ -1,1 +1,1 @@
-"""Files, caches and processes."""
+"""Atomic file writes, on-disk caches, parallel map, and process control."""

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic file writes that convert OSError to ConformanceError."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from conformance import ConformanceError
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all: what was there stays until there was room for the new one. Raises OSError."""
+    """Write a file atomically: the previous content remains until the new content is complete. Raises OSError."""
     data = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
-    if path.exists() and not path.is_file():  # a device or a pipe takes no other's place
+    if path.exists() and not path.is_file():  # a device or a pipe, such as /dev/stdout, must not be replaced by a file
         path.write_bytes(data)
         return
+    # Replace the target of a symbolic link, not the link.
     path = path.resolve()
     part = path.with_name(f".{path.name}.part")
     try:
@@ -24,7 +25,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def write_in_folder(path: Path, content: str | bytes) -> None:
-    """Write a file as `put` does, and the folders that it needs. Raises ConformanceError."""
+    """Write a file atomically and create its parent folders. Raises ConformanceError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content)
@@ -33,7 +34,7 @@ def write_in_folder(path: Path, content: str | bytes) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and see that files can be written into it. Raises ConformanceError."""
+    """Create a folder and check that it is writable. Raises ConformanceError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -43,7 +44,7 @@ def make_folder(folder: Path) -> None:
 
 
 def remove_file(path: Path) -> None:
-    """Remove a file, if it is there. Raises ConformanceError."""
+    """Remove a file if it exists. Raises ConformanceError."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:

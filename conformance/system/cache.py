@@ -1,4 +1,4 @@
-"""What has been found sound before, by content: of the case, of the suite's source and of the versions below it."""
+"""On-disk caches of pickled objects, keyed by the content of data files, the source and the installed versions."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ import numpy as np
 SOURCE_ROOT = Path(__file__).parents[2]
 CHECK_CACHE_FOLDER = "conformance-check"
 MAX_CHECK_CACHE_FILES = 8
-"""Files that are kept: one for each set of source and versions."""
+"""Maximum number of cache files of `conformance check`; there is one per digest of source and versions."""
 
 
 def cache_folder(name: str = CHECK_CACHE_FOLDER) -> Path:
-    """Return where a cache is: in `build` of a checkout, else in the user's folder for caches."""
+    """Return the folder of a cache: `build/<name>` in a checkout, otherwise a folder in the user's cache directory."""
     if (SOURCE_ROOT / "pyproject.toml").is_file() and (SOURCE_ROOT / "cases").is_dir():
         return SOURCE_ROOT / "build" / name
-    usual = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
-    return Path(usual or Path.home() / ".cache") / "nn-conformance" / name
+    user_cache = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
+    return Path(user_cache or Path.home() / ".cache") / "nn-conformance" / name
 
 
 @cache
 def source_digest(sources: tuple[str, ...] = ("conformance", "reference")) -> str:
-    """128 bits over all that a finding depends on beside the case: source files, NumPy, ml_dtypes, Python.
+    """Return a 128-bit digest of source files and of the versions of NumPy, ml_dtypes and Python.
 
-    sources: the folders of Python files, and single ones.
+    sources: folders, searched recursively for Python files, and single files; paths relative to the repository.
     """
     roots = [SOURCE_ROOT / name for name in sources]
     files = [path for root in roots for path in (sorted(root.rglob("*.py")) if root.is_dir() else [root])]
@@ -45,7 +45,7 @@ def source_digest(sources: tuple[str, ...] = ("conformance", "reference")) -> st
 
 
 def remove_old_files(paths: Iterable[Path], max_files: int) -> None:
-    """Remove files but for the last ones."""
+    """Remove all but the `max_files` most recently modified files."""
     for path in sorted(paths, key=lambda path: path.stat().st_mtime)[:-max_files]:
         path.unlink(missing_ok=True)
 
@@ -53,33 +53,33 @@ def remove_old_files(paths: Iterable[Path], max_files: int) -> None:
 T = TypeVar("T")
 
 MAX_CATALOGUE_FILES = 4
-"""Catalogues that are kept: one for each content of its files and of the source."""
+"""Maximum number of cached catalogues; there is one per content of the YAML files and of the source."""
 MAX_SMALL_FILES = 64
-"""Of what else is made of data files: declarations of each backend, and ledgers."""
+"""Maximum number of other cached objects: parsed declarations of each backend, and parsed ledgers."""
 
 
 def cached_catalogue(home: Path, load: Callable[[], T]) -> T:
-    """Return the catalogue of a folder as it was kept, or else as `load` returns it, to be kept."""
+    """Return the cached catalogue of a folder; on a miss, call `load` and cache its result."""
     return _cached("conformance-catalogue", MAX_CATALOGUE_FILES, sorted(home.rglob("*.*")), load)
 
 
 def cached_data(files: Iterable[Path], load: Callable[[], T]) -> T:
-    """Return what was made of a few files as it was kept, or else as `load` returns it, to be kept."""
+    """Return the cached object made from these files; on a miss, call `load` and cache its result."""
     return _cached("conformance-data", MAX_SMALL_FILES, files, load)
 
 
-def _cached(name: str, most: int, files: Iterable[Path], load: Callable[[], T]) -> T:
+def _cached(name: str, max_files: int, files: Iterable[Path], load: Callable[[], T]) -> T:
     path = cache_folder(name) / f"{_content_key(files)}.pickle"
-    kept = read(path)
-    if kept is None:
-        kept = load()
-        write(path, kept, most)
-    found: T = kept
-    return found
+    cached = read(path)
+    if cached is None:
+        cached = load()
+        write(path, cached, max_files)
+    value: T = cached
+    return value
 
 
 def _content_key(files: Iterable[Path]) -> str:
-    """Return 128 bits over all that something is made from."""
+    """Return a 128-bit digest of the source and of the paths and contents of the files."""
     state = hashlib.blake2b(source_digest().encode(), digest_size=16)
     for path in files:
         content = path.read_bytes()
@@ -88,41 +88,44 @@ def _content_key(files: Iterable[Path]) -> str:
 
 
 CHECKSUM_BYTES = 4
-"""Bytes of the checksum in front."""
+"""Number of bytes of the CRC-32 checksum at the start of packed data."""
 
 
 def read(path: Path) -> Any:
-    """Return what a file keeps, None if there is none or it was damaged."""
+    """Return the object in a cache file; None if the file is missing or damaged."""
     with contextlib.suppress(OSError):
         return unpack(path.read_bytes())
     return None
 
 
-def write(path: Path, kept: object, files: int) -> None:
-    """Keep something in a file, and the last files beside it; what cannot be written is made anew the next time."""
-    content = pack(kept)
+def write(path: Path, value: object, max_files: int) -> None:
+    """Write an object to a cache file and remove all but the newest `max_files` files of its folder.
+
+    Errors are ignored: the object is computed again the next time.
+    """
+    content = pack(value)
     part = path.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(content)
         part.replace(path)
-        remove_old_files(path.parent.glob("*.pickle"), files)
+        remove_old_files(path.parent.glob("*.pickle"), max_files)
 
 
-def pack(kept: object) -> bytes:
-    """Return something as bytes, a checksum in front."""
-    return seal(pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
+def pack(value: object) -> bytes:
+    """Return a pickled object with a checksum in front."""
+    return seal(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
 
 
 def unpack(content: bytes) -> Any:
-    """Return what was packed, None if it was damaged since. What it is read from is the user's own."""
+    """Return the object in packed bytes, None if they are damaged. Use only on the user's own files."""
     inner = unseal(content)
     return None if inner is None else unpickle(inner)
 
 
 def unpickle(content: bytes | memoryview) -> Any:
-    """Return what a pickle holds, None if it cannot be read: whatever is wrong with it, it is made anew."""
-    with contextlib.suppress(Exception):
+    """Return the object in a pickle; None if unpickling fails, so that the caller computes the object again."""
+    with contextlib.suppress(Exception):  # unpickling can raise any exception, for example after a class was renamed
         return pickle.loads(content)  # noqa: S301 - our own file, in the user's own folder
     return None
 
@@ -133,6 +136,6 @@ def seal(content: bytes) -> bytes:
 
 
 def unseal(content: bytes) -> memoryview | None:
-    """Return what was sealed, None if it was damaged since."""
+    """Return the content behind the checksum; None if the checksum does not match."""
     inner = memoryview(content)[CHECKSUM_BYTES:]
     return inner if content[:CHECKSUM_BYTES] == zlib.crc32(inner).to_bytes(CHECKSUM_BYTES, "big") else None

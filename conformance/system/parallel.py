@@ -1,4 +1,4 @@
-"""A pure function of many things, on all cores, in order; the same answers as one after the other."""
+"""Parallel map over processes that preserves the order of the items."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ Item = TypeVar("Item")
 ItemResult = TypeVar("ItemResult")
 
 CHUNK_SIZE = 4
-"""Things that a process takes at a time: few, as some take as long as a thousand others."""
+"""Number of items sent to a process at a time. Small, because some items take as long as a thousand others."""
 MIN_PARALLEL_ITEMS = 200
-"""Fewer things than these are not worth the start of processes, which takes half a second."""
+"""Minimum number of items for which processes are started, which takes half a second."""
 
 
 def core_count() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def map_parallel(
-    function: Callable[[Item], ItemResult], things: Sequence[Item], jobs: int | None = None
+    function: Callable[[Item], ItemResult], items: Sequence[Item], jobs: int | None = None
 ) -> Iterator[ItemResult]:
-    """Yield what the function says of each thing, in order.
+    """Yield the result of the function for each item, in order.
 
-    jobs: how many processes; None means one for each core. A new interpreter is started for each, so that it is the
-    same on every system: the function must be one of a module, and things and answers must be such as pickle takes.
-    Raises ConformanceError if a process dies.
+    jobs: number of processes; None means one per core. Each process is a new interpreter (start method `spawn`), which
+    behaves the same on every operating system. The function must be a module-level function, and items and results
+    must be picklable. Raises ConformanceError if a process dies.
     """
-    jobs = min(jobs or core_count(), len(things) // CHUNK_SIZE)
-    if jobs < 2 or len(things) < MIN_PARALLEL_ITEMS:  # noqa: PLR2004 - one process is no company
-        yield from map(function, things)
+    jobs = min(jobs or core_count(), len(items) // CHUNK_SIZE)
+    if jobs < 2 or len(items) < MIN_PARALLEL_ITEMS:  # noqa: PLR2004 - one process runs nothing in parallel
+        yield from map(function, items)
         return
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, context, initializer=follow_parent)
     try:
-        yield from pool.map(function, things, chunksize=CHUNK_SIZE)
+        yield from pool.map(function, items, chunksize=CHUNK_SIZE)
     except BrokenProcessPool:
-        raise ConformanceError("a process of the check died; --jobs 1 shows on which case") from None
+        raise ConformanceError("a process of the check died; run with --jobs 1 to find the case") from None
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def follow_parent() -> None:
-    """Leave Ctrl-C to the process that started this one, and go when that one goes, however it went."""
+    """Ignore SIGINT, which the parent process handles, and exit when the parent process exits or is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, args=(multiprocessing.parent_process(),), daemon=True).start()
 

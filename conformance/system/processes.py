@@ -1,4 +1,4 @@
-"""What the system says of processes, and how those are ended that a worker leaves behind."""
+"""Process information from /proc, and killing of processes that a worker leaves behind."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 PROC_FOLDER = Path("/proc")
 WORKER_VARIABLE = "NN_CONFORMANCE_WORKER"
-"""The variable that every process of a worker inherits; its value is the worker's own."""
+"""Environment variable that all processes of a worker inherit; its value is unique to the worker."""
 
 
 def resident_bytes(process: int) -> int:
-    """Return the bytes of real memory that a process holds, 0 where the system does not say."""
+    """Return the resident memory of a process in bytes; 0 where the system does not report it."""
     try:
         return int((PROC_FOLDER / str(process) / "statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
@@ -23,31 +23,31 @@ def resident_bytes(process: int) -> int:
 
 
 def machine_memory_bytes() -> int:
-    """Return the bytes of memory that this machine or container has."""
-    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with contextlib.suppress(OSError, ValueError):  # none, or the word "max"
-        return min(whole, int(Path("/sys/fs/cgroup/memory.max").read_text("ascii")))
-    return whole
+    """Return the memory of this machine or container in bytes."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with contextlib.suppress(OSError, ValueError):  # no such file, or the word "max"
+        return min(physical, int(Path("/sys/fs/cgroup/memory.max").read_text("ascii")))
+    return physical
 
 
 def worker_pid(supervisor: int) -> int:
-    """Return the child of a guard that is the worker, its first; 0 as long as there is none."""
+    """Return the process id of a supervisor's first child, which is the worker; 0 before the worker has started."""
     try:
-        found = list(map(int, (PROC_FOLDER / f"{supervisor}/task/{supervisor}/children").read_bytes().split()))
-    except OSError:  # not every system lists them
-        found = descendant_pids(supervisor)
-    return found[0] if found else 0
+        children = list(map(int, (PROC_FOLDER / f"{supervisor}/task/{supervisor}/children").read_bytes().split()))
+    except OSError:  # the kernel may be built without this file
+        children = descendant_pids(supervisor)
+    return children[0] if children else 0
 
 
 def kill_below(supervisor: int) -> bool:
-    """Kill what descends from a guard, which then ends the rest and itself; return whether there was anything."""
-    below = descendant_pids(supervisor)
-    _kill_all(below)
-    return bool(below)
+    """Kill all descendants of a supervisor, which then exits; return whether it had any."""
+    descendants = descendant_pids(supervisor)
+    _kill_all(descendants)
+    return bool(descendants)
 
 
 def kill_group(group: int, mark: str) -> None:
-    """Kill a group of processes, and whatever has left it but still bears the mark."""
+    """Kill a process group, and the processes that left the group but still have the worker's variable."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
     _kill_all(_pids_with_variable(f"{WORKER_VARIABLE}={mark}".encode()))
@@ -60,23 +60,23 @@ def _kill_all(processes: Iterable[int]) -> None:
 
 
 def descendant_pids(process: int) -> list[int]:
-    """Return the processes that a living one has started, those that they have started, and so on."""
+    """Return the ids of all descendants of a running process."""
     children: dict[int, list[int]] = defaultdict(list)
     for entry in PROC_FOLDER.glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            # The name stands in parentheses and may hold any others; the parent is the second field behind them.
+            # The process name is in parentheses and may contain parentheses; the parent is the second field after it.
             children[int(entry.read_bytes().rpartition(b")")[2].split()[1])].append(int(entry.parent.name))
-    found, ahead = [], [process]
-    while ahead:
-        below = children.pop(ahead.pop(), [])
-        found += below
-        ahead += below
+    found, queue = [], [process]
+    while queue:
+        direct = children.pop(queue.pop(), [])
+        found += direct
+        queue += direct
     return found
 
 
 def _pids_with_variable(variable: bytes) -> Iterator[int]:
-    """Yield the processes that have a variable with this value in their environment."""
+    """Yield the ids of the processes with this `NAME=value` in their environment."""
     for entry in PROC_FOLDER.glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):  # another user's, or gone
+        with contextlib.suppress(OSError):  # the process of another user, or one that has exited
             if variable in entry.read_bytes().split(b"\0"):
                 yield int(entry.parent.name)

@@ -153,7 +153,7 @@ def test_case_that_crashes_only_once_is_flaky(run, chosen, pytester):
     once = f"if not os.path.exists({flag!r}):\n    open({flag!r}, 'w').close()\n    os.abort()\nx = x[:, :, 1::2, 1::2]"
     found = run(*chosen(surface("s", once)))
     found.assert_outcomes(failed=1)
-    found.stdout.fnmatch_lines(["flaky: *crashed*, then, in a new process of its own, returned *"])
+    found.stdout.fnmatch_lines(["flaky: *crashed*, then, in a separate process, returned *"])
 
 
 def test_known_deviation_fails_where_xfail_is_not_wanted(run, cases, speaking):

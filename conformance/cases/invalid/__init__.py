@@ -1,4 +1,4 @@
-"""The named faults for which a case must be rejected, each with a test that the case really has it."""
+"""The violations for which a case must be rejected, by name, each with a predicate that tests a case for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from conformance.cases.case import Case
 from conformance.cases.invalid.inputs import INPUT_VIOLATIONS
-from conformance.cases.invalid.parameters import PARAMETER_VIOLATIONS, test_violation
+from conformance.cases.invalid.parameters import PARAMETER_VIOLATIONS, violates
 
 VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
     {
@@ -18,10 +18,10 @@ VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
 
 
 def has_violation(predicate: str, case: Case) -> bool:
-    """Whether the case has the fault; never where it lacks what the fault is of."""
-    return test_violation(VIOLATIONS[predicate], case)
+    """Whether the case has the violation; False if the case lacks the parameter or input concerned."""
+    return violates(VIOLATIONS[predicate], case)
 
 
 def violations_of(case: Case) -> list[str]:
-    """Return the names of all faults that a case has."""
+    """Return the names of all violations of a case."""
     return [name for name in VIOLATIONS if has_violation(name, case)]

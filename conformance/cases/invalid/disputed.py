@@ -1,4 +1,4 @@
-"""What some refuse and others do not: of these a question may say that the call is refused, and no case must be."""
+"""Violations that some frameworks reject and others accept. Only answers of a convention may name them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of inputs: arrays that do not go with one another, and numbers that mean nothing."""
+"""Violations of inputs: arrays whose shapes do not fit each other, and values out of range."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def kernel_rank_mismatch(case: Case) -> bool:
 
 
 def kernel_is_empty(case: Case) -> bool:
-    """The kernel has no cell along some spatial axis."""
+    """The kernel has extent 0 along some spatial axis."""
     return 0 in case.inputs["kernel"].shape[2:]
 
 
 def kernel_channels_mismatch(case: Case) -> bool:
-    """The kernel is made for another number of input channels."""
+    """The number of input channels of the kernel differs from that of x."""
     kernel, groups = case.inputs["kernel"].shape, case.parameters["groups"]
     if forward_operator(case) == "conv_transpose":
         return kernel[0] != case.shape[1]
@@ -32,7 +32,7 @@ def kernel_channels_mismatch(case: Case) -> bool:
 
 
 def bias_length_mismatch(case: Case) -> bool:
-    """The bias has more or fewer numbers than there are output channels."""
+    """The length of the bias differs from the number of output channels."""
     (length,) = case.inputs["bias"].shape if len(case.inputs["bias"].shape) == 1 else (None,)
     kernel, groups = case.inputs["kernel"].shape, case.parameters["groups"]
     channels = kernel[1] * groups if forward_operator(case) == "conv_transpose" else kernel[0]
@@ -40,33 +40,33 @@ def bias_length_mismatch(case: Case) -> bool:
 
 
 def bias_rank_mismatch(case: Case) -> bool:
-    """The bias has more or fewer axes than one."""
+    """The number of axes of the bias is not 1."""
     return len(case.inputs["bias"].shape) != 1
 
 
 def indices_shape_mismatch(case: Case) -> bool:
-    """There are more or fewer indices than values, or they lie otherwise."""
+    """The shape of the indices differs from that of x."""
     return case.inputs["indices"].shape != case.shape
 
 
 def indices_are_floating(case: Case) -> bool:
-    """The indices are no whole numbers."""
+    """The indices have a floating dtype."""
     return NUMPY_DTYPES[case.inputs["indices"].dtype].kind in "fV"
 
 
 def index_beyond_output(case: Case) -> bool:
-    """An index is at or beyond the number of cells of the output."""
+    """An index is at least the number of output elements in a plane."""
     size = case.parameters["output_size"]
     return min(size) > 0 and bool((case.inputs["indices"].make() >= math.prod(size)).any())
 
 
 def index_below_minus_one(case: Case) -> bool:
-    """An index is below -1, which means that the value goes nowhere."""
+    """An index is below -1. The index -1 means that the value is dropped."""
     return bool((case.inputs["indices"].make() < -1).any())
 
 
 def samples_shape_mismatch(case: Case) -> bool:
-    """There is not one sample for each plane and spatial axis."""
+    """The samples do not have one number for each plane and spatial axis."""
     return case.inputs["samples"].shape != input_shape("samples", case)
 
 
@@ -76,17 +76,17 @@ def _leaves_unit_interval(case: Case, name: str) -> bool:
 
 
 def sample_out_of_range(case: Case) -> bool:
-    """A sample is below 0, or not below 1."""
+    """A sample is not in [0, 1)."""
     return _leaves_unit_interval(case, "samples")
 
 
 def draw_out_of_range(case: Case) -> bool:
-    """A draw is below 0, or not below 1."""
+    """A draw is not in [0, 1)."""
     return _leaves_unit_interval(case, "draws")
 
 
 def _has_other_shape(case: Case, name: str) -> bool:
-    # From faulty parameters no shape follows that could be another.
+    # With invalid parameters, or an invalid kernel, the required shape is not defined.
     if has_parameter_violation(case) or (
         "kernel" in case.inputs and (kernel_rank_mismatch(case) or kernel_is_empty(case))
     ):
@@ -95,17 +95,17 @@ def _has_other_shape(case: Case, name: str) -> bool:
 
 
 def draws_shape_mismatch(case: Case) -> bool:
-    """There is not one draw for each window."""
+    """The draws do not have one number for each window."""
     return _has_other_shape(case, "draws")
 
 
 def grad_shape_mismatch(case: Case) -> bool:
-    """The gradient has not the shape of the output."""
+    """The shape of the gradient differs from that of the output."""
     return _has_other_shape(case, "grad")
 
 
 def negative_activation(case: Case) -> bool:
-    """Stochastic pooling is given a negative value, which is no share of a sum."""
+    """An input of stochastic pooling is negative, so it cannot be used as a probability."""
     return forward_operator(case).startswith("stochastic_pool") and bool((case.inputs["x"].make() < 0).any())
 
 

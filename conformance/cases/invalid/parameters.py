@@ -1,4 +1,4 @@
-"""Faults of parameters: what no window, stride, size or group can be."""
+"""Violations of parameters: invalid windows, strides, paddings, dilations, sizes and groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def spatial_rank(case: Case) -> int:
 
 
 def forward_operator(case: Case) -> str:
-    """Return the operator, or the one whose gradient it is."""
+    """Return the operator of a case; for a gradient, the forward operator."""
     return OPERATORS[case.operator].forward
 
 
@@ -30,27 +30,27 @@ def _has_other_rank(case: Case, name: str) -> bool:
 
 
 def stride_is_zero(case: Case) -> bool:
-    """The window steps by 0 along some axis."""
+    """The stride is 0 along some axis."""
     return 0 in _parameter_values(case, "stride")
 
 
 def negative_stride(case: Case) -> bool:
-    """The window steps backwards along some axis."""
+    """The stride is negative along some axis."""
     return any(step < 0 for step in _parameter_values(case, "stride"))
 
 
 def dilation_is_zero(case: Case) -> bool:
-    """All cells of the window are one along some axis."""
+    """The dilation is 0 along some axis."""
     return 0 in _parameter_values(case, "dilation")
 
 
 def negative_dilation(case: Case) -> bool:
-    """The cells of the window go backwards along some axis."""
+    """The dilation is negative along some axis."""
     return any(distance < 0 for distance in _parameter_values(case, "dilation"))
 
 
 def window_is_zero(case: Case) -> bool:
-    """The window has no cell along some axis."""
+    """The extent of the window is 0 along some axis."""
     return 0 in _parameter_values(case, "window")
 
 
@@ -60,7 +60,7 @@ def negative_window(case: Case) -> bool:
 
 
 def window_rank_mismatch(case: Case) -> bool:
-    """The window has more or fewer axes than the input."""
+    """The window has more or fewer entries than the input has spatial axes."""
     return _has_other_rank(case, "window")
 
 
@@ -80,7 +80,7 @@ def dilation_rank_mismatch(case: Case) -> bool:
 
 
 def window_exceeds_padded_input(case: Case) -> bool:
-    """The window, holes counted, is larger than the input with its padding along some axis."""
+    """The dilated window is larger than the padded input along some axis."""
     if forward_operator(case) == "conv_transpose":
         return False
     window = case.inputs["kernel"].shape[2:] if "kernel" in case.inputs else case.parameters["window"]
@@ -95,46 +95,46 @@ def window_exceeds_padded_input(case: Case) -> bool:
 
 
 def padding_reaches_window(case: Case) -> bool:
-    """The padding at some end is as large as the window, so that a window may hold nothing else."""
-    padding = case.parameters["padding"]  # a word of the framework's own never reaches so far
+    """The padding at some end is at least as large as the window, so that a window may contain only padding."""
+    padding = case.parameters["padding"]  # the word "same" never adds that much
     pairs = zip(case.parameters["window"], () if isinstance(padding, str) else padding, strict=False)
     return any(max(pads) >= extent > 0 for extent, pads in pairs)
 
 
 def divisor_is_zero(case: Case) -> bool:
-    """The sum of a window is divided by 0."""
+    """The divisor is 0."""
     return 0 in _parameter_values(case, "divisor")
 
 
 def power_is_zero(case: Case) -> bool:
-    """A norm is taken to the power 0, whose root there is not."""
+    """The power p of a norm is 0, so that the root 1/p does not exist."""
     return 0 in _parameter_values(case, "p")
 
 
 def groups_are_zero(case: Case) -> bool:
-    """The channels fall into 0 groups."""
+    """The number of groups is 0."""
     return 0 in _parameter_values(case, "groups")
 
 
 def negative_groups(case: Case) -> bool:
-    """The channels fall into less than 0 groups."""
+    """The number of groups is negative."""
     return any(groups < 0 for groups in _parameter_values(case, "groups"))
 
 
 def groups_do_not_divide_channels(case: Case) -> bool:
-    """The channels of the input do not fall into equal groups."""
+    """The number of groups does not divide the number of input channels."""
     groups = case.parameters["groups"]
     return groups > 0 and bool(case.shape[1] % groups)
 
 
 def groups_do_not_divide_outputs(case: Case) -> bool:
-    """The channels of the output do not fall into equal groups."""
+    """The number of groups does not divide the number of output channels."""
     groups = case.parameters["groups"]
     return forward_operator(case) == "conv" and groups > 0 and bool(case.inputs["kernel"].shape[0] % groups)
 
 
 def negative_output_padding(case: Case) -> bool:
-    """A transposed convolution adds less than 0 cells after some axis."""
+    """The output padding of a transposed convolution is negative along some axis."""
     return any(further < 0 for further in _parameter_values(case, "output_padding"))
 
 
@@ -144,7 +144,7 @@ def output_padding_rank_mismatch(case: Case) -> bool:
 
 
 def padding_exceeds_output(case: Case) -> bool:
-    """A transposed convolution takes away more cells than it has laid out along some axis."""
+    """The padding of a transposed convolution crops more cells than the uncropped output has along some axis."""
     kernel, names = case.inputs["kernel"].shape[2:], ("stride", "padding", "dilation", "output_padding")
     along = (kernel, *(case.parameters[name] for name in names))
     if forward_operator(case) != "conv_transpose" or any(len(values) != spatial_rank(case) for values in along):
@@ -156,24 +156,24 @@ def padding_exceeds_output(case: Case) -> bool:
 
 
 def crop_exceeds_input(case: Case) -> bool:
-    """Negative pads take away more cells than some axis has."""
+    """Negative pads crop more cells than some axis has."""
     pairs = zip(case.shape[2:], case.parameters["pads"], strict=False)
     return any(-sum(min(end, 0) for end in pads) > size for size, pads in pairs)
 
 
 def pads_rank_mismatch(case: Case) -> bool:
-    """There are more or fewer pairs of pads than spatial axes."""
+    """The pads have more or fewer pairs than the input has spatial axes."""
     return _has_other_rank(case, "pads")
 
 
 def nothing_to_repeat(case: Case) -> bool:
-    """Padding repeats the cells of an axis that has none."""
+    """A padding mode that copies cells of the input is applied to an empty axis."""
     pairs = zip(case.shape[2:], case.parameters["pads"], strict=False)
     return case.parameters["mode"] != "constant" and any(size == 0 and max(pads) > 0 for size, pads in pairs)
 
 
 def negative_output_size(case: Case) -> bool:
-    """The output is to have a negative extent along some axis."""
+    """The output size is negative along some axis."""
     return any(extent < 0 for extent in _parameter_values(case, "output_size"))
 
 
@@ -183,7 +183,7 @@ def output_size_rank_mismatch(case: Case) -> bool:
 
 
 def windows_exceed_input(case: Case) -> bool:
-    """The windows of fractional pooling cannot all start at cells of their own and lie in the input."""
+    """The input is too small for the windows of fractional pooling to start at different cells and fit inside."""
     along = (case.parameters["window"], case.parameters["output_size"])
     if forward_operator(case) != "fractional_max_pool" or any(len(values) != spatial_rank(case) for values in along):
         return False
@@ -224,14 +224,14 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
 )
 
 
-def test_violation(test: Callable[[Case], bool], case: Case) -> bool:
-    """Whether the case has a fault; never where it lacks what the fault is of."""
+def violates(predicate: Callable[[Case], bool], case: Case) -> bool:
+    """Whether the predicate is true of the case; False if the case lacks the parameter or input concerned."""
     try:
-        return test(case)
+        return predicate(case)
     except LookupError:
         return False
 
 
 def has_parameter_violation(case: Case) -> bool:
-    """Whether some parameter is faulty."""
-    return any(test_violation(test, case) for test in PARAMETER_VIOLATIONS.values())
+    """Whether some parameter is invalid."""
+    return any(violates(predicate, case) for predicate in PARAMETER_VIOLATIONS.values())

@@ -1,4 +1,4 @@
-"""Cases that must be rejected: one valid case, and what to change in it for each fault."""
+"""Expansion of `rejects` entries: one valid case, and the changes that make it invalid, one case per violation."""
 
 from __future__ import annotations
 
@@ -12,30 +12,33 @@ from conformance.cases.parsing import DERIVED_SHAPE_INPUTS, parse_case
 
 
 def expand_rejects(family: Mapping[str, Any], raw: Mapping[str, Any], places: Mapping[int, str]) -> Iterator[Case]:
-    """Yield the cases of one entry under `rejects`; places: file and line of each fault. Raises Faulty."""
-    kept = {key: raw[key] for key in raw if key != "faults"}
-    for position, fault in enumerate(raw["faults"]):
-        where = ("faults", position)
+    """Yield the cases of one `rejects` entry. Raises CaseError.
+
+    places: file and line of each violation, by its position in the list.
+    """
+    shared = {key: raw[key] for key in raw if key != "faults"}
+    for position, violation in enumerate(raw["faults"]):
+        key_path = ("faults", position)
         try:
-            sound = parse_case(family, {**kept, "id": fault["id"]}, places[position])
+            valid = parse_case(family, {**shared, "id": violation["id"]}, places[position])
         except CaseError as error:
             raise CaseError(error.key_path, _error_message(error)) from None
         try:
-            changed = {key: fault[key] for key in fault if key != "rejected"}
-            raw_case = {**_with_derived_shapes(kept, sound), **changed, "expect": {"rejected": fault["rejected"]}}
+            changed = {key: violation[key] for key in violation if key != "rejected"}
+            raw_case = {**_with_derived_shapes(shared, valid), **changed, "expect": {"rejected": violation["rejected"]}}
             case = parse_case(family, raw_case, places[position])
         except CaseError as error:
-            raise CaseError((*where, *error.key_path), _error_message(error)) from None
-        yield replace(case, valid_case=sound)
+            raise CaseError((*key_path, *error.key_path), _error_message(error)) from None
+        yield replace(case, valid_case=valid)
 
 
-def _with_derived_shapes(kept: Mapping[str, Any], sound: Case) -> dict[str, Any]:
-    """Write out the shapes that follow from the valid case; none may follow from a faulty one."""
-    following = {name: sound.inputs[name].shape for name in DERIVED_SHAPE_INPUTS & kept.keys() & sound.inputs.keys()}
-    return {**kept, **{name: {**kept[name], "shape": list(shape)} for name, shape in following.items()}}
+def _with_derived_shapes(shared: Mapping[str, Any], valid: Case) -> dict[str, Any]:
+    """Add the input shapes derived from the valid case; an invalid case does not define them."""
+    derived = {name: valid.inputs[name].shape for name in DERIVED_SHAPE_INPUTS & shared.keys() & valid.inputs.keys()}
+    return {**shared, **{name: {**shared[name], "shape": list(shape)} for name, shape in derived.items()}}
 
 
 def _error_message(error: CaseError) -> str:
-    """Return what a fault says, without the key that it names."""
+    """Return the message of an error without the key that it names."""
     text = str(error)
     return text.split(": ", 1)[1] if error.key_path else text

@@ -82,7 +82,7 @@ def test_parameters_that_contradict_each_other_are_refused(tmp_path, text, says)
         ("values: integers, shape: [1, 1, 3], low: 10", "key 'x.low': 10 is above high, 9"),
         ("values: arange, shape: [1, 3]", "key 'x.shape': [1, 3] is not (n, c, *spatial)"),
         ("values: 5", "key 'x.shape': [] is not (n, c, *spatial)"),
-        ("values: arange, shape: [1000, 1000, 1000]", "key 'x.shape': [1000, 1000, 1000] holds more than the limit"),
+        ("values: arange, shape: [1000, 1000, 1000]", "key 'x.shape': [1000, 1000, 1000] has more than the limit"),
     ],
 )
 def test_inputs_that_contradict_themselves_are_refused(tmp_path, array, says):

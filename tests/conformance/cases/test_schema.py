@@ -26,7 +26,7 @@ def test_unknown_key_is_named_with_its_line_its_case_and_the_nearest_known_one(t
 
 def test_unknown_key_that_resembles_none_gets_the_list_of_known_ones(tmp_path):
     said = refusals(family(tmp_path, f"{SOUND}, zzz: 1"))[0]
-    assert said.startswith("4: case a: key 'zzz': unknown key, known are about, also,")
+    assert said.startswith("4: case a: key 'zzz': unknown key; known keys: about, also,")
 
 
 def test_unknown_key_inside_an_array_is_named_by_its_path(tmp_path):
@@ -108,7 +108,7 @@ def test_value_that_cannot_be_read_is_told_once_beside_the_faults_of_the_schema(
     path = family(tmp_path, f"{SOUND}, stride: 0x1f, stride: 2, about: 3", "id: b, x: {values: [2020-01-01]}, windw: 1")
     assert [line.split(": ", 2)[1:] for line in refusals(path)] == [
         ["case a", "key 'about': 3 is not a sentence"],
-        ["case a", "key 'stride' stands twice"],
+        ["case a", "duplicate key 'stride'"],
         ["case a", "key 'stride': '0x1f' is not a number that can be read"],
         ["case b", "key 'windw': unknown key, did you mean 'window'?"],
         ["case b", "key 'x.values.0': values of type tag:yaml.org,2002:timestamp are not allowed"],

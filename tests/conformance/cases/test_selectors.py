@@ -257,7 +257,7 @@ def test_keys_are_facts_and_the_parameters_of_all_operators():
 def test_unknown_key_is_told_with_what_is_known():
     assert selectors.unknown_key_problem("padded") is None
     assert "did you mean 'padded'?" in selectors.unknown_key_problem("pdded")
-    assert "known are operator, dtype" in selectors.unknown_key_problem("weather")
+    assert "known keys: operator, dtype" in selectors.unknown_key_problem("weather")
 
 
 @pytest.mark.parametrize("value", [7, -1.5, "nan", "float32", "*", True, None, (3, 2), ((1, 0), (0, 1)), "0x2", "yes"])

@@ -86,7 +86,7 @@ def test_scalars_other_than_plain_ones_are_refused(tmp_path, text):
 
 
 def test_key_that_stands_twice_is_refused(tmp_path):
-    assert refusal(tmp_path, "a: 1\nb: 2\na: 3\n") == "3: key 'a' stands twice"
+    assert refusal(tmp_path, "a: 1\nb: 2\na: 3\n") == "3: duplicate key 'a'"
 
 
 def test_whatever_can_be_read_past_is_told_together(tmp_path):

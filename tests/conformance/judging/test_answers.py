@@ -51,7 +51,7 @@ def test_what_crashed_gives_no_answer(tmp_path):
         (PINNED, "two", None, "changed", "seen to answer 'one' in version 2.0"),
         (PINNED, "other", None, "convention", "answered 'other'"),
         (None, "one", None, "convention", "declares no answer"),
-        (PINNED, "two", ("one", "max_pool/q"), "convention", "contradicts itself: it answered 'one' to max_pool/q"),
+        (PINNED, "two", ("one", "max_pool/q"), "convention", "contradicts itself: it answered 'one' in max_pool/q"),
     ],
 )
 def test_an_answer_is_held_against_document_or_version(declaration, observed, elsewhere, kind, words):

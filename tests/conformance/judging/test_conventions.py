@@ -66,14 +66,14 @@ def test_undocumented_answers_are_marked(capsys):
 
 def test_one_question_is_printed_in_full(capsys):
     text = said(capsys, "--question", "max_pool/stride-when-none-is-given", "--surface", "torch.nn")
-    assert "window: as if the call said stride [3, 3]" in text
+    assert "window: the result with stride [3, 3]" in text
     assert "torch.nn: window" in text
     assert "Default value is" in text
     assert "https://docs.pytorch.org/" in text
 
 
 def test_filters_that_match_nothing_are_told(capsys):
-    assert "no question is selected" in said(capsys, "--question", "nope/*", status=3)
+    assert "no selected surface answers" in said(capsys, "--question", "nope/*", status=3)
 
 
 def test_results_stand_beside_what_is_declared(tmp_path, capsys, fake):

@@ -124,7 +124,7 @@ def test_rounded_result_may_not_be_read_on(tmp_path):
         f"id: a, {x}, window: 3, stride: 1, then: [{{operator: max_pool, window: 2}}]",
         operator="avg_pool",
     )
-    assert refusal(case) == "max_pool follows a result that is rounded; only exact ones may be read on"
+    assert refusal(case) == "max_pool would read a rounded result; only exact results can be read by 'then'"
 
 
 def test_exact_average_may_be_read_on(tmp_path):
@@ -140,10 +140,10 @@ def test_exact_average_may_be_read_on(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("expect: {rejected: Anything}", "unknown fault 'Anything', known are those in docs/faults.md"),
-        ("expect: {rejected: StrideZero}", "unknown fault 'StrideZero', did you mean 'StrideIsZero'?"),
-        ("expect: {rejected: StrideIsZero}", "the case does not have the fault StrideIsZero"),
-        ("stride: 0, expect: {rejected: WindowExceedsPaddedInput}", "the case does not have the fault Window"),
+        ("expect: {rejected: Anything}", "unknown violation 'Anything', see docs/faults.md for the list"),
+        ("expect: {rejected: StrideZero}", "unknown violation 'StrideZero', did you mean 'StrideIsZero'?"),
+        ("expect: {rejected: StrideIsZero}", "the case does not have the violation StrideIsZero"),
+        ("stride: 0, expect: {rejected: WindowExceedsPaddedInput}", "the case does not have the violation Window"),
     ],
 )
 def test_fault_must_be_known_and_really_there(tmp_path, text, says):
@@ -208,12 +208,12 @@ def test_every_pinned_number_of_the_suite_holds(catalogue):
 def test_answers_that_cannot_be_told_apart_are_refused(tmp_path):
     text = f"id: a, about: b, {X}, window: 2, answers: {{two: {{stride: 2}}, window: {{stride: [2, 2]}}}}"
     assert refusal(one(tmp_path, text, section="questions")).endswith(
-        "two and window cannot be told apart, both give the same"
+        "two and window give the same result, so they are one answer"
     )
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"), [("Nothing", "unknown fault"), ("StrideIsZero", "does not have the fault")]
+    ("fault", "words"), [("Nothing", "unknown violation"), ("StrideIsZero", "does not have the violation")]
 )
 def test_answer_that_names_a_fault_the_question_has_not_is_refused(tmp_path, fault, words):
     text = f"id: a, about: b, {X}, window: 2, answers: {{no: {{rejected: {fault}}}, two: {{stride: 2}}}}"

@@ -133,7 +133,7 @@ def test_what_was_observed_is_a_sentence_or_a_literal(tmp_path, text, read):
 def test_unknown_key_of_a_selector_is_one_line_with_what_is_known(tmp_path):
     text = WHERE.replace("padded", "pdded")
     (line,) = refusals(tmp_path, text)
-    assert line.startswith("2: entry e: key 'where.pdded': unknown key, did you mean 'padded'?, known are operator, ")
+    assert line.startswith("2: entry e: key 'where.pdded': unknown key, did you mean 'padded'?; known keys: operator, ")
     assert len(refusals(tmp_path, text.replace("operator:", "operators:"))) == 2
 
 
@@ -175,7 +175,7 @@ def test_every_known_deviation_of_the_suite_has_a_reason_in_words():
 
 
 def test_two_entries_of_one_id_are_refused(tmp_path):
-    assert refusals(tmp_path, ENTRY, ENTRY) == ["3: entry e: an id that stands already above"]
+    assert refusals(tmp_path, ENTRY, ENTRY) == ["3: entry e: duplicate id"]
 
 
 def test_digest_changes_with_what_an_entry_says_and_not_with_where_it_stands(tmp_path):

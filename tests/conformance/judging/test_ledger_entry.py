@@ -100,7 +100,7 @@ def test_the_list_keeps_its_indentation(path):
     [
         ({"reason": "too short"}, "key 'reason'"),
         ({"id": "Not An Id"}, "key 'id'"),
-        ({"id": "first"}, "entry first: an id that stands already above"),
+        ({"id": "first"}, "entry first: duplicate id"),
         ({"issue": "bug 7"}, "key 'issue'"),
         ({"observed": " "}, "key 'observed'"),
         ({"where": {}}, "an entry with the key 'cases', 'where' or both"),
@@ -117,7 +117,7 @@ def test_entry_that_the_ledger_refuses_is_not_written(path, changed, says):
 @pytest.mark.parametrize("text", ["entries: []\n", ""])
 def test_file_without_an_entry_is_refused(path, text):
     path.write_text(text, "utf-8")
-    with pytest.raises(ConformanceError, match=r"ledger\.yaml: holds no entry"):
+    with pytest.raises(ConformanceError, match=r"ledger\.yaml: has no entry"):
         append_entry(path, draft())
 
 

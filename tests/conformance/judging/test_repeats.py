@@ -38,7 +38,7 @@ def test_case_that_does_it_once_only_is_flaky_and_its_neighbours_are_not(tmp_pat
     found = {(one["case"], one["surface"]): one for one in results(records)}
     flaky = found.pop(("max_pool/a", "s"))
     assert (flaky["status"], flaky["outcome"], flaky["verdict"]) == ("flaky", outcome, None)
-    assert flaky["message"].startswith(f"{told}, then, in a new process of its own, returned (")
+    assert flaky["message"].startswith(f"{told}, then, in a separate process, returned (")
     assert {one["status"] for one in found.values()} == {"pass"}
     assert not summary.report_verdict(report).is_good
 
@@ -55,7 +55,7 @@ def test_crash_that_only_comes_after_other_programs_is_told_as_such():
     poison, dies = "np.poison = True", "if hasattr(np, 'poison'):\n    os.abort()"
     _, died, _ = outcomes(poison, dies, "x = x + 1")
     assert "signal 6" in died.flakiness
-    assert "in a new process of its own, returned" in died.flakiness
+    assert "in a separate process, returned" in died.flakiness
 
 
 def test_case_is_run_again_alone(tmp_path):
@@ -152,7 +152,7 @@ def test_views_say_that_it_flickers_and_show_what_was_seen(tmp_path):
     report, _ = run(tmp_path, surface("s", once(tmp_path, "os.abort()")), surface("t"))
     (group,) = summary.difference_groups(report)
     assert (group.status, group.kind, group.action) == ("flaky", "flaky", "is not the same twice")
-    assert "then, in a new process of its own, returned" in group.reason
+    assert "then, in a separate process, returned" in group.reason
     assert "flickered" in " ".join(summary.report_problems(report))
     (one,) = contradictions.find_contradictions(report)
     assert "is not the same twice" in [words for words, _ in one.behaviours]
@@ -168,5 +168,5 @@ def test_two_trials_are_told_in_the_order_in_which_they_were_seen():
     one = np.ones(1)
     came = combine_retry(ProgramOutcome("timed_out", message="no answer"), ProgramOutcome("returned", (one,)))
     assert came.kind == "timed_out"
-    assert came.flakiness.startswith("timed out (no answer), then, in a new process of its own, returned (")
+    assert came.flakiness.startswith("timed out (no answer), then, in a separate process, returned (")
     assert combine_repeats([ProgramOutcome("returned", (one,))] * 3, lambda _: True).flakiness == ""

@@ -56,7 +56,7 @@ def test_parameters_on_the_command_line_are_a_case(translated):
     assert out.startswith(
         "# max_pool, window 3 x 3, stride 2 x 2, padding 1 x 1, dilation 1 x 1, rounding floor; for x "
     )
-    assert "the shape is chosen, --shape gives another" in " ".join(out.replace("#", "").split())
+    assert "default shape, change it with --shape" in " ".join(out.replace("#", "").split())
     assert "    x = nn.MaxPool2d(3, stride=2, padding=1)(x)\n" in out
     assert "    x = nn.max_pool(x, (3, 3), strides=(2, 2), padding=((1, 1), (1, 1)))\n" in out
 
@@ -119,7 +119,7 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
         ("max_pool --window 3 --dtype float31", "--dtype: 'float31' is not a dtype, did you mean 'float32'?"),
         ("max_pool --window 3 --bias", "max_pool: --bias: the operator has no weights"),
         ("max_pool --window 3 --kernel-shape 1,1,3,3", "max_pool: --kernel-shape: the operator has no weights"),
-        ("max_pool --window 3 --gradient kernel", "--gradient kernel: there is one for x only"),
+        ("max_pool --window 3 --gradient kernel", "--gradient kernel: gradients exist for x only"),
         ("max_pool --window 3 --surface torch.m", "surface 'torch.m': unknown, known are "),
         ("max_pool --window 3 --shape 1,1,99999,99999", "has more than the limit of 20000000 elements"),
         ("conv", "conv needs --window or --kernel-shape"),
@@ -159,7 +159,7 @@ def test_layer_is_read_and_what_it_left_to_defaults_is_said_first(translated):
     assert first.startswith("avg_pool, window 3 x 3, stride 3 x 3, padding 1 x 1, ")
     assert "padding counts" in first
     assert "meaning of nn.AvgPool2d(3, padding=1) in torch.nn" in first
-    assert "left to the defaults of the layer: stride 3 x 3, rounding floor, count include pad true" in first
+    assert "defaults of the layer: stride 3 x 3, rounding floor, count include pad true" in first
     assert "nn.AvgPool2d(3, padding=1)(x)" in out
 
 
@@ -191,7 +191,7 @@ def test_remarks_say_what_differs_and_why_it_is_no_single_call(translated):
     assert said["torch.nn"]["layout"] == ""
     assert "stride when none is given: window" in said["torch.nn"]["answers"]
     assert any(answer.startswith("stride when none is given: one") for answer in said["flax.linen"]["answers"])
-    assert said["tf.keras.layers"]["remarks"][0].startswith("padded, as the surface's own call does not do: ")
+    assert said["tf.keras.layers"]["remarks"][0].startswith("padded, because the native call does not support the case: ")
     average = programs(translated, "avg_pool --window 3 --padding 1")["surfaces"]
     assert any(answer.startswith("divisor at the border: ") for answer in average["torch.nn"]["answers"])
     unpadded = programs(translated, "avg_pool --window 3")["surfaces"]
@@ -204,7 +204,7 @@ def test_text_that_depends_on_the_size_says_so_and_only_that(translated):
         assert not any("it depends on" in remark for remark in said[surface]["remarks"])
     said = programs(translated, "avg_pool --window 3 --stride 2 --padding same_upper")["surfaces"]
     for surface in ("jax.lax", "flax.linen"):
-        assert any("it depends on the extents" in remark for remark in said[surface]["remarks"])
+        assert any("it depends on the spatial size" in remark for remark in said[surface]["remarks"])
 
 
 def test_known_deviation_is_a_warning_where_the_ledger_speaks_of_this_very_case(translated):
@@ -255,7 +255,7 @@ def test_other_sizes_are_of_the_same_parameters(catalogue, operator):
         for word, other in CaseRequest.from_case(case).other_sizes()
         if other.parameters == CaseRequest.from_case(case).parameters
     ]
-    assert {"the batch", "the extents"} <= set(words)
+    assert {"the batch", "the spatial size"} <= set(words)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_what_is_no_summary_is_refused(text):
         (RESULTS[:1], "float32", "verified: a 1.2, 1 case of max_pool agrees, 1 of them native"),
         (RESULTS[:1], "int8", "1 of them native; none in int8"),
         (RESULTS, "float32", "2 cases of max_pool agree, 1 of them native; 1 fail; 1 known deviation: an-entry"),
-        (RESULTS[2:3], "float32", "not verified: no result of it agrees"),
+        (RESULTS[2:3], "float32", "not verified: no result agrees"),
         ([], "float32", "not verified: never run"),
     ],
 )
