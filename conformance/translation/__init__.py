@@ -1,1 +1,1 @@
-"""Translate a case, or a layer of a framework, into a program."""
+"""Translation of cases, and of layers of a framework, to programs."""

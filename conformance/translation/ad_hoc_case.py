@@ -1,7 +1,7 @@
-"""What somebody asks to be written, in the words of the catalogue: an operator with parameters becomes a case.
+"""Cases from the command line: an operator with parameters becomes a case that is in no catalogue file.
 
-A case has a shape, a question often has none: one is chosen then, small and large enough for the window. The case goes
-through the schema and the expansion of the catalogue, so that whatever is wrong is told in the same words.
+If no shape is given, a small shape is chosen that fits the window. The case passes the schema and the parser of the
+catalogue, so its errors are the same as those of catalogue files.
 """
 
 from __future__ import annotations
@@ -28,24 +28,29 @@ from conformance.cases.yaml_reader import YamlDocument
 REQUEST_CASE_ID = "asked"
 DEFAULT_RANK = 2
 DEFAULT_EXTENT = 8
-"""Cells of an axis where no shape is given and no window needs more."""
+"""Spatial size if no shape is given and the window fits into it."""
 DEFAULT_CHANNELS = 2
 ALLOWED_VIOLATIONS = frozenset({"PaddingReachesWindow"})
-"""What the catalogue wants refused of no surface's own accord, though the reference gives it a meaning."""
+"""Violations that a requested case may have, since the reference computes a result for them."""
 REJECTED_VIOLATIONS = (
     "KernelChannelsMismatch",
     "KernelIsEmpty",
     *(name for name in PARAMETER_VIOLATIONS if name not in ALLOWED_VIOLATIONS),
 )
+"""Violations that raise an error before a requested case is translated."""
 PER_AXIS_OPTIONS = ("window", "stride", "padding", "dilation", "output_size", "output_padding", "pads")
 
 
 @dataclass(frozen=True)
 class CaseRequest:
-    """An operator with parameters as a catalogue file has them, and what is known of its inputs.
+    """An operator with parameters and the known properties of its inputs.
 
-    given: parameters, `window` also where it is the extent of a kernel; shape: (n, c, *spatial); kernel: the shape of
-    the weights; bias: whether there is one; gradient: of which input, None for the operator itself.
+    parameters: as in catalogue files; `window` may also give the spatial size of a kernel.
+    rank: number of spatial axes.
+    shape: (n, c, *spatial).
+    kernel: shape of the weights.
+    bias: whether the operator has a bias.
+    gradient: name of the input whose gradient is computed, None for the forward operator.
     """
 
     operator: str
@@ -61,72 +66,75 @@ class CaseRequest:
 
     @property
     def case_operator(self) -> Operator:
-        """The operator of the case: that of the gradient, where it is asked for."""
+        """The operator of the case: the gradient operator if a gradient is requested."""
         return OPERATORS[self.operator + GRADIENT_SUFFIX if self.gradient else self.operator]
 
     @property
     def has_kernel(self) -> bool:
-        """Whether it has a kernel."""
+        """Whether the operator has a kernel."""
         return "kernel" in self.case_operator.inputs
 
     @property
     def spatial_rank(self) -> int:
-        """Number of spatial axes: as something says it, or two."""
+        """Number of spatial axes: from the shape, the kernel, the rank or a parameter, else 2."""
         if self.shape is not None:
             return len(self.shape) - 2
         if self.kernel is not None and self.has_kernel:
             return len(self.kernel) - 2
-        spread = (
+        lengths = (
             len(value) for value in map(self.parameters.get, PER_AXIS_OPTIONS) if isinstance(value, (list, tuple))
         )
-        return self.rank or next(spread, DEFAULT_RANK)
+        return self.rank or next(lengths, DEFAULT_RANK)
 
     def case(self) -> Case:
-        """Return the case. Raises ConformanceError naming option, value and limit."""
+        """Return the case. Raises ConformanceError with the option, its value and the limit."""
         raw = self._raw_case()
         self._check_schema(raw)
         try:
             case = parse_case({"operator": self.case_operator.name, "source": ""}, raw, "")
         except CaseError as error:
             raise ConformanceError(_as_option_error(str(error), self.operator)) from None
-        wrong = next((name for name in REJECTED_VIOLATIONS if has_violation(name, case)), None)
-        if wrong:
+        violation = next((name for name in REJECTED_VIOLATIONS if has_violation(name, case)), None)
+        if violation:
             shapes = [f"{name} {list(spec.shape)}" for name, spec in case.inputs.items()]
             values = ", ".join([*shapes, *(f"{key} {size_text(value)}" for key, value in self.parameters.items())])
-            raise ConformanceError(f"{self.operator}: {VIOLATIONS[wrong].__doc__} ({wrong}: {values})")
+            raise ConformanceError(f"{self.operator}: {VIOLATIONS[violation].__doc__} ({violation}: {values})")
         return case
 
     def _check_schema(self, raw: Mapping[str, Any]) -> None:
-        """Hold what is asked against the schema of the catalogue."""
+        """Check the request against the schema of the catalogue."""
         if self.gradient and self.gradient not in (self.case_operator.outputs or ("x",)):
             known = ", ".join(self.case_operator.outputs or ("x",))
-            raise ConformanceError(f"{self.operator}: --gradient {self.gradient}: there is one for {known} only")
+            raise ConformanceError(f"{self.operator}: --gradient {self.gradient}: gradients exist for {known} only")
         if self.shape is not None and self.rank not in (None, len(self.shape) - 2):
             raise ConformanceError(
                 f"--rank {self.rank}: --shape {','.join(map(str, self.shape))} has {len(self.shape) - 2} spatial axes"
             )
         document = YamlDocument(Path("-"), {"operator": self.case_operator.name, "source": "-", "cases": [raw]})
-        for fault in document_errors(document, catalogue_folder() / "schema.json"):
-            raise ConformanceError(_as_option_error(fault.message, self.operator))
+        for error in document_errors(document, catalogue_folder() / "schema.json"):
+            raise ConformanceError(_as_option_error(error.message, self.operator))
 
     def _raw_case(self) -> dict[str, Any]:
-        given = {key: _yaml_value(value) for key, value in self.parameters.items()}
-        if "pads" in given and isinstance(given["pads"], int):
-            given["pads"] = [given["pads"]] * self.spatial_rank
-        if isinstance(given.get("pads"), list):
-            given["pads"] = [pads if isinstance(pads, list) else [pads, pads] for pads in given["pads"]]
+        parameters = {key: _yaml_value(value) for key, value in self.parameters.items()}
+        # Shorthands: one number for all axes, or one number for both ends of an axis.
+        if "pads" in parameters and isinstance(parameters["pads"], int):
+            parameters["pads"] = [parameters["pads"]] * self.spatial_rank
+        if isinstance(parameters.get("pads"), list):
+            parameters["pads"] = [pads if isinstance(pads, list) else [pads, pads] for pads in parameters["pads"]]
         if self.gradient and "kernel" in self.case_operator.inputs:
-            given["output"] = self.gradient
-        window = given.pop("window", None) if self.has_kernel else None
+            parameters["output"] = self.gradient
+        # The window of a convolution is the shape of its kernel, not a parameter of the case.
+        window = parameters.pop("window", None) if self.has_kernel else None
         shape = list(self.shape or self._default_shape())
-        if given.get("groups") == IMPLIED_GROUPS:
-            given["groups"] = max(shape[1] // max(self.kernel[1], 1), 1) if self.kernel else 1
-        raw = {"id": REQUEST_CASE_ID, **given, "x": self._raw_array(shape)}
+        if parameters.get("groups") == IMPLIED_GROUPS:
+            parameters["groups"] = max(shape[1] // max(self.kernel[1], 1), 1) if self.kernel else 1
+        raw = {"id": REQUEST_CASE_ID, **parameters, "x": self._raw_array(shape)}
         if self.has_kernel:
             raw["kernel"] = self._raw_array(list(self.kernel or self._default_kernel(shape, window)))
             raw |= {"bias": self._raw_array([self._outputs(raw["kernel"]["shape"])])} if self.bias else {}
-        further = [name for name in self.case_operator.inputs if name not in {"x", "kernel", "bias"}]
-        return raw | {name: {"values": "integers", "low": 0, "high": 0} for name in further}
+        # Other inputs, such as indices, may be all zeros: the values do not influence the program.
+        others = [name for name in self.case_operator.inputs if name not in {"x", "kernel", "bias"}]
+        return raw | {name: {"values": "integers", "low": 0, "high": 0} for name in others}
 
     def _raw_array(self, shape: list[int]) -> dict[str, Any]:
         signed = NUMPY_DTYPES[self.dtype].kind in "fiV" if self.dtype in NUMPY_DTYPES else True
@@ -161,32 +169,33 @@ class CaseRequest:
         return DEFAULT_CHANNELS * self._groups() if self.has_kernel else DEFAULT_CHANNELS
 
     def _default_extent(self, axis: int) -> int:
-        """Return an extent that the window goes into at least twice."""
+        """Return a size that has room for the window at two positions at least."""
         window = (
             self.kernel[2 + axis] if self.kernel and self.has_kernel else self._parameter_on_axis("window", axis, 1)
         )
         reach = (
             (window - 1) * self._parameter_on_axis("dilation", axis, 1) + 1 + self._parameter_on_axis("stride", axis, 1)
         )
-        output, ends = self._parameter_on_axis("output_size", axis, 1), self._parameter_on_axis("pads", axis, 0)
+        output, pads = self._parameter_on_axis("output_size", axis, 1), self._parameter_on_axis("pads", axis, 0)
         if self.operator == "max_unpool":
             return max(output // 2, 1)
-        return max(DEFAULT_EXTENT, reach, 2 * output, ends + 1)
+        return max(DEFAULT_EXTENT, reach, 2 * output, pads + 1)
 
-    def _parameter_on_axis(self, name: str, axis: int, usual: int) -> int:
-        """Return a number of a parameter on an axis, the usual one for what is none."""
-        value = self.parameters.get(name, usual)
+    def _parameter_on_axis(self, name: str, axis: int, default: int) -> int:
+        """Return the value of a parameter on an axis; the default if it is no number in range."""
+        value = self.parameters.get(name, default)
+        # Two rounds: per axis first, then a pair of pads becomes its larger number.
         for _ in range(2):
             if isinstance(value, (list, tuple)) and value:
                 value = value[axis % len(value)] if _ == 0 else max(value)
-        return value if isinstance(value, int) and 0 < value < MAX_REQUEST_NUMBER else usual
+        return value if isinstance(value, int) and 0 < value < MAX_REQUEST_NUMBER else default
 
     def other_sizes(self) -> Iterator[tuple[str, CaseRequest]]:
-        """Yield the same for inputs of other sizes, each with the word for what is otherwise."""
+        """Yield the request with other input sizes, each with a phrase for the changed size."""
         first, channels, *extents = (spec := self.case().inputs["x"]).shape
         yield "the batch", self._with_shape((first + 1, channels, *extents))
-        for further in (1, 2, max(spec.shape[2:], default=1) + 1):
-            yield "the extents", self._with_shape((first, channels, *(extent + further for extent in extents)))
+        for increase in (1, 2, max(spec.shape[2:], default=1) + 1):
+            yield "the spatial size", self._with_shape((first, channels, *(extent + increase for extent in extents)))
         if not self.has_kernel:
             yield "the channels", self._with_shape((first, channels + 1, *extents))
 
@@ -195,7 +204,7 @@ class CaseRequest:
 
     @classmethod
     def from_case(cls, case: Case) -> CaseRequest | None:
-        """Return what asks for a case; None for a question, for what must be refused, and for a composition."""
+        """Return the request for a case; None for conventions, cases that must be rejected, and compositions."""
         if not isinstance(case.expect, Value) or case.via or case.then:
             return None
         operator = OPERATORS[case.operator]
@@ -216,28 +225,29 @@ class CaseRequest:
 
 
 MAX_REQUEST_NUMBER = 10**6
+"""Parameters above this number do not influence the default shape, so that it remains small."""
 
 
 def _yaml_value(value: Any) -> Any:
-    """Return tuples as lists, and infinities as YAML has them."""
+    """Return a value with lists in place of tuples, as YAML has them."""
     if isinstance(value, (list, tuple)):
         return [_yaml_value(item) for item in value]
     return value
 
 
 def _as_option_error(text: str, operator: str) -> str:
-    """Return a fault of a case as one of the command line: keys are options there."""
+    """Return the message of a case error for the command line, with options in place of YAML keys."""
     text = re.sub(rf"^case {REQUEST_CASE_ID}: ", "", text)
-    found = re.match(r"key '([^']*)': (.*)", text)
-    if not found:
-        needed = re.sub(r"needs the key '(\w+)'", lambda key: f"needs --{_option_name(key[1])}", text)
-        named = re.sub(rf"^({'|'.join(PER_AXIS_OPTIONS)})\b", lambda key: f"--{_option_name(key[1])}", needed)
-        return named if named.startswith(operator) else f"{operator}: {named}"
-    keys, what = found.groups()
+    match = re.match(r"key '([^']*)': (.*)", text)
+    if not match:
+        text = re.sub(r"needs the key '(\w+)'", lambda key: f"needs --{_option_name(key[1])}", text)
+        text = re.sub(rf"^({'|'.join(PER_AXIS_OPTIONS)})\b", lambda key: f"--{_option_name(key[1])}", text)
+        return text if text.startswith(operator) else f"{operator}: {text}"
+    keys, message = match.groups()
     key = keys.split(".")[0]
     option = {"x": "shape", "kernel": "kernel-shape", "output": "gradient"}.get(key, _option_name(key))
     option = "dtype" if keys.endswith(".dtype") else option
-    return f"{operator}: --{option}: {what}"
+    return f"{operator}: --{option}: {message}"
 
 
 def _option_name(key: str) -> str:
@@ -245,7 +255,7 @@ def _option_name(key: str) -> str:
 
 
 def size_text(values: Any) -> str:
-    """Return sizes as people say them: 3 x 3."""
+    """Return sizes for people: "3 x 3"."""
     if isinstance(values, (list, tuple)):
         if any(isinstance(value, (list, tuple)) for value in values):
             pairs = [tuple(value) for value in values]
@@ -258,7 +268,7 @@ def size_text(values: Any) -> str:
 
 
 def option_text(value: Any) -> str:
-    """Return a value as it is written on the command line."""
+    """Return a value as a command line argument: "3,3" or "1:0,1:0"."""
     if isinstance(value, (list, tuple)):
         return ",".join(":".join(map(str, item)) if isinstance(item, (list, tuple)) else str(item) for item in value)
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():

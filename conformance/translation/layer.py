@@ -1,8 +1,7 @@
-"""Reads a layer as people write it, `nn.MaxPool2d(3, 2, 1)`, and says what it means in the words of the catalogue.
+"""Parse the source text of a layer, `nn.MaxPool2d(3, 2, 1)`, to an operator with parameters.
 
-The text is taken apart as Python source and never evaluated: what is called must stand in an adapter's table, and its
-arguments must be numbers, words, lists of these, or plain names. The tables stand beside the adapters, in
-`conformance.adapters.<backend>_layers`, under the name DIALECTS.
+The text is parsed as Python and never evaluated. The called name must be in a table of an adapter, and the arguments
+must be numbers, strings, lists of these, or names. The tables are DIALECTS in `conformance.adapters.<backend>.layers`.
 """
 
 from __future__ import annotations
@@ -19,11 +18,16 @@ from conformance.cases.operators import OPERATORS
 from conformance.translation.ad_hoc_case import CaseRequest, size_text
 
 MAX_QUOTED_ARGUMENT_LENGTH = 60
+"""Number of characters of a text that error messages quote."""
 
 
 @dataclass(frozen=True)
 class ParsedLayer:
-    """What a layer means: a request, what it leaves to defaults, and what else is to be said of it."""
+    """The case request of a layer.
+
+    omitted_parameters: parameters for which the layer uses its defaults.
+    notes: remarks for the user.
+    """
 
     request: CaseRequest
     omitted_parameters: tuple[str, ...] = ()
@@ -33,20 +37,19 @@ class ParsedLayer:
 def parse_layer(
     text: str, dialect: Dialect, shape: tuple[int, ...] | None = None, kernel: tuple[int, ...] | None = None
 ) -> ParsedLayer:
-    """Return what a layer means. Raises ConformanceError, in one line, with the column where one can be named.
+    """Return the parsed layer. Raises ConformanceError, on one line, with the column if it is known.
 
-    shape, kernel: those of the input, (n, c, *spatial), and of the weights as the catalogue has them, where they are
-    known; layers whose meaning depends on them ask for them.
+    shape: of the input, (n, c, *spatial); kernel: shape of the weights in the layout of the catalogue. Both may be
+    None. Layers whose parameters depend on them raise an error that requests them.
     """
     shown = text if len(text) <= MAX_QUOTED_ARGUMENT_LENGTH else f"{text[:MAX_QUOTED_ARGUMENT_LENGTH]}…"
     try:
         call = parse_layer_call(text, dialect.syntax)
+        # A table can list a name with its module, such as an older opset with another signature.
         if f"{call.module}.{call.name}" in dialect.layers_by_name:
             call = replace(call, name=f"{call.module}.{call.name}")
         if call.name not in dialect.layers_by_name:
-            raise UnreadableLayer(
-                f"{call.name!r} is no layer that can be read{_suggestion(call.name, dialect.layers_by_name)}"
-            )
+            raise UnreadableLayer(f"{call.name!r} is not a known layer{_suggestion(call.name, dialect.layers_by_name)}")
         return _match_layer(call, dialect, shape, kernel)
     except UnreadableLayer as error:
         raise ConformanceError(f"{' '.join(shown.split())!r}: {error}") from None
@@ -60,7 +63,10 @@ def _suggestion(name: str, known: Mapping[str, object]) -> str:
 def _match_layer(
     call: LayerCall, dialect: Dialect, shape: tuple[int, ...] | None, kernel: tuple[int, ...] | None
 ) -> ParsedLayer:
-    """Return what the first of the layers of that name makes of the arguments, or why the last one does not."""
+    """Return the layer parsed with the first signature of its name that accepts the arguments.
+
+    Raises the error of the last signature if no signature accepts them.
+    """
     failure = UnreadableLayer(f"{call.name} cannot be read")
     for layer, rank in dialect.layers_by_name[call.name]:
         try:
@@ -92,34 +98,36 @@ def _bind_arguments(layer: LayerSignature, name: str, arguments: Sequence[Any], 
 
 
 def _read_arguments(layer: LayerSignature, call: BoundCall) -> ParsedLayer:
-    for argument, wanted in layer.required_values.items():
-        allowed = wanted if isinstance(wanted, tuple) else (wanted,)
+    for argument, required in layer.required_values.items():
+        allowed = required if isinstance(required, tuple) else (required,)
         if not any(value is call.arguments[argument] or value == call.arguments[argument] for value in allowed):
             raise UnreadableLayer(
                 f"{argument}={_quoted_value(call.arguments[argument])}: only {_or_list(allowed)} can be translated"
             )
     for argument in layer.array_arguments:
         if call.arguments[argument] is not None and not isinstance(call.arguments[argument], PlainName):
-            raise UnreadableLayer(f"{argument}={_quoted_value(call.arguments[argument])}: not the name of an array")
+            raise UnreadableLayer(
+                f"{argument}={_quoted_value(call.arguments[argument])}: expected the name of an array"
+            )
     found = dict(layer.fixed_parameters)
-    for word, reading in layer.readings.items():
+    for name, reading in layer.readings.items():
         try:
             value = reading.convert(call, call.arguments[reading.argument])
         except UnreadableLayer as error:
             raise UnreadableLayer(
                 f"{reading.argument}={_quoted_value(call.arguments[reading.argument])}: {error}"
             ) from None
-        found |= {word: value} if value is not None else {}
+        found |= {name: value} if value is not None else {}
     if layer.adjust:
         found |= layer.adjust(call, found)
     found |= _select_result(layer, call, str(found.get("operator", layer.operator)))
-    omitted = [word for word, reading in layer.readings.items() if reading.argument not in call.given_names]
+    omitted = [name for name, reading in layer.readings.items() if reading.argument not in call.given_names]
     note = layer.note(call) if callable(layer.note) else layer.note
     return ParsedLayer(_make_request(layer.operator, found, call), tuple(omitted), (note,) if note else ())
 
 
 def _select_result(layer: LayerSignature, call: BoundCall, operator: str) -> Mapping[str, Any]:
-    """Return which result of the operator is taken, where it has several."""
+    """Return the parameter `output` if the layer selects one of several results."""
     outputs = OPERATORS[operator].outputs
     if call.result_index is None:
         return {}
@@ -131,8 +139,10 @@ def _select_result(layer: LayerSignature, call: BoundCall, operator: str) -> Map
 def _make_request(operator: str, found: dict[str, Any], call: BoundCall) -> CaseRequest:
     of_inputs = {key: found.pop(key) for key in ("channels", "out_channels", "bias") if key in found}
     operator = found.pop("operator", operator)
-    spread = next((value for key in ("window", "pads") for value in [found.get(key)] if isinstance(value, tuple)), None)
-    request = CaseRequest(operator, found, rank=call.rank or (len(spread) if spread else None), shape=call.shape)
+    per_axis = next(
+        (value for key in ("window", "pads") for value in [found.get(key)] if isinstance(value, tuple)), None
+    )
+    request = CaseRequest(operator, found, rank=call.rank or (len(per_axis) if per_axis else None), shape=call.shape)
     return replace(request, **of_inputs)
 
 
@@ -146,9 +156,9 @@ def _or_list(values: Sequence[Any]) -> str:
 
 
 def layer_notes(found: ParsedLayer, parameters: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the layer left to its defaults, which others may have otherwise, and what else is to be said."""
-    left = [word for word in found.omitted_parameters if parameters.get(word) is not None]
-    if left:
-        said = ", ".join(f"{word.replace('_', ' ')} {size_text(parameters[word])}" for word in left)
-        yield f"left to the defaults of the layer: {said}"
+    """Yield a note with the defaults of the layer, which other frameworks may not share, and the layer's notes."""
+    omitted = [name for name in found.omitted_parameters if parameters.get(name) is not None]
+    if omitted:
+        values = ", ".join(f"{name.replace('_', ' ')} {size_text(parameters[name])}" for name in omitted)
+        yield f"defaults of the layer: {values}"
     yield from found.notes

@@ -1,8 +1,8 @@
-"""Translation: a case and a surface in, a program out, or why there is none.
+"""Translate a case to a program of a surface, or return the reason why it is unsupported.
 
-A surface's own call comes first. Where it lacks something that explicit padding or a few other calls express exactly,
-a rewriting says so once for all surfaces. Questions and cases that must be rejected get the surface's own call or
-nothing: what we would add is not what they ask about.
+The native call comes first. If it does not support the case, the compositions of the adapter and the rewrites in
+`rewrites` are tried. Conventions and cases that must be rejected use the native call only: added padding or further
+calls would change the observed behaviour.
 """
 
 from __future__ import annotations
@@ -24,64 +24,65 @@ from conformance.translation.rewrites import REWRITES
 INPUTS_CONVERTED_LIKE_X = frozenset({"scale", "grad", "indices"})
 BFLOAT16 = "bfloat16"
 KINDS_OF_PROGRAM = ("native", "padded", "composed")
+"""Kinds of programs, in the order of preference."""
 LoweredStep = tuple[list[str], str]
-"""The lines of a step, and how they do it."""
+"""The lines of a step, and their kind of program."""
 
 
 def translate(case: Case, surface: Surface) -> Program | Unsupported:
-    """Return the program that carries a case out on a surface."""
+    """Return the program of a case on a surface, or the reason why it is unsupported."""
     if isinstance(case.expect, Rejected) and not surface.validates:
-        return Unsupported(f"{surface.name} checks nothing, so nothing is there to refuse it")
+        return Unsupported(f"{surface.name} does not check its arguments, so it cannot reject them")
     if case.operator in surface.lowerings and OPERATORS[case.operator].is_gradient:
         return _native_gradient(case, surface)
     steps = plan_steps(case)
     native_only = not isinstance(case.expect, Value)
     lowered = [lower_step(step, surface, native_only=native_only, inner=len(steps) > 1) for step in steps]
     lines: list[str] = []
-    ways = []
+    kinds = []
     for part in lowered:
         if isinstance(part, Unsupported):
             return part
         lines += part[0]
-        ways.append(part[1])
-    how = "composed" if len(steps) > 1 or case.via else ways[0]
+        kinds.append(part[1])
+    how = "composed" if len(steps) > 1 or case.via else kinds[0]
     if not OPERATORS[case.operator].is_gradient:
-        whole = surface.wrap_program(lines, [*case.inputs]) if surface.wrap_program else lines
-        return Program(surface.name, how, _program_text(case, surface, whole))
+        body = surface.wrap_program(lines, [*case.inputs]) if surface.wrap_program else lines
+        return Program(surface.name, how, _program_text(case, surface, body))
     differentiated = _gradient_text(case, surface, lines)
     return differentiated if isinstance(differentiated, Unsupported) else Program(surface.name, how, differentiated)
 
 
 def _native_gradient(case: Case, surface: Surface) -> Program | Unsupported:
-    """Return the program of a gradient for which the surface has a verb."""
+    """Return the program of a gradient for which the surface has a lowering."""
     if not surface.supports(case.operator, case.dtype):
         return _unsupported_dtype(case.operator, case.dtype, surface)
     step = replace(case_step(case), parameters=case.parameters)
-    answer = surface.lowerings[case.operator](step)
-    if isinstance(answer, Unsupported):
-        return answer
-    leave = surface.gradient_to_numpy.get(case.parameters.get("output", "x"))
-    return Program(surface.name, "native", _program_text(case, surface, _step_lines(step, surface, answer), leave))
+    code = surface.lowerings[case.operator](step)
+    if isinstance(code, Unsupported):
+        return code
+    to_numpy = surface.gradient_to_numpy.get(case.parameters.get("output", "x"))
+    return Program(surface.name, "native", _program_text(case, surface, _step_lines(step, surface, code), to_numpy))
 
 
 def _gradient_text(case: Case, surface: Surface, lines: Sequence[str]) -> str | Unsupported:
-    """Return the text for the gradient of what the lines do."""
+    """Return the program text for the gradient of the lines."""
     if surface.write_gradient is None:
         return Unsupported(f"{surface.name} computes no gradients")
     if not surface.supports(case.operator, case.dtype):
         return _unsupported_dtype(case.operator, case.dtype, surface)
-    wanted = case.parameters.get("output", "x")
+    input_name = case.parameters.get("output", "x")
     names = [name for name in case.inputs if name != "grad"]
-    return _program_text(
-        case, surface, surface.write_gradient(lines, names, wanted), surface.gradient_to_numpy.get(wanted)
-    )
+    gradient = surface.write_gradient(lines, names, input_name)
+    return _program_text(case, surface, gradient, surface.gradient_to_numpy.get(input_name))
 
 
-def _program_text(case: Case, surface: Surface, lines: Sequence[str], leave: str | None = None) -> str:
-    entering = [_input_line(surface, name, spec.dtype) for name, spec in case.inputs.items()]
-    words = surface.bfloat16 if case.dtype == BFLOAT16 and case.parameters.get("output") != "indices" else None
-    leave = (words and words.to_numpy) or leave or surface.to_numpy
-    body = [*filter(None, entering), *lines, f"return {leave}"]
+def _program_text(case: Case, surface: Surface, lines: Sequence[str], to_numpy: str | None = None) -> str:
+    conversions = [_input_line(surface, name, spec.dtype) for name, spec in case.inputs.items()]
+    # Indices are integers, also for bfloat16 inputs.
+    bfloat16 = surface.bfloat16 if case.dtype == BFLOAT16 and case.parameters.get("output") != "indices" else None
+    to_numpy = (bfloat16 and bfloat16.to_numpy) or to_numpy or surface.to_numpy
+    body = [*filter(None, conversions), *lines, f"return {to_numpy}"]
     return f"def run({', '.join(case.inputs)}):\n" + "".join(f"{source_text.INDENT}{line}\n" for line in body)
 
 
@@ -100,9 +101,9 @@ def _input_expression(surface: Surface, name: str) -> str:
 
 
 def lower_step(step: Step, surface: Surface, *, native_only: bool, inner: bool) -> LoweredStep | Unsupported:
-    """Return the lines of one step and how they do it: by the surface's own call, or by the first rewriting that can.
+    """Return the lines of one step and their kind of program: the native call, a composition or a rewrite.
 
-    inner: the step is part of something larger, so what the surface sets aside for that comes first.
+    inner: the step is part of a composition, so the surface's building blocks come first.
     """
     if step.parts:
         return _divide_by_ones(step, surface)
@@ -111,89 +112,94 @@ def lower_step(step: Step, surface: Surface, *, native_only: bool, inner: bool) 
         if preferred:
             return preferred
     try:
-        answer = _native_call(step, surface)
+        code = _native_call(step, surface)
+    # Conventions can have parameters of the wrong length or range, for which no call can be written.
     except (ValueError, ArithmeticError, LookupError) as error:
         if not native_only:
             raise
-        answer = Unsupported(f"the call cannot be written for such parameters: {_lowering_error_text(error)}")
-    if native_only and isinstance(answer, Unsupported) and answer.rejected_call:
-        answer = answer.rejected_call
-    if not isinstance(answer, Unsupported):
-        return _step_lines(step, surface, answer), "native"
+        code = Unsupported(f"the call cannot be written for these parameters: {_lowering_error_text(error)}")
+    # A call that the framework is known to reject is the observation itself for these cases.
+    if native_only and isinstance(code, Unsupported) and code.rejected_call:
+        code = code.rejected_call
+    if not isinstance(code, Unsupported):
+        return _step_lines(step, surface, code), "native"
     if native_only:
-        return answer
+        return code
     for attempt in (_fallback(step, surface), _rewrite(step, surface)):
         if isinstance(attempt, tuple):
             return attempt
-        if isinstance(attempt, Unsupported) and attempt.reason not in answer.reason:
-            answer = Unsupported(f"{answer.reason}; {attempt.reason}", attempt.issue)
-    return answer
+        if isinstance(attempt, Unsupported) and attempt.reason not in code.reason:
+            code = Unsupported(f"{code.reason}; {attempt.reason}", attempt.issue)
+    return code
 
 
 def _lowering_error_text(error: Exception) -> str:
-    """Return why a verb has no answer; Python's words for lists of unequal length say nothing to a reader."""
+    """Return the message of an error in a lowering; Python's message of zip() does not mention the parameters."""
     return "their ranks differ" if str(error).startswith("zip()") else str(error)
 
 
 def _native_call(step: Step, surface: Surface) -> Code:
-    verb = surface.lowerings.get(step.operator)
-    if verb is None:
+    lowering = surface.lowerings.get(step.operator)
+    if lowering is None:
         return Unsupported(f"{surface.name} has no {step.operator}")
     if FLAT_PADS_KEY in step.parameters and not surface.takes_flat_pads:
         return Unsupported(f"{surface.name} takes pads in pairs")
     if surface.supports(step.operator, step.dtype):
-        return verb(step)
-    call = verb(step) if surface.unsupported_reason(step.operator, step.dtype) else None
+        return lowering(step)
+    call = lowering(step) if surface.unsupported_reason(step.operator, step.dtype) else None
     return replace(
         _unsupported_dtype(step.operator, step.dtype, surface),
         rejected_call=None if isinstance(call, Unsupported) else call,
     )
 
 
-def missing_requirement(case: Case, surface: Surface) -> Unsupported | None:
-    """Return why a surface's own call does not carry a case out, None where it does."""
-    answer = _native_call(plan_steps(case)[0], surface)
-    return answer if isinstance(answer, Unsupported) else None
+def native_limitation(case: Case, surface: Surface) -> Unsupported | None:
+    """Return the reason why the native call does not support a case, None if it does."""
+    code = _native_call(plan_steps(case)[0], surface)
+    return code if isinstance(code, Unsupported) else None
 
 
 def _unsupported_dtype(operator: str, dtype: str, surface: Surface) -> Unsupported:
-    """Return why a verb has no words for a dtype: the framework's reason, or that nobody has looked."""
-    missing = Unsupported(f"{surface.name} has no words for {operator} in {dtype}")
-    return surface.unsupported_reason(operator, dtype) or missing
+    """Return the reason why an operator does not support a dtype: the framework's reason if the adapter has one."""
+    default = Unsupported(f"{surface.name} does not support {operator} in {dtype}")
+    return surface.unsupported_reason(operator, dtype) or default
 
 
 def _fallback(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
-    """Return the surface's own composition, why it does not do, or None where there is none."""
-    verb = surface.fallbacks.get(step.operator)
-    if verb is None or not surface.supports(step.operator, step.dtype):
+    """Return the adapter's composition for a step, the reason why it is unsupported, or None."""
+    lowering = surface.fallbacks.get(step.operator)
+    if lowering is None or not surface.supports(step.operator, step.dtype):
         return None
-    answer = verb(step)
-    return answer if isinstance(answer, Unsupported) else (_step_lines(step, surface, answer), "composed")
+    code = lowering(step)
+    return code if isinstance(code, Unsupported) else (_step_lines(step, surface, code), "composed")
 
 
 def _building_block(step: Step, surface: Surface) -> LoweredStep | None:
-    verb = surface.building_blocks.get(step.operator) or _generic_lowerings(surface).get(step.operator)
-    answer = verb(step) if verb and surface.supports_anywhere(step.dtype) else None
-    return None if answer is None or isinstance(answer, Unsupported) else (_step_lines(step, surface, answer), "native")
+    lowering = surface.building_blocks.get(step.operator) or _generic_lowerings(surface).get(step.operator)
+    code = lowering(step) if lowering and surface.supports_anywhere(step.dtype) else None
+    return None if code is None or isinstance(code, Unsupported) else (_step_lines(step, surface, code), "native")
 
 
 def _rewrite(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
-    """Return the first rewriting whose every step the surface has words for, or what the last one lacks."""
-    lacking: Unsupported | None = None
+    """Return the lines of the first rewrite whose steps the surface all supports.
+
+    If there is no such rewrite, return the reason of the last one that applies, or None.
+    """
+    unsupported: Unsupported | None = None
     for rewrite in REWRITES.get(step.operator, ()) if surface.allows_compositions else ():
         steps = rewrite(step)
         parts = [lower_step(part, surface, native_only=False, inner=True) for part in steps]
-        done = [part for part in parts if not isinstance(part, Unsupported)]
-        if steps and len(done) == len(parts):
+        lowered = [part for part in parts if not isinstance(part, Unsupported)]
+        if steps and len(lowered) == len(parts):
             one_call = [part.operator for part in steps] in (["pad", step.operator], [step.operator])
-            ways = ["padded" if one_call else "composed", *(way for _, way in done)]
-            return [line for lines, _ in done for line in lines], max(ways, key=KINDS_OF_PROGRAM.index)
-        lacking = next((part for part in parts if isinstance(part, Unsupported)), lacking)
-    return lacking
+            kinds = ["padded" if one_call else "composed", *(kind for _, kind in lowered)]
+            return [line for lines, _ in lowered for line in lines], max(kinds, key=KINDS_OF_PROGRAM.index)
+        unsupported = next((part for part in parts if isinstance(part, Unsupported)), unsupported)
+    return unsupported
 
 
 def _divide_by_ones(step: Step, surface: Surface) -> LoweredStep | Unsupported:
-    """Return the quotient of what the parts of a step make of x and of ones."""
+    """Return lines that apply the parts of a step to x and to ones, and divide the results."""
     if not surface.ones_expression:
         return Unsupported(f"{surface.name} has no array of ones to count with")
     lines: list[str] = []
@@ -202,8 +208,8 @@ def _divide_by_ones(step: Step, surface: Surface) -> LoweredStep | Unsupported:
         if isinstance(lowered, Unsupported):
             return lowered
         lines += lowered[0]
-    called = "mean" if step.parts[-1].operator == "avg_pool" else "total"
-    return [*source_text.divide_by_ones(lines, surface.ones_expression, called)], "composed"
+    name = "mean" if step.parts[-1].operator == "avg_pool" else "total"
+    return [*source_text.divide_by_ones(lines, surface.ones_expression, name)], "composed"
 
 
 def _generic_lowerings(surface: Surface) -> Mapping[str, Lowering]:
@@ -217,16 +223,16 @@ def _generic_lowerings(surface: Surface) -> Mapping[str, Lowering]:
     }
 
 
-def _step_lines(step: Step, surface: Surface, answer: str | tuple[str, ...]) -> list[str]:
+def _step_lines(step: Step, surface: Surface, code: str | tuple[str, ...]) -> list[str]:
     constants = [line for name, array in step.constants.items() for line in _constant_lines(surface, name, array)]
-    return [*constants, *((f"x = {answer}",) if isinstance(answer, str) else answer)]
+    return [*constants, *((f"x = {code}",) if isinstance(code, str) else code)]
 
 
 def _constant_lines(surface: Surface, name: str, array: Array) -> Iterator[str]:
-    """Yield the lines that write an array out; NumPy has no bfloat16, so its numbers are written in float32."""
+    """Yield the lines that define a constant array. bfloat16, which NumPy lacks, is written as float32 and cast."""
     narrow = surface.bfloat16 is not None and array.dtype.name == BFLOAT16
     yield f"{name} = {source_text.array_text(array.astype(np.float32) if narrow else array)}"
-    entered = _input_expression(surface, name)
-    cast = surface.bfloat16.from_float32.format(entered) if surface.bfloat16 and narrow else entered
+    converted = _input_expression(surface, name)
+    cast = surface.bfloat16.from_float32.format(converted) if surface.bfloat16 and narrow else converted
     if cast != name:
         yield f"{name} = {cast}"

@@ -1,4 +1,4 @@
-"""A stand-alone script for one case on one surface: it needs the framework and NumPy, nothing of the suite."""
+"""Stand-alone reproduction script for one case on one surface. It needs the framework and NumPy, not the suite."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from conformance.cases.case import Case
 from conformance.judging.expected import Expected, Target
 from conformance.judging.tolerance import target_for
 
-MAX_LITERAL_BYTES = 4096
+MAX_LITERAL_SIZE = 4096
+"""Number of elements above which an array is written as hexadecimal bytes."""
 BFLOAT16 = "bfloat16"
 
 
 def repro_script(case: Case, expected: Expected, backend: Backend, program: Program) -> str:
-    """Return the script: inputs, the call, what must come out, the difference, and an exit status that says it.
+    """Return the script: the program, the inputs, the expected result and the comparison.
 
-    The script leaves with 0 where the output is what the reference says, within the bound, and with 1 where not.
+    The script exits with status 0 if the output agrees with the reference within the bound, with 1 if not.
     """
     about = (case.about or case.source).replace("\\", "\\\\").replace('"""', "'''")
     doc = f'"""{case.id} on {program.surface}.\n\n{about}\n"""'
     inputs = "\n".join(f"{name} = {_array_literal(array)}" for name, array in expected.inputs.items())
     call = f"run({', '.join(expected.inputs)})"
-    judgement = _judgement_lines(_expected_with_surface_bound(case, expected, backend, program), call)
-    return f"{doc}\n\nimport sys\n\n{_setup_lines(backend, program.text)}\n\n{program.text}\n\n{inputs}\n\n{judgement}"
+    comparison = _judgement_lines(_expected_with_surface_bound(case, expected, backend, program), call)
+    return f"{doc}\n\nimport sys\n\n{_setup_lines(backend, program.text)}\n\n{program.text}\n\n{inputs}\n\n{comparison}"
 
 
 def _expected_with_surface_bound(case: Case, expected: Expected, backend: Backend, program: Program) -> Expected:
-    """Return what must happen with the bound that the surface is held to."""
+    """Return the expected result with the error bound that applies to the surface."""
     surface = next((surface for surface in backend.surfaces if surface.name == program.surface), None)
     if not expected.target or not surface:
         return expected
@@ -41,20 +42,20 @@ def _expected_with_surface_bound(case: Case, expected: Expected, backend: Backen
 
 
 def _setup_lines(backend: Backend, text: str) -> str:
-    """Return what runs before the program, without what it does not use: the framework and NumPy are enough."""
+    """Return the setup lines that the program needs, so that the framework and NumPy are sufficient."""
     needed = "\n".join(source_text.required_setup(backend.setup, text))
     setup = f"{backend.threads}\n{needed}".strip()
     return setup if "import numpy as np" in setup else f"import numpy as np\n{setup}"
 
 
 def _array_literal(array: Array) -> str:
-    """Return text that makes the very array; a long one is written as bytes."""
-    if array.dtype.name == BFLOAT16:  # as programs take it
+    """Return source text that evaluates to exactly the array; a large one is written as bytes."""
+    if array.dtype.name == BFLOAT16:  # programs take bfloat16 as 16-bit words
         return _array_literal(array.view(np.uint16))
     dtype, shape = source_text.dtype_text(array), source_text.tuple_of(array.shape)
     if array.size == 0:
         return f"np.zeros({shape}, {dtype})"
-    if array.size <= MAX_LITERAL_BYTES:
+    if array.size <= MAX_LITERAL_SIZE:
         return source_text.array_text(array)
     return f"np.frombuffer(bytes.fromhex({array.tobytes().hex()!r}), {dtype}).reshape{shape}.copy()"
 
@@ -68,7 +69,8 @@ def _judgement_lines(expected: Expected, call: str) -> str:
 
 
 def _comparison_lines(target: Target, call: str) -> str:
-    assert target.exact is not None  # noqa: S101 - asked before
+    assert target.exact is not None  # noqa: S101 - checked by the caller
+    # `high` is the exact result before rounding to the dtype; it is written only where rounding changed a value.
     value, high = target.exact.value, target.exact.high
     rounded = high is not None and bool((value.astype(np.float64) != high).any())
     unrounded = f"exact = {_array_literal(high)}  # before it was rounded\n" if rounded and high is not None else ""
@@ -80,9 +82,9 @@ def _comparison_lines(target: Target, call: str) -> str:
 
 
 def _bfloat16_comparison(comparison: str, call: str) -> str:
-    """Return the comparison for bfloat16, of which NumPy has the words alone: what they stand for is compared."""
-    asked = comparison.replace(f"got = {call}", f"got = numbers({call})")
-    return BFLOAT16_TEMPLATE + asked.replace("\nbound = ", "\nexpected = numbers(of_words(expected))\nbound = ", 1)
+    """Return the comparison for bfloat16, converted to float32, since NumPy has no bfloat16."""
+    converted = comparison.replace(f"got = {call}", f"got = numbers({call})")
+    return BFLOAT16_TEMPLATE + converted.replace("\nbound = ", "\nexpected = numbers(of_words(expected))\nbound = ", 1)
 
 
 def _bound_text(bound: Array) -> str:

@@ -1,4 +1,4 @@
-"""What explicit padding or a few other calls express exactly, where a surface's own call lacks it: once for all."""
+"""Rewrites of a step to several steps with exactly the same result, for steps that no native call supports."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from conformance.cases.compositions import (
 from conformance.cases.steps import Step, split_counted_zeros, split_padding
 
 Rewrite = Callable[[Step], tuple[Step, ...]]
+"""Function that returns the steps that replace a step, none if it does not apply."""
 
 
 def pad_lowest_then_max(step: Step) -> tuple[Step, ...]:
-    """Explicit padding with the least value, which never wins, then the maximum without padding."""
+    """Return explicit padding with the least value, which is never the maximum, then max pooling without padding."""
     return _with_explicit_padding(step, lowest_value(step.dtype))
 
 
 def pad_zeros_then_convolve(step: Step) -> tuple[Step, ...]:
-    """Explicit padding with zeros, then a convolution without padding."""
+    """Return explicit padding with zeros, then a convolution without padding."""
     return _with_explicit_padding(step, 0)
 
 
 def pad_counted_zeros_then_average(step: Step) -> tuple[Step, ...]:
-    """Explicit padding with zeros, then an average that counts them, where it should."""
+    """Return explicit padding with zeros, then an average that counts them, if padding counts."""
     counted = step.parameters["count_include_pad"] and step.parameters["divisor"] is None
     if not counted or any(step.windows.overhang):
         return ()
@@ -39,14 +40,15 @@ def pad_counted_zeros_then_average(step: Step) -> tuple[Step, ...]:
 
 
 def average_over_counted_ones(step: Step) -> tuple[Step, ...]:
-    """Zeros around the input, the average of whole windows, divided by the same of ones: a share of cells that count.
+    """Return the zero-padded average of full windows, divided by the same average of ones.
 
-    A window with holes sums as a convolution with ones, which counts the cells of ones.
+    The quotient is the fraction of elements that count. A dilated window is summed as a convolution with ones.
     """
     counts = step.windows.counts(step.parameters["count_include_pad"])
-    alike = step.parameters["divisor"] is not None or (counts == counts.flat[0]).all()
-    if NUMPY_DTYPES[step.dtype].kind not in "fV" or alike:
+    one_divisor = step.parameters["divisor"] is not None or (counts == counts.flat[0]).all()
+    if NUMPY_DTYPES[step.dtype].kind not in "fV" or one_divisor:
         return ()
+    # Padding that counts is added first, so that the ones cover it. The other padding is zero in the ones too.
     counted, rest = split_counted_zeros(step)
     *padding, pool = _with_explicit_padding(rest, 0) or (rest,)
     parts = (*padding, *(window_sum_as_convolution(pool) if step.dilated else (pool,)))
@@ -54,9 +56,9 @@ def average_over_counted_ones(step: Step) -> tuple[Step, ...]:
 
 
 def pad_zeros_then_rescale_average(step: Step) -> tuple[Step, ...]:
-    """Zeros around the input, the average of whole windows, then the divisor put right where it is one number.
+    """Return the zero-padded average of full windows, scaled to the divisor if all windows have the same one.
 
-    A window with holes averages as a convolution with equal weights.
+    A dilated window is averaged as a convolution with equal weights.
     """
     average = step.with_parameters(count_include_pad=False, divisor=None)
     walk, divisor = step.windows, step.parameters["divisor"]
@@ -64,6 +66,7 @@ def pad_zeros_then_rescale_average(step: Step) -> tuple[Step, ...]:
     if NUMPY_DTYPES[step.dtype].kind not in "fV" or (counts != counts.flat[0]).any():
         return ()
     explicit = _with_explicit_padding(average, 0) or (average.with_parameters(rounding="floor"),)
+    # Windows that contain only padding have divisor 0.
     with np.errstate(divide="ignore"):
         ratio = (math.prod(walk.window) / counts).astype(NUMPY_DTYPES[step.dtype])
     if explicit == (step,) and not step.dilated:
@@ -76,35 +79,35 @@ def pad_zeros_then_rescale_average(step: Step) -> tuple[Step, ...]:
 
 
 def min_pool_as_negated_max_pool(step: Step) -> tuple[Step, ...]:
-    """Minimum pooling as negated maximum; not for integers, whose least value has no negative."""
+    """Return minimum pooling as negated max pooling; not for integers, whose least value cannot be negated."""
     return min_pool_as_negated_max(step) if NUMPY_DTYPES[step.dtype].kind in "fV" else ()
 
 
 def dilated_then_subsampled(step: Step) -> tuple[Step, ...]:
-    """A window with holes at every position, then every stride-th of them, for calls that take one or the other."""
+    """Return the dilated step with stride 1, then subsampling, for calls that take either a dilation or a stride."""
     ones = (1,) * step.rank
     if not step.dilated or step.stride == ones or step.parameters.get("rounding", "floor") != "floor":
         return ()
-    whole = step.with_parameters(stride=ones)
-    return whole, Step("subsample", whole.output, step.dtype, {"stride": step.stride})
+    dense = step.with_parameters(stride=ones)
+    return dense, Step("subsample", dense.output, step.dtype, {"stride": step.stride})
 
 
 def crop_then_pad(step: Step) -> tuple[Step, ...]:
-    """Take away what negative pads say, then add the others."""
+    """Return a crop by the negative pads, then padding by the positive ones."""
     cropped = tuple((min(before, 0), min(after, 0)) for before, after in step.padding)
     added = tuple((max(before, 0), max(after, 0)) for before, after in step.padding)
     if not any(any(pair) for pair in cropped):
         return ()
     crop = Step("crop", step.shape, step.dtype, {"pads": cropped})
     rest = step.with_parameters(pads=added)
-    kept = replace(step, parameters={"pads": cropped}, operator="pad").output
-    return (crop, replace(rest, shape=kept)) if any(any(pair) for pair in added) else (crop,)
+    shape = replace(step, parameters={"pads": cropped}, operator="pad").output
+    return (crop, replace(rest, shape=shape)) if any(any(pair) for pair in added) else (crop,)
 
 
 def _with_explicit_padding(step: Step, value: float) -> tuple[Step, ...]:
-    """Padding and overhang written into the input, then the step without them; nothing where there are none."""
-    padding, whole = split_padding(step, value)
-    return (*padding, whole) if whole != step else ()
+    """Return explicit padding, with the overhang of the last window, then the step without it; () if there is none."""
+    padding, unpadded = split_padding(step, value)
+    return (*padding, unpadded) if unpadded != step else ()
 
 
 def _unpadded_average(step: Step) -> Mapping[str, object]:

@@ -1,4 +1,4 @@
-"""A case on many surfaces: each program with what somebody who takes it over should know, and how far it was tried."""
+"""Translations of one case to several surfaces, with remarks, warnings and the number of verified cases."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from conformance.judging.conventions import Convention
 from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.translation import verified
 from conformance.translation.ad_hoc_case import CaseRequest
-from conformance.translation.lowering import missing_requirement, translate
+from conformance.translation.lowering import native_limitation, translate
 from conformance.translation.verified import VerifiedSummary
 
 KERNEL_LAYOUTS = {"conv": "(*window, in/groups, out)", "conv_transpose": "(*window, out/groups, in)"}
 CASE_CONDITIONS = ("padded", "dilated")
-"""What a case must be for a question about such cases to matter to it."""
+"""Features that a case must have for a convention observed on such cases to be relevant."""
 
 
 @dataclass(frozen=True)
 class Translation:
-    """What a surface makes of a case.
+    """The translation of a case to a surface.
 
-    program: None where it is unsupported, for the reason given; backend: what has the imports that the program needs;
-    layout: how data lies there, where not channels first; remarks: what else it differs in;
-    answers: what the surface does by itself where others do otherwise;
-    warnings: what the ledger says of this very case;
-    verified: how far translations of the operator have been tried, in words.
+    backend: the backend of the surface, whose setup has the imports that the program needs.
+    program: None if the case is unsupported; reason and issue say why.
+    layout: the data layout, if it is not channels first.
+    remarks: other differences.
+    answers: the surface's answers to conventions on which surfaces differ.
+    warnings: known deviations that apply to this case.
+    verified_text: how many cases of the operator agree on the surface.
     """
 
     surface: Surface
@@ -49,7 +51,7 @@ class Translation:
 
 @dataclass(frozen=True)
 class TranslationBackground:
-    """What is known besides the case: questions with the answers of surfaces, the ledger, what has been run."""
+    """Conventions with the answers of surfaces, the ledger, and a summary of runs."""
 
     conventions: Sequence[Convention] = ()
     ledger: Ledger = field(default_factory=Ledger)
@@ -59,69 +61,69 @@ class TranslationBackground:
 def translate_case(
     case: Case,
     surfaces: Iterable[tuple[Backend, Surface]],
-    known: TranslationBackground,
+    background: TranslationBackground,
     request: CaseRequest | None = None,
 ) -> list[Translation]:
-    """Return the translation of a case to each surface; `request`: what was asked, where that is no case by its id."""
+    """Return the translation of a case to each surface; request: the request of the case, if it has one."""
     sizes = list(_resized_cases(request or CaseRequest.from_case(case)))
-    return [_translate_to_surface(case, backend, surface, known, sizes) for backend, surface in surfaces]
+    return [_translate_to_surface(case, backend, surface, background, sizes) for backend, surface in surfaces]
 
 
 ResizedCases = Sequence[tuple[str, Case]]
-"""The same for inputs of other sizes, each with the word for what is otherwise."""
+"""The case with other input sizes, each with a phrase for the changed size."""
 
 
 def _resized_cases(request: CaseRequest | None) -> Iterator[tuple[str, Case]]:
-    for word, other in request.other_sizes() if request else ():
+    for changed_size, other in request.other_sizes() if request else ():
         try:
-            yield word, other.case()
-        except ConformanceError:  # no such window goes into such an input
+            yield changed_size, other.case()
+        except ConformanceError:  # the parameters are invalid for this size
             continue
 
 
 def _translate_to_surface(
-    case: Case, backend: Backend, surface: Surface, known: TranslationBackground, sizes: ResizedCases
+    case: Case, backend: Backend, surface: Surface, background: TranslationBackground, sizes: ResizedCases
 ) -> Translation:
     program = translate(case, surface)
     if isinstance(program, Unsupported):
         return Translation(surface, backend, None, program.reason, program.issue)
-    remarks = (remark for tell in REMARK_WRITERS for remark in tell(case, surface, program))
-    entries = entries_for_case(known, case, surface.name)
+    remarks = (remark for write in REMARK_WRITERS for remark in write(case, surface, program))
+    entries = entries_for_case(background, case, surface.name)
     return Translation(
         surface,
         backend,
         program,
         layout=_layout_text(case, surface),
         remarks=(*remarks, *_size_warnings(program, surface, sizes)),
-        answers=tuple(_convention_remarks(case, surface, known.conventions)),
+        answers=tuple(_convention_remarks(case, surface, background.conventions)),
         warnings=tuple(f"known deviation {entry.id}: {' '.join(entry.reason.split())}" for entry in entries),
         verified_text=verified.verified_sentence(
-            known.summary, surface.name, case.operator, program.how, dtype=case.dtype, rank=len(case.shape) - 2
+            background.summary, surface.name, case.operator, program.how, dtype=case.dtype, rank=len(case.shape) - 2
         ),
     )
 
 
 def _layout_text(case: Case, surface: Surface) -> str:
-    """Return how data lies, where it does not lie as in the catalogue."""
+    """Return a sentence about the data layout if it is not that of the catalogue, else ""."""
     if not surface.channels_last:
         return ""
     kernel = KERNEL_LAYOUTS.get(OPERATORS[case.operator].forward)
-    laid = "data (n, *spatial, c)" + (f" and kernels {kernel}" if kernel else "")
-    return f"takes {laid}; the first and last lines turn NumPy arrays (n, c, *spatial): drop them for data like that"
+    layout = "data (n, *spatial, c)" + (f" and kernels {kernel}" if kernel else "")
+    return f"takes {layout}; the first and last lines transpose from and to (n, c, *spatial): remove them for such data"
 
 
 def _composition_remarks(case: Case, surface: Surface, program: Program) -> Iterator[str]:
-    """Yield why it is not one call."""
-    why = missing_requirement(case, surface) if program.how != "native" else None
-    if why and not case.via and not case.then:
-        issue = f" ({why.issue})" if why.issue else ""
-        yield f"{program.how}, as the surface's own call does not do: {why.reason}{issue}"
+    """Yield the reason why the program is not one native call."""
+    limitation = native_limitation(case, surface) if program.how != "native" else None
+    if limitation and not case.via and not case.then:
+        issue = f" ({limitation.issue})" if limitation.issue else ""
+        yield f"{program.how}, because the native call does not support the case: {limitation.reason}{issue}"
 
 
 def _bfloat16_remarks(case: Case, surface: Surface, _program: Program) -> Iterator[str]:
-    """Yield how bfloat16 passes."""
+    """Yield how bfloat16 inputs are passed."""
     if case.dtype == "bfloat16" and surface.bfloat16:
-        yield "bfloat16 comes in as NumPy words of 16 bits, which the first lines turn into numbers"
+        yield "bfloat16 inputs are NumPy arrays of 16-bit words; the first lines convert them"
 
 
 REMARK_WRITERS: tuple[Callable[[Case, Surface, Program], Iterator[str]], ...] = (
@@ -131,10 +133,10 @@ REMARK_WRITERS: tuple[Callable[[Case, Surface, Program], Iterator[str]], ...] = 
 
 
 def _size_warnings(program: Program, surface: Surface, sizes: ResizedCases) -> Iterator[str]:
-    """Yield what of the input's size the text of the program depends on."""
-    on = [word for word, case in sizes if not _is_same_program(program, translate(case, surface))]
-    if on:
-        yield f"for another size the text may be another: it depends on {' and '.join(dict.fromkeys(on))} (--shape)"
+    """Yield a warning if the program is not valid for other input sizes."""
+    changing = [size for size, case in sizes if not _is_same_program(program, translate(case, surface))]
+    if changing:
+        yield f"the program depends on {' and '.join(dict.fromkeys(changing))} of the input (--shape)"
 
 
 def _is_same_program(program: Program, other: Program | Unsupported) -> bool:
@@ -142,49 +144,55 @@ def _is_same_program(program: Program, other: Program | Unsupported) -> bool:
 
 
 def _convention_remarks(case: Case, surface: Surface, conventions: Sequence[Convention]) -> Iterator[str]:
-    """Yield what the surface does by itself where others do otherwise, as far as it matters to the case."""
-    for question in conventions:
-        declared = surface.declarations.get(question.id)
-        if declared and _is_relevant(question, case) and has_differing_answers(question):
+    """Yield the surface's answers to conventions that are relevant to the case and on which surfaces differ."""
+    for convention in conventions:
+        declared = surface.declarations.get(convention.id)
+        if declared and _is_relevant(convention, case) and has_differing_answers(convention):
             how = "" if declared.documented else f", observed in {declared.observed}"
-            yield f"{convention_text(question)}: {declared.answer.replace('-', ' ')}{how}"
+            yield f"{convention_text(convention)}: {declared.answer.replace('-', ' ')}{how}"
 
 
 def convention_text(convention: Convention) -> str:
-    """Return a question as words: its id without the operator."""
+    """Return the id of a convention as words, without the operator."""
     return convention.id.partition("/")[2].replace("-", " ")
 
 
 def has_differing_answers(convention: Convention) -> bool:
-    """Whether not all surfaces answer alike."""
-    return (
-        len({answer.declaration.answer for answer in convention.answers_by_surface.values() if answer.declaration}) > 1
-    )
+    """Whether surfaces declare different answers."""
+    answers = {one.declaration.answer for one in convention.answers_by_surface.values() if one.declaration}
+    return len(answers) > 1
 
 
 def _is_relevant(convention: Convention, case: Case) -> bool:
-    """Whether a question leaves out a parameter of the case, or asks how such 16-bit numbers are added."""
-    asked = convention.cases[0]
-    of = OPERATORS[case.operator]
-    if asked.operator not in {of.name, of.forward} or any(
-        FEATURES[fact](asked) > FEATURES[fact](case) for fact in CASE_CONDITIONS
+    """Whether a convention is about a default of the case's operator, or about sums in the case's 16-bit dtype."""
+    observed = convention.cases[0]
+    operator = OPERATORS[case.operator]
+    if observed.operator not in {operator.name, operator.forward} or any(
+        FEATURES[feature](observed) > FEATURES[feature](case) for feature in CASE_CONDITIONS
     ):
         return False
-    if case.dtype in SHORT_FLOATS and asked.dtype == case.dtype:
-        return asked.operator == of.name
-    return bool(asked.omitted_parameters) and asked.dtype == "float32" and "nan" not in FEATURES["values"](asked)
+    # Conventions in a 16-bit dtype are about the dtype of sums.
+    if case.dtype in SHORT_FLOATS and observed.dtype == case.dtype:
+        return observed.operator == operator.name
+    is_about_default = bool(observed.omitted_parameters) and observed.dtype == "float32"
+    return is_about_default and "nan" not in FEATURES["values"](observed)
 
 
-def entries_for_case(known: TranslationBackground, case: Case, surface: str) -> list[LedgerEntry]:
-    """Return the entries of the ledger that are about this case on this surface, in the versions that were run."""
-    facts, packages = CaseFeatures(case), known.summary.packages(surface)
+def entries_for_case(background: TranslationBackground, case: Case, surface: str) -> list[LedgerEntry]:
+    """Return the ledger entries that match this case on this surface, in the versions of the summarised runs."""
     if not isinstance(case.expect, Value):
         return []
-    about = [entry for entry in known.ledger.entries if entry.matches_surface(surface) and entry.matches_case(facts)]
-    return [entry for entry in about if not packages or entry.matches_versions(packages)]
+    features, packages = CaseFeatures(case), background.summary.packages(surface)
+    return [
+        entry
+        for entry in background.ledger.entries
+        if entry.matches_surface(surface)
+        and entry.matches_case(features)
+        and (not packages or entry.matches_versions(packages))
+    ]
 
 
 def program_with_setup(backend: Backend, program: Program) -> str:
-    """Return a program with the imports and modes that it needs."""
+    """Return a program with the lines of the setup that it needs: imports and modes."""
     lines = source_text.required_setup(backend.setup, program.text)
     return "\n".join([*lines, "", ""] if lines else []) + program.text

@@ -18,7 +18,7 @@ TRANSLATIONS_FORMAT = 1
 
 @dataclass(frozen=True)
 class TranslatedCase:
-    """What is translated: a case, what is to be said of how it was asked for, and whether the suite chose its shape."""
+    """A translated case, with notes about its request; has_default_shape: whether the suite chose the shape."""
 
     case: Case
     notes: Sequence[str] = ()
@@ -26,12 +26,12 @@ class TranslatedCase:
 
     @property
     def heading(self) -> str:
-        """What the case is, in a line: its operator, every parameter, and its inputs."""
+        """One line with the operator, every parameter and the inputs."""
         case = self.case
         parameters = [_parameter_text(name, value) for name, value in case.parameters.items() if value is not None]
         shapes = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.inputs.items())
-        usual = "; the shape is chosen, --shape gives another" if self.has_default_shape else ""
-        return f"{', '.join([case.operator, *parameters])}; for {shapes} in {case.dtype}{usual}"
+        default = "; default shape, change it with --shape" if self.has_default_shape else ""
+        return f"{', '.join([case.operator, *parameters])}; for {shapes} in {case.dtype}{default}"
 
 
 def _parameter_text(name: str, value: Any) -> str:
@@ -40,31 +40,35 @@ def _parameter_text(name: str, value: Any) -> str:
     return f"{name.replace('_', ' ')} {size_text(value)}"
 
 
-def text_lines(about: TranslatedCase, found: Sequence[Translation]) -> Iterator[str]:
-    """Yield the lines for a terminal: programs one after the other, everything else in comments."""
-    yield from _comment_lines(about.heading, "")
-    yield from (line for note in about.notes for line in _comment_lines(note, ""))
-    for one in found:
+def text_lines(translated: TranslatedCase, translations: Sequence[Translation]) -> Iterator[str]:
+    """Yield the lines for a terminal: one program after the other, with remarks as comments."""
+    yield from _comment_lines(translated.heading, "")
+    yield from (line for note in translated.notes for line in _comment_lines(note, ""))
+    for translation in translations:
         yield ""
-        yield from _unsupported_lines(one) if one.program is None else _program_lines(one, about.case)
+        yield from (
+            _unsupported_lines(translation)
+            if translation.program is None
+            else _program_lines(translation, translated.case)
+        )
 
 
-def _unsupported_lines(one: Translation) -> Iterator[str]:
-    yield f"# {one.surface.name}: unsupported: {one.reason}{f' ({one.issue})' if one.issue else ''}"
+def _unsupported_lines(translation: Translation) -> Iterator[str]:
+    yield f"# {translation.surface.name}: unsupported: {translation.reason}{_issue_text(translation)}"
 
 
-def _program_lines(one: Translation, case: Case) -> Iterator[str]:
-    assert one.program is not None  # noqa: S101 - asked before
+def _program_lines(translation: Translation, case: Case) -> Iterator[str]:
+    assert translation.program is not None  # noqa: S101 - checked by the caller
     shapes = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.inputs.items())
-    yield f"# {one.surface.name}: {one.program.how}, for {shapes}"
-    yield from _comment_lines(one.verified_text, "  ")
-    yield from (line for warning in one.warnings for line in _comment_lines(f"! {warning}", "  "))
-    yield from (line for remark in _remark_lines(one) for line in _comment_lines(f"- {remark}", "  "))
-    yield program_with_setup(one.backend, one.program).rstrip("\n")
+    yield f"# {translation.surface.name}: {translation.program.how}, for {shapes}"
+    yield from _comment_lines(translation.verified_text, "  ")
+    yield from (line for warning in translation.warnings for line in _comment_lines(f"! {warning}", "  "))
+    yield from (line for remark in _remark_lines(translation) for line in _comment_lines(f"- {remark}", "  "))
+    yield program_with_setup(translation.backend, translation.program).rstrip("\n")
 
 
-def _remark_lines(one: Translation) -> list[str]:
-    return [*filter(None, [one.layout]), *one.remarks, *one.answers]
+def _remark_lines(translation: Translation) -> list[str]:
+    return [*filter(None, [translation.layout]), *translation.remarks, *translation.answers]
 
 
 def _comment_lines(text: str, indent: str) -> list[str]:
@@ -79,29 +83,38 @@ def _comment_lines(text: str, indent: str) -> list[str]:
     )
 
 
-def markdown_lines(about: TranslatedCase, found: Sequence[Translation]) -> Iterator[str]:
+def markdown_lines(translated: TranslatedCase, translations: Sequence[Translation]) -> Iterator[str]:
     """Yield the lines of a Markdown page."""
-    yield from (f"# {about.case.operator}", "", f"{_as_sentence(about.heading)}")
-    yield from (line for note in about.notes for line in ("", _as_sentence(note)))
-    for one in found:
-        if one.program is None:
+    yield from (f"# {translated.case.operator}", "", f"{_as_sentence(translated.heading)}")
+    yield from (line for note in translated.notes for line in ("", _as_sentence(note)))
+    for translation in translations:
+        if translation.program is None:
             continue
-        yield from ("", f"## {one.surface.name}: {one.program.how}", "", f"{_as_sentence(one.verified_text)}", "")
-        yield from ("```python", program_with_setup(one.backend, one.program).rstrip("\n"), "```")
-        told = [
-            *(f"**{escape_markdown(warning)}**" for warning in one.warnings),
-            *map(escape_markdown, _remark_lines(one)),
+        yield from (
+            "",
+            f"## {translation.surface.name}: {translation.program.how}",
+            "",
+            f"{_as_sentence(translation.verified_text)}",
+            "",
+        )
+        yield from ("```python", program_with_setup(translation.backend, translation.program).rstrip("\n"), "```")
+        remarks = [
+            *(f"**{escape_markdown(warning)}**" for warning in translation.warnings),
+            *map(escape_markdown, _remark_lines(translation)),
         ]
-        yield from ([""] if told else [])
-        yield from (f"- {line}" for line in told)
-    missing = [one for one in found if one.program is None]
+        yield from ([""] if remarks else [])
+        yield from (f"- {line}" for line in remarks)
+    missing = [translation for translation in translations if translation.program is None]
     if missing:
         yield from ("", "## Unsupported", "")
-        yield from (f"- {one.surface.name}: {escape_markdown(one.reason)}{_issue_text(one)}" for one in missing)
+        yield from (
+            f"- {translation.surface.name}: {escape_markdown(translation.reason)}{_issue_text(translation)}"
+            for translation in missing
+        )
 
 
-def _issue_text(one: Translation) -> str:
-    return f" ({one.issue})" if one.issue else ""
+def _issue_text(translation: Translation) -> str:
+    return f" ({translation.issue})" if translation.issue else ""
 
 
 def _as_sentence(text: str) -> str:
@@ -109,15 +122,15 @@ def _as_sentence(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return text in which Markdown sees no emphasis and no table."""
+    """Escape characters that Markdown reads as emphasis, HTML or table cells."""
     for character in "*_<>|":
         text = text.replace(character, f"\\{character}")
     return text
 
 
-def translations_record(about: TranslatedCase, found: Sequence[Translation]) -> dict[str, Any]:
-    """Return the translations as JSON has them."""
-    case = about.case
+def translations_record(translated: TranslatedCase, translations: Sequence[Translation]) -> dict[str, Any]:
+    """Return the record of the translations for JSON."""
+    case = translated.case
     inputs = {name: {"shape": list(spec.shape), "dtype": spec.dtype} for name, spec in case.inputs.items()}
     return {
         "format": TRANSLATIONS_FORMAT,
@@ -125,24 +138,24 @@ def translations_record(about: TranslatedCase, found: Sequence[Translation]) -> 
         "operator": case.operator,
         "parameters": case.parameters,
         "inputs": inputs,
-        "shape_chosen": about.has_default_shape,
-        "notes": list(about.notes),
-        "surfaces": {one.surface.name: _translation_record(one) for one in found},
+        "shape_chosen": translated.has_default_shape,
+        "notes": list(translated.notes),
+        "surfaces": {translation.surface.name: _translation_record(translation) for translation in translations},
     }
 
 
-def _translation_record(one: Translation) -> dict[str, Any]:
-    if one.program is None:
-        return {"how": None, "reason": one.reason, "issue": one.issue}
+def _translation_record(translation: Translation) -> dict[str, Any]:
+    if translation.program is None:
+        return {"how": None, "reason": translation.reason, "issue": translation.issue}
     return {
-        "how": one.program.how,
-        "program": program_with_setup(one.backend, one.program),
-        "digest": one.program.digest,
-        "verified": one.verified_text,
-        "warnings": list(one.warnings),
-        "layout": one.layout,
-        "remarks": list(one.remarks),
-        "answers": list(one.answers),
+        "how": translation.program.how,
+        "program": program_with_setup(translation.backend, translation.program),
+        "digest": translation.program.digest,
+        "verified": translation.verified_text,
+        "warnings": list(translation.warnings),
+        "layout": translation.layout,
+        "remarks": list(translation.remarks),
+        "answers": list(translation.answers),
     }
 
 

@@ -1,7 +1,7 @@
-"""What runs of the suite have found of each surface, in short: which versions, how many cases agree, what deviates.
+"""Summary of runs: for each surface the versions, the number of cases that agree, and the known deviations.
 
-The file `verified.json` beside this one is made from results files by `conformance verified RESULTS…`, so that those
-who install the suite and run nothing still learn how far a translation has been tried.
+`conformance verified RESULTS…` writes the summary of results files to `verified.json` in this folder. An installed
+suite can report how many cases of a translation were verified without running them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ PASS_STATUS, KNOWN_STATUS, UNSUPPORTED_STATUS = "pass", "known", "unsupported"
 
 @dataclass(frozen=True)
 class OperatorSummary:
-    """What one surface did with the cases of one operator.
+    """Results of one surface on the cases of one operator.
 
-    agree: how many results agree, by how the program does it; dtypes, ranks: of the cases among these; known: how many
-    deviate, by the entry of the ledger; otherwise: how many came out otherwise, by status.
+    agree: number of results that agree, by kind of program.
+    dtypes, ranks: those of the cases that agree.
+    known: number of known deviations, by ledger entry.
+    otherwise: number of other results, by status.
     """
 
     agree: Mapping[str, int] = field(default_factory=dict)
@@ -36,13 +38,13 @@ class OperatorSummary:
 
     @property
     def cases(self) -> int:
-        """How many results agree."""
+        """Number of results that agree."""
         return sum(self.agree.values())
 
 
 @dataclass(frozen=True)
 class SurfaceSummary:
-    """One surface: the backend with the versions of its packages, the level of the run, and what came of it."""
+    """Results of one surface, with its backend, the level of the run and the versions of the packages."""
 
     backend: str
     level: str
@@ -51,30 +53,33 @@ class SurfaceSummary:
 
     @property
     def version(self) -> str:
-        """The package that the backend is called after, or its first one, and its version without a local part."""
+        """Name and version of the package that the backend is named after, or of its first package.
+
+        The version has no local part: "2.9.0", not "2.9.0+cpu".
+        """
         name = self.backend if self.backend in self.packages else next(iter(self.packages), "")
         return f"{name} {self.packages.get(name, '').partition('+')[0]}".strip()
 
 
 @dataclass(frozen=True)
 class VerifiedSummary:
-    """All surfaces that have been run, by name."""
+    """Results of all surfaces that were run, by surface name."""
 
     surfaces: Mapping[str, SurfaceSummary] = field(default_factory=dict)
 
     def operator_summary(self, surface: str, operator: str) -> OperatorSummary:
-        """Return what a surface did with an operator; nothing where it was not run."""
+        """Return the results of a surface on an operator; an empty summary if it was not run."""
         known = self.surfaces.get(surface)
         return known.operators.get(operator, OperatorSummary()) if known else OperatorSummary()
 
     def packages(self, surface: str) -> Mapping[str, str]:
-        """Return the versions with which a surface was run."""
+        """Return the package versions of the run of a surface; empty if it was not run."""
         return self.surfaces[surface].packages if surface in self.surfaces else {}
 
 
 @dataclass
 class OperatorCounter:
-    """The results of one surface on one operator, as they are counted."""
+    """Counter of the results of one surface on one operator."""
 
     agree: dict[str, int] = field(default_factory=dict)
     dtypes: set[str] = field(default_factory=set)
@@ -83,7 +88,7 @@ class OperatorCounter:
     other_counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, status: str, how: str, dtype: str, rank: int, entry: str) -> None:
-        """Count one result; `entry` is the id of what the ledger says of a known deviation."""
+        """Count one result; entry: id of the ledger entry of a known deviation."""
         if status == PASS_STATUS:
             self.agree[how] = self.agree.get(how, 0) + 1
             self.dtypes.add(dtype)
@@ -94,21 +99,21 @@ class OperatorCounter:
             self.other_counts[status] = self.other_counts.get(status, 0) + 1
 
     def summary(self) -> OperatorSummary:
-        """Return what was counted, in an order that does not depend on that of the results."""
-        agree, known, otherwise = (
-            dict(sorted(one.items())) for one in (self.agree, self.known_counts, self.other_counts)
+        """Return the counts, sorted so that the order of the results does not matter."""
+        agree, known, others = (
+            dict(sorted(counts.items())) for counts in (self.agree, self.known_counts, self.other_counts)
         )
-        return OperatorSummary(agree, tuple(sorted(self.dtypes)), tuple(sorted(self.ranks)), known, otherwise)
+        return OperatorSummary(agree, tuple(sorted(self.dtypes)), tuple(sorted(self.ranks)), known, others)
 
 
 def summary_text(summary: VerifiedSummary) -> str:
-    """Return the summary as JSON, an operator a line, so that a change of it is a change of few lines."""
+    """Return the summary as JSON with one line per operator, so that diffs of the file are short."""
     parts = []
     for name, surface in sorted(summary.surfaces.items()):
-        about = {"backend": surface.backend, "level": surface.level, "packages": surface.packages}
-        head = "".join(f"   {_json_text(key)}: {_json_text(value)},\n" for key, value in about.items())
+        header = {"backend": surface.backend, "level": surface.level, "packages": surface.packages}
+        head = "".join(f"   {_json_text(key)}: {_json_text(value)},\n" for key, value in header.items())
         lines = [
-            f"    {_json_text(key)}: {_json_text(vars(tried))}" for key, tried in sorted(surface.operators.items())
+            f"    {_json_text(key)}: {_json_text(vars(counts))}" for key, counts in sorted(surface.operators.items())
         ]
         operators = ",\n".join(lines)
         parts.append(f"  {_json_text(name)}: {{\n{head}   {_json_text('operators')}: {{\n{operators}\n   }}\n  }}")
@@ -120,11 +125,11 @@ def _json_text(value: Any) -> str:
 
 
 def parse_summary(text: str, place: str) -> VerifiedSummary:
-    """Return the summary that a text holds. Raises ConformanceError naming the place where it holds none."""
+    """Parse a summary from JSON. Raises ConformanceError with `place`, the name of the file, if it is invalid."""
     try:
         data = json.loads(text)
         if data["format"] != VERIFIED_FORMAT:
-            raise ConformanceError(f"{place}: format {data['format']}, this suite reads {VERIFIED_FORMAT}")
+            raise ConformanceError(f"{place}: format {data['format']} is not supported, expected {VERIFIED_FORMAT}")
         return VerifiedSummary({name: _parse_surface(raw) for name, raw in data["surfaces"].items()})
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ConformanceError(f"{place}: not a summary of results ({type(error).__name__}: {error})") from None
@@ -137,20 +142,20 @@ def _parse_surface(raw: Mapping[str, Any]) -> SurfaceSummary:
         dict(raw["packages"]),
         {
             name: OperatorSummary(
-                dict(tried["agree"]),
-                tuple(tried["dtypes"]),
-                tuple(tried["ranks"]),
-                dict(tried["known"]),
-                dict(tried["otherwise"]),
+                dict(results["agree"]),
+                tuple(results["dtypes"]),
+                tuple(results["ranks"]),
+                dict(results["known"]),
+                dict(results["otherwise"]),
             )
-            for name, tried in raw["operators"].items()
+            for name, results in raw["operators"].items()
         },
     )
 
 
 @lru_cache
 def shipped_summary() -> VerifiedSummary:
-    """Return the summary that comes with the suite; an empty one where there is none."""
+    """Return the summary that is shipped with the suite; an empty one if the file does not exist."""
     return (
         parse_summary(VERIFIED_PATH.read_text("utf-8"), str(VERIFIED_PATH))
         if VERIFIED_PATH.exists()
@@ -159,17 +164,17 @@ def shipped_summary() -> VerifiedSummary:
 
 
 def verified_sentence(summary: VerifiedSummary, surface: str, operator: str, how: str, *, dtype: str, rank: int) -> str:
-    """Return in words how far translations of an operator to a surface have been tried."""
-    tried = summary.operator_summary(surface, operator)
-    if not tried.cases:
-        return "not verified: no result of it agrees" if tried.known or tried.otherwise else "not verified: never run"
-    parts = [f"{tried.cases:,} case{'s' * (tried.cases != 1)} of {operator} agree{'s' * (tried.cases == 1)}"]
-    parts[0] += f", {tried.agree.get(how, 0):,} of them {how}"
-    parts += [f"none in {dtype}"] if dtype not in tried.dtypes else []
-    parts += [f"none with {rank} spatial axes"] if rank not in tried.ranks else []
-    parts += [f"{count:,} {status}" for status, count in tried.otherwise.items()]
-    if tried.known:
-        parts.append(_deviations_text(list(tried.known)))
+    """Return a sentence with the number of verified cases of an operator on a surface."""
+    results = summary.operator_summary(surface, operator)
+    if not results.cases:
+        return "not verified: no result agrees" if results.known or results.otherwise else "not verified: never run"
+    parts = [f"{results.cases:,} case{'s' * (results.cases != 1)} of {operator} agree{'s' * (results.cases == 1)}"]
+    parts[0] += f", {results.agree.get(how, 0):,} of them {how}"
+    parts += [f"none in {dtype}"] if dtype not in results.dtypes else []
+    parts += [f"none with {rank} spatial axes"] if rank not in results.ranks else []
+    parts += [f"{count:,} {status}" for status, count in results.otherwise.items()]
+    if results.known:
+        parts.append(_deviations_text(list(results.known)))
     return f"verified: {summary.surfaces[surface].version}, {'; '.join(parts)}"
 
 
@@ -180,7 +185,7 @@ def _deviations_text(ids: Sequence[str]) -> str:
 def summarise(
     surfaces: Iterable[tuple[str, str, str, Mapping[str, str], Mapping[str, OperatorCounter]]],
 ) -> VerifiedSummary:
-    """Return the summary of counted results: for each surface its name, backend, level, packages and counts."""
+    """Return the summary of surfaces, each given as name, backend, level, packages and counters by operator."""
     return VerifiedSummary(
         {
             name: SurfaceSummary(

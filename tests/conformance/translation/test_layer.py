@@ -188,7 +188,7 @@ def meaning(text, surface, shape=None):
         ("mxnet.npx", "npx.pooling(x, kernel=(2, 2))", "max_pool", {"stride": 1}),
         ("onnxruntime", 'helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3])', "max_pool", {"stride": 1}),
         ("onnxruntime", 'helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 2])', "conv", {"padding": ((1, 2),)}),
-        ("onnxruntime", 'onnx.helper.make_node("Cnv", ["x", "w"], ["y"])', None, "'Cnv' is no layer that can be read"),
+        ("onnxruntime", 'onnx.helper.make_node("Cnv", ["x", "w"], ["y"])', None, "'Cnv' is not a known layer"),
         (
             "jax.lax",
             "lax.reduce_window(x, jnp.inf, lax.min, (1, 1, 2), (1, 1, 2), 'VALID')",
@@ -226,7 +226,7 @@ def test_what_depends_on_the_size_of_the_input_asks_for_a_shape(surface, text, s
 def test_defaults_that_a_layer_was_left_to_are_named():
     found = parse_layer("nn.MaxPool2d(3, padding=1)", DIALECTS["torch.nn"])
     assert list(layer_notes(found, found.request.case().parameters)) == [
-        "left to the defaults of the layer: stride 3 x 3, rounding floor, dilation 1 x 1"
+        "defaults of the layer: stride 3 x 3, rounding floor, dilation 1 x 1"
     ]
 
 
@@ -303,7 +303,7 @@ def attempt(text):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("nn.MaxPol2d(3)", "'MaxPol2d' is no layer that can be read, did you mean 'MaxPool2d'?"),
+        ("nn.MaxPol2d(3)", "'MaxPol2d' is not a known layer, did you mean 'MaxPool2d'?"),
         ("nn.MaxPool2d(3, strid=2)", "MaxPool2d has no argument 'strid', did you mean 'stride'?"),
         ("nn.MaxPool2d(3, 2, foo=1)", "has no argument 'foo', it has kernel_size, stride,"),
         ("nn.MaxPool2d(3, 1 + 1)", "column 17: BinOp is neither a number"),

@@ -80,7 +80,7 @@ def test_gradient_that_a_surface_writes_itself_comes_before_differentiation(tmp_
 def test_gradient_that_a_surface_writes_itself_has_dtypes_too(tmp_path):
     own = {"max_pool_grad": lambda _step: "slope(grad, x)"}
     refusal = translate(gradient_case(tmp_path), Surface("own", own, dtypes={"max_pool_grad": frozenset({"float64"})}))
-    assert refusal == Unsupported("own has no words for max_pool_grad in float32")
+    assert refusal == Unsupported("own does not support max_pool_grad in float32")
 
 
 def test_nothing_that_must_be_rejected_is_put_to_calls_that_check_nothing(tmp_path):
@@ -124,7 +124,7 @@ def test_operator_that_a_surface_lacks_is_unsupported_with_a_reason(tmp_path):
 
 def test_dtype_that_a_surface_does_not_take_is_unsupported_with_a_reason(tmp_path):
     case = one(tmp_path, "id: a, x: {values: arange, shape: [1, 1, 4], dtype: int8}, window: 2")
-    assert translate(case, sketch()) == Unsupported("sketch has no words for max_pool in int8")
+    assert translate(case, sketch()) == Unsupported("sketch does not support max_pool in int8")
 
 
 NO_KERNEL = Unsupported("not implemented for int8", issue="https://example.org/2")
