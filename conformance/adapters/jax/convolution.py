@@ -126,6 +126,8 @@ def composed_transpose(step: Step) -> Code:
     groups, (channels, outputs), window = int(step.parameters["groups"]), step.kernel[:2], step.window
     split = tuple_of((groups, channels // groups, outputs, *window))
     merged = tuple_of((groups * outputs, channels // groups, *window))
+    # lax.conv_general_dilated has groups, lax.conv_transpose does not. lhs_dilation inserts stride - 1 zeros between
+    # the cells of the input.
     flipped = f"jnp.flip(kernel, {tuple_of(range(2, 2 + step.rank))}).reshape{split}"
     convolved = call(
         "lax.conv_general_dilated",

@@ -50,9 +50,9 @@ def _per_axis_argument(argument: str, names: Mapping[str, Any] | None = None) ->
     return ArgumentReading(argument, read)
 
 
-def _reduction_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
+def _reduction_operator(call: BoundCall, parameters: dict[str, Any]) -> Mapping[str, Any]:
     """Return whether it is max or min pooling. The initial value must be the neutral element of that operation."""
-    del found
+    del parameters
     operation, initial = call.arguments["computation"], call.arguments["init_value"]
     operators = {"max": ("max_pool", "-"), "min": ("min_pool", "")}
     name = str(operation).rpartition(".")[2]
@@ -64,12 +64,12 @@ def _reduction_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, 
     return {"operator": operator}
 
 
-def _check_axis_names(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
+def _check_axis_names(call: BoundCall, parameters: dict[str, Any]) -> Mapping[str, Any]:
     """Check that `dimension_numbers` is the default or names the spatial axes of all arrays in one order.
 
     Returns no parameters, since the names then change nothing.
     """
-    del found
+    del parameters
     names = call.arguments["dimension_numbers"]
     if names is None:
         return {}
@@ -115,13 +115,13 @@ def _dilated_input_padding(padding: Any, strides: tuple[int, ...], reach: tuple[
     return tuple(end if isinstance(end, tuple) else (end, end) for end in ends)
 
 
-def transposed_parameters(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
+def transposed_parameters(call: BoundCall, parameters: dict[str, Any]) -> Mapping[str, Any]:
     """Return the padding and output padding, from the padding of the dilated input."""
-    window = found.get("window") or call.weight_shape("the output size")[2:]
-    strides, dilation = (one_per_axis(found.get(name, 1), len(window)) for name in ("stride", "dilation"))
+    window = parameters.get("window") or call.weight_shape("the output size")[2:]
+    strides, dilation = (one_per_axis(parameters.get(name, 1), len(window)) for name in ("stride", "dilation"))
     if not len(window) == len(strides) == len(dilation):
         raise UnreadableLayer(f"{len(strides)} strides for a kernel of {len(window)} spatial axes")
-    padding = found["padding"]
+    padding = parameters["padding"]
     pads = _dilated_input_padding(padding, strides, kernel_reach(window, dilation))
     # With consistent padding, numbers mean the padding of the forward convolution, while names are unchanged.
     if call.arguments.get("use_consistent_padding") is True and not isinstance(padding, str):
@@ -213,7 +213,10 @@ LAX_LAYERS = (
         {**TRANSPOSED_ARGUMENTS, "dilation": sizes_or_ones_argument("rhs_dilation")},
         array_arguments=("lhs", "rhs"),
         required_values={"transpose_kernel": (False, True), "use_consistent_padding": (False, True)},
-        adjust=lambda call, found: {**_check_axis_names(call, found), **transposed_parameters(call, found)},
+        adjust=lambda call, parameters: {
+            **_check_axis_names(call, parameters),
+            **transposed_parameters(call, parameters),
+        },
         note=orientation_note,
     ),
     LayerSignature(

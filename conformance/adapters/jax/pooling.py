@@ -15,6 +15,7 @@ from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.steps import Step, split_counted_zeros
 
 DIVISOR_TOO_LARGE = Unsupported("the dtype cannot represent the divisor")
+# A NaN is larger than every number. Of equal values, or of two NaNs, the one with the smaller index wins.
 FIRST_LARGEST_LINES = (
     "def first_largest(one, other):",
     "    (a, i), (b, j) = one, other",
@@ -91,6 +92,7 @@ class LayoutPooling:
         )
         start = f"(jnp.array({neutral_value(step, largest=True)}, x.dtype), jnp.array({size}))"
         pairs = self.layout.reduce_window(step, start, "first_largest", "(x, jnp.broadcast_to(cells, x.shape))")
+        # A window of padding only has the initial index, `size`, which becomes −1.
         empty = (f"x = jnp.where(x == {size}, -1, x)",) * bool((step.windows.counts(False) == 0).any())
         return jit_lines(*FIRST_LARGEST_LINES, f"cells = {cells}", f"_, x = {pairs}", *empty)
 
@@ -101,6 +103,7 @@ class LayoutPooling:
         flat = Step(step.operator, step.shape, step.dtype)
         planes, moved = self.layout.shape(flat, (size,)), self.layout.shape(flat, (-1,))
         at = f"rows, places, {columns}" if self.layout.channels_last else f"rows, {columns}[:, None], places"
+        # JAX would count a negative index from the end, while an index past the end is dropped.
         return jit_lines(
             f"rows, places = {rows}, jnp.where(indices < 0, {size}, indices).reshape{moved}",
             f'x = jnp.zeros({planes}, x.dtype).at[{at}].set(x.reshape{moved}, mode="drop")',
@@ -131,6 +134,7 @@ class LayoutPooling:
         ]
         counts = np.array([math.prod(b - a for a, b in cell) for cell in product(*bins)]).reshape(outputs)
         texts = map(bins_text, step.shape[2:], outputs)
+        # The loop variables are the start and the stop of the bin on each axis.
         letters = [*zip("acegik", "bdfhjl", strict=True)][: step.rank]
         bounds = ", ".join(f"{start}:{stop}" for start, stop in letters)
         part = f"x[:, {bounds}]" if self.layout.channels_last else f"x[:, :, {bounds}]"
@@ -150,6 +154,7 @@ class LayoutPooling:
         """Return each cell divided by the sum of its window, with the window axes at the end."""
         cells = -2 if self.layout.channels_last else -1
         shape = self.layout.shape(step, (*step.windows.output, *step.windows.window))
+        # The probabilities of a window whose sum is 0 are 0. The inner `where` avoids a division by zero.
         return jit_lines(
             *self.layout.stacked_cells(step, 0),
             "total = windows.sum(0)",

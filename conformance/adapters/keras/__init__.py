@@ -84,6 +84,7 @@ def _layer_surface(
     **fields: Any,
 ) -> Surface:
     """Return a surface of layers. fields: further fields of the surface."""
+    # Padding layers pad with zeros only, so other padding is an operation.
     pad = partial(padding.padding_layer_or_ops, engine)
     return make_surface(
         name,

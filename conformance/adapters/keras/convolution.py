@@ -73,6 +73,7 @@ def _layer_text(engine: Engine, name: str, step: Step, filters: int, **arguments
         str(filters),
         per_axis(step.window),
         strides=_strides_text(step),
+        # In the order of the signature: padding and output_padding come before dilation_rate.
         **{"padding": arguments.pop("padding"), "output_padding": arguments.pop("output_padding", None)},
         dilation_rate=_dilation_text(step),
         groups=arguments.pop("groups", None),

@@ -137,6 +137,7 @@ TORCH_ENGINE = Engine(
     ("torch",),
     autograd_gradient,
     _torch_layer_gradient,
+    # PyTorch calls the mode wrap "circular".
     {"reflect": "reflect", "symmetric": "symmetric", "wrap": "circular"},
     threads="import torch\n\ntorch.set_num_threads(1)\n",
     instruction_variables=torch.HOLDS,

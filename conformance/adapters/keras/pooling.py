@@ -152,6 +152,7 @@ def stacked_average_pool(engine: Engine, step: Step) -> Code:
         return engine.as_one_function(
             *lines, f"x = keras.ops.sum({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0) / {divisor_text}"
         )
+    # The counts differ at the border, so the sum is divided by the same sum over ones. Counted zeros are padded first.
     counted, rest = split_counted_zeros(step)
     zeros = tuple(f"x = {constant_pad(padding)}" for padding in counted)
     lines, inner = padding_lines(rest, 0)
@@ -189,7 +190,7 @@ def softmax_pool(engine: Engine, step: Step) -> Code:
 
 
 def max_pool_with_indices(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Code:
-    """Return the values by pooling, or the first position in each window at which the stacked values are largest."""
+    """Return the maxima by pooling, or the first position in each window at which the stacked values are largest."""
     if step.parameters.get("output") != "indices":
         code = window_pool(engine, write_call, replace(step, operator="max_pool"))
         if not isinstance(code, Unsupported):
@@ -241,6 +242,7 @@ def adaptive_pool_by_bins(engine: Engine, step: Step) -> Code:
         part = f"x[{':, ' * axis}start:stop]"
         edges = bins_text(size, count)
         reduced = f"keras.ops.stack([keras.ops.{reduce}({part}, axis={axis}) for start, stop in {edges}], axis={axis})"
+        # An axis with as many bins as cells is unchanged.
         lines += [f"x = {reduced}"] if count != size else []
     return engine.as_one_function(*lines) if lines else "x"
 

@@ -115,6 +115,7 @@ _layer_pad = partial(padding_layer, "tf.keras.layers")
 
 
 def _layer_padding(step: Step) -> Code:
+    """Return a padding layer, or `tf.pad` if no layer supports the step."""
     layer = _layer_pad(step)
     return pad(step) if isinstance(layer, Unsupported) else layer
 
@@ -170,6 +171,7 @@ def layer_tape_gradient(lines: Sequence[str], names: Sequence[str], input_name: 
     )
 
 
+# The suite's arrays are (n, c, *spatial) and its kernels (out, in/groups, *window).
 TO_FRAMEWORK_CHANNELS_LAST = "tf.constant(np.moveaxis({}, 1, -1))"
 KERNEL_GRADIENT_TO_NUMPY = "np.moveaxis(x.numpy(), (-1, -2), (0, 1))"
 CONVOLUTION_DTYPES = FLOATING | {"int32"}
@@ -248,6 +250,7 @@ SURFACES = (
         to_framework={**TO_FRAMEWORK, "x": "tf.constant({})"},
         to_numpy="x.numpy()",
         channels_last=False,
+        # The lowerings themselves report unsupported dtypes.
         dtypes={"": ALL_DTYPES},
         unsupported_dtypes={},
         write_gradient=tape_gradient,
@@ -274,13 +277,14 @@ SURFACES = (
             "avg_pool": layer_stacked_avg_pool,
             "conv_transpose": composed_layer_transpose,
         },
+        # Padding layers pad with zeros only, so the padding of a maximum is `tf.pad`.
         building_blocks={"pad": _layer_padding},
         write_gradient=layer_tape_gradient,
     ),
     _make_surface(
         "tf.book",
         {"max_pool": partial(_d2l_pool, "max"), "avg_pool": partial(_d2l_pool, "mean")},
-        allows_compositions=False,
+        allows_compositions=False,  # the surface contains only programs that the book prints
         max_level="smoke",
     ),
 )

@@ -47,7 +47,7 @@ def max_pool_with_argmax(_step: Step) -> Code:
 
 
 def _max_pool_with_indices(step: Step) -> Code:
-    """Return the values by pooling, or the first position in each window at which the stacked values are largest."""
+    """Return the maxima by pooling, or the first position in each window at which the stacked values are largest."""
     if step.parameters.get("output") == "indices":
         return composed.stacked_max_indices(step)
     text = max_pool(step)

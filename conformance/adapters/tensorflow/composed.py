@@ -45,7 +45,7 @@ def pad(step: Step) -> Code:
     pads = pairs_of(pairs_for_all_axes(step.padding, channels_last=True))
     if mode == CONSTANT_MODE:
         value = step.parameters["value"]
-        text = "True" if step.dtype == "bool" else None
+        text = "True" if step.dtype == "bool" else None  # used only if the value is not 0
         padded = call("tf.pad", "x", pads, constant_values=text_unless_default(0, value, text))
         crops = any(min(pair) < 0 for pair in step.padding)
         return replace(CANNOT_CROP, rejected_call=padded) if crops else padded
@@ -134,6 +134,7 @@ def _divided_average(step: Step) -> Code:
     if (counts == counts.flat[0]).all():
         lines, inner = _padding_lines(step, 0)
         return (*lines, f"x = tf.reduce_sum({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0) / {counts.flat[0]}")
+    # The counts differ at the border, so the sum is divided by the same sum over ones. Counted zeros are padded first.
     counted, rest = split_counted_zeros(step)
     zeros = tuple(f"x = {pad(padding)}" for padding in counted)
     lines, inner = _padding_lines(rest, 0)
@@ -177,7 +178,7 @@ def softmax_pool(step: Step) -> Code:
 
 
 def max_pool_with_indices(step: Step) -> Code:
-    """Return the values by pooling, or the indices.
+    """Return the maxima by pooling, or their indices.
 
     `tf.nn.max_pool_with_argmax` counts (position, channel) pairs, so its index is divided by the number of channels.
     Where the call is not supported, the index is the first position in each window at which the stacked values are
@@ -231,7 +232,7 @@ def max_unpool(step: Step) -> Code:
 
 def global_pool(reduce: str, step: Step) -> Code:
     """Return the reduction of all spatial axes."""
-    if reduce == "max" and step.dtype == "bool":
+    if reduce == "max" and step.dtype == "bool":  # tf.reduce_max does not support bool
         reduce = "any"
     return f"tf.reduce_{reduce}(x, axis={spatial_axes_text(step)}, keepdims=True)"
 
@@ -244,6 +245,7 @@ def adaptive_pool(reduce: str, step: Step) -> Code:
     for axis, (size, bins) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
         part = f"x[{':, ' * axis}start:stop]"
         reduced = f"tf.stack([tf.reduce_{reduce}({part}, {axis}) for start, stop in {bins_text(size, bins)}], {axis})"
+        # An axis with as many bins as cells is unchanged.
         lines += [f"x = {reduced}"] if bins != size else []
     return tuple(lines) or "x"
 

@@ -153,7 +153,7 @@ def _matches_forward_convolution(step: Step, padding: str | tuple[tuple[int, int
 
     TensorFlow defines a transposed convolution as the gradient of such a forward convolution.
     """
-    try:
+    try:  # Windows.of raises ValueError if a window exceeds the padded array
         windows = Windows.of(step.output[2:], step.window, step.stride, padding, step.dilation)
     except ValueError:
         return False
@@ -172,7 +172,7 @@ def _transposed_text(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
         return NO_INTEGERS_3D
     if padding is None and (step.rank != PLANE_RANK or not _matches_forward_convolution(step, step.padding)):
         return Unsupported("transposed convolutions support explicit padding in two dimensions only")
-    output = tuple_of([step.output[0], *step.output[2:], step.output[1]])
+    output = tuple_of([step.output[0], *step.output[2:], step.output[1]])  # channels last
     text = f'"{padding}"' if padding else array_padding_text(step)
     dilations = per_axis(step.dilation) if step.dilated else None
     return call(
@@ -264,6 +264,7 @@ def _layer_text(name: str, step: Step, filters: int, **arguments: str | None) ->
         str(filters),
         per_axis(step.window),
         strides=per_axis(step.stride) if step.stride != ones_per_axis(step) else None,
+        # In the order of the signature: padding and output_padding come before dilation_rate.
         **{"padding": arguments.pop("padding"), "output_padding": arguments.pop("output_padding", None)},
         dilation_rate=per_axis(step.dilation) if step.dilated else None,
         groups=arguments.pop("groups", None),

@@ -79,6 +79,7 @@ def padding_layer(module: str, step: Step, data_format: str | None = None) -> Co
     ends = [end for pair in step.padding for end in pair]
     if min(ends) < 0 < max(ends):
         return Unsupported("layers pad or crop, not both")
+    # A convention case passes negative pads to ZeroPadding itself, to observe the result.
     crops = min(ends) < 0 and not uses_framework_defaults(step)
     name, pads = ("Cropping", _reversed_pads(step.padding)) if crops else ("ZeroPadding", step.padding)
     amounts = str(pads[0]) if step.rank == len(pads) == 1 else pairs_of(pads)

@@ -42,19 +42,21 @@ CONVOLUTION_ARGUMENTS = {
 }
 
 
-def transposed_parameters(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
+def transposed_parameters(call: BoundCall, parameters: dict[str, Any]) -> Mapping[str, Any]:
     """Return the padding and output padding of a transposed convolution of Keras, of layers and of keras.ops.
 
     Without output_padding, Keras adds output padding if the stride is larger than the kernel, and `same` gives
     the output size `size * stride`. With it, `same` gives `(size - 1) * stride + reach % 2 + output_padding`, where
     `reach` is the extent of the dilated kernel.
     """
-    output_padding, same = found.get("output_padding"), found["padding"] == "same_upper"
+    output_padding, same = parameters.get("output_padding"), parameters["padding"] == "same_upper"
     if output_padding is None and same:
         return {}
-    window = found.get("window") or call.weight_shape("the output size")[2:]
+    window = parameters.get("window") or call.weight_shape("the output size")[2:]
     axes = call.rank or len(window)
-    window, strides, dilation = (one_per_axis(value, axes) for value in (window, found["stride"], found["dilation"]))
+    window, strides, dilation = (
+        one_per_axis(value, axes) for value in (window, parameters["stride"], parameters["dilation"])
+    )
     reach = kernel_reach(window, dilation)
     if output_padding is None:
         default = tuple(max(stride - extent, 0) for extent, stride in zip(reach, strides, strict=True))

@@ -54,9 +54,9 @@ def _read_padding(call: BoundCall, value: Any) -> Any:
     return read_pairs(call, spatial_entries(value, channels_last=True))
 
 
-def _pooling_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
+def _pooling_operator(call: BoundCall, parameters: dict[str, Any]) -> Mapping[str, Any]:
     """Return the operator that `pooling_type` of `tf.nn.pool` selects."""
-    del found
+    del parameters
     kind = str(call.arguments["pooling_type"]).upper()
     if kind not in {"MAX", "AVG"}:
         raise UnreadableLayer(f"pooling_type={call.arguments['pooling_type']!r}: only MAX and AVG can be translated")
@@ -137,7 +137,7 @@ def _read_crops(call: BoundCall, value: Any) -> Any:
     return _read_padding(call, value)
 
 
-def _padding_from_output_shape(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
+def _padding_from_output_shape(call: BoundCall, parameters: dict[str, Any]) -> Mapping[str, Any]:
     """Return groups, padding and output padding, from the output shape that the call is given."""
     output_shape = _read_output_shape(call.arguments["output_shape"])
     size, channels = output_shape[:-1], output_shape[-1]
@@ -145,16 +145,16 @@ def _padding_from_output_shape(call: BoundCall, found: dict[str, Any]) -> Mappin
     rank = len(kernel) - 2
     if not rank == len(size) == len(extents):
         raise UnreadableLayer(f"output_shape: expected one size for each axis of an array with {rank} spatial axes")
-    strides, dilation = one_per_axis(found["stride"], rank), one_per_axis(found["dilation"], rank)
+    strides, dilation = one_per_axis(parameters["stride"], rank), one_per_axis(parameters["dilation"], rank)
     reach = kernel_reach(kernel[2:], dilation)
-    _check_forward_size(call, found["padding"], size, strides, reach)
+    _check_forward_size(call, parameters["padding"], size, strides, reach)
     surplus = surplus_over_size(size, extents, strides, reach)
     groups = channels // max(kernel[1], 1)
     if groups * kernel[1] != channels or groups < 1:
         raise UnreadableLayer(
             f"output_shape: {channels} channels is not a multiple of the {kernel[1]} channels of a kernel group"
         )
-    return {"groups": groups, **padding_from_crop(_crop_pairs(found["padding"], surplus), strides, dilation)}
+    return {"groups": groups, **padding_from_crop(_crop_pairs(parameters["padding"], surplus), strides, dilation)}
 
 
 def _crop_pairs(padding: Any, surplus: tuple[int, ...]) -> Pairs:

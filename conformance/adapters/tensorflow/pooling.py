@@ -132,7 +132,8 @@ def layer_adaptive(name: str, step: Step) -> Code:
 def unsupported_adaptive(step: Step) -> Unsupported | None:
     """Return why Keras' adaptive pooling fails on TensorFlow: the dtype, or a window that exceeds the input.
 
-    Keras pools with two window sizes, n/m rounded up and one cell more, even if no bin has the second size.
+    Keras pools with windows of ceil(size / bins) cells and of one cell more, even if no bin has the second size. With
+    one bin, the second window is larger than the input.
     """
     if step.dtype not in POOLING_DTYPES:
         return NO_POOLING_DTYPE
