@@ -217,10 +217,10 @@ REFUSED = [
     ("tf.nn", "tf.nn.conv2d_transpose(x, w, shape, 2)", IMAGE, WEIGHTS, "output_shape=shape: only a list of numbers"),
     ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 14, 12, 2), 2)", IMAGE, None, "say --kernel-shape"),
     ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 14, 12, 2), 2)", None, WEIGHTS, "say --shape"),
-    ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 15, 12, 2), 2)", IMAGE, WEIGHTS, "leads from (15, 12) to (8, 6)"),
-    ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 14, 12, 3), 2)", IMAGE, WEIGHTS, "3 channels from a kernel of 2"),
+    ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 15, 12, 2), 2)", IMAGE, WEIGHTS, "maps (15, 12) to (8, 6)"),
+    ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 14, 12, 3), 2)", IMAGE, WEIGHTS, "3 channels is not a multiple"),
     (KERAS, "keras.ops.conv_transpose(x, w, 2)", None, None, "say --kernel-shape"),
-    (KERAS, "keras.ops.depthwise_conv(x, w)", None, (6, 1, 3, 2), "how many groups there are"),
+    (KERAS, "keras.ops.depthwise_conv(x, w)", None, (6, 1, 3, 2), "the number of groups depends on"),
 ]
 
 
