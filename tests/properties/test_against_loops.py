@@ -1,4 +1,4 @@
-"""Every operator against plain loops in rational numbers, for drawn geometries, values and dtypes.
+"""Compare every operator with a loop implementation in rational numbers, for random geometries, values and dtypes.
 
 HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 200; brief, for mutants, 25.
 """
@@ -128,7 +128,7 @@ def check(name, arrays, parameters):
 
 
 def bits(x):
-    """Return bits, which tell −0 from +0 and one NaN from another."""
+    """Return bits, which distinguish −0 from +0 and NaNs with different payloads."""
     return x.view(bits_of(x.dtype)) if x.dtype in FLOATS else x
 
 

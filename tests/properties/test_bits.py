@@ -1,4 +1,4 @@
-"""The same bits whatever the NumPy, the BLAS and the features of the processor."""
+"""Results have the same bits under every NumPy, BLAS and set of processor features."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ import pytest
 from tests import ROOT
 from tests.support import result_digests
 
-# Found alike under NumPy 1.23.5 and 2.4.6. A change here is a change of results: say so in CHANGELOG.md.
+# The same under NumPy 1.23.5 and 2.4.6. A change here is a change of results: say so in CHANGELOG.md.
 PINNED = {
     "avg_pool": "7e8ae13d48b319a2926a7b9ea45f909e",
     "avg_pool of sevens": "a77523aad3745f3855b3a175d6df9806",

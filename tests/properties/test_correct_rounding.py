@@ -1,6 +1,6 @@
 """The proof of the error bound: no way of evaluating leaves it, and for nearly every size one reaches half of it.
 
-Results are held to rational numbers computed here, not by the reference; only the bound comes from there.
+Results are compared with rational numbers computed here. Only the bound comes from the reference.
 HYPOTHESIS_PROFILE=nightly takes every size; the ordinary profile some of them.
 """
 
@@ -47,7 +47,7 @@ SELECTIONS = {
     *("max_pool", "min_pool", "max_pool_with_indices", "max_unpool", "global_max_pool", "adaptive_max_pool"),
     *("fractional_max_pool", "stochastic_pool", "pad"),
 }
-# Operators that none of the others resembles.
+# Operators that are similar to no other operator.
 OF_A_KIND = {"avg_pool", "global_avg_pool", "conv", "max_pool_grad", *worst_case_inputs.CURVED}
 ORDINARY, FEW = {1, 2, 9, 100}, {1, 9}
 LARGEST = {(operator, np.float32, 4096) for operator in OF_A_KIND if not operator.endswith("_grad")}
@@ -66,7 +66,7 @@ def bounds(exact, accumulate, flush=False):
 
 
 def holds(sums, limits, got, dtype):
-    """Tell whether every result, rounded to the dtype, is within its limit of the exact one."""
+    """Return whether every result, rounded to the dtype, is within its limit of the exact one."""
     results = got.astype(dtype).astype(np.float64).ravel().tolist()
     return all(abs(Fraction(g) - s) <= b for g, s, b in zip(results, sums, limits, strict=True))
 
@@ -112,7 +112,7 @@ def test_no_way_to_average_large_windows_leaves_the_bound(dtype, accumulate, n, 
 
 
 def assert_dots_hold(x, kernel, dtype, accumulate, orders):
-    """x: (outputs, n); kernel: (n,). The reference sees them as channels, which a bound does not tell from cells."""
+    """x: (outputs, n); kernel: (n,). The reference gets them as channels, which a bound treats like cells."""
     exact = reference.OPERATORS["conv"](x[..., None], kernel[None, :, None])
     weights = rationals(kernel)
     limits = bounds(exact, accumulate)
@@ -272,7 +272,7 @@ def test_flushed_products_and_the_rounding_of_what_is_left_add_up():
 
 
 def test_every_operator_has_an_adversary_or_rounds_nothing():
-    """Selections, whose bound is 0 for whatever input, are the rest."""
+    """The remaining operators are selections, whose bound is always 0."""
     adversarial = {name.split(",")[0] for name in worst_case_inputs.OPERATORS}
     assert adversarial == set(reference.OPERATORS) - SELECTIONS - {"max_unpool_grad"}
 

@@ -1,4 +1,4 @@
-"""What is refused, and in which words."""
+"""Invalid arguments raise errors that name the parameter, its value and the limit."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Wrong parameters of every operator: ValueError or TypeError that says what is wrong, and nothing else, ever.
+"""Invalid parameters of every operator raise only ValueError or TypeError, with a message that names the problem.
 
 HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 50.
 """
@@ -20,7 +20,7 @@ from tests.support import valid_calls
 
 wildly = drawn if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else settings(drawn, max_examples=50)
 
-# What a refusal may say instead of the parameter's name: two parameters, or a parameter and an array, do not fit.
+# Messages without the parameter's name: two parameters, or a parameter and an array, do not fit.
 TOGETHER = [
     r"(window|kernel) \d+( \(dilated to \d+\))? exceeds the padded input \d+ on axis \d",
     r"grad has shape \(.*\): the output has \(.*\)",
@@ -37,12 +37,12 @@ SPARE_BYTES = 64 * 2**20
 
 
 class Hung(BaseException):
-    """Raised by the alarm; no Exception, lest something catches it."""
+    """Raised by the alarm. Not a subclass of Exception, so that no handler catches it."""
 
 
 @contextmanager
 def guarded(*arrays):
-    """Hold what runs inside to the time and the memory that are allowed; yields a list for its results."""
+    """Limit time and memory inside the block. Yields a list for the results."""
 
     def ring(*_):
         raise Hung
@@ -53,7 +53,7 @@ def guarded(*arrays):
     tracemalloc.start()
     try:
         yield results
-        # NumPy tells tracemalloc of every array.
+        # NumPy reports every array to tracemalloc.
         peak = tracemalloc.get_traced_memory()[1]
         allowed = sum(array.nbytes for array in [*arrays, *results])
         assert peak <= allowed + SPARE_BYTES
@@ -64,7 +64,7 @@ def guarded(*arrays):
 
 
 def attempt(name, arrays, parameters):
-    """Run an operator; return the message of its refusal, or None."""
+    """Run an operator. Return the message of its error, or None."""
     with guarded(*(array for array in arrays if isinstance(array, np.ndarray))) as results:
         try:
             result = reference.OPERATORS[name](*arrays, **parameters)
@@ -75,7 +75,7 @@ def attempt(name, arrays, parameters):
 
 
 def quotes(message, value):
-    """Tell whether a message shows a value, or one of its entries."""
+    """Return whether a message contains a value, or one of its entries."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     entries = list(value) if isinstance(value, (list, tuple, range, set, dict)) else []

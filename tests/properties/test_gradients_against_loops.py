@@ -1,4 +1,4 @@
-"""Every gradient against plain loops in rational numbers, for drawn geometries, values, tie rules and dtypes.
+"""Compare every gradient with loops in rational numbers, for random geometries, values, tie rules and dtypes.
 
 HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 200.
 """
@@ -210,7 +210,7 @@ def test_gradients_of_norms_equal_plain_loops(case, p):
 
 
 def uniform(draw, shape, dtype):
-    """Numbers in [0, 1), the ends of what a few bits can say included."""
+    """Numbers in [0, 1), including the smallest and the largest that a few bits represent."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     return (rng.integers(0, 2**7, shape) / 2**7).astype(dtype)
 

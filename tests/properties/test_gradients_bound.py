@@ -1,4 +1,4 @@
-"""The bound holds for gradients in every way to evaluate them, and a wrong one leaves it."""
+"""Every order of evaluation of a gradient is within the bound, and wrong gradients exceed it."""
 
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -130,7 +130,7 @@ def test_gradients_that_only_move_are_selections():
 
 @pytest.mark.parametrize("ties", ["first", "last", "all"])
 def test_the_gradient_of_a_whole_plane_is_always_a_selection(ties):
-    """A plane is one window: whatever it holds, each cell is given one gradient at most."""
+    """A plane is one window, so each cell gets at most one gradient."""
     for x in (np.zeros((2, 3, 9), np.float32), np.random.default_rng(0).standard_normal((2, 3, 9)).astype(np.float32)):
         exact = reference.OPERATORS["global_max_pool_grad"](np.ones((2, 3, 1), np.float32), x, ties=ties)
         assert exact.exact
@@ -236,7 +236,7 @@ def test_gradients_of_norms_stay_within_the_bound(dtype, accumulate, n, p):
 
 
 DIGITS = Context(prec=80)
-# Exponentials of nothing greater are normal numbers of float16, and none of their products overflows.
+# Exponentials up to this are normal numbers of float16, and their products do not overflow.
 GREATEST = 4.0
 
 
@@ -245,7 +245,7 @@ def decimals(x):
 
 
 def within(exact, truth, got, dtype, accumulate):
-    """Tell whether results are within the bound of rows of decimals of 80 digits."""
+    """Return whether results are within the bound of rows of decimals of 80 digits."""
     numbers = rationals(got.astype(dtype).ravel())
     limits = rationals(exact.bound(accumulate).ravel())
     exactly = [Fraction(number) for row in truth for number in row]
@@ -273,7 +273,7 @@ def test_no_way_to_differentiate_a_softmax_average_leaves_the_bound(dtype, accum
 
 
 def norm_slopes(row, g, p):
-    """g·sign(x)·(|x| / y)^(p − 1) of each cell, none of them 0."""
+    """g·sign(x)·(|x| / y)^(p − 1) of each cell; no cell is 0."""
     with localcontext(DIGITS):
         norm = sum(abs(x) ** p for x in row) ** (1 / p)
         return [abs(g).copy_sign(g * x) * (abs(x) / norm) ** (p - 1) for x in row]

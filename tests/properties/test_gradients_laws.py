@@ -20,7 +20,7 @@ def integers(draw, shape, least=-8, greatest=8):
 
 
 def distinct(draw, shape):
-    """Different integers: no ties, and none within a small step."""
+    """Different integers: no ties, and a small step creates no tie."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     return rng.permutation(np.prod(shape, dtype=int)).reshape(shape).astype(np.float64) - 5
 
@@ -165,7 +165,7 @@ def test_gradients_of_piecewise_linear_operators_are_difference_quotients(pool, 
 def test_gradients_of_other_selections_are_difference_quotients(name, data):
     x = distinct(data.draw, (1, 2, 5, 4)) + 6
     samples = np.random.default_rng(data.draw(st.integers(0, 99))).random((1, 2, 2))
-    # A draw of 0 takes the first cell, whatever the values.
+    # A draw of 0 selects the first cell for all values.
     inputs = {
         "adaptive_max_pool": [(3, 2)],
         "fractional_max_pool": [2, (3, 2), samples],

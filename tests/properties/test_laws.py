@@ -39,7 +39,7 @@ def equal(a, b):
 
 
 def runs(operator, *arrays, **parameters):
-    """Return the result, or tell hypothesis to draw other parameters where no window fits or too much is cropped."""
+    """Return the result. Reject the example if no window fits or too much is cropped."""
     try:
         return operator(*arrays, **parameters)
     except ValueError as error:
@@ -65,7 +65,7 @@ def test_average_pooling_is_linear(walk, count_include_pad, data):
     shape, parameters = walk
     x, y = small(data.draw, shape), small(data.draw, shape)
     a, b = (data.draw(st.integers(-3, 3)) for _ in range(2))
-    # A divisor of 4 keeps quotients exact; which cells are added is what the law is about.
+    # A divisor of 4 keeps quotients exact; the relation is about which cells are added.
     parameters.update(count_include_pad=count_include_pad, divisor=4)
     left = runs(reference.avg_pool, a * x + b * y, **parameters)
     right = a * reference.avg_pool(x, **parameters) + b * reference.avg_pool(y, **parameters)
@@ -166,7 +166,7 @@ def test_pooling_commutes_with_turning_the_axes_round(walk, data):
 @drawn
 @given(walks(words=False), st.data())
 def test_pooling_after_padding_is_pooling_with_padding(walk, data):
-    """With the operator's neutral element round the input; averages count what was put there."""
+    """Pad with the operator's neutral element. Averages count the added cells."""
     shape, parameters = walk
     x = small(data.draw, shape)
     # Past the padded input nothing counts, before and after padding.
@@ -267,7 +267,7 @@ def test_transposed_convolution_is_the_adjoint_of_convolution(case, data):
             shape[2:], windows.output, windows.stride, windows.dilation, windows.window, windows.pads, strict=True
         )
     ]
-    # Cells that no window reaches, but for which output_padding may stand in.
+    # Cells that no window reaches, unless output_padding replaces them.
     assume(all(0 <= more < max(s, d) for more, s, d in zip(left, windows.stride, windows.dilation, strict=True)))
     parameters["padding"] = list(windows.pads)
     backward = reference.conv_transpose(y, kernel, **parameters, output_padding=left if rank else 0)
@@ -290,7 +290,7 @@ def test_unpooling_puts_back_what_was_taken_where_windows_do_not_overlap(data):
     kept = kept.reshape(x.shape)
     equal(back[kept], reference.pad(x, 0)[kept])
     assert not back[~kept].any()
-    # Taking again what was put back gives the same values and places where they are positive.
+    # Pooling the unpooled values gives the same values and indices if they are positive.
     with np.errstate(invalid="ignore"):
         positive = np.nan_to_num(values.astype(np.float64)) > 0
     again, places = reference.max_pool_with_indices(back, window)

@@ -1,4 +1,4 @@
-"""The further operators against plain loops in rational numbers, for drawn geometries, values and dtypes."""
+"""Compare the remaining operators with loops in rational numbers, for random geometries, values and dtypes."""
 
 import numpy as np
 import pytest

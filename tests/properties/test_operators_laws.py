@@ -38,7 +38,7 @@ def fractions(draw, planes=(1, 2)):
 
 
 def ends(case):
-    """The last cell of each window along each axis, read off planes in which every cell holds its own number."""
+    """The last cell of each window along each axis, from planes in which every cell contains its own index."""
     shape, window, output, samples = case
     places = np.indices(shape[2:])
     return [
@@ -110,7 +110,7 @@ def test_fractional_pooling_commutes_with_permuting_the_planes(case, data):
 
 
 def activations(x):
-    """Turn numbers into activations: finite, none negative."""
+    """Turn numbers into activations: finite and non-negative."""
     with np.errstate(all="ignore"):
         x = np.abs(x)
         return np.where(np.isfinite(x), x, np.array(1, x.dtype))
@@ -177,7 +177,7 @@ def test_a_draw_of_zero_selects_the_first_cell_with_an_activation(case):
 def test_draws_on_a_grid_select_each_cell_as_often_as_its_probability_says(data, rank):
     """Of N evenly spaced draws those below a share a are ⌈aN⌉, so a cell is off by less than one draw."""
     window = tuple(data.draw(st.lists(st.integers(1, 3), min_size=rank, max_size=rank)))
-    # No value twice, so that a value tells its cell.
+    # No duplicate values, so that a value identifies its cell.
     cells = generator(data.draw).permutation(math.prod(window)).astype(data.draw(st.sampled_from(FLOATS)))
     grid = np.arange(64) / 64
     x = np.broadcast_to(cells.reshape(window), (len(grid), 1, *window))
@@ -219,7 +219,7 @@ def test_a_common_factor_has_no_part_in_the_probabilities(walk, exponent, data):
 @drawn
 @given(walks(), st.data())
 def test_a_softmax_average_lies_between_the_average_and_the_maximum(walk, data):
-    """Larger values weigh more; and rounding, which is monotone, keeps the order."""
+    """Larger values have larger weights, and rounding preserves the order."""
     shape, parameters = walk
     x = small(data.draw, (1, 1, *shape[2:]), np.dtype(data.draw(st.sampled_from([np.float32, np.float64]))))
     got = runs(reference.softmax_pool, x, **parameters)
@@ -269,7 +269,7 @@ def test_adaptive_pooling_to_a_divisor_of_the_extent_is_pooling_with_their_quoti
     law()
 
 
-# Blocks: what is computed in small ones is what is computed at once.
+# Blocks: small blocks give the same result as one block.
 
 MODES = ["constant", "edge", "reflect", "symmetric", "wrap"]
 

@@ -1,6 +1,7 @@
-"""Attacks on the one rounding: results half-way between two numbers, or a subnormal beside, near both ends of a type.
+"""Hard cases for correct rounding: results half-way between two numbers, or slightly off, near both ends of a type.
 
-What is right is told by rational numbers, rounded once, or by comparisons of whole powers, or by 1,500 decimal digits;
+Expected results come from rational numbers, rounded once, from comparisons of integer powers, or from 1,500 decimal
+digits;
 nothing but round_to comes from the reference. Each input is given alone and among others of all sizes, as the widest
 numbers of an array decide how exact sums are cut.
 """
@@ -25,7 +26,7 @@ DIGITS = Context(prec=1500, Emax=10**9, Emin=-(10**9))
 
 
 class Type:
-    """What an attack needs to know of a floating type, as rationals."""
+    """The properties of a floating type that the cases need, as rationals."""
 
     def __init__(self, dtype):
         info = ml_dtypes.finfo(dtype)
@@ -53,7 +54,10 @@ class Type:
         return rng.choice([0, 0, 1, 2, 3]) and sign * self.least * int(rng.choice([1, 1, 3]))
 
     def parts(self, total, most=4):
-        """Numbers of the type that add up to a rational, the largest first; None if so few cannot."""
+        """At most `count` numbers of the type that add up to a rational, the largest first.
+
+        None if that is impossible.
+        """
         found = []
         while total and len(found) < most:
             part = max(min(total, self.greatest), -self.greatest)
@@ -80,12 +84,12 @@ DIVISORS = [1, 2, 3, 6, 7, 9, 4095, 3 * 2**20, 2**31 - 1]
 
 
 def same(got, expected):
-    """Tell whether two arrays have the same bits."""
+    """Return whether two arrays have the same bits."""
     return np.asarray(got).ravel().tobytes() == np.asarray(expected).ravel().tobytes()
 
 
 def quotients(form, rng, divisor, n):
-    """n numbers whose sum, divided, is half-way between two numbers, or beside that."""
+    """n numbers whose sum, divided, is half-way between two numbers, or slightly off."""
     for _ in range(1000):
         sign = int(rng.choice([-1, 1]))
         parts = form.parts(sign * form.between(rng) * divisor, n - 3)
@@ -168,7 +172,7 @@ def factors(form, rng):
 
 
 def products(form, rng):
-    """Two vectors whose scalar product is half-way between two numbers, or beside that."""
+    """Two vectors whose scalar product is half-way between two numbers, or slightly off."""
     first, second = factors(form, rng)
     sign, far = int(rng.choice([-1, 1])), form.greatest * int(rng.choice([0, 0, 1]))
     a = [first, form.least * int(rng.choice([0, 1, 3])), form.tiny(rng), far, far]
@@ -191,12 +195,12 @@ def test_products_half_way_between_two_numbers_round_once(form, operator):
 
 
 def triple(form, rng):
-    """3k, 4k and perhaps a far smaller number, their norm half-way between two numbers or beside that."""
+    """3k, 4k and perhaps a far smaller number, with a norm half-way between two numbers or slightly off."""
     while True:
         # 5k has one digit more than the type.
         k = int(rng.integers(2**form.digits // 5, 2**form.digits // 3)) | 1
         unit = max(Fraction(2) ** (form.near(rng) - form.digits), form.least)
-        # So small beside that its power is beyond a pair of numbers, and so large that digits need not double often.
+        # So small that its power is below the precision of a pair, and so large that digits need not double often.
         tiny = max(form.least, Fraction(2) ** (_exponent(k * unit) - 60)) * int(rng.integers(0, 2))
         cells = [3 * k * unit, 4 * k * unit, tiny]
         if (5 * k).bit_length() == form.digits + 1 and all(map(form.holds, cells)):
@@ -204,7 +208,7 @@ def triple(form, rng):
 
 
 def is_norm(form, value, cells, p):
-    """Tell whether a number is the p-norm of cells, p whole, rounded once: by whole powers."""
+    """Return whether a number is the correctly rounded p-norm of cells, for an integer p, by integer powers."""
     total, beyond = sum(abs(cell) ** p for cell in cells), 2 * Fraction(2) ** form.exponents[1]
     here = Fraction(float(value)) if np.isfinite(value) else beyond
     step = max(Fraction(2) ** (_exponent(here) - form.digits + 1), form.least) if here else form.least

@@ -1,4 +1,4 @@
-"""Every way in which a framework may evaluate a sum, an average or a dot product in an accumulating type.
+"""The orders in which frameworks evaluate a sum, an average or a dot product in an accumulating type.
 
 Each works on the last axis of arrays (outputs, n) of that type and rounds after every operation, as IEEE arithmetic
 does: NumPy and ml_dtypes compute 16-bit results by way of float32, whose 24 digits are at least 2 · 11 + 2, so that
@@ -14,7 +14,7 @@ from reference.arithmetic.bound import FUNCTION_ULPS, ROUNDOFFS_PER_ULP
 from reference.arithmetic.rounding import round_pair
 
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
-# (dtype, type in which it accumulates)
+# (dtype, accumulating type)
 ACCUMULATIONS = [(dtype, dtype) for dtype in FLOATS] + [(np.float16, np.float32), (ml_dtypes.bfloat16, np.float32)]
 NAMES = {np.float16: "float16", ml_dtypes.bfloat16: "bfloat16", np.float32: "float32", np.float64: "float64"}
 
@@ -84,7 +84,8 @@ def fused(a, b, c):
         triples = zip(a.ravel().tolist(), b.ravel().tolist(), c.ravel().tolist(), strict=True)
         exact = [Fraction(x) * Fraction(y) + Fraction(z) for x, y, z in triples]
         return np.array([float(value) for value in exact]).reshape(a.shape)
-    # The product of two numbers of at most 24 digits is exact in float64, and two_sum in round_pair keeps the rest.
+    # The product of two numbers of at most 24 digits is exact in float64, and two_sum in round_pair returns the
+    # rounding error.
     product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
     return round_pair(product, addend, a.dtype)
 
@@ -201,7 +202,7 @@ def positive(rng, shape, dtype):
 def wide(rng, shape, dtype):
     """Exponents far apart, and every sum of 4,096 of them finite."""
     reach = 7 if dtype == np.float16 else 60
-    # float16 has few exponents: what has none left below becomes subnormal or 0.
+    # float16 has few exponents: smaller numbers become subnormal or 0.
     return (rng.uniform(1, 2, shape) * 2.0 ** rng.integers(-reach, 4, shape) * rng.choice([-1, 1], shape)).astype(dtype)
 
 

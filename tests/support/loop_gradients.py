@@ -1,9 +1,9 @@
-"""Gradients of the window operators once more, in plain loops and rational numbers, to hold the reference to.
+"""Independent implementation of the gradients, in loops and rational numbers, for comparison with the reference.
 
-Shares no code with the reference. Each is a dictionary of lists: what is added to which cell of which input.
+Shares no code with the reference. Each returns a dictionary of lists: the terms added to each cell of each input.
 """
 
-# ruff: noqa: B905, PLR0124, PLR0917  (plain loops: a NaN is what differs from itself)
+# ruff: noqa: B905, PLR0124, PLR0917  (loops: a NaN differs from itself)
 
 import functools
 import itertools
@@ -85,7 +85,7 @@ def avg_pool_grad(
 
 
 def bins(size, output_size):
-    """An axis as plain_loops has it: bin o is every cell that some part of [o, o + 1) of the output lies over."""
+    """An axis as in loop_reference: bin o contains every cell that [o, o + 1) of the output overlaps."""
     cells = []
     for o in range(output_size):
         start, stop = Fraction(o * size, output_size), Fraction((o + 1) * size, output_size)
@@ -129,7 +129,7 @@ def conv_grad(grad, x, kernel, bias=None, stride=1, padding=0, dilation=1, group
 
 
 def conv_transpose_grad(grad, x, kernel, bias=None, stride=1, padding=0, dilation=1, groups=1, output_padding=0):
-    """Every product of the operator, found by where its kernel lies: output_padding only adds cells with a bias."""
+    """Every product of the operator, by the position of its kernel: output_padding only adds cells with a bias."""
     del output_padding
     rank = x.ndim - 2
     stride, dilation = loop_reference.spread(stride, rank), loop_reference.spread(dilation, rank)
@@ -237,7 +237,7 @@ def exp_of_minus(a):
 
 
 def snapped(number):
-    """The multiple of 2**-1300 next to a rational that is none only because its series was cut off."""
+    """The nearest multiple of 2**-1300, for a rational that differs from it only because its series was truncated."""
     if isinstance(number, float):
         return number
     near = Fraction(round(number * 2**1300), 2**1300)

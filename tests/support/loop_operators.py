@@ -1,6 +1,6 @@
-"""Further operators in plain loops and rational numbers, to hold the reference to; see plain_loops."""
+"""Independent implementation of further operators in loops and rational numbers; see loop_reference."""
 
-# ruff: noqa: B905, PLR0124, PLR0917  (plain loops: a NaN is what differs from itself)
+# ruff: noqa: B905, PLR0124, PLR0917  (loops: a NaN differs from itself)
 
 import itertools
 import math
@@ -27,7 +27,7 @@ from tests.support.loop_reference import (
     wrap,
 )
 
-# Selections and where they stand.
+# Selections and their indices.
 
 
 def max_pool_with_indices(x, window, stride=None, padding=0, dilation=1, rounding="floor"):
@@ -158,12 +158,12 @@ def number_of(bits, dtype):
 
 
 def compare(total, p, number):
-    """The sign of a sum, of which both bounds are known, less number^p; for a p with the denominator 1 or 2."""
+    """The sign of a sum, given both its bounds, minus number^p; for a p with the denominator 1 or 2."""
     (low, high), (least, most) = total, power(number, p)
     return (low > most) - (high < least)
 
 
-# Enough to tell sums of half-integral powers, the largest of them 1, if they differ.
+# Enough to distinguish sums of half-integral powers, the largest of which is 1.
 BITS = 12_000
 
 
@@ -225,7 +225,7 @@ def total_of(factors, terms, dtype):
     return rounded(add([product(rational(a), rational(b)) for a, b in factors] + list(map(rational, terms))), dtype)
 
 
-# What is random, for given samples.
+# Random operators, for given samples.
 
 
 def fractional_max_pool(x, window, output_size, samples):

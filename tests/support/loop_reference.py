@@ -1,10 +1,10 @@
-"""Window operators once more, in plain loops and rational numbers, to hold the reference to.
+"""Independent implementation of the window operators, in loops and rational numbers, for comparison with the reference.
 
 Shares no code with the reference, and no idea either where there are two: cells are listed one by one, output sizes
 counted, exponentials summed from their series. Slow on purpose.
 """
 
-# ruff: noqa: B905, PLR0124, PLR0917  (plain loops: a NaN is what differs from itself)
+# ruff: noqa: B905, PLR0124, PLR0917  (loops: a NaN differs from itself)
 
 import itertools
 from fractions import Fraction
@@ -101,7 +101,7 @@ def nearest(number, dtype):
     candidates = [b for b in range(here - 2, here + 3) if 0 <= b <= infinity]
 
     def size(b):
-        # Infinity stands where the next number would stand.
+        # Infinity takes the place of the next number.
         if b == infinity:
             return 2 * size(b - 1) - size(b - 2)
         return Fraction(float(np.array(b, bits).view(dtype)))
@@ -253,7 +253,7 @@ def pad(x, pads, mode="constant", value=0):
 
 
 def source(place, size, mode):
-    """Walk from the nearest end of 0 … size - 1 out to a place, and say which cell stands there."""
+    """Walk from the nearest end of 0 … size - 1 to a position outside and return the cell that is copied there."""
     if 0 <= place < size:
         return place
     step = -1 if place < 0 else 1

@@ -1,7 +1,7 @@
 """Every operator that adds, as a function of its terms (outputs, n), and of a divisor or of weights (n,).
 
-Each returns the Exact of a result in which those n terms, and no others, are added: once an output, or as often as the
-output's plane has cells, all alike.
+Each returns the Exact of a result that adds exactly those n terms: once per output, or once per cell of the
+output's plane, with equal results.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def _cells(outputs, dtype, *plane):
 
 
 def _avg_pool_grad(x, divisor):
-    """Every cell lies in n windows, and padding in the others' places."""
+    """Every cell is in n windows; the other positions are padding."""
     n = x.shape[1]
     return _of("avg_pool_grad", x[None], _cells(len(x), x.dtype), n, stride=1, padding=n - 1, divisor=divisor)
 
@@ -69,7 +69,7 @@ FIXED_DIVISOR = {"global_avg_pool", "adaptive_avg_pool"}
 # A plane has as many cells as the divisor says.
 DIVISOR_OF_CELLS = {name for name in AVERAGES if name.startswith(("global", "adaptive")) or "split" in name}
 DIVISOR_OF_CELLS -= FIXED_DIVISOR
-# Every cell lies in one window: there is one term.
+# Every cell is in one window: there is one term.
 ONE_TERM = {"global_avg_pool_grad", "global_max_pool_grad, split"}
 
 

@@ -127,7 +127,7 @@ def probability(operator, dtype, accumulate, n):
     """The sum below sticks a little above a power of two, and so does the quotient: both round by nearly u."""
     u, u_out = roundoff(accumulate), roundoff(dtype)
     if n == 1:
-        # A number divided by itself.
+        # A number divided by the same number.
         return Reached(0.0, 0.0)
     rng, many = np.random.default_rng(n), 512
     x = np.full((many, n), 2 * u)
@@ -137,7 +137,7 @@ def probability(operator, dtype, accumulate, n):
     x = np.concatenate([x, stuck(n, u)]).astype(dtype)
     cells = x.astype(accumulate)
     got, wide = cells[:, 0] / left_to_right(cells), x.astype(np.float64)
-    # float64 does not tell which of its own results are the farthest off: of few terms all are tried.
+    # float64 cannot rank its own errors, so all combinations of few terms are tried.
     tried = 8 if n > FEW else len(x)
     likely = np.argsort(np.abs(got.astype(dtype) / (wide[:, 0] / wide.sum(-1)) - 1))[-tried:]
     exact = reference.OPERATORS[operator](x[likely].reshape(1, 1, -1), n)

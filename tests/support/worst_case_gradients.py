@@ -95,19 +95,19 @@ def _softmax_of_one(dtype, accumulate, n):
     grad = sticking(n, dtype, accumulate, 1.0, False)
     exact = softmax_grad_of(grad)
     used, bound = _relative_bound(exact, left_to_right(grad.astype(accumulate)), accumulate)
-    # The one softmax is an exponential divided by itself: it takes a quotient and a product at most.
+    # The softmax of one cell is e / e: at most a quotient and a product.
     return Reached(used, relative_ceiling(n, bound, dtype, accumulate, 2 * roundoff(accumulate)))
 
 
 def softmax_grad_of(grad):
-    """Return the gradient of a 0 that n windows hold alone: that of each window itself."""
+    """Return the gradient of a 0 that is the only cell of n windows: that of each window."""
     n = grad.shape[1]
     cells = np.zeros((1, len(grad), 1), grad.dtype)
     return reference.OPERATORS["softmax_pool_grad"](grad[None], cells, n, stride=1, padding=n - 1)
 
 
 def _softmax_of_two(operator, dtype, accumulate, n, up):
-    """All n windows hold a value and one far above it, but for one, whose gradient is 0.
+    """All n windows contain a value and a much larger one, except one window, whose gradient is 0.
 
     When one is subtracted from the other half a unit of the last digit is lost.
     """
@@ -139,7 +139,7 @@ def _first_cell(exact):
 
 
 def norm_grad(_, dtype, accumulate, n):
-    """All n windows hold a 1 alone, whose norm and quotient are off by all that functions are granted."""
+    """All n windows contain a single 1, whose norm and quotient have the largest error allowed for functions."""
     return best_of([_norm_grad(dtype, accumulate, n, up) for up in (False, True)])
 
 
@@ -161,7 +161,7 @@ def _norm_grad(dtype, accumulate, n, up):
 
 
 def norm_grad_of(grad, cells=1):
-    """Return the gradient of a 1 that n windows hold alone: that of each window itself. Or that of more cells."""
+    """Return the gradient of a 1 that is the only cell of n windows, or of several cells."""
     n = grad.shape[1]
     x = np.ones((1, len(grad), cells), grad.dtype)
     where = {"stride": 1, "padding": n - 1} if cells == 1 else {}
@@ -218,7 +218,7 @@ def _probability_ceiling(n, dtype, accumulate):
     u, last = roundoff(accumulate), roundoff(dtype) if dtype != accumulate else 0.0
     g = (3 * n + 8) * u / (1 - (3 * n + 8) * u)
     if n == 1:
-        # Nothing is left of two numbers that are alike, but for less than five roundings, and so at most two units.
+        # Equal numbers cancel except for fewer than five roundings, so at most two units remain.
         return 4 * u / (2 * g * (1 + roundoff(dtype)))
     additions = (n - 1) * u / (1 + (n - 1) * u)
     error = math.expm1(math.log1p(additions) + 2 * math.log1p((n - 1) * u) + 5 * math.log1p(u))

@@ -52,7 +52,7 @@ def roundings(operator, n):
 
 
 def occurs(operator, n):
-    """Tell whether an operator can add n terms."""
+    """Return whether an operator can add n terms."""
     return n == 1 if operator in ONE_TERM else operator != "softmax_pool" or n % 2 == 0
 
 

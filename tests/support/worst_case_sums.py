@@ -23,7 +23,7 @@ LARGE = 512
 # Far enough from the subnormals of float16 that their share of the bound does not matter.
 SCALE = 2.0**8
 
-# The most roundings on each term of an average besides the additions: of the divisor, its reciprocal and the product.
+# Maximum roundings per term of an average, without additions: the divisor, its reciprocal and the product.
 # With a divisor of mantissa m the first two are at most u/m and um/2, together 3u/2. No divisor here is beyond float64.
 DIVIDING = {2.0**-53: 2.0}
 DIVIDING_OTHERS = 2.5
@@ -55,7 +55,7 @@ def share(exact, got, accumulate):
 def ceiling(n, dtype, accumulate, factors):
     """Return the most of the bound that can be used, by Lange and Rump, where S = |exact|.
 
-    factors: roundings on each term besides the additions.
+    factors: roundings on each term in addition to the sums.
     """
     u, last = roundoff(accumulate), roundoff(dtype) if dtype != accumulate else 0.0
     additions = (n - 1) * u / (1 + (n - 1) * u)
@@ -75,7 +75,7 @@ def stuck(n, u):
 
 
 def between(n, u_out):
-    """(1, n) whose average lies half-way between 1 and the next number of a coarser type."""
+    """(1, n) with an average half-way between 1 and the next number of a coarser type."""
     x = np.ones(n)
     x[: (n + 1) // 2] += 2 * u_out
     if n % 2:
@@ -126,7 +126,7 @@ def _worst_divisors(u, most):
 
 
 def _dividing_by(n, accumulate):
-    """Roundings that division by n can cost: of n, its reciprocal, and a product; none by a power of two."""
+    """Roundings of a division by n: of n, its reciprocal and a product; 0 for a power of two."""
     number = np.array(n).astype(accumulate)
     reciprocal = Fraction(float(np.array(1).astype(accumulate) / number)) * n
     return 0 if reciprocal == 1 else float(abs(reciprocal - 1)) / roundoff(accumulate) + 1

@@ -1,4 +1,4 @@
-"""The bound holds for every way to evaluate, and a wrong answer leaves it."""
+"""Every order of evaluation is within the bound, and wrong results exceed it."""
 
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -221,12 +221,12 @@ def test_softmax_averages_stay_within_the_bound(dtype, accumulate, n, scale):
 
 
 DIGITS = Context(prec=80)
-# Exponentials of nothing greater are normal numbers of float16, and none of their products overflows.
+# Exponentials up to this are normal numbers of float16, and their products do not overflow.
 GREATEST = 4.0
 
 
 def within(exact, truth, got, dtype, accumulate):
-    """Tell whether results are within the bound of decimals of 80 digits."""
+    """Return whether results are within the bound of decimals of 80 digits."""
     parts = (rationals(part.ravel()) for part in (got.astype(dtype), exact.bound(accumulate)))
     return all(abs(n - Fraction(t)) <= b for n, b, t in zip(*parts, truth, strict=True))
 

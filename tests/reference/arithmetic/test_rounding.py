@@ -131,7 +131,7 @@ def test_transformations_lose_nothing(transformation):
 
 
 def within(pair, exact):
-    """Tell whether each element of a pair is as close to the rational as it says."""
+    """Return whether each element of a pair is as close to the rational as its error says."""
     parts = zip(*(part.tolist() for part in (pair.high, pair.low, pair.error)), exact, strict=True)
     return all(abs(Fraction(h) + Fraction(low) - e) <= Fraction(error) for h, low, error, e in parts)
 
@@ -226,7 +226,7 @@ TIE, BEYOND = 2.0**-24, 2.0**-60
     ],
 )
 def test_sums_of_float32_beyond_float64_are_rounded_once(name, values, total, copies):
-    """Whether an output stands alone or with many as hard beside it."""
+    """Whether an output is tested alone or in an array of many hard ones."""
     x = np.tile(np.array(values, np.float32), (1, 1, copies))
     if name == "conv":
         got = reference.conv(x, np.ones((1, 1, 3), np.float32), stride=3)
@@ -240,7 +240,7 @@ def test_sums_of_float32_beyond_float64_are_rounded_once(name, values, total, co
 
 
 def test_products_lost_beside_a_larger_one_that_cancels_count():
-    # float64 drops what is below 2**-12 of the sum on the way, and 1 is left; the sum rounds up.
+    # float64 drops the part below 2**-12 of the sum, and 1 remains; the sum rounds up.
     terms = np.array([2.0**40, 1, TIE, TIE / 4, -(2.0**40)], np.float32)
     for order in (terms, terms[::-1], terms[[1, 0, 2, 3, 4]]):
         got = reference.conv_transpose(np.ones((1, 1, 9), np.float32), order[None, None])
@@ -348,7 +348,7 @@ def roundoff(dtype):
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("side", [1, -1])
 def test_a_pair_is_uncertain_if_either_end_of_its_error_lies_beyond_a_tie(dtype, sign, side):
-    """The pair lies a little to one side of a tie, the truth, within the error, a little to the other."""
+    """The pair is slightly on one side of a tie. The exact value, within the error, is on the other side."""
     u, off = roundoff(dtype), 2.0**-90
     high, low, error = (np.array([v]) for v in (sign * 1.0, sign * (u + side * off), 2 * off))
     truth = sign * (1 + Fraction(u) - side * Fraction(off) / 2)
@@ -364,7 +364,7 @@ NARROW = FLOATS[:3]
 @pytest.mark.parametrize("tie", [1, 3])
 @pytest.mark.parametrize("low", [2.0**-70, -(2.0**-70)])
 def test_pairs_beside_a_tie_fall_on_their_side(dtype, steps, tie, low):
-    """float64 numbers up to two steps from a tie whose even neighbour lies below (1) or above (3)."""
+    """float64 numbers up to two steps from a tie whose even neighbour is below (1) or above (3)."""
     u = roundoff(dtype)
     high = 1 + tie * u + steps * 2.0**-52
     expected = 1 + (tie + (1 if steps + np.sign(low) / 2 > 0 else -1)) * u
@@ -399,7 +399,7 @@ def test_a_pair_that_left_the_range_is_uncertain(dtype, high, error):
 
 
 def test_at_a_glance_the_whole_error_counts_where_it_is_nearly_as_large_as_the_number():
-    # Half of the least float32, and the lower end of what is known is a hair below it.
+    # Half of the smallest float32. The lower end of the interval is slightly below it.
     high, error = 1.5 * 2.0**-150, 0.5 * 2.0**-150 * (1 + 2.0**-42)
     pair = FloatPair(np.array([[[high]]]), np.zeros((1, 1, 1)), np.array([[[error]]]))
     value, _, _ = round_certainly(pair, np.dtype(np.float32), lambda _: Fraction(high) - Fraction(error))

@@ -144,7 +144,7 @@ def spread_out(seed, scale):
 
 
 def error_is_near(pair, exact, most):
-    """Whether the error of a pair holds what it lacks, and is at most so much."""
+    """Whether the error of a pair covers its distance from the exact value, and is at most `most`."""
     gap = abs(exact - Fraction(pair.high.item()) - Fraction(pair.low.item()))
     return 0 < gap <= Fraction(pair.error.item()) <= most
 
