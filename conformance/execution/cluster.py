@@ -1,13 +1,12 @@
-"""Work in shards, carried out by processes of this machine or by the workers of a Dask cluster, whichever of them die.
+"""Run work items on processes of this machine or on the workers of a Dask cluster, and repeat those that are lost.
 
-    with cluster("tcp://host:8786") as workers:
-        for shard, answer in workers.submit(Shard(name, function, arguments) for …):
+    with open_cluster("tcp://host:8786") as workers:
+        for item, result in workers.submit(WorkItem(name, function, arguments) for …):
 
-yields one answer for each shard, in the order in which they come. What a process or a machine takes with it is done
-again elsewhere, and whatever comes twice counts once, so that the answers do not depend on who carried a shard out as
-long as the function is pure. It must be one of a module that the workers have, and arguments and answers such as pickle
-takes. A shard may start processes of its own, as a run does for its framework; they must end with the one that has
-started them.
+yields one result for each item, in the order of completion. Items of a process or machine that dies are run again. Of
+two results of one item only the first is used, so the function must be pure. It must be importable on the workers, and
+arguments and results must be picklable. An item may start processes, as a run does for its framework; they must exit
+with the process that started them.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ from conformance import ConformanceError, IncompleteRun
 from conformance.system.parallel import core_count, follow_parent
 
 LOCAL_CLUSTER = "local"
-"""Names a Dask cluster of this machine's cores, that is there for as long as it is needed."""
+"""Address of a temporary Dask cluster with one worker per core of this machine."""
 SCHEDULER_TIMEOUT_SECONDS = 20
-"""Seconds in which a scheduler must answer, at first and when it was lost."""
+"""Timeout in seconds for the connection to a scheduler, and for its restoration."""
 MAX_CONSECUTIVE_LOSSES = 3
-"""Processes that may end in a row without any shard being done."""
+"""Number of process failures in a row, without a finished item, after which the work is aborted."""
 RECONNECT_INTERVAL_SECONDS = 0.1
-"""Seconds between two looks whether a lost scheduler is there again."""
+"""Seconds between two checks whether the connection to a scheduler is restored."""
 
 
 @dataclass(frozen=True)
 class WorkItem:
-    """A piece of work, work(*arguments); its name tells it from the others that are submitted with it."""
+    """A call function(*arguments), with a name that is unique among the items submitted with it."""
 
     name: str
     function: Callable[..., Any]
@@ -46,41 +45,43 @@ class WorkItem:
 
 
 class ClusterWorkers(Protocol):
-    """Whoever carries shards out."""
+    """Interface of the pools that run work items."""
 
     @property
     def size(self) -> int:
-        """How many at once; 0 where nobody is there yet."""
+        """Number of items that run in parallel, 0 while a cluster has no workers yet."""
 
-    def submit(self, shards: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, Any]]:
-        """Yield each shard with its answer, as they come.
+    def submit(self, items: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, Any]]:
+        """Yield each item with its result, in the order of completion.
 
-        Raises what a shard raises, and IncompleteRun where one cannot be carried out; the others are given up then.
+        Raises the exception of an item, and IncompleteRun if an item cannot be run. The other items are cancelled.
         """
 
 
 @contextlib.contextmanager
 def open_cluster(address: str | None) -> Iterator[ClusterWorkers]:
-    """Yield the workers at the address of a scheduler, or processes of this machine where there is none.
+    """Yield the workers of the scheduler at an address, without an address processes of this machine.
 
-    "local" is a Dask cluster of this machine's cores. Raises ConformanceError if Dask is not installed, or the
-    scheduler does not answer.
+    The address "local" starts a Dask cluster on this machine. Raises ConformanceError if Dask is not installed or the
+    scheduler does not respond.
     """
     if address is None:
         yield ProcessWorkers(core_count())
         return
     try:
-        import distributed  # noqa: PLC0415 - an extra, and large
+        import distributed  # noqa: PLC0415 - an optional and large dependency
     except ImportError as error:
         raise ConformanceError(f"--scheduler needs Dask: {error} (pip install distributed)") from None
     with contextlib.ExitStack() as stack:
-        where: Any = address
+        cluster: Any = address
         if address == LOCAL_CLUSTER:
             quiet = {"dashboard_address": None, "silence_logs": "CRITICAL"}
-            where = stack.enter_context(distributed.LocalCluster(n_workers=core_count(), threads_per_worker=1, **quiet))
+            cluster = stack.enter_context(
+                distributed.LocalCluster(n_workers=core_count(), threads_per_worker=1, **quiet)
+            )
         try:
             client = stack.enter_context(
-                distributed.Client(where, timeout=SCHEDULER_TIMEOUT_SECONDS, set_as_default=False)
+                distributed.Client(cluster, timeout=SCHEDULER_TIMEOUT_SECONDS, set_as_default=False)
             )
         except (OSError, ValueError, TypeError) as error:
             raise ConformanceError(
@@ -90,7 +91,7 @@ def open_cluster(address: str | None) -> Iterator[ClusterWorkers]:
 
 
 class DaskWorkers:
-    """The workers of a Dask cluster. size: their threads."""
+    """Workers of a Dask cluster."""
 
     def __init__(self, address: str, client: Any) -> None:
         self.address = address
@@ -98,65 +99,66 @@ class DaskWorkers:
 
     @property
     def size(self) -> int:
-        """How many shards the cluster carries out at once."""
+        """Number of threads of all workers, each of which runs one item at a time."""
         return sum(self._client.nthreads().values())
 
-    def submit(self, shards: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, Any]]:
-        """Yield each shard with its answer, see Workers; what a lost connection has cancelled is sent again."""
-        arrived: SimpleQueue[str] = SimpleQueue()
-        under_way: dict[str, tuple[WorkItem, Any]] = {}
+    def submit(self, items: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, Any]]:
+        """Yield each item with its result, see ClusterWorkers. Items cancelled by a lost connection are sent again."""
+        done_keys: SimpleQueue[str] = SimpleQueue()
+        pending: dict[str, tuple[WorkItem, Any]] = {}
 
-        def send(shard: WorkItem) -> None:
-            key = f"{shard.name}-{uuid.uuid4().hex}"
-            future = self._client.submit(_run_with_host_name, shard.function, *shard.arguments, key=key, pure=False)
-            under_way[key] = shard, future
-            future.add_done_callback(lambda _done: arrived.put(key))
+        def send(item: WorkItem) -> None:
+            # A random key: Dask would return the cached result or error of an earlier item with the same key.
+            key = f"{item.name}-{uuid.uuid4().hex}"
+            future = self._client.submit(_run_with_host_name, item.function, *item.arguments, key=key, pure=False)
+            pending[key] = item, future
+            future.add_done_callback(lambda _done: done_keys.put(key))
 
         try:
-            for shard in shards:
-                send(shard)
-            while under_way:
-                shard, future = under_way.pop(arrived.get())
+            for item in items:
+                send(item)
+            while pending:
+                item, future = pending.pop(done_keys.get())
                 try:
-                    answer = self._result(shard, future)
+                    result = self._result(item, future)
                 except (CancelledError, OSError):
                     self._wait_for_scheduler()
-                    send(shard)
+                    send(item)
                 else:
-                    yield shard, answer
+                    yield item, result
         finally:
             if self._client.status == "running":
-                self._client.cancel([future for _, future in under_way.values()], force=True)
+                self._client.cancel([future for _, future in pending.values()], force=True)
 
-    def _result(self, shard: WorkItem, future: Any) -> Any:
-        """Return what a shard answered. Raises what it raised, CancelledError or OSError if it must be sent again."""
+    def _result(self, item: WorkItem, future: Any) -> Any:
+        """Return the result of an item. Raises its exception; CancelledError or OSError if it must be sent again."""
         if future.status in {"cancelled", "lost"}:
             raise CancelledError
         error = future.exception() if future.status == "error" else None
         if error is None:
             return future.result()
         if type(error).__name__ == "KilledWorker":
-            raise IncompleteRun(f"shard {shard.name}: ended every worker that it was given to: {_error_line(error)}")
+            raise IncompleteRun(f"shard {item.name}: killed each worker that ran it: {_error_line(error)}")
         if isinstance(error, ConformanceError):
             raise error
-        raise IncompleteRun(f"shard {shard.name}: {type(error).__name__}: {_error_line(error)}")
+        raise IncompleteRun(f"shard {item.name}: {type(error).__name__}: {_error_line(error)}")
 
     def _wait_for_scheduler(self) -> None:
-        """Wait until the scheduler is there again. Raises IncompleteRun if it does not come back."""
+        """Wait until the connection to the scheduler is restored. Raises IncompleteRun if it is not."""
         while self._client.status == "connecting":
             time.sleep(RECONNECT_INTERVAL_SECONDS)
         if self._client.status != "running":
             raise IncompleteRun(
-                f"scheduler {self.address}: lost, and not found again within {SCHEDULER_TIMEOUT_SECONDS} s"
+                f"scheduler {self.address}: connection lost, not restored within {SCHEDULER_TIMEOUT_SECONDS} s"
             )
 
 
-def _run_with_host_name(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Carry a shard out, where a worker of the cluster is; what it finds fault with then says where that is."""
-    from distributed import get_worker  # noqa: PLC0415 - there it is installed
+def _run_with_host_name(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function on a cluster worker. Add the worker's address to its errors."""
+    from distributed import get_worker  # noqa: PLC0415 - runs on cluster workers, where Dask is installed
 
     try:
-        return work(*arguments)
+        return function(*arguments)
     except ConformanceError as error:
         raise type(error)(f"worker {get_worker().address}: {error}") from None
 
@@ -166,36 +168,36 @@ def _error_line(error: BaseException) -> str:
 
 
 class ProcessWorkers:
-    """Processes of this machine, each a new interpreter; one that dies is replaced, and its shard done again."""
+    """Processes of this machine, each with a new interpreter. A process that dies is replaced and its item repeated."""
 
     def __init__(self, size: int) -> None:
         self.size = size
 
-    def submit(self, shards: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, Any]]:
-        """Yield each shard with its answer, see Workers."""
-        left = {shard.name: shard for shard in shards}
+    def submit(self, items: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, Any]]:
+        """Yield each item with its result, see ClusterWorkers."""
+        remaining = {item.name: item for item in items}
         losses = 0
-        while left:
-            before = len(left)
+        while remaining:
+            before = len(remaining)
+            # The death of one process breaks the whole executor. The next round starts a new one.
             with contextlib.suppress(BrokenProcessPool):
-                for shard, answer in self._results(list(left.values())):
-                    del left[shard.name]
-                    yield shard, answer
-            losses = losses + 1 if len(left) == before else 0
+                for item, result in self._results(list(remaining.values())):
+                    del remaining[item.name]
+                    yield item, result
+            losses = losses + 1 if len(remaining) == before else 0
             if losses == MAX_CONSECUTIVE_LOSSES:
                 raise IncompleteRun(
-                    f"{before} shards: {MAX_CONSECUTIVE_LOSSES} times in a row a process ended before any was done"
+                    f"{before} shards: {MAX_CONSECUTIVE_LOSSES} times in a row a process died before it finished one"
                 )
 
-    def _results(self, shards: list[WorkItem]) -> Iterator[tuple[WorkItem, Any]]:
-        """Yield answers until a process dies. Raises BrokenProcessPool then."""
+    def _results(self, items: list[WorkItem]) -> Iterator[tuple[WorkItem, Any]]:
+        """Yield results until a process dies. Raises BrokenProcessPool then."""
+        # Spawned, not forked: the parent has threads, and a fork would copy their locks.
         pool = ProcessPoolExecutor(self.size, multiprocessing.get_context("spawn"), initializer=follow_parent)
         try:
-            whose: dict[Future[Any], WorkItem] = {
-                pool.submit(shard.function, *shard.arguments): shard for shard in shards
-            }
-            while whose:
-                for done in wait(whose, return_when=FIRST_COMPLETED).done:
-                    yield whose.pop(done), done.result()
+            pending: dict[Future[Any], WorkItem] = {pool.submit(item.function, *item.arguments): item for item in items}
+            while pending:
+                for done in wait(pending, return_when=FIRST_COMPLETED).done:
+                    yield pending.pop(done), done.result()
         finally:
             pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""One worker process and the threads that talk to it: frames in and out, what it says, how much memory it holds."""
+"""Connection to one worker process: threads that write and read frames, read its errors and monitor its memory."""
 
 from __future__ import annotations
 
@@ -31,25 +31,28 @@ if TYPE_CHECKING:
 
 WORKER_FILE = Path(__file__).with_name("worker.py")
 EXIT_TIMEOUT_SECONDS = 5.0
-"""Seconds in which a process may end by itself."""
+"""Seconds that a process gets to exit before it is killed."""
 MEMORY_CHECK_INTERVAL_SECONDS = 0.1
-"""Seconds between two looks at the memory of a process."""
+"""Seconds between two measurements of the memory of a process."""
 MAX_STDERR_BYTES = 4000
+"""Number of last bytes of standard error that are stored for error messages."""
 READ_CHUNK_BYTES = 1 << 16
 PIPE_BYTES = 1 << 20
-"""Bytes that a pipe may hold: neither end waits for the other as long as there is room."""
+"""Buffer size of a pipe in bytes. Neither end blocks while the buffer has room."""
 MAX_FRAME_BYTES = MAX_REPLY_BYTES + (1 << 24)
+"""Maximum size of a frame in bytes: the arrays, and 16 MiB for the header."""
 ONE_THREAD_VARIABLES = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 Frame = tuple[dict[str, Any], list[Array]]
 
 
 class Connection:
-    """A process that runs the worker file. Raises OSError if there is no such interpreter.
+    """A process that runs worker.py. Raises OSError if the interpreter does not exist.
 
-    memory: bytes that it may hold, 0 for any number; size: bytes that it held when it was last looked at;
-    variables: what its environment has besides; arrived: set whenever something comes from it; lull: seconds in which
-    nobody waits for what comes next, where there will be something by then.
+    memory: limit in bytes, 0 for no limit. variables: additional environment variables. arrived: event that is set
+    when a frame arrives or the process exits.
+    memory_bytes: last measured memory; excess_bytes: memory when the limit was exceeded, otherwise 0; read_delay:
+    seconds before the next read, see BatchedReader.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class Connection:
             start_new_session=True,
         )
         for stream in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):  # more than this user may have; any size will do
+            with contextlib.suppress(OSError):  # above the limit of this user; the default size works too
                 fcntl.fcntl(_require_pipe(stream), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._inbox: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -91,29 +94,30 @@ class Connection:
             threading.Thread(target=task, daemon=True).start()
 
     def send(self, header: dict[str, Any], arrays: Sequence[Array] = ()) -> None:
-        """Send a frame, sooner or later."""
+        """Queue a frame. A thread writes it to the process."""
         header["arrays"] = [{"dtype": array.dtype.name, "shape": array.shape} for array in arrays]
         text = json.dumps(header).encode()
         body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
         self._outbox.put(FRAME_LENGTHS.pack(len(text), len(body)) + text + body)
 
     def receive(self, limit: float) -> Frame | None:
-        """Return the next frame, None if the process is gone. Raises queue.Empty if neither comes within the limit."""
+        """Return the next frame, None if the process has exited. Raises queue.Empty after `limit` seconds."""
         return self._inbox.get(timeout=limit)
 
     @property
     def has_frame(self) -> bool:
-        """Whether `receive` need not wait."""
+        """Whether `receive` would return at once."""
         return not self._inbox.empty()
 
     def measure_memory(self) -> int:
-        """Return the bytes of memory that the process holds."""
+        """Return the resident memory of the process in bytes."""
+        # The started process is the supervisor. Measure its child, which runs the programs.
         self._worker_pid = self._worker_pid or processes.worker_pid(self.process.pid)
         self.memory_bytes = processes.resident_bytes(self._worker_pid or self.process.pid)
         return self.memory_bytes
 
     def stop(self) -> None:
-        """End the process, gently at first; nothing of it is left."""
+        """Close the input of the process, wait for its exit, and kill what remains."""
         self._outbox.put(None)
         try:
             self.process.wait(EXIT_TIMEOUT_SECONDS)
@@ -123,40 +127,41 @@ class Connection:
             self.kill()
 
     def kill(self) -> None:
-        """Kill the process and all that it started."""
+        """Kill the process and all processes that it started."""
         self._kill_processes()
         self._outbox.put(None)
         self.process.wait()
 
     def _kill_processes(self) -> None:
-        """Have the guard end, and be surer of it than that."""
+        """Kill the worker below its supervisor, wait for the supervisor's exit, then kill the whole process group."""
         if self.process.poll() is None and processes.kill_below(self.process.pid):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(EXIT_TIMEOUT_SECONDS)
         processes.kill_group(self.process.pid, self._process_mark)
 
     def exit_cause(self) -> str:
-        """Return how the process ended: the signal or the exit status, and the last line it said."""
+        """Return how the process ended: the signal or exit status, and the last line of its output."""
         try:
             status = self.process.wait(EXIT_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             status = 0
         self.kill()
         if self.excess_bytes:
-            return f"ended, as it held {_gigabytes_text(self.excess_bytes)} of memory; the limit is {_gigabytes_text(self.memory_limit)}"
+            used, limit = _gigabytes_text(self.excess_bytes), _gigabytes_text(self.memory_limit)
+            return f"killed: it used {used} of memory, the limit is {limit}"
         if status < 0:
             return f"signal {-status} ({signal.strsignal(-status)}){self.last_output()}"
-        return f"the process left with exit status {status}{self.last_output()}"
+        return f"the process exited with status {status}{self.last_output()}"
 
     def last_output(self) -> str:
-        """Return the last line that the process said, to be added to a sentence."""
-        self._stderr_thread.join(1)  # what a process said last may still be on its way
+        """Return the last line of standard error as the end of a sentence, "" if there was no output."""
+        self._stderr_thread.join(1)  # the last output may not have been read yet
         lines = bytes(self._stderr).decode("utf-8", "replace").split("\n")
-        spoken = [line.strip() for line in lines if line.strip()]
-        return f"; it said: {spoken[-1][:300]}" if spoken else ""
+        printed = [line.strip() for line in lines if line.strip()]
+        return f"; last output: {printed[-1][:300]}" if printed else ""
 
     def _monitor_memory(self) -> None:
-        """Look at the process until it ends; end it if it takes too much memory, and whatever it leaves behind."""
+        """Measure the memory of the process until it exits; kill it above the limit, and its remaining children."""
         while self.process.poll() is None:
             if self.measure_memory() > self.memory_limit > 0:
                 self.excess_bytes = self.memory_bytes
@@ -166,10 +171,10 @@ class Connection:
 
     def _write_frames(self) -> None:
         pipe, outbox = _require_pipe(self.process.stdin), self._outbox
-        with contextlib.suppress(OSError):  # the reader learns that the worker is gone
+        with contextlib.suppress(OSError):  # a broken pipe; the reading thread reports the exit of the worker
             while (frame := outbox.get()) is not None:
                 pipe.write(frame)
-                if outbox.empty():
+                if outbox.empty():  # several queued frames are written with one system call
                     pipe.flush()
         with contextlib.suppress(OSError):
             pipe.close()
@@ -185,18 +190,20 @@ class Connection:
         pipe.close()
 
     def _read_stderr(self) -> None:
-        pipe, kept = _require_pipe(self.process.stderr), self._stderr
-        for said in iter(lambda: os.read(pipe.fileno(), READ_CHUNK_BYTES), b""):
-            kept += said
-            del kept[:-MAX_STDERR_BYTES]
+        pipe, tail = _require_pipe(self.process.stderr), self._stderr
+        for chunk in iter(lambda: os.read(pipe.fileno(), READ_CHUNK_BYTES), b""):
+            tail += chunk
+            del tail[:-MAX_STDERR_BYTES]
         pipe.close()
 
 
 class BatchedReader(io.RawIOBase):
-    """The near end of a pipe of which nobody waits for what comes next before a lull of so many seconds is over.
+    """Read end of a pipe that sleeps before it waits for data, so that short replies are read in batches.
 
-    Who writes to a pipe wakes who waits for it. That takes a worker longer than all else it does for a short program,
-    and may take it off its processor; where nobody waits it is free.
+    read_delay: returns the seconds to sleep.
+
+    A write to a pipe wakes the waiting reader. For a short program this takes the worker longer than all its other
+    work and may move it to another core. Without a waiting reader the write is cheap.
     """
 
     def __init__(self, descriptor: int, read_delay: Callable[[], float]) -> None:
@@ -205,13 +212,13 @@ class BatchedReader(io.RawIOBase):
         self._poll.register(descriptor, select.POLLIN)
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Whether the stream can be read: always."""
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read what is there, or wait for it."""
-        if (lull := self._read_delay()) and not self._poll.poll(0):
-            time.sleep(lull)
+        """Read available bytes. Without any, sleep for the read delay, then wait for data."""
+        if (delay := self._read_delay()) and not self._poll.poll(0):
+            time.sleep(delay)
         return os.readv(self._descriptor, [buffer])
 
 
@@ -220,12 +227,12 @@ def _gigabytes_text(size: int) -> str:
 
 
 def _require_pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None  # noqa: S101 - all three were asked for
+    assert stream is not None  # noqa: S101 - Popen was called with three pipes
     return stream
 
 
 def read_frame(pipe: IO[bytes] | io.BufferedReader) -> Frame | None:
-    """Return the next frame, None at the end and for what is none: a worker that died while it wrote leaves such."""
+    """Return the next frame, None at the end and for an invalid frame, as from a worker that died while writing."""
     lengths = pipe.read(FRAME_LENGTHS.size)
     if len(lengths) < FRAME_LENGTHS.size:
         return None
@@ -241,7 +248,7 @@ def read_frame(pipe: IO[bytes] | io.BufferedReader) -> Frame | None:
 
 
 def _decode_arrays(items: Sequence[Mapping[str, Any]], body: bytes) -> Iterator[Array]:
-    """Yield the arrays of a frame. Raises ValueError, LookupError or TypeError for what is none."""
+    """Yield the arrays of a frame. Raises ValueError, LookupError or TypeError for an invalid array."""
     start = 0
     for item in items:
         dtype, shape = NUMPY_DTYPES[item["dtype"]], item["shape"]
@@ -253,36 +260,39 @@ def _decode_arrays(items: Sequence[Mapping[str, Any]], body: bytes) -> Iterator[
 
 
 WORKER_OUTCOMES = frozenset({"returned", "rejected", "crashed"})
-IMMEDIATE_EXIT_TEXT = "exit status 1; it said:"
+"""Outcomes that a reply may contain. The other outcomes are set on this side."""
+IMMEDIATE_EXIT_TEXT = "exited with status 1; last output:"
+"""Part of the message when Python ends before the first reply, as without NumPy."""
 WORKER_REQUIREMENTS_HINT = " (a worker needs Python 3.8 or newer, and NumPy)"
 
 
 def is_start_reply(header: Mapping[str, Any]) -> bool:
-    """Whether this is how a worker answers its first frame: a program may have written into the pipe."""
+    """Whether the header is a valid reply to `setup`. Code of a framework may have written into the pipe."""
     ready, packages, cpu = (header.get(key) for key in ("ready", "packages", "cpu"))
     if ready is not True:
         return ready is False and isinstance(header.get("message"), str)
-    told = [header.get("python"), header.get("hardware", "")]
-    texts = [*told, *(packages.values() if isinstance(packages, dict) else [None])]
+    texts = [header.get("python"), header.get("hardware", "")]
+    texts += packages.values() if isinstance(packages, dict) else [None]
     return isinstance(cpu, list) and all(isinstance(text, str) for text in (*texts, *cpu))
 
 
 def is_program_reply(header: Mapping[str, Any]) -> bool:
-    """Whether this is how a worker answers a program."""
+    """Whether the header is a valid reply to `run`."""
     kind, message, seconds, certain = (header.get(key) for key in ("outcome", "message", "seconds", "certain"))
-    known = isinstance(kind, str) and kind in WORKER_OUTCOMES and isinstance(message, str) and isinstance(certain, bool)
-    return known and type(seconds) is float and 0 <= seconds < math.inf
+    if not (isinstance(kind, str) and isinstance(message, str) and isinstance(certain, bool)):
+        return False
+    return kind in WORKER_OUTCOMES and type(seconds) is float and 0 <= seconds < math.inf
 
 
 def start_message(connection: Connection, environment: Mapping[str, Any], seconds: float) -> str:
-    """Say of a worker that it has started, and with what."""
+    """Return the log message of a started worker, with its start time and versions."""
     versions = {"Python": environment["python"], **environment["packages"]}
-    said = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return f"worker {connection.process.pid} started in {seconds:.1f} s: {said}"
+    text = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return f"worker {connection.process.pid} started in {seconds:.1f} s: {text}"
 
 
 def start_failure_message(outcome: ProgramOutcome, connection: Connection) -> str:
-    """Return how a start failed, with what may help."""
+    """Return the error message of a failed start, with a hint."""
     if outcome.kind == "timed_out":
         return f"{outcome.message}; --start-timeout sets this limit{connection.last_output()}"
     return outcome.message + (WORKER_REQUIREMENTS_HINT if IMMEDIATE_EXIT_TEXT in outcome.message else "")

@@ -1,8 +1,8 @@
-"""What must happen in each case, and the line that results files have of it, kept on disk for other backends and runs.
+"""On-disk cache of expected results and case records, shared between backends and runs.
 
-A key is a digest of all that is said of the case; a file belongs to one source of the suite, but for its adapters, and
-the versions below it, so nothing in it can be out of date. What cannot be read is asked for anew, and what cannot be
-written is asked for again the next time.
+A key is the digest of the content of a case. A cache file belongs to one state of the suite's source, without its
+adapters, and to the versions of its dependencies, so its entries cannot be outdated. Entries that cannot be read are
+computed again. Entries that cannot be written are dropped.
 """
 
 from __future__ import annotations
@@ -31,81 +31,85 @@ SOURCE_FILES = (
         for name in ("__init__.py", "system", "cases", "judging", "translation", "catalogue", "execution")
     ),
 )
+"""Source that the expected results depend on: everything except adapters, exploration and user interfaces."""
 MAX_RESULT_ELEMENTS = 1 << 16
-"""Elements of a result beyond which it is not kept: some of its details are made only when they are asked for."""
+"""Maximum number of elements of a cached result. Caching computes lazy details of a result, slow for large ones."""
 MAX_EXPECTATION_FILE_BYTES = 256 << 20
-"""Bytes of a file, beyond which nothing more is kept."""
+"""Size of a cache file in bytes at which it gets no more entries."""
 MAX_EXPECTATION_FILES = 2
-"""Files that are kept: one for each source of the suite and set of versions."""
+"""Maximum number of cache files. Each is for one state of the source and one set of versions."""
 WRITE_BATCH_BYTES = 4 << 20
-"""Bytes that are gathered before they are written."""
+"""Bytes of new entries that are written in one batch."""
 EXPECTED_FIELDS = frozenset(one.name for one in fields(Expected))
 EXACT_FIELDS = ("value", "high", "low", "terms", "magnitude", "extra", "exact")
-CREATE_TABLE = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, expected BLOB)"
-"""With row numbers, as a long blob is found three times as fast then."""
+CREATE_TABLE = "CREATE TABLE IF NOT EXISTS expectations (key TEXT PRIMARY KEY, expected BLOB)"
+"""A table with row ids. Without them the lookup of a long blob takes three times as long."""
 LINE_LENGTH = struct.Struct(">I")
-"""Of the line, which stands before the rest."""
+"""Length of the case record in bytes. It precedes the record and the pickle in an entry."""
 
 
 @contextlib.contextmanager
 def open_expectation_cache(path: Path | None = None) -> Iterator[Callable[[Case], Expected]]:
-    """Yield what to ask for expectations; what was new is written at the end."""
-    known = ExpectationCache(path or cache_folder("conformance-expected") / f"{source_digest(SOURCE_FILES)}.sqlite")
+    """Yield a cached `compute_expected`. New entries are saved at the end."""
+    expectations = ExpectationCache(
+        path or cache_folder("conformance-expected") / f"{source_digest(SOURCE_FILES)}.sqlite"
+    )
     try:
-        yield known.expected
+        yield expectations.expected
     finally:
-        known.save()
+        expectations.save()
 
 
 @dataclass
 class ExpectationCache:
-    """The expectations in one file. fresh: those that are not in it yet, of so many bytes."""
+    """Expected results in one SQLite file. unsaved: new entries that are not in the file yet, by key."""
 
     path: Path
     unsaved: dict[str, bytes] = field(default_factory=dict)
     unsaved_bytes: int = 0
 
     def expected(self, case: Case) -> Expected:
-        """Return what must happen in a case, as conformance.expected has it. Raises CatalogueError."""
-        found = self.get(case)
-        if found is None:
-            made = compute_expected(case)
-            found = replace(made, record_line=case_record_line(case, made))
-            if all(target.exact is None or target.exact.value.size <= MAX_RESULT_ELEMENTS for target in made.targets):
-                self.put(case.content_digest, found)
-        return found
+        """Return the expected result of a case, from the cache or from compute_expected. Raises CatalogueError."""
+        expected = self.get(case)
+        if expected is None:
+            computed = compute_expected(case)
+            expected = replace(computed, record_line=case_record_line(case, computed))
+            exacts = [target.exact for target in computed.targets if target.exact is not None]
+            if all(exact.value.size <= MAX_RESULT_ELEMENTS for exact in exacts):
+                self.put(case.content_digest, expected)
+        return expected
 
     def get(self, case: Case) -> Expected | None:
-        """Return an expectation, None if it is not known or was damaged."""
+        """Return a cached expected result, None if it is missing or damaged."""
         packed = self.unsaved.get(case.content_digest)
         if packed is None and case.content_digest in self._keys:
             with contextlib.suppress(sqlite3.Error):
                 row = self._connection.execute(
-                    "SELECT expected FROM kept WHERE key = ?", (case.content_digest,)
+                    "SELECT expected FROM expectations WHERE key = ?", (case.content_digest,)
                 ).fetchone()
                 packed = row[0] if row else None
         content = cache.unseal(packed) if packed else None
         return LazyExpected(case, content) if content else None
 
-    def put(self, key: str, made: Expected) -> None:
-        """Enter an expectation with its line, and write what has gathered."""
-        line = made.record_line.encode()
-        rest = pickle.dumps(replace(_fully_computed(made), record_line=""), pickle.HIGHEST_PROTOCOL)
+    def put(self, key: str, expected: Expected) -> None:
+        """Add an expected result with its case record. Save a full batch."""
+        line = expected.record_line.encode()
+        rest = pickle.dumps(replace(_fully_computed(expected), record_line=""), pickle.HIGHEST_PROTOCOL)
         self.unsaved[key] = cache.seal(LINE_LENGTH.pack(len(line)) + line + rest)
         self.unsaved_bytes += len(self.unsaved[key])
         if self.unsaved_bytes > WRITE_BATCH_BYTES:
             self.save()
 
     def save(self) -> None:
-        """Write what is new, while there is room."""
-        fresh, self.unsaved, self.unsaved_bytes = self.unsaved, {}, 0
-        if not fresh or (self.path.exists() and self.path.stat().st_size > MAX_EXPECTATION_FILE_BYTES):
+        """Write the new entries to the file unless it is full."""
+        entries, self.unsaved, self.unsaved_bytes = self.unsaved, {}, 0
+        if not entries or (self.path.exists() and self.path.stat().st_size > MAX_EXPECTATION_FILE_BYTES):
             return
-        with contextlib.suppress(sqlite3.Error, OSError):
+        with contextlib.suppress(sqlite3.Error, OSError):  # a cache that cannot be written must not fail the run
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.closing(sqlite3.connect(self.path)) as file, file:
                 file.execute(CREATE_TABLE)
-                file.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", fresh.items())
+                file.executemany("INSERT OR REPLACE INTO expectations VALUES (?, ?)", entries.items())
             remove_old_files(self.path.parent.glob("*.sqlite"), MAX_EXPECTATION_FILES)
 
     @cached_property
@@ -115,34 +119,39 @@ class ExpectationCache:
     @cached_property
     def _keys(self) -> frozenset[str]:
         with contextlib.suppress(sqlite3.Error):
-            return frozenset(key for (key,) in self._connection.execute("SELECT key FROM kept"))
+            return frozenset(key for (key,) in self._connection.execute("SELECT key FROM expectations"))
         return frozenset()
 
 
 class LazyExpected(Expected):
-    """A kept expectation: its line, and the rest in a pickle until it is asked for, as no result may need it."""
+    """Cached expected result: the case record, and the other fields in a pickle that is loaded on first access.
+
+    Unsupported results need only the case record.
+    """
 
     def __init__(self, case: Case, content: memoryview) -> None:
         start = LINE_LENGTH.size + LINE_LENGTH.unpack_from(content)[0]
-        parts = {"line": str(content[LINE_LENGTH.size : start], "utf-8"), "_case": case, "_pickle": content[start:]}
-        vars(self).update(parts)
+        line = str(content[LINE_LENGTH.size : start], "utf-8")
+        vars(self).update(record_line=line, _case=case, _pickle=content[start:])  # the dataclass is frozen
 
     def __getattr__(self, name: str) -> Any:
         if name not in EXPECTED_FIELDS:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        made: Expected | None = cache.unpickle(self._pickle)
-        vars(self).update(vars(made or compute_expected(self._case)), line=self.record_line, _pickle=b"")
+        loaded: Expected | None = cache.unpickle(self._pickle)
+        loaded_fields = vars(loaded or compute_expected(self._case))
+        vars(self).update({**loaded_fields, "record_line": self.record_line, "_pickle": b""})
         return vars(self)[name]
 
 
-def _fully_computed(made: Expected) -> Expected:
-    """Return an expectation of which nothing is still to be computed."""
-    target = None if made.target is None else _computed_target(made.target)
-    return replace(made, target=target, answers={name: _computed_target(one) for name, one in made.answers.items()})
+def _fully_computed(expected: Expected) -> Expected:
+    """Return an expected result whose lazy details have been computed."""
+    target = None if expected.target is None else _computed_target(expected.target)
+    answers = {name: _computed_target(answer) for name, answer in expected.answers.items()}
+    return replace(expected, target=target, answers=answers)
 
 
 def _computed_target(target: Target) -> Target:
     if target.exact is None:
         return target
-    parts: dict[str, Any] = {name: getattr(target.exact, name) for name in EXACT_FIELDS}
-    return replace(target, exact=Exact(**parts))
+    details: dict[str, Any] = {name: getattr(target.exact, name) for name in EXACT_FIELDS}
+    return replace(target, exact=Exact(**details))

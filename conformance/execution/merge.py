@@ -1,4 +1,4 @@
-"""Shards of one run, put together into the results file that the run would have written undivided."""
+"""Merge the results files of the shards of a run into the results file of the undivided run."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from conformance.execution.selection import Shard
 
 JsonObject = dict[str, Any]
 PlacedResult = tuple[tuple[int, int], list[JsonObject], JsonObject]
-"""The place of a result in the undivided run, the records that stand before it, and the result."""
+"""Position of a result in the undivided run, the declaring records before it, and the result."""
 MAX_LISTED_SHARDS = 20
-"""Missing shards that are named one by one."""
+"""Maximum number of missing shards in an error message."""
 RESERVED_FILE_DESCRIPTORS = 64
-"""Open files that a process needs besides the shards."""
+"""Number of open files that a process needs in addition to the shards."""
 
 
 class ShardFile:
-    """The results file of one shard, read once, in order. Raises ConformanceError for one that cannot be merged.
+    """Results file of one shard, read once from start to end. Raises ConformanceError if it cannot be merged.
 
-    After `results` has come to its end, `seconds` is how long the shard ran.
+    seconds: run time of the shard, known after the last item of `results`.
     """
 
     def __init__(self, path: Path, stream: IO[bytes]) -> None:
@@ -43,14 +43,14 @@ class ShardFile:
             self.started = str(self.header["started"])
             self.platform = str(self.header["environment"]["platform"])
         except (KeyError, TypeError) as error:
-            raise ConformanceError(f"{path}:1: the header lacks something, or has it otherwise: {error}") from None
+            raise ConformanceError(f"{path}:1: the header has a missing or malformed field: {error}") from None
 
     def results(self) -> Iterator[PlacedResult]:
-        """Yield every result with what stands before it, by its place."""
+        """Yield each result with its position and the declaring records before it."""
         try:
             yield from self._results()
         except (KeyError, TypeError, ValueError) as error:
-            raise ConformanceError(f"{self.path}: a record lacks something, or has it otherwise: {error}") from None
+            raise ConformanceError(f"{self.path}: a record has a missing or malformed field: {error}") from None
 
     def _results(self) -> Iterator[PlacedResult]:
         before: list[JsonObject] = []
@@ -63,9 +63,9 @@ class ShardFile:
                 self._check_declared(record)
                 before.append(record)
                 continue
-            place = self._result_place(record, last)
-            yield place, before, record
-            before, last = [], place
+            position = self._result_position(record, last)
+            yield position, before, record
+            before, last = [], position
         raise ConformanceError(
             f"{self.path}: shard {self.shard} is a partial run (conformance run --resume completes it)"
         )
@@ -80,66 +80,67 @@ class ShardFile:
         if record["record"] == "case" and not self.shard.contains(record["case"], record["question"]):
             raise ConformanceError(f"{self.path}: the case {record['case']} does not belong to shard {self.shard}")
 
-    def _result_place(self, record: JsonObject, last: tuple[int, int]) -> tuple[int, int]:
-        peril, number = record.pop("place")
-        if (peril, number) <= last:
-            why = "does not stand where a run puts it; run this shard anew"
-            raise ConformanceError(f"{self.path}: the result for {record['case']} {why}")
-        return peril, number
+    def _result_position(self, record: JsonObject, last: tuple[int, int]) -> tuple[int, int]:
+        """Return (rank in the execution order, task number), which must increase: heapq.merge needs sorted input."""
+        rank, number = record.pop("place")
+        if (rank, number) <= last:
+            problem = "is out of order; run this shard again"
+            raise ConformanceError(f"{self.path}: the result for {record['case']} {problem}")
+        return rank, number
 
 
 def merge_shards(paths: Iterable[Path], out: Path) -> None:
-    """Write the results file of the undivided run: the same records in the same order, but for times.
+    """Write the results file of the undivided run: the same records in the same order, except for times.
 
-    The run is as old as its first shard, and took as long as all of them together. The file is written whole or not at
-    all. Raises ConformanceError for shards that are missing, partial, there twice, or of different runs.
+    The start time is the earliest of all shards, the run time is their sum. The file is written completely or not at
+    all. Raises ConformanceError for missing, partial or duplicate shards, and for shards of different runs.
     """
     paths = list(paths)
     _raise_file_limit(len(paths) + RESERVED_FILE_DESCRIPTORS)
-    part = out.with_name(f".{out.name}.part")
+    partial = out.with_name(f".{out.name}.part")
     try:
         with ExitStack() as stack:
             shards = [ShardFile(path, stack.enter_context(path.open("rb"))) for path in paths]
-            whole = _check_same_run(sorted(shards, key=lambda shard: shard.shard.number))
-            stack.callback(part.unlink, missing_ok=True)
-            with ResultsFile(part) as file:
-                _write_merged(whole, file)
-            part.replace(out)
+            ordered = _check_all_shards(sorted(shards, key=lambda shard: shard.shard.number))
+            stack.callback(partial.unlink, missing_ok=True)
+            with ResultsFile(partial) as file:
+                _write_merged(ordered, file)
+            partial.replace(out)
     except OSError as error:
         raise ConformanceError(f"{error.filename or out}: {error.strerror}") from None
 
 
-def _check_same_run(shards: Sequence[ShardFile]) -> Sequence[ShardFile]:
-    """Hold shards, in order, against each other. Raises ConformanceError."""
+def _check_all_shards(shards: Sequence[ShardFile]) -> Sequence[ShardFile]:
+    """Check that the shards are all shards of one run, each once. Raises ConformanceError."""
     if not shards:
         raise ConformanceError("no shards to merge")
     first = shards[0]
-    there: dict[int, ShardFile] = {}
+    by_number: dict[int, ShardFile] = {}
     for shard in shards:
         if shard.shard.of != first.shard.of:
             raise ConformanceError(f"{shard.path}: shard {shard.shard}, but {first.path} is shard {first.shard}")
-        if shard.shard.number in there:
-            raise ConformanceError(f"{shard.path}: shard {shard.shard} also stands in {there[shard.shard.number].path}")
-        there[shard.shard.number] = shard
+        if shard.shard.number in by_number:
+            raise ConformanceError(f"{shard.path}: shard {shard.shard} is also in {by_number[shard.shard.number].path}")
+        by_number[shard.shard.number] = shard
         check_same_run(shard, first)
-    missing = [number for number in range(1, first.shard.of + 1) if number not in there]
+    missing = [number for number in range(1, first.shard.of + 1) if number not in by_number]
     if missing:
-        named = ", ".join(map(str, missing[:MAX_LISTED_SHARDS])) + (
+        listed = ", ".join(map(str, missing[:MAX_LISTED_SHARDS])) + (
             f" and {len(missing) - MAX_LISTED_SHARDS} more" if missing[MAX_LISTED_SHARDS:] else ""
         )
-        raise ConformanceError(f"missing of {first.shard.of} shards: {named}")
+        raise ConformanceError(f"missing of {first.shard.of} shards: {listed}")
     return shards
 
 
 def check_same_run(shard: ShardFile, first: ShardFile) -> None:
-    """Hold what a shard says of its run against another. Raises ConformanceError."""
+    """Check that the headers of two shards describe the same run. Raises ConformanceError."""
     for key in RESUME_KEYS:
         if _shared_header_fields(shard.header, key) != _shared_header_fields(first.header, key):
-            raise ConformanceError(f"{shard.path}: not of the same run as {first.path}, {key} is another")
+            raise ConformanceError(f"{shard.path}: not from the same run as {first.path}: {key} differs")
 
 
 def _shared_header_fields(header: Mapping[str, Any], key: str) -> object:
-    """Return what the shards of a run have in common: not their numbers, nor the build of the machine's kernel."""
+    """Return a field of the header without what may differ between shards: the platform and the shard itself."""
     if key == "environment":
         return {name: value for name, value in header[key].items() if name != "platform"}
     return None if key == "shard" else header.get(key)
@@ -159,7 +160,7 @@ def _write_merged(shards: Sequence[ShardFile], file: ResultsFile) -> None:
 
 
 def _raise_file_limit(files: int) -> None:
-    """Let this process have so many files open, as far as the system lets it."""
+    """Raise the limit of open files of this process, at most to the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
     if soft not in {unlimited} and soft < files:
@@ -167,11 +168,11 @@ def _raise_file_limit(files: int) -> None:
 
 
 def shard_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the files that are named, and those of folders. Raises ConformanceError for a folder that has none."""
-    found: list[Path] = []
+    """Return the named files, and the *.jsonl files of named folders. Raises ConformanceError for an empty folder."""
+    files: list[Path] = []
     for path in paths:
-        files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
-        if not files:
-            raise ConformanceError(f"{path}{os.sep}: no shards in it")
-        found += files
-    return found
+        in_path = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        if not in_path:
+            raise ConformanceError(f"{path}{os.sep}: contains no shards")
+        files += in_path
+    return files

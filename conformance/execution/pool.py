@@ -1,4 +1,4 @@
-"""Several workers of one backend, side by side: jobs go in as one row, and outcomes come out in the same order."""
+"""Pool of workers of one backend. It takes one sequence of jobs and yields the outcomes in the same order."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from conformance.execution.worker_process import Job, Worker
 from conformance.judging.verdict import ProgramOutcome
 
 PROGRAMS_PER_WORKER = 2000
-"""Programs for which one worker more is worth its start."""
+"""Number of programs that justify the start of one more worker."""
 MAX_BUFFERED_OUTCOMES, MAX_BUFFERED_BYTES = 512, 64 << 20
-"""Outcomes of a worker that wait for another one's, and what their arrays hold."""
+"""Limits of the outcomes of a worker that are buffered until an earlier outcome of another worker: count and bytes."""
 OVERDUE_CHECK_SECONDS = 0.1
-"""Seconds after which it is looked for one that is overdue."""
+"""Seconds between two checks for overdue replies."""
 NO_MORE_OUTCOMES = object()
+"""Sentinel: a worker has returned all its outcomes. None means that its next outcome is not available yet."""
 
 
 def worker_count(programs: int, cores: int) -> int:
-    """Return how many workers so many programs are worth on so many cores."""
+    """Return the number of workers for a number of programs, at most one per core."""
     return max(1, min(cores, 1 + programs // PROGRAMS_PER_WORKER))
 
 
 class WorkerPool:
-    """Workers that share the jobs. A program always goes to the same one, which then knows it.
+    """Workers that share the jobs. A program is always run by the same worker, which has it compiled.
 
-    `start`, `stop`, `environment` and `outcomes` are those of a worker; all have the same environment.
+    `start`, `stop`, `environment` and `outcomes` have the meaning of those of Worker. All workers have the same
+    environment.
     """
 
     def __init__(self, workers: Iterable[Worker]) -> None:
@@ -43,7 +45,7 @@ class WorkerPool:
         return self.workers[0].environment
 
     def start(self) -> None:
-        """Start all workers at once. Raises WorkerFailed, and leaves none running then."""
+        """Start all workers at the same time. Raises WorkerFailed after killing all of them."""
         try:
             with ThreadPoolExecutor(len(self.workers)) as pool, _kill_on_error(self.workers):
                 for start in [pool.submit(worker.start) for worker in self.workers]:
@@ -53,13 +55,13 @@ class WorkerPool:
             raise
 
     def stop(self) -> None:
-        """End all processes, gently at first."""
+        """Let all processes exit, and kill those that do not."""
         with _kill_on_error(self.workers):
             for worker in self.workers:
                 worker.stop()
 
     def kill(self) -> None:
-        """End all processes at once."""
+        """Kill all processes."""
         for worker in self.workers:
             worker.kill()
 
@@ -69,33 +71,38 @@ class WorkerPool:
             return self.workers[0].outcomes(jobs)
         return self._outcomes(_JobDistributor(jobs, len(self.workers)))
 
-    def _outcomes(self, shares: _JobDistributor) -> Iterator[ProgramOutcome]:
-        running = {n: worker.poll_outcomes(shares.jobs_for(n), wait=False) for n, worker in enumerate(self.workers)}
-        found: list[deque[ProgramOutcome]] = [deque() for _ in self.workers]
-        while running or shares.assigned_workers:
+    def _outcomes(self, distributor: _JobDistributor) -> Iterator[ProgramOutcome]:
+        running = {
+            n: worker.poll_outcomes(distributor.jobs_for(n), wait=False) for n, worker in enumerate(self.workers)
+        }
+        buffers: list[deque[ProgramOutcome]] = [deque() for _ in self.workers]
+        order = distributor.assigned_workers
+        while running or order:
+            # Cleared before the workers are polled, so that a reply that arrives meanwhile ends the wait below.
             self.reply_arrived.clear()
-            taken = [self._take_outcome(running, n, found[n]) for n in list(running) if not _is_buffer_full(found[n])]
-            while shares.assigned_workers and found[shares.assigned_workers[0]]:
-                yield found[shares.assigned_workers.popleft()].popleft()
-            if not any(taken):
+            ready = [n for n in running if not _is_buffer_full(buffers[n])]
+            progress = [self._take_outcome(running, n, buffers[n]) for n in ready]
+            while order and buffers[order[0]]:
+                yield buffers[order.popleft()].popleft()
+            if not any(progress):
                 self.reply_arrived.wait(OVERDUE_CHECK_SECONDS)
 
     @staticmethod
     def _take_outcome(
-        running: dict[int, Iterator[ProgramOutcome | None]], number: int, found: deque[ProgramOutcome]
+        running: dict[int, Iterator[ProgramOutcome | None]], number: int, buffer: deque[ProgramOutcome]
     ) -> bool:
-        """Give a worker something to do, and take one outcome if there is any; whether there was, or will be none."""
+        """Send a worker its next jobs and take one outcome. Return False if none was available yet."""
         outcome = next(running[number], NO_MORE_OUTCOMES)
         if outcome is NO_MORE_OUTCOMES:
             del running[number]
         elif isinstance(outcome, ProgramOutcome):
-            found.append(outcome)
+            buffer.append(outcome)
         return outcome is not None
 
 
 @contextmanager
 def _kill_on_error(workers: Iterable[Worker]) -> Iterator[None]:
-    """End all processes at once if anything goes wrong, as when somebody will not wait any longer."""
+    """Kill all processes on any exception, including KeyboardInterrupt."""
     try:
         yield
     except BaseException:
@@ -104,18 +111,19 @@ def _kill_on_error(workers: Iterable[Worker]) -> Iterator[None]:
         raise
 
 
-def _is_buffer_full(found: Collection[ProgramOutcome]) -> bool:
-    """Whether so much waits for the outcome of another worker that this one had better wait, too."""
+def _is_buffer_full(buffer: Collection[ProgramOutcome]) -> bool:
+    """Whether a worker must wait, because too many of its outcomes wait for an earlier one of another worker."""
     return (
-        len(found) >= MAX_BUFFERED_OUTCOMES
-        or sum(array.nbytes for one in found for array in one.arrays) > MAX_BUFFERED_BYTES
+        len(buffer) >= MAX_BUFFERED_OUTCOMES
+        or sum(array.nbytes for outcome in buffer for array in outcome.arrays) > MAX_BUFFERED_BYTES
     )
 
 
 class _JobDistributor:
-    """A row of jobs dealt out; order: whose the jobs are that have been dealt and not been waited for.
+    """Assigns a sequence of jobs to workers.
 
-    A program that nobody has yet goes to the one who asks.
+    assigned_workers: the workers of the assigned jobs whose outcomes have not been yielded, in the order of the jobs.
+    A program that has no worker yet is assigned to the worker that requests a job.
     """
 
     def __init__(self, jobs: Iterable[Job], count: int) -> None:
@@ -125,7 +133,7 @@ class _JobDistributor:
         self.worker_by_program: dict[str, int] = {}
 
     def assign_next(self, requesting: int) -> bool:
-        """Deal one job, to the one who asks unless another one knows its program; return whether there was one."""
+        """Assign one job to its program's worker, or to the requesting one. Return False if no job is left."""
         job = next(self.remaining_jobs, None)
         if job is None:
             return False
@@ -135,7 +143,7 @@ class _JobDistributor:
         return True
 
     def jobs_for(self, number: int) -> Iterator[Job]:
-        """Yield the jobs of one worker, dealing on until there is one for it."""
+        """Yield the jobs of one worker. Assigns further jobs until one is for this worker."""
         while self.jobs_by_worker[number] or self.assign_next(number):
             if self.jobs_by_worker[number]:
                 yield self.jobs_by_worker[number].popleft()

@@ -1,4 +1,4 @@
-"""What results files tell of a result: what counts in the end, and the records of a result and of an answer."""
+"""Records of results files: results, conventions, cases and the environment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_BOUND_REASON = "no bound: so many roundings to 16 bits may leave anything"
 
 
 def result_status(outcome: str, verdict: OutcomeVerdict, entry: LedgerEntry | None, *, flaky: bool = False) -> str:
-    """Return what counts in the end. outcome: its kind; entry: what the ledger says of the case on the surface."""
+    """Return the status of a result. outcome: kind of the outcome; entry: matching entry of the ledger."""
     if flaky:
         return "known" if entry and "flaky" in entry.kinds else "flaky"
     if outcome == "unsupported" or verdict.message == NO_BOUND_REASON:
@@ -47,9 +47,10 @@ def result_record(
     expected: Expected | None,
     entry: LedgerEntry | None,
 ) -> dict[str, Any]:
-    """Return the record of a result: of a case on a surface, with its program or the reason why there is none.
+    """Return the record of the result of a case on a surface.
 
-    wanted: what must happen, None where nothing came back; entry: what the ledger says of it.
+    program: the program, or the reason why there is no program; expected: the expected result, None if the outcome
+    was not judged; entry: the matching entry of the ledger.
     """
     written = program if isinstance(program, Program) else None
     status = result_status(outcome.kind, verdict, entry, flaky=bool(outcome.flakiness))
@@ -72,15 +73,16 @@ def result_record(
         record["flaky"] = True
     if verdict.worst:
         record["worst"] = asdict(verdict.worst)
-    said = outcome.flakiness or outcome.message
-    message = "; ".join(filter(None, [verdict.message, said if written else ""]))
+    outcome_message = outcome.flakiness or outcome.message
+    # The message of an unsupported outcome is the reason, which has its own key.
+    message = "; ".join(filter(None, [verdict.message, outcome_message if written else ""]))
     if message:
         record["message"] = message
     return record | _reason_and_issue(program, status, entry)
 
 
 def _reason_and_issue(program: Program | Unsupported, status: str, entry: LedgerEntry | None) -> dict[str, Any]:
-    """Return the reason and the issue, where a result has any."""
+    """Return the reason and issue of an unsupported, known or stale result, otherwise an empty dictionary."""
     if isinstance(program, Unsupported):
         return {"reason": program.reason, "issue": program.issue}
     if status == "unsupported":
@@ -91,7 +93,7 @@ def _reason_and_issue(program: Program | Unsupported, status: str, entry: Ledger
 
 
 def _is_expected_array(got: Array, digest: str, expected: Expected | None) -> bool:
-    """Whether an array is the expected one, but for what a NaN looks like."""
+    """Whether an array equals the expected one bit by bit, apart from the bits of NaNs."""
     if expected is None or expected.target is None or expected.target.exact is None:
         return False
     value = expected.target.exact.value
@@ -100,7 +102,7 @@ def _is_expected_array(got: Array, digest: str, expected: Expected | None) -> bo
 
 
 def declaration_record(surface: Surface, question: str) -> dict[str, Any]:
-    """Return what a surface declares, as the record of an answer has it."""
+    """Return the declaration of a surface on a convention, as part of a convention record."""
     declaration = surface.declarations.get(question)
     return {
         "surface": surface.name,
@@ -115,8 +117,8 @@ def case_record_line(case: Case, expected: Expected) -> str:
 
 
 def case_record(case: Case, expected: Expected) -> dict[str, Any]:
-    """Return the record of a case, as the format has it."""
-    price = operator_cost(case)
+    """Return the record of a case, without the keys `record` and `case`."""
+    cost = operator_cost(case)
     parameters = dict(case.parameters)
     if case.then:
         parameters["then"] = [{"operator": item.operator, **item.parameters} for item in case.then]
@@ -131,7 +133,7 @@ def case_record(case: Case, expected: Expected) -> dict[str, Any]:
         "question": case.convention_id,
         "parameters": parameters,
         "inputs": {name: array_record(array) for name, array in expected.inputs.items()},
-        "cost": price.record() if price else None,
+        "cost": cost.record() if cost else None,
         "expected": _expected_record(expected),
         "digest": expected.digest,
         "pinned": sum(len(target.printed) for target in expected.targets),
@@ -150,7 +152,7 @@ def _expected_record(expected: Expected) -> Mapping[str, Any]:
 
 
 def environment_record(backend: Backend, surfaces: Iterable[Surface], worker: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record; worker: what a worker tells of its environment."""
+    """Return the environment of a run for the header. worker: the environment that a worker has reported."""
     return {
         "python": worker["python"],
         "platform": platform.platform(),

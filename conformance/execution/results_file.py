@@ -1,4 +1,4 @@
-"""Results files: one JSON object a line, written as the run goes. The format is docs/results.md."""
+"""Write and resume results files: one JSON object per line, written during the run. docs/results.md has the format."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from conformance.cases.arrays import Array, json_value
 
 RESULTS_FORMAT = 1
 MAX_RECORDED_ELEMENTS = 4096
+"""Maximum number of elements of an array that are written; a larger array has only dtype and shape."""
 RESUME_KEYS = (
     *("backend", "catalogue", "ledger", "own_ledger", "level", "slow", "repeat", "shard", "selection", "surfaces"),
     "environment",
 )
-"""What the header of a file must have in common with a run that completes it."""
+"""Keys of the header that must be equal in a file and in the run that resumes it."""
 
 
 def array_record(array: Array) -> dict[str, Any]:
-    """Return an array as the format has it, its numbers left out where there are too many."""
+    """Return an array as a JSON object. `data` is null for arrays of more than MAX_RECORDED_ELEMENTS elements."""
     data = array.ravel().tolist() if array.size <= MAX_RECORDED_ELEMENTS else None
     if data and array.dtype.kind in "fV" and not np.isfinite(array).all():
         data = json_value(data)
@@ -36,15 +37,18 @@ def array_record(array: Array) -> dict[str, Any]:
 
 
 def record_line(record: Mapping[str, Any]) -> str:
-    """Return a record as one line; only where it holds a number that JSON lacks is it gone through piece by piece."""
-    try:
+    """Return a record as one line of JSON. NaN and infinities are written as strings."""
+    try:  # most records contain only finite numbers and need no conversion
         return json.dumps(record, ensure_ascii=False, allow_nan=False)
     except (ValueError, TypeError):
         return json.dumps(json_value(record), ensure_ascii=False, allow_nan=False)
 
 
 def remove_results_file(path: Path) -> None:
-    """Remove an earlier file, lest it stand for a run that could not start. Raises ConformanceError."""
+    """Remove an earlier results file, so that it is not mistaken for the result of a run that could not start.
+
+    Raises ConformanceError if the file cannot be removed or another run is writing it.
+    """
     try:
         with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
             _lock_file(path, stream)
@@ -54,7 +58,7 @@ def remove_results_file(path: Path) -> None:
 
 
 def _lock_file(path: Path, stream: IO[Any]) -> None:
-    """Take a file for this process, until it is closed. Raises ConformanceError if another run has it."""
+    """Lock a file until it is closed. Raises ConformanceError if another run has locked it."""
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -62,25 +66,26 @@ def _lock_file(path: Path, stream: IO[Any]) -> None:
 
 
 DECLARING_RECORDS = frozenset({"case", "program", "convention"})
-"""Records that stand before the result that needs them."""
+"""Kinds of records that are written before the first result that refers to them."""
 
 
 class _InvalidRecord(ValueError):
-    """A record that cannot stand where it stands."""
+    """A record that is not valid after the records before it."""
 
 
 @dataclass
 class ResultsFile:
-    """A results file that is being written, complete once `finish` has been called.
+    """A results file that is being written. It is complete after `finish`.
 
-    hear: told of every line that is written, where it stands in the file, if that is new, and what it says;
-    done: (case, surface) of every result that it held when it was opened; cases, programs: what has been declared;
-    conventions: (case, surface) of every answer; answers: the first case of every surface, question and answer.
-    `open` with `resume` continues a partial file, which must start with the same header but for the time.
+    on_line: called with the offset and content of each written line.
+    finished: (case, surface) of each result that the file contained when it was opened; cases, programs: ids and
+    digests of the case and program records; conventions: (case, surface) of each convention record; answers: the
+    first case for each surface, convention and answer.
+    `open` with `resume` continues a partial file, whose header must be equal except for the time.
     """
 
     path: Path
-    on_line: Callable[[int, bytes], None] = lambda _place, _line: None
+    on_line: Callable[[int, bytes], None] = lambda _offset, _line: None
     finished: set[tuple[str, str]] = field(default_factory=set)
     cases: set[str] = field(default_factory=set)
     programs: set[str] = field(default_factory=set)
@@ -92,13 +97,13 @@ class ResultsFile:
     _length: int = 0
 
     def open(self, header: Mapping[str, Any], *, resume: bool = False) -> None:
-        """Create the file, or continue it. Raises ConformanceError if it cannot be written or is another run's."""
+        """Create or continue the file. Raises ConformanceError if it cannot be written or is from a different run."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if resume and self.path.exists():
                 self._continue(header)
             if self._stream is None:
-                # Opened to be added to, so that nothing is lost if another run has it.
+                # Append mode does not truncate the file, which another run may be writing, before it is locked.
                 self._stream = self.path.open("ab")
                 _lock_file(self.path, self._stream)
                 if self._stream.tell():
@@ -112,8 +117,8 @@ class ResultsFile:
         with contextlib.ExitStack() as stack:
             stack.callback(stream.close)
             _lock_file(self.path, stream)
-            whole = _complete_lines(self.path.read_bytes())
-            records = self.records(_split_lines(whole), "resume")
+            content = _complete_lines(self.path.read_bytes())
+            records = self.records(_split_lines(content), "resume")
             first = next(records, None)
             if first is None:
                 return
@@ -121,19 +126,19 @@ class ResultsFile:
                 pass
             for key in RESUME_KEYS:
                 if first.get(key) != json.loads(json.dumps(json_value(header.get(key)))):
-                    raise ConformanceError(f"{self.path}:1: cannot resume, {key} is not what this run has")
-            # What was read is never written again: a run that is killed here too loses nothing.
-            os.truncate(self.path, len(whole))
+                    raise ConformanceError(f"{self.path}:1: cannot resume, {key} differs from this run")
+            # Truncated and continued instead of rewritten, so that a run that is killed here loses no results.
+            os.truncate(self.path, len(content))
             stream.seek(0, os.SEEK_END)
-            if not whole.endswith(b"\n"):
+            if not content.endswith(b"\n"):
                 stream.write(b"\n")
             self._stream = stream
             stack.pop_all()
 
     def records(self, lines: Iterable[bytes], doing: str) -> Iterator[dict[str, Any]]:
-        """Yield the records of a file, each held against those before it, and note what they declare.
+        """Yield the records of a file. Check each against those before it, and register its declarations.
 
-        Raises ConformanceError that names the line, and what cannot be done for it.
+        doing: verb for the error message, "resume" or "merge". Raises ConformanceError with path and line number.
         """
         for number, text in enumerate(lines, 1):
             try:
@@ -149,14 +154,14 @@ class ResultsFile:
             yield record
 
     def _check_record(self, record: Mapping[str, Any], *, first: bool) -> None:
-        """Hold a record against those before it. Raises _Unsound."""
+        """Check a record against those before it. Raises _InvalidRecord."""
         kind = record["record"]
         if first != (kind == "header"):
             raise _InvalidRecord("the first line is not a header" if first else "a second header")
         if first and record["format"] != RESULTS_FORMAT:
             raise _InvalidRecord(f"the format is {record['format']!r}, this version writes {RESULTS_FORMAT}")
         if self.complete:
-            raise _InvalidRecord("it stands after the footer")
+            raise _InvalidRecord("a record after the footer")
         known: Mapping[str, Collection[Any]]
         known = {"case": self.cases, "program": self.programs, "result": self.finished, "convention": self.conventions}
         name = (record["case"], record["surface"]) if kind in {"result", "convention"} else record.get(kind)
@@ -179,30 +184,30 @@ class ResultsFile:
         self.complete = self.complete or kind == "footer"
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Append one record. Those of a case, a program and an answer wait for the result that follows them."""
+        """Append one record. Case, program and convention records are flushed with the result that follows them."""
         self._append(record_line(record), wait=record["record"] in DECLARING_RECORDS)
         self._register(record)
 
     def write_case(self, case: str, text: str) -> None:
-        """Append the record of a case, which is a line already."""
+        """Append the record of a case that is already encoded as a line."""
         self._append(text, wait=True)
         self.cases.add(case)
 
     def _append(self, text: str, *, wait: bool) -> None:
-        assert self._stream is not None  # noqa: S101 - open comes first
+        assert self._stream is not None  # noqa: S101 - set by open
         content = text.encode("utf-8", "replace")
         try:
             self._stream.write(content + b"\n")
             if not wait:
                 self._stream.flush()
         except OSError as error:
-            hint = "; the run is not complete, --resume goes on with it"
+            hint = "; the run is incomplete, --resume continues it"
             raise IncompleteRun(f"{self.path}: {error.strerror}{hint}") from None
         self.on_line(self._length, content)
         self._length += len(content) + 1
 
     def finish(self, seconds: float) -> None:
-        """Append the footer: the run is complete."""
+        """Append the footer, which marks the run as complete."""
         counts = dict(sorted(self.by_status.items()))
         self.write(
             {"record": "footer", "results": sum(counts.values()), "by_status": counts, "seconds": round(seconds, 3)}
@@ -215,7 +220,7 @@ class ResultsFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._stream is not None:
-            with contextlib.suppress(OSError):  # what could not be written is tried once more, and has been told
+            with contextlib.suppress(OSError):  # close retries a failed write, whose error has been raised already
                 self._stream.close()
 
 
@@ -224,7 +229,7 @@ def _split_lines(content: bytes) -> list[bytes]:
 
 
 def _complete_lines(content: bytes) -> bytes:
-    """Return the content without a last line that was cut in the middle."""
+    """Return the content without an incomplete last line."""
     before, end, last = content.rpartition(b"\n")
     try:
         return content if isinstance(json.loads(last.decode()), dict) else before + end

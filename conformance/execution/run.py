@@ -1,11 +1,14 @@
-"""The run: translate, execute, judge, write; a case costs what it costs, whatever the backend does with it."""
+"""Run of one backend: translate the cases, execute the programs, judge the outcomes, write the results file.
+
+A backend that crashes, hangs or exhausts memory costs the results of one case, never the run.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import cached_property, lru_cache, partial
@@ -17,51 +20,32 @@ from conformance.adapters.api.surface import Backend, Program, Surface, Unsuppor
 from conformance.cases.case import Case
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.pool import WorkerPool, worker_count
-from conformance.execution.records import (
-    NO_BOUND_REASON,
-    case_record_line,
-    declaration_record,
-    environment_record,
-    result_record,
-)
+from conformance.execution.records import case_record_line, environment_record
 from conformance.execution.results_file import ResultsFile, remove_results_file
 from conformance.execution.selection import DEFAULT_SELECTION, Selection
-from conformance.execution.task import FATAL_OUTCOMES, FLAKY_KIND, Task, run_order
+from conformance.execution.task import FATAL_OUTCOMES, ComputeExpected, Task, TaskJudge, run_order
 from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
 from conformance.judging.expected import Expected, compute_expected
-from conformance.judging.ledger import Ledger, LedgerEntry
-from conformance.judging.repeats import combine_repeats
-from conformance.judging.tolerance import target_for
-from conformance.judging.verdict import (
-    JUDGED_OUTCOMES,
-    ObservedAnswers,
-    OutcomeVerdict,
-    ProgramOutcome,
-    answer_name,
-    judge_declaration,
-    judge_outcome,
-)
+from conformance.judging.ledger import Ledger
+from conformance.judging.verdict import ProgramOutcome
 from conformance.translation.lowering import translate
 from conformance.translation.program_cache import ProgramCache
 
-__all__ = ["Run", "Task"]
-
 MAX_EXPECTED_IN_MEMORY = 64
-"""Expectations that are kept for the next surface; those of programs that lie with workers are kept besides."""
+"""Number of expected results cached for the next surfaces, in addition to those of the queued programs."""
 PRELOADED_TASKS = 16
-"""Tasks whose expectations are looked up before the first worker is ready."""
+"""Number of tasks whose expected results are computed while the first worker starts."""
 ResultCallback = Callable[[int, int, Mapping[str, Any]], None]
-"""Told after each result: how many there are, of how many, and the record of this one."""
-ComputeExpected = Callable[[Case], Expected]
+"""Called after each result with the number of results so far, the total number, and the record of the result."""
 
 
 class Run:
-    """One backend's run over the selected cases of a catalogue, into one results file.
+    """Run of the selected cases of a catalogue on one backend, written to one results file.
 
-    python: the interpreter that holds the framework; limits: what a worker may take; jobs: workers side by side, None
-    for as many as the programs are worth on this machine's cores; repeat: how many times every case is run; expect:
-    what to ask for expectations; keep: whether programs are kept on disk for the next run, and those of the last are;
-    begun: the first worker, where it has been launched already.
+    python: interpreter that has the framework installed; limits: time and memory limits of a worker; jobs: number of
+    parallel workers, None for a number that suits the programs and this machine's cores; repeat: how many times each
+    case is run; compute_expected: returns the expected result of a case; cache_programs: whether translated programs
+    are cached on disk between runs; first_worker: a worker that has been launched already.
     """
 
     def __init__(
@@ -86,44 +70,50 @@ class Run:
         self.cases = catalogue.select(selection.level, selection.operators, selection.globs)
         self.surfaces = [s for s in backend.surfaces if not selection.surfaces or s.name in selection.surfaces]
         self.missing_requirements = {
-            s.name: why for s in self.surfaces if s.missing_requirement and (why := s.missing_requirement())
+            s.name: reason for s in self.surfaces if s.missing_requirement and (reason := s.missing_requirement())
         }
         self.jobs = jobs
         self.repeat = repeat
+        # With repeats, a crash in some of them is a flaky outcome. A retry would hide it.
         self.new_worker = partial(Worker, backend, python, limits, retry=repeat == 1)
         self.pool = WorkerPool([first_worker or self.new_worker()])
         self.expected = lru_cache(MAX_EXPECTED_IN_MEMORY)(compute_expected)
-        self.observed_answers = ObservedAnswers()
-        self._surfaces_on_machine: dict[str, Surface] = {}
+        # Many cases have equal programs. One object for each saves memory in large runs.
         self._unique_programs: dict[Program | Unsupported, Program | Unsupported] = {}
         self.program_cache = ProgramCache(backend, catalogue.digest) if cache_programs else None
         self.translate = self.program_cache.translate if self.program_cache else translate
 
+    @cached_property
+    def judge(self) -> TaskJudge:
+        """The judge of the outcomes. Requires a started worker, whose environment selects ledger entries."""
+        environment, device = self.pool.environment, self.backend.device.name
+        return TaskJudge(self.ledger, self.surfaces, environment, device, self.expected)
+
     def tasks(self) -> Iterator[Task]:
-        """Yield every selected case of the shard on every surface that is run on such, case by case."""
-        part = self.selection.shard
+        """Yield the tasks of the shard, or of the whole run: each selected case on each surface, case by case."""
+        shard = self.selection.shard
         return (
-            self.make_task(case, surface, number * len(self.surfaces) + place)
-            for number, case in enumerate(self.cases)
-            if part is None or part.contains(case.id, case.convention_id)
-            for place, surface in enumerate(self.surfaces)
+            self.make_task(case, surface, case_number * len(self.surfaces) + surface_number)
+            for case_number, case in enumerate(self.cases)
+            if shard is None or shard.contains(case.id, case.convention_id)
+            for surface_number, surface in enumerate(self.surfaces)
             if self.is_run(case, surface)
         )
 
     def is_run(self, case: Case, surface: Surface) -> bool:
-        """Whether a selected case is run on a surface."""
+        """Whether a selected case is run on a surface: slow surfaces skip most cases by default."""
         return surface.is_run(case.level, case.tags, self.selection.level, slow=self.selection.slow)
 
     def make_task(self, case: Case, surface: Surface, number: int = 0) -> Task:
-        """Return a case on a surface, translated where the machine can run it."""
-        why = self.missing_requirements.get(surface.name)
-        program = Unsupported(why) if why else self.translate(case, surface)
+        """Return the task of a case on a surface, translated unless the machine lacks a requirement of the surface."""
+        reason = self.missing_requirements.get(surface.name)
+        program = Unsupported(reason) if reason else self.translate(case, surface)
         return Task(case, surface, self._unique_programs.setdefault(program, program), number)
 
     def make_job(self, task: Task) -> Job:
-        """Return what a worker is told of a task that has a program; the worker's environment is known by then."""
-        assert isinstance(task.program, Program)  # noqa: S101 - no other is put in
-        fatal = not FATAL_OUTCOMES.isdisjoint(self._expected_failures(task))
+        """Return the job of a task that has a program. Requires a started worker."""
+        assert isinstance(task.program, Program)  # noqa: S101 - callers skip unsupported tasks
+        fatal = not FATAL_OUTCOMES.isdisjoint(self.judge.expected_failures(task))
         return Job(task.program, tuple(self.expected(task.case).inputs.values()), fatal)
 
     def execute(
@@ -132,13 +122,14 @@ class Run:
         *,
         resume: bool = False,
         progress: ResultCallback = lambda _done, _total, _result: None,
-        log: Callable[[str], None] = lambda _said: None,
-        on_line: Callable[[int, bytes], None] = lambda _place, _line: None,
+        log: Callable[[str], None] = lambda _message: None,
+        on_line: Callable[[int, bytes], None] = lambda _offset, _line: None,
     ) -> ResultsFile:
-        """Run everything into the file. Raises IncompleteRun if the backend cannot be started or nothing could run.
+        """Run all tasks and write the results file. With resume, run only the tasks that it lacks.
 
-        tell: told in a sentence of each worker that starts, and of what a file that is completed holds already;
-        hear: told of every line of the file, see ResultsFile.
+        progress: called after each result; log: called with messages about started workers and resumed results;
+        on_line: called with each written line, see ResultsFile.
+        Raises IncompleteRun if the backend cannot be started or no task has a program.
         """
         start = time.monotonic()
         if not resume:
@@ -147,7 +138,7 @@ class Run:
             tasks = self._start_workers(log)
             file.open(self._header(), resume=resume)
             if resume:
-                log(f"{len(file.finished):,} of {len(tasks):,} results stand already")
+                log(f"{len(file.finished):,} of {len(tasks):,} results already present")
             if not file.complete:
                 self._restore_answers(file)
                 self._run_tasks(tasks, file, progress)
@@ -155,7 +146,10 @@ class Run:
         return file
 
     def _start_workers(self, log: Callable[[str], None]) -> list[Task]:
-        """Start as many workers as the tasks are worth, and return these. Raises IncompleteRun."""
+        """Translate the tasks and start the workers. Return the tasks. Raises IncompleteRun.
+
+        The first worker imports the framework while the cases are translated.
+        """
         (first,) = self.pool.workers
         first.log = log
         try:
@@ -166,7 +160,7 @@ class Run:
             programs = sum(isinstance(task.program, Program) for task in tasks)
             if not programs and self.selection.shard is None:
                 raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
-            for task in tasks[:PRELOADED_TASKS]:  # looked up while the framework is imported
+            for task in tasks[:PRELOADED_TASKS]:  # the first worker still imports the framework
                 self.expected(task.case)
             jobs = self.jobs or worker_count(programs, os.cpu_count() or 1)
             self.pool = WorkerPool([first, *(self.new_worker(log=log) for _ in range(jobs - 1))])
@@ -177,71 +171,45 @@ class Run:
 
     @contextmanager
     def _running_workers(self) -> Iterator[None]:
-        """End the workers afterwards: gently, or at once if the run did not come to its end."""
+        """Stop the workers at the end of the run, or kill them on an exception."""
         try:
             yield
             self.pool.stop()
         except WorkerFailed as error:
-            raise IncompleteRun(f"backend {self.backend.name}: lost its worker for good: {error}") from None
+            raise IncompleteRun(f"backend {self.backend.name}: cannot restart its worker: {error}") from None
         finally:
             self.pool.kill()
 
     def _restore_answers(self, file: ResultsFile) -> None:
-        """Note the answers in a file that is completed, as this run would have done; a crash is none."""
-        for (surface, question, answer), case in file.answers.items():
-            self.observed_answers.conflicting_answer(
-                surface, question, case, None if answer in FATAL_OUTCOMES else answer
+        """Register the answers in a resumed file with the judge. Crashes are not answers."""
+        for (surface, convention_id, answer), case in file.answers.items():
+            self.judge.observed_answers.conflicting_answer(
+                surface, convention_id, case, None if answer in FATAL_OUTCOMES else answer
             )
 
     def _run_tasks(self, tasks: Sequence[Task], file: ResultsFile, progress: ResultCallback) -> None:
-        left = [task for task in tasks if (task.case.id, task.surface.name) not in file.finished]
-        left.sort(key=lambda task: run_order(self._expected_failures(task)))
-        ahead: deque[Expected] = deque()
-        outcomes = self.pool.outcomes(self._make_jobs(left, ahead))
-        for number, task in enumerate(left, 1):
+        remaining = [task for task in tasks if (task.case.id, task.surface.name) not in file.finished]
+        remaining.sort(key=lambda task: run_order(self.judge.expected_failures(task)))
+        queued: deque[Expected] = deque()
+        outcomes = self.pool.outcomes(self._make_jobs(remaining, queued))
+        for number, task in enumerate(remaining, 1):
             if isinstance(task.program, Program):
-                outcome = self.combine_outcomes(task.case, [next(outcomes) for _ in range(self.repeat)])
-                record = self._write_result(task, outcome, file, ahead.popleft())
+                outcome = self.judge.combine_outcomes(task.case, [next(outcomes) for _ in range(self.repeat)])
+                record = self._write_result(task, outcome, file, queued.popleft())
             else:
                 outcome = ProgramOutcome("unsupported", message=task.program.reason)
                 record = self._write_result(task, outcome, file)
-            progress(number, len(left), record)
+            progress(number, len(remaining), record)
 
-    def _make_jobs(self, tasks: Iterable[Task], ahead: deque[Expected]) -> Iterator[Job]:
-        """Yield the jobs of those tasks that have a program; ahead: gets what must happen in each."""
+    def _make_jobs(self, tasks: Iterable[Task], queued: deque[Expected]) -> Iterator[Job]:
+        """Yield the jobs of the tasks that have a program. Append the expected result of each to `queued`.
+
+        The expected result is stored until the outcome arrives, by when it may have left the small cache.
+        """
         for task in tasks:
             if isinstance(task.program, Program):
-                ahead.append(self.expected(task.case))
+                queued.append(self.expected(task.case))
                 yield from [self.make_job(task)] * self.repeat
-
-    def _expected_failures(self, task: Task) -> frozenset[str]:
-        """Return how a task is known to end its process, and whether its outcomes change."""
-        entry = self.ledger_entry(task)
-        declaration = self._surface_on_machine(task.surface).declarations.get(task.case.convention_id or "")
-        known = {*(entry.kinds if entry else ()), *([declaration.answer] if declaration else ())}
-        return (FATAL_OUTCOMES | {FLAKY_KIND}) & known
-
-    def ledger_entry(self, task: Task) -> LedgerEntry | None:
-        """Return what the ledger knows of a task; the worker's environment is known by then."""
-        return self._machine_ledger.find_entry(task.case, task.surface.name, *self._machine)
-
-    @property
-    def _machine(self) -> tuple[Mapping[str, str], Collection[str], str]:
-        """Versions, features of the processor, device."""
-        environment = self.pool.environment
-        return environment["packages"], environment["cpu"], self.backend.device.name
-
-    @cached_property
-    def _machine_ledger(self) -> Ledger:
-        return self.ledger.for_surfaces([surface.name for surface in self.surfaces], *self._machine)
-
-    def combine_outcomes(self, case: Case, outcomes: Sequence[ProgramOutcome]) -> ProgramOutcome:
-        """Return the one outcome of a case that was run so many times."""
-        return combine_repeats(outcomes, lambda outcome: self._is_wrong(case, outcome))
-
-    def _is_wrong(self, case: Case, outcome: ProgramOutcome) -> bool:
-        target = self.expected(case).target
-        return target is not None and judge_outcome(outcome, target).verdict != "agree"
 
     def _write_result(
         self, task: Task, outcome: ProgramOutcome, file: ResultsFile, expected: Expected | None = None
@@ -253,57 +221,18 @@ class Run:
         if isinstance(program, Program) and program.digest not in file.programs:
             record = {"surface": program.surface, "how": program.how, "text": program.text}
             file.write({"record": "program", "program": program.digest, **record})
-        result, asked = self.judge_task(task, outcome, expected)
-        if asked is not None and (task.case.id, task.surface.name) not in file.conventions:
-            file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **asked})
-        place = {"place": [run_order(self._expected_failures(task)), task.number]} if self.selection.shard else {}
-        file.write({"record": "result", **result, **place})
+        result, convention = self.judge.judge_task(task, outcome, expected)
+        if convention is not None and (task.case.id, task.surface.name) not in file.conventions:
+            file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **convention})
+        # `merge` sorts the results of all shards by this position, into the order of the undivided run.
+        order = run_order(self.judge.expected_failures(task))
+        position = {"place": [order, task.number]} if self.selection.shard else {}
+        file.write({"record": "result", **result, **position})
         return result
-
-    def judge_task(
-        self, task: Task, outcome: ProgramOutcome, expected: Expected | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """Return the record of a result, and that of an answer where the case puts a question.
-
-        wanted: what must happen, where it is at hand.
-        """
-        verdict, asked = OutcomeVerdict(None), None
-        if outcome.kind in JUDGED_OUTCOMES or task.case.convention_id is not None:
-            expected = expected or self.expected(task.case)
-            verdict, asked = self._judge_outcome(task, outcome, expected)
-        record = partial(result_record, task.case, task.surface, task.program, outcome)
-        return record(verdict=verdict, expected=expected, entry=self.ledger_entry(task)), asked
-
-    def _judge_outcome(
-        self, task: Task, outcome: ProgramOutcome, expected: Expected
-    ) -> tuple[OutcomeVerdict, dict[str, Any] | None]:
-        if expected.target is not None:
-            how = task.program.how if isinstance(task.program, Program) else "native"
-            target = target_for(
-                expected.target, task.case, self._surface_on_machine(task.surface), how, expected.inputs
-            )
-            verdict = judge_outcome(outcome, target or expected.target)
-            if target is None and (verdict.verdict == "agree" or verdict.kind == "value"):
-                return OutcomeVerdict(None, message=NO_BOUND_REASON), None
-            return verdict, None
-        question = task.case.convention_id or task.case.id
-        surface = self._surface_on_machine(task.surface)
-        declaration = surface.declarations.get(question)
-        observed = answer_name(outcome, expected)
-        other = self.observed_answers.conflicting_answer(task.surface.name, question, task.case.id, observed)
-        verdict = OutcomeVerdict(None) if observed is None else judge_declaration(observed, declaration, other)
-        seen = observed or (outcome.kind if outcome.kind != "unsupported" else None)
-        return verdict, {"question": question, **declaration_record(surface, question), "observed": seen}
-
-    def _surface_on_machine(self, surface: Surface) -> Surface:
-        """Return the surface as it is on the worker's processor."""
-        if surface.name not in self._surfaces_on_machine:
-            self._surfaces_on_machine[surface.name] = surface.for_processor(self.pool.environment["cpu"])
-        return self._surfaces_on_machine[surface.name]
 
     @property
     def header_identity(self) -> dict[str, Any]:
-        """What the header of the results file says of the run before anything has started."""
+        """The part of the results file's header that is known before a worker has started."""
         catalogue = self.catalogue
         return {
             "backend": self.backend.name,

@@ -1,4 +1,4 @@
-"""What of a catalogue a run takes: by filters, and by the shard that it is of a larger run."""
+"""Selection of the cases of a run: filters, level, and the shard of a larger run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 MAX_SHARDS = 100_000
-"""Shards of one run."""
+"""Maximum number of shards of one run."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One shard of a run: the number-th of so many, 1 ≤ number ≤ of."""
+    """One of the `of` shards of a run, 1 ≤ number ≤ of."""
 
     number: int
     of: int
@@ -23,13 +23,14 @@ class Shard:
 
     @property
     def file_name(self) -> str:
-        """What the results file of the shard is called."""
+        """Name of the results file of the shard."""
         return f"{self.number}-of-{self.of}.jsonl"
 
     def contains(self, case: str, convention_id: str | None) -> bool:
-        """Whether a case belongs to this shard: by a digest, so that it stays there when others come or go.
+        """Whether a case belongs to this shard.
 
-        Cases of one question stay together, as a surface that answers them in two ways contradicts itself.
+        The shard depends on a digest of the id alone, so a case does not move when other cases are added or removed.
+        All cases of one convention are in one shard, because contradictory answers are detected within a run.
         """
         digest = hashlib.blake2b((convention_id or case).encode(), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.of == self.number - 1
@@ -37,9 +38,9 @@ class Shard:
 
 @dataclass(frozen=True)
 class Selection:
-    """What to run: filters as the user gave them, the level, and whether slow surfaces run all cases of it, too.
+    """Filters and level of a run. Empty filters select everything.
 
-    part: the shard that is run of all this; None for everything.
+    slow: whether slow surfaces run all cases of the level; shard: the shard to run, None for the whole run.
     """
 
     level: str = "smoke"
@@ -51,7 +52,7 @@ class Selection:
 
     @property
     def header(self) -> dict[str, Any]:
-        """What the header of a results file says of it."""
+        """The selection as part of the header of a results file."""
         filters = {"surfaces": self.surfaces, "operators": self.operators, "cases": self.globs}
         return {
             "level": self.level,
@@ -62,13 +63,13 @@ class Selection:
 
 
 DEFAULT_SELECTION = Selection()
-"""What is run unless somebody says otherwise."""
+"""The default of `Run`: level smoke, no filters."""
 
 
 def parse_shard(text: str) -> Shard:
-    """Return the shard that is written K/N. Raises ValueError in a sentence."""
-    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
-    part = Shard(*map(int, found.groups())) if found else Shard(0, 0)
-    if not 1 <= part.number <= part.of <= MAX_SHARDS:
+    """Parse the shard K/N. Raises ValueError with a message for the user."""
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    shard = Shard(*map(int, match.groups())) if match else Shard(0, 0)
+    if not 1 <= shard.number <= shard.of <= MAX_SHARDS:
         raise ValueError(f"{text!r} is not K/N with 1 ≤ K ≤ N ≤ {MAX_SHARDS:,}, such as 1/4")
-    return part
+    return shard

@@ -1,4 +1,4 @@
-"""A run that is cut into shards, which others carry out; what comes of it is the results file of the undivided run."""
+"""Run in shards on the workers of a cluster. The merged result is the results file of the undivided run."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from conformance.judging.expected import Expected, compute_expected
 from conformance.system.atomic_write import write_atomically
 
 SHARDS_PER_WORKER = 4
-"""Shards for each worker, so that none waits long for the last."""
+"""Number of shards for each worker. Small shards end at about the same time, so that few workers are idle."""
 MIN_RESULTS_PER_SHARD = 250
-"""Results for which a shard is worth the start of a framework."""
+"""Minimum number of results of a shard. Each shard starts the framework again."""
 
 
 @dataclass(frozen=True)
 class RunOrder:
-    """What a worker is told of a run, or of its shard; the catalogue and the framework are its own.
+    """Pickled description of a run or of one shard. The cluster worker loads catalogue and framework itself.
 
-    limits: seconds for a case and for a start; memory: bytes that a process may hold, None for half of the worker's
-    machine; identity: what the run is where it was asked for, which it must be on the worker too.
+    limits: seconds for a case and for a start; memory: memory limit in bytes, None for half of the worker's memory;
+    expected_identity: identity of the run on the machine that started it, which must be the same on the worker.
     """
 
     target: RunTarget
@@ -54,25 +54,28 @@ class RunOrder:
     expected_identity: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, **further: Any) -> Run:
-        """Return the run, as it is here. Raises ConformanceError if it is another than where it was asked for."""
+        """Return the run on this machine. Raises ConformanceError if its identity differs from the expected one.
+
+        further: more keyword arguments of Run.
+        """
         limits = Limits(*self.limits) if self.memory is None else Limits(*self.limits, self.memory)
-        chosen, selection = self.target, self.selection
-        cases = _load_catalogue(self.paths, selection.level, selection.operators, selection.globs)
+        target, selection = self.target, self.selection
+        catalogue = _load_catalogue(self.paths, selection.level, selection.operators, selection.globs)
         further |= {
-            "python": chosen.python or sys.executable,
+            "python": target.python or sys.executable,
             "limits": limits,
             "jobs": self.jobs,
             "repeat": self.repeat,
         }
-        run = Run(chosen.backend, cases, chosen.ledger(), selection, **further)
+        run = Run(target.backend, catalogue, target.ledger(), selection, **further)
         check_identity(run.header_identity, self.expected_identity)
         return run
 
     def shard_orders(self, count: int) -> dict[str, RunOrder]:
-        """Return the orders of so many shards, by the names of their files, each with what the run is here."""
-        whole = replace(self, expected_identity=shared_identity(self.run().header_identity))
-        parts = (Shard(number, count) for number in range(1, count + 1))
-        return {part.file_name: replace(whole, selection=replace(self.selection, shard=part)) for part in parts}
+        """Return the orders of `count` shards by file name. Each contains the identity of the run on this machine."""
+        order = replace(self, expected_identity=shared_identity(self.run().header_identity))
+        shards = (Shard(number, count) for number in range(1, count + 1))
+        return {shard.file_name: replace(order, selection=replace(self.selection, shard=shard)) for shard in shards}
 
 
 @lru_cache(maxsize=2)
@@ -83,29 +86,31 @@ def _load_catalogue(
 
 
 def shared_identity(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what all shards of a run say of it, with the version of the suite."""
+    """Return the part of a run's identity that all its shards share, with the version of the suite."""
     return {"suite": __version__} | {key: value for key, value in identity.items() if key != "shard"}
 
 
-def check_identity(here: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Hold what a run or a shard says of itself against what was asked for. Raises ConformanceError."""
-    known = shared_identity(here)
+def check_identity(identity: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """Check the identity of a run or a shard against the expected one. Raises ConformanceError."""
+    actual = shared_identity(identity)
     for key, value in expected.items():
-        if known.get(key) != value:
-            raise ConformanceError(f"{key} is not what it is where the run was started: {known.get(key)}, not {value}")
+        if actual.get(key) != value:
+            raise ConformanceError(
+                f"{key} differs from the machine that started the run: {actual.get(key)}, expected {value}"
+            )
 
 
 def run_shard(order: RunOrder) -> bytes:
-    """Run a shard here, and return its results file, compressed.
+    """Run a shard in this process. Return its compressed results file.
 
-    Raises IncompleteRun if the framework cannot be started, ConformanceError if this is not what was asked for.
+    Raises IncompleteRun if the framework cannot be started, ConformanceError if the identity of the run differs.
     """
     with (
         tempfile.TemporaryDirectory(prefix="conformance-") as folder,
-        _expectation_source(use_caches=order.use_caches) as expect,
+        _expectation_source(use_caches=order.use_caches) as expected,
     ):
         path = Path(folder) / "shard.jsonl"
-        order.run(compute_expected=expect, cache_programs=order.use_caches).execute(path)
+        order.run(compute_expected=expected, cache_programs=order.use_caches).execute(path)
         return zlib.compress(path.read_bytes(), 1)
 
 
@@ -115,7 +120,10 @@ def _expectation_source(*, use_caches: bool) -> AbstractContextManager[Callable[
 
 @dataclass
 class ShardedRun:
-    """A run in shards, whose files are kept in a folder until all are there. of: how many; None for a fair number."""
+    """Run in shards, whose results files are collected in a folder.
+
+    shard_count: number of shards, None for a number that suits the workers and the results.
+    """
 
     order: RunOrder
     folder: Path
@@ -128,52 +136,51 @@ class ShardedRun:
         *,
         resume: bool = False,
         progress: ResultCallback = lambda _done, _total, _result: None,
-        log: Callable[[str], None] = lambda _said: None,
+        log: Callable[[str], None] = lambda _message: None,
     ) -> None:
-        """Have the shards carried out, and write the results file. With resume those that are there stay.
+        """Run the shards on the workers, and merge them into the results file. With resume, skip finished shards.
 
-        progress: told of each result as its shard comes. Raises what workers say, ConformanceError for a shard of
-        another run, and IncompleteRun if nothing can run; the shards that are done then stay.
+        progress: called for each result when its shard has arrived. Raises the exceptions of workers, ConformanceError
+        for a shard of another run, and IncompleteRun if no case is selected. Finished shards remain in the folder.
         """
         remove_results_file(out)
         if not self.result_count:
             raise IncompleteRun("no case is selected")
         orders = self.order.shard_orders(self._count_shards(workers, resume=resume))
-        there = self._finished_shards(orders, resume=resume)
-        log(f"{len(there):,} of {len(orders):,} shards stand already")
+        finished = self._finished_shards(orders, resume=resume)
+        log(f"{len(finished):,} of {len(orders):,} shards already present")
         first, number = None, count(1)
-        for file in chain(
-            there, self._receive_shards({file: orders[file] for file in orders if file not in there}, workers)
-        ):
+        missing = {file: orders[file] for file in orders if file not in finished}
+        for file in chain(finished, self._receive_shards(missing, workers)):
             path = self.folder / file
             with path.open("rb") as stream:
                 shard = merge.ShardFile(path, stream)
                 first = first or shard
-                merge.check_same_run(shard, first)
+                merge.check_same_run(shard, first)  # at once, not after all shards have run
                 for _, _, result in shard.results():
                     progress(next(number), self.result_count, result)
         merge.merge_shards([self.folder / file for file in orders], out)
 
     @cached_property
     def result_count(self) -> int:
-        """How many results the whole run has."""
+        """Number of results of the whole run."""
         run = self.order.run()
         return sum(run.is_run(case, surface) for case in run.cases for surface in run.surfaces)
 
     def _count_shards(self, workers: ClusterWorkers, *, resume: bool) -> int:
-        """Return into how many shards the run is cut: as was asked, or as before if it is resumed, or what is fair."""
-        found = [re.fullmatch(r"\d+-of-(\d+)\.jsonl", path.name) for path in self.folder.glob("*") if resume]
-        earlier = {int(one[1]) for one in found if one}
-        fair = min(SHARDS_PER_WORKER * max(workers.size, 1), self.result_count // MIN_RESULTS_PER_SHARD, MAX_SHARDS)
-        return self.shard_count or (earlier.pop() if len(earlier) == 1 else max(fair, 1))
+        """Return the number of shards: the requested one, that of the resumed run, or a default."""
+        matches = [re.fullmatch(r"\d+-of-(\d+)\.jsonl", path.name) for path in self.folder.glob("*") if resume]
+        earlier = {int(match[1]) for match in matches if match}
+        default = min(SHARDS_PER_WORKER * max(workers.size, 1), self.result_count // MIN_RESULTS_PER_SHARD, MAX_SHARDS)
+        return self.shard_count or (earlier.pop() if len(earlier) == 1 else max(default, 1))
 
     def _finished_shards(self, orders: Mapping[str, RunOrder], *, resume: bool) -> list[str]:
-        """Return the files of shards that are there already, and forget all others. Raises ConformanceError."""
+        """Return the files of finished shards, and delete all others. Raises ConformanceError for another run's."""
         for path in self.folder.glob("*.jsonl"):
             if not resume or path.name not in orders:
                 remove_results_file(path)
-        there = [file for file in orders if (self.folder / file).exists()]
-        for file in there:
+        finished = [file for file in orders if (self.folder / file).exists()]
+        for file in finished:
             path = self.folder / file
             with path.open("rb") as stream:
                 header = merge.ShardFile(path, stream).header
@@ -184,10 +191,10 @@ class ShardedRun:
                 )
             except ConformanceError as error:
                 raise ConformanceError(f"{path}: cannot resume, {error}") from None
-        return there
+        return finished
 
     def _receive_shards(self, orders: Mapping[str, RunOrder], workers: ClusterWorkers) -> Iterator[str]:
-        """Yield the file of each shard when it is there, whole."""
+        """Yield the file name of each shard after its file has been written."""
         name = self.order.target.name
         for shard, content in workers.submit(WorkItem(f"{name}/{file}", run_shard, (orders[file],)) for file in orders):
             file = shard.name.partition("/")[2]

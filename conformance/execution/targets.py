@@ -1,4 +1,4 @@
-"""The backends that a person asks for, the interpreters that hold them, and what is known of their differences."""
+"""Resolve `--backend NAME[@LABEL][=PYTHON]` to backends, interpreters and known deviations."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunTarget:
-    """A backend that the user asked for, the interpreter that holds it, and the instructions that it may use.
+    """A backend of a run, its interpreter, and the processor instructions and device for its programs.
 
-    name: with a label where one framework is asked for twice, "numpy@old"; device: where its programs are to work.
+    name: name of the backend, with a label if a framework is run in two environments, such as "numpy@old".
     """
 
     name: str
@@ -31,25 +31,25 @@ class RunTarget:
 
     @property
     def backend(self) -> Backend:
-        """The backend as its adapter describes it."""
+        """The backend as defined by its adapter."""
         return registry.get_backend(self.name, self.instructions, self.device)
 
     @property
     def portable(self) -> RunTarget:
-        """The same for any machine: with the interpreter that is at work there, where the user has named none."""
+        """The same target for another machine: python is empty, the interpreter there, unless the user named one."""
         return replace(self, python="") if self.python == sys.executable else self
 
     def ledger(self) -> Ledger:
-        """Return the ledger, with what the backend has of its own. Raises CatalogueError."""
+        """Return the ledger with the entries of the backend's own ledger file. Raises CatalogueError."""
         return ledger_for(self.backend)
 
     def with_install_hint(self, message: str) -> str:
-        """Add how to install a framework that is missing, with the versions of the extra."""
+        """Append the pip command for a missing framework, with the versions of the extra, to an error message."""
         if "ModuleNotFoundError" not in message:
             return message
-        import importlib.metadata  # noqa: PLC0415 - as long as nothing is missing it is not needed
+        import importlib.metadata  # noqa: PLC0415 - only needed for this error
 
-        from packaging.requirements import Requirement  # noqa: PLC0415 - likewise
+        from packaging.requirements import Requirement  # noqa: PLC0415 - only needed for this error
 
         extra = f'extra == "{without_label(self.name)}"'
         needed = (Requirement(text) for text in importlib.metadata.requires("nn-conformance") or ())
@@ -58,56 +58,56 @@ class RunTarget:
 
 
 def ledger_for(backend: Backend) -> Ledger:
-    """Return the ledger, with what a backend has of its own. Raises CatalogueError."""
-    from conformance.judging import ledger  # noqa: PLC0415 - a worker can be launched before it is known
+    """Return the ledger with the entries of the backend's own ledger file. Raises CatalogueError."""
+    from conformance.judging import ledger  # noqa: PLC0415 - slow to import; a worker is launched before
 
     own = backend.ledger
     return ledger.load_ledger(further=[own] if own and own.exists() else [])
 
 
 def _check_distinct(names: Sequence[str]) -> None:
-    """Refuse unknown names, and two that would write one file, be it where capitals and small letters are the same."""
+    """Reject unknown and duplicate names, also if they differ in case: some file systems ignore it."""
     files = [name.lower() for name in names]
     for name in names:
         registry.get_backend(name)
         if files.count(name.lower()) > 1:
-            hint = f"{without_label(name)}{LABEL_SEPARATOR}LABEL=PYTHON tells two versions apart"
+            hint = f"{without_label(name)}{LABEL_SEPARATOR}LABEL=PYTHON distinguishes two versions"
             raise ConformanceError(f"backend {name!r}: named twice ({hint})")
 
 
-def _check_device(found: Sequence[RunTarget], device: Device) -> None:
-    """Refuse a device that this machine lacks, or that the adapter of a backend does not know."""
-    for one in found:
-        registry.get_backend(one.name, one.instructions, device)
-    why = devices.device_problem(device.name)
-    if why:
-        raise ConformanceError(f"device {device.name}: {why}")
+def _check_device(targets: Sequence[RunTarget], device: Device) -> None:
+    """Reject a device that this machine lacks or that an adapter does not support."""
+    for target in targets:
+        registry.get_backend(target.name, target.instructions, device)
+    problem = devices.device_problem(device.name)
+    if problem:
+        raise ConformanceError(f"device {device.name}: {problem}")
 
 
 def run_targets(
     texts: Sequence[str], surfaces: Sequence[str], instructions: str = AVX2, device: Device = ON_CPU
 ) -> list[RunTarget]:
-    """Return the backends to run: those named, else those installed, without those that have none of the surfaces.
+    """Return the named backends, by default all installed ones. Drop installed backends without a selected surface.
 
-    texts: NAME, NAME=PYTHON or NAME@LABEL=PYTHON each. Raises ConformanceError for what there is not, a device too, or
-    what is named twice.
+    texts: a list of NAME, NAME=PYTHON or NAME@LABEL=PYTHON. surfaces: names of surfaces, empty for all.
+    Raises ConformanceError for unknown or duplicate backends, and for unknown surfaces or devices.
     """
     pairs = [(name, python or sys.executable) for name, _, python in (text.partition("=") for text in texts)]
     named = [RunTarget(name, python, instructions, device) for name, python in pairs]
-    found = named or [
+    targets = named or [
         RunTarget(name, sys.executable, instructions, device) for name in registry.default_backends(device.name)
     ]
-    names = [one.name for one in found]
+    names = [target.name for target in targets]
     _check_distinct(names)
-    _check_device(found, device)
-    has = {name: {surface.name for surface in registry.get_backend(name).surfaces} for name in names}
-    all_of_them = {surface for of_one in has.values() for surface in of_one}
+    _check_device(targets, device)
+    surfaces_of = {name: {surface.name for surface in registry.get_backend(name).surfaces} for name in names}
+    known = {surface for of_backend in surfaces_of.values() for surface in of_backend}
     for surface in surfaces:
-        if surface not in all_of_them:
+        if surface not in known:
             raise ConformanceError(
-                f"surface {surface!r}: not one of the chosen backends', which are {', '.join(sorted(all_of_them))}"
+                f"surface {surface!r}: unknown, the selected backends have {', '.join(sorted(known))}"
             )
-    for one in named if surfaces else ():
-        if not has[one.name] & set(surfaces):
-            raise ConformanceError(f"backend {one.name!r}: has none of the surfaces {', '.join(surfaces)}")
-    return [one for one in found if not surfaces or has[one.name] & set(surfaces)]
+    for target in named if surfaces else ():
+        if not surfaces_of[target.name] & set(surfaces):
+            raise ConformanceError(f"backend {target.name!r}: does not have the surfaces {', '.join(surfaces)}")
+    return [target for target in targets if not surfaces or surfaces_of[target.name] & set(surfaces)]

@@ -1,22 +1,40 @@
-"""The tasks of a run: cases on surfaces, and in which order they are carried out."""
+"""Tasks of a run: a case on a surface, the order of execution, and the judgement of one outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from conformance.adapters.api.surface import Program, Surface, Unsupported
 from conformance.cases.case import Case
+from conformance.execution.records import NO_BOUND_REASON, declaration_record, result_record
+from conformance.judging.expected import Expected
+from conformance.judging.ledger import Ledger, LedgerEntry
+from conformance.judging.repeats import combine_repeats
+from conformance.judging.tolerance import target_for
+from conformance.judging.verdict import (
+    JUDGED_OUTCOMES,
+    ObservedAnswers,
+    OutcomeVerdict,
+    ProgramOutcome,
+    answer_name,
+    judge_declaration,
+    judge_outcome,
+)
 
 FATAL_OUTCOMES = frozenset({"crashed", "timed_out"})
+"""Outcomes that end the process of the worker."""
 FLAKY_KIND = "flaky"
+
+ComputeExpected = Callable[[Case], Expected]
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A case on a surface, with its program or the reason why there is none.
+    """A case on a surface, with its program or the reason why it is unsupported.
 
-    number: tells the order of the tasks of a run, whatever shards it is cut into.
+    number: position of the task in the whole run, independent of its division into shards.
     """
 
     case: Case
@@ -26,9 +44,87 @@ class Task:
 
 
 def run_order(expected_failures: Collection[str]) -> int:
-    """Return how late a task is run, by what is feared of it.
+    """Return the rank of a task in the execution order: normal tasks first, then flaky, then fatal ones.
 
-    What makes outcomes change is memory that is written to by mistake, and so such tasks come last: they may take
-    others down. Behind them come those that are sure to end their process, as then none has to be started anew.
+    Flaky outcomes often come from writes to memory out of bounds, which can break later programs of the process.
+    Programs that end their process come last, because then only the last worker needs no replacement.
     """
     return 1 if FLAKY_KIND in expected_failures else 2 if expected_failures else 0
+
+
+class TaskJudge:
+    """Judges the outcomes of one run on one machine.
+
+    environment: of a started worker; device: name of the device; expected: returns the expected result of a case.
+    observed_answers: the answers of all convention cases judged so far, to detect surfaces that contradict themselves.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        surfaces: Iterable[Surface],
+        environment: Mapping[str, Any],
+        device: str,
+        expected: ComputeExpected,
+    ) -> None:
+        self.expected = expected
+        self.observed_answers = ObservedAnswers()
+        self._machine = environment["packages"], environment["cpu"], device
+        self._surfaces = {surface.name: surface.for_processor(environment["cpu"]) for surface in surfaces}
+        self._ledger = ledger.for_surfaces(list(self._surfaces), *self._machine)
+
+    def ledger_entry(self, task: Task) -> LedgerEntry | None:
+        """Return the ledger entry that matches a task on this machine."""
+        return self._ledger.find_entry(task.case, task.surface.name, *self._machine)
+
+    def expected_failures(self, task: Task) -> frozenset[str]:
+        """Return the fatal outcomes and flakiness that the ledger or a declaration lists for a task."""
+        entry = self.ledger_entry(task)
+        declaration = self._surfaces[task.surface.name].declarations.get(task.case.convention_id or "")
+        listed = {*(entry.kinds if entry else ()), *([declaration.answer] if declaration else ())}
+        return (FATAL_OUTCOMES | {FLAKY_KIND}) & listed
+
+    def combine_outcomes(self, case: Case, outcomes: Sequence[ProgramOutcome]) -> ProgramOutcome:
+        """Combine the outcomes of the repeated runs of a case into one."""
+        return combine_repeats(outcomes, lambda outcome: self._is_wrong(case, outcome))
+
+    def _is_wrong(self, case: Case, outcome: ProgramOutcome) -> bool:
+        target = self.expected(case).target
+        return target is not None and judge_outcome(outcome, target).verdict != "agree"
+
+    def judge_task(
+        self, task: Task, outcome: ProgramOutcome, expected: Expected | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """Return the result record of an outcome, and the convention record if the case observes a convention.
+
+        expected: the expected result of the case, if it has been computed already.
+        """
+        verdict, convention = OutcomeVerdict(None), None
+        if outcome.kind in JUDGED_OUTCOMES or task.case.convention_id is not None:
+            expected = expected or self.expected(task.case)
+            verdict, convention = self._judge_outcome(task, outcome, expected)
+        entry = self.ledger_entry(task)
+        record = result_record(
+            task.case, task.surface, task.program, outcome, verdict=verdict, expected=expected, entry=entry
+        )
+        return record, convention
+
+    def _judge_outcome(
+        self, task: Task, outcome: ProgramOutcome, expected: Expected
+    ) -> tuple[OutcomeVerdict, dict[str, Any] | None]:
+        surface = self._surfaces[task.surface.name]
+        if expected.target is not None:
+            how = task.program.how if isinstance(task.program, Program) else "native"
+            target = target_for(expected.target, task.case, surface, how, expected.inputs)
+            verdict = judge_outcome(outcome, target or expected.target)
+            # Without an error bound only other differences count: a wrong shape, dtype or a missing rejection.
+            if target is None and (verdict.verdict == "agree" or verdict.kind == "value"):
+                return OutcomeVerdict(None, message=NO_BOUND_REASON), None
+            return verdict, None
+        convention_id = task.case.convention_id or task.case.id
+        declaration = surface.declarations.get(convention_id)
+        answer = answer_name(outcome, expected)
+        other = self.observed_answers.conflicting_answer(task.surface.name, convention_id, task.case.id, answer)
+        verdict = OutcomeVerdict(None) if answer is None else judge_declaration(answer, declaration, other)
+        observed = answer or (outcome.kind if outcome.kind != "unsupported" else None)
+        return verdict, {"question": convention_id, **declaration_record(surface, convention_id), "observed": observed}

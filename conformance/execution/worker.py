@@ -1,21 +1,23 @@
-"""The worker: runs programs for the suite, in an interpreter that holds the framework.
+"""Worker process: runs programs in the interpreter that has the framework installed.
 
-One file that needs Python 3.8, the standard library and NumPy, nothing of the project. It knows no framework.
+The file needs Python 3.8, the standard library and NumPy, and imports no other file of the project. It contains no
+framework names.
 
-Frames go both ways over a private pipe: what was standard input and output when the worker started. Before anything
-else runs, standard output is pointed at standard error, so whatever a framework prints never enters the protocol.
+Requests and replies are frames on a private pipe, the original standard input and output of the process. Standard
+output is redirected to standard error before any other code runs, so prints of a framework cannot enter the protocol.
 A frame is the length of its header and of its body (8 bytes each, big-endian), the header in JSON, and the raw bytes
-of its arrays, which the header lists as [{"dtype", "shape"}]. bfloat16 travels as 16-bit words: a program gets uint16,
-and returns an array that calls itself bfloat16, or words in a field that is named so.
+of its arrays, which the header lists as [{"dtype", "shape"}]. bfloat16 is sent as 16-bit words: a program receives
+uint16, and returns an array with dtype name bfloat16, or a structured array with one uint16 field named bfloat16.
 
 setup    {"threads", "setup", "probe"?, "reset", "packages"}
                           -> {"ready": true, "python", "packages", "cpu", "hardware"}
-                          or {"ready": false, "message", "part"}: which of the texts failed
+                          or {"ready": false, "message", "part"}: part names the text that failed
 run      {"program", "text"?, "arrays"}    -> {"outcome", "message", "seconds", "certain", "arrays"}
-           certain: whether a crash is the program's own fault, and would come again
+           certain: whether the program text caused the crash, so that a retry would crash too
 
-What a program changes of its process, as far as STATE lists it, is as it was before the next one runs. The process that
-is started becomes a guard: the worker is its child, and what that has started ends with it, or if the suite goes away.
+After each program, the process state listed in PROCESS_STATE is restored. The started process is a supervisor and the
+worker is its child. The supervisor kills all remaining descendants when the worker exits, and the worker when the
+suite exits.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from __future__ import annotations
 import sys
 
 if __name__ == "__main__":
-    # Python puts the folder of a script first on the path: the suite's modules would hide others of the same name.
+    # Python puts the folder of a script first on sys.path, where modules of the suite would shadow installed ones.
     sys.path.pop(0)
 
 import contextlib
@@ -45,7 +47,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:  # Python 3.8 knows these only as texts
+if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any, BinaryIO
 
@@ -55,39 +57,46 @@ if TYPE_CHECKING:  # Python 3.8 knows these only as texts
     CompiledPrograms = dict[str, Callable[..., Any]]
 
 FRAME_LENGTHS = struct.Struct(">QQ")
+"""Lengths of the header and of the body, in bytes."""
+# Views of the memory of the two shared generators. Their getstate methods take fifty times as long as a comparison.
 MERSENNE_OF_NUMPY = (ctypes.c_char * 2500).from_address(np.random.mtrand._rand._bit_generator.ctypes.state_address)
 MERSENNE_OF_PYTHON = (ctypes.c_char * random._inst.__sizeof__()).from_address(id(random._inst))
 OBJECT_HEADER_BYTES = object.__basicsize__
-"""Bytes before what an object holds itself; they count who knows it."""
+"""Size of the object header. It contains the reference count, which changes without a change of the state."""
 ERRORS_DESCRIPTOR = 200
-"""A descriptor of standard error that no program closes."""
+"""Duplicate descriptor of standard error. Its high number protects it from programs that close descriptors."""
 MAX_ERROR_MESSAGE_LENGTH = 2000
+"""Characters of an error message."""
 MAX_REPLY_BYTES = 1 << 30
-"""Bytes of arrays that a program may return; a view can be larger than all memory."""
+"""Maximum bytes of the arrays that a program returns. A broadcast view can be larger than the memory."""
 SET_CHILD_SUBREAPER = 36
-"""PR_SET_CHILD_SUBREAPER of Linux: who descends from a process becomes its child when its own parent dies."""
+"""Linux constant PR_SET_CHILD_SUBREAPER: orphaned descendants become children of the process that set it."""
 ORPHAN_EXIT_TIMEOUT_SECONDS = 3
-"""Seconds in which a worker may end by itself once nobody asks it any more."""
+"""Seconds that a worker gets to exit after the suite has closed its input."""
 TRANSFERABLE_DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 VECTOR_FEATURE_PREFIXES = ("sse4", "avx", "amx", "f16c", "fma", "asimd", "sve", "sme", "bf16", "fphp")
+"""CPU flags that select vector kernels."""
 BFLOAT16_FIELD = np.dtype([("bfloat16", np.uint16)])
+"""NumPy has no bfloat16. A program without ml_dtypes returns its bits in a field with this name."""
 SETUP_PARTS = ("threads", "setup", "probe", "reset")
 PROGRAM_ERRORS = (NameError, SyntaxError, ImportError, AttributeError)
+"""Exceptions that show an error in the program text, not a rejection by the framework."""
 MACHINE_ERRORS = (MemoryError, RecursionError)
+"""Exceptions that depend on the state of the process, so that a retry may succeed."""
 
 
 def run_under_supervisor() -> None:
-    """Go on in a child of this process, which stays behind as its guard and ends as that one ends.
+    """Fork, and continue in the child. The parent supervises it and exits with its status.
 
-    Nothing that the child starts lives longer: what it leaves behind becomes a child of the guard, whatever session
-    and environment it has given itself. The guard also ends all once the suite is gone, though it was killed: a program
-    that hangs might never let a thread run.
+    Orphaned descendants of the child become children of the supervisor, even after setsid, and are killed when the
+    child exits. The supervisor also kills the child when the suite exits or is killed. A thread of the child cannot
+    do this, because a program that hangs in native code may never release the interpreter lock.
     """
     if os.getpgrp() != os.getpid():
-        return  # started by hand, in the group of somebody else's processes
-    with contextlib.suppress(OSError, AttributeError):  # only Linux has it
+        return  # started by hand: the process group contains other processes
+    with contextlib.suppress(OSError, AttributeError):  # prctl exists on Linux only
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     child = os.fork()
     if child:
@@ -99,25 +108,23 @@ def run_under_supervisor() -> None:
 
 
 def wait_for_child(child: int) -> int:
-    """Return the status with which a child has ended; it is killed if it goes on for a while without a suite.
-
-    That is there as long as the far end of standard input is open.
-    """
-    news, writing = os.pipe()
-    os.set_blocking(writing, False)
-    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    """Return the exit status of a child. Kill the child if it does not exit soon after standard input is closed."""
+    # A self-pipe: each SIGCHLD writes a byte to it, so that one poll waits for child exits and for standard input.
+    wakeup_read, wakeup_write = os.pipe()
+    os.set_blocking(wakeup_write, False)
+    signal.set_wakeup_fd(wakeup_write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
-    look = select.poll()
-    look.register(news, select.POLLIN)
-    look.register(0, 0)
+    poll = select.poll()
+    poll.register(wakeup_read, select.POLLIN)
+    poll.register(0, 0)  # no events: poll reports only the hang-up of the other end
     status = reap_children(child)
     while status is None:
-        for descriptor, _ in look.poll():
-            if descriptor == news:
-                os.read(news, 512)
+        for descriptor, _ in poll.poll():
+            if descriptor == wakeup_read:
+                os.read(wakeup_read, 512)
             else:
-                look.unregister(0)
+                poll.unregister(0)
                 signal.alarm(ORPHAN_EXIT_TIMEOUT_SECONDS)
         status = reap_children(child)
     signal.alarm(0)
@@ -125,51 +132,52 @@ def wait_for_child(child: int) -> int:
 
 
 def reap_children(child: int) -> int | None:
-    """Take note of all children that have ended; return the status of this one, None if it is not among them."""
-    found = None
+    """Reap all children that have exited. Return the status of `child`, None if it is still running."""
+    child_status = None
     with contextlib.suppress(ChildProcessError):
         process, status = os.waitpid(-1, os.WNOHANG)
         while process:
-            found = status if process == child else found
+            child_status = status if process == child else child_status
             process, status = os.waitpid(-1, os.WNOHANG)
-    return found
+    return child_status
 
 
 def kill_orphans() -> None:
-    """Kill all children until there are none: those that one of them leaves behind become children too."""
+    """Kill children until no child is left. The children of a killed process become children of this one."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
-        while found := child_pids():
-            for child in found:
+        while children := child_pids():
+            for child in children:
                 with contextlib.suppress(PermissionError):
                     os.kill(child, signal.SIGKILL)
             os.waitpid(-1, 0)
 
 
 def child_pids() -> list[int]:
-    """Return the children of this process, none where the system lists no processes."""
-    found = []
-    for place in glob.glob("/proc/[0-9]*/stat"):
-        with contextlib.suppress(OSError), open(place, "rb") as stream:
-            # The name stands in parentheses and may hold any others; the parent is the second field behind them.
-            number, _, fields = stream.read().rpartition(b")")
+    """Return the process ids of the children of this process, an empty list on systems without /proc."""
+    pids = []
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        with contextlib.suppress(OSError), open(path, "rb") as stream:
+            # The name of the process is in parentheses and may contain some itself. The parent is the second field
+            # after the last closing parenthesis.
+            pid_and_name, _, fields = stream.read().rpartition(b")")
             if int(fields.split()[1]) == os.getpid():
-                found.append(int(number.split()[0]))
-    return found
+                pids.append(int(pid_and_name.split()[0]))
+    return pids
 
 
 def exit_like(status: int) -> None:
-    """End this process with the status of another one."""
+    """Exit with the status of another process, by the same signal if it was killed."""
     if os.WIFSIGNALED(status):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        with contextlib.suppress(OSError):  # what cannot be caught needs no handler
+        with contextlib.suppress(OSError):  # SIGKILL and SIGSTOP have no handler to reset
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
         os.kill(os.getpid(), os.WTERMSIG(status))
     os._exit(os.WEXITSTATUS(status))
 
 
 def open_private_pipe() -> tuple[BinaryIO, BinaryIO]:
-    """Take standard input and output for the protocol, and leave the program an empty input and standard error."""
+    """Move standard input and output to private descriptors. Programs get an empty input and standard error."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, ERRORS_DESCRIPTOR, inheritable=False)
     set_streams(None)
@@ -177,7 +185,7 @@ def open_private_pipe() -> tuple[BinaryIO, BinaryIO]:
 
 
 def read_frame(stream: BinaryIO) -> tuple[FrameHeader, list[Any]] | None:
-    """Return the next header and its arrays, or None at the end."""
+    """Return the next header and its arrays, None at the end of the stream."""
     lengths = stream.read(FRAME_LENGTHS.size)
     if len(lengths) < FRAME_LENGTHS.size:
         return None
@@ -187,7 +195,7 @@ def read_frame(stream: BinaryIO) -> tuple[FrameHeader, list[Any]] | None:
     for item in header.get("arrays", ()):
         words = np.dtype("uint16" if item["dtype"] == "bfloat16" else item["dtype"])
         count = int(np.prod(item["shape"], dtype=np.int64))
-        # A copy: what a program writes into its inputs must stay its own.
+        # A copy, because frombuffer returns read-only arrays and some programs write into their inputs.
         array = np.frombuffer(body, words, count, start).reshape(item["shape"]).copy()
         arrays.append(array)
         start += array.nbytes
@@ -195,7 +203,7 @@ def read_frame(stream: BinaryIO) -> tuple[FrameHeader, list[Any]] | None:
 
 
 def write_frame(stream: BinaryIO, header: FrameHeader, arrays: Arrays = ()) -> None:
-    """Send a header and arrays."""
+    """Send one frame: a header and arrays."""
     header["arrays"] = [{"dtype": dtype_name(array), "shape": array.shape} for array in arrays]
     body = b"".join(array.astype(array.dtype.newbyteorder("="), copy=False).tobytes() for array in arrays)
     text = json.dumps(header).encode()
@@ -204,40 +212,40 @@ def write_frame(stream: BinaryIO, header: FrameHeader, arrays: Arrays = ()) -> N
 
 
 def dtype_name(array: Any) -> str:
-    """Return the name of an array's dtype."""
+    """Return the name of an array's dtype, "bfloat16" for the structured dtype BFLOAT16_FIELD."""
     return "bfloat16" if array.dtype == BFLOAT16_FIELD else str(array.dtype.name)
 
 
 def invalid_result(item: Any) -> str | None:
-    """Return what a program returned, None if it is an array of a dtype that the suite knows."""
+    """Return a description of an invalid result, None if it is an array of a transferable dtype."""
     if not isinstance(item, np.ndarray):
         return type(item).__name__
     return None if dtype_name(item) in TRANSFERABLE_DTYPES else f"an array of {dtype_name(item)}"
 
 
 def result_problem(results: Arrays) -> str | None:
-    """Return what is wrong with what a program returned, None if it can be sent."""
+    """Return why the results of a program cannot be sent, None if they can."""
     for kind in filter(None, map(invalid_result, results)):
         return f"{kind}, not an array of numbers"
     size = sum(array.nbytes for array in results)
-    return f"{size:,} bytes, more than can be judged" if size > MAX_REPLY_BYTES else None
+    return f"{size:,} bytes, more than the limit of {MAX_REPLY_BYTES:,}" if size > MAX_REPLY_BYTES else None
 
 
 def exception_text(error: BaseException) -> str:
-    """Return an exception as one short text."""
+    """Return the type and message of an exception, truncated to MAX_ERROR_MESSAGE_LENGTH."""
     return f"{type(error).__name__}: {error}"[:MAX_ERROR_MESSAGE_LENGTH]
 
 
 def package_versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of imported packages: as they say it themselves, or as they were installed."""
+    """Return the versions of imported packages, from `__version__` or from the package metadata."""
     return {
         name: str(getattr(sys.modules.get(name), "__version__", None) or installed_version(name)) for name in packages
     }
 
 
 def installed_version(name: str) -> str:
-    """Return the version in which an imported package was installed."""
-    from importlib import metadata  # noqa: PLC0415 - slow, and most packages say their version themselves
+    """Return the version of an imported package from its metadata, "unknown" if it has no metadata."""
+    from importlib import metadata  # noqa: PLC0415 - slow to import, and most packages have __version__
 
     try:
         return metadata.version(name) if name in sys.modules else "unknown"
@@ -246,29 +254,29 @@ def installed_version(name: str) -> str:
 
 
 def cpu_features() -> list[str]:
-    """Return what the processor computes vectors with, as Linux names it: frameworks choose their kernels by that.
+    """Return the vector instruction sets of the processor by their Linux names. Frameworks select kernels by them.
 
-    Nothing where the system does not say.
+    An empty list on systems without /proc/cpuinfo.
     """
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
             lines = [line.partition(":") for line in stream]
     except OSError:
         return []
-    words = next((value.split() for key, _, value in lines if key.strip() in {"flags", "Features"}), [])
-    return sorted({word for word in words if word.startswith(VECTOR_FEATURE_PREFIXES)})
+    flags = next((value.split() for key, _, value in lines if key.strip() in {"flags", "Features"}), [])
+    return sorted({flag for flag in flags if flag.startswith(VECTOR_FEATURE_PREFIXES)})
 
 
 def run_setup(request: FrameHeader, names: Names) -> FrameHeader:
-    """Run the setup texts in `names`, the probe of the device in a copy, and say what is there."""
-    own: Names = {}
+    """Run the setup texts in `names`, the device probe in a copy of it, and return the reply with the versions."""
+    probe_names: Names = {}
     for part in SETUP_PARTS:
         try:
             seed_generators()
-            own = dict(names) if part == "probe" else own
+            probe_names = dict(names) if part == "probe" else probe_names
             code = compile(request.get(part, ""), f"<{part}>", "exec")
-            exec(code, own if part == "probe" else names)  # noqa: S102 - this is what a worker is for
-        except BaseException as error:  # whatever an import does must be told
+            exec(code, probe_names if part == "probe" else names)  # noqa: S102 - runs the adapter's text by design
+        except BaseException as error:  # some frameworks raise SystemExit on import; the suite must get the message
             traceback.print_exc()
             return {"ready": False, "message": exception_text(error), "part": part}
     return {
@@ -276,64 +284,64 @@ def run_setup(request: FrameHeader, names: Names) -> FrameHeader:
         "python": platform.python_version(),
         "packages": package_versions(request["packages"]),
         "cpu": cpu_features(),
-        "hardware": str(own.get("hardware", "")),
+        "hardware": str(probe_names.get("hardware", "")),
     }
 
 
-def compile_program(request: FrameHeader, names: Names, known: CompiledPrograms) -> Callable[..., Any]:
-    """Return the function `run` of a program, compiled on its first use."""
+def compile_program(request: FrameHeader, names: Names, compiled: CompiledPrograms) -> Callable[..., Any]:
+    """Return the function `run` of a program. It is compiled on its first use, in its own copy of the setup names."""
     digest = request["program"]
-    if digest not in known:
-        own = dict(names)
-        exec(compile(request["text"], "<program>", "exec"), own)  # noqa: S102 - this is what a worker is for
-        known[digest] = own["run"]
-    return known[digest]
+    if digest not in compiled:
+        program_names = dict(names)
+        exec(compile(request["text"], "<program>", "exec"), program_names)  # noqa: S102 - runs the program by design
+        compiled[digest] = program_names["run"]
+    return compiled[digest]
 
 
 def run_program(
-    request: FrameHeader, arrays: Arrays, names: Names, known: CompiledPrograms
+    request: FrameHeader, arrays: Arrays, names: Names, compiled: CompiledPrograms
 ) -> tuple[FrameHeader, Arrays]:
-    """Run one program, and return the header of the reply and its arrays."""
+    """Run one program. Return the header of the reply and its arrays."""
     start = time.perf_counter()
     reply: FrameHeader
     results: Arrays = ()
     certain = False
     try:
-        function = compile_program(request, names, known)
+        function = compile_program(request, names, compiled)
         returned = function(*arrays)
         reply, results = (
             {"outcome": "returned", "message": ""},
             returned if isinstance(returned, tuple) else (returned,),
         )
-        wrong = result_problem(results)
-        if wrong:
-            reply["message"], results = f"returned {wrong}", ()
+        problem = result_problem(results)
+        if problem:
+            reply["message"], results = f"returned {problem}", ()
     except PROGRAM_ERRORS as error:
-        reply = {"outcome": "crashed", "message": f"the program is at fault: {exception_text(error)}"}
+        reply = {"outcome": "crashed", "message": f"error in the program: {exception_text(error)}"}
         certain = True
     except MACHINE_ERRORS as error:
         reply = {"outcome": "crashed", "message": exception_text(error)}
-    except Exception as error:  # a refusal is an outcome
+    except Exception as error:  # the framework rejected the call
         reply = {"outcome": "rejected", "message": exception_text(error)}
-    except BaseException as error:  # the worker must live on
+    except BaseException as error:  # SystemExit and the like must not end the worker
         reply = {"outcome": "crashed", "message": exception_text(error)}
     reply.update(seconds=time.perf_counter() - start, certain=certain)
     return reply, results
 
 
 def seed_generators(_state: Any = None) -> None:
-    """Start the generators that all share from the beginning: NumPy's and Python's."""
+    """Seed the shared generators of NumPy and Python with 0."""
     np.random.seed(0)
     random.seed(0)
 
 
 def generator_memory() -> Any:
-    """Return what the shared generators hold in memory; to ask them for their state takes fifty times as long."""
+    """Return the memory of the shared generators, to detect changes of their state."""
     return MERSENNE_OF_NUMPY.raw, MERSENNE_OF_PYTHON.raw[OBJECT_HEADER_BYTES:]
 
 
 def is_original_descriptor(descriptor: int) -> bool:
-    """Whether a descriptor is open, and is the one that set_streams left: what Python opens is not inheritable."""
+    """Whether a descriptor is open and was set by set_streams. Descriptors that Python opens are not inheritable."""
     try:
         return os.get_inheritable(descriptor)
     except OSError:
@@ -341,20 +349,20 @@ def is_original_descriptor(descriptor: int) -> bool:
 
 
 def stream_state() -> Any:
-    """Return what the standard streams are."""
+    """Return names, closed flags and descriptors of the standard streams, to detect changes."""
     texts = [(getattr(stream, "name", None), getattr(stream, "closed", True)) for stream in (sys.stdout, sys.stderr)]
     return texts, is_original_descriptor(0), is_original_descriptor(1), is_original_descriptor(2)
 
 
 def set_streams(_state: Any) -> None:
-    """Open the standard streams anew: nothing to read, and both outputs to where errors go."""
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for source, descriptor in ((nothing, 0), (ERRORS_DESCRIPTOR, 1), (ERRORS_DESCRIPTOR, 2)):
+    """Reopen the standard streams: an empty input, and both outputs on standard error."""
+    empty = os.open(os.devnull, os.O_RDONLY)
+    for source, descriptor in ((empty, 0), (ERRORS_DESCRIPTOR, 1), (ERRORS_DESCRIPTOR, 2)):
         if source == descriptor:
             os.set_inheritable(descriptor, True)
         os.dup2(source, descriptor)
-    if nothing > 2:  # else it took the place of a stream that was closed  # noqa: PLR2004
-        os.close(nothing)
+    if empty > 2:  # otherwise os.open reused the number of a closed standard stream  # noqa: PLR2004
+        os.close(empty)
     sys.stdout, sys.stderr = (
         io.TextIOWrapper(io.FileIO(descriptor, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
         for descriptor in (1, 2)
@@ -370,19 +378,19 @@ def working_directory() -> str:
 
 
 def environment_copy() -> Any:
-    """Return the environment as it is kept, which takes a hundredth of the time that a decoded copy does."""
+    """Return a copy of the encoded environment. A decoded copy takes a hundred times as long."""
     return vars(os.environ)["_data"].copy()
 
 
 def set_environment(variables: Any) -> None:
-    """Make the environment this one again."""
+    """Replace the environment variables with an encoded copy of them."""
     os.environ.clear()
     os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in variables.items()})
 
 
 def set_filters(filters: Any) -> None:
-    """Make the filters of warnings these again."""
-    warnings.resetwarnings()  # what was decided by other filters is forgotten
+    """Replace the warning filters."""
+    warnings.resetwarnings()  # also invalidates the cached decisions of the previous filters
     vars(warnings)["filters"][:] = filters
 
 
@@ -391,27 +399,27 @@ PROCESS_STATE: Sequence[tuple[Callable[[], Any], Callable[[Any], Any]]] = (
     (stream_state, set_streams),
     (working_directory, os.chdir),
     (environment_copy, set_environment),
-    (np.geterr, lambda kept: np.seterr(**kept)),
+    (np.geterr, lambda previous: np.seterr(**previous)),
     (lambda: list(warnings.filters), set_filters),
     (sys.getrecursionlimit, sys.setrecursionlimit),
 )
-"""What a program can change of its process and the next one must not see: how to read it, how to set it."""
+"""Process state that is restored after each program, as pairs of a function that reads it and one that sets it."""
 
 
 def restore_state(state: Sequence[Any]) -> None:
-    """Undo what a program did to its process; a timer that is still to go off is among it."""
-    for kept, (read, write) in zip(state, PROCESS_STATE):  # noqa: B905 - Python 3.8 knows no strict
-        if read() != kept:
-            write(kept)
+    """Restore the process state after a program, and cancel its timer. Only changed state is written, for speed."""
+    for initial, (read, write) in zip(state, PROCESS_STATE):  # noqa: B905 - Python 3.8 has no `strict`
+        if read() != initial:
+            write(initial)
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def main() -> None:
-    """Serve frames until there are no more."""
+    """Answer requests until the input is closed."""
     run_under_supervisor()
     requests, replies = open_private_pipe()
     names: Names = {}
-    known: CompiledPrograms = {}
+    compiled: CompiledPrograms = {}
     reset = compile("", "<reset>", "exec")
     state = [read() for read, _ in PROCESS_STATE]
     while True:
@@ -424,11 +432,11 @@ def main() -> None:
             reset = compile(request["reset"], "<reset>", "exec")
             state = [read() for read, _ in PROCESS_STATE]
             continue
-        reply, results = run_program(request, arrays, names, known)
+        reply, results = run_program(request, arrays, names, compiled)
         restore_state(state)
         exec(reset, names)  # noqa: S102 - the adapter's text
         write_frame(replies, reply, results)
-    # Frameworks complain, and some hang, while they are torn down: the work is done.
+    # os._exit skips the teardown of the framework, in which some frameworks print errors or hang.
     sys.stderr.flush()
     os._exit(0)
 

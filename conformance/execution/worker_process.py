@@ -1,4 +1,4 @@
-"""The suite's end of a worker: start it, keep it busy, notice when it dies, hangs or grows, replace it."""
+"""Client of one worker: starts the process, queues jobs, replaces it when it dies, hangs or exceeds the memory limit."""
 
 from __future__ import annotations
 
@@ -30,26 +30,28 @@ from conformance.judging.verdict import ProgramOutcome
 from conformance.system import processes
 
 MIN_QUEUED_JOBS, MAX_QUEUED_JOBS = 16, 512
-"""Jobs that lie with a worker, so that it has work while the suite is busy with something else."""
+"""Number of jobs queued at a worker, so that it has work while the suite judges results."""
 MIN_QUEUED_JOBS_IN_POOL = 2
-"""The fewest of one among several: those that nobody has yet are for whoever has time."""
+"""Minimum number of queued jobs of a worker in a pool. Jobs that are not queued yet go to the next idle worker."""
 MAX_QUEUED_SECONDS, MAX_QUEUED_BYTES = 0.25, 8 << 20
-"""More than the fewest lie there only as long as they take so long, and their inputs so much."""
+"""Limits for queueing more than the minimum: estimated run time of the queued jobs, and size of their inputs."""
 READ_DELAY_SECONDS, MIN_QUEUED_DELAYS = 0.003, 4
-"""Seconds for which nobody waits for short replies, where so many times as much lies with the worker."""
+"""Delay in seconds before reading replies to short programs, and the queued work that it requires, in delays.
+
+Reading in batches avoids waking the reader for every reply."""
 PACE_SMOOTHING = 0.1
-"""Of the last job in what is thought of the next ones."""
+"""Weight of the last job in the moving average of the seconds per job."""
 MIN_JOB_SECONDS = MAX_QUEUED_SECONDS / MAX_QUEUED_JOBS
-INVALID_REPLY_MESSAGE = "the worker sent what is no reply"
+INVALID_REPLY_MESSAGE = "the worker sent an invalid reply"
 
 
 class WorkerFailed(Exception):
-    """A worker that could not be started, or whose setup failed."""
+    """The worker process could not be started, or its setup failed."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a worker may take: seconds for one case, seconds to start, bytes of memory (0 for any number)."""
+    """Limits of a worker: seconds for one case, seconds to start, bytes of memory (0 for no limit)."""
 
     case_seconds: float = 60.0
     start_seconds: float = 300.0
@@ -60,7 +62,7 @@ class Limits:
 class Job:
     """A program to run on inputs.
 
-    fatal: whether it is known to take its process down, which then is no reason to try it again.
+    expect_failure: whether the program is known to crash or hang its process. It is not retried then.
     """
 
     program: Program
@@ -70,19 +72,21 @@ class Job:
 
 @dataclass(frozen=True)
 class WorkerLost:
-    """What is left of a worker that died, hung or cannot be trusted any more: the outcome of the case it was at."""
+    """A worker that died, hung, or may be damaged by a crash, with the outcome of its current case."""
 
     outcome: ProgramOutcome
 
 
 class Worker:
-    """One process of a backend's interpreter. `outcomes` runs jobs; whatever they do, each yields one outcome.
+    """One worker process of a backend. `outcomes` runs jobs and yields exactly one outcome for each.
 
-    python: path of the interpreter; retry: whether a job that takes its process down is run once more, alone;
-    tell: told in a sentence of each process that has started.
-    While jobs wait behind one that is known to be fatal, a second process gets ready to take over.
-    After `start`, `environment` tells the versions of Python and the packages, and what is used of the processor.
-    arrived: set whenever something comes from a process.
+    python: path of the interpreter; retry: whether a job that crashes or hangs is run again in a new process;
+    log: called with a message for each started process.
+    After `start`, `environment` contains the versions of Python and the packages, the processor features and the
+    device. reply_arrived: event that is set when a process replies or exits.
+
+    When a job is known to crash or hang, the next such job starts a standby process while it waits. The standby
+    takes over without the start time of a framework.
     """
 
     def __init__(
@@ -92,7 +96,7 @@ class Worker:
         limits: Limits | None = None,
         *,
         retry: bool = True,
-        log: Callable[[str], None] = lambda _said: None,
+        log: Callable[[str], None] = lambda _message: None,
     ) -> None:
         self.backend = backend
         self.python = python
@@ -111,35 +115,35 @@ class Worker:
         self._failure_expected = False
 
     def start(self) -> None:
-        """Start the process and wait until its setup has run. Raises WorkerFailed, and DeviceMissing."""
+        """Start the process and wait for its setup. Raises WorkerFailed and DeviceUnavailable."""
         self._wait_for_setup(self.launch())
 
     def launch(self) -> Connection:
-        """Start the process if there is none, and let it run its setup while others work: jobs may be sent at once.
+        """Start the process unless it is running, without waiting for its setup. Jobs may be sent at once.
 
-        Raises WorkerFailed if there is no such interpreter.
+        Raises WorkerFailed if the interpreter does not exist.
         """
         if self.connection is not None:
             return self.connection
         self._launched_at = time.monotonic()
-        link = self.connection = self._standby or self._start_process()
+        connection = self.connection = self._standby or self._start_process()
         self._standby, self._failure_expected = None, False
         self._sent_programs.clear()
-        return link
+        return connection
 
     def _start_process(self) -> Connection:
-        """Start a process that runs its setup. Raises WorkerFailed."""
+        """Start a process and send it the setup. Raises WorkerFailed."""
         try:
-            link = Connection(
+            connection = Connection(
                 self.python, self.limits.memory_bytes, self.backend.device.environment_variables, self.reply_arrived
             )
         except OSError as error:
             raise WorkerFailed(f"{self.python}: {error.strerror}") from None
-        link.send({name: getattr(self.backend, name) for name in (*SETUP_PARTS, "packages")})
-        return link
+        connection.send({name: getattr(self.backend, name) for name in (*SETUP_PARTS, "packages")})
+        return connection
 
     def _wait_for_setup(self, connection: Connection, *, wait: bool = True) -> None:
-        begun, self._launched_at = self._launched_at, None
+        launched_at, self._launched_at = self._launched_at, None
         reply = self._receive(connection, self.limits.start_seconds, wait=wait)
         if isinstance(reply, WorkerLost):
             raise WorkerFailed(f"setup: {start_failure_message(reply.outcome, connection)}")
@@ -159,40 +163,40 @@ class Worker:
         self.environment["device"] = self.backend.device.environment_record(header.get("hardware", ""))
         self._memory_at_start = connection.measure_memory()
         self._waiting_since = time.monotonic()
-        self.log(start_message(connection, self.environment, time.monotonic() - (begun or 0)))
+        self.log(start_message(connection, self.environment, time.monotonic() - (launched_at or 0)))
 
     def stop(self) -> None:
-        """End the process, gently at first; nothing of it is left."""
-        link, self.connection = self.connection, None
-        if link is not None:
-            link.stop()
+        """Let the process exit, then kill what remains of it and of its standby."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.stop()
         self.kill()
 
     def kill(self) -> None:
-        """End the process at once, and all that it started."""
+        """Kill the process, its standby, and all processes that they started."""
         self._kill_current()
-        spare, self._standby = self._standby, None
-        if spare is not None:
-            spare.kill()
+        standby, self._standby = self._standby, None
+        if standby is not None:
+            standby.kill()
 
     def _kill_current(self) -> None:
-        """End the process that has been at work; one that is ready to take its place may do so."""
-        link, self.connection = self.connection, None
-        if link is not None:
-            link.kill()
+        """Kill the current process. A standby process remains and replaces it."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.kill()
 
     def outcomes(self, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
         """Yield the outcome of each job, in order. Raises WorkerFailed if a lost worker cannot be replaced."""
         return filter(None, self.poll_outcomes(jobs))
 
     def poll_outcomes(self, jobs: Iterable[Job], *, wait: bool = True) -> Iterator[ProgramOutcome | None]:
-        """Yield the same; not to wait means None as long as the next one is not there."""
-        coming = iter(jobs)
+        """Yield the outcome of each job, in order. With wait=False, yield None while the next one is not available."""
+        remaining = iter(jobs)
         sent: deque[Job] = deque()
-        lost: deque[Job] = deque()
-        fewest = MIN_QUEUED_JOBS if wait else MIN_QUEUED_JOBS_IN_POOL
+        lost: deque[Job] = deque()  # jobs that were queued at a worker that died; they are sent again
+        min_queued = MIN_QUEUED_JOBS if wait else MIN_QUEUED_JOBS_IN_POOL
         while True:
-            self._fill_queue(sent, chain(_drain(lost), coming), fewest)
+            self._fill_queue(sent, chain(_drain(lost), remaining), min_queued)
             if not sent:
                 return
             self._set_read_delay(len(sent))
@@ -204,15 +208,16 @@ class Worker:
             if isinstance(reply, WorkerLost):
                 lost.extendleft(reversed(sent))
                 sent.clear()
-                once_more = self.retry and not job.expect_failure
-                outcome = combine_retry(reply.outcome, self._run_in_new_process(job)) if once_more else reply.outcome
-                self._fill_queue(sent, _drain(lost), fewest)  # the next process starts while others are waited for
+                retry = self.retry and not job.expect_failure
+                outcome = combine_retry(reply.outcome, self._run_in_new_process(job)) if retry else reply.outcome
+                # Before the yield, so that the next process starts while the pool waits for other workers.
+                self._fill_queue(sent, _drain(lost), min_queued)
                 yield outcome
             else:
                 yield reply
 
     def _is_reply_due(self) -> bool:
-        """Whether the next reply is there, or will not come; goes on with a start that is under way."""
+        """Whether the next reply has arrived or is overdue. Completes a start whose reply has arrived."""
         assert self.connection is not None  # noqa: S101 - something was sent
         waited = time.monotonic() - self._waiting_since
         if self._launched_at is None:
@@ -222,21 +227,25 @@ class Worker:
         return False
 
     def _fill_queue(self, sent: deque[Job], jobs: Iterator[Job], min_queued: int) -> None:
-        """Send jobs until enough lie with the worker; one that has grown gets none, and is replaced when it is idle."""
+        """Send jobs until enough are queued. A worker that uses too much memory gets no jobs, and stops when idle."""
         if self._uses_too_much_memory() and not sent:
             self.stop()
         room = max(min_queued, int(MAX_QUEUED_SECONDS / max(self._seconds_per_job, MIN_JOB_SECONDS)))
-        if self._uses_too_much_memory() or 2 * len(sent) > room:  # many at once take less time than one by one
+        # The queue is refilled when it is half empty: sending many jobs at once is cheaper than one by one.
+        if self._uses_too_much_memory() or 2 * len(sent) > room:
             return
-        weight = sum(map(_input_bytes, sent))
-        while len(sent) < (room if weight < MAX_QUEUED_BYTES else min_queued) and (job := next(jobs, None)) is not None:
+        queued_bytes = sum(map(_input_bytes, sent))
+        while len(sent) < (room if queued_bytes < MAX_QUEUED_BYTES else min_queued):
+            job = next(jobs, None)
+            if job is None:
+                return
             self._waiting_since = self._waiting_since if sent else time.monotonic()
             sent.append(job)
-            weight += _input_bytes(job)
+            queued_bytes += _input_bytes(job)
             self._send_job(job)
 
     def _set_read_delay(self, queued: int) -> None:
-        """Have short replies come some at a time as long as there is more ahead than the worker does meanwhile."""
+        """Read replies in batches if the programs are short and the queued jobs take longer than the delay."""
         assert self.connection is not None  # noqa: S101 - something was sent
         self.connection.read_delay = (
             READ_DELAY_SECONDS
@@ -245,38 +254,39 @@ class Worker:
         )
 
     def _run_in_new_process(self, job: Job) -> ProgramOutcome:
-        """Run a job in a new process, which is given nothing else to do."""
+        """Run a job alone in a new process."""
         self._send_job(job)
         reply = self._receive_outcome(self.limits.case_seconds)
         self._kill_current()
         return reply.outcome if isinstance(reply, WorkerLost) else reply
 
     def _uses_too_much_memory(self) -> bool:
-        """Whether the worker has taken half of what lies between its size at the start and the limit."""
-        link, room = self.connection, self.limits.memory_bytes - self._memory_at_start
+        """Whether the worker has used more than half of the memory between its size at the start and the limit."""
+        connection, room = self.connection, self.limits.memory_bytes - self._memory_at_start
         if (
-            link is None
+            connection is None
             or self._launched_at is not None
             or room <= 0
-            or 2 * (link.memory_bytes - self._memory_at_start) <= room
+            or 2 * (connection.memory_bytes - self._memory_at_start) <= room
         ):
             return False
-        return 2 * (link.measure_memory() - self._memory_at_start) > room  # it may have shrunk since it was looked at
+        # Measured again, as the memory may have been released since the last measurement of the monitor.
+        return 2 * (connection.measure_memory() - self._memory_at_start) > room
 
     def _send_job(self, job: Job) -> None:
-        link = self.launch()
+        connection = self.launch()
         if job.expect_failure:
             if self._failure_expected and self._standby is None:
                 self._standby = self._start_process()
             self._failure_expected = True
         header: dict[str, Any] = {"program": job.program.digest}
-        if job.program.digest not in self._sent_programs:
+        if job.program.digest not in self._sent_programs:  # the worker caches compiled programs by digest
             self._sent_programs.add(job.program.digest)
             header["text"] = job.program.text
-        link.send(header, job.inputs)
+        connection.send(header, job.inputs)
 
     def _receive_outcome(self, limit: float, *, wait: bool = True) -> ProgramOutcome | WorkerLost:
-        """Return the outcome of the job that was sent first; not to wait means that it is there by now or overdue."""
+        """Return the outcome of the oldest sent job. wait=False: its reply has arrived or is overdue."""
         assert self.connection is not None  # noqa: S101 - something was sent
         if self._launched_at is not None:
             self._wait_for_setup(self.connection)

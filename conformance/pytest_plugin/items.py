@@ -1,4 +1,4 @@
-"""What pytest collects: a surface, and in it every selected case as an item."""
+"""Collector and items of the pytest plugin: one collector for each surface, one item for each case on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from conformance import ConformanceError
 from conformance.adapters.api.surface import Surface
 from conformance.cases.case import Case
-from conformance.execution.run import Task
+from conformance.execution.task import Task
 from conformance.judging.verdict import ProgramOutcome
 from conformance.pytest_plugin.prefetch import Prefetcher
 from conformance.pytest_plugin.text import failure_report, unsupported_or_known_reason
@@ -21,12 +21,11 @@ REPORTED_FIELDS = ("status", "outcome", "verdict", "kind", "how")
 
 
 class SurfaceCollector(pytest.Collector):
-    """The selected cases on one surface. It stands below the session, in no file.
+    """Collector of the selected cases on one surface. Its parent is the session, not a file.
 
-    name: that of the surface, with the label of the backend where it has one.
-
-    named: node ids of surfaces and of cases on them to which the selection is confined, if there are any;
-    further: options by which a command line finds the cases.
+    name: name of the surface, with the label of the backend if it has one; named: node ids of surfaces and cases to
+    which the selection is restricted, empty for no restriction; further: options that `conformance repro` needs to
+    find the cases.
     """
 
     def __init__(
@@ -49,10 +48,10 @@ class SurfaceCollector(pytest.Collector):
     def collect(self) -> Iterator[CaseItem]:
         """Yield an item for each case that is run on the surface."""
         for case in self.prefetcher.run.cases:
-            if self.prefetcher.run.is_run(case, self.surface) and self._is_wanted(case):
+            if self.prefetcher.run.is_run(case, self.surface) and self._is_selected(case):
                 yield CaseItem.from_parent(self, name=case.id, case=case)
 
-    def _is_wanted(self, case: Case) -> bool:
+    def _is_selected(self, case: Case) -> bool:
         return not self.named_cases or bool({self.nodeid, f"{self.nodeid}::{case.id}"} & {*self.named_cases})
 
 
@@ -69,13 +68,13 @@ class CaseItem(pytest.Item):
 
     @cached_property
     def task(self) -> Task:
-        """The case with its program, translated when it is first asked for."""
+        """The task of the case, translated on first access."""
         return self.prefetcher.run.make_task(self.case, self.surface)
 
     def runtest(self) -> None:
-        """Carry the case out, and pass, fail, skip or xfail as its status says."""
+        """Run the case, and pass, fail, skip or xfail according to its status."""
         outcome = self._run_case()
-        result, _ = self.prefetcher.run.judge_task(self.task, outcome)
+        result, _ = self.prefetcher.run.judge.judge_task(self.task, outcome)
         self.user_properties += [(f"conformance-{name}", result[name]) for name in REPORTED_FIELDS if result[name]]
         if result["status"] == "unsupported":
             pytest.skip(unsupported_or_known_reason(result))
@@ -88,16 +87,16 @@ class CaseItem(pytest.Item):
             )
 
     def _run_case(self) -> ProgramOutcome:
-        """Return what the backend did. Where it is lost for good, nothing that follows is worth a try."""
+        """Return the outcome. End the session if the worker cannot be restarted: all later cases would fail too."""
         try:
             return self.prefetcher.run_task(self.task)
         except ConformanceError as error:
-            fault = str(error)
-        self.session.shouldfail = f"conformance: {fault}"
-        pytest.fail(fault, pytrace=False)
+            problem = str(error)
+        self.session.shouldfail = f"conformance: {problem}"
+        pytest.fail(problem, pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return where the case stands in the catalogue, and the heading of a failure."""
+        """Return path and line of the case in the catalogue, and the heading of a failure."""
         heading = f"{self.case.id} on {self.parent.name}"
         path, colon, line = self.case.location.rpartition(":")
         if colon and line.isdigit():
@@ -105,6 +104,6 @@ class CaseItem(pytest.Item):
         return Path(self.case.location), None, heading
 
     def format_skip(self, report: pytest.TestReport) -> None:
-        """Let a skip be told by the surface and the reason, not by the line that raised it."""
+        """Set the location of a skip to the surface. By default it is the line of this plugin that raised it."""
         if report.skipped and isinstance(report.longrepr, tuple) and not hasattr(report, "wasxfail"):
             report.longrepr = (self.parent.name, None, report.longrepr[2])  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""A worker that is asked for one outcome at a time, and kept busy ahead of what it is asked for."""
+"""Prefetching of outcomes: the worker runs planned tasks ahead while pytest requests outcomes one by one."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from dataclasses import dataclass, field
 from conformance import IncompleteRun
 from conformance.adapters.api.surface import Program
 from conformance.cases.case import Case
-from conformance.execution.run import Run, Task
+from conformance.execution.run import Run
+from conformance.execution.task import Task
 from conformance.execution.worker_process import Job, WorkerFailed
 from conformance.judging.expected import Expected
 from conformance.judging.verdict import ProgramOutcome
 
 MAX_EXPECTED_BYTES = 128 << 20
-"""Bytes of expectations that are kept in memory: more than all of level standard have."""
+"""Size of the expected results cached in memory, in bytes. All cases of level standard take less."""
 EXTRA_BYTES_PER_ELEMENT = 48
-"""Bytes for each element of a result beside the result itself: what is known of its rounding, and its bound."""
+"""Bytes for each element of a result in addition to the result: data for its rounding, and its error bound."""
 TaskKey = tuple[str, str]
-"""A case and a surface."""
+"""Id of the case, name of the surface."""
 
 
 class Prefetcher:
-    """The one worker of a run, for tasks that come one by one, in whatever order.
+    """Runs tasks on the single worker of a run, one by one and in any order.
 
-    What is planned is sent ahead, so that the worker need not wait for the judgement of what it did before. A task that
-    was not planned, or that is asked for again, goes first.
+    Planned tasks are sent ahead, so that the worker does not wait while an outcome is judged. A task that was not
+    planned, or that is requested again, is sent before them.
     """
 
     def __init__(self, run: Run) -> None:
@@ -38,7 +39,7 @@ class Prefetcher:
         self._running = False
 
     def start(self) -> None:
-        """Start the worker, unless it is there. Raises IncompleteRun if the backend cannot be started."""
+        """Start the worker unless it is running. Raises IncompleteRun if the backend cannot be started."""
         if not self._running:
             try:
                 self._worker.start()
@@ -47,24 +48,24 @@ class Prefetcher:
             self._running = True
 
     def stop(self) -> None:
-        """End the worker, if it was ever started: gently, or at once if nobody waits for what it is at."""
+        """Stop the worker if it is running. Kill it if it is running a task: nobody needs the outcome."""
         if self._running:
             self._running = False
             (self._worker.kill if self._queue.in_flight else self._worker.stop)()
 
     def plan(self, tasks: Iterable[Task]) -> None:
-        """Say what will be asked for next, after what was planned before."""
+        """Append tasks to the planned ones, in the order in which they will be requested."""
         for task in tasks:
             if isinstance(task.program, Program) and not self._is_pending(task_key(task)):
                 self._queue.unsent.append(task)
                 self._queue.planned_keys.add(task_key(task))
 
     def run_task(self, task: Task) -> ProgramOutcome:
-        """Carry a task out, by a worker that is there from now on: the ledger asks it for versions.
+        """Return the outcome of a task.
 
-        Raises IncompleteRun if the backend cannot be started, or a worker that was lost not replaced.
+        Raises IncompleteRun if the backend cannot be started or a lost worker cannot be replaced.
         """
-        self.start()
+        self.start()  # also for unsupported tasks: the ledger needs the versions that the worker reports
         if not isinstance(task.program, Program):
             return ProgramOutcome("unsupported", message=task.program.reason)
         if not self._is_pending(task_key(task)):
@@ -73,27 +74,27 @@ class Prefetcher:
             while len(self._results.get(task_key(task), ())) < self.run.repeat:
                 self._take_outcome()
         except WorkerFailed as error:
-            raise IncompleteRun(f"backend {self.run.backend.name}: lost its worker for good: {error}") from None
-        return self.run.combine_outcomes(task.case, self._results.pop(task_key(task)))
+            raise IncompleteRun(f"backend {self.run.backend.name}: cannot restart its worker: {error}") from None
+        return self.run.judge.combine_outcomes(task.case, self._results.pop(task_key(task)))
 
-    def _is_pending(self, wanted: TaskKey) -> bool:
-        under_way = (*self._queue.in_flight, *self._queue.repeats)
-        return wanted in self._results or wanted in self._queue.planned_keys or wanted in map(task_key, under_way)
+    def _is_pending(self, key: TaskKey) -> bool:
+        sent = (*self._queue.in_flight, *self._queue.repeats)
+        return key in self._results or key in self._queue.planned_keys or key in map(task_key, sent)
 
     def _take_outcome(self) -> None:
-        """Take the next outcome, whosever it is."""
+        """Store the next outcome. It may belong to another task than the requested one."""
         outcome = next(self._outcomes, None)
-        if outcome is None:  # the row was empty for a while
+        if outcome is None:  # the queue was empty, which has ended the previous iterator
             self._outcomes = self._worker.outcomes(self._queue)
             outcome = next(self._outcomes)
         self._results.setdefault(task_key(self._queue.in_flight.popleft()), []).append(outcome)
 
 
 class _Queue:
-    """Jobs for a worker. Unlike a generator it goes on when there are tasks again.
+    """Iterator of jobs for a worker. Unlike a generator it continues after StopIteration, when tasks were added.
 
-    coming: tasks that have not been sent; planned: their keys; again: one that has, as often as it is still to be;
-    sent: tasks whose outcomes are on their way, in order.
+    unsent: tasks that have not been sent; planned_keys: their keys; repeats: the task that is being sent, once for
+    each remaining repetition; in_flight: sent tasks without an outcome, in order.
     """
 
     def __init__(self, run: Run) -> None:
@@ -119,15 +120,15 @@ class _Queue:
 
 
 def task_key(task: Task) -> TaskKey:
-    """Return what a task is known by."""
+    """Return the key of a task in the results."""
     return task.case.id, task.surface.name
 
 
 @dataclass
 class ExpectedCache:
-    """Expectations that were asked for before, while there is room: surfaces and backends ask for the same ones.
+    """In-memory cache of expected results, which surfaces and backends share.
 
-    ask: what to ask for those that are not known; left: bytes that may still be taken.
+    compute: returns the expected result of a case that is not cached; free_bytes: remaining size of the cache.
     """
 
     compute: Callable[[Case], Expected]
@@ -135,19 +136,19 @@ class ExpectedCache:
     cached: dict[Case, Expected] = field(default_factory=dict)
 
     def expected(self, case: Case) -> Expected:
-        """Return what must happen in a case. Raises CatalogueError."""
+        """Return the expected result of a case. Raises CatalogueError."""
         if case in self.cached:
             return self.cached[case]
-        wanted = self.compute(case)
-        taken = _size_in_bytes(wanted)
-        if taken <= self.free_bytes:
-            self.free_bytes -= taken
-            self.cached[case] = wanted
-        return wanted
+        expected = self.compute(case)
+        size = _size_in_bytes(expected)
+        if size <= self.free_bytes:
+            self.free_bytes -= size
+            self.cached[case] = expected
+        return expected
 
 
 def _size_in_bytes(expected: Expected) -> int:
-    """Return how much memory an expectation takes at most; parts of it come into being when they are asked for."""
+    """Return the maximum size of an expected result in memory, with the parts that are computed on first access."""
     values = [target.exact.value for target in expected.targets if target.exact is not None]
     arrays = sum(array.nbytes for array in expected.inputs.values())
     return (

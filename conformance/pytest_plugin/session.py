@@ -1,4 +1,4 @@
-"""A pytest session that runs the suite: the backends it asks for, their workers, what is collected, when it is red."""
+"""pytest session with the suite: options, workers of the backends, collection and exit status."""
 
 from __future__ import annotations
 
@@ -24,18 +24,21 @@ from conformance.execution.expectation_cache import open_expectation_cache
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.execution.targets import RunTarget, run_targets
+from conformance.execution.task import ComputeExpected
 from conformance.execution.worker_process import Limits
 from conformance.pytest_plugin.items import CaseItem, SurfaceCollector
 from conformance.pytest_plugin.prefetch import ExpectedCache, Prefetcher
 
 MAX_TIME_LIMIT_SECONDS = 86_400
+"""Maximum of --conformance-timeout in seconds: one day."""
 MAX_REPEATS = 1000
 NOTHING_RAN_MESSAGE = "conformance: nothing ran, every selected case is unsupported"
 CASES_KEY = "conformance-cases"
+"""Key of the pickled cases in the input of a pytest-xdist worker."""
 
 
 def register_session(config: pytest.Config) -> None:
-    """Bring the suite into a session. Raises UsageError for options that are none."""
+    """Register the suite in a session. Raises UsageError for invalid options."""
     line = "conformance: a case of the conformance suite on one surface of a backend"
     config.addinivalue_line("markers", line)
     with as_usage_errors():
@@ -44,7 +47,7 @@ def register_session(config: pytest.Config) -> None:
 
 @contextmanager
 def as_usage_errors() -> Iterator[None]:
-    """Let pytest tell an error of the suite as its own: a line each, and no traceback."""
+    """Convert errors of the suite to UsageError, which pytest reports in one line each without a traceback."""
     try:
         yield
     except ConformanceError as error:
@@ -52,10 +55,10 @@ def as_usage_errors() -> Iterator[None]:
 
 
 class ConformanceSession:
-    """The suite's part in one session of pytest, or in one process of pytest-xdist.
+    """Plugin object of the suite in one pytest session, or in one process of pytest-xdist.
 
-    Under pytest-xdist one process, here called the head, collects nothing: it reads the catalogue for all, tries every
-    backend once, and watches the reports.
+    Under pytest-xdist the controller process runs no cases. It loads the catalogue for all processes, starts each
+    backend once to check that it works, and collects the reports.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -83,13 +86,13 @@ class ConformanceSession:
         texts: list[str] = self.config.getoption(f"conformance_{name}")
         return texts
 
-    def _value_option(self, name: str, usual: Any) -> Any:
-        """Return the value of an option, the usual one where it was not given."""
+    def _value_option(self, name: str, default: Any) -> Any:
+        """Return the value of an option, the default if it was not given."""
         value = self.config.getoption(f"conformance_{name}")
-        return usual if value is None else value
+        return default if value is None else value
 
     def _check_options(self, limit: float, memory: float | None) -> None:
-        """Refuse what conformance run refuses, too. Raises ConformanceError."""
+        """Check the same limits as `conformance run`. Raises ConformanceError."""
         if not 0 < limit <= MAX_TIME_LIMIT_SECONDS:
             raise ConformanceError(f"--conformance-timeout {limit}: not a number of seconds of at most a day")
         if memory is not None and not 0 <= memory < math.inf:
@@ -102,20 +105,20 @@ class ConformanceSession:
 
     @property
     def is_xdist_controller(self) -> bool:
-        """Whether other processes run the cases."""
+        """Whether this is the controller of pytest-xdist, whose worker processes run the cases."""
         return self.config.pluginmanager.hasplugin("dsession")
 
     @property
     def is_xdist_worker(self) -> bool:
-        """Whether this process runs what the head tells it to."""
+        """Whether this is a worker process of pytest-xdist."""
         return hasattr(self.config, "workerinput")
 
     @cached_property
     def cases(self) -> Sequence[Case]:
-        """The selected cases. Raises CatalogueError, and IncompleteRun if there is none."""
+        """The selected cases. Raises CatalogueError, and IncompleteRun if no case is selected."""
         if self.is_xdist_worker:
-            found: Sequence[Case] = pickle.loads(vars(self.config)["workerinput"][CASES_KEY])  # noqa: S301 - of this very session
-            return found
+            cases: Sequence[Case] = pickle.loads(vars(self.config)["workerinput"][CASES_KEY])  # noqa: S301 - from the controller of this session
+            return cases
         level, operators, globs = self.selection.level, self.selection.operators, self.selection.globs
         loaded = loading.load_catalogue(self.paths, level=level, operators=operators, globs=globs)
         selected = loaded.select(level, operators, globs)
@@ -125,55 +128,60 @@ class ConformanceSession:
 
     @cached_property
     def prefetchers(self) -> list[Prefetcher]:
-        """A worker for each backend, not started yet. Raises IncompleteRun if one of them had nothing to do."""
-        expect = ExpectedCache(self.cleanup.enter_context(open_expectation_cache())).expected
-        found = [self._make_prefetcher(one, expect) for one in self.targets]
-        for feed in found:
-            self.cleanup.callback(feed.stop)
-        return found
+        """A prefetcher for each backend, not started yet. Raises IncompleteRun if a backend has no program to run."""
+        expected = ExpectedCache(self.cleanup.enter_context(open_expectation_cache())).expected
+        prefetchers = [self._make_prefetcher(target, expected) for target in self.targets]
+        for prefetcher in prefetchers:
+            self.cleanup.callback(prefetcher.stop)
+        return prefetchers
 
-    def _make_prefetcher(self, one: RunTarget, expect: Any) -> Prefetcher:
-        cases = Catalogue(tuple(self.cases))
-        how = {"python": one.python, "limits": self.limits, "repeat": self.repeat, "expect": expect}
-        run = Run(one.backend, cases, one.ledger(), self.selection, **how)
-        tasks = run.tasks()
-        if not any(isinstance(task.program, Program) for task in tasks):
-            raise IncompleteRun(f"backend {one.name}: nothing to run, no selected case has a program")
+    def _make_prefetcher(self, target: RunTarget, expected: ComputeExpected) -> Prefetcher:
+        run = Run(
+            target.backend,
+            Catalogue(tuple(self.cases)),
+            target.ledger(),
+            self.selection,
+            python=target.python,
+            limits=self.limits,
+            repeat=self.repeat,
+            compute_expected=expected,
+        )
+        if not any(isinstance(task.program, Program) for task in run.tasks()):
+            raise IncompleteRun(f"backend {target.name}: nothing to run, no selected case has a program")
         return Prefetcher(run)
 
-    def start(self, feeds: Sequence[Prefetcher]) -> None:
-        """Start workers. Raises IncompleteRun, with how to install what is missing."""
-        for feed in feeds:
-            try:
-                feed.start()
-            except IncompleteRun as error:
-                one = next(one for one in self.targets if one.name == feed.run.backend.name)
-                raise IncompleteRun(one.with_install_hint(str(error))) from None
+    def start(self, prefetcher: Prefetcher) -> None:
+        """Start a worker. Raises IncompleteRun, with the command that installs a missing framework."""
+        try:
+            prefetcher.start()
+        except IncompleteRun as error:
+            target = next(target for target in self.targets if target.name == prefetcher.run.backend.name)
+            raise IncompleteRun(target.with_install_hint(str(error))) from None
 
     def pytest_report_header(self) -> str:
-        """Say what is run, at the top."""
-        names = ", ".join(f"{one.name} ({one.python})" for one in self.targets)
-        where = "" if self.device == ON_CPU else f"; {self.device.precision} on {self.device.name}"
-        return f"conformance: {names}; level {self.selection.level}{where}"
+        """Return the header line: backends, interpreters and level."""
+        names = ", ".join(f"{target.name} ({target.python})" for target in self.targets)
+        device = "" if self.device == ON_CPU else f"; {self.device.precision} on {self.device.name}"
+        return f"conformance: {names}; level {self.selection.level}{device}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Find out before processes are started whether the backends can be."""
+        """Check that the backends can be started before pytest-xdist starts its processes."""
         if self.is_xdist_controller:
             with as_usage_errors():
-                for feed in self.prefetchers:
-                    self.start([feed])
-                    feed.stop()
+                for prefetcher in self.prefetchers:
+                    self.start(prefetcher)
+                    prefetcher.stop()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Hand the cases to a process of pytest-xdist, which so need not read the catalogue."""
+        """Send the cases to a worker process of pytest-xdist, which then does not load the catalogue."""
         node.workerinput[CASES_KEY] = pickle.dumps(list(self.cases))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
-        """Take arguments that name a surface, or a case on one, as they stand in reports; the rest are files."""
-        backends = [one.backend for one in self.targets]
+        """Remove the arguments that are node ids of surfaces or of cases on them. pytest expects files."""
+        backends = [target.backend for target in self.targets]
         surfaces = {surface.name + backend.label for backend in backends for surface in backend.surfaces}
         for text in list(self.config.args):
             path, colons, name = text.partition("::")
@@ -183,58 +191,58 @@ class ConformanceSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
-        """Add the cases to what was found in files, before anybody chooses among them."""
+        """Add the cases to the items from files. First, so that -k, -m and other plugins can deselect them."""
         further = [text for path in self.paths for text in ("--cases", str(path))]
         if self.device != ON_CPU:
             further += ["--device", self.device.name, "--precision", self.device.precision]
         rest = {"named": self.named_cases, "further": further}
         with as_usage_errors():
-            of_surfaces = [(feed, surface) for feed in self.prefetchers for surface in feed.run.surfaces]
-        for feed, surface in of_surfaces:
-            name = surface.name + feed.run.backend.label
-            collector = SurfaceCollector.from_parent(session, name=name, prefetcher=feed, surface=surface, **rest)
+            pairs = [(prefetcher, surface) for prefetcher in self.prefetchers for surface in prefetcher.run.surfaces]
+        for prefetcher, surface in pairs:
+            name = surface.name + prefetcher.run.backend.label
+            collector = SurfaceCollector.from_parent(session, name=name, prefetcher=prefetcher, surface=surface, **rest)
             items += session.genitems(collector)
         found = {item.nodeid for item in items} | {item.parent.name for item in items if isinstance(item, CaseItem)}
         missing = [name for name in self.named_cases if name not in found]
         if missing:
-            raise pytest.UsageError(*(f"not found: {name}: no selected case is called so" for name in missing))
+            raise pytest.UsageError(*(f"not found: {name}: no selected case has this name" for name in missing))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Start the workers of backends that have anything left to do, and tell them what."""
+        """Start the workers of the backends that have selected items, and plan their tasks."""
         if self.is_xdist_controller or self.is_xdist_worker or self.config.option.collectonly:
             return
         with as_usage_errors():
-            for feed in self.prefetchers:
-                items = [item for item in session.items if isinstance(item, CaseItem) and item.prefetcher is feed]
+            for prefetcher in self.prefetchers:
+                items = [item for item in session.items if isinstance(item, CaseItem) and item.prefetcher is prefetcher]
                 if items:
-                    self.start([feed])
-                    feed.plan(item.task for item in items)
+                    self.start(prefetcher)
+                    prefetcher.plan(item.task for item in items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Under pytest-xdist, which tells one case ahead, plan that one."""
+        """In a worker process of pytest-xdist, which knows only one item ahead, plan this item and the next."""
         for one in (item, nextitem) if self.is_xdist_worker else ():
             if isinstance(one, CaseItem):
                 one.prefetcher.plan([one.task])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let a case say itself where and why it was skipped."""
+        """Set location and reason of skipped cases."""
         report = yield
         if isinstance(item, CaseItem):
             item.format_skip(report)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note what cases came to."""
+        """Collect the outcomes of the cases from their reports."""
         self.reported_outcomes |= {
             str(value) for name, value in report.user_properties if name == "conformance-outcome"
         }
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """End the workers, and be red where no program of any case was run."""
+        """Stop the workers. Set an exit status other than 0 if all cases were unsupported."""
         self.cleanup.close()
         if self._nothing_ran and not self.is_xdist_worker and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
@@ -244,6 +252,6 @@ class ConformanceSession:
         return self.reported_outcomes == {"unsupported"}
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say why the session is red though nothing failed."""
+        """Print the reason for the exit status if no program ran."""
         if self._nothing_ran:
             terminalreporter.write_line(NOTHING_RAN_MESSAGE, red=True)

@@ -1,4 +1,4 @@
-"""What a person reads of a case that did not pass: what was expected, what came, and how to see it again."""
+"""Text of failure reports: the expected result, the outcome, the program and a command that reproduces it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 from conformance.adapters.api.surface import Program
 from conformance.catalogue.describe import expectation_lines, shortened_array_text
-from conformance.execution.run import Run, Task
+from conformance.execution.run import Run
+from conformance.execution.task import Task
 from conformance.judging.verdict import ProgramOutcome
 from conformance.translation.side_by_side import program_with_setup
 
@@ -18,32 +19,32 @@ ResultFields = Mapping[str, Any]
 
 
 def unsupported_or_known_reason(result: ResultFields) -> str:
-    """Return why a case is unsupported or known to differ, with the issue where there is one."""
+    """Return the reason of an unsupported, known or stale result, with its issue if it has one."""
     issue = f" ({result['issue']})" if result.get("issue") else ""
     return printable(f"{result['reason']}{issue}")
 
 
 def failure_headline(result: ResultFields) -> str:
-    """Return in one line what is wrong: how it shows, and where or why."""
-    shown = result["status"] if result["status"] != "fail" else result["kind"]
-    return f"{shown}: {_failure_reason(result)}"
+    """Return the failure in one line: its kind or status, and its place or message."""
+    kind = result["status"] if result["status"] != "fail" else result["kind"]
+    return f"{kind}: {_failure_reason(result)}"
 
 
 def _failure_reason(result: ResultFields) -> str:
     if result["status"] == "stale":
-        return f"it agrees, though the ledger says that it differs: {unsupported_or_known_reason(result)}"
+        return f"agrees, but the ledger lists a difference: {unsupported_or_known_reason(result)}"
     if "worst" in result:
         worst = result["worst"]
         return f"at {list(worst['index'])} expected {worst['expected']}, got {worst['got']}"
-    return printable(" ".join(result.get("message", "").split())) or "of which nothing was said"
+    return printable(" ".join(result.get("message", "").split())) or "no message"
 
 
 def failure_report(
     run: Run, task: Task, outcome: ProgramOutcome, result: ResultFields, further: Sequence[str] = ()
 ) -> str:
-    """Return the whole report of a result that is red; the headline stands first.
+    """Return the report of a failed case, whose first line is the headline.
 
-    further: options that a command line needs to find the case.
+    further: options that `conformance repro` needs to find the case.
     """
     lines = [
         failure_headline(result),
@@ -56,8 +57,8 @@ def failure_report(
     if isinstance(program, Program):
         text = indent(program_with_setup(run.backend, program).rstrip(), INDENT)
         lines += ["", f"the program ({program.how}):", "", text]
-    words = ["conformance", "repro", task.case.id, "--surface", task.surface.name, *further]
-    return "\n".join([*lines, "", f"by itself: {shlex.join(words)}"])
+    command = ["conformance", "repro", task.case.id, "--surface", task.surface.name, *further]
+    return "\n".join([*lines, "", f"to reproduce: {shlex.join(command)}"])
 
 
 def _case_lines(task: Task) -> Iterator[str]:
@@ -80,10 +81,10 @@ def _result_lines(outcome: ProgramOutcome, result: ResultFields) -> Iterator[str
 
 def _deviation_text(result: ResultFields) -> str:
     worst, used = result["worst"], result["budget_used"]
-    allowed = "nothing is rounded, no error is allowed" if used == float("inf") else f"{used:.3g} error bounds"
+    allowed = "the result must be exact" if used == float("inf") else f"{used:.3g} error bounds"
     return f"{list(worst['index'])}: off by {worst['absolute']:.6g}, {worst['ulp']:.6g} ulp; {allowed}"
 
 
 def printable(text: str) -> str:
-    """Spell out control and formatting characters, which a terminal would obey instead of showing."""
+    """Escape control and formatting characters, which a terminal would interpret."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
