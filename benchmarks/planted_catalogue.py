@@ -1,13 +1,13 @@
-"""Which planted faults the catalogue finds, and how many of its cases that takes.
+"""Measure which planted bugs the catalogue finds, and after how many of its cases.
 
-Each surface of the backend `planted`, in tests/planted_faults, holds one fault. All cases up to level standard of the
-operators that it is in run on it. A case shows the fault where a run is red for it: it differs, crashes, hangs, or
-answers a question otherwise than the surface without a fault.
+Each surface of the backend `planted` (tests/support/planted_package) contains one bug. All cases of its operators up to
+level standard run on the surface. A case shows the bug if it differs, crashes, hangs, or gives another answer to a
+convention than the surface without a bug.
 
-    python benchmarks/planted_catalogue.py --measure        runs them, which takes minutes, and keeps what was found
+    python benchmarks/planted_catalogue.py --measure        runs the cases, which takes minutes, and saves the results
     python benchmarks/planted_catalogue.py --write docs/explore_faults.md
 
---columns FILE adds columns to the table: {title: {fault: cell}}, in JSON, as `explore_faults.py --columns` makes them.
+--columns FILE adds columns to the table from JSON, {title: {bug: cell}}, as written by `explore_faults.py --columns`.
 """
 
 import argparse
@@ -20,23 +20,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PACKAGE = str(HERE.parent / "tests" / "planted_faults")
+PACKAGE = str(HERE.parent / "tests" / "support" / "planted_package")
 if PACKAGE not in sys.path:
     sys.path.insert(0, PACKAGE)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [PACKAGE, os.environ.get("PYTHONPATH")]))
 
-from conformance_planted import FAULTS  # noqa: E402 - the path is set above
+from conformance_planted import BUGS  # noqa: E402 - the path is set above
 
 from conformance.catalogue import loading  # noqa: E402
 
-KEPT = HERE / "planted_catalogue.json"
+MEASUREMENTS = HERE / "planted_catalogue.json"
 LEVELS = ("smoke", "standard")
-RED = {"fail", "crashed", "timed_out", "flaky"}
+FAILED_STATUSES = {"fail", "crashed", "timed_out", "flaky"}
 RUN = "run --backend planted --level standard --jobs 1 --timeout 10 --quiet"
 Found = Mapping[str, Mapping[str, Sequence[int]]]
-"""For each fault and level how many cases it takes to the first that shows it, 0 for none, and how many do."""
+"""For each bug and level: the number of cases up to the first that shows it (0 if none does), and how many show it."""
 Columns = Mapping[str, Mapping[str, str]]
-"""Further columns by their titles: for each fault a cell."""
+"""More columns of the table: for each title, the cell of each bug."""
 DEPTHS = {1: "one parameter", 2: "two parameters", 3: "three parameters, or a rare value"}
 HEAD = """\
 # Planted bugs
@@ -52,7 +52,7 @@ The columns **smoke** and **standard** describe the two levels of the catalogue.
 level run, in catalogue order, until the first one shows the bug. The number in parentheses is how many cases of the
 level show it. A dash means that no case shows it. Level smoke has {smoke:,} cases, level standard has {standard:,}.
 """
-DRAWN = """\
+SEARCHES = """\
 The last columns describe random searches, measured by `benchmarks/explore_faults.py`. The number is how many cases, of
 all operators together, were generated until the first one showed the bug. A dash means that the search did not find it.
 
@@ -63,82 +63,82 @@ all operators together, were generated until the first one showed the bug. A das
   the numbers of parameters that are not at their simplest value. A negative number means that the shrunk case is
   simpler. A dash means that this was not measured.
 """
-"""What is said of the further columns."""
+"""Explanation of the additional columns."""
 
 
-def measure(tell: Callable[[str], None]) -> dict[str, object]:
-    """Return how many cases each level has, and what they find."""
-    known = loading.load_catalogue()
-    order = {level: {case.id: place for place, case in enumerate(known.select(level), 1)} for level in LEVELS}
+def measure(log: Callable[[str], None]) -> dict[str, object]:
+    """Return the number of cases of each level, and which bugs they show."""
+    catalogue = loading.load_catalogue()
+    order = {level: {case.id: number for number, case in enumerate(catalogue.select(level), 1)} for level in LEVELS}
     found = {}
-    for operators in sorted({fault.operators for fault in FAULTS.values()}):
+    for operators in sorted({bug.operators for bug in BUGS.values()}):
         for name, shown in showing(operators).items():
-            places = {level: [order[level][case] for case in shown if case in order[level]] for level in LEVELS}
-            found[name] = {level: (min(places[level], default=0), len(places[level])) for level in LEVELS}
-            tell(f"{name}: {found[name]}")
+            numbers = {level: [order[level][case] for case in shown if case in order[level]] for level in LEVELS}
+            found[name] = {level: (min(numbers[level], default=0), len(numbers[level])) for level in LEVELS}
+            log(f"{name}: {found[name]}")
     return {"cases": {level: len(order[level]) for level in LEVELS}, "found": found}
 
 
 def showing(operators: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return for each fault of some operators the ids of all cases that show it."""
-    surfaces = {fault.surface: name for name, fault in FAULTS.items() if fault.operators == operators}
-    words = [*options("--surface", surfaces), *options("--operator", operators)]
+    """Return for each bug in these operators the ids of all cases that show it."""
+    surfaces = {bug.surface: name for name, bug in BUGS.items() if bug.operators == operators}
+    selection = [*options("--surface", surfaces), *options("--operator", operators)]
     shown: dict[str, list[str]] = {name: [] for name in surfaces.values()}
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "conformance.cli", *RUN.split(), "--out", folder, *words]
+        command = [sys.executable, "-m", "conformance.cli", *RUN.split(), "--out", folder, *selection]
         done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)  # noqa: S603 - this suite
         assert done.returncode in (0, 1), f"{operators}: exit status {done.returncode}"
         with (Path(folder) / "results" / "planted.jsonl").open(encoding="utf-8") as lines:
             for record in map(json.loads, lines):
-                if record["record"] == "result" and record["status"] in RED:
+                if record["record"] == "result" and record["status"] in FAILED_STATUSES:
                     shown[surfaces[record["surface"]]].append(record["case"])
     return shown
 
 
 def options(name: str, values: Iterable[str]) -> Iterator[str]:
-    """Yield an option of the command line for each value."""
+    """Yield a command-line option for each value."""
     for value in values:
         yield from (name, value)
 
 
 def page(cases: Mapping[str, int], found: Found, more: Columns) -> str:
-    """Return the page: what is found of each depth, and a row for each fault. more: see Columns."""
-    parts = [HEAD.format(**cases), *([DRAWN] if more else [])]
+    """Return the documentation page: a summary by depth, and a table of all bugs."""
+    parts = [HEAD.format(**cases), *([SEARCHES] if more else [])]
     parts += ["## Summary\n", depths(found), "## Bugs\n", table(found, more)]
     return "\n".join(parts)
 
 
 def depths(found: Found) -> str:
-    """Return a table of how many faults are found, by what must meet for one to show."""
+    """Return a table with the number of bugs found, by the number of parameters that must meet."""
     rows = []
-    for depth, said in DEPTHS.items():
-        names = [fault.name for fault in FAULTS.values() if fault.depth == depth]
+    for depth, text in DEPTHS.items():
+        names = [bug.name for bug in BUGS.values() if bug.depth == depth]
         counts = [sum(found[name][level][1] > 0 for name in names) for level in LEVELS]
-        rows.append([said, str(len(names)), *map(str, counts)])
+        rows.append([text, str(len(names)), *map(str, counts)])
     rows.append(["all", *(str(sum(int(row[column]) for row in rows)) for column in (1, 2, 3))])
     return markdown(["required for the bug to show", "bugs", *(f"found by {level}" for level in LEVELS)], rows)
 
 
 def table(found: Found, more: Columns) -> str:
-    """Return a row for each fault, by operator."""
+    """Return a table with one row per bug, sorted by operator."""
     rows = [
         [
-            f"`{fault.name}`", ", ".join(f"`{name}`" for name in fault.operators), fault.sentence, fault.condition,
-            *(cell(*found[fault.name][level]) for level in LEVELS),
-            *(column.get(fault.name, "") for column in more.values()),
+            f"`{bug.name}`", ", ".join(f"`{name}`" for name in bug.operators), bug.sentence, bug.condition,
+            *(cell(*found[bug.name][level]) for level in LEVELS),
+            *(column.get(bug.name, "") for column in more.values()),
         ]
-        for fault in sorted(FAULTS.values(), key=lambda fault: (fault.operators, fault.depth, fault.name))
+        for bug in sorted(BUGS.values(), key=lambda bug: (bug.operators, bug.depth, bug.name))
     ]  # fmt: skip
     return markdown(["bug", "operator", "what is wrong", "shows when", *LEVELS, *more], rows)
 
 
 def cell(first: int, shown: int) -> str:
-    """Return how soon a level finds a fault."""
+    """Return the cell of a level: the number of the first case that shows the bug, and how many cases show it."""
     return f"{first:,} ({shown:,})" if shown else "–"
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table."""
+    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -146,15 +146,17 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def main() -> None:
     """Parse the command line; measure, or print or write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--measure", action="store_true", help=f"run all cases and keep what was found in {KEPT.name}")
-    parser.add_argument("--columns", type=Path, metavar="FILE", help="further columns of the table, in JSON")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the page here")
+    parser.add_argument(
+        "--measure", action="store_true", help=f"run all cases and save the results in {MEASUREMENTS.name}"
+    )
+    parser.add_argument("--columns", type=Path, metavar="FILE", help="additional columns of the table, in JSON")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the page to this file")
     arguments = parser.parse_args()
     if arguments.measure:
-        KEPT.write_text(json.dumps(measure(lambda said: print(said, flush=True))) + "\n", "utf-8")
-    kept = json.loads(KEPT.read_text("utf-8"))
+        MEASUREMENTS.write_text(json.dumps(measure(lambda line: print(line, flush=True))) + "\n", "utf-8")
+    measured = json.loads(MEASUREMENTS.read_text("utf-8"))
     more = json.loads(arguments.columns.read_text("utf-8")) if arguments.columns else {}
-    text = page(kept["cases"], kept["found"], more)
+    text = page(measured["cases"], measured["found"], more)
     arguments.write.write_text(text, "utf-8") if arguments.write else print(text)
 
 

@@ -15,7 +15,7 @@ from reports.results.reader import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 from tests.support.browser_pages import listen
-from tests.support.planted_bugs import HOME
+from tests.support.planted_bugs import PACKAGE_FOLDER
 
 # The same examples on every run, wherever it is; the nightly job is the one that goes looking for new ones.
 settings.register_profile("suite", derandomize=os.environ.get("HYPOTHESIS_PROFILE") != "nightly", deadline=None)
@@ -32,8 +32,8 @@ def planted():
     """The package of planted faults, as if it were installed, for this process and for its workers."""
     caches = (registry.backend_names, registry.get_backend, registry._external_backends)
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(HOME))
-        patch.setenv("PYTHONPATH", str(HOME), prepend=":")
+        patch.syspath_prepend(str(PACKAGE_FOLDER))
+        patch.setenv("PYTHONPATH", str(PACKAGE_FOLDER), prepend=":")
         for cache in caches:
             cache.cache_clear()
         yield importlib.import_module("conformance_planted")

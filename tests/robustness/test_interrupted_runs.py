@@ -129,7 +129,7 @@ def test_interrupt_while_a_backend_is_imported_leaves_no_worker(tmp_path):
 def test_exploration_that_is_terminated_leaves_what_it_found(tmp_path):
     path = tmp_path / "cases" / "planted" / "pooling" / "min_pool.yaml"
     options = "--surface", "planted.dilated-extent", "--operator", "min_pool", "--minutes", "60", "--jobs", "1"
-    with command("explore", "--backend", "planted", *options, "--out", tmp_path, path=[planted_bugs.HOME]) as process:
+    with command("explore", "--backend", "planted", *options, "--out", tmp_path, path=[planted_bugs.PACKAGE_FOLDER]) as process:
         status, said, workers = interrupted(process, path, 1, signal.SIGTERM)
     assert (status, said.splitlines()[-1]) == (130, "conformance: interrupted")
     assert all(gone(worker) for worker in workers)
@@ -211,7 +211,7 @@ def replaced(old, new):
     ("change", "line", "why"),
     [
         (lambda found: found.insert(3, found[2]), 4, "a second "),
-        (lambda found: found.append(found[-1]), -1, "it stands after the footer"),
+        (lambda found: found.append(found[-1]), -1, "a record after the footer"),
         (lambda found: found.insert(4, found[0]), 5, "a second header"),
         (lambda found: found.pop(0), 1, "the first line is not a header"),
         (lambda found: found.pop(1), 3, "the case max_pool/a0 was never declared"),
@@ -219,9 +219,9 @@ def replaced(old, new):
         (lambda found: found.insert(2, b'{"record": "\xff"}\n'), 3, "this line is not a record"),
         (lambda found: found.insert(2, b"\n"), 3, "this line is not a record"),
         (replaced(b'"format": 1', b'"format": 2'), 1, "the format is 2, this version writes 1"),
-        (replaced(b'"digest": "', b'"digest": "0'), 1, "catalogue is not what this run has"),
-        (replaced(b'"backend": "fake"', b'"backend": "lake"'), 1, "backend is not what this run has"),
-        (replaced(b'"level": "smoke"', b'"level": "standard"'), 1, "level is not what this run has"),
+        (replaced(b'"digest": "', b'"digest": "0'), 1, "catalogue differs from this run"),
+        (replaced(b'"backend": "fake"', b'"backend": "lake"'), 1, "backend differs from this run"),
+        (replaced(b'"level": "smoke"', b'"level": "standard"'), 1, "level differs from this run"),
     ],
 )
 def test_file_that_cannot_be_completed_is_refused_by_line_and_left_as_it_is(finished, change, line, why):

@@ -1,37 +1,37 @@
-"""The backend of planted faults, without installing it: its package, and its smallest cases out of YAML."""
+"""The backend of planted bugs without installing it: its folder, and the smallest cases of its bugs."""
 
 from pathlib import Path
 
 import yaml
 
-from conformance.catalogue import loading as catalogues
+from conformance.catalogue import loading
 
-HOME = Path(__file__).parent / "planted_package"
-"""Holds the package and what pip would leave beside it: on the path, it is as if it were installed."""
+PACKAGE_FOLDER = Path(__file__).parent / "planted_package"
+"""Folder with the package and the metadata that pip would install. On the import path it counts as installed."""
 
 
-class Whole(yaml.SafeDumper):
-    """Writes an array again wherever it stands: a catalogue takes no aliases."""
+class NoAliasDumper(yaml.SafeDumper):
+    """Writes repeated arrays in full: catalogue files must not contain YAML aliases."""
 
     def ignore_aliases(self, _data):
         return True
 
 
-def written(folder, operator, cases):
-    """Return cases of an operator by their ids, read from a file as a catalogue has it."""
+def load_cases(folder, operator, cases):
+    """Return cases of an operator by name, loaded from a catalogue file in `folder`; cases: raw cases by name."""
     path = folder / f"{operator}.yaml"
     raw = {"operator": operator, "source": "a test", "cases": [{"id": name, **case} for name, case in cases.items()]}
-    path.write_text(yaml.dump(raw, Dumper=Whole), "utf-8")
-    return {case.id.partition("/")[2]: case for case in catalogues.load_catalogue([path]).cases}
+    path.write_text(yaml.dump(raw, Dumper=NoAliasDumper), "utf-8")
+    return {case.id.partition("/")[2]: case for case in loading.load_catalogue([path]).cases}
 
 
-def smallest(folder, faults):
-    """Return for each fault, by its name, the smallest case that shows it and the neighbour that does not."""
-    found = {}
-    for operator in {fault.operators[0] for fault in faults.values()}:
-        those = {name: fault for name, fault in faults.items() if fault.operators[0] == operator}
-        shown = {f"{name}.shown": dict(fault.smallest) for name, fault in those.items()}
-        hidden = {f"{name}.hidden": fault.neighbour for name, fault in those.items()}
-        read = written(folder, operator, shown | hidden)
-        found |= {name: (read[f"{name}.shown"], read[f"{name}.hidden"]) for name in those}
-    return found
+def smallest_cases(folder, bugs):
+    """Return for each bug, by name, the smallest case that shows it and the neighbouring case that does not."""
+    cases = {}
+    for operator in {bug.operators[0] for bug in bugs.values()}:
+        of_operator = {name: bug for name, bug in bugs.items() if bug.operators[0] == operator}
+        shown = {f"{name}.shown": dict(bug.smallest) for name, bug in of_operator.items()}
+        hidden = {f"{name}.hidden": bug.neighbour for name, bug in of_operator.items()}
+        loaded = load_cases(folder, operator, shown | hidden)
+        cases |= {name: (loaded[f"{name}.shown"], loaded[f"{name}.hidden"]) for name in of_operator}
+    return cases

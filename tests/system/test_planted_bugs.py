@@ -1,4 +1,4 @@
-"""The backend of planted faults: each surface has its fault and no other, and the one without agrees everywhere."""
+"""The backend of planted bugs: each surface shows its bug and no other, and the surface without a bug always agrees."""
 
 import json
 import runpy
@@ -14,75 +14,79 @@ from conformance.judging.expected import compute_expected
 from conformance.judging.verdict import judge_outcome
 from conformance.translation.lowering import translate
 from tests import ROOT
-from tests.support.planted_bugs import HOME, smallest
+from tests.support.planted_bugs import PACKAGE_FOLDER, smallest_cases
 
 try:
     import tomllib
 except ModuleNotFoundError:  # Python 3.10
     tomllib = pytest.importorskip("tomli")
 
-NAMES = sorted(yaml.safe_load((HOME / "conformance_planted" / "planted.yaml").read_text("utf-8")))
-FAULTY = [name.removeprefix("planted.") for name in NAMES if name != "planted.none"]
-HANG = 5.0
-"""Seconds after which a program hangs."""
+DECLARATIONS = PACKAGE_FOLDER / "conformance_planted" / "planted.yaml"
+SURFACE_NAMES = sorted(yaml.safe_load(DECLARATIONS.read_text("utf-8")))
+BUG_NAMES = [name.removeprefix("planted.") for name in SURFACE_NAMES if name != "planted.none"]
+HANG_SECONDS = 5.0
+"""Time limit of one program in seconds; a program that exceeds it counts as a hang."""
 
 
 @pytest.fixture(scope="module")
 def verdicts(planted, tmp_path_factory):
-    """What comes of each fault's two cases, by fault, surface and case: the kind of a difference, "agree" for none."""
+    """Result of both cases of each bug by (bug, surface, case): the kind of a difference, or "agree"."""
     backend = registry.get_backend("planted")
     surfaces = {surface.name.removeprefix("planted."): surface for surface in backend.surfaces}
-    pairs = smallest(tmp_path_factory.mktemp("cases"), planted.FAULTS)
-    asked = [(fault, on, case) for fault in pairs for on in ("none", fault) for case in pairs[fault]]
-    worker = Worker(backend, limits=Limits(case_seconds=HANG), retry=False)
+    pairs = smallest_cases(tmp_path_factory.mktemp("cases"), planted.BUGS)
+    runs = [(bug, surface, case) for bug in pairs for surface in ("none", bug) for case in pairs[bug]]
+    worker = Worker(backend, limits=Limits(case_seconds=HANG_SECONDS), retry=False)
     worker.start()
-    jobs = (Job(translate(case, surfaces[on]), tuple(compute_expected(case).inputs.values())) for _, on, case in asked)
-    found = {}
-    for (fault, on, case), outcome in zip(asked, worker.outcomes(jobs), strict=True):
+    jobs = (
+        Job(translate(case, surfaces[surface]), tuple(compute_expected(case).inputs.values()))
+        for _, surface, case in runs
+    )
+    results = {}
+    for (bug, surface, case), outcome in zip(runs, worker.outcomes(jobs), strict=True):
         verdict = judge_outcome(outcome, compute_expected(case).target)
-        said = verdict.kind if verdict.verdict == "differ" else verdict.verdict or outcome.kind
-        found[fault, on, case.id.rpartition(".")[2]] = said
+        result = verdict.kind if verdict.verdict == "differ" else verdict.verdict or outcome.kind
+        results[bug, surface, case.id.rpartition(".")[2]] = result
     worker.stop()
-    return found
+    return results
 
 
-def test_surfaces_are_those_that_are_declared(planted):
+def test_surfaces_are_the_declared_ones(planted):
     assert registry.unusable_backends() == []
-    assert {*NAMES} == {"planted.none"} | {fault.surface for fault in planted.FAULTS.values()}
-    assert {surface.name for surface in registry.get_backend("planted").surfaces} == {*NAMES}
+    assert {*SURFACE_NAMES} == {"planted.none"} | {bug.surface for bug in planted.BUGS.values()}
+    assert {surface.name for surface in registry.get_backend("planted").surfaces} == {*SURFACE_NAMES}
 
 
-def test_what_pip_would_leave_is_what_the_package_says():
-    project = tomllib.loads((HOME / "pyproject.toml").read_text("utf-8"))["project"]
-    (left,) = HOME.glob("*.dist-info")
-    assert left.name == f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+def test_metadata_matches_the_project_file():
+    project = tomllib.loads((PACKAGE_FOLDER / "pyproject.toml").read_text("utf-8"))["project"]
+    (metadata,) = PACKAGE_FOLDER.glob("*.dist-info")
+    assert metadata.name == f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     points = "".join(
         f"{name} = {module}\n" for name, module in project["entry-points"][registry.ENTRY_POINT_GROUP].items()
     )
-    assert (left / "entry_points.txt").read_text("utf-8") == f"[{registry.ENTRY_POINT_GROUP}]\n{points}"
+    assert (metadata / "entry_points.txt").read_text("utf-8") == f"[{registry.ENTRY_POINT_GROUP}]\n{points}"
 
 
-def test_faults_of_every_depth_and_of_every_kind_of_outcome_are_planted(planted, verdicts):
-    depths = [fault.depth for fault in planted.FAULTS.values()]
+def test_bugs_cover_every_depth_and_every_kind_of_outcome(planted, verdicts):
+    depths = [bug.depth for bug in planted.BUGS.values()]
     assert len(depths) >= 44
     assert min(depths.count(depth) for depth in (1, 2, 3)) >= 15
-    shown = {said for (_, on, which), said in verdicts.items() if on != "none" and which == "shown"}
+    shown = {result for (_, surface, which), result in verdicts.items() if surface != "none" and which == "shown"}
     assert shown == {"shape", "dtype", "value", "special", "rejected", "crashed", "timed_out"}
 
 
-@pytest.mark.parametrize("fault", FAULTY)
-def test_fault_shows_in_its_smallest_case_and_not_in_its_neighbour(fault, verdicts):
-    assert verdicts[fault, fault, "shown"] != "agree"
-    assert verdicts[fault, fault, "hidden"] == "agree"
+@pytest.mark.parametrize("bug", BUG_NAMES)
+def test_bug_shows_in_its_smallest_case_and_not_in_its_neighbour(bug, verdicts):
+    assert verdicts[bug, bug, "shown"] != "agree"
+    assert verdicts[bug, bug, "hidden"] == "agree"
 
 
-@pytest.mark.parametrize("fault", FAULTY)
-def test_surface_without_a_fault_agrees_on_both(fault, verdicts):
-    assert verdicts[fault, "none", "shown"] == verdicts[fault, "none", "hidden"] == "agree"
+@pytest.mark.parametrize("bug", BUG_NAMES)
+def test_surface_without_a_bug_agrees_on_both(bug, verdicts):
+    assert verdicts[bug, "none", "shown"] == verdicts[bug, "none", "hidden"] == "agree"
 
 
 @pytest.mark.usefixtures("planted")
-def test_surface_without_a_fault_agrees_on_the_smoke_level(catalogue, conformance, tmp_path):
+def test_surface_without_a_bug_agrees_on_the_smoke_level(catalogue, conformance, tmp_path):
     assert conformance("run", "--backend", "planted", "--surface", "planted.none", "--out", tmp_path)[0] == 0
     lines = (tmp_path / "results" / "planted.jsonl").read_text("utf-8").splitlines()
     results = [record for record in map(json.loads, lines) if record["record"] == "result"]
@@ -101,22 +105,22 @@ def test_programs_are_one_call_of_the_package(catalogue):
 
 @pytest.fixture(scope="module")
 def benchmark(planted):
-    """The names of the script that writes the page."""
+    """The names of the script that writes the documentation page."""
     return SimpleNamespace(**runpy.run_path(str(ROOT / "benchmarks" / "planted_catalogue.py")))
 
 
-def test_page_has_a_row_for_each_fault_and_takes_further_columns(planted, benchmark):
-    kept = json.loads(benchmark.KEPT.read_text("utf-8"))
-    assert kept["found"].keys() == planted.FAULTS.keys()
-    page = benchmark.page(kept["cases"], kept["found"], {"guided": {"ties-last": "7 of 20,000"}})
+def test_page_has_a_row_for_each_bug_and_accepts_more_columns(planted, benchmark):
+    measured = json.loads(benchmark.MEASUREMENTS.read_text("utf-8"))
+    assert measured["found"].keys() == planted.BUGS.keys()
+    page = benchmark.page(measured["cases"], measured["found"], {"guided": {"ties-last": "7 of 20,000"}})
     assert "| smoke | standard | guided |" in page
     rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
-    assert rows.keys() == planted.FAULTS.keys()
+    assert rows.keys() == planted.BUGS.keys()
     assert rows["ties-last"].endswith("| 7 of 20,000 |")
 
 
-def test_fault_that_no_case_shows_is_told_as_such(planted, benchmark):
-    found = {name: {"smoke": (0, 0), "standard": (0, 0)} for name in planted.FAULTS}
+def test_page_has_a_dash_for_a_bug_that_no_case_shows(planted, benchmark):
+    found = {name: {"smoke": (0, 0), "standard": (0, 0)} for name in planted.BUGS}
     found["ties-last"]["standard"] = (1234, 5)
     assert "| – | 1,234 (5) |" in benchmark.table(found, {})
     assert f"| all | {len(found)} | 0 | 1 |" in benchmark.depths(found)

@@ -1,27 +1,27 @@
-"""Window operators in NumPy, with a fault in each of many surfaces: what explores a backend must find them."""
+"""Window operators in NumPy. Each surface of the backend contains one planted bug that explorations should find."""
 
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from . import (  # noqa: F401 - each plants its faults
-    faults_convolution,
-    faults_geometry,
-    faults_places,
-    faults_selection,
-    faults_sums,
+from . import (  # noqa: F401 - importing a module registers its bugs
+    bugs_convolution,
+    bugs_geometry,
+    bugs_padding,
+    bugs_selection,
+    bugs_sums,
 )
-from .record import FAULTS, Correct, Fault
+from .registry import BUGS, Bug, Correct
 
-__all__ = ["FAULTS", "NONE", "Correct", "Fault", "call"]
+__all__ = ["BUGS", "NONE", "Bug", "Correct", "call"]
 __version__ = "1.0"
 NONE = "none"
-"""The surface without a fault."""
+"""Name of the surface without a bug."""
 
 
-def call(surface: str, verb: str, *arrays: Any, **parameters: Any) -> Any:
-    """Return what an operator makes of its arrays on a surface, by its name without `planted.`."""
-    program = Correct if surface == NONE else FAULTS[surface].program
+def call(surface: str, operator: str, *arrays: Any, **parameters: Any) -> Any:
+    """Return the result of an operator on a surface; surface: its name without `planted.`."""
+    program = Correct if surface == NONE else BUGS[surface].program
     with np.errstate(all="ignore"):
-        return getattr(program(), verb)(*arrays, p=SimpleNamespace(verb=verb, **parameters))
+        return getattr(program(), operator)(*arrays, p=SimpleNamespace(operator=operator, **parameters))

@@ -1,4 +1,4 @@
-"""Faults in convolution, its transpose and their gradients."""
+"""Bugs in convolution, transposed convolution and their gradients."""
 
 import os
 import time
@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from .record import Correct, fault
+from .registry import Correct, bug
 
-LONG = 3600
-"""Seconds that a program hangs."""
-ONE = {"values": [[[1]]]}
+HANG_SECONDS = 3600
+"""Duration of a hang in seconds, longer than any time limit."""
+UNIT = {"values": [[[1]]]}
 
 
-@fault(
+@bug(
     "conv",
     condition="there are groups, and there is dilation",
     depth=2,
@@ -27,11 +27,11 @@ class DilationLostInGroups(Correct):
     """The code path for groups reads adjacent cells and ignores the dilation."""
 
     def offsets(self, axis, p):
-        lost = p.verb == "conv" and p.groups > 1
+        lost = p.operator == "conv" and p.groups > 1
         return np.arange(p.window[axis]) if lost else super().offsets(axis, p)
 
 
-@fault(
+@bug(
     "conv",
     condition="there are three spatial axes, and a stride",
     depth=2,
@@ -46,7 +46,7 @@ class KernelFlippedInStridedVolumes(Correct):
         return super().conv(x, kernel[..., ::-1] if flipped else kernel, *bias, p=p)
 
 
-@fault(
+@bug(
     "conv",
     condition="there are groups, and a bias",
     depth=2,
@@ -58,13 +58,13 @@ class KernelFlippedInStridedVolumes(Correct):
 class BiasOfTheFirstGroup(Correct):
     """Every group uses the bias of the first group."""
 
-    def biased(self, y, bias, p):
-        if p.verb == "conv" and bias:
+    def add_bias(self, y, bias, p):
+        if p.operator == "conv" and bias:
             bias = [np.tile(bias[0][: len(bias[0]) // p.groups], p.groups)]
-        return super().biased(y, bias, p)
+        return super().add_bias(y, bias, p)
 
 
-@fault(
+@bug(
     "conv",
     condition="there are 17, 33, … channels in a group",
     depth=3,
@@ -74,14 +74,14 @@ class BiasOfTheFirstGroup(Correct):
 class SeventeenthChannelDropped(Correct):
     """Channels are processed in blocks of 16, and a last block of one channel is skipped."""
 
-    def products_gathered(self, broad, weights, walk, p):
+    def gather_products(self, broad, weights, windows, p):
         channels = broad.shape[2]
-        if p.verb == "conv" and channels > 16 and channels % 16 == 1:
+        if p.operator == "conv" and channels > 16 and channels % 16 == 1:
             broad, weights = broad[:, :, :-1], weights[:, :, :-1]
-        return super().products_gathered(broad, weights, walk, p)
+        return super().gather_products(broad, weights, windows, p)
 
 
-@fault(
+@bug(
     "conv",
     condition="the dtype has 16 bits, and a sum has more than 256 terms with full mantissas",
     depth=3,
@@ -101,23 +101,23 @@ class HalfProductsBeyond256(Correct):
         p.rounded = x.dtype if x.dtype.itemsize == 2 and kernel[0].size > 256 else None
         return super().conv(x, kernel, *bias, p=p)
 
-    def products_gathered(self, broad, weights, walk, p):
+    def gather_products(self, broad, weights, windows, p):
         if getattr(p, "rounded", None) is None:
-            return super().products_gathered(broad, weights, walk, p)
+            return super().gather_products(broad, weights, windows, p)
         total = np.zeros((), p.rounded)
         for channel in range(broad.shape[2]):
-            of_one = broad[:, :, channel : channel + 1], weights[:, :, channel : channel + 1]
+            one_channel = broad[:, :, channel : channel + 1], weights[:, :, channel : channel + 1]
             for cell in range(weights.shape[3]):
-                total = (total + self.of_one_cell(*of_one, walk, cell, p)).astype(p.rounded)
+                total = (total + self.one_cell_products(*one_channel, windows, cell, p)).astype(p.rounded)
         return total.astype(broad.dtype)
 
-    def of_one_cell(self, broad, weights, walk, cell, p):
+    def one_cell_products(self, broad, weights, windows, cell, p):
         only = slice(cell, cell + 1)
-        walk = replace(walk, index=walk.index[:, only], inside=walk.inside[:, only])
-        return super().products_gathered(broad, weights[..., only], walk, p)
+        windows = replace(windows, index=windows.index[:, only], inside=windows.inside[:, only])
+        return super().gather_products(broad, weights[..., only], windows, p)
 
 
-@fault(
+@bug(
     "conv",
     condition="the kernel is 3 × 3, the stride is 1, the dtype is float32, and the mantissas are full",
     depth=3,
@@ -136,7 +136,7 @@ class FewerBitsInTheFastPath(Correct):
         return super().conv(x, kernel, *bias, p=p)
 
 
-@fault(
+@bug(
     "conv",
     condition="there is a bias, each channel is a group, and each group has two output channels",
     depth=3,
@@ -154,11 +154,11 @@ class CrashOfTwoChannelsForOne(Correct):
         return super().conv(x, kernel, *bias, p=p)
 
 
-@fault(
+@bug(
     "conv_transpose",
     condition="there is output padding",
     depth=2,
-    smallest={"x": ONE, "kernel": ONE, "stride": [2], "output_padding": [1]},
+    smallest={"x": UNIT, "kernel": UNIT, "stride": [2], "output_padding": [1]},
     near={"output_padding": [0]},
 )
 class OutputPaddingBefore(Correct):
@@ -169,7 +169,7 @@ class OutputPaddingBefore(Correct):
         return super().conv_transpose(x, kernel, *bias, p=p)
 
 
-@fault(
+@bug(
     "conv_transpose",
     condition="there are groups, and kernels overlap",
     depth=2,
@@ -181,20 +181,20 @@ class OutputPaddingBefore(Correct):
 class OverlapOverwritesInGroups(Correct):
     """The code path for groups overwrites overlapping products instead of adding them."""
 
-    def products_scattered(self, narrow, weights, walk, size, p):
-        if p.verb != "conv_transpose" or p.groups == 1:
-            return super().products_scattered(narrow, weights, walk, size, p)
+    def scatter_products(self, narrow, weights, windows, size, p):
+        if p.operator != "conv_transpose" or p.groups == 1:
+            return super().scatter_products(narrow, weights, windows, size, p)
         y = np.zeros((*narrow.shape[:2], weights.shape[2], size), narrow.dtype)
-        for cell, (index, inside) in enumerate(zip(walk.index.T, walk.inside.T, strict=True)):
+        for cell, (index, inside) in enumerate(zip(windows.index.T, windows.inside.T, strict=True)):
             y[..., index[inside]] = weights[..., cell].swapaxes(1, 2) @ narrow[..., inside]
         return y
 
 
-@fault(
+@bug(
     "conv_transpose",
     condition="there are output padding and dilation",
     depth=2,
-    smallest={"x": ONE, "kernel": ONE, "dilation": [2], "output_padding": [1]},
+    smallest={"x": UNIT, "kernel": UNIT, "dilation": [2], "output_padding": [1]},
     near={"output_padding": [0]},
 )
 class HangOfDilatedOutputPadding(Correct):
@@ -202,16 +202,16 @@ class HangOfDilatedOutputPadding(Correct):
 
     def conv_transpose(self, x, kernel, *bias, p):
         if any(p.output_padding) and max(p.dilation) > 1:
-            time.sleep(LONG)
+            time.sleep(HANG_SECONDS)
         return super().conv_transpose(x, kernel, *bias, p=p)
 
 
-@fault(
+@bug(
     "conv_grad",
     condition="the gradient of the kernel is requested, the batch is above 1, and there is dilation",
     depth=3,
     smallest={
-        "x": {"values": [[[1]], [[1]]]}, "kernel": ONE, "grad": {"values": [[[1]], [[1]]]},
+        "x": {"values": [[[1]], [[1]]]}, "kernel": UNIT, "grad": {"values": [[[1]], [[1]]]},
         "dilation": [2], "output": "kernel",
     },
     near={"dilation": [1]},
@@ -219,41 +219,41 @@ class HangOfDilatedOutputPadding(Correct):
 class KernelGradientOfOneItem(Correct):
     """The gradient of a dilated kernel is that of the first item of the batch."""
 
-    def products_weighed(self, narrow, broad, walk, p):
-        if p.verb == "conv_grad" and max(p.dilation) > 1:
+    def kernel_products(self, narrow, broad, windows, p):
+        if p.operator == "conv_grad" and max(p.dilation) > 1:
             narrow, broad = narrow[:1], broad[:1]
-        return super().products_weighed(narrow, broad, walk, p)
+        return super().kernel_products(narrow, broad, windows, p)
 
 
-@fault(
+@bug(
     "conv_grad",
     condition="the stride leaves cells at the end of the input unused",
     depth=2,
-    smallest={"x": {"values": [[[1, 1]]]}, "kernel": ONE, "grad": ONE, "stride": [2]},
-    near={"x": ONE},
+    smallest={"x": {"values": [[[1, 1]]]}, "kernel": UNIT, "grad": UNIT, "stride": [2]},
+    near={"x": UNIT},
 )
 class GradientShiftedByTheRest(Correct):
     """The unused cells are placed before the gradient of the input instead of after it."""
 
-    def reach(self, axis, size, p):
-        at = super().reach(axis, size, p)
-        if p.verb != "conv_grad" or p.output != "x":
+    def positions(self, axis, size, p):
+        at = super().positions(axis, size, p)
+        if p.operator != "conv_grad" or p.output != "x":
             return at
-        return at + (size + sum(p.padding[axis]) - self.covered(axis, p)) % p.stride[axis]
+        return at + (size + sum(p.padding[axis]) - self.dilated_window(axis, p)) % p.stride[axis]
 
 
-@fault(
+@bug(
     "conv_transpose_grad",
     condition="the gradient of the bias is requested, and the batch is above 1",
     depth=2,
     smallest={
-        "x": {"values": [[[1]], [[1]]]}, "kernel": ONE, "bias": {"values": [0]}, "grad": {"values": [[[1]], [[1]]]},
+        "x": {"values": [[[1]], [[1]]]}, "kernel": UNIT, "bias": {"values": [0]}, "grad": {"values": [[[1]], [[1]]]},
         "output": "bias",
     },
-    near={"x": ONE, "grad": ONE},
+    near={"x": UNIT, "grad": UNIT},
 )  # fmt: skip
 class BiasGradientOfOneItem(Correct):
     """The gradient of the bias is that of the first item of the batch."""
 
-    def summed(self, grad, p):
-        return super().summed(grad[:1] if p.verb == "conv_transpose_grad" else grad, p)
+    def bias_gradient(self, grad, p):
+        return super().bias_gradient(grad[:1] if p.operator == "conv_transpose_grad" else grad, p)

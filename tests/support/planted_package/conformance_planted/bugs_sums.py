@@ -1,13 +1,13 @@
-"""Faults in averages, norms and sums: divisors, rounding, dtypes."""
+"""Bugs in averages, norms and sums: divisors, rounding, dtypes."""
 
 import numpy as np
 
-from .record import Correct, fault
+from .registry import Correct, bug
 
 MANTISSAS = {"values": "mantissas", "dtype": "float16"}
 
 
-@fault(
+@bug(
     "avg_pool",
     condition="padding is counted and not zero, and there is more than one axis",
     depth=3,
@@ -19,12 +19,12 @@ MANTISSAS = {"values": "mantissas", "dtype": "float16"}
 class DivisorClippedOnTheLastAxis(Correct):
     """The window is clipped to the input on the last axis before its cells are counted."""
 
-    def counted(self, axis, at, size, p):
-        clipped = p.verb == "avg_pool" and axis == len(p.window) - 1 > 0
-        return ((at >= 0) & (at < size)).sum(1) if clipped else super().counted(axis, at, size, p)
+    def counted_cells(self, axis, at, size, p):
+        clipped = p.operator == "avg_pool" and axis == len(p.window) - 1 > 0
+        return ((at >= 0) & (at < size)).sum(1) if clipped else super().counted_cells(axis, at, size, p)
 
 
-@fault(
+@bug(
     "avg_pool",
     condition="a divisor is given, and there is padding",
     depth=2,
@@ -34,13 +34,13 @@ class DivisorClippedOnTheLastAxis(Correct):
 class DivisorForgottenAtTheBorder(Correct):
     """The code path for padded input ignores the divisor."""
 
-    def divisor(self, x, walk, p):
-        if p.verb == "avg_pool" and np.any(p.padding):
+    def divisor(self, x, windows, p):
+        if p.operator == "avg_pool" and np.any(p.padding):
             p.divisor = None
-        return super().divisor(x, walk, p)
+        return super().divisor(x, windows, p)
 
 
-@fault(
+@bug(
     "avg_pool",
     condition="padding is counted, and a last partial window reaches past it",
     depth=2,
@@ -50,11 +50,11 @@ class DivisorForgottenAtTheBorder(Correct):
 class DivisorCountsTheOverhang(Correct):
     """If padding is counted, every window is divided by its full number of cells."""
 
-    def counted(self, axis, at, size, p):
-        return np.full(*at.shape) if p.verb == "avg_pool" else super().counted(axis, at, size, p)
+    def counted_cells(self, axis, at, size, p):
+        return np.full(*at.shape) if p.operator == "avg_pool" else super().counted_cells(axis, at, size, p)
 
 
-@fault(
+@bug(
     "avg_pool",
     condition="the dtype is an integer type, and an average is negative and not an integer",
     depth=2,
@@ -64,13 +64,13 @@ class DivisorCountsTheOverhang(Correct):
 class WholeAveragesRoundDown(Correct):
     """Integers are divided by a shift, which rounds down instead of toward zero."""
 
-    def divided(self, total, divisor, dtype, p):
-        if p.verb != "avg_pool" or dtype.kind != "i":
-            return super().divided(total, divisor, dtype, p)
+    def divide(self, total, divisor, dtype, p):
+        if p.operator != "avg_pool" or dtype.kind != "i":
+            return super().divide(total, divisor, dtype, p)
         return (total.astype(np.int64) // np.maximum(divisor, 1)).astype(dtype)
 
 
-@fault(
+@bug(
     "global_avg_pool",
     condition="the dtype is a 16-bit float, and there are more than 256 cells with full mantissas",
     depth=3,
@@ -81,7 +81,7 @@ class HalfSumsBeyond256(Correct):
     """Long sums of 16-bit numbers are rounded to 16 bits after every addition."""
 
     def total(self, cells, p):
-        if p.verb != "global_avg_pool" or cells.dtype.itemsize != 2 or cells.shape[-1] <= 256:
+        if p.operator != "global_avg_pool" or cells.dtype.itemsize != 2 or cells.shape[-1] <= 256:
             return super().total(cells, p)
         total = np.zeros(cells.shape[:-1], cells.dtype)
         for cell in np.moveaxis(cells, -1, 0):
@@ -89,7 +89,7 @@ class HalfSumsBeyond256(Correct):
         return total
 
 
-@fault(
+@bug(
     "lp_pool",
     condition="p is 1, and the dtype has 16 bits",
     depth=2,
@@ -104,7 +104,7 @@ class FirstNormLeavesHalf(Correct):
         return y.astype(np.float32) if p.p == 1 and x.dtype.itemsize == 2 else y
 
 
-@fault(
+@bug(
     "lp_pool",
     condition="p is not an integer",
     depth=1,
@@ -119,7 +119,7 @@ class NormOfAWholePower(Correct):
         return super().lp_pool(x, p)
 
 
-@fault(
+@bug(
     "lp_pool_grad",
     condition="p is odd, and a value is negative",
     depth=2,
@@ -129,11 +129,11 @@ class NormOfAWholePower(Correct):
 class SlopeWithoutASign(Correct):
     """For odd p the sign is lost: it is expected from a power with an even exponent."""
 
-    def sloped(self, cells, norm, p):
-        return (np.abs(cells) / norm) ** (p.p - 1) if p.p % 2 == 1 else super().sloped(cells, norm, p)
+    def norm_derivative(self, cells, norm, p):
+        return (np.abs(cells) / norm) ** (p.p - 1) if p.p % 2 == 1 else super().norm_derivative(cells, norm, p)
 
 
-@fault(
+@bug(
     "avg_pool_grad",
     condition="there is padding that is not counted, and no divisor",
     depth=1,
@@ -143,13 +143,13 @@ class SlopeWithoutASign(Correct):
 class GradientDividedByTheWindow(Correct):
     """The gradient of an average is divided by the full number of cells of the window."""
 
-    def divisor(self, x, walk, p):
-        if p.verb == "avg_pool_grad" and p.divisor is None and not p.count_include_pad:
-            return np.full(*walk.index.shape)
-        return super().divisor(x, walk, p)
+    def divisor(self, x, windows, p):
+        if p.operator == "avg_pool_grad" and p.divisor is None and not p.count_include_pad:
+            return np.full(*windows.index.shape)
+        return super().divisor(x, windows, p)
 
 
-@fault(
+@bug(
     "adaptive_avg_pool_grad",
     condition="bins overlap",
     depth=1,
@@ -159,14 +159,14 @@ class GradientDividedByTheWindow(Correct):
 class OverlappingBinsOverwrite(Correct):
     """A cell in two bins receives the gradient of the last bin only."""
 
-    def add(self, given, index, values, p):
-        if p.verb == "adaptive_avg_pool_grad":
-            given[index] = values
+    def add(self, sums, index, values, p):
+        if p.operator == "adaptive_avg_pool_grad":
+            sums[index] = values
         else:
-            super().add(given, index, values, p)
+            super().add(sums, index, values, p)
 
 
-@fault(
+@bug(
     "max_pool_grad",
     condition="windows overlap and share their largest value",
     depth=1,
@@ -176,8 +176,8 @@ class OverlappingBinsOverwrite(Correct):
 class OverlappingMaximaOverwrite(Correct):
     """A cell selected by two windows receives the gradient of the last window only."""
 
-    def add(self, given, index, values, p):
-        if p.verb == "max_pool_grad":
-            given[index] = values
+    def add(self, sums, index, values, p):
+        if p.operator == "max_pool_grad":
+            sums[index] = values
         else:
-            super().add(given, index, values, p)
+            super().add(sums, index, values, p)

@@ -1,13 +1,13 @@
-"""Faults in what moves values to other places: padding and unpooling."""
+"""Bugs in padding and unpooling."""
 
 from functools import reduce
 
 import numpy as np
 
-from .record import Correct, fault
+from .registry import Correct, bug
 
 
-@fault(
+@bug(
     "pad",
     condition="the mode is reflect, and a pad is at least the extent",
     depth=2,
@@ -17,13 +17,13 @@ from .record import Correct, fault
 class ReflectedOnce(Correct):
     """Padding beyond one reflection repeats the last reflected cell."""
 
-    def mode(self, places, left, axis, p):
-        if p.verb == "pad" and p.mode == "reflect":
-            places = np.clip(places, 1 - left, 2 * left - 2)
-        return super().mode(places, left, axis, p)
+    def mode_index(self, positions, size, axis, p):
+        if p.operator == "pad" and p.mode == "reflect":
+            positions = np.clip(positions, 1 - size, 2 * size - 2)
+        return super().mode_index(positions, size, axis, p)
 
 
-@fault(
+@bug(
     "pad",
     condition="the mode is reflect, and a pad is at least the extent minus one",
     depth=2,
@@ -40,7 +40,7 @@ class ReflectLimitTooLow(Correct):
         return super().pad(x, p)
 
 
-@fault(
+@bug(
     "pad",
     condition="the mode is wrap, and the pads of an axis differ",
     depth=2,
@@ -50,14 +50,14 @@ class ReflectLimitTooLow(Correct):
 class WrappedByTheOtherEnd(Correct):
     """The offset of the cells before an axis is computed from the pad after it."""
 
-    def mode(self, places, left, axis, p):
+    def mode_index(self, positions, size, axis, p):
         before, after = p.pads[axis]
-        if p.verb == "pad" and p.mode == "wrap":
-            places = np.where(places < 0, places + before - after, places)
-        return super().mode(places, left, axis, p)
+        if p.operator == "pad" and p.mode == "wrap":
+            positions = np.where(positions < 0, positions + before - after, positions)
+        return super().mode_index(positions, size, axis, p)
 
 
-@fault(
+@bug(
     "pad",
     condition="the mode is edge, and two axes are padded",
     depth=2,
@@ -70,15 +70,15 @@ class EmptyCorners(Correct):
     def pad(self, x, p):
         y = super().pad(x, p)
         sizes = zip(x.shape[2:], p.pads, strict=True)
-        places = [np.arange(-max(b, 0), n + min(b, 0) + min(a, 0) + max(a, 0)) for n, (b, a) in sizes]
-        left = [n + min(b, 0) + min(a, 0) for n, (b, a) in zip(x.shape[2:], p.pads, strict=True)]
-        beside = [((at < 0) | (at >= n)).astype(int) for at, n in zip(places, left, strict=True)]
+        positions = [np.arange(-max(b, 0), n + min(b, 0) + min(a, 0) + max(a, 0)) for n, (b, a) in sizes]
+        cropped = [n + min(b, 0) + min(a, 0) for n, (b, a) in zip(x.shape[2:], p.pads, strict=True)]
+        outside = [((at < 0) | (at >= n)).astype(int) for at, n in zip(positions, cropped, strict=True)]
         if p.mode == "edge":
-            y[..., reduce(np.add.outer, beside) > 1] = 0
+            y[..., reduce(np.add.outer, outside) > 1] = 0
         return y
 
 
-@fault(
+@bug(
     "pad",
     condition="the pad before an axis is negative (a crop), and the pad after it is positive",
     depth=2,
@@ -88,12 +88,12 @@ class EmptyCorners(Correct):
 class CroppedAtTheOtherEnd(Correct):
     """An axis that is cropped at one end and padded at the other is cropped at the padded end."""
 
-    def cropped(self, axis, size, p):
-        first, left = super().cropped(axis, size, p)
-        return (0 if p.verb == "pad" and p.pads[axis][1] > 0 else first), left
+    def crop(self, axis, size, p):
+        first, size_left = super().crop(axis, size, p)
+        return (0 if p.operator == "pad" and p.pads[axis][1] > 0 else first), size_left
 
 
-@fault(
+@bug(
     "pad",
     condition="the dtype is an integer type, and the value is not 0",
     depth=2,
@@ -108,7 +108,7 @@ class WholePaddingIsZero(Correct):
         return super().pad(x, p)
 
 
-@fault(
+@bug(
     "pad_grad",
     condition="the mode is edge",
     depth=1,
@@ -118,14 +118,14 @@ class WholePaddingIsZero(Correct):
 class GradientOfTheLastCopy(Correct):
     """An edge cell receives the gradient of its last copy only."""
 
-    def add(self, given, index, values, p):
-        if p.verb == "pad_grad" and p.mode == "edge":
-            given[index] = values
+    def add(self, sums, index, values, p):
+        if p.operator == "pad_grad" and p.mode == "edge":
+            sums[index] = values
         else:
-            super().add(given, index, values, p)
+            super().add(sums, index, values, p)
 
 
-@fault(
+@bug(
     "max_unpool",
     condition="an index is -1",
     depth=1,
@@ -135,11 +135,13 @@ class GradientOfTheLastCopy(Correct):
 class MinusOneIsTheLast(Correct):
     """The index -1, which marks an empty window, is used as a Python index and selects the last cell."""
 
-    def aims(self, rows, size, p):
-        return np.where(rows < 0, rows + size, rows) if p.verb == "max_unpool" else super().aims(rows, size, p)
+    def target_cells(self, rows, size, p):
+        return (
+            np.where(rows < 0, rows + size, rows) if p.operator == "max_unpool" else super().target_cells(rows, size, p)
+        )
 
 
-@fault(
+@bug(
     "max_unpool",
     condition="there are three spatial axes, and the output height and width are above 1",
     depth=2,
@@ -150,14 +152,14 @@ class VolumesLieOnTheirSide(Correct):
     """The indices of a volume are read with height and width swapped."""
 
     def max_unpool(self, x, indices, p):
-        if p.verb != "max_unpool" or x.ndim != 5:
+        if p.operator != "max_unpool" or x.ndim != 5:
             return super().max_unpool(x, indices, p)
         depth, height, width = p.output_size
         p.output_size = depth, width, height
         return super().max_unpool(x, indices, p).swapaxes(3, 4)
 
 
-@fault(
+@bug(
     "max_unpool_grad",
     condition="an index is -1",
     depth=1,

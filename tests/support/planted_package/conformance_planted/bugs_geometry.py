@@ -1,13 +1,13 @@
-"""Faults in where windows look: output sizes, padding, strides, dilation, bins."""
+"""Bugs in the geometry of windows: output sizes, padding, strides, dilation, bins."""
 
 import os
 
 import numpy as np
 
-from .record import Correct, fault
+from .registry import Correct, bug
 
 
-@fault(
+@bug(
     "lp_pool",
     condition="the rounding is ceil or full, and the last window is partial",
     depth=1,
@@ -22,7 +22,7 @@ class CeilIsFloor(Correct):
         return super().lp_pool(x, p)
 
 
-@fault(
+@bug(
     "min_pool",
     condition="there is dilation",
     depth=1,
@@ -32,11 +32,11 @@ class CeilIsFloor(Correct):
 class DilatedExtent(Correct):
     """A dilated window is assumed to cover dilation · window cells, so the output is too small."""
 
-    def covered(self, axis, p):
-        return p.dilation[axis] * p.window[axis] if p.verb == "min_pool" else super().covered(axis, p)
+    def dilated_window(self, axis, p):
+        return p.dilation[axis] * p.window[axis] if p.operator == "min_pool" else super().dilated_window(axis, p)
 
 
-@fault(
+@bug(
     "max_pool",
     condition="the rounding is ceil, and the last window starts in the padding after the input",
     depth=3,
@@ -46,12 +46,12 @@ class DilatedExtent(Correct):
 class CeilCountsPaddingBehind(Correct):
     """The check that the last partial window starts in the input uses the padded input."""
 
-    def one_more(self, axis, size, window, p):
-        behind = p.padding[axis][1] if p.verb == "max_pool" else 0
-        return super().one_more(axis, size + behind, window, p)
+    def has_partial_window(self, axis, size, window, p):
+        padding_after = p.padding[axis][1] if p.operator == "max_pool" else 0
+        return super().has_partial_window(axis, size + padding_after, window, p)
 
 
-@fault(
+@bug(
     "avg_pool",
     condition="the rounding is full, and the last window starts after the end of the input",
     depth=2,
@@ -66,7 +66,7 @@ class FullIsCeil(Correct):
         return super().avg_pool(x, p)
 
 
-@fault(
+@bug(
     "max_pool",
     condition="the total padding of an axis is odd, and its stride is above 1",
     depth=3,
@@ -82,7 +82,7 @@ class OddPaddingOnTheWrongSide(Correct):
         return super().max_pool(x, p)
 
 
-@fault(
+@bug(
     "avg_pool",
     condition="there are three spatial axes, and the last is dilated",
     depth=2,
@@ -93,11 +93,11 @@ class DilationLostOnTheLastAxis(Correct):
     """The code path for three spatial axes ignores the dilation of the last axis."""
 
     def offsets(self, axis, p):
-        lost = p.verb == "avg_pool" and axis == 2
+        lost = p.operator == "avg_pool" and axis == 2
         return np.arange(p.window[axis]) if lost else super().offsets(axis, p)
 
 
-@fault(
+@bug(
     "max_pool",
     condition="there is dilation, and the padding is more than half of the undilated window",
     depth=2,
@@ -114,7 +114,7 @@ class PaddingLimitWithoutDilation(Correct):
         return super().max_pool(x, p)
 
 
-@fault(
+@bug(
     "lp_pool",
     condition="the strides of two axes differ",
     depth=2,
@@ -129,7 +129,7 @@ class StrideOfTheFirstAxis(Correct):
         return super().lp_pool(x, p)
 
 
-@fault(
+@bug(
     "conv",
     condition="the padding before an axis is not half of its total padding, rounded down",
     depth=1,
@@ -144,7 +144,7 @@ class PaddingSpreadEvenly(Correct):
         return super().conv(x, kernel, *bias, p=p)
 
 
-@fault(
+@bug(
     "conv",
     condition="the stride is larger than the kernel, and there is padding before the input",
     depth=3,
@@ -154,12 +154,12 @@ class PaddingSpreadEvenly(Correct):
 class PaddingLostWhereWindowsLieApart(Correct):
     """The code path for windows that do not touch starts at the first cell of the input, not in the padding."""
 
-    def reach(self, axis, size, p):
-        apart = p.verb == "conv" and p.stride[axis] > p.window[axis]
-        return super().reach(axis, size, p) + (p.padding[axis][0] if apart else 0)
+    def positions(self, axis, size, p):
+        apart = p.operator == "conv" and p.stride[axis] > p.window[axis]
+        return super().positions(axis, size, p) + (p.padding[axis][0] if apart else 0)
 
 
-@fault(
+@bug(
     "min_pool",
     condition="an axis has more than 65,536 cells",
     depth=3,
@@ -169,12 +169,12 @@ class PaddingLostWhereWindowsLieApart(Correct):
 class LongAxisWraps(Correct):
     """Positions along an axis are stored in 16 bits."""
 
-    def reach(self, axis, size, p):
-        at = super().reach(axis, size, p)
-        return np.where(at >= 0, at & 0xFFFF, at) if p.verb == "min_pool" and size > 0xFFFF else at
+    def positions(self, axis, size, p):
+        at = super().positions(axis, size, p)
+        return np.where(at >= 0, at & 0xFFFF, at) if p.operator == "min_pool" and size > 0xFFFF else at
 
 
-@fault(
+@bug(
     "max_pool_with_indices",
     condition="there are three spatial axes, and the last window of the last axis is partial",
     depth=3,
@@ -185,14 +185,14 @@ class CrashAtTheOverhang(Correct):
     """The process crashes: it reads past the last row of a volume."""
 
     def winners(self, x, p):
-        walk = self.walk(x.shape[2:], p)
-        last = walk.at[-1].max(initial=0)
-        if p.verb == "max_pool_with_indices" and x.ndim == 5 and last >= x.shape[-1] + p.padding[-1][1]:
+        windows = self.windows(x.shape[2:], p)
+        last = windows.at[-1].max(initial=0)
+        if p.operator == "max_pool_with_indices" and x.ndim == 5 and last >= x.shape[-1] + p.padding[-1][1]:
             os.abort()
         return super().winners(x, p)
 
 
-@fault(
+@bug(
     "adaptive_avg_pool",
     condition="the output size does not divide the extent",
     depth=1,
@@ -204,10 +204,10 @@ class BinsEndTooEarly(Correct):
 
     def bin_edges(self, size, count, p):
         starts, ends = super().bin_edges(size, count, p)
-        return starts, np.arange(1, count + 1) * size // count if p.verb == "adaptive_avg_pool" else ends
+        return starts, np.arange(1, count + 1) * size // count if p.operator == "adaptive_avg_pool" else ends
 
 
-@fault(
+@bug(
     "adaptive_max_pool",
     condition="the output is larger than the input",
     depth=1,
@@ -218,13 +218,13 @@ class BinsOfAtLeastOneStep(Correct):
     """With more bins than cells, bin i is cell i, and the remaining bins repeat the last cell."""
 
     def bin_edges(self, size, count, p):
-        if p.verb != "adaptive_max_pool" or count <= size:
+        if p.operator != "adaptive_max_pool" or count <= size:
             return super().bin_edges(size, count, p)
         starts = np.minimum(np.arange(count), size - 1)
         return starts, starts + 1
 
 
-@fault(
+@bug(
     "adaptive_avg_pool",
     condition="size / count is not exact in float32, and one of its multiples rounds past a whole number",
     depth=3,
@@ -235,7 +235,7 @@ class BinsInFloat(Correct):
     """Bin edges are computed in float32."""
 
     def bin_edges(self, size, count, p):
-        if p.verb != "adaptive_avg_pool":
+        if p.operator != "adaptive_avg_pool":
             return super().bin_edges(size, count, p)
         edges = np.arange(count + 1, dtype=np.float32) * np.float32(size / max(count, 1))
         return np.floor(edges[:-1]).astype(int), np.minimum(np.ceil(edges[1:]).astype(int), size)

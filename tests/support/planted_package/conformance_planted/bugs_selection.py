@@ -1,14 +1,14 @@
-"""Faults in what is chosen: special values, the ends of dtypes, ties, and how indices are told."""
+"""Bugs in selections: special values, limits of dtypes, ties, and indices."""
 
 from math import prod
 
 import ml_dtypes
 import numpy as np
 
-from .record import Correct, fault
+from .registry import Correct, bug
 
 
-@fault(
+@bug(
     "max_pool",
     condition="the only NaN of a window is in its last cell",
     depth=3,
@@ -19,14 +19,14 @@ class NanLostInTheLastCell(Correct):
     """The last cell of a window is selected if it is greater than the others, which is false for NaN."""
 
     def winner(self, cells, choose, p):
-        if p.verb != "max_pool" or cells.shape[-1] == 1:
+        if p.operator != "max_pool" or cells.shape[-1] == 1:
             return super().winner(cells, choose, p)
         first = choose(cells[..., :-1], axis=-1)
         greater = cells[..., -1] > np.take_along_axis(cells, first[..., None], -1)[..., 0]
         return np.where(greater, cells.shape[-1] - 1, first)
 
 
-@fault(
+@bug(
     "global_max_pool",
     condition="a plane has more than 8 cells, and its NaN is in the remainder after groups of 8",
     depth=3,
@@ -38,14 +38,14 @@ class NanLostBehindTheLanes(Correct):
 
     def winner(self, cells, choose, p):
         lanes = cells.shape[-1] // 8 * 8
-        if p.verb == "global_max_pool" and lanes and cells.dtype.kind in "fV":
+        if p.operator == "global_max_pool" and lanes and cells.dtype.kind in "fV":
             cells = cells.copy()
-            rest = cells[..., lanes:]
-            rest[np.isnan(rest)] = -np.inf
+            remainder = cells[..., lanes:]
+            remainder[np.isnan(remainder)] = -np.inf
         return super().winner(cells, choose, p)
 
 
-@fault(
+@bug(
     "max_pool_with_indices",
     condition="indices are requested, and 0 follows -0 in a window whose maximum is 0",
     depth=3,
@@ -56,11 +56,11 @@ class ZerosAlike(Correct):
     """The comparison treats -0 and 0 as equal, so the first of them is selected."""
 
     def winner(self, cells, choose, p):
-        alike = p.verb == "max_pool_with_indices"
-        return choose(cells, axis=-1) if alike else super().winner(cells, choose, p)
+        ignores_sign = p.operator == "max_pool_with_indices"
+        return choose(cells, axis=-1) if ignores_sign else super().winner(cells, choose, p)
 
 
-@fault(
+@bug(
     "min_pool",
     condition="the smallest value is subnormal",
     depth=3,
@@ -77,7 +77,7 @@ class SubnormalsFlushed(Correct):
         return y
 
 
-@fault(
+@bug(
     "global_max_pool",
     condition="the dtype is unsigned, and the values span both halves of its range",
     depth=2,
@@ -88,12 +88,12 @@ class UnsignedAsSigned(Correct):
     """Unsigned integers are compared as signed integers."""
 
     def winner(self, cells, choose, p):
-        if p.verb == "global_max_pool" and cells.dtype.kind == "u":
+        if p.operator == "global_max_pool" and cells.dtype.kind == "u":
             cells = cells.view(f"i{cells.dtype.itemsize}")
         return super().winner(cells, choose, p)
 
 
-@fault(
+@bug(
     "adaptive_max_pool",
     condition="the dtype has 64 bits, and two integers above 2^53 round to the same double",
     depth=3,
@@ -104,12 +104,12 @@ class WholeNumbersAsDoubles(Correct):
     """Integers are compared as doubles."""
 
     def winner(self, cells, choose, p):
-        if p.verb == "adaptive_max_pool" and cells.dtype.kind in "iu":
+        if p.operator == "adaptive_max_pool" and cells.dtype.kind in "iu":
             cells = cells.astype(np.float64)
         return super().winner(cells, choose, p)
 
 
-@fault(
+@bug(
     "max_pool",
     condition="the dtype is a signed integer type, and a window has only padding and the smallest number",
     depth=3,
@@ -122,12 +122,12 @@ class PaddingAboveTheLeast(Correct):
     def max_pool(self, x, p):
         if x.dtype.kind != "i":
             return super().max_pool(x, p)
-        walk = self.walk(x.shape[2:], p)
-        cells = self.gathered(x, walk, -np.iinfo(x.dtype).max)
-        return cells.max(3).reshape(*x.shape[:2], *walk.output)
+        windows = self.windows(x.shape[2:], p)
+        cells = self.gather(x, windows, -np.iinfo(x.dtype).max)
+        return cells.max(3).reshape(*x.shape[:2], *windows.output)
 
 
-@fault(
+@bug(
     "min_pool",
     condition="the dtype is bool",
     depth=1,
@@ -142,7 +142,7 @@ class BoolComesBackAsBytes(Correct):
         return y.view(np.uint8) if x.dtype == bool else y
 
 
-@fault(
+@bug(
     "max_pool",
     condition="there are 17, 33, … channels",
     depth=3,
@@ -159,7 +159,7 @@ class ChannelAloneInItsBlock(Correct):
         return y
 
 
-@fault(
+@bug(
     "max_pool_with_indices",
     condition="indices are requested, and the largest value occurs twice in a window",
     depth=1,
@@ -170,12 +170,12 @@ class TiesLast(Correct):
     """The last of equal values is selected: the comparison is >= instead of >."""
 
     def winner(self, cells, choose, p):
-        if p.verb != "max_pool_with_indices":
+        if p.operator != "max_pool_with_indices":
             return super().winner(cells, choose, p)
         return cells.shape[-1] - 1 - choose(cells[..., ::-1], axis=-1)
 
 
-@fault(
+@bug(
     "max_pool_grad",
     condition="the window is dilated, and its largest value occurs twice",
     depth=2,
@@ -186,12 +186,12 @@ class TiesLastWhereDilated(Correct):
     """Dilated windows are scanned backwards, so the gradient goes to the last of equal values."""
 
     def winner(self, cells, choose, p):
-        if p.verb != "max_pool_grad" or set(p.dilation) == {1}:
+        if p.operator != "max_pool_grad" or set(p.dilation) == {1}:
             return super().winner(cells, choose, p)
         return cells.shape[-1] - 1 - choose(cells[..., ::-1], axis=-1)
 
 
-@fault(
+@bug(
     "max_pool_with_indices",
     condition="indices are requested, and there is more than one channel",
     depth=1,
@@ -201,12 +201,12 @@ class TiesLastWhereDilated(Correct):
 class IndicesOverChannels(Correct):
     """Indices are counted over all channels of an item."""
 
-    def numbered(self, x, walk, index, p):
-        told = super().numbered(x, walk, index, p)
-        return np.where(told < 0, -1, told + np.arange(x.shape[1])[:, None] * prod(x.shape[2:]))
+    def index_output(self, x, windows, index, p):
+        indices = super().index_output(x, windows, index, p)
+        return np.where(indices < 0, -1, indices + np.arange(x.shape[1])[:, None] * prod(x.shape[2:]))
 
 
-@fault(
+@bug(
     "max_pool_with_indices",
     condition="indices are requested, and there is padding",
     depth=2,
@@ -216,15 +216,15 @@ class IndicesOverChannels(Correct):
 class IndicesInThePaddedPlane(Correct):
     """Indices refer to the padded plane."""
 
-    def numbered(self, x, walk, index, p):
-        told = super().numbered(x, walk, index, p)
-        at = np.unravel_index(np.maximum(told, 0), x.shape[2:])
-        moved = [place + before for place, (before, _) in zip(at, p.padding, strict=True)]
+    def index_output(self, x, windows, index, p):
+        indices = super().index_output(x, windows, index, p)
+        at = np.unravel_index(np.maximum(indices, 0), x.shape[2:])
+        moved = [position + before for position, (before, _) in zip(at, p.padding, strict=True)]
         size = [extent + sum(pair) for extent, pair in zip(x.shape[2:], p.padding, strict=True)]
-        return np.where(told < 0, -1, np.ravel_multi_index(moved, size))
+        return np.where(indices < 0, -1, np.ravel_multi_index(moved, size))
 
 
-@fault(
+@bug(
     "max_pool_with_indices",
     condition="indices are requested in two dimensions, height and width differ, and a maximum is below the first row",
     depth=2,
@@ -234,15 +234,15 @@ class IndicesInThePaddedPlane(Correct):
 class RowsOfTheHeight(Correct):
     """The index of a cell in a plane is row · height + column."""
 
-    def numbered(self, x, walk, index, p):
-        told = super().numbered(x, walk, index, p)
+    def index_output(self, x, windows, index, p):
+        indices = super().index_output(x, windows, index, p)
         if x.ndim != 4 or not prod(x.shape[2:]):
-            return told
+            return indices
         height, width = x.shape[2:]
-        return np.where(told < 0, -1, told // width * height + told % width)
+        return np.where(indices < 0, -1, indices // width * height + indices % width)
 
 
-@fault(
+@bug(
     "max_pool_with_indices",
     condition="indices are requested, and a maximum is beyond the first 65,536 cells of its plane",
     depth=3,
@@ -252,6 +252,6 @@ class RowsOfTheHeight(Correct):
 class IndicesOf16Bits(Correct):
     """Indices are stored in 16 bits."""
 
-    def numbered(self, x, walk, index, p):
-        told = super().numbered(x, walk, index, p)
-        return np.where(told < 0, -1, told & 0xFFFF)
+    def index_output(self, x, windows, index, p):
+        indices = super().index_output(x, windows, index, p)
+        return np.where(indices < 0, -1, indices & 0xFFFF)

@@ -1,0 +1,59 @@
+"""The description of a planted bug, and the registry of all bugs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .padding_convolution import Convolution, PaddingOperators
+from .pooling import Pooling
+
+
+class Correct(Pooling, PaddingOperators, Convolution):
+    """All operators without a bug."""
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One planted bug.
+
+    name: name of its surface, without `planted.`. operators: operators of the catalogue that show it.
+    sentence: what the program does wrong. condition: when the bug shows.
+    depth: number of parameters that must have a certain value; 3 also stands for a rare input value.
+    smallest: the smallest case that shows it, in the format of `cases:` in a catalogue file.
+    near: keys that change in a neighbouring case, which does not satisfy the condition.
+    program: the operators with the bug.
+    """
+
+    name: str
+    operators: tuple[str, ...]
+    sentence: str
+    condition: str
+    depth: int
+    smallest: Mapping[str, Any]
+    near: Mapping[str, Any]
+    program: type[Correct]
+
+    @property
+    def surface(self) -> str:
+        """Name of the surface."""
+        return f"planted.{self.name}"
+
+    @property
+    def neighbour(self) -> dict[str, Any]:
+        """The neighbouring case, which does not show the bug."""
+        return {**self.smallest, **self.near}
+
+
+BUGS: dict[str, Bug] = {}
+"""All bugs by name, in the order of the modules."""
+
+
+def bug(*operators: str, **description: Any) -> Callable[[type[Correct]], type[Correct]]:
+    """Register a class as a bug: the name is the class name in kebab case, the sentence is the docstring."""
+
+    def register(program: type[Correct]) -> type[Correct]:
+        name = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in program.__name__)[1:]
+        BUGS[name] = Bug(name, operators, program.__doc__ or "", program=program, **description)
+        return program
+
+    return register
