@@ -1,1 +1,1 @@
-"""One module a backend: the only place that speaks a framework's language. See conformance.adapter."""
+"""One package for each backend, the only code that depends on frameworks. `api` defines the interface."""

@@ -1,4 +1,4 @@
-"""The backends there are: every module in `conformance.adapters`, and those of other packages; listed nowhere."""
+"""Find backends: the packages in `conformance.adapters`, and the entry points of other installed packages."""
 
 from __future__ import annotations
 
@@ -32,13 +32,17 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 BUILT_IN_BACKEND = "numpy"
+"""The backend whose framework is a dependency of this project."""
 INTERFACE = "api"
-"""The package among the adapters that is no backend, but what all of them are written with."""
+"""The only package in `conformance.adapters` that is not a backend."""
 ENTRY_POINT_GROUP = "conformance.backends"
-"""Entry points of other packages: the name of a backend, and the module that is its adapter."""
+"""Group of the entry points of other packages: the name of a backend, and its adapter module."""
 LABEL_PATTERN = re.compile(r"[A-Za-z0-9._-]{1,64}")
-"""What a run may add to the name of a backend after an @, to tell two versions of one framework apart."""
+"""The label after @ in the name of a backend, which distinguishes two versions of one framework."""
 REQUIRED_NAMES = ("PACKAGES", "SETUP", "RESET", "SURFACES")
+"""Names that the adapter module of another package must define."""
+FORMER_MODULES = frozenset({"conformance.adapter", "conformance.code", "conformance.steps"})
+"""Modules from which adapters imported the interface before `conformance.adapters.api`."""
 
 
 @lru_cache
@@ -49,8 +53,8 @@ def backend_names() -> tuple[str, ...]:
 
 @lru_cache
 def built_in_modules() -> Mapping[str, str]:
-    """Return the package of each backend of this project, by the name of the backend."""
-    return {full: name for name in _adapter_modules() for full in _backends_of_module(name)}
+    """Return the adapter module of each backend of this project, by the name of the backend."""
+    return {backend: module for module in _adapter_modules() for backend in _backends_of_module(module)}
 
 
 @lru_cache
@@ -65,7 +69,7 @@ def _backends_of_module(module: str) -> list[str]:
 
 
 def _module_of_backend(name: str) -> ModuleType | None:
-    """Return the module of a backend of the suite, None if there is none; no other is imported."""
+    """Return the module of a built-in backend, or None; no other adapter is imported."""
     module = name.partition("-")[0]
     return _import_adapter(module) if module in _adapter_modules() and name in _backends_of_module(module) else None
 
@@ -76,116 +80,122 @@ def _import_adapter(name: str) -> ModuleType:
 
 @lru_cache
 def _external_backends() -> tuple[Mapping[str, Backend], Mapping[str, str]]:
-    """Return the backends that other packages bring, and for each entry point that brings none the reason."""
-    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, and who names a backend of the suite's needs none
+    """Return the backends of other packages, and the errors of entry points that cannot be used."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, not needed for built-in backends
 
     found: dict[str, Backend] = {}
-    wrong: dict[str, str] = {}
+    errors: dict[str, str] = {}
     points = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value))
-    described = (
-        [_backend_from_module(name, _import_adapter(module)) for name, module in built_in_modules().items()]
-        if points
-        else []
-    )
-    taken = {surface.name: one.name for one in described for surface in one.surfaces}
+    # Importing all adapters takes time, and only names of entry points can conflict with theirs.
+    modules = built_in_modules() if points else {}
+    built_in = [_backend_from_module(name, _import_adapter(module)) for name, module in modules.items()]
+    backend_of_surface = {surface.name: backend.name for backend in built_in for surface in backend.surfaces}
     for point in points:
         try:
-            if point.name in {*built_in_modules(), *found}:
-                raise ConformanceError("there is a backend of this name already")
-            one = _load_external(point, taken)
-            found[point.name] = one
-            taken |= {surface.name: one.name for surface in one.surfaces}
+            if point.name in {*modules, *found}:
+                raise ConformanceError("a backend with this name exists already")
+            backend = _load_external(point, backend_of_surface)
+            found[point.name] = backend
+            backend_of_surface |= {surface.name: backend.name for surface in backend.surfaces}
         except ConformanceError as error:
-            wrong[f"{point.name} = {point.value}"] = str(error)
-    return found, wrong
+            errors[f"{point.name} = {point.value}"] = str(error)
+    return found, errors
 
 
 def unusable_backends() -> list[str]:
-    """Return a line for each backend of another package that cannot be used."""
-    found = _external_backends()[1].items()
-    return [f"backend {point} of another package is left out: {why.splitlines()[0]}" for point, why in found]
+    """Return one line for each backend of another package that cannot be used."""
+    errors = _external_backends()[1].items()
+    return [f"backend {point} of another package is left out: {error.splitlines()[0]}" for point, error in errors]
 
 
 @lru_cache
 def get_backend(name: str, instructions: str = AVX2, device: Device = ON_CPU) -> Backend:
-    """Return a backend by its name. Raises ConformanceError for an unknown one, or one that cannot be used.
+    """Return a backend by its name. Raises ConformanceError if it is unknown or cannot be used.
 
-    name: with or without a label, "numpy@old"; instructions: those of the processor that it may use, where it can be
-    held to any; device: where its programs are to work.
+    name: with or without a label ("numpy@old"). instructions: NATIVE for no limit of processor instructions.
+    device: the device that its programs run on.
     """
-    first, at, label = name.partition(LABEL_SEPARATOR)
+    base, at, label = name.partition(LABEL_SEPARATOR)
     if at:
         _check_label(name, label)
-        return replace(get_backend(first, instructions, device), name=name)
+        return replace(get_backend(base, instructions, device), name=name)
     module = _module_of_backend(name)
     if module:
-        return backend_on_device(
-            _with_declarations(_backend_from_module(name, module, instructions), _home(module)), device
-        )
-    found, wrong = _external_backends()
+        backend = _with_declarations(_backend_from_module(name, module, instructions), _folder(module))
+        return backend_on_device(backend, device)
+    found, errors = _external_backends()
     if name in found:
         return backend_on_device(found[name], device)
-    whys = [f"backend {point}: {why}" for point, why in wrong.items() if point.startswith(f"{name} = ")]
-    raise ConformanceError("\n".join(whys) or f"backend {name!r}: unknown, known are {', '.join(backend_names())}")
+    own = [f"backend {point}: {error}" for point, error in errors.items() if point.startswith(f"{name} = ")]
+    raise ConformanceError("\n".join(own) or f"backend {name!r}: unknown, known are {', '.join(backend_names())}")
 
 
 def _check_label(name: str, label: str) -> None:
     if not LABEL_PATTERN.fullmatch(label):
-        said = "at most 64 letters, digits, dots, underscores and hyphens"
-        raise ConformanceError(f"backend {name!r}: {label!r} is no label: NAME@LABEL=PYTHON has {said}")
+        allowed = "at most 64 letters, digits, dots, underscores and hyphens"
+        raise ConformanceError(f"backend {name!r}: {label!r} is not a label: in NAME@LABEL=PYTHON, it has {allowed}")
 
 
-def _load_external(point: EntryPoint, taken: Mapping[str, str]) -> Backend:
-    """Return the backend of another package. Raises ConformanceError with what is wrong with it."""
+def _load_external(point: EntryPoint, backend_of_surface: Mapping[str, str]) -> Backend:
+    """Return the backend of an entry point. Raises ConformanceError with the reason if it cannot be used."""
     if {LABEL_SEPARATOR, "="} & {*point.name}:
         raise ConformanceError("a name with @ or = cannot be given on the command line")
     try:
         module = point.load()
-    except Exception as error:
-        raise ConformanceError(f"{type(error).__name__}: {error}") from None
-    lacking = [word for word in REQUIRED_NAMES if not hasattr(module, word)]
-    if lacking:
-        raise ConformanceError(f"{point.module} is no adapter, it has no {', '.join(lacking)}")
-    one = _backend_from_module(point.name, module)
-    for surface in one.surfaces:
+    except Exception as error:  # the module of another package may raise anything
+        raise ConformanceError(f"{type(error).__name__}: {error}{_import_hint(error)}") from None
+    missing = [name for name in REQUIRED_NAMES if not hasattr(module, name)]
+    if missing:
+        raise ConformanceError(f"{point.module} is not an adapter: it does not define {', '.join(missing)}")
+    backend = _backend_from_module(point.name, module)
+    for surface in backend.surfaces:
         if not isinstance(surface, Surface):
-            raise ConformanceError(f"{point.module}.SURFACES holds {surface!r}, which is no Surface")
-        if surface.name in taken:
-            raise ConformanceError(f"surface {surface.name!r} is one of the backend {taken[surface.name]!r}")
-    # A module by itself lies among those of everybody else, whose files are none of its own.
+            raise ConformanceError(f"{point.module}.SURFACES contains {surface!r}, which is not a Surface")
+        if surface.name in backend_of_surface:
+            owner = backend_of_surface[surface.name]
+            raise ConformanceError(f"surface {surface.name!r} is already a surface of the backend {owner!r}")
+    # A single-file module is in site-packages, next to files of other packages, so no YAML files are read for it.
     if not module.__package__:
-        return one
-    home = _home(module)
-    return replace(_with_declarations(one, home), ledger=home / f"{point.name}.ledger.yaml")
+        return backend
+    folder = _folder(module)
+    return replace(_with_declarations(backend, folder), ledger=folder / f"{point.name}.ledger.yaml")
+
+
+def _import_hint(error: Exception) -> str:
+    """Return where to import the interface from, if the adapter imports one of its former modules."""
+    if isinstance(error, ModuleNotFoundError) and error.name in FORMER_MODULES:
+        return "; adapters import the interface with `from conformance.adapters.api import …`"
+    return ""
 
 
 def _backend_from_module(name: str, module: ModuleType, instructions: str = AVX2) -> Backend:
     if hasattr(module, "VARIANTS"):
-        one: AdapterVariant = module.VARIANTS[name.partition("-")[2]]
+        made: AdapterVariant = module.VARIANTS[name.partition("-")[2]]
     else:
-        lesser = (getattr(module, "THREADS", ""), getattr(module, "HOLDS", {}), getattr(module, "DEVICES", {}))
-        one = AdapterVariant(module.PACKAGES, module.SETUP, module.SURFACES, module.RESET, *lesser)
-    first = limit_instructions_source(one.instruction_variables) if instructions != NATIVE else ""
-    uses = instruction_limit(one.instruction_variables) if first else NATIVE
-    threads = first + one.threads
-    return Backend(name, one.packages, one.setup, one.reset, one.surfaces, threads, uses, devices=one.devices)
+        optional = (getattr(module, "THREADS", ""), getattr(module, "HOLDS", {}), getattr(module, "DEVICES", {}))
+        made = AdapterVariant(module.PACKAGES, module.SETUP, module.SURFACES, module.RESET, *optional)
+    # The source is empty on processors other than x86; the results then record no limit.
+    source = limit_instructions_source(made.instruction_variables) if instructions != NATIVE else ""
+    limit = instruction_limit(made.instruction_variables) if source else NATIVE
+    threads = source + made.threads
+    return Backend(name, made.packages, made.setup, made.reset, made.surfaces, threads, limit, devices=made.devices)
 
 
-def _home(module: ModuleType) -> Path:
+def _folder(module: ModuleType) -> Path:
     """Return the folder of an adapter, which contains its declarations."""
     return Path(module.__file__ or "").parent
 
 
-def _with_declarations(backend: Backend, home: Path) -> Backend:
-    """Add what the surfaces declare, from `<backend>.yaml` in the folder."""
-    answers = load_declarations(backend.name, [surface.name for surface in backend.surfaces], home)
+def _with_declarations(backend: Backend, folder: Path) -> Backend:
+    """Return the backend with the declarations of its surfaces, from `<backend>.yaml` in the folder."""
+    answers = load_declarations(backend.name, [surface.name for surface in backend.surfaces], folder)
     surfaces = (replace(surface, declarations=answers.get(surface.name, {})) for surface in backend.surfaces)
     return replace(backend, surfaces=tuple(surfaces))
 
 
 def external_ledgers() -> tuple[Path, ...]:
-    """Return the files in which backends of other packages keep their known differences; those that there are."""
-    found = (one.ledger for one in _external_backends()[0].values())
+    """Return the existing ledger files of backends of other packages."""
+    found = (backend.ledger for backend in _external_backends()[0].values())
     return tuple(path for path in found if path and path.exists())
 
 
@@ -195,14 +205,14 @@ def is_installed(name: str) -> bool:
 
 
 def default_backends(device: str = CPU) -> list[str]:
-    """Return the backends to run when none is named: those installed that know the device, or the built-in one."""
-    known = (name for name in backend_names() if device == CPU or device in get_backend(name).devices)
-    found = [name for name in known if name != BUILT_IN_BACKEND and is_installed(name)]
+    """Return the backends of a run without --backend: those installed that support the device, or the built-in one."""
+    supported = (name for name in backend_names() if device == CPU or device in get_backend(name).devices)
+    found = [name for name in supported if name != BUILT_IN_BACKEND and is_installed(name)]
     return found or [BUILT_IN_BACKEND]
 
 
 def dialects() -> dict[str, Dialect]:
-    """Return how layers are written on each surface that has a reader for them, from the modules `*layers`."""
+    """Return the layer signatures of each surface that has some, from the modules of adapters named `*layers`."""
     found: dict[str, Dialect] = {}
     for backend in _adapter_modules():
         package = _import_adapter(backend)

@@ -1,4 +1,4 @@
-"""Read the answers that the surfaces of a backend declare, from `<backend>.yaml` next to its adapter."""
+"""Read the answers that the surfaces of a backend declare, from `<backend>.yaml` in the adapter's folder."""
 
 from __future__ import annotations
 
@@ -16,57 +16,63 @@ if TYPE_CHECKING:
 ADAPTERS = Path(__file__).parents[1]
 SCHEMA_FILE = ADAPTERS / "declarations.schema.json"
 LIKE_KEY = "like"
+"""Key of a surface whose value names another surface with the same answers."""
 DeclarationsBySurface = Mapping[str, Mapping[str, Declaration]]
-"""For each surface its answers, by the ids of the questions."""
+"""For each surface its answers, by the ids of the conventions."""
 
 
-def load_declarations(backend: str, surfaces: Iterable[str], home: Path) -> DeclarationsBySurface:
-    """Return what the surfaces of a backend declare; one without a file declares nothing.
+def load_declarations(backend: str, surfaces: Iterable[str], folder: Path) -> DeclarationsBySurface:
+    """Return the declarations of a backend's surfaces; empty if there is no file.
 
-    Raises CatalogueError, with file, line and key, for what is not such a file, and for a surface that there is not.
+    Raises CatalogueError, with file, line and key, for an invalid file and for an unknown surface.
     """
-    path = home / f"{backend}.yaml"
+    path = folder / f"{backend}.yaml"
     if not path.exists():
         return {}
-    if ADAPTERS not in home.parents:
+    # The cache is for files of this project; those of other packages may change at any time.
+    if ADAPTERS not in folder.parents:
         return _read_declarations(path, surfaces)
     return cached_data([path, SCHEMA_FILE], lambda: _read_declarations(path, surfaces))
 
 
 def _read_declarations(path: Path, surfaces: Iterable[str]) -> DeclarationsBySurface:
-    from conformance.cases.schema import error_messages  # noqa: PLC0415 - what is kept needs neither, and a run waits for it
-    from conformance.cases.yaml_reader import read_yaml  # noqa: PLC0415 - likewise
+    from conformance.cases.schema import error_messages  # noqa: PLC0415 - slow, and not needed for cached files
+    from conformance.cases.yaml_reader import read_yaml  # noqa: PLC0415 - the same
 
     file, known = read_yaml(path), set(surfaces)
-    faults = error_messages(file, SCHEMA_FILE) or [*_unknown_surfaces(file, known)]
-    if faults:
-        raise CatalogueError("\n".join(faults))
+    errors = error_messages(file, SCHEMA_FILE) or [*_surface_errors(file, known)]
+    if errors:
+        raise CatalogueError("\n".join(errors))
     return {name: _surface_declarations(file, name) for name in file.data}
 
 
-def _unknown_surfaces(file: File, known: set[str]) -> Iterable[str]:
+def _surface_errors(file: File, known: set[str]) -> Iterable[str]:
+    """Yield an error for each unknown surface, and for each `like` that leads to no surface with answers."""
     for name in file.data:
         if name not in known:
             yield f"{file.location_of((name,))}: surface {name!r}: unknown, known are {', '.join(sorted(known))}"
         last = _end_of_like_chain(file, name)
         if last not in file.data or LIKE_KEY in file.data[last]:
-            yield f"{file.location_of((name, LIKE_KEY))}: surface {name!r}: key 'like': {last} has no answers of its own here"
+            at = file.location_of((name, LIKE_KEY))
+            yield f"{at}: surface {name!r}: key 'like': {last} has no answers in this file"
 
 
 def _end_of_like_chain(file: File, name: str) -> str:
-    """Return whose answers the first ones are, going from like to like; one that has been met where that goes round."""
-    met = [name]
-    while LIKE_KEY in file.data.get(met[-1], {}) and met[-1] not in met[:-1]:
-        met.append(file.data[met[-1]][LIKE_KEY])
-    return met[-1]
+    """Follow `like` from surface to surface and return the last one; in a cycle, one that was visited before."""
+    visited = [name]
+    while LIKE_KEY in file.data.get(visited[-1], {}) and visited[-1] not in visited[:-1]:
+        visited.append(file.data[visited[-1]][LIKE_KEY])
+    return visited[-1]
 
 
 def _surface_declarations(file: File, name: str) -> dict[str, Declaration]:
     raw = file.data[name]
     others = _surface_declarations(file, raw[LIKE_KEY]) if LIKE_KEY in raw else {}
-    own = {question: answer for question, answer in raw.items() if question != LIKE_KEY}
-    kept = {question: answer for question, answer in others.items() if question not in own}
-    return {**kept, **{question: _parse_declaration(answer) for question, answer in own.items() if answer is not None}}
+    own = {convention: answer for convention, answer in raw.items() if convention != LIKE_KEY}
+    # null removes an answer that `like` brings in.
+    inherited = {convention: answer for convention, answer in others.items() if convention not in own}
+    parsed = {convention: _parse_declaration(answer) for convention, answer in own.items() if answer is not None}
+    return {**inherited, **parsed}
 
 
 def _parse_declaration(raw: Mapping[str, Any]) -> Declaration:

@@ -1,4 +1,4 @@
-"""How a framework writes its layers: signatures, what their arguments mean, and the calls that are bound to them."""
+"""Signatures of a framework's layers, and the parameters of the catalogue that their arguments set."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ RANK_PLACEHOLDER = "{rank}"
 class BoundCall:
     """A call with its arguments bound to the names of its signature.
 
-    arguments: every one, with its default where the call leaves it out; given: the names of those that it names;
-    shape, kernel: those of the input and of the weights, as the catalogue has them, where somebody has said them;
-    result: which of several results is taken, where the text says so.
+    arguments: all arguments, with defaults for those that the call leaves out. given_names: those that it passes.
+    shape, kernel_shape: of the input and of the weights, in the layout of the catalogue, if the user specified them.
+    result_index: the index of the result that is used, if the text selects one.
     """
 
     name: str
@@ -34,7 +34,7 @@ class BoundCall:
     result_index: int | None = None
 
     def spatial_axes(self, value: Any = None) -> int:
-        """Return the number of spatial axes: as the name says, the shape, or the length of a tuple."""
+        """Return the number of spatial axes, from the name of the layer, the length of a tuple, or the input shape."""
         if self.rank is not None:
             return self.rank
         if isinstance(value, tuple):
@@ -42,17 +42,16 @@ class BoundCall:
         return len(self.shape) - 2 if self.shape else 2
 
     def input_extents(self, why: str) -> tuple[int, ...]:
-        """Return the extents of the input. Raises Unread where nobody has said them."""
+        """Return the extents of the input. Raises UnreadableLayer, with `why`, if they are not specified."""
         if self.shape is None:
-            raise UnreadableLayer(f"{why} depends on the size of the input: say --shape N,C,…")
+            raise UnreadableLayer(f"{why} depends on the size of the input: add --shape N,C,…")
         return self.shape[2:]
 
     def weight_shape(self, why: str) -> tuple[int, ...]:
-        """Return the shape of the weights. Raises Unread where nobody has said it."""
+        """Return the shape of the weights. Raises UnreadableLayer, with `why`, if it is not specified."""
         if self.kernel_shape is None:
-            raise UnreadableLayer(
-                f"{why} depends on the size of the kernel: say --kernel-shape, (in, out/groups, *window)"
-            )
+            message = f"{why} depends on the size of the kernel: add --kernel-shape, (in, out/groups, *window)"
+            raise UnreadableLayer(message)
         return self.kernel_shape
 
 
@@ -61,7 +60,7 @@ ArgumentReader = Callable[[BoundCall, Any], Any]
 
 @dataclass(frozen=True)
 class ArgumentReading:
-    """Where a word of the catalogue stands in a call: the argument, and what it means; None leaves the word out."""
+    """The argument that sets a parameter of the catalogue, and its conversion; None leaves the parameter out."""
 
     argument: str
     convert: ArgumentReader
@@ -69,18 +68,19 @@ class ArgumentReading:
 
 @dataclass(frozen=True)
 class LayerSignature:
-    """One class or function of a framework: its signature, and what its arguments mean.
+    """One class or function of a framework: its signature, and the parameters that its arguments set.
 
-    signature: as Python writes it, `Pool{rank}d(size, stride=None)`; several names stand side by side with `|`, with
-    their module where others have the same name; `{rank}` is the number of spatial axes, which is read off names such
-    as `Pool2d` too;
-    data: arguments that are arrays; ignored: further ones without a say in the result;
-    must: what an argument has to be, because anything else has no words here;
-    reads: for parameters of the operator, and for `channels`, `out_channels`, `bias`, where they stand;
-    always: parameters that hold whatever the call says; meaning: what changes several of them, last of all;
-    ranked: whether a name such as `Pool2d` says the number of axes;
-    results: how many the call gives to choose from by number, also where the operator has one;
-    note: what a reader should know besides.
+    signature: in Python syntax, `Pool{rank}d(size, stride=None)`. Several names are separated by `|`; a name includes
+        its module if other modules have the same name. `{rank}` is the number of spatial axes.
+    operator: the operator of the catalogue.
+    readings: for each parameter of the operator, and for `channels`, `out_channels` and `bias`, the argument.
+    array_arguments: arguments that are arrays. ignored_arguments: others that do not change the result.
+    required_values: arguments for which only one value can be translated.
+    fixed_parameters: parameters with the same value for every call.
+    adjust: changes several parameters at once, after all arguments have been read.
+    has_rank_in_name: whether the digit in a name such as `Pool2d` is the number of spatial axes.
+    result_count: number of results that the text may select by index, if the operator has one output.
+    note: additional information for the user.
     """
 
     signature: str
@@ -97,7 +97,7 @@ class LayerSignature:
 
     @property
     def names(self) -> list[tuple[str, int | None]]:
-        """Every name that the layer has, with the rank that the name says."""
+        """All names of the layer, each with the rank in the name, or None."""
         patterns = self.signature.partition("(")[0].split("|")
         names = (
             pattern.replace(RANK_PLACEHOLDER, str(rank))
@@ -109,30 +109,33 @@ class LayerSignature:
 
     @property
     def parameters(self) -> inspect.Signature:
-        """The arguments with their defaults; a text that is no signature is a fault of the table."""
+        """The arguments with their defaults."""
         return _signature(self.signature.partition("(")[2].removesuffix(")"))
 
 
 @lru_cache
 def _signature(text: str) -> inspect.Signature:
     function = ast.parse(f"def f({text}): pass").body[0]
-    assert isinstance(function, ast.FunctionDef)  # noqa: S101 - so it was written
-    given, kinds = function.args, inspect.Parameter
-    defaults = [inspect.Parameter.empty] * (len(given.args) - len(given.defaults))
-    defaults += [ast.literal_eval(node) for node in given.defaults]
-    plain = [kinds(a.arg, kinds.POSITIONAL_OR_KEYWORD, default=d) for a, d in zip(given.args, defaults, strict=True)]
-    named = [
-        kinds(a.arg, kinds.KEYWORD_ONLY, default=ast.literal_eval(d) if d else kinds.empty)
-        for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    assert isinstance(function, ast.FunctionDef)  # noqa: S101 - for mypy; the text above is a function
+    found, kinds = function.args, inspect.Parameter
+    defaults = [inspect.Parameter.empty] * (len(found.args) - len(found.defaults))
+    defaults += [ast.literal_eval(node) for node in found.defaults]
+    positional = [
+        kinds(a.arg, kinds.POSITIONAL_OR_KEYWORD, default=d) for a, d in zip(found.args, defaults, strict=True)
     ]
-    return inspect.Signature([*plain, *named])
+    keyword_only = [
+        kinds(a.arg, kinds.KEYWORD_ONLY, default=ast.literal_eval(d) if d else kinds.empty)
+        for a, d in zip(found.kwonlyargs, found.kw_defaults, strict=True)
+    ]
+    return inspect.Signature([*positional, *keyword_only])
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """The layers of one surface, and what people write before their names.
+    """The layers of one surface, and the module prefixes that users write before their names.
 
-    prefixes: modules, as they are usually imported; applied, followed, naming, methods: see `layer_source.Writing`.
+    prefixes: modules, with their usual import names.
+    apply_methods, ignored_methods, name_function, methods: see layer_parser.LayerSyntax.
     """
 
     prefixes: tuple[str, ...]
@@ -144,16 +147,21 @@ class Dialect:
 
     @cached_property
     def syntax(self) -> LayerSyntax:
-        """How a layer is written; the values of arguments that no layer looks at may be anything."""
-        seen = {name for layer in self.layers for name in layer.parameters.parameters}
-        unseen = {name for layer in self.layers for name in layer.ignored_arguments} - seen
+        """The syntax of a layer call. Arguments that every layer ignores may have any value."""
+        used = {name for layer in self.layers for name in layer.parameters.parameters}
+        ignored = {name for layer in self.layers for name in layer.ignored_arguments} - used
         return LayerSyntax(
-            self.prefixes, self.apply_methods, self.ignored_methods, self.name_function, frozenset(unseen), self.methods
+            self.prefixes,
+            self.apply_methods,
+            self.ignored_methods,
+            self.name_function,
+            frozenset(ignored),
+            self.methods,
         )
 
     @cached_property
     def layers_by_name(self) -> dict[str, list[tuple[LayerSignature, int | None]]]:
-        """The layers by their names, each with the rank that the name says."""
+        """The layers by name, each with the rank in the name, or None."""
         found: dict[str, list[tuple[LayerSignature, int | None]]] = {}
         for layer in self.layers:
             for name, rank in layer.names:
@@ -162,4 +170,4 @@ class Dialect:
 
 
 IMPLIED_GROUPS = "implied"
-"""As many groups as the channels of the input and of the kernel say."""
+"""Value of `groups` if it follows from the channels of the input and of the kernel."""

@@ -1,4 +1,4 @@
-"""A backend on another device than the CPU, put together from what its adapter says of that."""
+"""Configure a backend for a device other than the CPU."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from conformance.adapters.api.surface import Backend, DeviceSupport, Surface
 
 
 def backend_on_device(backend: Backend, device: Device) -> Backend:
-    """Return the backend as it is on a device. Raises ConformanceError where its adapter knows no such device."""
+    """Return the backend configured for a device. Raises ConformanceError if the adapter does not support it."""
     if device.name == CPU:
         return backend
     if device.name not in backend.devices:
-        raise ConformanceError(f"backend {backend.name!r}: it has no device {device.name}, only {CPU}")
-    there = backend.devices[device.name]
+        raise ConformanceError(f"backend {backend.name!r}: device {device.name} is not supported, only {CPU}")
+    support = backend.devices[device.name]
     return replace(
         backend,
         device=device,
-        threads=backend.threads + there.threads,
-        setup=backend.setup + there.setup + there.precisions[device.precision],
-        probe=there.probe,
-        reset=backend.reset + there.reset,
-        surfaces=tuple(_surface_on_device(one, there, device) for one in backend.surfaces),
+        threads=backend.threads + support.threads,
+        setup=backend.setup + support.setup + support.precisions[device.precision],
+        probe=support.probe,
+        reset=backend.reset + support.reset,
+        surfaces=tuple(_surface_on_device(surface, support, device) for surface in backend.surfaces),
     )
 
 
-def _surface_on_device(surface: Surface, there: DeviceSupport, device: Device) -> Surface:
-    declares = {question: one.for_device(device.name) for question, one in surface.declarations.items()}
-    made = there.surface(surface) if there.surface else surface
-    return replace(made, declarations=declares, tf32=device.precision == TF32)
+def _surface_on_device(surface: Surface, support: DeviceSupport, device: Device) -> Surface:
+    declarations = {convention: one.for_device(device.name) for convention, one in surface.declarations.items()}
+    adapted = support.surface(surface) if support.surface else surface
+    return replace(adapted, declarations=declarations, tf32=device.precision == TF32)

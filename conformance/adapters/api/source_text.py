@@ -1,4 +1,4 @@
-"""Source text for programs: numbers, tuples, calls and slices, out of validated values only."""
+"""Write source text of programs: numbers, tuples, calls and slices, from validated values only."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from conformance.cases.steps import PerAxisPairs, Step
 
 INDENT = "    "
 MAX_SHORT_LENGTH = 60
+"""Maximum length in characters of an array that is written on one line."""
 LAYER_LINE_PREFIXES = ("kernel = ", "conv = ", "conv.")
-"""How lines start that make a layer with weights, whatever it reads."""
+"""Prefixes of lines that create a layer and set its weights."""
 
 
 def number(value: float) -> str:
@@ -33,14 +34,14 @@ def number(value: float) -> str:
 
 
 def quoted(word: str) -> str:
-    """Return a word of the catalogue as Python text. Raises ValueError for anything but letters and underscores."""
+    """Return a word of the catalogue as a string literal. Raises ValueError for other characters than letters and _."""
     if not re.fullmatch("[A-Za-z_]+", word):
-        raise ValueError(f"{word!r} is no word")
+        raise ValueError(f"{word!r} is not a word of letters and underscores")
     return f'"{word}"'
 
 
 def per_axis(values: Sequence[int] | None) -> str | None:
-    """Return one number where all axes agree, else a tuple; None stays None."""
+    """Return one number if all axes have the same, otherwise a tuple; None for None."""
     if values is None:
         return None
     return number(values[0]) if len(set(values)) == 1 else tuple_of(values)
@@ -57,22 +58,23 @@ def pairs_of(pairs: Sequence[Sequence[int]]) -> str:
 
 
 def call(function: str, *arguments: str | None, **keywords: str | None) -> str:
-    """Return a call as text, leaving out every argument that is None."""
-    words = [argument for argument in arguments if argument is not None]
-    words += [f"{name}={value}" for name, value in keywords.items() if value is not None]
-    return f"{function}({', '.join(words)})"
+    """Return a call as text, without the arguments that are None."""
+    texts = [argument for argument in arguments if argument is not None]
+    texts += [f"{name}={value}" for name, value in keywords.items() if value is not None]
+    return f"{function}({', '.join(texts)})"
 
 
 def text_unless_default(default: Any, value: Any, text: str | None = None) -> str | None:
-    """Return the value as text, or None where it is the default of the call and need not be written."""
+    """Return the value as text, or None if it is the default of the call."""
     if value is None or value == default:
         return None
     return text if text is not None else number(value) if isinstance(value, (int, float)) else repr(value)
 
 
 def array_text(array: Array) -> str:
-    """Return a NumPy expression that makes the array."""
+    """Return a NumPy expression that creates the array."""
     dtype = dtype_text(array)
+    # Bytes are compared, because NaN differs from itself and -0.0 equals 0.0.
     if array.size and array.tobytes() == array.flat[0].tobytes() * array.size:
         return f"np.full({tuple_of(array.shape)}, {number(array.flat[0].item())}, {dtype})"
     return f"np.array({_nested_text(array)}, {dtype}).reshape{tuple_of(array.shape)}"
@@ -84,7 +86,7 @@ def dtype_text(array: Array) -> str:
 
 
 def _nested_text(array: Array) -> str:
-    """One row a line for the first axis, so that a kernel stays readable."""
+    """Return a nested list with one line for each entry of the first axis, so that kernels are readable."""
     rows = ["[" + ", ".join(map(_compact_text, row)) + "]" for row in array.reshape(array.shape[0], -1)]
     one_line = "[" + ", ".join(rows) + "]"
     if len(one_line) <= MAX_SHORT_LENGTH:
@@ -93,50 +95,51 @@ def _nested_text(array: Array) -> str:
 
 
 def _compact_text(value: Any) -> str:
-    plain = value.item()
-    negative_zero = plain == 0 and math.copysign(1, plain) < 0
-    whole = isinstance(plain, float) and plain.is_integer() and abs(plain) < 2**53 and not negative_zero
-    return str(int(plain)) if whole else number(plain)
+    """Return a number without `.0`. An integer literal would lose the sign of -0.0; below 2**53 floats are exact."""
+    item = value.item()
+    negative_zero = item == 0 and math.copysign(1, item) < 0
+    integral = isinstance(item, float) and item.is_integer() and abs(item) < 2**53 and not negative_zero
+    return str(int(item)) if integral else number(item)
 
 
 def slices(bounds: Sequence[str], *, channels_last: bool) -> str:
-    """Return an index that slices every spatial axis, `bounds` being one `start:stop:step` text an axis."""
+    """Return an index that slices every spatial axis. `bounds` has one `start:stop:step` text for each axis."""
     return f"[:, {', '.join(bounds)}, :]" if channels_last else f"[:, :, {', '.join(bounds)}]"
 
 
 def crop(step: Step, *, channels_last: bool) -> str:
-    """Return the slicing that takes away what the negative pads of the step say."""
+    """Return a slice that removes as many cells as the negative pads of the step specify."""
     bounds = [f"{max(-before, 0) or ''}:{min(after, 0) or ''}" for before, after in step.padding]
     return "x" + slices(bounds, channels_last=channels_last)
 
 
 def pairs_for_all_axes(pairs: PerAxisPairs, *, channels_last: bool) -> list[tuple[int, int]]:
-    """Return pairs for all axes of an array: none for batch and channels."""
+    """Return pads for all axes of an array, with (0, 0) for batch and channels."""
     return [(0, 0), *pairs, (0, 0)] if channels_last else [(0, 0), (0, 0), *pairs]
 
 
 def subsample(step: Step, *, channels_last: bool) -> str:
-    """Return the slicing that keeps every stride-th position."""
+    """Return a slice that selects every stride-th position."""
     return "x" + slices([f"::{stride}" for stride in step.stride or ()], channels_last=channels_last)
 
 
 def required_setup(setup: str, text: str) -> list[str]:
-    """Return the lines of a setup without which the text would not work: its modes, and the imports that both use.
+    """Return the lines of a setup that the text needs: all modes, and the imports that modes or text use.
 
-    They keep their order, for a mode may have to come before an import; an empty line stands between the two kinds.
+    The order does not change, because a mode may have to run before an import. An empty line separates the two kinds.
     """
     statements = ast.parse(setup).body
     modes = [ast.unparse(node) for node in statements if not _imports(node)]
     used = _names("\n".join([*modes, text]))
-    kept = [node for node in statements if not _imports(node) or _imported_names(node) & used]
+    needed = [node for node in statements if not _imports(node) or _imported_names(node) & used]
     lines: list[str] = []
-    for before, node in zip([*kept[:1], *kept], kept, strict=False):
-        lines += [""] * (_imports(before) != _imports(node)) + [ast.unparse(node)]
+    for previous, node in zip([*needed[:1], *needed], needed, strict=False):
+        lines += [""] * (_imports(previous) != _imports(node)) + [ast.unparse(node)]
     return lines
 
 
 def required_imports(setup: str, text: str) -> list[str]:
-    """Return the imports of a setup without which the text alone would not work, whatever the modes."""
+    """Return the imports of a setup that the text uses; modes are ignored."""
     used = _names(text)
     return [ast.unparse(node) for node in ast.parse(setup).body if _imports(node) and _imported_names(node) & used]
 
@@ -156,59 +159,62 @@ def _imported_names(node: ast.stmt) -> set[str]:
 
 
 def divide_by_ones(lines: Sequence[str], ones: str, name: str = "total") -> tuple[str, ...]:
-    """Return lines that divide what some lines make of x by what they make of ones: sums by counts, so averages.
+    """Return lines that divide the result for `x` by the result for ones: sums by counts, which gives averages.
 
-    lines: they end with x assigned; ones: an array of ones that is laid out as x, which has no gradient; called: the
-    name of the function that the lines become. What makes a layer and its weights stays outside, and is done once.
+    lines: the last one assigns `x`; they become the body of a function.
+    ones: an expression for an array of ones in the layout of `x`.
+    name: the name of the function. Lines that create a layer and its weights stay outside, so they run once.
     """
-    made = tuple(line for line in lines if line.startswith(LAYER_LINE_PREFIXES))
+    layer_lines = tuple(line for line in lines if line.startswith(LAYER_LINE_PREFIXES))
     *first, last = (line for line in lines if not line.startswith(LAYER_LINE_PREFIXES))
     returned = [last.replace("x =", "return", 1)] if last.startswith("x = ") else [last, "return x"]
     body = (f"{INDENT}{line}" for line in (*first, *returned))
-    return (*made, f"def {name}(x):", *body, f"x = {name}(x) / {name}({ones})")
+    return (*layer_lines, f"def {name}(x):", *body, f"x = {name}(x) / {name}({ones})")
 
 
 def bins_text(size: int, count: int) -> str:
-    """Return the bins of an axis as text, a list of (start, stop): from ⌊o·n/m⌋ to ⌈(o + 1)·n/m⌉."""
+    """Return the bins of an axis as text, a list of (start, stop) from ⌊o·n/m⌋ to ⌈(o + 1)·n/m⌉ for bin o of m."""
     if count and size % count == 0:
         return f"[(o, o + {size // count}) for o in range(0, {size}, {size // count})]" if size else "[]"
     return f"[(o * {size} // {count}, -(-(o + 1) * {size} // {count})) for o in range({count})]"
 
 
 def padded_indices_text(mode: str, size: int, before: int, after: int) -> str:
-    """Return as text which cell of an axis stands at each place of the padded axis; negative pads crop first.
+    """Return a list as text with the index of the input cell at each position of the padded axis.
 
-    mode: edge, reflect, symmetric or wrap, any number of times round. Some cell must be left.
+    mode: edge, reflect, symmetric or wrap; a pad may exceed the extent. Negative pads crop first; at least one cell
+    must remain.
     """
-    first, left = max(-before, 0), size + min(before, 0) + min(after, 0)
+    first, remaining = max(-before, 0), size + min(before, 0) + min(after, 0)
     if max(before, after) <= 0:
-        return f"list(range({first}, {first + left}))"
-    cell, end = _repeated_index_text(mode, left), left + max(after, 0)
-    places = f"{-before}, {end}" if before > 0 else str(end)
-    return f"[{f'{first} + {cell}' if first else cell} for i in range({places})]"
+        return f"list(range({first}, {first + remaining}))"
+    cell, end = _repeated_index_text(mode, remaining), remaining + max(after, 0)
+    positions = f"{-before}, {end}" if before > 0 else str(end)
+    return f"[{f'{first} + {cell}' if first else cell} for i in range({positions})]"
 
 
 def _repeated_index_text(mode: str, size: int) -> str:
-    """Return the cell of an axis at the place i as text."""
+    """Return the index of the input cell at position i as text."""
     if mode == "edge":
         return f"min(max(i, 0), {size - 1})"
     if mode == "wrap":
         return f"i % {size}"
-    last = size - 1  # there and back, the ends twice or once
-    again = 2 * size if mode == "symmetric" else max(2 * last, 1)
-    return f"min(i % {again}, {2 * last + (mode == 'symmetric')} - i % {again})"
+    # One period runs forward and back over the axis: symmetric repeats both ends, reflect neither.
+    last = size - 1
+    period = 2 * size if mode == "symmetric" else max(2 * last, 1)
+    return f"min(i % {period}, {2 * last + (mode == 'symmetric')} - i % {period})"
 
 
 def is_framework_same(step: Step) -> bool:
-    """Whether the padding is whatever the framework's own word for `same` means."""
+    """Whether the padding is the framework's own `same`, without a definition by the suite."""
     return step.parameters.get("padding") == FRAMEWORK_SAME
 
 
 def uses_framework_defaults(step: Step) -> bool:
-    """Whether the call names nothing that the case does not name: no dtype of a layer, no orientation of a kernel."""
+    """Whether the call must leave out arguments that the case does not set, so that the framework's defaults apply."""
     return bool(step.parameters.get(DEFAULTS_KEY))
 
 
 def flat_pad_list(step: Step) -> tuple[int, ...] | None:
-    """Return the pads as one list in the call's own order, None where they are pairs."""
+    """Return the pads as one flat list, passed to the call unchanged; None if the case has pairs."""
     return step.parameters.get(FLAT_PADS_KEY)

@@ -1,6 +1,6 @@
-"""Windows as a stack of shifted slices, one for each cell: what users write where a framework lacks a pooling.
+"""Pooling written as a reduction over a stack of shifted slices, for frameworks that lack the pooling operator.
 
-`x[:, :, i:i + 5:2]` holds the i-th cell of every window; stacked, these are reduced over the new axis.
+`x[:, :, i:i + 5:2]` contains the i-th cell of every window. The slices are stacked and reduced over the new axis.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from conformance.cases.steps import Step
 
 @dataclass(frozen=True)
 class StackedWindows:
-    """How one framework writes it, `{}` standing for the operand.
+    """Calls of one framework; `{}` is the operand.
 
-    stack: the function that stacks a list on a new first axis; softmax, total, largest: over that axis;
-    pad: the surface's explicit padding, an expression in `x`.
+    pad: writes the surface's explicit padding, as an expression in `x`.
+    stack: name of the function that stacks a list on a new first axis.
+    softmax, sum, max: over this axis.
     """
 
     pad: Callable[[Step], Code]
@@ -30,21 +31,21 @@ class StackedWindows:
     channels_last: bool = False
 
     def max_pool(self, step: Step) -> Code:
-        """Write windows with holes; explicit padding comes first, and comes from elsewhere."""
+        """Write max pooling, for example with dilation. The caller writes padding before it."""
         if step.padded or step.parameters["rounding"] != "floor":
-            return Unsupported("stacked windows have no padding of their own")
+            return Unsupported("stacked windows do not support padding, and round the output size down")
         return self.max.format(self.stacked_cells("x", step))
 
     def softmax_pool(self, step: Step) -> tuple[str, ...]:
-        """Write the cells of each window weighted by their softmax.
+        """Write the sum of each window's cells weighted by their softmax.
 
-        Padding takes no part: it is -inf for the weights and 0 for the values.
+        Padding does not contribute: it is -inf for the weights and 0 for the values.
         """
-        ends = step.window_reach
-        if not any(any(pair) for pair in ends):
+        pads = step.window_reach
+        if not any(any(pair) for pair in pads):
             weighted = f"windows * {self.softmax.format('windows')}"
             return (f"windows = {self.stacked_cells('x', step)}", f"x = {self.sum.format(weighted)}")
-        padding = Step("pad", step.shape, step.dtype, {"mode": "constant", "pads": ends})
+        padding = Step("pad", step.shape, step.dtype, {"mode": "constant", "pads": pads})
         low = self.pad(padding.with_parameters(value=-math.inf))
         zero = self.pad(padding.with_parameters(value=0))
         return (
@@ -54,7 +55,7 @@ class StackedWindows:
         )
 
     def stacked_cells(self, name: str, step: Step) -> str:
-        """Return the stack of all cells of the windows over an array that needs no more padding."""
+        """Return the stack of all cells of the windows over an array that is padded already."""
         walk, letters = step.windows, "ijklmn"
         bounds = [
             f"{letter}:{letter} + {(count - 1) * stride + 1}:{stride}"

@@ -1,17 +1,17 @@
-"""What an adapter is made of: surfaces, their verbs, and the programs that come out.
+"""The interface that adapters implement: surfaces, lowerings and programs.
 
-An adapter is one module in `conformance.adapters`, named like its backend, with the same names in every file:
+An adapter is a package in `conformance.adapters` with the name of its backend. It defines these names:
 
-PACKAGES   the modules whose versions stand in the results, the framework first
-THREADS    source text run first: one thread, the device; programs mean the same without it
-HOLDS      variables of the environment that hold the framework to AVX2, if it knows such, see conformance.instructions
-SETUP      source text run once per worker: imports, array mode, 64-bit mode; programs do not work without it
-RESET      source text run after each case: default dtypes, seeds
-DEVICES    how it runs on devices other than the CPU, by their names, if it knows any: see OnDevice
+PACKAGES   modules whose versions are recorded in the results, the framework first
+SETUP      source text that runs once per worker: imports, array mode, 64-bit mode; programs need it
+RESET      source text that runs after each case: default dtypes, seeds
 SURFACES   the surfaces, see Surface
+THREADS    optional: source text that runs first, for example to set one thread; programs do not need it
+HOLDS      optional: environment variables that limit the framework's instructions, see InstructionVariables
+DEVICES    optional: for each device other than the CPU a DeviceSupport
 
-Where one framework runs on several engines, each an environment of its own, the module has VARIANTS instead: a Variant
-for each, and the backends are called `<module>-<variant>`.
+If one framework runs on several engines, each in a separate environment, the module defines VARIANTS instead: an
+AdapterVariant for each engine. The backends are then named `<module>-<variant>`.
 
 Importing an adapter never imports its framework.
 """
@@ -33,9 +33,10 @@ FLOATS = frozenset({"float32", "float64"})
 
 @dataclass(frozen=True)
 class Unsupported:
-    """A step or case that a surface has no words for; with the reason, and the upstream request if there is one.
+    """A step or case that a surface cannot express, with the reason.
 
-    refused: the call that can be written but that the framework is known to refuse; questions ask about it.
+    issue: URL of the upstream feature request or bug, if there is one.
+    rejected_call: a call that can be written but that the framework is known to reject. Convention cases run it.
     """
 
     reason: str
@@ -44,45 +45,46 @@ class Unsupported:
 
 
 Code = str | tuple[str, ...] | Unsupported
-"""What a verb answers: an expression in `x`, whole lines that end with `x` assigned, or why there is none."""
+"""Result of a lowering: an expression in `x`, lines of which the last assigns `x`, or the reason why there is none."""
 
 Lowering = Callable[[Step], Code]
-
+"""Translates one step into source text of a surface."""
 
 GradientWriter = Callable[[Sequence[str], Sequence[str], str], Sequence[str]]
-"""Takes the lines of an operator, the names of its inputs and the one that is asked for.
+"""Takes the lines of an operator, the names of its inputs and the name of one input.
 
-Returns lines that end with the gradient of that input assigned to x; `grad` is the gradient of what the lines return.
+Returns lines that assign the gradient of this input to `x`. `grad` is the gradient of the operator's result.
 """
 
-
 ProgramWrapper = Callable[[Sequence[str], Sequence[str]], Sequence[str]]
-"""Takes the lines of an operator and the names of its inputs, and makes one whole of them: a function that is compiled,
-a graph that is built and run. Returns lines that end with its result assigned to x."""
+"""Takes the lines of an operator and the names of its inputs, and puts the lines into one unit: a compiled function,
+or a graph that is built and run. Returns lines that assign the result to `x`."""
 
 UNDOCUMENTED = "undocumented"
 
 
 @dataclass(frozen=True)
 class Citation:
-    """Where an answer is documented: the page, the version that it is about, the sentence as it stands there."""
+    """The document that gives an answer: the page, the version that it describes, the quoted sentence."""
 
     url: str
     version: str
     sentence: str
 
     def __str__(self) -> str:
-        """Return all three as one text, as results have it."""
+        """Return all three as one text, in the form that results files contain."""
         return f'{self.url} ({self.version}): "{self.sentence}"'
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """The answer that a surface gives to a question: documented, or pinned by observation in one version.
+    """The answer of a surface to a convention: documented, or observed in one version.
 
-    source: the document as text, or "undocumented"; observed: the version in which an undocumented answer was seen;
-    issue: where it is discussed; note: what a reader should know besides; cpu: other answers, where the processor has a
-    feature, by its name in Linux: the first that it has counts; device: other answers on other devices, by their names.
+    source: the document as text, or "undocumented".
+    observed: the version in which an undocumented answer was observed.
+    issue: URL of a discussion. note: additional information for readers.
+    cpu: other answers, by the Linux name of a processor feature. The first feature that the processor has applies.
+    device: other answers, by the name of the device.
     """
 
     answer: str
@@ -96,16 +98,16 @@ class Declaration:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The answer, and those on other processors and devices."""
+        """The answer, followed by the answers on other processors and devices."""
         return (self.answer, *self.cpu.values(), *self.device.values())
 
     def for_processor(self, features: Collection[str]) -> Declaration:
-        """Return what is declared for a processor with these features."""
+        """Return the declaration for a processor with these features."""
         others = (other for feature, other in self.cpu.items() if feature in features)
         return replace(self, answer=next(others, self.answer), cpu={})
 
     def for_device(self, device: str) -> Declaration:
-        """Return what is declared for a device other than the CPU, whose features do not count there."""
+        """Return the declaration for a device other than the CPU; processor features do not apply to it."""
         return replace(self, answer=self.device.get(device, self.answer), cpu={})
 
     @property
@@ -116,11 +118,13 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Bfloat16Conversion:
-    """How bfloat16 passes, which NumPy lacks: as 16-bit words.
+    """Expressions that convert bfloat16 arrays. NumPy has no bfloat16, so they are passed as 16-bit words.
 
-    enter: what makes numbers of words that have come in, `{}`, or of the input called `{name}` as it came; cast: what
-    makes them of float32 numbers, for what a program writes out itself; leave: how x goes out, as words in a field that
-    is named `bfloat16`, or "" where the surface's own way gives an array that calls itself bfloat16, as ml_dtypes' do.
+    to_framework: converts words to bfloat16. `{}` is the array after Surface.to_framework, `{name}` the name of the
+        input, which is still a NumPy array.
+    from_float32: converts float32 to bfloat16, for arrays that a program writes out.
+    to_numpy: converts `x` to words in a field named `bfloat16`. "" if Surface.to_numpy already gives an array whose
+        dtype is named bfloat16, like those of ml_dtypes.
     """
 
     to_framework: str
@@ -132,28 +136,31 @@ class Bfloat16Conversion:
 class Surface:
     """One API of a backend that users call.
 
-    verbs: its own calls; a verb says Unsupported for parameters that its call does not take. A verb that is called like
-        a gradient writes that itself, of the forward step with the gradient's parameters, in place of `gradient`.
-    composed: several calls that users of the surface write for want of one.
-    around: calls of the framework's array library, for explicit padding and inside compositions only.
-    enter: how x, kernel and bias come in from channels-first NumPy, `{}` standing for the name; leave: how x goes out.
-    channels_last: whether data and kernels are laid out (n, *spatial, c) and (*window, in/groups, out).
-    dtypes: what the surface takes, for all verbs under "" and for single verbs under their names.
-    refuses: why the framework takes no others, dtype by dtype, again for all verbs under "" and for single verbs.
-    words: how bfloat16 passes, where the surface takes it.
-    declares: its answers to questions; they stand in conformance/declarations, not in the adapter.
-    compositions: whether explicit padding and several calls may stand in for a missing one.
-    ones: an array of ones that is laid out as `x`, as an expression; averages at the border count cells with it.
-    flat_pads: whether its padding takes one flat list of pads.
-    checks: whether its calls look at what they are given; where not, nothing that must be rejected is put to them.
-    level: the highest level that the surface is run on.
-    tag: for a surface that takes long, the tag of the cases that it is run on in any case; beside them it stays one
-    level behind what is asked for.
-    lacks: why this machine cannot run it, asked once before a run, None where it can: a compiler that is not there.
-    wrap: what makes one whole of lines that end with x assigned, where the surface has more to them than their calls.
-    gradient: how lines that end with x assigned are differentiated, unwrapped; None where the framework cannot.
-    leaves: how the gradients of kernel and bias go out, where that is not as x does.
-    tf32: whether a run has allowed float32 to be multiplied as TF32.
+    lowerings: for each operator, a function that writes the surface's own call. It returns Unsupported for parameters
+        that the call does not accept. A lowering with the name of a gradient operator writes the gradient itself, from
+        the forward step with the gradient's parameters, instead of `write_gradient`.
+    fallbacks: for each operator, a function that writes several calls, as users do if there is no single call.
+    building_blocks: calls of the framework's array library, used only for explicit padding and inside compositions.
+    to_framework: for each input, an expression that converts a channels-first NumPy array; `{}` is the name.
+    to_numpy: an expression that converts the result `x` to NumPy.
+    channels_last: whether the layouts of data and kernels are (n, *spatial, c) and (*window, in/groups, out).
+    dtypes: supported dtypes, by operator; the key "" applies to all operators.
+    unsupported_dtypes: why other dtypes are not supported, by operator and dtype; "" applies to all operators.
+    bfloat16: how bfloat16 arrays are converted, if the surface supports this dtype.
+    declarations: its answers to conventions. They are read from `<backend>.yaml`, not set by the adapter.
+    allows_compositions: whether explicit padding and several calls may replace a missing call.
+    ones_expression: an array of ones in the layout of `x`. Averages at the border count cells with it.
+    takes_flat_pads: whether its padding accepts one flat list of pads.
+    validates: whether its calls check their arguments. If not, cases that must be rejected are not run.
+    max_level: the highest level that the surface runs.
+    slow_tag: for a slow surface, the tag of cases that it always runs. Other cases run one level below the requested
+        level.
+    missing_requirement: returns why this machine cannot run the surface (for example, no compiler), or None. Called
+        once before a run.
+    wrap_program: puts the lines of a program into one unit, if the surface needs it.
+    write_gradient: differentiates the lines of a program, before wrapping; None if the framework cannot.
+    gradient_to_numpy: for kernel and bias, how their gradients are converted, if not with `to_numpy`.
+    tf32: whether the run allows TF32 in multiplications of float32.
     """
 
     name: str
@@ -180,20 +187,20 @@ class Surface:
     tf32: bool = False
 
     def supports(self, operator: str, dtype: str) -> bool:
-        """Whether the verb works on arrays of the dtype."""
+        """Whether the surface supports the operator for the dtype."""
         return dtype in self.dtypes.get(
             operator, self.dtypes.get(operator.removesuffix(GRADIENT_SUFFIX), self.dtypes.get("", FLOATS))
         )
 
     def unsupported_reason(self, operator: str, dtype: str) -> Unsupported | None:
-        """Return why the framework has no such verb for arrays of the dtype, None where the surface does not know."""
+        """Return why the framework does not support the operator for the dtype, None if the surface gives no reason."""
         tables = (
             self.unsupported_dtypes.get(name, {}) for name in (operator, operator.removesuffix(GRADIENT_SUFFIX), "")
         )
         return next((table[dtype] for table in tables if dtype in table), None)
 
     def for_processor(self, features: Collection[str]) -> Surface:
-        """Return the surface as it is on a processor with these features: some answers depend on it."""
+        """Return the surface with its declarations for a processor with these features."""
         if not any(declaration.cpu for declaration in self.declarations.values()):
             return self
         return replace(
@@ -203,9 +210,9 @@ class Surface:
     def is_run(
         self, level: str, tags: Collection[str], requested_level: str = LEVELS[-1], *, slow: bool = False
     ) -> bool:
-        """Whether a run that goes up to the level asked for runs a case of a level with such tags on the surface.
+        """Whether a run up to the requested level runs a case with this level and these tags on the surface.
 
-        slow: whether it has the time for all cases on a surface that takes long.
+        slow: whether the run includes all cases of slow surfaces.
         """
         highest = LEVELS.index(self.max_level)
         if self.slow_tag:
@@ -213,19 +220,19 @@ class Surface:
         return LEVELS.index(level) <= highest or self.slow_tag in tags
 
     def supports_anywhere(self, dtype: str) -> bool:
-        """Whether the surface takes a dtype at all, whatever it is for."""
-        return any(dtype in taken for taken in (self.dtypes.get("", FLOATS), *self.dtypes.values()))
+        """Whether the surface supports a dtype for at least one operator."""
+        return any(dtype in dtypes for dtypes in (self.dtypes.get("", FLOATS), *self.dtypes.values()))
 
 
 @dataclass(frozen=True)
 class DeviceSupport:
     """How an adapter runs on a device other than the CPU.
 
-    setup: source text run after SETUP; precisions: more of it, for "float32", where TF32 is ruled out, and for "tf32",
-        where it is allowed; threads, reset: what is run after THREADS and RESET.
-    probe: source text run after all that, once: it raises, with the reason, where the framework has no such device,
-        and assigns the model to `hardware` where it has one.
-    surface: makes a surface what it is there, in how inputs enter and results leave, where it is not the same.
+    setup, threads, reset: source text that runs after SETUP, THREADS and RESET.
+    precisions: source text that runs after `setup`: for "float32", where TF32 is disabled, and for "tf32".
+    probe: source text that runs once after all setup. It raises an error with the reason if the framework cannot use
+        the device. Otherwise it assigns the model of the device to `hardware`.
+    surface: returns a surface adapted to the device, for example with other conversions of inputs and results.
     """
 
     probe: str
@@ -241,7 +248,7 @@ DeviceSupportByName = Mapping[str, DeviceSupport]
 
 @dataclass(frozen=True)
 class AdapterVariant:
-    """One of several backends that an adapter describes, with what stands at the top of a module that describes one."""
+    """One of several backends of an adapter. The fields are the names that a module for one backend defines."""
 
     packages: tuple[str, ...]
     setup: str
@@ -256,7 +263,7 @@ LABEL_SEPARATOR = "@"
 
 
 def without_label(name: str) -> str:
-    """Return the name of a backend without the label that a run has given it."""
+    """Return the name of a backend without its label."""
     return name.partition(LABEL_SEPARATOR)[0]
 
 
@@ -264,10 +271,13 @@ def without_label(name: str) -> str:
 class Backend:
     """One framework in one environment, as its adapter describes it.
 
-    name: with a label, "numpy@old", where a run has chosen one to tell two versions of a framework apart.
-    threads: what runs first: which instructions, how many threads; instructions: to which it is held, see there.
-    ledger: where the known differences of another package's backend stand; the suite's own are in its catalogue.
-    devices: those that its adapter knows beside the CPU; device: the one that a run asks for; probe: see OnDevice.
+    name: includes the label, if a run distinguishes two versions of a framework ("numpy@old").
+    threads: source text that runs first and limits instructions and threads.
+    instructions: the instruction limit, see devices.instruction_limit.
+    ledger: file with the known deviations of a backend from another package. Those of built-in backends are in the
+        catalogue.
+    devices: devices other than the CPU that the adapter supports. device: the device of the run.
+    probe: see DeviceSupport.
     """
 
     name: str
@@ -284,13 +294,13 @@ class Backend:
 
     @property
     def label(self) -> str:
-        """What a run has added to the name, with its sign: "@old", or "" for nothing."""
+        """The label with its separator, "@old", or "" without a label."""
         return self.name.removeprefix(without_label(self.name))
 
 
 @dataclass(frozen=True)
 class Program:
-    """The source text that carries a case out: it defines `run`, NumPy arrays (n, c, *spatial) in, one out.
+    """The source text that computes a case. It defines `run`, from NumPy arrays (n, c, *spatial) to one such array.
 
     how: "native" (one call), "padded" (explicit padding first, then the call) or "composed" (several operators).
     """
@@ -301,5 +311,5 @@ class Program:
 
     @property
     def digest(self) -> str:
-        """64 bits of the text, as the results name it."""
+        """64-bit hash of the text, as in results files."""
         return hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()

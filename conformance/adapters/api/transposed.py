@@ -1,4 +1,4 @@
-"""What a transposed convolution takes away from its output: partly by its own call, the rest by a slice."""
+"""Cropping of the output of a transposed convolution: arguments of the call, and a slice for the rest."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OutputCrop:
-    """What is taken from one axis.
+    """Cropping of one axis.
 
-    both: from both ends, the padding of the call; further: what the call adds at the end, its output padding;
-    before, after: what a slice then takes away.
+    padding: argument of the call; cells removed from both ends.
+    output_padding: argument of the call; cells added at the end.
+    slice_before, slice_after: cells that a slice of the result removes.
     """
 
     padding: int
@@ -20,14 +21,14 @@ class OutputCrop:
 
     @classmethod
     def split(cls, before: int, after: int, limit: int) -> OutputCrop:
-        """Split what is to be taken away; what is given back at the end must stay below the limit."""
+        """Split the cells to remove before and after; the output padding must be less than `limit`."""
         if 0 <= before - after < limit:
-            # As much from both ends as from the start, and some of it given back, is one call.
+            # The call alone is enough: it removes `before` cells from both ends and adds some again at the end.
             return cls(before, before - after, 0, 0)
         both = max(min(before, after), 0)
         return cls(both, max(-after, 0), before - both, max(after - both, 0))
 
     @property
     def slice_text(self) -> str:
-        """The slice, as text."""
+        """The slice of the axis as text."""
         return f"{self.slice_before or ''}:{-self.slice_after or ''}"

@@ -1,8 +1,10 @@
-"""tinygrad: channels first, like the suite; methods of `Tensor`, whose programs clang compiles for the CPU.
+"""Adapter for tinygrad: methods of `Tensor`, which clang compiles for the CPU. Channels first, as in the suite.
 
-What it changes: symmetric padding names the cells by their indices; what `Tensor` lacks is written on the cells of
-every window, which `unfold` shows; indices are int32, and become int64. Its compiled programs are kept in
-nn-conformance's own cache folder.
+Differences from direct calls:
+- Symmetric padding indexes the cells.
+- Operators that `Tensor` lacks are computed on views of all windows, made with `unfold`.
+- Indices are converted from int32 to int64.
+- Compiled programs are cached in the cache folder of nn-conformance.
 """
 
 from __future__ import annotations
@@ -58,11 +60,11 @@ def _backward_lines(lines: Sequence[str], _names: Sequence[str], input_name: str
     return (f"leaf = {input_name}", *lines, "(x,) = x.gradient(leaf, gradient=grad)")
 
 
-def _unsupported(what: str) -> Lowering:
-    return lambda _step: Unsupported(what)
+def _unsupported(reason: str) -> Lowering:
+    return lambda _step: Unsupported(reason)
 
 
-# A dtype that no verb takes is refused for its own reason, in what Tensor lacks too.
+# These operators are listed so that an unsupported dtype is reported with its own reason for them too.
 UNSUPPORTED_OPERATORS: Mapping[str, Lowering] = {
     "min_pool": _unsupported("tinygrad has no minimum pooling"),
     "lp_pool": _unsupported("tinygrad has no Lp pooling"),
@@ -84,7 +86,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(SELECTION_OPERATORS, FLOATING | INTEGERS | {"bool"}),
     **dict.fromkeys(("conv", "conv_transpose"), FLOATING | INTEGERS),
 }
-NO_INTEGER_AVERAGES = Unsupported("averages, powers and shares of whole numbers are float32")
+NO_INTEGER_AVERAGES = Unsupported("averages, powers and quotients of integers are float32")
 UNSUPPORTED_DTYPES = {
     "": dict.fromkeys((*INTEGERS, "bool"), NO_INTEGER_AVERAGES),
     "conv": {"bool": Unsupported("sums of bool are int32")},

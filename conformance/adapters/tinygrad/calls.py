@@ -1,4 +1,4 @@
-"""tinygrad: its own pooling and convolution, which take any number of axes in spite of their names."""
+"""tinygrad: pooling and convolution. The methods named `…2d` accept any number of axes."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from conformance.adapters.api.surface import Code, Unsupported
 from conformance.adapters.tinygrad.padding import flat_pads_text
 from conformance.cases.steps import Step
 
-NO_NAMED_PADDING = Unsupported("there is no padding by name")
-NO_FLAT_PADS = Unsupported("twice as many numbers as there are axes are the padding before and behind each")
+NO_NAMED_PADDING = Unsupported("tinygrad has no padding by name")
+NO_FLAT_PADS = Unsupported("two numbers for each axis are read as the padding before and after it")
 NO_FULL_ROUNDING = Unsupported("ceil_mode drops a last window that would start in the padding")
-DROPS_WINDOWS = "ceil_mode drops windows that start in the padding, though they fit"
+DROPS_WINDOWS = "ceil_mode drops windows that start in the padding, although they fit"
 
 
 def padding_text(step: Step) -> str | None:
-    """Return the padding: one number an axis, or both ends of every axis in one list, the last axis first."""
+    """Return the padding: one number for each axis, or one list with both ends of each axis, the last axis first."""
     if not step.padded:
         return None
     return flat_pads_text(step) if step.symmetric is None else per_axis(step.symmetric)
 
 
 def _unsupported_padding(step: Step) -> Unsupported | None:
-    """Return why the padding has no words, be it that of a case that must be refused."""
+    """Return why the padding cannot be written, also for cases that must be rejected."""
     if is_framework_same(step):
         return NO_NAMED_PADDING
     return NO_FLAT_PADS if step.padded and len(step.padding) == 2 * step.rank else None
 
 
-def _pool_call(name: str, step: Step, **more: str | None) -> str | Unsupported:
-    lacking = _unsupported_padding(step)
-    if lacking:
-        return lacking
+def _pool_call(name: str, step: Step, **options: str | None) -> str | Unsupported:
+    unsupported = _unsupported_padding(step)
+    if unsupported:
+        return unsupported
     rounding = step.parameters.get("rounding", "floor")
     if rounding == "full":
         return NO_FULL_ROUNDING
@@ -41,7 +41,7 @@ def _pool_call(name: str, step: Step, **more: str | None) -> str | Unsupported:
         dilation=per_axis(step.dilation) if step.dilated else None,
         padding=padding_text(step),
         ceil_mode=text_unless_default("floor", rounding, "True"),
-        **more,
+        **options,
     )
     return Unsupported(DROPS_WINDOWS, rejected_call=text) if step.has_windows_in_end_padding else text
 
@@ -52,23 +52,23 @@ def max_pool(step: Step) -> Code:
 
 
 def indexed_max_pool(step: Step) -> Code:
-    """Return the values or the indices of one call; indices are int32, and are made the suite's int64."""
+    """Return the values or the indices of one call; int32 indices are converted to int64, as in the suite."""
     answer = _pool_call("max_pool2d", step, return_indices="True")
-    which = "[1].cast(dtypes.int64)" if step.parameters.get("output") == "indices" else "[0]"
-    return answer if isinstance(answer, Unsupported) else f"{answer}{which}"
+    result = "[1].cast(dtypes.int64)" if step.parameters.get("output") == "indices" else "[0]"
+    return answer if isinstance(answer, Unsupported) else f"{answer}{result}"
 
 
 def avg_pool(step: Step) -> Code:
     """Return the call, or why there is none."""
     if step.parameters["divisor"] is not None:
         return Unsupported("average pooling has no divisor")
-    # Without padding both rules count the same cells; the default, which counts padding, then need not be named.
+    # Without padding, both rules count the same cells, so the argument is left out. Its default counts padding.
     include = None if not step.padded or step.parameters.get("count_include_pad", True) else "False"
     return _pool_call("avg_pool2d", step, count_include_pad=include)
 
 
 def max_unpool(step: Step) -> Code:
-    """Return the call, which needs no window where it is told the size."""
+    """Return the call; with output_size, it needs no window."""
     return call("x.max_unpool2d", "indices", output_size=tuple_of(step.parameters["output_size"]))
 
 
@@ -84,14 +84,14 @@ def global_pool(step: Step) -> Code:
 
 
 def convolution(name: str, step: Step) -> Code:
-    """Return the call; sums of narrow integers would be 32-bit ones."""
-    lacking = _unsupported_padding(step)
-    if lacking:
-        return lacking
+    """Return the call. For narrow integers, dtype is set, because the default sums them in 32 bits."""
+    unsupported = _unsupported_padding(step)
+    if unsupported:
+        return unsupported
     narrow = step.dtype in ("int8", "int16", "uint8", "uint16")
     if narrow and name != "conv2d":
-        return Unsupported("transposed convolution has no dtype, and sums of narrow integers have 32 bits")
-    further = step.parameters.get("output_padding", ())
+        return Unsupported("transposed convolution has no argument dtype, and sums narrow integers in 32 bits")
+    output_padding = step.parameters.get("output_padding", ())
     return call(
         f"x.{name}",
         "kernel",
@@ -100,6 +100,6 @@ def convolution(name: str, step: Step) -> Code:
         stride=per_axis(step.stride) if any(stride != 1 for stride in step.stride or ()) else None,
         dilation=per_axis(step.dilation) if step.dilated else None,
         padding=padding_text(step),
-        output_padding=per_axis(further) if any(further) else None,
+        output_padding=per_axis(output_padding) if any(output_padding) else None,
         dtype=f"dtypes.{step.dtype}" if narrow else None,
     )

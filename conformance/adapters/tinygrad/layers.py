@@ -1,4 +1,4 @@
-"""tinygrad: how methods of `Tensor` are read, with the defaults of tinygrad 0.14; they take any number of axes."""
+"""tinygrad: signatures of methods of `Tensor`, with the defaults of tinygrad 0.14, for `conformance translate`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEFAULT_RANK = 2
 
 
 def _spatial_axes(call: BoundCall) -> int:
-    """Return the number of spatial axes: one number for a window means two."""
+    """Return the number of spatial axes; a single number for the window means two axes."""
     if "kernel_size" in call.arguments:
         window = call.arguments["kernel_size"]
         return len(window) if isinstance(window, tuple) else DEFAULT_RANK
@@ -35,39 +35,39 @@ def _read_window(call: BoundCall, value: Any) -> Any:
 
 
 def _read_padding(call: BoundCall, value: Any) -> Any:
-    """Read one number, one for each axis, or both ends of every axis in one list, the last axis first."""
+    """Read one number, one for each axis, or one list with both ends of each axis, the last axis first."""
     axes = _spatial_axes(call)
     if is_whole_number(value):
         return value
     if not isinstance(value, tuple) or not all(map(is_whole_number, value)) or len(value) not in {axes, 2 * axes}:
-        raise UnreadableLayer(f"not a whole number, nor one for each of {axes} axes, nor two")
+        raise UnreadableLayer(f"neither an integer nor one or two for each of {axes} axes")
     if len(value) == axes:
         return tuple((end, end) for end in value)
     return tuple(reversed([*zip(value[::2], value[1::2], strict=True)]))
 
 
 def _read_pads(call: BoundCall, value: Any) -> Any:
-    """Read both ends of the last axes in one list, the last first, or a pair or None for every axis of the array."""
+    """Read one list with both ends of the last axes, the last first, or a pair or None for each axis of the array."""
     if not isinstance(value, tuple) or not any(item is None or isinstance(item, tuple) for item in value):
         return ends(call, value)
     pairs = tuple((0, 0) if item is None else item for item in value)
     if len(pairs) <= DEFAULT_RANK or pairs[:2] != ((0, 0), (0, 0)):
-        raise UnreadableLayer("not a pair for each axis of the array, with none for batch and channels")
+        raise UnreadableLayer("not a pair for each axis of the array, with None or (0, 0) for batch and channels")
     if not all(
         isinstance(pair, tuple) and len(pair) == DEFAULT_RANK and all(map(is_whole_number, pair)) for pair in pairs
     ):
-        raise UnreadableLayer("not a pair of whole numbers, or None, for each axis of the array")
+        raise UnreadableLayer("not a pair of integers, or None, for each axis of the array")
     return pairs[2:]
 
 
 def _indexed_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return which operator it is: indices are returned by another one."""
+    """Return the operator: with `return_indices`, it is max_pool_with_indices."""
     del found
     return {"operator": "max_pool_with_indices"} if call.arguments["return_indices"] is True else {}
 
 
 def _unpooled_size(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the size of the output: the one that is said, or the one that a pooling of such a window comes from."""
+    """Return the output size: output_size, or the size that window, stride and padding give."""
     size = found.get("output_size")
     if size is not None:
         found.clear()
@@ -79,7 +79,7 @@ def _unpooled_size(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def _symmetric_padding(padding: Any) -> Any:
-    """Return padding as one number an axis."""
+    """Return padding as one number for each axis."""
     if is_whole_number(padding):
         return padding
     if any(before != after for before, after in padding):
@@ -88,11 +88,11 @@ def _symmetric_padding(padding: Any) -> Any:
 
 
 def _read_output_size(call: BoundCall, value: Any) -> Any:
-    """Read the extents of the output; those of batch and channels before them say nothing."""
+    """Read the spatial extents of the output; batch and channels before them are ignored."""
     if value is None:
         return None
     if not isinstance(value, tuple) or not all(map(is_whole_number, value)):
-        raise UnreadableLayer("not a whole number for each axis")
+        raise UnreadableLayer("not an integer for each axis")
     return value[2:] if call.shape and len(value) == len(call.shape) else value
 
 

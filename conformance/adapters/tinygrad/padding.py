@@ -16,7 +16,7 @@ NO_SYMMETRIC = Unsupported("Tensor.pad has no symmetric mode")
 
 
 def flat_pads_text(step: Step) -> str:
-    """Return the pads in one list, the last axis first; or as a question has them."""
+    """Return the pads in one list, the last axis first; a flat list of the case is not changed."""
     return tuple_of(flat_pad_list(step) or [end for pair in reversed(step.padding) for end in pair])
 
 
@@ -26,14 +26,15 @@ def pad(step: Step) -> Code:
     if mode == "symmetric":
         return NO_SYMMETRIC
     if mode == "constant":
-        # A number beside truth values would make whole numbers of them.
+        # A number as the value would convert a bool array to integers.
         text = str(bool(value)) if step.dtype == "bool" else number(value)
         return call("x.pad", flat_pads_text(step), value=text if value or step.dtype == "bool" else None)
     text = call("x.pad", flat_pads_text(step), mode=f'"{PADDING_MODES[mode]}"')
     if any(min(pair) < 0 for pair in step.padding):
-        return Unsupported("crops come first, then pads", rejected_call=text)
-    within = {"reflect": 1, "wrap": 0}
+        return Unsupported("negative pads are applied first, as a crop", rejected_call=text)
+    margins = {"reflect": 1, "wrap": 0}  # a pad may be at most the extent minus this number
     pads = zip(step.padding, step.shape[2:], strict=True)
-    if mode in within and any(max(pair) > size - within[mode] for pair, size in pads):
-        return Unsupported(f"pads in mode {PADDING_MODES[mode]} go once round", rejected_call=text)
+    if mode in margins and any(max(pair) > size - margins[mode] for pair, size in pads):
+        limit = "less than" if mode == "reflect" else "at most"
+        return Unsupported(f"pads in mode {PADDING_MODES[mode]} must be {limit} the extent", rejected_call=text)
     return text

@@ -1,4 +1,4 @@
-"""tinygrad: what is composed from the cells of every window, which `unfold` shows."""
+"""tinygrad: operators composed from views of the cells of every window, made with `unfold`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ SHORT_FLOATS = ("float16", "bfloat16")
 
 
 def _in_float32(step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines, in float32 where the numbers have 16 bits: each call would round."""
+    """Return the lines, computed in float32 for 16-bit floats: in 16 bits, each call would round its result."""
     if step.dtype not in SHORT_FLOATS:
         return lines
     return ("x = x.float()", *lines, f"x = x.cast(dtypes.{step.dtype})")
 
 
 def min_pool(step: Step) -> Code:
-    """Return the least integers: the complement turns their order round, and has no number without a partner."""
+    """Return integer min pooling as max pooling of ~x. Unlike -x, ~x does not overflow for the least integer."""
     if NUMPY_DTYPES[step.dtype].kind in "fV":
         return Unsupported("tinygrad has no minimum pooling")
     answer = max_pool(step)
     padded: tuple[str, ...] = ()
     if isinstance(answer, Unsupported):
-        padding, whole = split_padding(step, lowest_value(step.dtype))
-        padded, answer = tuple(f"x = {pad(part)}" for part in padding), max_pool(whole)
+        padding, unpadded = split_padding(step, lowest_value(step.dtype))
+        padded, answer = tuple(f"x = {pad(part)}" for part in padding), max_pool(unpadded)
     return ("x = ~x", *padded, f"x = {answer}", "x = ~x")
 
 
@@ -44,12 +44,12 @@ def lp_pool(step: Step) -> Code:
 
 
 def softmax_pool(step: Step) -> Code:
-    """Return the cells of each window weighted by their softmax; padding has no weight."""
+    """Return the sum of each window's cells weighted by their softmax; padding has weight 0."""
     lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines
-    *padded, shown = lines
-    cells = shown.removeprefix("windows = ") + (f".flatten(-{step.rank})" if step.rank > 1 else "")
+    *padded, view = lines
+    cells = view.removeprefix("windows = ") + (f".flatten(-{step.rank})" if step.rank > 1 else "")
     if not padded:
         return _in_float32(step, (f"windows = {cells}", "x = (windows * windows.softmax(-1)).sum(-1)"))
     low = padded[0].removeprefix("x = ").removesuffix(")") + ", value=-np.inf)"
@@ -63,7 +63,7 @@ def _bin_texts(step: Step) -> list[str]:
 
 
 def adaptive_max_pool(step: Step) -> Code:
-    """Return the largest of each bin, one axis after the other."""
+    """Return the largest value of each bin, one axis after the other."""
     return tuple(
         f"x = Tensor.stack([x[{':, ' * axis}i:j].max({axis}) for i, j in {bins}], dim={axis})"
         for axis, bins in enumerate(_bin_texts(step), 2)
@@ -71,7 +71,7 @@ def adaptive_max_pool(step: Step) -> Code:
 
 
 def adaptive_avg_pool(step: Step) -> Code:
-    """Return the average of each bin; of all axes at once, so that each sum is divided once."""
+    """Return the average of each bin, over all axes at once, so that each sum is divided only once."""
     names = [*zip("ikmoqs", "jlnprt", strict=True)][: step.rank]
     bounds = ", ".join(f"{first}:{last}" for first, last in names)
     loops = " ".join(
@@ -82,7 +82,7 @@ def adaptive_avg_pool(step: Step) -> Code:
 
 
 def stochastic_pool_probabilities(step: Step) -> Code:
-    """Return each cell's share of its window; a sum of 0 divides as infinity, so that every share and gradient is 0."""
+    """Return each cell divided by the sum of its window; a sum of 0 becomes inf, so results and gradients are 0."""
     lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines
@@ -91,7 +91,7 @@ def stochastic_pool_probabilities(step: Step) -> Code:
 
 
 def stochastic_pool(step: Step) -> Code:
-    """Return the first cell at which the running sum exceeds the draw's share, nothing where none does."""
+    """Return the first cell at which the running sum exceeds draw times the sum of the window, 0 if there is none."""
     lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines

@@ -1,8 +1,11 @@
-"""PyTorch: channels first, like the suite.
+"""Adapter for PyTorch. The layout is channels first, as in the suite.
 
-What it changes: asymmetric padding, padding of more than half a window and the output-size rule `full` go through
-explicit padding; averages with holes are convolutions; layers with weights get the case's; norms to a power that is not
-even are those of absolute values; symmetric padding, and padding beyond the extent, name the cells by their indices.
+Differences from direct calls:
+- Asymmetric padding, padding of more than half a window and the output-size rule `full` use explicit padding.
+- Dilated averages are convolutions.
+- Layers with weights get the weights of the case.
+- Lp norms with a power that is not even use absolute values.
+- Symmetric padding, and padding beyond the extent, index the cells.
 """
 
 from __future__ import annotations
@@ -64,12 +67,12 @@ if "torch._dynamo" in sys.modules:
 
 
 def _d2l_pool(reduce: str, step: Step) -> Code:
-    """Return the book's own loop over the positions of a plane, or the padded layer that its tab shows."""
+    """Return the book's loop over the positions of a plane, or the padded layer that its tab shows."""
     if d2l.shows_padded_pooling(step, READER_EXAMPLES):
         return pooling.max_pool(layer_call, step)
-    refusal = d2l.unsupported_by_loops(step)
-    if refusal:
-        return refusal
+    unsupported = d2l.unsupported_by_loops(step)
+    if unsupported:
+        return unsupported
     height, width = step.window
     return (
         f"y = torch.zeros({tuple_of(step.output)}, dtype=x.dtype)",
@@ -81,10 +84,11 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
     )
 
 
-# One reader of the PyTorch tab pads both axes.
+# An example by a reader of the PyTorch tab, with padding on both axes.
 READER_EXAMPLES = (((2, 3), (2, 3), ((1, 1), (1, 1))),)
 STACKED_WINDOWS = StackedWindows(padding.functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
 FLOATING_AND_SIGNED = FLOATING | INTEGERS
+# Fallbacks compute integers in float64, which does not represent all values of int64 and uint64.
 CARRIED_DTYPES = ALL_DTYPES - {"int64", "uint64"}
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
@@ -137,12 +141,12 @@ BFLOAT16 = Bfloat16Conversion(
 
 
 def surface_on_cuda(surface: Surface) -> Surface:
-    """Return a surface whose inputs go to the device that everything is made on, and whose results come back."""
-    words = Bfloat16Conversion(
+    """Return the surface with inputs moved to the CUDA device, and results moved back."""
+    bfloat16 = Bfloat16Conversion(
         BFLOAT16.to_framework, BFLOAT16.from_float32, f"x.cpu(){BFLOAT16.to_numpy.removeprefix('x')}"
     )
-    enter = dict.fromkeys(INPUT_NAMES, 'torch.from_numpy({}).to("cuda")')
-    return replace(surface, to_framework=enter, to_numpy="x.cpu().numpy()", bfloat16=words)
+    to_framework = dict.fromkeys(INPUT_NAMES, 'torch.from_numpy({}).to("cuda")')
+    return replace(surface, to_framework=to_framework, to_numpy="x.cpu().numpy()", bfloat16=bfloat16)
 
 
 TF32_SETUP = "torch.backends.cuda.matmul.allow_tf32 = {0}\ntorch.backends.cudnn.allow_tf32 = {0}\n"
@@ -150,7 +154,7 @@ CUDA_SUPPORT = DeviceSupport(
     "torch.cuda.init()\nhardware = torch.cuda.get_device_name()\n",
     {"float32": TF32_SETUP.format(False), "tf32": TF32_SETUP.format(True)},
     setup='torch.set_default_device("cuda")\n',
-    # An error of a kernel shows late, and then in whatever comes next: it must end the process.
+    # Kernels run asynchronously, so their errors appear later. Synchronizing reports them before the next case.
     reset="torch.cuda.synchronize()\n",
     surface=surface_on_cuda,
 )
@@ -212,7 +216,7 @@ FUNCTIONAL_LOWERINGS = _lowerings(
     functional_call, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"
 )
 FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
-# What users write by hand is made of slices, which have no kernel for a memory format.
+# These fallbacks consist of slices and indexing, for which a memory format selects no other kernel.
 SLICED_FALLBACKS = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad"}
 SURFACES = (
     _make_surface(
@@ -235,7 +239,7 @@ SURFACES = (
         "torch.channels_last",
         layout.channels_last_lowerings(FUNCTIONAL_LOWERINGS),
         fallbacks=layout.channels_last_lowerings(
-            {name: verb for name, verb in FUNCTIONAL_FALLBACKS.items() if name not in SLICED_FALLBACKS}
+            {name: lowering for name, lowering in FUNCTIONAL_FALLBACKS.items() if name not in SLICED_FALLBACKS}
         ),
         dtypes=DTYPES,
         unsupported_dtypes=UNSUPPORTED_DTYPES,

@@ -1,4 +1,4 @@
-"""PyTorch: pooling that is told the size of its output, and the way back from it."""
+"""PyTorch: adaptive, global and fractional pooling, and max unpooling."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ OPERATION_NAMES: Mapping[str, str] = {
     "adaptive_max_pool": "adaptive max pooling",
     "adaptive_avg_pool": "adaptive average pooling",
 }
-# float64 holds every number of a narrower integer.
+# float64 represents all values of integers with fewer than 64 bits.
 EXACT_DTYPES: Mapping[str, str] = dict.fromkeys((*INTEGERS - {"int64"}, *WIDER_DTYPES), "float64")
 
 
 def max_unpool(write_call: CallWriter, step: Step) -> Code:
-    """Return the call with the window and stride of a pooling that leads to such an output."""
+    """Return the call with a window, stride and padding that give the output size."""
     windows, strides, paddings = [], [], []
     for extent, size in zip(step.shape[2:], step.parameters["output_size"], strict=True):
         stride, padding = max(size // max(extent, 1), 1), max((extent - size + 1) // 2, 0)
@@ -47,12 +47,12 @@ def max_unpool(write_call: CallWriter, step: Step) -> Code:
     }
     text = write_call(step.operator, step, per_axis(windows), inputs="x, indices", **keywords)
     if 0 in step.shape[2:]:
-        return Unsupported("max unpooling takes no plane without cells", rejected_call=text)
+        return Unsupported("max unpooling does not accept a plane without cells", rejected_call=text)
     return call_if_floating(OPERATION_NAMES[step.operator], step, text)
 
 
 def adaptive_pool(write_call: CallWriter, step: Step) -> Code:
-    """Return adaptive pooling; global pooling is to one bin."""
+    """Return adaptive pooling; global pooling has one bin."""
     output = step.parameters.get("output_size", (1,) * step.rank)
     return call_if_floating(
         OPERATION_NAMES[step.operator],
@@ -62,16 +62,16 @@ def adaptive_pool(write_call: CallWriter, step: Step) -> Code:
 
 
 def channel_maximum(write_call: CallWriter, step: Step) -> Code:
-    """Return the largest value of each channel, for dtypes that adaptive pooling has no kernel for."""
+    """Return the largest value of each channel, for dtypes without a kernel for adaptive pooling."""
     if step.dtype in UNSIGNED:
         return in_wider_dtype(EXACT_DTYPES, partial(adaptive_pool, write_call), step)
     return f"x.amax({cell_axes(step, first=2)}, keepdim=True)"
 
 
 def fractional_max_pool(write_call: CallWriter, step: Step) -> Code:
-    """Return the call with the case's samples; in two dimensions the first belongs to the last axis."""
+    """Return the call with the samples of the case; in two dimensions, the first sample is for the last axis."""
     if step.rank not in SUPPORTED_RANKS:
-        return Unsupported("fractional pooling has two or three axes")
+        return Unsupported("fractional pooling supports two or three axes")
     samples = "samples.flip(-1)" if step.rank == min(SUPPORTED_RANKS) else "samples"
     output = step.parameters["output_size"]
     text = write_call(
@@ -79,18 +79,18 @@ def fractional_max_pool(write_call: CallWriter, step: Step) -> Code:
     )
     fits = zip(step.shape[2:], step.window, output, strict=True)
     if step.rank == max(SUPPORTED_RANKS) and any(window + count > size for size, window, count in fits):
-        why = "in three dimensions window and output_size together may be at most the extent"
+        why = "in three dimensions, window plus output_size may be at most the extent"
         return Unsupported(why, STRICT_FRACTIONAL_ISSUE, rejected_call=text)
     return text
 
 
 def fractional_max_pool_1d(write_call: CallWriter, step: Step) -> Code:
-    """Return a row as a plane of one row."""
+    """Return one-dimensional pooling as two-dimensional pooling of a plane with one row."""
     if step.rank != 1:
-        return Unsupported("fractional pooling has two or three axes")
+        return Unsupported("fractional pooling supports two or three axes")
     plane = replace(step, shape=(*step.shape[:2], 1, step.shape[2]))
     window, output = ((1, *step.parameters[name]) for name in ("window", "output_size"))
-    samples = "samples.repeat(1, 1, 2)"
+    samples = "samples.repeat(1, 1, 2)"  # one sample for each axis; that of the new axis has no effect
     keywords = {"output_size": sizes_text(output), "_random_samples": samples}
     text = write_call(step.operator, plane, per_axis(window), inputs="x.unsqueeze(2)", **keywords)
     return f"{text}.squeeze(2)"

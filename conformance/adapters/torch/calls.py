@@ -1,4 +1,4 @@
-"""PyTorch: how a call is spelt on its two surfaces, and the answers that several verbs share."""
+"""PyTorch: calls of layers and functions, and conversions to wider dtypes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.steps import Step
 
 CallWriter = Callable[..., str]
+"""Writes the call of an operator on one surface: functional_call or layer_call."""
 
 SHORT_FLOATS = frozenset({"float16", "bfloat16"})
 FLOATING = SHORT_FLOATS | {"float32", "float64"}
@@ -18,7 +19,7 @@ INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8"})
 UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
 ALL_DTYPES = FLOATING | INTEGERS | UNSIGNED | {"bool"}
 UNSIGNED_ISSUE = "https://github.com/pytorch/pytorch/issues/58734"
-# What pools the numbers of a dtype for which there is no kernel, and holds them all.
+# For dtypes without a kernel, a dtype that has one and represents all values.
 WIDER_DTYPES: Mapping[str, str] = {"bool": "uint8", "uint16": "int32", "uint32": "int64"}
 LAYER_NAMES: Mapping[str, str] = {
     "max_pool": "MaxPool",
@@ -43,55 +44,57 @@ def functional_call(
 
 
 def layer_call(operator: str, step: Step, *arguments: str | None, inputs: str = "x", **keywords: str | None) -> str:
-    """Return a layer of torch.nn, made and called."""
+    """Return a layer of torch.nn, created and called."""
     return call(f"nn.{LAYER_NAMES[operator]}{step.rank}d", *arguments, **keywords) + f"({inputs})"
 
 
 def sizes_text(values: Sequence[int | None]) -> str:
-    """Return sizes of the output as text: one number where all agree; None keeps an extent."""
+    """Return output sizes as text: one number if all are equal; None means the extent of the input."""
     if len(set(values)) == 1 and values[0] is not None:
         return number(values[0])
     return str(tuple(value if value is None else int(value) for value in values))
 
 
 def pads_text(step: Step) -> str:
-    """Return the pads as PyTorch counts them: the last axis first; or as a question has them."""
+    """Return the pads in the order of PyTorch, the last axis first; a flat list of the case is not changed."""
     return tuple_of(flat_pad_list(step) or [end for pair in reversed(step.padding) for end in pair])
 
 
-def call_if_floating(what: str, step: Step, text: str) -> Code:
-    """Return the call, or for anything but floating numbers that it has no kernel."""
+def call_if_floating(operation: str, step: Step, text: str) -> Code:
+    """Return the call; other dtypes than floating point have no kernel."""
     if step.dtype in FLOATING:
         return text
-    return Unsupported(f"{what} has no kernel for {step.dtype} on the CPU", rejected_call=text)
+    return Unsupported(f"{operation} has no kernel for {step.dtype} on the CPU", rejected_call=text)
 
 
 def in_wider_dtype(wider: Mapping[str, str], lowering: Lowering, step: Step) -> Code:
-    """Return the lines that work in a dtype that holds all numbers of x's, and come back."""
+    """Return lines that compute in a dtype that represents all values of `x`, and convert the result back."""
     if step.dtype not in wider:
-        return Unsupported(f"no dtype that has a kernel holds every {step.dtype}")
-    answer = lowering(replace(step, dtype=wider[step.dtype]))
-    if isinstance(answer, Unsupported):
-        return answer
-    return (f"x = x.to(torch.{wider[step.dtype]})", *as_lines(answer), f"x = x.to(torch.{step.dtype})")
+        return Unsupported(f"no dtype with a kernel represents all values of {step.dtype}")
+    code = lowering(replace(step, dtype=wider[step.dtype]))
+    if isinstance(code, Unsupported):
+        return code
+    return (f"x = x.to(torch.{wider[step.dtype]})", *as_lines(code), f"x = x.to(torch.{step.dtype})")
 
 
-def as_lines(answer: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Return lines that end with x assigned."""
-    return (f"x = {answer}",) if isinstance(answer, str) else answer
+def as_lines(code: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return lines of which the last assigns `x`."""
+    return (f"x = {code}",) if isinstance(code, str) else code
 
 
 def in_float32(lowering: Lowering, step: Step) -> Code:
-    """Return several calls on 16-bit numbers in float32 and back: each would round its result, and errors add up."""
+    """Return several calls on 16-bit floats in float32: in 16 bits, each call would round its result."""
     if step.dtype not in SHORT_FLOATS or isinstance(lowering(step), str):
         return lowering(step)
     return in_wider_dtype(dict.fromkeys(SHORT_FLOATS, "float32"), lowering, step)
 
 
-def no_kernel(what: str, *, except_dtypes: frozenset[str], issue: str | None = None) -> Mapping[str, Unsupported]:
-    """Return the refusal of every dtype beside some, as `Surface.refuses` wants it."""
+def no_kernel(operation: str, *, except_dtypes: frozenset[str], issue: str | None = None) -> Mapping[str, Unsupported]:
+    """Return the reason for all dtypes except some, in the form of Surface.unsupported_dtypes."""
     others = NUMPY_DTYPES.keys() - except_dtypes
     return {
-        name: Unsupported(f"{what} has no kernel for {name} on the CPU", UNSIGNED_ISSUE if name in UNSIGNED else issue)
+        name: Unsupported(
+            f"{operation} has no kernel for {name} on the CPU", UNSIGNED_ISSUE if name in UNSIGNED else issue
+        )
         for name in sorted(others)
     }

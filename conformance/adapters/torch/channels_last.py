@@ -1,4 +1,4 @@
-"""PyTorch: the memory format in which users of convolution networks hold their images, channels last."""
+"""PyTorch: the memory format `torch.channels_last`, which many convolutional networks use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conformance.adapters.torch.convolution import autograd_gradient
 from conformance.cases.steps import Step
 
 MEMORY_FORMATS: Mapping[int, str] = {2: "torch.channels_last", 3: "torch.channels_last_3d"}
-# What lies like an image besides x.
+# Inputs other than x that are converted to the memory format.
 IMAGE_INPUTS: Mapping[str, tuple[str, ...]] = {
     "conv": ("kernel",),
     "conv_transpose": ("kernel",),
@@ -21,24 +21,22 @@ IMAGE_INPUTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def channels_last_lowerings(verbs: Mapping[str, Lowering]) -> Mapping[str, Lowering]:
-    """Return the verbs for images whose channels lie side by side in memory."""
-    return {name: partial(_lower_channels_last, verb) for name, verb in verbs.items()}
+def channels_last_lowerings(lowerings: Mapping[str, Lowering]) -> Mapping[str, Lowering]:
+    """Return lowerings that convert images to the memory format before the call."""
+    return {name: partial(_lower_channels_last, lowering) for name, lowering in lowerings.items()}
 
 
 def _lower_channels_last(lowering: Lowering, step: Step) -> Code:
-    """Return the lines, before them those that lay out what the step reads."""
+    """Return lines that convert the inputs of a step, followed by the lines of the step."""
     if step.rank not in MEMORY_FORMATS:
-        return Unsupported("the memory format channels_last has two or three spatial axes")
-    answer = lowering(step)
-    before = [_convert_line(name, step.rank) for name in ("x", *IMAGE_INPUTS.get(step.operator, ()))]
-    if isinstance(answer, Unsupported):
-        return (
-            replace(answer, rejected_call=(*before, *as_lines(answer.rejected_call)))
-            if answer.rejected_call
-            else answer
-        )
-    return (*before, *as_lines(answer))
+        return Unsupported("the memory format channels_last requires two or three spatial axes")
+    code = lowering(step)
+    conversions = [_convert_line(name, step.rank) for name in ("x", *IMAGE_INPUTS.get(step.operator, ()))]
+    if not isinstance(code, Unsupported):
+        return (*conversions, *as_lines(code))
+    if not code.rejected_call:
+        return code
+    return replace(code, rejected_call=(*conversions, *as_lines(code.rejected_call)))
 
 
 def _convert_line(name: str, rank: int) -> str:
@@ -49,9 +47,9 @@ INPUT_CONVERSION_LINES = tuple(_convert_line("x", rank) for rank in MEMORY_FORMA
 
 
 def without_repeated_conversion(lines: Sequence[str], _names: Sequence[str]) -> Sequence[str]:
-    """Return the lines without saying again how x lies: what PyTorch returns lies as what it was given.
+    """Return the lines with one conversion of `x`: results of PyTorch have the memory format of their input.
 
-    What a function of theirs says is said before it.
+    A conversion inside a function of the program is moved before it.
     """
     inner = [line for line in INPUT_CONVERSION_LINES if INDENT + line in lines and line not in lines]
     outer = [line for line in lines if line.strip() not in INPUT_CONVERSION_LINES or not line.startswith(INDENT)]
@@ -66,10 +64,7 @@ def without_repeated_conversion(lines: Sequence[str], _names: Sequence[str]) -> 
 
 
 def channels_last_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
-    """Return the lines followed by the gradient of one input; the gradient that comes in lies as the images do."""
-    grad = [
-        line.replace("x", "grad")
-        for line in INPUT_CONVERSION_LINES
-        if line in (laid := without_repeated_conversion(lines, names))
-    ]
-    return autograd_gradient([*laid, *grad], names, input_name)
+    """Return the lines followed by the gradient of one input; `grad` gets the same memory format as the images."""
+    forward = without_repeated_conversion(lines, names)
+    grad = [line.replace("x", "grad") for line in INPUT_CONVERSION_LINES if line in forward]
+    return autograd_gradient([*forward, *grad], names, input_name)

@@ -1,4 +1,4 @@
-"""PyTorch: the functional calls inside a function that torch.compile makes into one graph."""
+"""PyTorch: functional calls inside a function that torch.compile compiles to one graph."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ DEFAULT_COMPILERS: Mapping[str, str] = {"darwin": "clang++", "win32": "cl"}
 
 
 def missing_compiler() -> str | None:
-    """Return that the compiler is not there that Inductor would call, None where it is."""
+    """Return a message if Inductor's C++ compiler is missing, otherwise None."""
     compiler = os.environ.get("CXX") or DEFAULT_COMPILERS.get(sys.platform, "g++")
     if shutil.which(compiler):
         return None
-    return f"torch.compile needs a C++ compiler, and there is no {compiler} here (the variable CXX names another)"
+    return f"torch.compile needs a C++ compiler, but {compiler} was not found (set the variable CXX to use another)"
 
 
 def compile_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
@@ -34,5 +34,5 @@ def compile_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
 
 
 def compiled_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
-    """Return the same followed by the gradient of one input, which AOTAutograd compiles."""
+    """Return the compiled lines followed by the gradient of one input, which AOTAutograd compiles."""
     return autograd_gradient(compile_lines(lines, names), names, input_name)

@@ -1,4 +1,4 @@
-"""PyTorch: convolutions, and how the layers with weights give their gradients."""
+"""PyTorch: convolutions and transposed convolutions, and their gradients."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from conformance.cases.steps import Step
 Keywords = dict[str, str | None]
 NO_GRADIENT_ARGUMENT = ", requires_grad=False"
 LAYER_PARAMETERS: Mapping[str, str] = {"kernel": "conv.weight", "bias": "conv.bias"}
-NO_ASYMMETRIC_PADDING = Unsupported("the padding before and after an axis is one number")
-NO_DILATED_INTEGERS = Unsupported("convolution with holes has a kernel for int64, and for no other integers")
-NO_RANDOM_INTEGER_WEIGHTS = Unsupported("layers draw their first weights at random, and PyTorch draws no integers")
+NO_ASYMMETRIC_PADDING = Unsupported("convolution has one padding for both ends of an axis")
+NO_DILATED_INTEGERS = Unsupported("dilated convolution of integers has a kernel only for int64")
+NO_RANDOM_INTEGER_WEIGHTS = Unsupported(
+    "layers initialize weights with random numbers, which PyTorch lacks for integers"
+)
 
 
 def autograd_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
@@ -31,11 +33,11 @@ def autograd_gradient(lines: Sequence[str], _names: Sequence[str], input_name: s
 
 
 def layer_autograd_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
-    """Return the same where the weights are those of a layer: their gradient is asked of the layer."""
+    """Return the lines followed by the gradient of one input; kernel and bias are parameters of the layer."""
     if input_name == "x":
         return autograd_gradient(lines, names, input_name)
-    trained = (line.replace(NO_GRADIENT_ARGUMENT, "") for line in lines)
-    return (*trained, f"(x,) = torch.autograd.grad(x, {LAYER_PARAMETERS[input_name]}, grad)")
+    trainable = (line.replace(NO_GRADIENT_ARGUMENT, "") for line in lines)
+    return (*trainable, f"(x,) = torch.autograd.grad(x, {LAYER_PARAMETERS[input_name]}, grad)")
 
 
 def _padding_text(step: Step) -> str | None:
@@ -68,7 +70,7 @@ def functional_conv(step: Step) -> Code:
 
 
 def layer_conv(step: Step) -> Code:
-    """Return the layer with the case's weights."""
+    """Return the layer with the weights of the case, or why there is none."""
     return NO_ASYMMETRIC_PADDING if _is_asymmetric(step) else _layer_lines("Conv", step, _convolution_keywords(step))
 
 
@@ -86,51 +88,53 @@ def _layer_lines(name: str, step: Step, keywords: Keywords) -> tuple[str, ...]:
 
 
 def _has_invalid_parameters(step: Step) -> bool:
-    """Whether strides, holes or what is added at the end mean nothing, which the call is to find."""
-    further = step.parameters["output_padding"]
-    along = (step.stride or (), step.dilation, step.padding, further)
-    wrong = min(*(step.stride or ()), *step.dilation) < 1 or min(further) < 0
-    return step.symmetric is not None and (wrong or any(len(values) != step.rank for values in along))
+    """Whether stride, dilation or output padding are invalid, so that the call must reject them."""
+    output_padding = step.parameters["output_padding"]
+    per_axis_values = (step.stride or (), step.dilation, step.padding, output_padding)
+    out_of_range = min(*(step.stride or ()), *step.dilation) < 1 or min(output_padding) < 0
+    wrong_length = any(len(values) != step.rank for values in per_axis_values)
+    return step.symmetric is not None and (out_of_range or wrong_length)
 
 
 def _transposed_keywords(step: Step, *, sliced: bool) -> tuple[Keywords, str] | Unsupported:
-    """Return the keywords of the call, and the slice that its result needs; without a slice or with one."""
+    """Return the keywords of the call and the slice of its result. sliced: whether a slice is allowed."""
     if is_framework_same(step):
         return Unsupported("transposed convolution has no padding by name")
     if _has_invalid_parameters(step):
         given = step.parameters["output_padding"]
         return _convolution_keywords(step) | {"output_padding": per_axis(given) if any(given) else None}, ""
     if any(min(pair) < 0 for pair in step.padding):
-        return Unsupported("transposed convolution takes away from its output, and adds nothing before it")
+        return Unsupported("transposed convolution has no negative padding")
     limits = [max(pair) for pair in zip(step.stride or (), step.dilation, strict=True)]
     pairs = zip(step.padding, step.parameters["output_padding"], limits, strict=True)
-    axes = [OutputCrop.split(before, after - further, limit) for (before, after), further, limit in pairs]
-    rest = any(axis.slice_before or axis.slice_after for axis in axes)
-    if rest and not sliced:
-        return Unsupported("transposed convolution takes the same from both ends, but for output_padding")
-    if any(
-        axis.output_padding >= limit for axis, limit in zip(axes, limits, strict=True)
-    ) and not uses_framework_defaults(step):
+    axes = [OutputCrop.split(before, after - added, limit) for (before, after), added, limit in pairs]
+    needs_slice = any(axis.slice_before or axis.slice_after for axis in axes)
+    if needs_slice and not sliced:
+        return Unsupported("transposed convolution removes the same from both ends, except for output_padding")
+    too_large = any(axis.output_padding >= limit for axis, limit in zip(axes, limits, strict=True))
+    if too_large and not uses_framework_defaults(step):
         return Unsupported("output_padding must be smaller than either stride or dilation")
-    padding, further = (tuple(getattr(axis, name) for axis in axes) for name in ("padding", "output_padding"))
+    padding, output_padding = tuple(axis.padding for axis in axes), tuple(axis.output_padding for axis in axes)
     keywords = _convolution_keywords(step) | {"padding": per_axis(padding) if any(padding) else None}
-    keywords["output_padding"] = per_axis(further) if any(further) else None
+    keywords["output_padding"] = per_axis(output_padding) if any(output_padding) else None
     bounds = [axis.slice_text for axis in axes]
-    return keywords, slices(bounds, channels_last=False) if rest else ""
+    return keywords, slices(bounds, channels_last=False) if needs_slice else ""
 
 
 def functional_transpose(step: Step, *, sliced: bool = False) -> Code:
-    """Return the call; `sliced`: with a slice of its result where more is taken from one end."""
-    answer = _transposed_keywords(step, sliced=sliced)
-    if isinstance(answer, Unsupported):
-        return answer
-    return _functional_text("conv_transpose", step, answer[0]) + answer[1]
+    """Return the call. sliced: whether a slice may remove more from one end of the result."""
+    call_parts = _transposed_keywords(step, sliced=sliced)
+    if isinstance(call_parts, Unsupported):
+        return call_parts
+    keywords, crop = call_parts
+    return _functional_text("conv_transpose", step, keywords) + crop
 
 
 def layer_transpose(step: Step, *, sliced: bool = False) -> Code:
-    """Return the layer with the case's weights; `sliced` as above."""
-    answer = _transposed_keywords(step, sliced=sliced)
-    if isinstance(answer, Unsupported):
-        return answer
-    lines = _layer_lines("ConvTranspose", step, answer[0])
-    return (*lines, f"x = x{answer[1]}") if answer[1] else lines
+    """Return the layer with the weights of the case. sliced: as in functional_transpose."""
+    call_parts = _transposed_keywords(step, sliced=sliced)
+    if isinstance(call_parts, Unsupported):
+        return call_parts
+    keywords, crop = call_parts
+    lines = _layer_lines("ConvTranspose", step, keywords)
+    return (*lines, f"x = x{crop}") if crop else lines

@@ -1,4 +1,4 @@
-"""PyTorch: how its layers and functions are read, argument by argument, with the defaults of PyTorch 2.13."""
+"""PyTorch: signatures of layers and functions, with the defaults of PyTorch 2.13, for `conformance translate`."""
 
 from __future__ import annotations
 
@@ -54,19 +54,16 @@ WEIGHTED_ARGUMENTS = {
 }
 BIAS_ARGUMENT = {"bias": ArgumentReading("bias", lambda _call, value: value is not None)}
 PLACEMENT_ARGUMENTS = ("device", "dtype")
-ODD_POWER_NOTE = (
-    "an odd power keeps the sign of negative numbers in this layer; what follows takes their absolute value"
-)
 
 
 def _indexed_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return which operator it is: indices are returned by another one, which has no 16-bit sums to ask about."""
+    """Return the operator: with `return_indices`, it is max_pool_with_indices."""
     del found
     return {"operator": "max_pool_with_indices"} if call.arguments["return_indices"] is True else {}
 
 
 def _read_output_size(call: BoundCall, value: Any) -> Any:
-    """Return the size of the output; None keeps an extent."""
+    """Return the output size; None means the extent of the input."""
     values = value if isinstance(value, tuple) else (value,) * call.spatial_axes()
     if len(values) != call.spatial_axes() or not all(size is None or is_whole_number(size) for size in values):
         raise UnreadableLayer("neither a whole number nor one for each spatial axis")
@@ -81,14 +78,14 @@ PADDING_MODES = {"constant": "constant", "replicate": "edge", "reflect": "reflec
 
 
 def _pad_parameters(mode: str, value: str = "") -> tuple[Mapping[str, ArgumentReading], Mapping[str, Any]]:
-    reads = {"pads": ArgumentReading("padding", ends)}
-    return (reads | {"value": number_argument("value")} if value else reads), {"mode": mode}
+    readings = {"pads": ArgumentReading("padding", ends)}
+    return (readings | {"value": number_argument("value")} if value else readings), {"mode": mode}
 
 
 def _pooling_layer(
-    name: str, extra: str, operator: str, reads: Mapping[str, ArgumentReading], **more: Any
+    name: str, extra: str, operator: str, readings: Mapping[str, ArgumentReading], **options: Any
 ) -> LayerSignature:
-    return LayerSignature(f"{name}(kernel_size, stride=None, padding=0{extra})", operator, reads, **more)
+    return LayerSignature(f"{name}(kernel_size, stride=None, padding=0{extra})", operator, readings, **options)
 
 
 AVERAGE_SIGNATURE_TAIL = ", ceil_mode=False, count_include_pad=True"
@@ -97,13 +94,13 @@ CONVOLUTION_SIGNATURE = "in_channels, out_channels, kernel_size, stride=1, paddi
 
 
 def _padding_layer(name: str, mode: str, value: str = "") -> LayerSignature:
-    reads, always = _pad_parameters(mode, value)
-    return LayerSignature(f"{name}Pad{{rank}}d(padding{value})", "pad", reads, fixed_parameters=always)
+    readings, fixed = _pad_parameters(mode, value)
+    return LayerSignature(f"{name}Pad{{rank}}d(padding{value})", "pad", readings, fixed_parameters=fixed)
 
 
 NN_LAYERS = (
     _pooling_layer(
-        "MaxPool{rank}d", DILATION_SIGNATURE_TAIL, "max_pool", MAX_POOLING_ARGUMENTS, meaning=_indexed_operator
+        "MaxPool{rank}d", DILATION_SIGNATURE_TAIL, "max_pool", MAX_POOLING_ARGUMENTS, adjust=_indexed_operator
     ),
     _pooling_layer("AvgPool1d", AVERAGE_SIGNATURE_TAIL, "avg_pool", AVERAGE_POOLING_ARGUMENTS),
     _pooling_layer(
@@ -128,7 +125,7 @@ NN_LAYERS = (
         "",
         "max_unpool",
         {key: POOLING_ARGUMENTS[key] for key in ("window", "stride", "padding")},
-        meaning=unpooled_size,
+        adjust=unpooled_size,
     ),
     LayerSignature(
         "FractionalMaxPool2d|FractionalMaxPool3d(kernel_size, output_size=None, output_ratio=None, "
@@ -136,7 +133,7 @@ NN_LAYERS = (
         "fractional_max_pool",
         {"window": sizes_argument("kernel_size"), "output_size": sizes_argument("output_size")},
         required_values={"output_ratio": None, "return_indices": False},
-        note="the samples that place its windows are an input here; the layer draws them itself where it is given none",
+        note="the program reads the samples that place the windows from an input; the layer draws them by default",
     ),
     LayerSignature(
         f"Conv{{rank}}d({CONVOLUTION_SIGNATURE}, dilation=1, groups=1, bias=True, padding_mode='zeros')",
@@ -146,7 +143,8 @@ NN_LAYERS = (
         required_values={"padding_mode": "zeros"},
     ),
     LayerSignature(
-        f"ConvTranspose{{rank}}d({CONVOLUTION_SIGNATURE}, output_padding=0, groups=1, bias=True, dilation=1, padding_mode='zeros')",
+        f"ConvTranspose{{rank}}d({CONVOLUTION_SIGNATURE}, output_padding=0, groups=1, bias=True, dilation=1, "
+        "padding_mode='zeros')",
         "conv_transpose",
         {**TRANSPOSED_ARGUMENTS, **WEIGHTED_ARGUMENTS},
         ignored_arguments=PLACEMENT_ARGUMENTS,
@@ -160,9 +158,9 @@ NN_LAYERS = (
 )
 
 
-def _functional_signature(layer: LayerSignature, name: str, signature: str, **more: Any) -> LayerSignature:
-    """Return the function that does the same on an input that it is given."""
-    return replace(layer, signature=f"{name}({signature})", **{"data": ("input",), **more})
+def _functional_signature(layer: LayerSignature, name: str, signature: str, **changes: Any) -> LayerSignature:
+    """Return the function that corresponds to a layer; the input is its first argument."""
+    return replace(layer, signature=f"{name}({signature})", **{"array_arguments": ("input",), **changes})
 
 
 POOLING_SIGNATURE = "input, kernel_size, stride=None, padding=0"
@@ -183,8 +181,8 @@ FUNCTIONAL_LAYERS = (
         NN_LAYERS[6],
         "max_unpool{rank}d",
         "input, indices, kernel_size, stride=None, padding=0, output_size=None",
-        data=("input", "indices"),
-        must={"output_size": None},
+        array_arguments=("input", "indices"),
+        required_values={"output_size": None},
     ),
     _functional_signature(
         NN_LAYERS[7],

@@ -1,4 +1,4 @@
-"""PyTorch: pooling, one function for both surfaces, which `spell` tells apart."""
+"""PyTorch: pooling. Each function serves layers and functions; `write_call` writes the call of the surface."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ VOLUME_RANK = 3
 
 
 def _pool_call(write_call: CallWriter, step: Step, **keywords: str | None) -> str | Unsupported:
-    """Return the call, or why the padding cannot be said: it is symmetric, and at most half a window."""
+    """Return the call, or why not: padding must be symmetric and at most half a window."""
     if is_framework_same(step):
         return Unsupported("pooling has no padding by name")
     rounding = step.parameters.get("rounding", "floor")
     if rounding == "full":
         return Unsupported("ceil_mode drops a last window that would start in the padding")
     if step.symmetric is None:
-        return Unsupported("the padding before and after an axis is one number")
+        return Unsupported("pooling has one padding for both ends of an axis")
     text = write_call(
         step.operator,
         step,
@@ -48,10 +48,10 @@ def _pool_call(write_call: CallWriter, step: Step, **keywords: str | None) -> st
         ceil_mode=text_unless_default("floor", rounding, "True"),
         **keywords,
     )
-    # A window or padding of another rank is a fault that the call is to find.
+    # strict=False: a window or padding of the wrong length is passed on, so that the call rejects it.
     if any(pad > extent // 2 for pad, extent in zip(step.symmetric, step.window, strict=False)):
         return Unsupported(
-            "padding may be at most half of the window, holes not counted", HALF_WINDOW_ISSUE, rejected_call=text
+            "padding may be at most half of the window without dilation", HALF_WINDOW_ISSUE, rejected_call=text
         )
     return text
 
@@ -72,37 +72,36 @@ def max_pool(write_call: CallWriter, step: Step) -> Code:
 
 
 def fallback_max_pool(write_call: CallWriter, step: Step) -> Code:
-    """Return what users write for dtypes without a kernel: a wider dtype; the call that returns indices too."""
+    """Return max pooling for dtypes without a kernel: in a wider dtype, or the call that also returns indices."""
     if step.dtype in WIDER_DTYPES:
         return in_wider_dtype(WIDER_DTYPES, partial(fallback_max_pool, write_call), step)
-    return (
-        _call_with_indices(write_call, step, "[0]")
-        if step.rank == 1 and step.dtype in INTEGERS
-        else max_pool(write_call, step)
-    )
+    # In one dimension, integers have a kernel only if indices are returned too.
+    if step.rank == 1 and step.dtype in INTEGERS:
+        return _call_with_indices(write_call, step, "[0]")
+    return max_pool(write_call, step)
 
 
 def integer_min_pool(write_call: CallWriter, pad: Lowering, step: Step) -> Code:
-    """Return the least integers: the complement turns their order round, and has no number without a partner."""
+    """Return integer min pooling as max pooling of ~x. Unlike -x, ~x does not overflow for the least integer."""
     if step.dtype in FLOATING:
         return Unsupported("PyTorch has no minimum pooling")
     if step.dtype in WIDER_DTYPES:
         return in_wider_dtype(WIDER_DTYPES, partial(integer_min_pool, write_call, pad), step)
-    pool, verb = replace(step, operator="max_pool"), partial(fallback_max_pool, write_call)
-    answer = verb(pool)
-    if isinstance(answer, Unsupported):
-        answer = _lower_padded(verb, pad, pool, lowest_value(step.dtype))
-    return answer if isinstance(answer, Unsupported) else ("x = ~x", *as_lines(answer), "x = ~x")
+    pool, lowering = replace(step, operator="max_pool"), partial(fallback_max_pool, write_call)
+    code = lowering(pool)
+    if isinstance(code, Unsupported):
+        code = _lower_padded(lowering, pad, pool, lowest_value(step.dtype))
+    return code if isinstance(code, Unsupported) else ("x = ~x", *as_lines(code), "x = ~x")
 
 
 def _lower_padded(lowering: Lowering, pad: Lowering, step: Step, value: float) -> tuple[str, ...] | Unsupported:
-    """Return explicit padding, then the step without padding of its own."""
+    """Return explicit padding, followed by the step without padding."""
     padding = _padding_value(step, value)
-    whole = step.with_parameters(padding=((0, 0),) * step.rank, rounding="floor").reading_output_of(padding)
-    padded, answer = pad(padding), lowering(whole)
-    if isinstance(padded, Unsupported):
-        return padded
-    return answer if isinstance(answer, Unsupported) else (*as_lines(padded), *as_lines(answer))
+    unpadded = step.with_parameters(padding=((0, 0),) * step.rank, rounding="floor").reading_output_of(padding)
+    pad_code, code = pad(padding), lowering(unpadded)
+    if isinstance(pad_code, Unsupported):
+        return pad_code
+    return code if isinstance(code, Unsupported) else (*as_lines(pad_code), *as_lines(code))
 
 
 def _padding_value(step: Step, value: float) -> Step:
@@ -118,21 +117,23 @@ def _result_index(step: Step) -> str:
     return "[1]" if step.parameters.get("output") == "indices" else "[0]"
 
 
-def _call_with_indices(write_call: CallWriter, step: Step, which: str) -> Code:
-    holes = per_axis(step.dilation) if step.dilated else None
-    answer = _pool_call(write_call, replace(step, operator="max_pool"), dilation=holes, return_indices="True")
-    return answer if isinstance(answer, Unsupported) else f"{answer}{which}"
+def _call_with_indices(write_call: CallWriter, step: Step, index: str) -> Code:
+    dilation = per_axis(step.dilation) if step.dilated else None
+    answer = _pool_call(write_call, replace(step, operator="max_pool"), dilation=dilation, return_indices="True")
+    return answer if isinstance(answer, Unsupported) else f"{answer}{index}"
 
 
 def padded_max_pool(write_call: CallWriter, pad: Lowering, step: Step) -> Code:
-    """Return the same on an input with explicit padding: its indices count in the padded plane, and are put right.
+    """Return max pooling after explicit padding, with indices converted from the padded plane to the input.
 
-    Where -inf is the largest value of a window, the padding may come first.
+    If the largest value of a window is -inf, the index may be that of a cell of padding.
     """
     if not step.windows.counts(False).all():
         return Unsupported("a window of padding only has no index")
     if step.dtype not in FLOATING:
-        return Unsupported("explicit padding with the least integer may come first")
+        return Unsupported(
+            "the index may be that of padding, because padding and input may both have the least integer"
+        )
     lines = _lower_padded(partial(indexed_max_pool, write_call), pad, step, -math.inf)
     if isinstance(lines, Unsupported) or _result_index(step) == "[0]":
         return lines
@@ -143,11 +144,11 @@ def padded_max_pool(write_call: CallWriter, pad: Lowering, step: Step) -> Code:
     )
 
 
-def _unpadded_index_text(padded: tuple[int, ...], plain: tuple[int, ...], before: list[int]) -> str:
-    """Return the index in a plane as text, from `x`, the one in the padded plane."""
+def _unpadded_index_text(padded: tuple[int, ...], extents: tuple[int, ...], before: list[int]) -> str:
+    """Return as text the index in a plane, computed from `x`, the index in the padded plane."""
     parts = []
     for axis, first in enumerate(before):
-        below, cells = math.prod(padded[axis + 1 :]), math.prod(plain[axis + 1 :])
+        below, cells = math.prod(padded[axis + 1 :]), math.prod(extents[axis + 1 :])
         place = f"x // {below}" if below != 1 else "x"
         place += f" % {padded[axis]}" if axis else ""
         place = f"{place} - {first}" if first else place
@@ -162,7 +163,7 @@ def avg_pool(write_call: CallWriter, step: Step) -> Code:
         return Unsupported("average pooling has no dilation")
     if divisor is not None and step.rank == 1:
         return Unsupported("one-dimensional average pooling has no divisor")
-    # Without padding both rules count the same cells; the default, which counts padding, then need not be named.
+    # Without padding, both rules count the same cells, so the argument is left out. Its default counts padding.
     include = None if not step.padded or step.parameters.get("count_include_pad", True) else "False"
     answer = _pool_call(
         write_call, step, count_include_pad=include, divisor_override=text_unless_default(None, divisor)
@@ -170,20 +171,20 @@ def avg_pool(write_call: CallWriter, step: Step) -> Code:
     if isinstance(answer, str) and step.dtype not in FLOATING | {"int64"}:
         why = f"average pooling has no kernel for {step.dtype} on the CPU"
         return Unsupported(why, INTEGER_AVERAGES_ISSUE, rejected_call=answer)
-    return _with_float16_fallback(step, "average", answer)
+    return _reject_short_floats_in_3d(step, "average", answer)
 
 
 def fallback_avg_pool(write_call: CallWriter, pad: Lowering, step: Step) -> Code:
-    """Return averages of integers, and in float32 those of 16-bit numbers, which have no kernel in three dimensions."""
-    verb = partial(avg_pool, write_call)
+    """Return averages of integers, and of 16-bit floats in float32, which have no kernel in three dimensions."""
     if step.dtype in INTEGERS:
         return integer_avg_pool(pad, step)
-    return (
-        in_wider_dtype(dict.fromkeys(SHORT_FLOATS, "float32"), verb, step) if step.dtype in SHORT_FLOATS else verb(step)
-    )
+    lowering = partial(avg_pool, write_call)
+    if step.dtype not in SHORT_FLOATS:
+        return lowering(step)
+    return in_wider_dtype(dict.fromkeys(SHORT_FLOATS, "float32"), lowering, step)
 
 
-def _with_float16_fallback(step: Step, name: str, answer: str | Unsupported) -> Code:
+def _reject_short_floats_in_3d(step: Step, name: str, answer: str | Unsupported) -> Code:
     if isinstance(answer, str) and step.rank == VOLUME_RANK and step.dtype in SHORT_FLOATS:
         why = f"three-dimensional {name} pooling has no kernel for {step.dtype} on the CPU"
         return Unsupported(why, FLOAT16_ISSUE, rejected_call=answer)
@@ -191,11 +192,11 @@ def _with_float16_fallback(step: Step, name: str, answer: str | Unsupported) -> 
 
 
 def lp_pool(write_call: CallWriter, step: Step) -> Code:
-    """Return the call, which takes x to the power as it is, with its sign."""
+    """Return the call, which raises `x` to the power with its sign; for odd powers, this is not an Lp norm."""
     p = step.parameters["p"]
     answer = _lp_call(write_call, step, "x")
     if p % 2 and isinstance(answer, str):
-        why = "a power that is not even keeps the sign of its number, or is none"
+        why = "a power that is not even keeps the sign of a negative number, or is NaN"
         return Unsupported(why, SIGNED_POWERS_ISSUE, rejected_call=answer)
     return answer
 
@@ -214,13 +215,13 @@ def _lp_call(write_call: CallWriter, step: Step, inputs: str) -> Code:
         stride=per_axis(step.stride) if step.stride != step.window else None,
         ceil_mode=text_unless_default("floor", step.parameters["rounding"], "True"),
     )
-    return _with_float16_fallback(step, "Lp", text)
+    return _reject_short_floats_in_3d(step, "Lp", text)
 
 
 def fallback_lp_pool(write_call: CallWriter, pad: Lowering, step: Step) -> Code:
-    """Return the call on sizes where the power is not even; elsewhere the norm of each window."""
+    """Return the call on absolute values, or the norm of each unfolded window if the call cannot be used."""
     answer = _lp_call(write_call, step, "x.abs()")
-    # A last window that reaches past the input is the mean of its cells times the whole window: not their sum.
+    # For a last window that extends past the input, the call scales the mean to the full window, instead of the sum.
     if isinstance(answer, str) and not any(step.windows.overhang):
         return answer
     lines = window_lines(pad, step)

@@ -1,4 +1,4 @@
-"""PyTorch: what is composed from the cells of every window, which `unfold` shows without a copy."""
+"""PyTorch: operators composed from views of the cells of every window, made with `unfold`."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ ONES_EXPRESSION = "torch.ones_like(x)"
 
 
 def integer_avg_pool(pad: Lowering, step: Step) -> Code:
-    """Return sums that wrap in the integers' own dtype, divided toward zero."""
+    """Return integer averages: sums that wrap in the dtype of `x`, divided with rounding toward zero."""
     divisor, counts = step.parameters["divisor"], step.windows.counts(step.parameters["count_include_pad"])
-    alike = divisor is not None or (counts == counts.flat[0]).all()
-    counted, rest = ((), step) if alike else split_counted_zeros(step)
+    one_divisor = divisor is not None or (counts == counts.flat[0]).all()
+    counted_padding, rest = ((), step) if one_divisor else split_counted_zeros(step)
     lines = window_lines(pad, rest)
     if isinstance(lines, Unsupported):
         return lines
     if not counts.all():
         return Unsupported("a window of padding only has no average in integers")
     total = f"windows.sum({cell_axes(step)}, dtype=x.dtype)"
-    if alike:
+    if one_divisor:
         return (*lines, f"x = {_quotient_text(total, number(divisor if divisor is not None else counts.flat[0]))}")
-    *made, _ = divide_by_ones((*lines, f"x = {total}"), "")
+    # Only the function is used. The last line is a true division, not one with rounding toward zero.
+    *function, _ = divide_by_ones((*lines, f"x = {total}"), "")
     return (
-        *(f"x = {pad(part)}" for part in counted),
-        *made,
+        *(f"x = {pad(part)}" for part in counted_padding),
+        *function,
         f"x = {_quotient_text('total(x)', f'total({ONES_EXPRESSION})')}",
     )
 
 
 def integer_global_avg_pool(step: Step) -> Code:
-    """Return the same for whole channels."""
+    """Return integer averages of whole channels."""
     cells = number(math.prod(step.shape[2:]))
     return _quotient_text(f"x.sum({cell_axes(step, first=2)}, keepdim=True, dtype=x.dtype)", cells)
 
@@ -44,7 +45,7 @@ def _quotient_text(total: str, cells: str) -> str:
 
 
 def stochastic_pool_probabilities(pad: Lowering, step: Step) -> Code:
-    """Return each cell's share of its window; a sum of 0 divides as infinity, so that every share and gradient is 0."""
+    """Return each cell divided by the sum of its window; a sum of 0 becomes inf, so results and gradients are 0."""
     lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines
@@ -53,7 +54,7 @@ def stochastic_pool_probabilities(pad: Lowering, step: Step) -> Code:
 
 
 def stochastic_pool(pad: Lowering, step: Step) -> Code:
-    """Return the first cell at which the running sum exceeds the draw's share, nothing where none does."""
+    """Return the first cell at which the running sum exceeds draw times the sum of the window, 0 if there is none."""
     lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines
