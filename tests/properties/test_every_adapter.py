@@ -1,4 +1,4 @@
-"""Every adapter, found by looking; no framework is imported."""
+"""Properties of every adapter in the registry. No framework is imported."""
 
 import ast
 import builtins
@@ -11,7 +11,7 @@ from conformance.adapters import registry
 from conformance.adapters.api.surface import Program, Unsupported
 from conformance.cases.case import Value
 from conformance.translation.lowering import translate
-from tests.support.program_text import bound, loaded
+from tests.support.program_text import bound_names, read_names
 
 SURFACES = [
     pytest.param(registry.get_backend(name), surface, id=surface.name)
@@ -23,11 +23,11 @@ every_backend = pytest.mark.parametrize("name", registry.backend_names())
 
 
 def programs(catalogue, surface):
-    """Return every case with its program, and those without with the reason."""
-    found = [(case, translate(case, surface)) for case in catalogue.cases]
+    """Return all cases that have a program, with it, and all other cases, with the reason."""
+    translations = [(case, translate(case, surface)) for case in catalogue.cases]
     return (
-        [pair for pair in found if isinstance(pair[1], Program)],
-        [pair for pair in found if isinstance(pair[1], Unsupported)],
+        [pair for pair in translations if isinstance(pair[1], Program)],
+        [pair for pair in translations if isinstance(pair[1], Unsupported)],
     )
 
 
@@ -72,57 +72,57 @@ def test_no_two_surfaces_share_a_name():
 
 
 @every_surface
-def test_declared_questions_and_answers_exist(catalogue, backend, surface):
-    for question, declaration in surface.declarations.items():
-        assert declaration.answer in catalogue.by_id[question].expect.named, f"{backend.name}: {question}"
+def test_declared_conventions_and_answers_exist(catalogue, backend, surface):
+    for convention, declaration in surface.declarations.items():
+        assert declaration.answer in catalogue.by_id[convention].expect.named, f"{backend.name}: {convention}"
         assert declaration.source.strip()
 
 
 @every_surface
-def test_question_that_can_be_put_has_a_declared_answer(catalogue, backend, surface):
-    made = [case for case, _ in programs(catalogue, surface)[0] if surface.runs(case.level, case.tags)]
-    asked = [case.question for case in made if case.question]
-    assert set(asked) <= surface.declarations.keys(), backend.name
+def test_every_convention_with_a_program_has_a_declared_answer(catalogue, backend, surface):
+    cases = [case for case, _ in programs(catalogue, surface)[0] if surface.is_run(case.level, case.tags)]
+    conventions = [case.convention_id for case in cases if case.convention_id]
+    assert set(conventions) <= surface.declarations.keys(), backend.name
 
 
 @every_surface
-def test_every_program_is_python_and_uses_only_names_that_it_or_the_setup_binds(catalogue, backend, surface):
-    known = bound(ast.parse(backend.setup)) | set(dir(builtins))
-    made, _ = programs(catalogue, surface)
-    assert made
-    for case, program in made:
+def test_every_program_is_one_function_and_reads_bound_names_only(catalogue, backend, surface):
+    known = bound_names(ast.parse(backend.setup)) | set(dir(builtins))
+    translated, _ = programs(catalogue, surface)
+    assert translated
+    for case, program in translated:
         tree = ast.parse(program.text)
         assert [type(node) for node in tree.body] == [ast.FunctionDef]
         assert tree.body[0].name == "run"
         assert [argument.arg for argument in tree.body[0].args.args] == list(case.inputs)
-        unknown = loaded(tree) - bound(tree) - known
+        unknown = read_names(tree) - bound_names(tree) - known
         assert not unknown, f"{case.id}: {unknown}"
 
 
 @every_surface
-def test_every_program_returns_what_it_is_about(catalogue, backend, surface):
+def test_every_program_ends_with_a_return_of_x(catalogue, backend, surface):
     for case, program in programs(catalogue, surface)[0]:
         last = ast.parse(program.text).body[0].body[-1]
         assert isinstance(last, ast.Return), f"{backend.name}: {case.id}"
-        assert "x" in loaded(last)
+        assert "x" in read_names(last)
 
 
 @every_surface
-def test_whatever_has_no_program_has_a_reason_in_words(catalogue, backend, surface):
-    for case, refusal in programs(catalogue, surface)[1]:
-        assert len(refusal.reason.split()) > 2, f"{backend.name}: {case.id}"
-        assert "\n" not in refusal.reason
+def test_every_unsupported_case_has_a_reason_on_one_line(catalogue, backend, surface):
+    for case, unsupported in programs(catalogue, surface)[1]:
+        assert len(unsupported.reason.split()) > 2, f"{backend.name}: {case.id}"
+        assert "\n" not in unsupported.reason
 
 
 @every_surface
-def test_questions_and_faults_are_put_to_one_native_call(catalogue, backend, surface):
+def test_conventions_and_rejections_use_native_programs(catalogue, backend, surface):
     for case, program in programs(catalogue, surface)[0]:
         if not isinstance(case.expect, Value):
             assert program.how == "native", f"{backend.name}: {case.id}"
 
 
 @every_surface
-def test_question_is_asked_without_the_parameters_that_it_leaves_out(catalogue, backend, surface):
+def test_convention_about_the_default_stride_passes_no_stride(catalogue, backend, surface):
     case = catalogue.by_id["max_pool/stride-when-none-is-given"]
     program = translate(case, surface)
     if isinstance(program, Program):
@@ -130,21 +130,21 @@ def test_question_is_asked_without_the_parameters_that_it_leaves_out(catalogue, 
 
 
 @every_surface
-def test_case_that_names_a_composition_is_composed(catalogue, backend, surface):
+def test_case_that_prescribes_a_composition_is_composed(catalogue, backend, surface):
     for case, program in programs(catalogue, surface)[0]:
         if case.via:
             assert program.how == "composed", f"{backend.name}: {case.id}"
 
 
 @every_surface
-def test_translation_is_the_same_every_time(catalogue, backend, surface):
+def test_translation_is_deterministic(catalogue, backend, surface):
     case = catalogue.by_id["max_pool/book-stride-2-padding-1"]
     assert translate(case, surface) == translate(case, surface), backend.name
 
 
-def test_every_book_case_has_a_program_on_a_surface_of_each_framework(catalogue):
+def test_every_book_case_has_a_program_on_every_backend(catalogue):
     for name in registry.backend_names():
         for case in catalogue.cases:
             if "/book-" in case.id:
-                ways = [translate(case, surface) for surface in registry.get_backend(name).surfaces]
-                assert any(isinstance(way, Program) for way in ways), f"{name}: {case.id}"
+                translations = [translate(case, surface) for surface in registry.get_backend(name).surfaces]
+                assert any(isinstance(program, Program) for program in translations), f"{name}: {case.id}"

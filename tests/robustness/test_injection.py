@@ -22,7 +22,7 @@ from conformance.catalogue import loading as catalogues
 from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
 from conformance.translation.repro import repro_script
-from tests.support.program_text import SURFACES, strangers
+from tests.support.program_text import SURFACES, unexpected_parts
 
 MARK = "zqx"
 PLANE = {"values": "integers", "shape": [1, 1, 5, 5]}
@@ -147,7 +147,7 @@ def nothing_strange(case):
     for backend, surface in SURFACES:
         program = translate(case, surface)
         if isinstance(program, Program):
-            assert [*strangers(backend, case, program.text)] == [], program.text
+            assert [*unexpected_parts(backend, case, program.text)] == [], program.text
             assert MARK not in program.text
         else:
             assert "\n" not in program.reason
@@ -228,7 +228,7 @@ def test_forged_parameter_of_an_exported_case_is_refused(tmp_path, key, text):
 
 @pytest.mark.parametrize("value", [[["zqx"]], {"zqx": 1}, [[{}]], 10**30, [[1, 10**9]]])
 def test_forged_pads_of_an_exported_case_are_refused(tmp_path, value):
-    with pytest.raises(CatalogueError, match="is no value of the parameter 'pads'"):
+    with pytest.raises(CatalogueError, match="is not a valid value of the parameter 'pads'"):
         forged(tmp_path, "pad", lambda record: record["parameters"].update(pads=value))
 
 

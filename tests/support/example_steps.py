@@ -1,20 +1,20 @@
-"""Steps as tests of adapters write them: every parameter that they do not name has its usual value."""
+"""Steps for tests of adapters; parameters that are not given have their defaults."""
 
 from conformance.cases.steps import Step
 
 
-def pooling(verb, shape, dtype="float32", *, gradient=False, **parameters):
+def pooling_step(operator, shape, dtype="float32", *, gradient=False, **parameters):
     """Return a pooling step of stride 1."""
     rank = len(shape) - 2
     usual = {"stride": (1,) * rank, "padding": ((0, 0),) * rank, "dilation": (1,) * rank, "rounding": "floor"}
-    if verb == "avg_pool":
+    if operator == "avg_pool":
         usual |= {"count_include_pad": False, "divisor": None}
-    return Step(verb, shape, dtype, {**usual, **parameters}, gradient=gradient)
+    return Step(operator, shape, dtype, {**usual, **parameters}, gradient=gradient)
 
 
-def weights(verb, shape, kernel, dtype="float32", *, gradient=False, bias=False, **parameters):
+def convolution_step(operator, shape, kernel, dtype="float32", *, gradient=False, bias=False, **parameters):
     """Return a convolution step."""
     rank = len(shape) - 2
     usual = {"stride": (1,) * rank, "padding": ((0, 0),) * rank, "dilation": (1,) * rank, "groups": 1}
-    usual |= {"output_padding": (0,) * rank} if verb == "conv_transpose" else {}
-    return Step(verb, shape, dtype, {**usual, **parameters}, kernel, bias, gradient=gradient)
+    usual |= {"output_padding": (0,) * rank} if operator == "conv_transpose" else {}
+    return Step(operator, shape, dtype, {**usual, **parameters}, kernel, bias, gradient=gradient)

@@ -1,4 +1,4 @@
-"""What the text of a program may be made of, for the tests of all adapters."""
+"""Check the text of a program against a list of allowed names, for the tests of all adapters."""
 
 import ast
 import builtins
@@ -14,8 +14,8 @@ SURFACES = [
     for name in registry.backend_names()
     for surface in registry.get_backend(name).surfaces
 ]
-# What programs call of the builtins; nothing that reads, writes, imports or evaluates.
-PLAIN = {
+# The builtins that programs may call. None of them reads or writes files, imports or evaluates text.
+ALLOWED_BUILTINS = {
     "abs",
     "all",
     "any",
@@ -32,13 +32,13 @@ PLAIN = {
     "tuple",
     "zip",
 }
-# Names of layouts and dimensions are made of letters and numbers.
-LAYOUT = re.compile(r"[NOI]{1,2}C?D?H?W?C?|[1-3][dD]")
-assert set(dir(builtins)) >= PLAIN
+# Names of layouts and ranks: "NCHW", "2d".
+LAYOUT_OR_RANK = re.compile(r"[NOI]{1,2}C?D?H?W?C?|[1-3][dD]")
+assert set(dir(builtins)) >= ALLOWED_BUILTINS
 
 
-def bound(tree):
-    """Return the names that a text binds: by assignment, loop, import, definition or as an argument."""
+def bound_names(tree):
+    """Return the names that the code binds by assignment, loop, import, definition or as an argument."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -52,37 +52,41 @@ def bound(tree):
     return names
 
 
-def loaded(tree):
-    """Return the names that a text reads."""
+def read_names(tree):
+    """Return the names that the code reads."""
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
 @lru_cache
-def known(setup):
+def setup_names(setup):
     """Return the names that a setup binds."""
-    return frozenset(bound(ast.parse(setup)))
+    return frozenset(bound_names(ast.parse(setup)))
 
 
 @lru_cache
 def vocabulary():
-    """Return every run of letters in the source of the suite, in small letters."""
-    home = Path(conformance.__file__).parent
-    return frozenset(word for path in home.rglob("*.py") for word in words(path.read_text("utf-8")))
+    """Return every word in the source of the suite, in lower case."""
+    folder = Path(conformance.__file__).parent
+    return frozenset(word for path in folder.rglob("*.py") for word in words(path.read_text("utf-8")))
 
 
 def words(text):
-    """Return the runs of letters in a text, layouts and dimensions left out."""
-    return {word.lower() for word in re.findall(r"[^\W\d_]+", LAYOUT.sub(" ", text))}
+    """Return the sequences of letters in a text, without layouts and ranks."""
+    return {word.lower() for word in re.findall(r"[^\W\d_]+", LAYOUT_OR_RANK.sub(" ", text))}
 
 
-def strangers(backend, case, text):
-    """Yield what a program holds besides its setup's names, its own, plain builtins, numbers and the suite's words."""
+def unexpected_parts(backend, case, text):
+    """Yield each part of a program that is not allowed.
+
+    Allowed are names that the setup or the program binds, some builtins, numbers, and words of the suite's source.
+    """
     tree = ast.parse(text)
     if [type(node) for node in tree.body] != [ast.FunctionDef] or tree.body[0].name != "run":
         yield "more than the function run"
     if [argument.arg for argument in tree.body[0].args.args] != list(case.inputs):
         yield "other arguments than the case's inputs"
-    yield from (f"the name {name}" for name in sorted(loaded(tree) - bound(tree) - known(backend.setup) - PLAIN))
+    names = read_names(tree) - bound_names(tree) - setup_names(backend.setup) - ALLOWED_BUILTINS
+    yield from (f"the name {name}" for name in sorted(names))
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)):
             yield "an import, or a name of the module"

@@ -9,7 +9,7 @@ from conformance.cases.compositions import max_pool_from_relu, relu_maximum_chan
 from conformance.catalogue.describe import case_text
 from conformance.judging.expected import compute_expected
 from tests.support.fake_backends import one
-from tests.support.run_steps import carried, maximum
+from tests.support.run_steps import pooling_step_for, run_steps
 
 WINDOWS = [
     window
@@ -24,8 +24,8 @@ def test_convolutions_and_relu_give_the_largest_value(window):
     generator = np.random.default_rng(math.prod(window))
     size = tuple(extent + 3 for extent in window)
     x = generator.integers(-1000, 1000, (2, 1, *size)).astype(np.float64)
-    step = maximum(x, window=window, stride=(2,) * len(window))
-    assert np.array_equal(carried(max_pool_from_relu(step), x), reference.max_pool(x, window, stride=2))
+    step = pooling_step_for(x, window=window, stride=(2,) * len(window))
+    assert np.array_equal(run_steps(max_pool_from_relu(step), x), reference.max_pool(x, window, stride=2))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from conformance.cases.compositions import (
 from conformance.cases.steps import Step
 from conformance.translation.rewrites import REWRITES
 from tests.support.fake_backends import one
-from tests.support.run_steps import carried, maximum
+from tests.support.run_steps import pooling_step_for, run_steps
 
 
 @st.composite
@@ -43,37 +43,37 @@ ROUNDINGS = ("floor", "ceil", "full")
 @given(walks(padded=False))
 def test_average_is_a_convolution_with_equal_weights(walk):
     x, parameters = walk
-    step = maximum(x, "avg_pool", **parameters)
-    assert np.allclose(carried(average_pool_as_convolution(step), x), reference.avg_pool(x, **parameters), rtol=1e-12)
+    step = pooling_step_for(x, "avg_pool", **parameters)
+    assert np.allclose(run_steps(average_pool_as_convolution(step), x), reference.avg_pool(x, **parameters), rtol=1e-12)
 
 
 @given(walks())
 def test_average_that_counts_padding_is_that_convolution_too(walk):
     x, parameters = walk
-    step = maximum(x, "avg_pool", **parameters, count_include_pad=True)
+    step = pooling_step_for(x, "avg_pool", **parameters, count_include_pad=True)
     wanted = reference.avg_pool(x, **parameters, count_include_pad=True)
-    assert np.allclose(carried(average_pool_as_convolution(step), x), wanted, rtol=1e-12, atol=1e-12)
+    assert np.allclose(run_steps(average_pool_as_convolution(step), x), wanted, rtol=1e-12, atol=1e-12)
 
 
 @given(walks(roundings=ROUNDINGS))
 def test_minimum_is_the_negated_maximum_of_the_negated(walk):
     x, parameters = walk
-    step = maximum(x, "min_pool", **parameters)
-    assert np.array_equal(carried(min_pool_as_negated_max(step), x), reference.min_pool(x, **parameters))
+    step = pooling_step_for(x, "min_pool", **parameters)
+    assert np.array_equal(run_steps(min_pool_as_negated_max(step), x), reference.min_pool(x, **parameters))
 
 
 @given(walks(low=0))
 def test_written_zeros_are_padding_where_no_value_is_negative(walk):
     x, parameters = walk
     wanted = np.maximum(reference.max_pool(x, **parameters), 0)  # a window of nothing but padding gives -inf
-    assert np.array_equal(carried(pad_zeros_then_pool(maximum(x, **parameters)), x), wanted)
+    assert np.array_equal(run_steps(pad_zeros_then_pool(pooling_step_for(x, **parameters)), x), wanted)
 
 
 @given(walks())
 def test_written_zeros_differ_exactly_where_a_negative_value_wins_a_window_with_padding(walk):
     x, parameters = walk
-    step = maximum(x, **parameters)
-    plain, written = reference.max_pool(x, **parameters), carried(pad_zeros_then_pool(step), x)
+    step = pooling_step_for(x, **parameters)
+    plain, written = reference.max_pool(x, **parameters), run_steps(pad_zeros_then_pool(step), x)
     cells = np.prod(step.window)
     touches = step.walk.counts(False) < cells
     assert np.array_equal(written != plain, (plain < 0) & touches)
@@ -84,13 +84,13 @@ def test_written_zeros_differ_exactly_where_a_negative_value_wins_a_window_with_
 def test_every_rewriting_is_the_operator_that_it_rewrites(word, walk, counted, divisor):
     x, parameters = walk
     further = {"count_include_pad": counted, "divisor": divisor} if word == "avg_pool" else {}
-    step = maximum(x, word, **parameters, **further)
+    step = pooling_step_for(x, word, **parameters, **further)
     assume(word != "avg_pool" or divisor is not None or (step.walk.counts(counted) > 0).all())
     wanted = getattr(reference, word)(x, **parameters, **further)
     for rewrite in REWRITES[word]:
         steps = rewrite(step)
         if steps:
-            assert np.allclose(carried(steps, x), wanted, rtol=1e-12, atol=1e-12), rewrite.__name__
+            assert np.allclose(run_steps(steps, x), wanted, rtol=1e-12, atol=1e-12), rewrite.__name__
 
 
 @given(walks())
@@ -103,20 +103,20 @@ def test_every_rewriting_of_a_convolution_is_that_convolution(walk):
     for rewrite in REWRITES["conv"]:
         steps = rewrite(step)
         if steps:
-            assert np.array_equal(carried(steps, x), wanted), rewrite.__name__
+            assert np.array_equal(run_steps(steps, x), wanted), rewrite.__name__
 
 
 @given(st.lists(st.tuples(st.integers(-2, 3), st.integers(-2, 3)), min_size=1, max_size=3), st.data())
 def test_cropping_first_and_adding_then_is_padding_with_both(pads, data):
     x = np.arange(1.0, 1 + 5 ** len(pads)).reshape(1, 1, *[5] * len(pads))
     value = data.draw(st.integers(-3, 3))
-    step = maximum(x, window=1)
+    step = pooling_step_for(x, window=1)
     step = Step("pad", x.shape, "float64", {"pads": tuple(pads), "mode": "constant", "value": value})
     for rewrite in REWRITES["pad"]:
         steps = rewrite(step)
         assert bool(steps) == any(end < 0 for pair in pads for end in pair)
         if steps:
-            assert np.array_equal(carried(steps, x), reference.pad(x, pads, value=value))
+            assert np.array_equal(run_steps(steps, x), reference.pad(x, pads, value=value))
 
 
 @pytest.mark.parametrize(
@@ -133,12 +133,12 @@ def test_cropping_first_and_adding_then_is_padding_with_both(pads, data):
 def test_composition_refuses_what_it_cannot_express(composition, verb, parameters):
     x = np.zeros((1, 1, 5, 5))
     with pytest.raises(ValueError, match="the composition needs"):
-        composition(maximum(x, verb, window=2, **parameters))
+        composition(pooling_step_for(x, verb, window=2, **parameters))
 
 
 def test_maximum_from_relu_is_for_one_channel():
     with pytest.raises(ValueError, match="one channel, not 2"):
-        max_pool_from_relu(maximum(np.zeros((1, 2, 5)), window=2))
+        max_pool_from_relu(pooling_step_for(np.zeros((1, 2, 5)), window=2))
 
 
 def test_operator_that_follows_reads_the_shape_before_it(tmp_path):
@@ -155,7 +155,7 @@ def test_every_composition_of_the_catalogue_is_what_the_reference_says_or_has_a_
     for case in composed:
         x = case.inputs["x"].make()
         plain = getattr(reference, case.operator)(x, **case.parameters)
-        same = np.allclose(carried(plan_steps(case), x), plain, rtol=1e-6)
+        same = np.allclose(run_steps(plan_steps(case), x), plain, rtol=1e-6)
         assert same is not (case.via == ("pad", "max_pool") and bool((x < 0).all())), case.id
 
 

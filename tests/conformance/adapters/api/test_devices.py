@@ -20,7 +20,7 @@ from conformance.judging.expected import compute_expected
 from conformance.judging.tolerance import target_for
 from conformance.translation.lowering import translate
 from tests.support.fake_backends import backend, family, program, surface
-from tests.support.program_text import bound, loaded
+from tests.support.program_text import bound_names, read_names
 from tests.support.started_workers import X, soon, started
 
 FOUR = "x: {values: arange, shape: [1, 1, 4, 4]}"
@@ -80,14 +80,14 @@ def test_results_of_a_device_are_not_completed_on_another(conformance, fake, fol
     run(conformance, folder, path, "--device", "cuda")
     status, _, said = run(conformance, folder, path, "--resume")
     assert (status, len(said)) == (2, 1)
-    assert "cannot resume, environment is not what this run has" in said[0]
+    assert "cannot resume, environment differs from this run" in said[0]
 
 
 def test_results_of_a_device_are_judged_anew_for_it(conformance, fake, folder):
     path = fake()
     run(conformance, folder, path, "--device", "cuda", "--precision", "tf32")
     status, out, _ = conformance("rejudge", folder / "results" / "numpy.jsonl", "--cases", path)
-    assert (status, "2 results hold" in out) == (0, True)
+    assert (status, "2 results are valid" in out) == (0, True)
 
 
 def test_framework_without_the_device_is_wrong_usage_in_one_line(conformance, fake, folder):
@@ -194,13 +194,13 @@ def test_setup_names_the_device_and_says_that_tf32_is_ruled_out(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_programs_on_a_device_use_only_what_its_setup_binds(name, catalogue):
     there = registry.get_backend(name, device=Device(CUDA))
-    known = bound(ast.parse(there.setup)) | set(dir(builtins))
+    known = bound_names(ast.parse(there.setup)) | set(dir(builtins))
     found = [translate(case, one) for case in catalogue.cases[::7] for one in there.surfaces]
     texts = [one.text for one in found if isinstance(one, Program)]
     assert texts
     for text in texts:
         tree = ast.parse(text)
-        assert loaded(tree) - bound(tree) <= known
+        assert read_names(tree) - bound_names(tree) <= known
 
 
 def test_tensors_go_to_the_device_and_come_back(catalogue):

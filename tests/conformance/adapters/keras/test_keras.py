@@ -7,7 +7,7 @@ from conformance.adapters.api.surface import Unsupported
 from conformance.adapters.keras.engines import ENGINES
 from conformance.cases.steps import Step
 from conformance.translation.lowering import lower_step
-from tests.support.example_steps import pooling, weights
+from tests.support.example_steps import convolution_step, pooling_step
 
 SURFACES = {surface.name: surface for variant in keras.VARIANTS.values() for surface in variant.surfaces}
 OPS = [name for name in SURFACES if name.endswith(".ops")]
@@ -45,25 +45,25 @@ def test_engine_is_chosen_before_keras_is_imported(engine):
 
 @pytest.mark.parametrize("surface", OPS)
 def test_pooling_is_the_same_on_every_engine(surface):
-    step = pooling("max_pool", (1, 2, 5, 5), window=(2, 2), stride=(2, 2), padding=((0, 1), (0, 1)))
+    step = pooling_step("max_pool", (1, 2, 5, 5), window=(2, 2), stride=(2, 2), padding=((0, 1), (0, 1)))
     assert lines(step, surface) == ("native", ['x = keras.ops.max_pool(x, 2, strides=2, padding="same")'])
 
 
 @pytest.mark.parametrize("surface", LAYERS)
 def test_layer_gets_the_dtype_of_its_input_and_omits_a_stride_equal_to_the_window(surface):
-    step = pooling("avg_pool", (1, 2, 4, 4), window=(2, 2), stride=(2, 2))
+    step = pooling_step("avg_pool", (1, 2, 4, 4), window=(2, 2), stride=(2, 2))
     assert lines(step, surface) == ("native", ["x = keras.layers.AveragePooling2D(2, dtype=x.dtype)(x)"])
 
 
 @pytest.mark.parametrize("surface", OPS)
 def test_stride_omitted_by_a_convention_case_is_omitted(surface):
-    step = pooling("max_pool", (1, 1, 4), window=(2,), stride=None)
+    step = pooling_step("max_pool", (1, 1, 4), window=(2,), stride=None)
     assert lines(step, surface, native_only=True) == ("native", ["x = keras.ops.max_pool(x, 2)"])
 
 
 @pytest.mark.parametrize("surface", LAYERS)
 def test_layer_is_built_before_its_weights_are_set(surface):
-    how, text = lines(weights("conv", (1, 2, 5), (4, 1, 3), groups=2, bias=True), surface)
+    how, text = lines(convolution_step("conv", (1, 2, 5), (4, 1, 3), groups=2, bias=True), surface)
     assert how == "native"
     assert text[0].startswith("conv = keras.layers.Conv1D(4, 3, groups=2")
     assert text[1:] == ["conv.build((1, 5, 2))", "conv.set_weights([kernel, bias])", "x = conv(x)"]
@@ -71,15 +71,15 @@ def test_layer_is_built_before_its_weights_are_set(surface):
 
 @pytest.mark.parametrize("surface", CHANNELS_FIRST)
 def test_layers_get_a_channels_first_data_format(surface):
-    how, text = lines(weights("conv", (1, 2, 5), (4, 1, 3), groups=2, bias=True), surface)
+    how, text = lines(convolution_step("conv", (1, 2, 5), (4, 1, 3), groups=2, bias=True), surface)
     assert how == "native"
     assert 'data_format="channels_first"' in text[0]
     assert text[1] == "conv.build((1, 2, 5))"
-    pooled = pooling("avg_pool", (1, 2, 4, 4), window=(2, 2), stride=(2, 2))
+    pooled = pooling_step("avg_pool", (1, 2, 4, 4), window=(2, 2), stride=(2, 2))
     call = 'x = keras.layers.AveragePooling2D(2, data_format="channels_first", dtype=x.dtype)(x)'
     assert lines(pooled, surface) == ("native", [call])
     call = 'x = keras.layers.GlobalMaxPooling1D(keepdims=True, data_format="channels_first", dtype=x.dtype)(x)'
-    assert lines(pooling("global_max_pool", (1, 2, 4)), surface) == ("native", [call])
+    assert lines(pooling_step("global_max_pool", (1, 2, 4)), surface) == ("native", [call])
 
 
 @pytest.mark.parametrize("surface", CHANNELS_FIRST)
@@ -87,7 +87,7 @@ def test_spatial_axes_are_padded_with_channels_first(surface):
     padded = padding("constant", (1, 2, 3, 4), (1, 0), (0, 2))
     call = 'x = keras.layers.ZeroPadding2D(((1, 0), (0, 2)), data_format="channels_first", dtype=x.dtype)(x)'
     assert lines(padded, surface) == ("native", [call])
-    step = pooling("max_pool", (1, 2, 5), window=(2,), stride=(2,), padding=((1, 0),))
+    step = pooling_step("max_pool", (1, 2, 5), window=(2,), stride=(2,), padding=((1, 0),))
     assert lines(step, surface)[1][0] == "x = keras.ops.pad(x, ((0, 0), (0, 0), (1, 0)), constant_values=-np.inf)"
     call = 'x = keras.ops.pad(x, ((0, 0), (0, 0), (1, 0), (0, 2)), "reflect")'
     assert lines(padding("reflect", (1, 2, 3, 4), (1, 0), (0, 2)), surface) == ("composed", [call])
@@ -124,7 +124,7 @@ def test_cropping1d_has_no_channels_first():
     ],
 )
 def test_tensorflow_convolves_channels_first_with_onednn_or_xla(dtype, groups, rank, supported):
-    step = weights("conv", (1, 2, *(5,) * rank), (4, 2 // groups, *(3,) * rank), groups=groups, dtype=dtype)
+    step = convolution_step("conv", (1, 2, *(5,) * rank), (4, 2 // groups, *(3,) * rank), groups=groups, dtype=dtype)
     lowered = lower_step(step, SURFACES["keras-tensorflow.layers.channels_first"], native_only=True, inner=False)
     assert isinstance(lowered, Unsupported) is not supported
     assert supported or "oneDNN" in lowered.reason
@@ -139,12 +139,12 @@ def test_tensorflow_convolves_channels_first_with_onednn_or_xla(dtype, groups, r
 )
 def test_gradient_of_a_kernel_is_that_of_the_layers_variable(engine, last):
     surface = f"keras-{engine}.layers"
-    _, text = lines(weights("conv", (1, 2, 5), (4, 2, 3)), surface)
+    _, text = lines(convolution_step("conv", (1, 2, 5), (4, 2, 3)), surface)
     assert SURFACES[surface].write_gradient(text, ["x", "kernel"], "kernel")[-1] == last
 
 
 def test_gradient_on_jax_creates_the_layer_outside_the_compiled_function():
-    _, text = lines(weights("conv", (1, 2, 5), (4, 2, 3), bias=True), "keras-jax.layers")
+    _, text = lines(convolution_step("conv", (1, 2, 5), (4, 2, 3), bias=True), "keras-jax.layers")
     assert SURFACES["keras-jax.layers"].write_gradient(text, ["x", "kernel", "bias"], "bias") == (
         'conv = keras.layers.Conv1D(4, 3, kernel_initializer="zeros", dtype=x.dtype)',
         "conv.build((1, 5, 2))",
@@ -160,13 +160,13 @@ def test_gradient_on_jax_creates_the_layer_outside_the_compiled_function():
 
 
 def test_gradient_of_a_kernel_without_a_layer_is_that_of_the_input():
-    _, text = lines(weights("conv_transpose", (1, 4, 3), (4, 1, 2), groups=2), "keras-torch.layers")
+    _, text = lines(convolution_step("conv_transpose", (1, 4, 3), (4, 1, 2), groups=2), "keras-torch.layers")
     taped = SURFACES["keras-torch.layers"].write_gradient(text, ["x", "kernel"], "kernel")
     assert taped[0] == "leaf = kernel.requires_grad_()"
 
 
 def test_compositions_are_one_function_on_jax_only():
-    step = weights("conv", (1, 2, 5), (4, 2, 3), bias=True)
+    step = convolution_step("conv", (1, 2, 5), (4, 2, 3), bias=True)
     assert lines(step, "keras-torch.ops") == ("composed", ["x = keras.ops.conv(x, kernel) + bias"])
     assert lines(step, "keras-jax.ops")[1] == [
         "@jax.jit",
@@ -178,7 +178,7 @@ def test_compositions_are_one_function_on_jax_only():
 
 
 def test_transposed_convolution_with_other_padding_is_sliced():
-    step = weights("conv_transpose", (1, 4, 3), (4, 1, 3), stride=(2,), padding=((1, 1),))
+    step = convolution_step("conv_transpose", (1, 4, 3), (4, 1, 3), stride=(2,), padding=((1, 1),))
     assert lines(step, "keras-torch.ops") == (
         "composed",
         ["x = keras.ops.conv_transpose(x, kernel, strides=2)", "x = x[:, 1:6, :]"],
@@ -186,14 +186,14 @@ def test_transposed_convolution_with_other_padding_is_sliced():
 
 
 def test_groups_of_a_transposed_convolution_are_concatenated():
-    step = weights("conv_transpose", (1, 4, 3), (4, 1, 2), groups=2, bias=True)
+    step = convolution_step("conv_transpose", (1, 4, 3), (4, 1, 2), groups=2, bias=True)
     _, text = lines(step, "keras-tensorflow.ops")
     assert text[0].startswith("x = keras.ops.concatenate([keras.ops.conv_transpose(part, weights) for part, weights in")
     assert text[1:] == ["x = x + bias"]
 
 
 def test_dilation_unsupported_by_a_layer_is_zeros_in_the_kernel():
-    step = weights("conv_transpose", (1, 4, 3), (4, 1, 2), stride=(2,), dilation=(2,))
+    step = convolution_step("conv_transpose", (1, 4, 3), (4, 1, 2), stride=(2,), dilation=(2,))
     assert lines(step, "keras-torch.ops")[0] == "native"
     how, text = lines(step, "keras-torch.layers")
     assert how == "composed"
@@ -233,14 +233,14 @@ def test_layers_pad_with_zeros_or_crop_and_other_modes_are_operations():
 
 
 def test_minimum_of_signed_integers_is_a_complement_of_a_maximum():
-    _, text = lines(pooling("min_pool", (1, 1, 3), "int64", window=(2,)), "keras-torch.ops")
+    _, text = lines(pooling_step("min_pool", (1, 1, 3), "int64", window=(2,)), "keras-torch.ops")
     assert (text[0], text[-1]) == ("x = ~x", "x = ~x")
-    _, text = lines(pooling("min_pool", (1, 1, 3), "uint8", window=(2,)), "keras-torch.ops")
+    _, text = lines(pooling_step("min_pool", (1, 1, 3), "uint8", window=(2,)), "keras-torch.ops")
     assert text[0].startswith("x = keras.ops.min(")
 
 
 def test_three_dimensional_softmax_is_flattened_to_two_axes():
-    _, text = lines(pooling("softmax_pool", (1, 1, 3, 3, 3), window=(2, 2, 2)), "keras-tensorflow.ops")
+    _, text = lines(pooling_step("softmax_pool", (1, 1, 3, 3, 3), window=(2, 2, 2)), "keras-tensorflow.ops")
     assert "shares = keras.ops.softmax(keras.ops.reshape(weights, (len(weights), -1)), axis=0)" in text
 
 
@@ -250,7 +250,7 @@ def test_bfloat16_conversion_depends_on_the_engine():
 
 
 def test_integer_averages_are_unsupported_but_convention_cases_call_them():
-    step = pooling("avg_pool", (1, 1, 4, 4), "int32", window=(2, 2))
+    step = pooling_step("avg_pool", (1, 1, 4, 4), "int32", window=(2, 2))
     lowered = lower_step(step, SURFACES["keras-tensorflow.ops"], native_only=False, inner=False)
     assert "floating-point dtypes only" in lowered.reason
     assert lines(step, "keras-tensorflow.ops", native_only=True)[1] == ["x = keras.ops.average_pool(x, 2, strides=1)"]

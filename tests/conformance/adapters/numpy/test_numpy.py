@@ -1,4 +1,4 @@
-"""Plain loops: the programs that are worth reading, and that they do what they say."""
+"""The built-in backend: selected programs and their results."""
 
 import inspect
 
@@ -9,6 +9,7 @@ import pytest
 from conformance.adapters import numpy as adapter
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program, Unsupported
+from conformance.adapters.numpy import padding_convolution, pooling
 from conformance.cases.operators import OPERATORS
 from conformance.cases.parsing import parse_case
 from conformance.translation.lowering import translate
@@ -20,15 +21,15 @@ ONE = {"values": "integers"}
 
 
 def program(operator, **raw):
-    return translate(parse_case({"operator": operator, "source": "here"}, {"id": "case", **raw}, "here"), LOOPS)
+    return translate(parse_case({"operator": operator, "source": "test"}, {"id": "case", **raw}, "test"), LOOPS)
 
 
 def run(operator, *arrays, **raw):
-    """Run a program on arrays, as the worker does."""
-    made = program(operator, **raw)
-    assert isinstance(made, Program), made
+    """Run the program of a case on arrays, as a worker does."""
+    translated = program(operator, **raw)
+    assert isinstance(translated, Program), translated
     names = {}
-    exec(BACKEND.setup + made.text, names)  # noqa: S102 - the adapter's own text
+    exec(BACKEND.setup + translated.text, names)  # noqa: S102 - the adapter's own text
     return names["run"](*arrays)
 
 
@@ -36,52 +37,52 @@ def row(*numbers, dtype="float32"):
     return np.array(numbers, dtype).reshape(1, 1, -1)
 
 
-def test_every_operator_and_every_gradient_has_a_verb():
+def test_every_operator_and_every_gradient_has_a_lowering():
     assert set(OPERATORS) <= LOOPS.lowerings.keys()
 
 
-def test_loops_share_nothing_with_the_reference_but_its_geometry():
-    for name in ("numpy", "numpy_windows", "numpy_places"):
-        text = inspect.getsource(__import__(f"conformance.adapters.{name}", fromlist=[name]))
+def test_adapter_does_not_import_the_reference():
+    for module in (adapter, pooling, padding_convolution):
+        text = inspect.getsource(module)
         assert "import reference" not in text
         assert "from reference" not in text
     assert LOOPS.dtypes["max_pool"] >= adapter.FLOATING
 
 
-def test_a_window_is_the_places_of_its_real_cells():
+def test_window_lists_the_positions_inside_the_input():
     text = program("max_pool", x=ROW, window=2, stride=1, padding=1).text
     assert "start = [p * s - b for p, s, b in zip(position, (1,), (1,))]" in text
     assert "if all(0 <= a < e for a, e in zip(at, x.shape[2:]))]" in text
     assert "y[(n, c, *position)] = np.max(cells, initial=-np.inf)" in text
 
 
-def test_norm_of_a_last_partial_window_sums_what_is_there():
+def test_norm_of_a_partial_window_sums_the_elements_inside_the_input():
     got = run("lp_pool", row(3, 4, 1), x=ROW, window=2, stride=2, rounding="ceil")
     assert got.tolist() == [[[5, 1]]]
 
 
-def test_index_of_a_window_without_cells_is_minus_one():
+def test_index_of_a_window_in_the_padding_is_minus_one():
     got = run("max_pool_with_indices", row(3, 4, 1), x=ROW, window=1, stride=1, padding=1, output="indices")
     assert got.tolist() == [[[-1, 0, 1, 2, -1]]]
 
 
-def test_bins_overlap_where_the_output_does_not_divide_the_extent():
+def test_bins_overlap_if_the_output_size_does_not_divide_the_input_size():
     assert run("adaptive_avg_pool", row(2, 4, 8), x=ROW, output_size=[2]).tolist() == [[[3, 6]]]
 
 
-def test_fractional_windows_start_where_exact_arithmetic_says():
+def test_starts_of_fractional_windows_are_computed_exactly():
     x = {"values": "integers", "shape": [1, 1, 7]}
-    taken = {"x": x, "samples": {"values": [[[0.5]]]}, "window": 2, "output_size": [3]}
-    # α = 5/2: the windows start at 0, ⌊15/4⌋ − ⌊5/4⌋ = 2 and, the last one, 5.
-    assert run("fractional_max_pool", row(9, 0, 1, 2, 0, 3, 4), row(0.5), **taken).tolist() == [[[9, 2, 4]]]
+    inputs = {"x": x, "samples": {"values": [[[0.5]]]}, "window": 2, "output_size": [3]}
+    # α = 5/2: the windows start at 0, ⌊15/4⌋ − ⌊5/4⌋ = 2, and the last one at 5.
+    assert run("fractional_max_pool", row(9, 0, 1, 2, 0, 3, 4), row(0.5), **inputs).tolist() == [[[9, 2, 4]]]
 
 
-def test_averages_of_whole_numbers_round_toward_zero():
+def test_averages_of_integers_round_toward_zero():
     x = {"values": [[[-3, 0, 3, 0]]], "dtype": "int16"}
     assert run("avg_pool", row(-3, 0, 3, 0, dtype="int16"), x=x, window=2, stride=2).tolist() == [[[-1, 1]]]
 
 
-def test_transposed_convolution_is_the_convolution_with_its_arrays_exchanged():
+def test_transposed_convolution_is_the_convolution_with_input_and_output_exchanged():
     kernel = {"values": "integers", "shape": [1, 1, 2]}
     forward = program("conv", x=ROW, kernel=kernel).text
     backward = program("conv_transpose", x=ROW, kernel=kernel).text
@@ -92,48 +93,48 @@ def test_transposed_convolution_is_the_convolution_with_its_arrays_exchanged():
     ]
 
 
-def test_gradient_of_a_maximum_goes_to_the_first_of_equals():
+def test_gradient_of_equal_maxima_goes_to_the_first_one():
     got = run("max_pool_grad", row(7), row(4, 4), grad=ONE, x={"values": [[[4, 4]]]}, window=2)
     assert got.tolist() == [[[7, 0]]]
 
 
-def test_infinite_gradient_leaves_other_cells_alone():
+def test_infinite_gradient_does_not_affect_other_elements():
     got = run("max_pool_grad", row(np.inf), row(4, 5), grad=ONE, x={"values": [[[4, 5]]]}, window=2)
     assert got.tolist() == [[[0, np.inf]]]
 
 
-def test_gradient_of_probabilities_adds_up_to_nothing_along_their_cells():
-    taken = {"grad": ONE, "x": {"values": [[[1, 3]]]}, "window": 2}
+def test_gradient_of_probabilities_is_orthogonal_to_the_input():
+    inputs = {"grad": ONE, "x": {"values": [[[1, 3]]]}, "window": 2}
     grad = np.array([1, 0], "float32").reshape(1, 1, 1, 2)
-    got = run("stochastic_pool_probabilities_grad", grad, row(1, 3), **taken)
+    got = run("stochastic_pool_probabilities_grad", grad, row(1, 3), **inputs)
     assert got.tolist() == [[[3 / 16, -1 / 16]]]
 
 
-@pytest.mark.parametrize(("wanted", "slope"), [("x", [10, 1, 0]), ("kernel", [3, 4]), ("bias", None)])
-def test_gradient_of_a_convolution_multiplies_by_the_other_factor(wanted, slope):
-    taken = {"grad": ONE, "x": ROW, "kernel": {"values": [[[10, 1]]]}, "bias": {"values": [0]}, "stride": 2}
-    got = run("conv_grad", row(1), row(3, 4, 1), row(10, 1), np.zeros(1, "float32"), **taken, output=wanted)
-    assert got.tolist() == ([[slope]] if slope else [1])
+@pytest.mark.parametrize(("output", "gradient"), [("x", [10, 1, 0]), ("kernel", [3, 4]), ("bias", None)])
+def test_gradient_of_a_convolution_multiplies_by_the_other_factor(output, gradient):
+    inputs = {"grad": ONE, "x": ROW, "kernel": {"values": [[[10, 1]]]}, "bias": {"values": [0]}, "stride": 2}
+    got = run("conv_grad", row(1), row(3, 4, 1), row(10, 1), np.zeros(1, "float32"), **inputs, output=output)
+    assert got.tolist() == ([[gradient]] if gradient else [1])
 
 
-def test_gradient_of_a_copied_cell_is_the_sum_over_its_copies():
+def test_gradient_of_a_repeated_element_is_the_sum_over_its_copies():
     got = run("pad_grad", row(1, 2, 4, 8), row(5, 6), grad=ONE, x={"values": [[[5, 6]]]}, pads=[[2, 0]], mode="edge")
     assert got.tolist() == [[[7, 8]]]
 
 
-def test_gradient_of_cropped_cells_is_zero():
+def test_gradient_of_cropped_elements_is_zero():
     got = run("pad_grad", row(1, 2), row(3, 4, 1), grad=ONE, x=ROW, pads=[[-1, 0]])
     assert got.tolist() == [[[0, 1, 2]]]
 
 
-def test_bfloat16_enters_as_words():
+def test_bfloat16_inputs_are_16_bit_words():
     x = {"values": [[[1, 2]]], "dtype": "bfloat16"}
     got = run("max_pool", row(1, 2, dtype=ml_dtypes.bfloat16).view(np.uint16), x=x, window=2)
     assert got.dtype == ml_dtypes.bfloat16
     assert got.tolist() == [[[2]]]
 
 
-def test_nothing_that_must_be_refused_is_asked_of_loops(catalogue):
-    refusal = translate(catalogue.by_id["max_unpool/rejects/index-below-minus-one"], LOOPS)
-    assert isinstance(refusal, Unsupported)
-    assert "checks nothing" in refusal.reason
+def test_cases_that_must_be_rejected_are_unsupported(catalogue):
+    unsupported = translate(catalogue.by_id["max_unpool/rejects/index-below-minus-one"], LOOPS)
+    assert isinstance(unsupported, Unsupported)
+    assert "does not check its arguments" in unsupported.reason

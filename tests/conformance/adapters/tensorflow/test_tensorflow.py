@@ -11,7 +11,7 @@ from conformance.adapters import registry, tensorflow
 from conformance.adapters.api.surface import Unsupported
 from conformance.cases.steps import Step
 from conformance.translation.lowering import lower_step
-from tests.support.example_steps import pooling, weights
+from tests.support.example_steps import convolution_step, pooling_step
 
 BACKEND = registry.get_backend("tensorflow")
 NN, LAYERS, COMPILED, CHANNELS_FIRST = (
@@ -38,7 +38,7 @@ def test_gradient_tape_watches_the_input():
 
 
 def test_gradient_of_layer_weights_is_that_of_the_layers_variable():
-    how, layer = lines(weights("conv", (1, 2, 5), (4, 2, 3)), LAYERS)
+    how, layer = lines(convolution_step("conv", (1, 2, 5), (4, 2, 3)), LAYERS)
     taped = LAYERS.write_gradient(layer, ["x", "kernel"], "kernel")
     assert how == "native"
     assert taped[-1] == "x = tape.gradient(x, conv.kernel, grad)"
@@ -46,27 +46,27 @@ def test_gradient_of_layer_weights_is_that_of_the_layers_variable():
 
 
 def test_gradient_of_a_kernel_passed_to_a_stateless_layer_is_that_of_the_kernel():
-    step = weights("conv_transpose", (1, 4, 3), (4, 1, 2), groups=2)
+    step = convolution_step("conv_transpose", (1, 4, 3), (4, 1, 2), groups=2)
     taped = LAYERS.write_gradient(lines(step, LAYERS)[1], ["x", "kernel"], "kernel")
     assert "    leaf = kernel" in taped
 
 
 def test_index_is_native_for_one_channel_and_divided_for_several():
-    one = pooling("max_pool_with_indices", (1, 1, 4, 4), window=(2, 2), output="indices")
-    several = pooling("max_pool_with_indices", (1, 3, 4, 4), window=(2, 2), output="indices")
+    one = pooling_step("max_pool_with_indices", (1, 1, 4, 4), window=(2, 2), output="indices")
+    several = pooling_step("max_pool_with_indices", (1, 3, 4, 4), window=(2, 2), output="indices")
     call = 'tf.nn.max_pool_with_argmax(x, 2, 1, "VALID").argmax'
     assert lines(one) == ("native", [f"x = {call}"])
     assert lines(several) == ("composed", [f"x = {call} // 3"])
 
 
 def test_flattened_index_of_several_channels_is_observed_on_the_call_itself():
-    several = pooling("max_pool_with_indices", (1, 3, 4, 4), window=(2, 2), output="indices")
+    several = pooling_step("max_pool_with_indices", (1, 3, 4, 4), window=(2, 2), output="indices")
     lowered = lower_step(several, NN, native_only=True, inner=False)
     assert lowered == (['x = tf.nn.max_pool_with_argmax(x, 2, 1, "VALID").argmax'], "native")
 
 
 def test_positions_in_the_padding_are_never_the_smallest_index():
-    step = pooling("max_pool_with_indices", (1, 1, 3), window=(2,), padding=((1, 0),), output="indices")
+    step = pooling_step("max_pool_with_indices", (1, 1, 3), window=(2,), padding=((1, 0),), output="indices")
     how, code = lines(step)
     assert how == "composed"
     assert code[0] == "x = tf.pad(x, ((0, 0), (1, 0), (0, 0)), constant_values=-np.inf)"
@@ -90,45 +90,45 @@ def test_negative_pads_are_a_cropping_layer():
 
 
 def test_transposed_convolution_passes_its_output_shape():
-    step = weights("conv_transpose", (2, 3, 4), (3, 5, 3), stride=(2,), output_padding=(1,))
+    step = convolution_step("conv_transpose", (2, 3, 4), (3, 5, 3), stride=(2,), output_padding=(1,))
     assert lines(step) == ("native", ['x = tf.nn.conv1d_transpose(x, kernel, (2, 10, 5), 2, "VALID")'])
 
 
 def test_transposed_convolution_with_same_padding_is_written_as_same():
-    step = weights("conv_transpose", (1, 1, 4), (1, 1, 3), stride=(2,), padding=((0, 1),))
+    step = convolution_step("conv_transpose", (1, 1, 4), (1, 1, 3), stride=(2,), padding=((0, 1),))
     assert lines(step) == ("native", ['x = tf.nn.conv1d_transpose(x, kernel, (1, 8, 1), 2, "SAME")'])
     assert '"same"' in lines(step, LAYERS)[1][0]
 
 
 def test_unsupported_cropping_of_a_transposed_convolution_is_a_slice():
-    step = weights("conv_transpose", (1, 1, 4), (1, 1, 3), padding=((2, 0),))
+    step = convolution_step("conv_transpose", (1, 1, 4), (1, 1, 3), padding=((2, 0),))
     call = 'tf.nn.conv1d_transpose(x, kernel, (1, 6, 1), 1, "VALID")'
     assert lines(step) == ("composed", [f"x = {call}", "x = x[:, 2:, :]"])
 
 
 def test_output_padding_is_zeros_before_the_bias_is_added():
-    step = weights("conv_transpose", (1, 1, 3), (1, 1, 2), dilation=(3,), output_padding=(2,), bias=True)
+    step = convolution_step("conv_transpose", (1, 1, 3), (1, 1, 2), dilation=(3,), output_padding=(2,), bias=True)
     _, code = lines(step)
     assert code[-2:] == ["x = tf.pad(x, ((0, 0), (0, 2), (0, 0)))", "x = tf.nn.bias_add(x, bias)"]
 
 
 def test_dilation_of_a_float64_transposed_convolution_is_zeros_in_the_kernel():
-    step = weights("conv_transpose", (1, 1, 4), (1, 1, 2), "float64", dilation=(2,))
+    step = convolution_step("conv_transpose", (1, 1, 4), (1, 1, 2), "float64", dilation=(2,))
     _, code = lines(step)
     assert code[0] == "kernel = tf.scatter_nd(np.moveaxis(np.mgrid[0:3:2,], 0, -1), kernel, (3, 1, 1))"
     assert "dilations" not in code[1]
 
 
 def test_dilated_kernel_has_its_values_at_multiples_of_the_dilation():
-    _, code = lines(weights("conv_transpose", (1, 1, 4, 4), (1, 1, 2, 2), "float64", dilation=(2, 3)))
+    _, code = lines(convolution_step("conv_transpose", (1, 1, 4, 4), (1, 1, 2, 2), "float64", dilation=(2, 3)))
     places = eval(code[0].split("scatter_nd(")[1].split(", kernel")[0], {"np": np})  # noqa: S307 - text of the adapter
     assert places.shape == (2, 2, 2)
     assert places[1, 1].tolist() == [2, 3]
 
 
 def test_groups_are_one_call_except_for_float64_gradients():
-    forward = weights("conv", (1, 4, 5), (4, 2, 3), "float64", groups=2)
-    backward = weights("conv", (1, 4, 5), (4, 2, 3), "float64", groups=2, gradient=True)
+    forward = convolution_step("conv", (1, 4, 5), (4, 2, 3), "float64", groups=2)
+    backward = convolution_step("conv", (1, 4, 5), (4, 2, 3), "float64", groups=2, gradient=True)
     assert lines(forward) == ("native", ['x = tf.nn.conv1d(x, kernel, 1, "VALID")'])
     how, (text,) = lines(backward)
     assert how == "composed"
@@ -136,12 +136,13 @@ def test_groups_are_one_call_except_for_float64_gradients():
 
 
 def test_gradient_with_dilation_uses_tf_nn_convolution():
-    step = weights("conv", (1, 1, 5), (1, 1, 2), "float64", dilation=(2,), gradient=True)
+    step = convolution_step("conv", (1, 1, 5), (1, 1, 2), "float64", dilation=(2,), gradient=True)
     assert lines(step) == ("native", ['x = tf.nn.convolution(x, kernel, padding="VALID", dilations=2)'])
 
 
 def test_padding_is_a_separate_call_where_onednn_computes_the_gradient():
-    step = weights("conv", (1, 1, 5, 5), (1, 1, 2, 2), padding=((1, 0), (1, 0)), dilation=(2, 2), gradient=True)
+    parameters = {"padding": ((1, 0), (1, 0)), "dilation": (2, 2), "gradient": True}
+    step = convolution_step("conv", (1, 1, 5, 5), (1, 1, 2, 2), **parameters)
     assert lines(step)[0] == "padded"
 
 
@@ -169,13 +170,13 @@ def test_bins_are_reduced_one_axis_at_a_time():
 
 @pytest.mark.parametrize(("dtype", "reduction"), [("bool", "any"), ("uint32", "max")])
 def test_maximum_in_a_dtype_without_a_pooling_kernel_is_stacked(dtype, reduction):
-    how, code = lines(pooling("max_pool", (1, 1, 4), dtype, window=(2,)))
+    how, code = lines(pooling_step("max_pool", (1, 1, 4), dtype, window=(2,)))
     assert how == "composed"
     assert code[-1].startswith(f"x = tf.reduce_{reduction}(tf.stack(")
 
 
 def test_three_dimensional_float64_average_divides_by_the_cells_of_the_input():
-    step = pooling("avg_pool", (1, 1, 2, 2, 2), "float64", window=(2, 2, 2), padding=((1, 0), (0, 0), (0, 0)))
+    step = pooling_step("avg_pool", (1, 1, 2, 2, 2), "float64", window=(2, 2, 2), padding=((1, 0), (0, 0), (0, 0)))
     how, code = lines(step)
     assert how == "composed"
     assert code[-1] == "x = total(x) / total(tf.ones_like(x))"
@@ -256,7 +257,7 @@ def test_gradient_tape_is_inside_the_compiled_function():
 
 
 def test_explicit_padding_of_max_pooling_is_a_separate_call_under_xla():
-    step = pooling("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 0), (0, 1)))
+    step = pooling_step("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 0), (0, 1)))
     assert lines(step)[0] == "native"
     how, code = lines(step, COMPILED)
     assert how == "padded"
@@ -266,13 +267,13 @@ def test_explicit_padding_of_max_pooling_is_a_separate_call_under_xla():
 
 
 def test_same_padding_is_native_under_xla():
-    step = pooling("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 1), (1, 1)))
+    step = pooling_step("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 1), (1, 1)))
     assert lines(step, COMPILED) == lines(step) == ("native", ['x = tf.nn.max_pool2d(x, 3, 1, "SAME")'])
 
 
 @pytest.mark.parametrize("output", ["values", "indices"])
 def test_argmax_is_composed_under_xla(output):
-    step = pooling("max_pool_with_indices", (1, 1, 4, 4), window=(2, 2), output=output)
+    step = pooling_step("max_pool_with_indices", (1, 1, 4, 4), window=(2, 2), output=output)
     assert lines(step)[0] == "native"
     how, code = lines(step, COMPILED)
     assert how == "composed"
@@ -283,7 +284,7 @@ def test_argmax_is_composed_under_xla(output):
 
 
 def test_three_dimensional_softmax_pooling_is_not_reshaped_under_xla():
-    step = pooling("softmax_pool", (1, 1, 3, 3, 3), window=(2, 2, 2))
+    step = pooling_step("softmax_pool", (1, 1, 3, 3, 3), window=(2, 2, 2))
     assert "reshape" in " ".join(lines(step)[1])
     assert "reshape" not in " ".join(lines(step, COMPILED)[1])
 
@@ -297,37 +298,37 @@ def test_compiled_surface_runs_smoke_cases_and_those_with_its_tag():
 @pytest.mark.parametrize(("shape", "name"), [((1, 1, 5), "NCW"), ((1, 1, 5, 5), "NCHW"), ((1, 1, 5, 5, 5), "NCDHW")])
 def test_channels_first_is_an_argument_of_the_call(shape, name):
     rank = len(shape) - 2
-    step = pooling("avg_pool", shape, window=(2,) * rank)
+    step = pooling_step("avg_pool", shape, window=(2,) * rank)
     call = f'x = tf.nn.avg_pool{rank}d(x, 2, 1, "VALID", data_format="{name}")'
     assert lines(step, CHANNELS_FIRST) == ("native", [call])
 
 
 def test_three_dimensional_channels_first_convolution_has_spatial_strides_only():
-    step = weights("conv", (1, 2, 5, 5, 5), (4, 2, 3, 3, 3), stride=(2, 2, 1))
+    step = convolution_step("conv", (1, 2, 5, 5, 5), (4, 2, 3, 3, 3), stride=(2, 2, 1))
     call = 'x = tf.nn.convolution(x, kernel, strides=(2, 2, 1), padding="VALID", data_format="NCDHW")'
     assert lines(step, CHANNELS_FIRST) == ("native", [call])
 
 
 def test_bias_and_output_shape_follow_the_data_format():
-    _, code = lines(weights("conv", (1, 2, 5), (4, 2, 3), bias=True), CHANNELS_FIRST)
+    _, code = lines(convolution_step("conv", (1, 2, 5), (4, 2, 3), bias=True), CHANNELS_FIRST)
     assert code == [
         'x = tf.nn.conv1d(x, kernel, 1, "VALID", data_format="NCW")',
         'x = tf.nn.bias_add(x, bias, data_format="NCW")',
     ]
-    step = weights("conv_transpose", (2, 3, 4), (3, 5, 3), stride=(2,), output_padding=(1,))
+    step = convolution_step("conv_transpose", (2, 3, 4), (3, 5, 3), stride=(2,), output_padding=(1,))
     call = 'x = tf.nn.conv1d_transpose(x, kernel, (2, 5, 10), 2, "VALID", data_format="NCW")'
     assert lines(step, CHANNELS_FIRST) == ("native", [call])
 
 
 def test_explicit_padding_is_a_separate_call_with_channels_first():
-    step = pooling("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 0), (0, 1)))
+    step = pooling_step("max_pool", (1, 1, 5, 5), window=(3, 3), padding=((1, 0), (0, 1)))
     how, code = lines(step, CHANNELS_FIRST)
     assert (how, code[0]) == ("padded", "x = tf.pad(x, ((0, 0), (0, 0), (1, 0), (0, 1)), constant_values=-np.inf)")
 
 
 @pytest.mark.parametrize("unsupported", [{"dtype": "float64"}, {"dtype": "float32", "gradient": True}])
 def test_step_supported_with_channels_last_only_has_a_reason(unsupported):
-    step = pooling("max_pool", (1, 1, 5), window=(2,), **unsupported)
+    step = pooling_step("max_pool", (1, 1, 5), window=(2,), **unsupported)
     assert lines(step, NN)[0] == "native"
     lowered = lower_step(step, CHANNELS_FIRST, native_only=False, inner=False)
     assert isinstance(lowered, Unsupported)
