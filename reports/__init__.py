@@ -1,6 +1,5 @@
-"""Views: pure functions from results files to HTML, Markdown, JUnit XML, badges, Parquet and the terminal.
+"""Views of results files: HTML, Markdown, JUnit XML, badges, Parquet and the terminal.
 
-Imports run one way: records <- reading <- summary <- payload <- html; summary <- markdown, junit, badges, terminal;
-reading <- parquet. Nothing here reads a clock, draws a random number or knows a framework; every name comes from the
-results.
+Packages import in one direction: `results` <- `analysis` <- `views`. Views are pure functions of the results. They read
+no clock, draw no random numbers and contain no framework names; all names come from the results.
 """

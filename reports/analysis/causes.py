@@ -1,4 +1,4 @@
-"""What the cases of a group of differences have in common, and those that pass on the same surfaces have not."""
+"""Find the conditions that separate the failing cases of a group from the passing cases on the same surfaces."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from reports.analysis.summary import DifferenceGroup, count_text
 from reports.results.reader import Report
 from reports.results.records import ResultRecord
 
-MAX_COMMON_CONDITIONS = 3  # named for one group
-MAX_PASSING_SHARE = 0.5  # a trait tells something if fewer of the results that pass have it
-MIN_CASES = 2  # that make a cause of their own
-MAX_EXCEPTION_SHARE = 0.05  # of those that differ: as many may pass though they fulfil the conditions
+MAX_COMMON_CONDITIONS = 3  # per group
+MAX_PASSING_SHARE = 0.5  # conditions that hold for a larger share of the passing results are not listed
+MIN_CASES = 2  # smallest number of cases that are split off as a separate cause
+MAX_EXCEPTION_SHARE = 0.05  # number of passing cases that may satisfy the conditions, as a share of the failing ones
 HOW_CONDITIONS = {
     None: frozenset[str](),
     "native": frozenset({"a native call"}),
@@ -25,14 +25,14 @@ HOW_CONDITIONS = {
 OUTCOME_VERBS = {
     "crashed": ("crashes", "crash"),
     "timed_out": ("times out", "time out"),
-    "flaky": ("flickers", "flicker"),
+    "flaky": ("is flaky", "are flaky"),
     "stale": ("agrees", "agree"),
 }
 
 
 @dataclass(frozen=True)
 class CommonCondition:
-    """What all cases of a group have; among so many results that pass there, so many have it too."""
+    """A condition that holds for all cases of a group and for some of the passing results on the same surfaces."""
 
     condition: str
     matching_passes: int
@@ -40,7 +40,7 @@ class CommonCondition:
 
 
 class CommonConditions:
-    """Tells what the cases of a group have in common; reads the results of a report once."""
+    """Find the conditions that the cases of a group have in common. Indexes the passing results of a report once."""
 
     def __init__(self, report: Report) -> None:
         self._cases = report.cases
@@ -51,62 +51,66 @@ class CommonConditions:
                 self._passing[self._cases[result.case].operator, result.surface].append(result)
 
     def _conditions_of(self, result: ResultRecord) -> frozenset[str]:
-        """Return what holds for a case and how it is written, worked out where it is first asked for."""
+        """Return the conditions of a case and of its kind of program (cached)."""
         key = (result.case, result.how)
         if key not in self._conditions:
             self._conditions[key] = frozenset(case_conditions(self._cases[result.case])) | HOW_CONDITIONS[result.how]
         return self._conditions[key]
 
     def sentence(self, group: DifferenceGroup) -> str:
-        """Say which cases differ: the fewest plain conditions that they fulfil and that (nearly) none does that passes.
+        """Return a sentence with the fewest conditions that all cases of a group and (almost) no passing case satisfy.
 
-        An empty text where there are no such conditions.
+        Returns "" if there are no such conditions.
         """
         passing = self._passing_conditions(group)
-        one, many = OUTCOME_VERBS.get(group.status, ("differs", "differ"))
+        singular, plural = OUTCOME_VERBS.get(group.status, ("differs", "differ"))
         if not passing:
             return f"No case of {group.operator} passes here."
-        found = shortest_conjunction(
+        conditions = shortest_conjunction(
             [self._conditions_of(result) for result in group.results], passing, _condition_rank, _max_exceptions(group)
         )
-        if found is None:
+        if conditions is None:
             return ""
         noun = "case" if len(group.surfaces) == 1 else "result"
-        exceptions = sum(some.issuperset(found) for some in passing)
-        these, those = _count_text(len(group.results), noun), f"of the {len(passing):,} that pass"
+        exceptions = sum(some.issuperset(conditions) for some in passing)
+        failing, others = _count_text(len(group.results), noun), f"of the {len(passing):,} that pass"
         if exceptions:
-            return f"{these} that {many} have {_list_text(found)}; so have {exceptions} {those}."
-        verb = one if len(group.results) == 1 else many
-        return f"{these} with {_list_text(found)} {verb}; none {those} is such a {noun}."
+            verb = "does" if exceptions == 1 else "do"
+            return f"{failing} that {plural} have {_list_text(conditions)}; {exceptions} {others} {verb} too."
+        verb = singular if len(group.results) == 1 else plural
+        return f"{failing} with {_list_text(conditions)} {verb}; none {others} is such a {noun}."
 
     def common(self, group: DifferenceGroup) -> list[CommonCondition]:
-        """Return what all cases of a group have and few that pass on its surfaces, the most telling first."""
-        sound = self._passing_conditions(group)
-        counted = Counter(words for one in sound for words in one)
-        found = [CommonCondition(words, counted[words], len(sound)) for words in self._shared_conditions(group)]
-        telling = [trait for trait in found if trait.matching_passes < MAX_PASSING_SHARE * trait.total_passes]
-        return sorted(telling, key=lambda trait: (trait.matching_passes, *_condition_rank(trait.condition)))[
-            :MAX_COMMON_CONDITIONS
-        ]
+        """Return conditions that all cases of a group and few passing results share, the rarest first."""
+        passing = self._passing_conditions(group)
+        counts = Counter(condition for conditions in passing for condition in conditions)
+        shared = [CommonCondition(text, counts[text], len(passing)) for text in self._shared_conditions(group)]
+        rare = [one for one in shared if one.matching_passes < MAX_PASSING_SHARE * one.total_passes]
+        ordered = sorted(rare, key=lambda one: (one.matching_passes, *_condition_rank(one.condition)))
+        return ordered[:MAX_COMMON_CONDITIONS]
 
     def split(self, groups: Iterable[DifferenceGroup]) -> list[DifferenceGroup]:
-        """Part groups that nobody has explained by what no result that passes has."""
+        """Split groups without a reason by conditions that no passing result satisfies."""
         return [part for group in groups for part in (self._split_group(group) if not group.reason else [group])]
 
     def _split_group(self, group: DifferenceGroup) -> list[DifferenceGroup]:
-        """Take off what most cases have in common, again and again, until no two cases have anything that tells."""
-        sound, rest, parts = self._passing_conditions(group), group.results, []
-        known = frozenset[str]().union(*sound)
-        while rest and sound:
-            having = defaultdict(set)
+        """Repeatedly split off the results with the most frequent condition, until fewer than MIN_CASES cases share one."""
+        passing, rest, parts = self._passing_conditions(group), group.results, []
+        also_passing = frozenset[str]().union(*passing)
+        while rest and passing:
+            cases_by_condition = defaultdict(set)
             for result in rest:
-                for words in self._conditions_of(result) - known:
-                    having[words].add(result.case)
-            words = min(having, key=lambda words: (-len(having[words]), *_condition_rank(words)), default="")
-            if len(having[words]) < MIN_CASES:
+                for condition in self._conditions_of(result) - also_passing:
+                    cases_by_condition[condition].add(result.case)
+            best = min(
+                cases_by_condition,
+                key=lambda condition: (-len(cases_by_condition[condition]), *_condition_rank(condition)),
+                default="",
+            )
+            if len(cases_by_condition[best]) < MIN_CASES:
                 break
-            parts.append(tuple(result for result in rest if words in self._conditions_of(result)))
-            rest = tuple(result for result in rest if words not in self._conditions_of(result))
+            parts.append(tuple(result for result in rest if best in self._conditions_of(result)))
+            rest = tuple(result for result in rest if best not in self._conditions_of(result))
         return [replace(group, results=results) for results in (*parts, rest) if results]
 
     def _passing_conditions(self, group: DifferenceGroup) -> list[frozenset[str]]:
@@ -122,9 +126,9 @@ def _max_exceptions(group: DifferenceGroup) -> int:
     return int(MAX_EXCEPTION_SHARE * len(group.results))
 
 
-def _condition_rank(words: str) -> tuple[float | str, ...]:
-    """Rank a kind before a value, and how large the input is, which is hardly ever why, last."""
-    return (words in SIZE_CONDITIONS) * 2 + (EQUALS_SIGN in words), len(words), words
+def _condition_rank(condition: str) -> tuple[float | str, ...]:
+    """Return the sort key of a condition: kinds before exact values, and the input size, rarely the cause, last."""
+    return (condition in SIZE_CONDITIONS) * 2 + (EQUALS_SIGN in condition), len(condition), condition
 
 
 def _count_text(number: int, noun: str) -> str:
@@ -137,6 +141,7 @@ def _list_text(conditions: Sequence[str]) -> str:
 
 
 def common_text(common: Sequence[CommonCondition]) -> str:
-    """Say what cases have in common, and how many of the results that pass on the same surfaces have it too."""
-    traits = (f"{trait.condition} ({trait.matching_passes or 'none'} of them)" for trait in common)
-    return f"beside {count_text(common[0].total_passes, 'result')} that pass here: {', '.join(traits)}"
+    """Return the conditions that cases have in common, with the number of passing results that satisfy each."""
+    conditions = (f"{one.condition} ({one.matching_passes})" for one in common)
+    passing = count_text(common[0].total_passes, "result")
+    return f"{', '.join(conditions)}. In parentheses: how many of the {passing} that pass here share it"

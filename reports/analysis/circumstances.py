@@ -1,4 +1,4 @@
-"""How the circumstances of two runs of a backend differ: versions, processor, catalogue, ledger, selection."""
+"""List the differences between the circumstances of two runs: versions, processor, catalogue, ledger, selection."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from reports.results.reader import BackendRun
 from reports.results.records import Header, without_label
 
 NONE_TEXT = "none"
-SHOWN_DIGEST_DIGITS = 12  # of a digest
+SHOWN_DIGEST_DIGITS = 12  # hexadecimal digits
 
 
 @dataclass(frozen=True)
 class DifferingFact:
-    """One circumstance that is otherwise: what it is, and how it was and is."""
+    """A circumstance that differs between two runs, with both values as text."""
 
     name: str
     before: str
@@ -22,40 +22,40 @@ class DifferingFact:
 
 
 def differing_facts(before: BackendRun, after: BackendRun) -> list[DifferingFact]:
-    """Return what is otherwise, the framework's versions first."""
+    """Return the circumstances that differ, the versions of the framework first."""
     old, new = dict(_circumstance_values(before.header)), dict(_circumstance_values(after.header))
-    told = [
-        DifferingFact(what, old.get(what, NONE_TEXT), new.get(what, NONE_TEXT))
-        for what in {**old, **new}
-        if old.get(what, NONE_TEXT) != new.get(what, NONE_TEXT)
+    facts = [
+        DifferingFact(name, old.get(name, NONE_TEXT), new.get(name, NONE_TEXT))
+        for name in {**old, **new}
+        if old.get(name, NONE_TEXT) != new.get(name, NONE_TEXT)
     ]
-    return [*told, *_processor_facts(before.header, after.header), *_setup_facts(before.header, after.header)]
+    return [*facts, *_processor_facts(before.header, after.header), *_setup_facts(before.header, after.header)]
 
 
 def _circumstance_values(header: Header) -> Iterator[tuple[str, str]]:
-    where = header.environment
-    yield from _table_facts("", where.packages)
-    yield "Python", where.python
-    yield "platform", where.platform
-    yield "instructions", where.instructions or "not told"
-    yield "threads", str(where.threads)
-    yield "device", where.device
-    yield "hardware", where.hardware or NONE_TEXT
-    yield "precision", where.precision
+    environment = header.environment
+    yield from _table_facts("", environment.packages)
+    yield "Python", environment.python
+    yield "platform", environment.platform
+    yield "instructions", environment.instructions or "unknown"
+    yield "threads", str(environment.threads)
+    yield "device", environment.device
+    yield "hardware", environment.hardware or NONE_TEXT
+    yield "precision", environment.precision
     yield "catalogue", f"{header.catalogue_version} ({header.catalogue[:SHOWN_DIGEST_DIGITS]})".strip()
     yield "ledger", (header.ledger or NONE_TEXT)[:SHOWN_DIGEST_DIGITS]
-    yield "the backend's own ledger", (header.own_ledger or NONE_TEXT)[:SHOWN_DIGEST_DIGITS]
+    yield "ledger of the backend", (header.own_ledger or NONE_TEXT)[:SHOWN_DIGEST_DIGITS]
     yield "level", header.level
     yield "all cases on slow surfaces", "yes" if header.slow else "no"
     yield "repeat", str(header.repeat)
     yield "shard", header.shard or "all"
     yield from ((f"selected {key}", ", ".join(names) or "all") for key, names in header.selection.items())
     yield "surfaces", ", ".join(map(without_label, header.surfaces))
-    yield from _table_facts("suite: ", where.suite)
+    yield from _table_facts("suite: ", environment.suite)
 
 
 def _processor_facts(old: Header, new: Header) -> Iterator[DifferingFact]:
-    """Yield the instructions that only one of two processors has, where both are told."""
+    """Yield the instruction sets that only one of two processors has, if those of both are recorded."""
     one, other = {*old.environment.cpu}, {*new.environment.cpu}
     if one and other and one != other:
         yield DifferingFact(
@@ -64,7 +64,7 @@ def _processor_facts(old: Header, new: Header) -> Iterator[DifferingFact]:
 
 
 def _setup_facts(old: Header, new: Header) -> Iterator[DifferingFact]:
-    """Yield the lines of set-up texts that only one side has, for all surfaces at once that have the same ones."""
+    """Yield the lines of setup code that only one side has, once for all surfaces with the same setup."""
     texts, others = _setup_lines(old), _setup_lines(new)
     found: dict[tuple[str, str], list[str]] = {}
     for surface in texts.keys() & others.keys():
@@ -81,10 +81,10 @@ def _setup_lines(header: Header) -> dict[str, str]:
 
 
 def _added_lines(text: str, other: str) -> str:
-    """Return the lines of a text that the other one lacks, as one line; all where they stand in another order only."""
+    """Return the lines of a text that the other text does not contain, joined to one line."""
     lines = [line for line in text.splitlines() if line not in other.splitlines()]
     return "; ".join(lines) or NONE_TEXT
 
 
-def _table_facts(first: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    return ((f"{first}{name}", text) for name, text in values.items())
+def _table_facts(prefix: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    return ((f"{prefix}{name}", text) for name, text in values.items())

@@ -1,4 +1,4 @@
-"""What two sets of results have otherwise: the pure comparison that every view of a difference shows."""
+"""Compare two sets of results by backend, surface and case. All views of a comparison show this data."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reports.analysis.circumstances import DifferingFact, differing_facts
-from reports.analysis.summary import nothing_ran
+from reports.analysis.summary import count_text, nothing_ran
 from reports.results.reader import BackendRun, Report
 from reports.results.records import CaseRecord, ResultRecord, without_label
 
 CHANGE_KINDS = ("status", "value", "answer", "redefined", "removed", "added")
-"""What may have happened to a case on a surface; all but the last mean that something is not what it was."""
+"""Kinds of changes of a case on a surface. All except "added" are significant: they set the exit status of a diff."""
 SIGNIFICANT_KINDS = frozenset(CHANGE_KINDS) - {"added"}
 SurfaceCaseKey = tuple[str, str]
-"""A surface without its label, and a case."""
+"""Surface without its label, and id of the case."""
 
 
-class Incomparable(ValueError):  # a refusal, named for what the caller did wrong
-    """Two sets of results that have nothing in common; the message is one line."""
+class Incomparable(ValueError):  # named after the cause, like the exceptions of the suite
+    """Two sets of results without a common backend. The message is one line."""
 
 
 @dataclass(frozen=True)
 class ResultChange:
-    """What happened to one case on one surface.
+    """A change of one case on one surface.
 
-    kind: one of KINDS; backend, surface: as they are shown; case: as the new results have it, where they do.
-    was, now: two statuses, or two answers to a question; before, after: the results, None on a side that has none.
+    kind: one of CHANGE_KINDS. backend, surface: names as shown. case: from the new results if they contain it.
+    old_text, new_text: two statuses, or two answers to a convention. before, after: the results, None if missing.
     """
 
     kind: str
@@ -41,25 +41,25 @@ class ResultChange:
 
     @property
     def is_significant(self) -> bool:
-        """Whether something is not what it was, or is gone."""
+        """Whether a result changed or was removed."""
         return self.kind in SIGNIFICANT_KINDS
 
 
 @dataclass(frozen=True)
 class RunPair:
-    """The runs of one backend on both sides, None on a side that has none."""
+    """The old and the new run of one backend; None if a side has no run of it."""
 
     before: BackendRun | None
     after: BackendRun | None
 
     @property
     def name(self) -> str:
-        """What the pair is called: the backend, or both where the labels differ."""
+        """Name of the backend, or both names if the labels differ."""
         return " → ".join(dict.fromkeys(one.name for one in self.runs))
 
     @property
     def runs(self) -> tuple[BackendRun, ...]:
-        """The runs there are, the old one first."""
+        """The existing runs, the old one first."""
         return tuple(one for one in (self.before, self.after) if one is not None)
 
     @cached_property
@@ -74,22 +74,27 @@ class RunPair:
 
     @property
     def common_keys(self) -> list[SurfaceCaseKey]:
-        """What has a result on both sides, in the order of the new one."""
+        """The keys with a result on both sides, in the order of the new run."""
         return [key for key in self.new if key in self.old]
 
     def may_be_missing(self, key: SurfaceCaseKey) -> bool:
-        """Whether a result may be missing on one side only because that run did not come to its end."""
+        """Whether a result may be missing on one side because the run of that side did not finish."""
         other = self.after if key in self.old else self.before
         return other is not None and not other.complete
 
     def surface(self, key: SurfaceCaseKey) -> str:
-        """Return the surface as it is shown: with its label, unless the sides have different ones."""
+        """Return the name of a surface as shown: with its label, unless the labels of the two sides differ."""
         return key[0] if len({one.name for one in self.runs}) > 1 else (self.new.get(key) or self.old[key]).surface
 
 
 @dataclass(frozen=True)
 class ReportDifference:
-    """All that is otherwise. waiting: results that a partial run may still bring; retold: results of other programs."""
+    """The difference between two sets of results.
+
+    facts: differing circumstances, each with the backends that it applies to.
+    compared_count: number of results on both sides. missing_count: results that a partial run may still add.
+    program_changed_count: compared results whose program differs.
+    """
 
     pairs: tuple[RunPair, ...]
     facts: Mapping[DifferingFact, tuple[str, ...]]
@@ -100,12 +105,12 @@ class ReportDifference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether anything is not what it was."""
+        """Whether any change is significant."""
         return any(change.is_significant for change in self.changes)
 
     @property
     def problems(self) -> list[str]:
-        """Say why the comparison is not complete, a sentence each; empty where it is."""
+        """Reasons why the comparison is incomplete, one sentence each."""
         return [
             f"{one.name}, {age} results: {problem}"
             for pair in self.pairs
@@ -116,15 +121,15 @@ class ReportDifference:
 
 
 def compare_reports(old: Report, new: Report) -> ReportDifference:
-    """Compare results by backend, surface and case. Raises Incomparable if no backend stands on both sides."""
+    """Compare results by backend, surface and case. Raises Incomparable if no backend is on both sides."""
     pairs = _pair_runs(old, new)
-    found: dict[DifferingFact, list[str]] = {}
+    facts: dict[DifferingFact, list[str]] = {}
     for pair in pairs:
         for fact in differing_facts(pair.before, pair.after) if pair.before and pair.after else ():
-            found.setdefault(fact, []).append(pair.name)
+            facts.setdefault(fact, []).append(pair.name)
     return ReportDifference(
         pairs,
-        {fact: tuple(names) for fact, names in found.items()},
+        {fact: tuple(names) for fact, names in facts.items()},
         tuple(change for pair in pairs for change in _pair_changes(pair)),
         sum(len(pair.common_keys) for pair in pairs),
         sum(pair.may_be_missing(key) for pair in pairs for key in pair.old.keys() ^ pair.new.keys()),
@@ -133,13 +138,15 @@ def compare_reports(old: Report, new: Report) -> ReportDifference:
 
 
 def _pair_runs(old: Report, new: Report) -> tuple[RunPair, ...]:
-    """Pair backends by name; where each side has one alone, labels may differ."""
-    olds, news = ({one.name: one for one in report.backends} for report in (old, new))
-    if len(olds) == len(news) == 1 and {*map(without_label, olds)} == {*map(without_label, news)}:
-        return (RunPair(*olds.values(), *news.values()),)
-    if not olds.keys() & news.keys():
-        raise Incomparable(f"no backend stands in both: OLD holds {', '.join(olds)}, NEW holds {', '.join(news)}")
-    return tuple(RunPair(olds.get(name), news.get(name)) for name in sorted({*olds, *news}))
+    """Pair backends by name. If each side has only one backend, the labels may differ."""
+    old_runs, new_runs = ({run.name: run for run in report.backends} for report in (old, new))
+    if len(old_runs) == len(new_runs) == 1 and {*map(without_label, old_runs)} == {*map(without_label, new_runs)}:
+        return (RunPair(*old_runs.values(), *new_runs.values()),)
+    if not old_runs.keys() & new_runs.keys():
+        raise Incomparable(
+            f"no backend is in both: OLD contains {', '.join(old_runs)}, NEW contains {', '.join(new_runs)}"
+        )
+    return tuple(RunPair(old_runs.get(name), new_runs.get(name)) for name in sorted({*old_runs, *new_runs}))
 
 
 def _results_by_key(backend: BackendRun | None) -> dict[SurfaceCaseKey, ResultRecord]:
@@ -148,7 +155,7 @@ def _results_by_key(backend: BackendRun | None) -> dict[SurfaceCaseKey, ResultRe
 
 def _run_problems(backend: BackendRun) -> Iterator[str]:
     if not backend.complete:
-        yield f"a partial run, which stopped after {len(backend.results):,} (conformance run --resume)"
+        yield f"partial run, stopped after {count_text(len(backend.results), 'result')} (conformance run --resume)"
     if nothing_ran(backend):
         yield "nothing ran"
 
@@ -176,7 +183,7 @@ def _result_changes(
     cases: tuple[CaseRecord, CaseRecord],
     answers: tuple[str | None, str | None],
 ) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield what happened to a result that both sides have, with what was and what is now."""
+    """Yield the changes of a result that both sides have: kind, old text and new text."""
     statuses = before.status, after.status
     if _call_identity(cases[0]) != _call_identity(cases[1]):
         yield "redefined", *statuses
@@ -192,7 +199,7 @@ def _result_changes(
 
 
 def _call_identity(case: CaseRecord) -> tuple[object, ...]:
-    """Return what must be the same if two results are to be compared: what was called, with what, for what."""
+    """Return the properties that must be equal for two results to be comparable."""
     return case.operator, case.via, case.parameters, case.inputs, case.digest
 
 
@@ -201,7 +208,7 @@ def _behaviour(result: ResultRecord) -> tuple[str, str | None]:
 
 
 def _has_stable_output(before: ResultRecord, after: ResultRecord) -> bool:
-    """Whether bits mean anything: not what flickers, nor what is returned for a call without a meaning."""
+    """Whether the bits are comparable: not for flaky results, nor for calls that should have been rejected."""
     return not (before.flaky or after.flaky or before.kind == after.kind == "accepted")
 
 
@@ -210,5 +217,5 @@ def _answers_by_key(backend: BackendRun | None) -> dict[SurfaceCaseKey, str | No
 
 
 def _case_of_result(backend: BackendRun | None, result: ResultRecord) -> CaseRecord:
-    assert backend is not None  # noqa: S101 - the result is one of its own
+    assert backend is not None  # noqa: S101 - the result belongs to this run
     return backend.cases[result.case]

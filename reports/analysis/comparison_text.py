@@ -1,4 +1,4 @@
-"""What all views of a difference say alike: its groups, the sentence, and what happened to a result in a few words."""
+"""Texts shared by all views of a comparison: groups of changes, the summary sentence, descriptions of changes."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from reports.results.fields import SPECIAL_NUMBERS, JsonNumber
 from reports.results.records import STATUSES, CaseRecord, ResultRecord
 
 KIND_HEADINGS = {
-    "value": "other values, though judged the same",
-    "answer": "another answer to a question",
-    "redefined": "another case under the same id, not compared",
-    "removed": "gone",
+    "value": "different values, same status",
+    "answer": "different answer to a convention",
+    "redefined": "different case with the same id, not compared",
+    "removed": "removed",
     "added": "new",
 }
 KIND_COUNT_TEXTS = {
     "status": "changed status",
     "value": "changed value",
-    "answer": "changed the answer to a question",
-    "redefined": "cannot be compared: the case is another one",
-    "removed": "gone",
+    "answer": "changed the answer to a convention",
+    "redefined": "not compared because the case changed",
+    "removed": "removed",
     "added": "new",
 }
 
 MIXED_FILE_TEXTS = {
-    "catalogue": "The catalogues are mixed: {fact.before} and {fact.after}; what is another case is not compared.",
-    "ledger": "Judged by different ledgers, {fact.before} and {fact.after}: what one knows may be new in the other.",
+    "catalogue": "The catalogues differ: {fact.before} and {fact.after}. Cases that changed are not compared.",
+    "ledger": "The ledgers differ: {fact.before} and {fact.after}. Differences known to one may be new in the other.",
 }
 
 
 @dataclass(frozen=True)
 class ChangeGroup:
-    """Changes of one kind, between the same two statuses, of one backend and operator; the smallest case first."""
+    """Changes with the same kind, statuses, backend and operator; the smallest case first."""
 
     kind: str
     backend: str
@@ -46,7 +46,7 @@ class ChangeGroup:
 
     @property
     def heading(self) -> str:
-        """What happened, in words."""
+        """The kind of change as text."""
         first = self.changes[0]
         if first.kind != "status":
             return KIND_HEADINGS[first.kind]
@@ -56,15 +56,16 @@ class ChangeGroup:
 
 
 def change_groups(difference: ReportDifference) -> list[ChangeGroup]:
-    """Group the changes: what fails now before what passes now, then values, answers, what is gone and what is new."""
-    found: dict[tuple[str, ...], list[ResultChange]] = {}
+    """Group the changes: new failures before fixed ones, then values, answers, removed and new results."""
+    changes_by_key: dict[tuple[str, ...], list[ResultChange]] = {}
     for change in difference.changes:
-        between = (change.old_text or "", change.new_text or "") if change.kind == "status" else ()
-        found.setdefault((change.kind, change.backend, change.case.operator, *between), []).append(change)
-    made = [
-        ChangeGroup(key[0], key[1], key[2], tuple(sorted(changes, key=_case_size))) for key, changes in found.items()
+        statuses = (change.old_text or "", change.new_text or "") if change.kind == "status" else ()
+        changes_by_key.setdefault((change.kind, change.backend, change.case.operator, *statuses), []).append(change)
+    groups = [
+        ChangeGroup(key[0], key[1], key[2], tuple(sorted(changes, key=_case_size)))
+        for key, changes in changes_by_key.items()
     ]
-    return sorted(made, key=_group_rank)
+    return sorted(groups, key=_group_rank)
 
 
 def _case_size(change: ResultChange) -> tuple[int, str, str]:
@@ -73,12 +74,12 @@ def _case_size(change: ResultChange) -> tuple[int, str, str]:
 
 def _group_rank(group: ChangeGroup) -> tuple[int, tuple[int, ...], str, int, str]:
     first = group.changes[0]
-    between = (
+    statuses = (
         [STATUSES.index(status) for status in (first.new_text, first.old_text) if status]
         if group.kind == "status"
         else []
     )
-    return CHANGE_KINDS.index(group.kind), tuple(between), group.backend, first.case.size, group.operator
+    return CHANGE_KINDS.index(group.kind), tuple(statuses), group.backend, first.case.size, group.operator
 
 
 def counts_by_kind(difference: ReportDifference) -> dict[str, int]:
@@ -88,51 +89,50 @@ def counts_by_kind(difference: ReportDifference) -> dict[str, int]:
 
 
 def difference_headline(difference: ReportDifference) -> str:
-    """Say in a few words what came of it."""
+    """Return the result of a comparison in a few words."""
     if difference.is_significant:
         return "Something changed" + (", and the comparison is incomplete" if difference.problems else "")
     return "The comparison is incomplete" if difference.problems else "Nothing changed"
 
 
 def difference_sentence(difference: ReportDifference) -> str:
-    """Say how much was compared, and how much changed in which way."""
+    """Return a sentence with the numbers of compared and changed results."""
     names = ", ".join(pair.name for pair in difference.pairs)
     parts = [f"{number:,} {KIND_COUNT_TEXTS[kind]}" for kind, number in counts_by_kind(difference).items()]
-    parts += [f"{difference.missing_count:,} wait for the end of a run"] if difference.missing_count else []
+    parts += [f"{difference.missing_count:,} waiting for a run to finish"] if difference.missing_count else []
     return f"{count_text(difference.compared_count, 'result')} compared ({names}): {', '.join(parts) or 'all are the same'}."
 
 
 def difference_notes(difference: ReportDifference) -> list[str]:
-    """Say what a reader should know besides."""
+    """Return further notes about a comparison, one sentence each."""
     if not difference.program_changed_count:
         return []
-    return [f"{count_text(difference.program_changed_count, 'result')} compared are of another program than before."]
+    return [f"The program changed for {count_text(difference.program_changed_count, 'compared result')}."]
 
 
 def comparison_warnings(difference: ReportDifference) -> list[str]:
-    """Say what must be known before anything is read out of a comparison: why it is not whole, what was mixed."""
+    """Return the warnings about a comparison: incomplete runs, and differing catalogues or ledgers."""
     mixed = [fact for fact in difference.facts if fact.name in MIXED_FILE_TEXTS]
     return difference.problems + [MIXED_FILE_TEXTS[fact.name].format(fact=fact) for fact in mixed]
 
 
 def change_text(change: ResultChange) -> str:
-    """Say what happened to a result in a few words."""
+    """Describe the change of a result in a few words."""
     if change.kind == "answer":
         return f"{change.case.question}: {change.old_text or 'none'} → {change.new_text or 'none'}"
     if change.before is None or change.after is None:
         return " ".join(STATUS_TEXTS[status] for status in (change.old_text, change.new_text) if status)
     if change.kind == "value":
-        return _output_change_text(change.before, change.after, change.case) + _is_program_change(change)
+        return _output_change_text(change.before, change.after, change.case) + _program_change_text(change)
     if change.kind == "redefined":
         return " → ".join(STATUS_TEXTS[status] for status in (change.old_text, change.new_text) if status)
-    return _result_reason(
-        change.before if change.new_text == "pass" else change.after, change.case
-    ) + _is_program_change(change)
+    wrong = change.before if change.new_text == "pass" else change.after
+    return _result_reason(wrong, change.case) + _program_change_text(change)
 
 
-def _is_program_change(change: ResultChange) -> str:
+def _program_change_text(change: ResultChange) -> str:
     programs = {one.program for one in (change.before, change.after) if one is not None}
-    return " (another program than before)" if len(programs) > 1 else ""
+    return " (the program changed)" if len(programs) > 1 else ""
 
 
 def _result_reason(result: ResultRecord, case: CaseRecord) -> str:
@@ -140,41 +140,42 @@ def _result_reason(result: ResultRecord, case: CaseRecord) -> str:
 
 
 def _output_change_text(before: ResultRecord, after: ResultRecord, case: CaseRecord) -> str:
-    """Say how an output is otherwise: the element that moved furthest, where the outputs are told."""
+    """Describe the change of an output: the element that changed most, if both outputs are recorded."""
     if before.outcome != after.outcome:
         return f"{before.outcome} → {after.outcome}"
-    one, other = _output_array(before, case), _output_array(after, case)
-    if one is None or other is None or one.data is None or other.data is None:
+    old, new = _output_array(before, case), _output_array(after, case)
+    if old is None or new is None or old.data is None or new.data is None:
         return _budget_change_text(before, after)
-    if (one.dtype, one.shape) != (other.dtype, other.shape):
-        return f"{one.dtype} {list(one.shape)} → {other.dtype} {list(other.shape)}"
-    data = list(zip(one.data, other.data, strict=True))
-    moved = [number for number, (first, second) in enumerate(data) if repr(first) != repr(second)]  # −0 is not 0
-    if not moved:
+    if (old.dtype, old.shape) != (new.dtype, new.shape):
+        return f"{old.dtype} {list(old.shape)} → {new.dtype} {list(new.shape)}"
+    data = list(zip(old.data, new.data, strict=True))
+    # Compare the text of the elements: -0.0 and 0.0 are different values.
+    changed = [position for position, (first, second) in enumerate(data) if repr(first) != repr(second)]
+    if not changed:
         return _budget_change_text(before, after)
-    worst = max(moved, key=lambda number: _element_distance(*data[number]))
-    place = ", ".join(map(str, unravel_index(worst, one.shape)))
+    worst = max(changed, key=lambda position: _element_distance(*data[position]))
+    index = ", ".join(map(str, unravel_index(worst, old.shape)))
     return (
-        f"{len(moved):,} of {count_text(one.size, 'element')}, most at [{place}]: {data[worst][0]} → {data[worst][1]}"
+        f"{len(changed):,} of {count_text(old.size, 'element')}, most at [{index}]: {data[worst][0]} → {data[worst][1]}"
     )
 
 
 def _output_array(result: ResultRecord, case: CaseRecord) -> RecordedArray | None:
-    """Return what was returned: a file tells it where it is not the expected output, bit by bit."""
+    """Return the output of a result. Files record it only if it is not bitwise equal to the expected output."""
     if result.got is not None:
         return result.got
     return case.expected if result.verdict == "agree" and isinstance(case.expected, RecordedArray) else None
 
 
 def _element_distance(one: JsonNumber, other: JsonNumber) -> float:
-    """Return how far two elements are apart; NaN and infinities are furthest from everything else."""
+    """Return the absolute difference of two elements; infinite if one of them is NaN or infinite."""
     first, second = (SPECIAL_NUMBERS[value] if isinstance(value, str) else value for value in (one, other))
     try:
         return float(abs(first - second)) if math.isfinite(first) and math.isfinite(second) else math.inf
-    except OverflowError:  # whole numbers beyond any float
+    except OverflowError:  # integers above the range of float
         return math.inf
 
 
 def _budget_change_text(before: ResultRecord, after: ResultRecord) -> str:
     used = [f"{one.budget_used:.3g}" for one in (before, after) if one.budget_used is not None]
-    return f"other bits, furthest off by {' → '.join(used)} error bounds" if len(used) > 1 else "other bits"
+    return f"different bits, largest error {' → '.join(used)} error bounds" if len(used) > 1 else "different bits"

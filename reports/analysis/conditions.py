@@ -1,4 +1,4 @@
-"""The shortest conjunction of plain conditions that tells some things from others, whatever the conditions say."""
+"""Find the shortest conjunction of conditions that separates one set of items from another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
-MAX_CONDITIONS = 3  # conditions in one statement; of more nobody can tell which matter
+MAX_CONDITIONS = 3  # per conjunction; in longer ones it is unclear which conditions matter
 
 
 def shortest_conjunction(
@@ -15,43 +15,42 @@ def shortest_conjunction(
     rank: Callable[[str], tuple[float | str, ...]] = lambda condition: (len(condition), condition),
     exceptions: int = 0,
 ) -> tuple[str, ...] | None:
-    """Return the fewest conditions that all covered things fulfil, and of the others together no more than exceptions.
+    """Return the fewest conditions that all covered items satisfy, and at most `exceptions` of the other items.
 
-    covered, others: for each thing the conditions that hold for it. rank: of statements of one length the one with the
-    fewest others is taken, then the one whose conditions rank lowest. None if no statement of at most MOST conditions
-    will do; there is none of no condition either. An exact one of more conditions beats a shorter one with exceptions.
+    covered, others: the conditions of each item. rank: sort key of a condition. Among conjunctions of the same length,
+    the one with the fewest exceptions is returned, then the one with the lowest ranks. An exact conjunction is preferred
+    to a shorter one with exceptions. Returns None if no conjunction of 1 to MAX_CONDITIONS conditions exists.
     """
     shared = frozenset.intersection(*covered) if covered else frozenset[str]()
-    counted = Counter(one & shared for one in others)
-    weights = list(counted.values())
-    having = {
-        condition: sum(1 << place for place, one in enumerate(counted) if condition in one) for condition in shared
-    }
-    chosen = sorted(_undominated_conditions(having, rank), key=rank)
+    # Other items with the same shared conditions are counted together. A bit mask per condition marks their rows.
+    counts = Counter(one & shared for one in others)
+    weights = list(counts.values())
+    masks = {condition: sum(1 << row for row, one in enumerate(counts) if condition in one) for condition in shared}
+    candidates = sorted(_undominated_conditions(masks, rank), key=rank)
     for allowed in dict.fromkeys((0, exceptions)):
         for size in range(1, MAX_CONDITIONS + 1):
-            found = [(_count_matching(some, having, weights), some) for some in combinations(chosen, size)]
-            fit = [(left, some) for left, some in found if left <= allowed]
-            if fit:
-                return min(fit, key=lambda one: (one[0], [rank(condition) for condition in one[1]]))[1]
+            counted = [(_count_matching(some, masks, weights), some) for some in combinations(candidates, size)]
+            fitting = [(matching, some) for matching, some in counted if matching <= allowed]
+            if fitting:
+                return min(fitting, key=lambda one: (one[0], [rank(condition) for condition in one[1]]))[1]
     return None
 
 
-def _undominated_conditions(having: dict[str, int], rank: Callable[[str], tuple[float | str, ...]]) -> list[str]:
-    """Leave out what another condition can always stand instead of: it spares as many, and ranks lower."""
+def _undominated_conditions(masks: dict[str, int], rank: Callable[[str], tuple[float | str, ...]]) -> list[str]:
+    """Remove conditions that another condition can always replace: it excludes at least as many items, or ranks lower."""
     return [
         one
-        for one, has in having.items()
+        for one, mask in masks.items()
         if not any(
-            other != one and theirs & has == theirs and (theirs != has or rank(other) < rank(one))
-            for other, theirs in having.items()
+            other != one and other_mask & mask == other_mask and (other_mask != mask or rank(other) < rank(one))
+            for other, other_mask in masks.items()
         )
     ]
 
 
-def _count_matching(conditions: Sequence[str], having: dict[str, int], weights: Sequence[int]) -> int:
-    """Count the others that fulfil every condition."""
-    common = having[conditions[0]]
+def _count_matching(conditions: Sequence[str], masks: dict[str, int], weights: Sequence[int]) -> int:
+    """Count the other items that satisfy all conditions."""
+    common = masks[conditions[0]]
     for condition in conditions[1:]:
-        common &= having[condition]
-    return sum(weight for place, weight in enumerate(weights) if common >> place & 1) if common else 0
+        common &= masks[condition]
+    return sum(weight for row, weight in enumerate(weights) if common >> row & 1) if common else 0

@@ -1,4 +1,4 @@
-"""Where a backend contradicts itself: two of its surfaces do different things with one case."""
+"""Find cases in which two surfaces of one backend behave differently."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from reports.results.records import CaseRecord, ResultRecord
 
 AGREES_TEXT = "agrees with the reference"
 Behaviour = tuple[str, str]
-"""What a surface did, in words, and what else tells it apart: the digest of what it returned."""
+"""Description of the behaviour of a surface, and the digest of its output if outputs are to be distinguished."""
 
 
 @dataclass(frozen=True)
 class SurfaceContradiction:
-    """Cases of one operator on which the surfaces of a backend part in the same way; the smallest case first.
+    """Cases of one operator in which the surfaces of a backend differ in the same way; the smallest case first.
 
-    camps: what was done, and by which surfaces; results: those of the smallest case, one for each camp.
+    behaviours: each behaviour with the surfaces that show it. results: for the smallest case, one per behaviour.
     """
 
     backend: str
@@ -31,10 +31,10 @@ class SurfaceContradiction:
 
 
 def find_contradictions(report: Report) -> list[SurfaceContradiction]:
-    """List where surfaces of one backend part, those of most cases first.
+    """List the contradictions of each backend, the most frequent first.
 
-    Two results that agree with the reference within its error bound do not part, whatever their digits; nor does one
-    that is unsupported from any other.
+    Results within the error bound of the reference do not contradict each other, even if their bits differ. Unsupported
+    results contradict nothing.
     """
     found = [one for backend in report.backends for one in _contradictions_of(backend)]
     return sorted(found, key=lambda one: (one.backend, -len(one.cases), one.operator, one.behaviours))
@@ -45,16 +45,16 @@ def _contradictions_of(backend: BackendRun) -> Iterable[SurfaceContradiction]:
     by_case: defaultdict[str, dict[Behaviour, list[ResultRecord]]] = defaultdict(dict)
     for result in backend.results:
         if result.outcome != "unsupported":
-            deed = _behaviour(result, answers, backend.cases[result.case])
-            by_case[result.case].setdefault(deed, []).append(result)
-    alike: defaultdict[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], list[str]] = defaultdict(list)
-    for case, camps in by_case.items():
-        if len(camps) > 1:
-            alike[backend.cases[case].operator, _behaviour_groups(camps)].append(case)
-    for (operator, sides), cases in alike.items():
+            behaviour = _behaviour(result, answers, backend.cases[result.case])
+            by_case[result.case].setdefault(behaviour, []).append(result)
+    by_pattern: defaultdict[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], list[str]] = defaultdict(list)
+    for case, behaviours in by_case.items():
+        if len(behaviours) > 1:
+            by_pattern[backend.cases[case].operator, _behaviour_groups(behaviours)].append(case)
+    for (operator, groups), cases in by_pattern.items():
         ordered = sorted(cases, key=lambda case: (backend.cases[case].size, case))
         shown = tuple(results[0] for _, results in sorted(by_case[ordered[0]].items()))
-        yield SurfaceContradiction(backend.name, operator, sides, tuple(ordered), shown)
+        yield SurfaceContradiction(backend.name, operator, groups, tuple(ordered), shown)
 
 
 def _behaviour_groups(behaviours: Mapping[Behaviour, list[ResultRecord]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -64,20 +64,20 @@ def _behaviour_groups(behaviours: Mapping[Behaviour, list[ResultRecord]]) -> tup
 
 
 def _behaviour(result: ResultRecord, answers: Mapping[tuple[str, str], str], case: CaseRecord) -> Behaviour:
-    """Say what a surface did; a question is answered, everything else agrees, differs, or has no result."""
+    """Return the behaviour of a surface: its answer to a convention, agreement, or the kind of difference."""
     if case.question is not None and (result.case, result.surface) in answers:
         return f"answers {answers[result.case, result.surface]!r}", ""
     if result.verdict == "agree" and result.status != "flaky":
         return AGREES_TEXT, ""
     kind = difference_kind(result)
-    nonsense = kind == "accepted"  # what it returns for a call without a meaning is nothing to compare
-    return KIND_ACTIONS.get(kind, "differs"), "" if nonsense else result.digest or ""
+    # The output of a call that should have been rejected has no meaning and is not compared.
+    return KIND_ACTIONS.get(kind, "differs"), "" if kind == "accepted" else result.digest or ""
 
 
 def contradiction_lines(one: SurfaceContradiction, cases: Mapping[str, CaseRecord]) -> list[str]:
-    """Say what each camp does with the smallest case, with the number that is off where there is one."""
-    texts = []
-    for (words, surfaces), result in zip(one.behaviours, one.results, strict=True):
-        off = deviation_text(result, cases[result.case]) if result.verdict == "differ" else ""
-        texts.append(f"{', '.join(surfaces)}: {words}" + (f" ({off})" if off else ""))
-    return texts
+    """Return one line per behaviour in the smallest case, with a differing element if there is one."""
+    lines = []
+    for (description, surfaces), result in zip(one.behaviours, one.results, strict=True):
+        deviation = deviation_text(result, cases[result.case]) if result.verdict == "differ" else ""
+        lines.append(f"{', '.join(surfaces)}: {description}" + (f" ({deviation})" if deviation else ""))
+    return lines

@@ -1,4 +1,4 @@
-"""By how much a result is off, in a few words."""
+"""Short descriptions of the deviation of a result from the expected one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from reports.results.records import CaseRecord, ResultRecord
 
 
 def deviation_text(result: ResultRecord, case: CaseRecord) -> str:
-    """Say by how much a result is off, where that can be said in a few words; else an empty text."""
+    """Return the worst element, or the differing shape or dtype, of a result; "" if neither is recorded."""
     worst, got, expected = result.worst, result.got, case.expected
     if worst is not None:
-        place = ", ".join(map(str, worst.index))
-        return f"at [{place}] expected {worst.expected}, got {worst.got}"
+        index = ", ".join(map(str, worst.index))
+        return f"at [{index}] expected {worst.expected}, got {worst.got}"
     if got is None or not isinstance(expected, RecordedArray):
         return ""
     if (got.shape, got.dtype) != (expected.shape, expected.dtype):
@@ -20,19 +20,19 @@ def deviation_text(result: ResultRecord, case: CaseRecord) -> str:
 
 
 def failure_reason(result: ResultRecord, case: CaseRecord) -> str:
-    """Say in a few words what is wrong with a result: by how much it is off, or what was said; else an empty text."""
+    """Return what is wrong with a result: the deviation, the message or the reason; "" if none is recorded."""
     return deviation_text(result, case) or result.message or result.reason or ""
 
 
 def _first_deviation(expected: RecordedArray, got: RecordedArray) -> str:
     pairs = zip(expected.data or (), got.data or (), strict=False)
     position, (one, other) = next(((n, pair) for n, pair in enumerate(pairs) if pair[0] != pair[1]), (0, (None, None)))
-    place = ", ".join(map(str, unravel_index(position, expected.shape)))
-    return "" if one is None else f"at [{place}] expected {one}, got {other}"
+    index = ", ".join(map(str, unravel_index(position, expected.shape)))
+    return "" if one is None else f"at [{index}] expected {one}, got {other}"
 
 
 def unravel_index(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the index of the element that stands at a position of a flat array, row-major."""
+    """Return the index of the element at a position of a flat array in row-major order."""
     index: tuple[int, ...] = ()
     for size in reversed(shape):
         position, last = divmod(position, size)

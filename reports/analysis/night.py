@@ -1,4 +1,4 @@
-"""What a night has brought since the one before: new differences and findings, what is gone, values that changed."""
+"""Compare a nightly run with the previous one: new failures and findings, fixed ones, changed values."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from reports.results.exploration import FindingRecord
 from reports.results.reader import BackendRun, Report
 from reports.results.records import ResultRecord, without_label
 
-MAX_TITLE_LENGTH = 230  # letters, with a key behind them; GitHub takes 256
+MAX_TITLE_LENGTH = 230  # characters before the key; GitHub allows 256
 UNCHANGED_VERDICT_KINDS = ("value", "answer")
-"""Changes of results that are judged as before: told by number, for an upgrade moves many."""
+"""Changes without a new status. They are counted and not listed, because an upgrade may change many values."""
 
 
 @dataclass(frozen=True)
 class Announcement:
-    """What an issue is written for: a finding, or differences of one cause in cases of the catalogue.
+    """The subject of one issue: a finding, or catalogue cases that fail with the same cause.
 
-    key: what its issue is known by; statement: it in a sentence; before: the same backend the night before.
-    detail: under which conditions, where the statement does not say so; like: further findings that cannot be told
-    from this one.
+    key: identifies the issue. previous_run: the same backend in the previous night. statement: a one-sentence summary.
+    detail: the conditions, if the statement does not contain them.
+    similar_findings: further findings that count as the same.
     """
 
     key: str
@@ -43,17 +43,18 @@ class Announcement:
 
     @property
     def title(self) -> str:
-        """The title of its issue, with the key to find it by: a line of at most 250 letters."""
-        said = f"{without_label(self.backend.name)}: {self.statement.rstrip('.')}"
-        return f"{summary.single_line(said, MAX_TITLE_LENGTH)} [{self.key}]"
+        """Title of the issue with its key: one line of at most 250 characters."""
+        text = f"{without_label(self.backend.name)}: {self.statement.rstrip('.')}"
+        return f"{summary.single_line(text, MAX_TITLE_LENGTH)} [{self.key}]"
 
 
 @dataclass(frozen=True)
 class NightComparison:
-    """All there is to say of a night. gone: results that differed and no longer do; lost: findings not drawn again.
+    """The comparison of a night with the previous one.
 
-    known: how many findings were told before; memory: what the next night must know; nothing stands in for a backend
-    that the night before had: missing.
+    announcements: the issues to write. changed: results with a new value or answer. fixed: results that pass again.
+    missing_findings: findings of the previous night that were not found again. known_count: number of findings reported
+    earlier. history: to be stored for the next night.
     """
 
     current: Report
@@ -67,18 +68,21 @@ class NightComparison:
 
     @property
     def has_news(self) -> bool:
-        """Whether anything is new: a difference, a finding, a value or an answer that is another one."""
+        """Whether there is a new failure or finding, or a changed value or answer."""
         return bool(self.announcements or self.changed)
 
     @property
     def problems(self) -> list[str]:
-        """Say why the night is not whole, a sentence each."""
-        faults = [fault for run in self.current.runs for fault in summary.run_problems(run)]
-        return [*self.current.mixture_notes, *faults, *_missing_runs(self.previous, self.current)]
+        """Reasons why the night is incomplete, one sentence each."""
+        problems = [problem for run in self.current.runs for problem in summary.run_problems(run)]
+        return [*self.current.mixture_notes, *problems, *_missing_runs(self.previous, self.current)]
 
 
 def compare_nights(current: Report, previous: Report | None, history: History) -> NightComparison:
-    """Compare a night with the one before, None where there is none; memory: what was told up to that one."""
+    """Compare a night with the previous one.
+
+    previous: None for the first night. history: the history up to the previous night.
+    """
     history = _history_with_results(history, previous)
     difference = _compare_runs(previous, current)
     changes = difference.changes if difference else ()
@@ -119,16 +123,16 @@ def _compare_runs(previous: Report | None, current: Report) -> ReportDifference 
 
 
 def _missing_runs(previous: Report | None, current: Report) -> Iterator[str]:
-    for what, had, have in (
+    for content, old_runs, new_runs in (
         ("results", previous.backends if previous else (), current.backends),
         ("exploration", previous.explorations if previous else (), current.explorations),
     ):
-        for name in sorted({run.name for run in had} - {run.name for run in have}):
-            yield f"{name}: the night before has its {what}, this one has not."
+        for name in sorted({run.name for run in old_runs} - {run.name for run in new_runs}):
+            yield f"{name}: no {content} in this night, but in the previous one."
 
 
 def _runs_of_both(name: str, current: Report, previous: Report | None) -> tuple[BackendRun | None, BackendRun]:
-    """Return the runs of a backend in both nights."""
+    """Return the runs of a backend in the previous and in the current night."""
     return _run_by_name(previous.backends if previous else (), name), next(
         run for run in current.backends if run.name == name
     )
@@ -139,26 +143,26 @@ def _run_by_name(runs: Iterable[BackendRun], name: str) -> BackendRun | None:
 
 
 def _new_failures(current: Report, difference: ReportDifference | None) -> Iterator[ResultChange]:
-    """Yield what is wrong, but was not, or in another way, or was not there; all that is wrong, if nothing is compared.
+    """Yield results that are wrong and were not wrong with the same status; all wrong results if nothing is compared.
 
-    What the night before did not come to, as it was cut, is among it: whether it is new, only what was told can say.
-    Of a case that is another one, under the id of one that was wrong, nobody can say that it has changed.
+    Includes wrong results that the interrupted previous run does not contain; the history decides whether they are new.
+    Excludes redefined cases that were already wrong: it is unknown whether the behaviour changed.
     """
     for change in difference.changes if difference else ():
-        turned = change.kind in {"status", "added"} or (
+        status_is_new = change.kind in {"status", "added"} or (
             change.kind == "redefined" and change.old_text not in UNEXPECTED_STATUSES
         )
-        if turned and change.new_text in UNEXPECTED_STATUSES:
+        if status_is_new and change.new_text in UNEXPECTED_STATUSES:
             yield change
     for pair in difference.pairs if difference else ():
         if pair.after:
-            yield from _added_changes(pair.after, _results_beyond_cut(pair))
+            yield from _added_changes(pair.after, _results_missing_before(pair))
     for run in () if difference else current.backends:
         yield from _added_changes(run, run.results)
 
 
-def _results_beyond_cut(pair: RunPair) -> list[ResultRecord]:
-    """Return tonight's results that the run of the night before did not come to, as it was cut."""
+def _results_missing_before(pair: RunPair) -> list[ResultRecord]:
+    """Return the results that are missing in the previous run because it was interrupted."""
     return [one for key, one in pair.new.items() if key not in pair.old and pair.may_be_missing(key)]
 
 
@@ -169,32 +173,32 @@ def _added_changes(run: BackendRun, results: Iterable[ResultRecord]) -> Iterator
 
 
 def _was_reported(change: ResultChange, history: History) -> bool:
-    """Whether a result was as wrong when it last ran, or only flickers again."""
+    """Whether a result had the same wrong status in its last run, or is known to be flaky."""
     known = change.after is not None and WrongResult.of(change.backend, change.after) in history.wrong_results
     return known or _is_known_flakiness(change, history)
 
 
 def _is_known_flakiness(change: ResultChange, history: History) -> bool:
-    """Whether a change is only the flicker that was told: a side is flaky, and tonight it is not steadily wrong."""
+    """Whether a change is only a known flakiness: one side is flaky, and the new result is not consistently wrong."""
     statuses = [one.status for one in (change.before, change.after) if one]
-    steady = statuses[-1] in UNEXPECTED_STATUSES and statuses[-1] != "flaky"
-    return "flaky" in statuses and not steady and (change.surface, change.case.case) in history.flickering
+    always_wrong = statuses[-1] in UNEXPECTED_STATUSES and statuses[-1] != "flaky"
+    return "flaky" in statuses and not always_wrong and (change.surface, change.case.case) in history.flickering
 
 
 def _cause_of_change(change: ResultChange, before: BackendRun | None, after: BackendRun) -> LikelyCause:
-    """Say why a result is otherwise."""
+    """Return the likely cause of a changed result."""
     flickers = any(one is not None and one.flaky for one in (change.before, change.after)) or change.new_text == "flaky"
     return likely_cause(before, after, flickers=flickers, further=list(_suite_changes(change, before)))
 
 
 def _suite_changes(change: ResultChange, run: BackendRun | None) -> Iterator[DifferingFact]:
-    """Yield what the suite has otherwise for one result; run: that of the night before."""
+    """Yield the differences of the suite for one result. run: the run of the previous night."""
     if change.before is None and run and not run.complete:
-        yield DifferingFact("the result", "none, for the run was cut", "there")
+        yield DifferingFact("the result", "missing, the run was interrupted", "exists")
     elif change.before is None:
         yield DifferingFact("the case on this surface", "none", "new")
     elif change.kind == "redefined":
-        yield DifferingFact("the case", "another one", "of the same id")
+        yield DifferingFact("the case", "old definition", "new definition")
     elif change.after is not None and change.before.program != change.after.program:
         yield DifferingFact("the program", change.before.program or "none", change.after.program or "none")
 
@@ -202,21 +206,21 @@ def _suite_changes(change: ResultChange, run: BackendRun | None) -> Iterator[Dif
 def _announce_differences(
     current: Report, previous: Report | None, worse: Iterable[ResultChange]
 ) -> Iterator[Announcement]:
-    """Group new differences of the catalogue's cases by cause, and by why they may be new."""
-    found: dict[tuple[str, str], list[tuple[ResultRecord, LikelyCause]]] = {}
+    """Group new failures of catalogue cases by the kind of difference and by likely cause."""
+    by_cause: dict[tuple[str, str], list[tuple[ResultRecord, LikelyCause]]] = {}
     for change in worse:
-        told = _cause_of_change(change, *_runs_of_both(change.backend, current, previous))
+        cause = _cause_of_change(change, *_runs_of_both(change.backend, current, previous))
         if change.after is not None:
-            found.setdefault((change.backend, told.kind), []).append((change.after, told))
-    causes = CommonConditions(current) if found else None
-    for (name, _), pairs in found.items():
+            by_cause.setdefault((change.backend, cause.kind), []).append((change.after, cause))
+    conditions = CommonConditions(current) if by_cause else None
+    for (name, _), pairs in by_cause.items():
         before, after = _runs_of_both(name, current, previous)
         groups = summary.difference_groups(Report((replace(after, results=tuple(result for result, _ in pairs)),)))
-        for group in causes.split(groups) if causes else ():
-            said = causes.sentence(group) if causes else ""
-            told = next(told for result, told in pairs if result == group.example)
+        for group in conditions.split(groups) if conditions else ():
+            sentence = conditions.sentence(group) if conditions else ""
+            cause = next(cause for result, cause in pairs if result == group.example)
             yield Announcement(
-                _issue_key(name, group), after, before, _group_statement(group), told, group=group, detail=said
+                _issue_key(name, group), after, before, _group_statement(group), cause, group=group, detail=sentence
             )
 
 
@@ -228,7 +232,7 @@ def _issue_key(name: str, group: DifferenceGroup) -> str:
 
 
 def _with_unique_keys(news: Iterable[Announcement]) -> Iterator[Announcement]:
-    """Give news whose key another of the night has a key of its own, by its number among those of the key."""
+    """Make keys unique: the second announcement with a key gets a digest of the key and its number."""
     counted: Counter[str] = Counter()
     for one in news:
         counted[one.key] += 1
@@ -244,22 +248,24 @@ def _group_statement(group: DifferenceGroup) -> str:
 def _announce_findings(
     current: Report, previous: Report | None, history: History
 ) -> tuple[list[Announcement], int, History]:
-    """Return what exploring found that was not told before, how much was, and all that has now been told."""
+    """Return announcements of new findings, the number of known findings, and the updated history."""
     for run in previous.explorations if previous else ():
         history = history.with_findings(one for one, _ in _reported_findings(run))
     news, known = [], 0
     for run in current.explorations:
         before = _run_by_name(previous.explorations if previous else (), run.name)
-        found = dict(_reported_findings(run))
-        known += sum(history.find_same(one) is not None for one in found)
-        for first, *others in group_same(one for one in found if not history.find_same(one)):
-            reason = likely_cause(before, run, flickers=is_unstable(run, found[first]))
-            like = tuple(found[one] for one in others)
-            statement = found[first].sentence
+        findings = dict(_reported_findings(run))
+        known += sum(history.find_same(one) is not None for one in findings)
+        for first, *others in group_same(one for one in findings if not history.find_same(one)):
+            finding = findings[first]
+            cause = likely_cause(before, run, flickers=is_unstable(run, finding))
+            similar = tuple(findings[one] for one in others)
             news.append(
-                Announcement(first.issue_key, run, before, statement, reason, found[first], similar_findings=like)
+                Announcement(
+                    first.issue_key, run, before, finding.sentence, cause, finding, similar_findings=similar
+                )
             )
-        history = history.with_findings(found)
+        history = history.with_findings(findings)
     return news, known, history
 
 
@@ -269,7 +275,7 @@ def _reported_findings(run: BackendRun) -> list[tuple[ReportedFinding, FindingRe
 
 
 def is_unstable(run: BackendRun, finding: FindingRecord) -> bool:
-    """Whether the smallest case of a finding is not the same every time, or did not differ when it was run again."""
+    """Whether the smallest case of a finding is flaky, or passed when it was run again."""
     statuses = {one.status for one in run.results if one.case == finding.case and one.surface in finding.surfaces}
     return (
         finding.symptom == "flaky"
@@ -279,10 +285,12 @@ def is_unstable(run: BackendRun, finding: FindingRecord) -> bool:
 
 
 def _findings_not_redrawn(current: Report, previous: Report | None) -> Iterator[tuple[str, FindingRecord]]:
-    """Yield the findings of the night before that this one has not drawn again, by backend."""
+    """Yield backend and finding for the findings of the previous night that were not found again."""
     for run in previous.explorations if previous else ():
-        now = _run_by_name(current.explorations, run.name)
-        here = [one for one, _ in _reported_findings(now)] if now else None
-        for seen, finding in _reported_findings(run) if here is not None else ():
-            if not any(one.is_same(seen) for one in here or ()):
+        current_run = _run_by_name(current.explorations, run.name)
+        if current_run is None:
+            continue
+        found = [one for one, _ in _reported_findings(current_run)]
+        for reported, finding in _reported_findings(run):
+            if not any(one.is_same(reported) for one in found):
                 yield run.name, finding

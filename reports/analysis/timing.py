@@ -1,4 +1,4 @@
-"""Where the time of a run went: by surface, by operator and backend, and the slowest programs."""
+"""Time in programs by surface, and by operator and backend, and the slowest programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_SLOW_RESULTS = 20
 
 
 def seconds_by_surface(report: Report) -> dict[str, float]:
-    """Sum the seconds in programs, surface by surface."""
+    """Sum the seconds in programs by surface."""
     seconds = dict.fromkeys(report.surfaces, 0.0)
     for result in report.results:
         seconds[result.surface] += result.seconds
@@ -20,7 +20,7 @@ def seconds_by_surface(report: Report) -> dict[str, float]:
 
 
 def seconds_by_operator(report: Report) -> dict[str, dict[str, float]]:
-    """Sum the seconds in programs by operator and backend; the operator that took longest first."""
+    """Sum the seconds in programs by operator and backend, the slowest operator first."""
     rows: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for backend in report.backends:
         for result in backend.results:
@@ -30,6 +30,6 @@ def seconds_by_operator(report: Report) -> dict[str, dict[str, float]]:
 
 
 def slowest_results(report: Report) -> list[ResultRecord]:
-    """Return the results whose programs took longest, the slowest first."""
+    """Return the results with the slowest programs, the slowest first."""
     order = sorted(report.results, key=lambda result: (result.case, result.surface))
     return nlargest(MAX_SLOW_RESULTS, (result for result in order if result.seconds), key=lambda result: result.seconds)

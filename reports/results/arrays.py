@@ -1,4 +1,4 @@
-"""Arrays and expectations as a results file writes them."""
+"""Arrays and expected results, as recorded in results files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBER_TYPES = {int, float, bool}
 
 @dataclass(frozen=True)
 class RecordedArray:
-    """An array as written: data flat in row-major order, None where it has more elements than a file keeps."""
+    """A recorded array. data: flat, in row-major order; None for large arrays, whose elements are not recorded."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -22,7 +22,7 @@ class RecordedArray:
 
     @classmethod
     def parse(cls, value: Json, name: str) -> RecordedArray:
-        """Parse an array and hold its number of elements to its shape."""
+        """Parse an array and check its number of elements against its shape. name: used in error messages."""
         if not isinstance(value, dict):
             raise RecordError(f"{name} is {quoted_value(value)}, not an array")
         fields = JsonFields(value)
@@ -33,7 +33,7 @@ class RecordedArray:
         if data is not None and len(data) != math.prod(shape):
             raise RecordError(f"{name} has {len(data)} elements, its shape {shape} has {math.prod(shape)}")
         if data is not None and not _is_number_list(data):
-            raise RecordError(f"{name} has an element that is no number")
+            raise RecordError(f"{name} has an element that is not a number")
         return cls(fields.get("dtype", str), tuple(shape), None if data is None else tuple(data))
 
     @property
@@ -43,7 +43,8 @@ class RecordedArray:
 
 
 def _is_number_list(values: Sequence[Json]) -> bool:
-    """Whether all are numbers or the words for special ones; quick, as a file holds millions."""
+    """Whether all values are numbers or the strings for NaN and infinities."""
+    # Compare the set of types instead of checking each value: a file contains millions of elements.
     kinds = set(map(type, values))
     if str in kinds:
         return all(value in SPECIAL_NUMBERS for value in values if isinstance(value, str)) and kinds <= {
@@ -55,14 +56,14 @@ def _is_number_list(values: Sequence[Json]) -> bool:
 
 @dataclass(frozen=True)
 class RecordedRejection:
-    """The expectation that the parameters are refused, for a named reason."""
+    """The expectation that the call is rejected. predicate: name of the violation."""
 
     predicate: str
 
 
 @dataclass(frozen=True)
 class RecordedAnswers:
-    """The named answers that a question allows."""
+    """The named answers to a convention."""
 
     answers: Mapping[str, RecordedArray | RecordedRejection]
 
@@ -77,7 +78,7 @@ def _parse_answer(value: Json, name: str) -> RecordedArray | RecordedRejection:
 
 
 def parse_expected(value: Json) -> ExpectedRecord:
-    """Parse what must happen: an array, a rejection or the answers of a question."""
+    """Parse the expected result: an array, a rejection or the answers to a convention."""
     if isinstance(value, dict) and "answers" in value:
         answers = JsonFields(value).get("answers", dict)
         return RecordedAnswers({name: _parse_answer(answer, f"answer {name!r}") for name, answer in answers.items()})

@@ -1,4 +1,4 @@
-"""What an exploration found, as the header of its results file has it."""
+"""Exploration findings, as recorded in the header of a results file."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 from reports.results.fields import JsonFields
 
 NON_REFERENCE_PREFIXES = ("law: ", "surfaces: ")
-"""How the ways of findings begin that the reference has not shown: a broken law, surfaces that part."""
+"""Prefixes of the symptoms of findings without the reference: a violated metamorphic relation, surfaces that differ."""
 
 
 @dataclass(frozen=True)
 class FindingRecord:
-    """One cause, as far as exploring can tell.
+    """One exploration finding: failures with the same presumed cause.
 
-    case: the smallest that was found, which differs on the surfaces in this way; conditions: under which it shows, None
-    where no plain ones tell; true: all plain conditions that hold for the smallest case, and for how it is carried out;
-    first: the number of the case that showed it; covers: cases that it explains; said: what the first of the surfaces
-    said of the smallest case; case_text: that case as a catalogue has it, in YAML; script: what shows it with the
-    framework alone, "" without one.
+    case: id of the smallest failing case found. symptom: how the surfaces differ from the expectation.
+    conditions: the conditions under which it fails; None if no simple conditions separate failing from passing cases.
+    features: all simple conditions that are true for the smallest case and its program.
+    first_number: number of the first failing case. explained_count: number of cases that the finding explains.
+    message: framework message of the first surface for the smallest case.
+    case_text: the smallest case in catalogue format, YAML. script: reproduces it with the framework only; may be "".
     """
 
     id: str
@@ -40,10 +41,15 @@ class FindingRecord:
     def parse(cls, fields: JsonFields) -> FindingRecord:
         """Parse a finding of the header's `explored`."""
         texts = {key: fields.get(key, str) for key in ("id", "case", "operator", "way", "sentence")}
-        later = {key: fields.optional(key, str) or "" for key in ("said", "case_text", "script")}
         return cls(
-            **texts,
-            **later,
+            id=texts["id"],
+            case=texts["case"],
+            operator=texts["operator"],
+            symptom=texts["way"],
+            sentence=texts["sentence"],
+            message=fields.optional("said", str) or "",
+            case_text=fields.optional("case_text", str) or "",
+            script=fields.optional("script", str) or "",
             surfaces=fields.texts("surfaces"),
             conditions=None if fields.values.get("conditions") is None else fields.texts("conditions"),
             features=frozenset(fields.texts("true") if "true" in fields.values else ()),
@@ -53,16 +59,17 @@ class FindingRecord:
 
     @property
     def is_found_without_reference(self) -> bool:
-        """Whether by the reference alone nothing may be wrong: a law is broken, or surfaces part."""
+        """Whether a metamorphic relation or a comparison of surfaces found it. It may agree with the reference."""
         return self.symptom.startswith(NON_REFERENCE_PREFIXES)
 
 
 @dataclass(frozen=True)
 class ExplorationRecord:
-    """An exploration of one backend: its seed, cases that were tried, results by status, findings.
+    """An exploration of one backend.
 
-    beyond: further differences, not looked into as enough of the same way were; code: a digest of the suite's own, ""
-    in older files.
+    cases: number of cases tried. statuses: number of results by status.
+    uncounted: number of further differences that were not examined, because enough with the same symptom were.
+    code: digest of the suite's source; "" in older files.
     """
 
     seed: int
@@ -86,6 +93,6 @@ class ExplorationRecord:
         )
 
     def with_label(self, label: str) -> ExplorationRecord:
-        """Return the same with the label of the backend on every surface."""
+        """Return a copy with the label of the backend appended to all surface names."""
         findings = (replace(one, surfaces=tuple(name + label for name in one.surfaces)) for one in self.findings)
         return replace(self, findings=tuple(findings))

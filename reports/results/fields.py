@@ -16,7 +16,7 @@ SPECIAL_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class RecordError(ValueError):
-    """A record that docs/results.md does not allow; the message says which key and what is wrong with it."""
+    """A record that does not follow docs/results.md. The message names the key and the error."""
 
 
 class JsonFields:
@@ -26,12 +26,13 @@ class JsonFields:
         self.values = values
 
     def get(self, key: str, kind: type[ValueType]) -> ValueType:
-        """Return the value of a key that must be there and of that type."""
+        """Return the value of a required key. Raises RecordError if it is missing or has another type."""
         if key not in self.values:
             raise RecordError(f"lacks the key {key!r}")
         value = self.values[key]
         if kind is float and isinstance(value, int):
             value = float(value)
+        # A bool is an int in Python, but not in JSON.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise RecordError(f"{key!r} is {quoted_value(value)}, not {_TYPE_NAMES[kind]}")
         return value
@@ -41,28 +42,28 @@ class JsonFields:
         return None if self.values.get(key) is None else self.get(key, kind)
 
     def choice(self, key: str, choices: tuple[str, ...]) -> str:
-        """Return a text that must be one of the choices."""
+        """Return a string that must be one of the choices."""
         value = self.get(key, str)
         if value not in choices:
             raise RecordError(f"{key!r} is {value!r}, not one of {', '.join(choices)}")
         return value
 
     def optional_choice(self, key: str, choices: tuple[str, ...]) -> str | None:
-        """Return one of the choices, or None where the key is absent or null."""
+        """Return one of the choices, or None if the key is absent or null."""
         return None if self.values.get(key) is None else self.choice(key, choices)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts."""
+        """Return a list of strings."""
         value = self.get(key, list)
         if not all(isinstance(text, str) for text in value):
-            raise RecordError(f"{key!r} is not a list of texts")
+            raise RecordError(f"{key!r} is not a list of strings")
         return tuple(value)
 
     def table(self, key: str) -> dict[str, str]:
-        """Return an object whose values are all texts."""
+        """Return an object whose values are all strings."""
         value = self.get(key, dict)
         if not all(isinstance(text, str) for text in value.values()):
-            raise RecordError(f"{key!r} is not a table of texts")
+            raise RecordError(f"{key!r} is not an object of strings")
         return dict(value)
 
     def fields(self, key: str) -> JsonFields:
@@ -77,7 +78,7 @@ class JsonFields:
         return [JsonFields(one) for one in value]
 
     def measure(self, key: str) -> float | None:
-        """Return a number that may be null or one of the strings for infinities and NaN."""
+        """Return a number, or None. The number may be written as "nan", "inf" or "-inf"."""
         value = self.values.get(key)
         return (
             SPECIAL_NUMBERS[value] if isinstance(value, str) and value in SPECIAL_NUMBERS else self.optional(key, float)
@@ -85,11 +86,11 @@ class JsonFields:
 
 
 _TYPE_NAMES: dict[type, str] = {
-    str: "a text", int: "a whole number", float: "a number", dict: "an object", list: "a list", bool: "true or false",
+    str: "a string", int: "an integer", float: "a number", dict: "an object", list: "a list", bool: "true or false",
 }  # fmt: skip
 
 
 def quoted_value(value: Json) -> str:
-    """Return a value as an error message quotes it: never longer than a few words."""
+    """Return a value as quoted in error messages, shortened to MAX_QUOTED_JSON_LENGTH characters."""
     text = repr(value)
     return text if len(text) <= MAX_QUOTED_JSON_LENGTH else text[: MAX_QUOTED_JSON_LENGTH - 1] + "…"

@@ -1,4 +1,4 @@
-"""Cases of which a summary keeps only what it asks of all of them; the rest stays in the results file."""
+"""Cases of which only the fields that summaries need are in memory. Other fields are read from the results file."""
 
 from __future__ import annotations
 
@@ -14,52 +14,54 @@ from reports.results.records import CaseRecord
 
 CACHED_FIELDS = ("case", "operator", "level", "question")
 MAX_CACHED_CASES = 64
-"""Cases that were read again and are kept, as whoever asks for one part of a case asks for others."""
+"""Number of cached full cases per file. Callers usually read several fields of the same case."""
 
 
 class CaseFile:
-    """A results file whose lines can be read again, though another file may have taken its place by then."""
+    """Random access to the case lines of a results file."""
 
     def __init__(self, stream: IO[bytes]) -> None:
+        # A duplicated descriptor refers to this file even if the path is replaced later.
         self._descriptor = os.dup(stream.fileno())
         weakref.finalize(self, os.close, self._descriptor)
         self.case = lru_cache(MAX_CACHED_CASES)(self._case)
 
-    def _case(self, place: int, length: int) -> CaseRecord:
-        """Return the case of a line, which was found sound before."""
-        return CaseRecord.parse(JsonFields(json.loads(os.pread(self._descriptor, length, place))))
+    def _case(self, offset: int, length: int) -> CaseRecord:
+        """Return the case of a line that has been validated before. offset, length: of the line, in bytes."""
+        return CaseRecord.parse(JsonFields(json.loads(os.pread(self._descriptor, length, offset))))
 
 
 class LazyCase(CaseRecord):
-    """A case that looks up in its file what it has not kept.
+    """A case that reads all fields except CACHED_FIELDS from its file when they are needed.
 
-    parts: of KEPT; place, length: of its line in bytes; size: where it is known already.
+    fields: the values of CACHED_FIELDS; offset, length: of its line, in bytes; size: number of input elements, if known.
     """
 
-    __slots__ = (*CACHED_FIELDS, "_length", "_place", "_shelf", "_size")
-    _shelf: CaseFile
-    _place: int
+    __slots__ = (*CACHED_FIELDS, "_case_file", "_length", "_offset", "_size")
+    _case_file: CaseFile
+    _offset: int
     _length: int
     _size: int | None
 
     def __init__(
-        self, parts: Mapping[str, Any], case_file: CaseFile, place: int, length: int, *, size: int | None = None
+        self, fields: Mapping[str, Any], case_file: CaseFile, offset: int, length: int, *, size: int | None = None
     ) -> None:
-        where = {"_size": size, "_shelf": case_file, "_place": place, "_length": length}
-        for name, part in {**parts, **where}.items():
-            object.__setattr__(self, name, part)
+        location = {"_size": size, "_case_file": case_file, "_offset": offset, "_length": length}
+        for name, value in {**fields, **location}.items():
+            object.__setattr__(self, name, value)  # CaseRecord is frozen
 
     @classmethod
-    def of(cls, case: CaseRecord, case_file: CaseFile, place: int, length: int) -> LazyCase:
-        """Return a case without what stands in its line."""
-        return cls({name: getattr(case, name) for name in CACHED_FIELDS}, case_file, place, length, size=case.size)
+    def of(cls, case: CaseRecord, case_file: CaseFile, offset: int, length: int) -> LazyCase:
+        """Return a lazy copy of a case."""
+        return cls({name: getattr(case, name) for name in CACHED_FIELDS}, case_file, offset, length, size=case.size)
 
     @property
     def size(self) -> int:
         """Number of input elements."""
-        return self._shelf.case(self._place, self._length).size if self._size is None else self._size
+        return self._case_file.case(self._offset, self._length).size if self._size is None else self._size
 
     def __getattr__(self, name: str) -> Any:
+        # An unset slot would otherwise recurse here, for example while the object is copied.
         if name in LazyCase.__slots__:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return getattr(self._shelf.case(self._place, self._length), name)
+        return getattr(self._case_file.case(self._offset, self._length), name)

@@ -1,4 +1,4 @@
-"""A results file read while it is written: at its end there is nothing left to do but to show it."""
+"""Read a results file while it is written, so that its summary is available when the run ends."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from reports.results.lazy_cases import CACHED_FIELDS, CaseFile, LazyCase
 from reports.results.reader import CASE_LINE_PREFIX, BackendRun, RunBuilder
 
 PARAMETERS_KEY = b', "parameters": '
-"""What follows the parts of a case that are kept. No text holds it, as quotes are escaped in texts."""
+"""The bytes after the fields that LazyCase caches. They cannot occur in a string, where quotes are escaped."""
 
 MAX_RESULTS_IN_MEMORY = 10_000
-"""Results that are kept beside all that a run needs; of more the file is read when the run has let go of that."""
+"""Number of results. Larger files are read after the run, when the memory of the run has been freed."""
 
 
 class LiveResults:
-    """What a file holds so far; in the end, what `reading.load` makes of it where cases are shelved.
+    """The records of a results file, collected while they are written. Equal to a lazy load of the finished file.
 
-    path: of the file. It is read at the end after all if this process alone has not written it, or it is long.
+    path: the file. It is read again at the end if it is large, or if an earlier run wrote a part of it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -31,7 +31,7 @@ class LiveResults:
         self._is_valid = True
 
     def add_line(self, offset: int, line: bytes) -> None:
-        """Read one more line, which stands there in the file, without its end."""
+        """Add a line. offset: of the line in the file, in bytes; line: without the newline."""
         if not self._is_valid:
             return
         try:
@@ -40,21 +40,23 @@ class LiveResults:
             else:
                 self._builder.add(reader.parse_line(line))
             self._is_valid = len(self._builder.results) <= MAX_RESULTS_IN_MEMORY
-        except RecordError:  # a file that is continued has its header elsewhere, and what is at fault is told by line
+        except RecordError:
+            # The header of a continued file is not among these lines. build_run() reads the file and reports errors.
             self._is_valid = False
         if not self._is_valid:
             self._builder = RunBuilder()
 
-    def _lazy_case(self, place: int, line: bytes) -> LazyCase:
+    def _lazy_case(self, offset: int, line: bytes) -> LazyCase:
         if self._case_file is None:
             with self.path.open("rb") as stream:
                 self._case_file = CaseFile(stream)
-        parts = json.loads(line[: line.index(PARAMETERS_KEY)] + b"}")
-        kept = {name: parts[name] and intern(parts[name]) for name in CACHED_FIELDS}
-        return LazyCase(kept, self._case_file, place, len(line))
+        # Parse only the beginning of the line, which contains all cached fields.
+        fields = json.loads(line[: line.index(PARAMETERS_KEY)] + b"}")
+        cached = {name: fields[name] and intern(fields[name]) for name in CACHED_FIELDS}
+        return LazyCase(cached, self._case_file, offset, len(line))
 
     def build_run(self) -> BackendRun:
-        """Return the run. Raises UnreadableResults, as reading the file does."""
+        """Return the run. Raises UnreadableResults if the file is invalid."""
         header = self._builder.header
         if header is None or not self._is_valid:
             return reader.load_report([self.path], lazy=True).backends[0]

@@ -1,4 +1,4 @@
-"""Read results files and merge them into one report; refuse what is not sound, naming file and line."""
+"""Read and validate results files and merge them into one report."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from reports.results.records import (
     without_label,
 )
 
-CASE_LINE_PREFIX = b'{"record": "case", '  # how the suite begins the line of a case
-CASE_DIGEST_BYTES = 16  # bytes
+CASE_LINE_PREFIX = b'{"record": "case", '  # first bytes of a case line written by the suite
+CASE_DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
 class BackendRun:
-    """One backend's run: what one results file holds.
+    """The run of one backend: the content of one results file.
 
-    Where the run has given the backend a label, "numpy@old", its surfaces bear it too, so that no view mixes up two
-    versions of one framework.
+    If the backend has a label, as in "numpy@old", its surfaces have it too. Views then distinguish two versions of one
+    framework.
     """
 
     header: Header
@@ -57,12 +57,15 @@ class BackendRun:
 
     @property
     def complete(self) -> bool:
-        """Whether the run came to its end."""
+        """Whether the run finished."""
         return self.footer is not None
 
     @property
     def version(self) -> str | None:
-        """Version of the package that bears the backend's name, or its first word; None where there is none."""
+        """Version of the package with the name of the backend or its first part; None if there is no such package.
+
+        A backend such as "keras-jax" has the version of the package "keras".
+        """
         packages, own = self.header.environment.packages, without_label(self.name)
         return (
             packages.get(own)
@@ -73,9 +76,10 @@ class BackendRun:
 
 @dataclass(frozen=True)
 class Report:
-    """All that the views show: the runs of several backends, sorted by name; mixed: what does not go together.
+    """The runs of several backends, sorted by name.
 
-    explored: what explorations left, where that is shown apart: their cases are of no catalogue.
+    mixture_notes: sentences about files with different catalogues or ledgers.
+    explorations: runs of `conformance explore`, if shown separately, because their cases are not in a catalogue.
     """
 
     backends: tuple[BackendRun, ...]
@@ -84,17 +88,17 @@ class Report:
 
     @property
     def runs(self) -> tuple[BackendRun, ...]:
-        """Every run, those of a catalogue first."""
+        """All runs; runs of catalogue cases first."""
         return (*self.backends, *self.explorations)
 
     @property
     def results(self) -> Iterator[ResultRecord]:
-        """Every result, backend by backend, in the order it was written."""
+        """All results by backend, in the order of the files."""
         return (result for backend in self.backends for result in backend.results)
 
     @property
     def surfaces(self) -> tuple[str, ...]:
-        """Every surface, in its adapter's order."""
+        """All surfaces, in the order of the adapters."""
         return tuple(surface for backend in self.backends for surface in backend.header.surfaces)
 
     def case(self, name: str) -> CaseRecord:
@@ -103,36 +107,36 @@ class Report:
 
     @property
     def cases(self) -> dict[str, CaseRecord]:
-        """Every case once, sorted by id."""
+        """All cases, sorted by id."""
         merged = {name: case for backend in self.backends for name, case in backend.cases.items()}
         return dict(sorted(merged.items()))
 
     @property
     def size(self) -> int:
-        """How many cases there are."""
+        """Number of cases."""
         return len({name for backend in self.backends for name in backend.cases})
 
 
 def load_report(paths: Iterable[str | Path], *, lazy: bool = False, allow_mixed: bool = False) -> Report:
     """Read results files, in any order, into one report.
 
-    shelved: whether of each case only what a summary asks of all is kept, and the rest read again where it is asked
-    for. mixed: whether runs of different catalogues or ledgers are joined, as the report then says, or refused, and
-    explorations kept apart from runs of a catalogue.
-    Raises UnreadableResults with one line that names file, line and reason.
+    lazy: load only the fields of cases that summaries need, and read other fields from the files when they are used.
+    allow_mixed: accept files with different catalogues or ledgers, with a note in the report, and separate explorations
+    from runs of catalogue cases.
+    Raises UnreadableResults with one line that contains file, line and reason.
     """
     shared: dict[bytes, CaseRecord] | None = None if lazy else {}
     return merge_runs(((Path(path), _read_file(Path(path), shared)) for path in paths), allow_mixed=allow_mixed)
 
 
 def merge_runs(read: Iterable[tuple[Path, BackendRun]], *, allow_mixed: bool = False) -> Report:
-    """Return what several files hold as one report. Raises UnreadableResults for files that do not go together."""
-    found = sorted(read, key=lambda run: run[1].name)
-    ran = [run for run in found if not (allow_mixed and run[1].header.explored)]
-    explored = [run for run in found if allow_mixed and run[1].header.explored]
+    """Merge the runs of several files into one report. Raises UnreadableResults for incompatible files."""
+    all_runs = sorted(read, key=lambda run: run[1].name)
+    ran = [run for run in all_runs if not (allow_mixed and run[1].header.explored)]
+    explored = [run for run in all_runs if allow_mixed and run[1].header.explored]
     runs, others = ([ResultsFileRun(path, one.header, one.cases) for path, one in some] for some in (ran, explored))
-    for some in (runs, others):
-        check_unique(some)
+    for group in (runs, others):
+        check_unique(group)
     if not allow_mixed:
         check_same_origin(runs)
     check_same_cases([*runs, *others])
@@ -142,15 +146,15 @@ def merge_runs(read: Iterable[tuple[Path, BackendRun]], *, allow_mixed: bool = F
 
 
 def _read_file(path: Path, shared: dict[bytes, CaseRecord] | None) -> BackendRun:
-    """Read one file; shared: cases by a digest of their lines, for other files; None to shelve them."""
+    """Read one file. shared: parsed cases of all files, by the digest of their lines; None to load cases lazily."""
     builder, number = RunBuilder(), 0
     try:
         with path.open("rb") as stream:
-            shelf = CaseFile(stream) if shared is None else None
-            for number, (place, line) in enumerate(complete_lines(stream), 1):  # noqa: B007 - told of one that is refused
+            case_file = CaseFile(stream) if shared is None else None
+            for number, (offset, line) in enumerate(complete_lines(stream), 1):  # noqa: B007 - used in the error message
                 added = builder.add(parse_line(line)) if shared is None else builder.add_line(line, shared)
-                if shelf and isinstance(added, CaseRecord):
-                    builder.cases[added.case] = LazyCase.of(added, shelf, place, len(line))
+                if case_file and isinstance(added, CaseRecord):
+                    builder.cases[added.case] = LazyCase.of(added, case_file, offset, len(line))
     except OSError as error:
         raise_unreadable(path, None, f"cannot be read: {error.strerror}")
     except RecordError as error:
@@ -161,16 +165,16 @@ def _read_file(path: Path, shared: dict[bytes, CaseRecord] | None) -> BackendRun
 
 
 def complete_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield each line with its place in the file, without a last line that a killed run has cut in the middle."""
-    place = 0
+    """Yield each line with its offset in bytes. Omit a last line that an interrupted run did not finish."""
+    offset = 0
     for line in stream:
         if not line.endswith(b"\n"):
             try:
                 parse_line(line)
             except RecordError:
                 return
-        yield place, line.removesuffix(b"\n")
-        place += len(line)
+        yield offset, line.removesuffix(b"\n")
+        offset += len(line)
 
 
 def parse_line(line: bytes) -> dict[str, Json]:
@@ -182,21 +186,21 @@ def parse_line(line: bytes) -> dict[str, Json]:
     except json.JSONDecodeError as error:
         raise RecordError(f"not JSON: {error.msg} at column {error.colno}") from error
     except RecursionError as error:
-        raise RecordError("not JSON that can be read: nested too deep") from error
-    except ValueError as error:  # Python reads no whole number of more than 4,300 digits
-        raise RecordError("not JSON that can be read: a number of too many digits") from error
+        raise RecordError("not readable JSON: nested too deeply") from error
+    except ValueError as error:  # Python limits integers to 4,300 digits
+        raise RecordError("not readable JSON: a number has too many digits") from error
     if not isinstance(record, dict):
         raise RecordError("not a JSON object")
     return record
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise RecordError(f'not JSON: {name} must be written as a text such as "nan"')
+    raise RecordError(f'not JSON: {name} must be written as a string such as "nan"')
 
 
 @dataclass
 class RunBuilder:
-    """Collects the records of one file and holds each to those before it."""
+    """Collect the records of one file and check each record against the earlier ones."""
 
     header: Header | None = None
     footer: Footer | None = None
@@ -206,24 +210,24 @@ class RunBuilder:
     conventions: dict[tuple[str, str], ConventionRecord] = field(default_factory=dict)
 
     def add_line(self, line: bytes, shared: dict[bytes, CaseRecord]) -> CaseRecord | None:
-        """Add a record, parsing no case anew that is shared; return the case that it is, if it is one."""
-        plain_case = line.startswith(CASE_LINE_PREFIX) and self.header is not None and self.footer is None
-        digest = hashlib.blake2b(line, digest_size=CASE_DIGEST_BYTES).digest() if plain_case else b""
+        """Add a line; do not parse a case again that is in `shared`. Return the case if the line is a case."""
+        shareable = line.startswith(CASE_LINE_PREFIX) and self.header is not None and self.footer is None
+        digest = hashlib.blake2b(line, digest_size=CASE_DIGEST_BYTES).digest() if shareable else b""
         if digest in shared:
             return self.declare_case(shared[digest])
         case = self.add(parse_line(line))
-        if plain_case and case is not None:
+        if shareable and case is not None:
             shared[digest] = case
         return case
 
     def add(self, record: dict[str, Json]) -> CaseRecord | None:
-        """Add a record; return the case that it is, if it is one."""
+        """Add a record. Return the case if the record is a case."""
         fields = JsonFields(record)
         kind = fields.get("record", str)
         if self.header is None and kind != "header":
             raise RecordError(f"missing header: the first record is {kind!r}")
         if self.footer is not None:
-            raise RecordError(f"the record {kind!r} stands after the footer")
+            raise RecordError(f"the record {kind!r} follows the footer")
         if kind not in _RECORD_ADDERS:
             raise RecordError(f"unknown record {kind!r}")
         return _RECORD_ADDERS[kind](self, fields)
@@ -240,7 +244,7 @@ class RunBuilder:
         return self.declare_case(CaseRecord.parse(fields))
 
     def declare_case(self, case: CaseRecord) -> CaseRecord:
-        """Keep a case that this file declares."""
+        """Add a case. Raises RecordError if the file declares it twice."""
         if case.case in self.cases:
             raise RecordError(f"the case {case.case!r} is declared twice")
         self.cases[case.case] = case
@@ -274,9 +278,9 @@ class RunBuilder:
         footer = Footer.parse(fields)
         counted = Counter(result.status for result in self.results.values())
         if footer.results != len(self.results):
-            raise RecordError(f"the footer counts {footer.results} results, the file holds {len(self.results)}")
+            raise RecordError(f"the footer counts {footer.results} results, the file contains {len(self.results)}")
         if {status: count for status, count in footer.by_status.items() if count} != dict(counted):
-            raise RecordError(f"the footer counts {footer.by_status}, the file holds {dict(counted)}")
+            raise RecordError(f"the footer counts {footer.by_status}, the file contains {dict(counted)}")
         self.footer = footer
 
     def _check_case(self, case: str) -> None:
@@ -285,10 +289,10 @@ class RunBuilder:
 
     def _check_surface(self, surface: str) -> None:
         if self.header is not None and surface not in self.header.surfaces:
-            raise RecordError(f"the surface {surface!r} is not one of the header's")
+            raise RecordError(f"the surface {surface!r} is not in the header")
 
     def build(self, header: Header) -> BackendRun:
-        """Return the run, whose header this is; where it has a label, every surface bears it."""
+        """Return the run. The label of the backend, if any, is appended to all surface names."""
         label = header.backend.removeprefix(without_label(header.backend))
         results, conventions = _with_label(self.results.values(), label), _with_label(self.conventions.values(), label)
         programs = _with_label(self.programs.values(), label)

@@ -1,4 +1,4 @@
-"""One frozen dataclass for each record of a results file, parsed from JSON at the edge (docs/results.md)."""
+"""The records of a results file as frozen dataclasses (docs/results.md)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ DIFFERENCE_KINDS = ("shape", "dtype", "value", "special", "pinned", "accepted", 
 
 
 def without_label(name: str) -> str:
-    """Return the name of a backend or of a surface without the label that a run has given it: "numpy@old" is numpy."""
+    """Return the name of a backend or surface without its label: "numpy@old" becomes "numpy"."""
     return name.partition("@")[0]
 
 
 @dataclass(frozen=True)
 class Header:
-    """The first line: which backend, which catalogue, which part of it.
+    """The first line: the backend, the catalogue and the selected cases.
 
-    shard: which one of how many the run was cut into, "2/5"; None for all of it. explored: where the file has the
-    smallest cases of an exploration, what that was and found.
+    shard: number and total, such as "2/5"; None for a complete run. explored: the exploration that made the file, if
+    any.
     """
 
     backend: str
@@ -50,7 +50,7 @@ class Header:
 
     @classmethod
     def parse(cls, fields: JsonFields) -> Header:
-        """Parse a header whose format is known to be ours."""
+        """Parse a header. The caller has checked the format version."""
         catalogue, selection = fields.fields("catalogue"), fields.fields("selection")
         return cls(
             backend=fields.get("backend", str),
@@ -71,7 +71,7 @@ class Header:
         )
 
     def with_label(self, label: str) -> Header:
-        """Return the header with the label of the backend on every surface."""
+        """Return a copy with the label of the backend appended to all surface names."""
         setup = {surface + label: text for surface, text in self.environment.setup.items()}
         surfaces = tuple(surface + label for surface in self.surfaces)
         explored = self.explored and self.explored.with_label(label)
@@ -85,7 +85,11 @@ def _parse_shard(fields: JsonFields) -> str:
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """A case with everything a reader needs to see it: parameters, inputs, cost, what must happen."""
+    """A case: parameters, inputs, cost and expected result.
+
+    question: id of the convention that the case observes. pinned: number of printed outputs that it is checked against.
+    terms: largest number of terms added for one output element. bound: largest error bound.
+    """
 
     case: str
     operator: str
@@ -127,13 +131,13 @@ class CaseRecord:
 
     @property
     def size(self) -> int:
-        """Number of input elements: the smaller, the easier to understand."""
+        """Number of input elements. Views show the smallest case first, as the easiest to understand."""
         return sum(array.size for array in self.inputs.values())
 
 
 @dataclass(frozen=True)
 class ProgramRecord:
-    """The source text that was executed on a surface."""
+    """The source text executed on a surface."""
 
     program: str
     surface: str
@@ -149,7 +153,7 @@ class ProgramRecord:
 
 @dataclass(frozen=True)
 class WorstElementRecord:
-    """The element that is furthest off."""
+    """The element with the largest error."""
 
     index: tuple[int, ...]
     expected: Json
@@ -163,13 +167,13 @@ class WorstElementRecord:
         values = {key: fields.values.get(key) for key in ("expected", "got", "absolute", "ulp")}
         index = fields.get("index", list)
         if not all(isinstance(position, int) for position in index):
-            raise RecordError(f"'index' is {quoted_value(index)}, not a list of whole numbers")
+            raise RecordError(f"'index' is {quoted_value(index)}, not a list of integers")
         return cls(tuple(index), **values)
 
 
 @dataclass(frozen=True, slots=True)
 class ResultRecord:
-    """What one surface did with one case, and how it was judged."""
+    """The outcome of one case on one surface, and the verdict."""
 
     case: str
     surface: str
@@ -194,7 +198,8 @@ class ResultRecord:
         """Parse a result record."""
         got, worst = fields.values.get("got"), fields.values.get("worst")
         return cls(
-            case=intern(fields.get("case", str)),  # what many results have in common is kept once
+            # Interned: millions of results repeat the same few strings.
+            case=intern(fields.get("case", str)),
             surface=intern(fields.get("surface", str)),
             status=intern(fields.choice("status", STATUSES)),
             outcome=intern(fields.choice("outcome", OUTCOME_KINDS)),
@@ -220,7 +225,7 @@ def _intern_text(text: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class ConventionRecord:
-    """A question put to a surface: what it declares, what it was seen to do."""
+    """The declared and the observed answer of a surface to a convention, in one case."""
 
     question: str
     surface: str
@@ -245,12 +250,12 @@ class ConventionRecord:
 
     @property
     def documented(self) -> bool:
-        """Whether the declared answer stands in a document."""
+        """Whether the declared answer has a documented source."""
         return self.source != "undocumented"
 
     @property
     def contradicted(self) -> bool:
-        """Whether the surface did something else than it declares."""
+        """Whether the observed answer differs from the declared one."""
         return None not in (self.declared, self.observed) and self.declared != self.observed
 
 
@@ -270,7 +275,11 @@ class Footer:
 
 @dataclass(frozen=True)
 class Environment:
-    """Where a backend ran: versions, set-up texts, threads, device; hardware: its model, "" for the CPU."""
+    """The environment of a run.
+
+    setup: setup code by surface. cpu: instruction sets of the processor. instructions: limit of the instruction set, if
+    one was set. hardware: model of the device; "" for the CPU.
+    """
 
     python: str
     platform: str

@@ -1,4 +1,4 @@
-"""A badge for each surface: an SVG that needs nothing beside it, and the same for Shields' endpoint badge."""
+"""Badges for surfaces: self-contained SVG files, and JSON for Shields' endpoint badge."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES
 from reports.results.reader import BackendRun, Report
 
 GREY_BACKGROUND, GREEN_BACKGROUND, AMBER_BACKGROUND, RED_BACKGROUND = "#444444", "#1a7f37", "#8a5a00", "#b31d28"
-"""Backgrounds on which white has a contrast of at least 4.5, as WCAG 2.2 asks of text."""
-MAX_LABEL_LENGTH = 60  # characters of one half
-BADGE_HEIGHT_PIXELS, FONT_SIZE_PIXELS, BADGE_MARGIN_PIXELS = 20, 11, 6  # pixels
-ADVANCE_PER_EM = 0.602  # of a monospaced font, in terms of its size
+"""Background colours. White text has a contrast of at least 4.5 on each, as WCAG 2.2 requires."""
+MAX_LABEL_LENGTH = 60  # characters
+BADGE_HEIGHT_PIXELS, FONT_SIZE_PIXELS, BADGE_MARGIN_PIXELS = 20, 11, 6
+ADVANCE_PER_EM = 0.602  # width of a character of a monospaced font, relative to the font size
 FONT_FAMILY = "DejaVu Sans Mono,Menlo,Consolas,monospace"
 
 
 @dataclass(frozen=True)
 class Badge:
-    """What a badge says: of what, what, and how that is meant, which its colour repeats."""
+    """Text and background colour of a badge. label: the left half; message: the right half."""
 
     label: str
     message: str
@@ -31,7 +31,7 @@ class Badge:
 
 
 def render_badges(report: Report) -> dict[str, str]:
-    """Return the contents of files by their names: <surface>.svg and <surface>.json for every surface."""
+    """Return the content of `<surface>.svg` and `<surface>.json` for each surface, by file name."""
     files: dict[str, str] = {}
     counts = summary.counts_by_surface(report)
     for backend in report.backends:
@@ -43,12 +43,12 @@ def render_badges(report: Report) -> dict[str, str]:
 
 
 def _file_name(surface: str) -> str:
-    """Return a surface's name as that of a file in this folder and no other."""
+    """Return the name of a surface as a file name without path separators."""
     return re.sub(r"^\.|[^\w.@+-]", "_", surface, flags=re.ASCII)[:MAX_LABEL_LENGTH] or "_"
 
 
 def _unused_name(name: str, files: Mapping[str, str]) -> str:
-    """Return a name under which no surface before this one stands; not all file systems tell A from a."""
+    """Return a name that no earlier surface uses. Ignores case, like some file systems."""
     taken = {file.lower() for file in files}
     names = (name, *(f"{name}-{number}" for number in range(2, len(files) + 2)))
     return next(one for one in names if f"{one}.svg".lower() not in taken)
@@ -56,10 +56,10 @@ def _unused_name(name: str, files: Mapping[str, str]) -> str:
 
 def _surface_badge(backend: BackendRun, surface: str, counts: Mapping[str, int]) -> Badge:
     label = summary.single_line(surface, MAX_LABEL_LENGTH)
-    bad = [f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in UNEXPECTED_STATUSES if status in counts]
+    unexpected = [f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in UNEXPECTED_STATUSES if status in counts]
     good = [f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in ("pass", "known") if status in counts]
-    if bad:
-        return Badge(label, ", ".join(bad), RED_BACKGROUND)
+    if unexpected:
+        return Badge(label, ", ".join(unexpected), RED_BACKGROUND)
     if not backend.complete:
         return Badge(label, "partial run", RED_BACKGROUND)
     if not good:
@@ -68,7 +68,7 @@ def _surface_badge(backend: BackendRun, surface: str, counts: Mapping[str, int])
 
 
 def _endpoint_json(badge: Badge) -> str:
-    """Return what https://shields.io/badges/endpoint-badge reads."""
+    """Return a badge in the format of https://shields.io/badges/endpoint-badge."""
     return json.dumps(
         {
             "schemaVersion": 1,
@@ -83,15 +83,15 @@ def _endpoint_json(badge: Badge) -> str:
 
 def _badge_svg(badge: Badge) -> str:
     left, right = (_text_width(text) + 2 * BADGE_MARGIN_PIXELS for text in (badge.label, badge.message))
-    said = f"{badge.label}: {badge.message}"
-    root = ElementTree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-label": said})
+    title = f"{badge.label}: {badge.message}"
+    root = ElementTree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-label": title})
     root.attrib |= {
         "width": str(left + right),
         "height": str(BADGE_HEIGHT_PIXELS),
         "font-family": FONT_FAMILY,
         "font-size": str(FONT_SIZE_PIXELS),
     }
-    ElementTree.SubElement(root, "title").text = said
+    ElementTree.SubElement(root, "title").text = title
     for text, start, width, colour in (
         (badge.label, 0, left, GREY_BACKGROUND),
         (badge.message, left, right, badge.colour),
@@ -99,16 +99,16 @@ def _badge_svg(badge: Badge) -> str:
         ElementTree.SubElement(
             root, "rect", x=str(start), width=str(width), height=str(BADGE_HEIGHT_PIXELS), fill=colour
         )
-        place = {
+        attributes = {
             "x": str(start + BADGE_MARGIN_PIXELS),
             "y": "14",
             "fill": "#ffffff",
             "textLength": str(width - 2 * BADGE_MARGIN_PIXELS),
         }
-        ElementTree.SubElement(root, "text", place).text = text
+        ElementTree.SubElement(root, "text", attributes).text = text
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def _text_width(text: str) -> int:
-    """Return the width in pixels to which a text is set, in whichever font."""
+    """Return the width of a text in pixels. `textLength` in the SVG enforces it with any font."""
     return round(FONT_SIZE_PIXELS * ADVANCE_PER_EM * sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text))

@@ -1,4 +1,4 @@
-"""A difference as JSON, whole, for other programs (docs/diff.md has the keys)."""
+"""Complete JSON of a comparison, for other programs (keys: docs/diff.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIFFERENCE_FORMAT = 1
 
 
 def render_difference_json(difference: ReportDifference) -> str:
-    """Return the difference as JSON in ASCII, whatever the texts in it are."""
+    """Return a comparison as JSON in ASCII."""
     ordered = [change for group in change_groups(difference) for change in group.changes]
     record: dict[str, Json] = {
         "format": DIFFERENCE_FORMAT,

@@ -1,4 +1,4 @@
-"""A difference as Markdown, for a pull request or a job's page; never longer than the page takes."""
+"""Markdown of a comparison, for a pull request or the summary page of a CI job."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from reports.analysis.comparison_text import (
 from reports.analysis.summary import count_text
 from reports.views.markdown_layout import PageSection, code_span, escape_markdown, fit_sections, table_section
 
-MAX_CHANGE_ROWS = 100  # of one group
+MAX_CHANGE_ROWS = 100  # per group
 
 
 def render_difference_markdown(difference: ReportDifference) -> str:
-    """Return the difference as GitHub-flavoured Markdown of at most 60,000 characters."""
-    return fit_sections(difference_sections(difference), "`--format json` has all.")
+    """Return a comparison as GitHub-flavoured Markdown of at most 60,000 characters."""
+    return fit_sections(difference_sections(difference), "`--format json` contains everything.")
 
 
 def difference_sections(difference: ReportDifference) -> Iterator[PageSection]:
-    """Yield the parts of a page about a difference, what happened first."""
+    """Yield the sections of a page about a comparison, the result first."""
     yield _header_section(difference)
     yield from _facts_section(difference)
     for group in change_groups(difference):
@@ -62,15 +62,14 @@ def _facts_section(difference: ReportDifference) -> Iterator[PageSection]:
         for fact, names in difference.facts.items()
     ]
     if rows:
-        yield table_section(["### Run under", ""], ["what", "old", "new", "backends"], rows)
+        yield table_section(["### Differing circumstances", ""], ["what", "old", "new", "backends"], rows)
 
 
 def _group_section(group: ChangeGroup) -> PageSection:
-    where = f"{code_span(group.operator)}, {escape_markdown(group.backend)}: {count_text(len(group.changes), 'result')}"
+    count = count_text(len(group.changes), "result")
+    heading = f"{escape_markdown(group.heading)}: {code_span(group.operator)}, {escape_markdown(group.backend)}: {count}"
     rows = [
         [code_span(change.case.case), code_span(change.surface), escape_markdown(change_text(change))]
         for change in group.changes
     ]
-    return table_section(
-        [f"### {escape_markdown(group.heading)}: {where}", ""], ["case", "surface", "what"], rows, MAX_CHANGE_ROWS
-    )
+    return table_section([f"### {heading}", ""], ["case", "surface", "what"], rows, MAX_CHANGE_ROWS)

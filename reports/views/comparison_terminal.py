@@ -1,4 +1,4 @@
-"""A difference for a terminal or a log: circumstances first, then what changed, the verdict at the end."""
+"""Terminal output of a comparison: circumstances first, then the changes, the verdict at the end."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from reports.analysis.comparison_text import (
 from reports.analysis.summary import STATUS_SIGNS, count_text
 from reports.views.terminal import STATUS_STYLES, terminal_line
 
-MAX_LINES_PER_GROUP = 10  # of one group
-MAX_ADDED_LINES = 1  # of one group of what is new, which is no news of what was there before
+MAX_LINES_PER_GROUP = 10
+MAX_ADDED_LINES = 1  # per group of new results, which are not changes of existing ones
 CHANGE_STYLES = {"value": "yellow", "answer": "yellow", "redefined": "yellow", "removed": "yellow", "added": "dim"}
 
 
 def render_difference_terminal(difference: ReportDifference) -> RenderableType:
-    """Return the difference as something that a rich console prints, a change a line."""
+    """Return a comparison as a renderable of rich, one line per change."""
     return Lines(*_output_lines(difference))
 
 
 def _output_lines(difference: ReportDifference) -> Iterator[Text]:
     for fact, names in difference.facts.items():
-        where = f"{', '.join(names)}: " if len(difference.pairs) > 1 else ""
-        yield Text(f"{terminal_line(where + fact.name)}: {terminal_line(fact.before)} → {terminal_line(fact.after)}")
+        backends = f"{', '.join(names)}: " if len(difference.pairs) > 1 else ""
+        yield Text(f"{terminal_line(backends + fact.name)}: {terminal_line(fact.before)} → {terminal_line(fact.after)}")
     yield from (Text(terminal_line(note), "dim") for note in difference_notes(difference))
     if difference.facts or difference.program_changed_count:
         yield Text()
@@ -51,18 +51,18 @@ def _group_lines(group: ChangeGroup) -> Iterator[Text]:
     style = (
         STATUS_STYLES.get(group.changes[0].new_text or "", "") if group.kind == "status" else CHANGE_STYLES[group.kind]
     )
-    where = terminal_line(f"{group.operator}, {group.backend}")
+    subject = terminal_line(f"{group.operator}, {group.backend}")
     yield Text(group.heading, style).append(
-        f"  {where}: {count_text(len(group.changes), 'result')}", "default not bold"
+        f"  {subject}: {count_text(len(group.changes), 'result')}", "default not bold"
     )
-    most = MAX_ADDED_LINES if group.kind == "added" else MAX_LINES_PER_GROUP
-    yield from map(_change_line, group.changes[:most])
-    left = len(group.changes) - most
-    if left > 0:
-        yield Text(f"  and {left:,} more (--format json has all)", "dim")
+    limit = MAX_ADDED_LINES if group.kind == "added" else MAX_LINES_PER_GROUP
+    yield from map(_change_line, group.changes[:limit])
+    omitted = len(group.changes) - limit
+    if omitted > 0:
+        yield Text(f"  and {omitted:,} more (--format json lists all)", "dim")
 
 
 def _change_line(change: ResultChange) -> Text:
     line = Text(f"  {terminal_line(change.case.case)} on {terminal_line(change.surface)}")
-    what = change_text(change)
-    return line.append(f": {terminal_line(what)}", "dim") if what else line
+    text = change_text(change)
+    return line.append(f": {terminal_line(text)}", "dim") if text else line

@@ -1,4 +1,4 @@
-"""Findings as Markdown: a page for what an exploration found, and of each what an issue says of it."""
+"""Markdown of exploration findings: a page for an exploration, and the text of an issue for a finding."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from reports.results.reader import BackendRun
 from reports.results.records import CaseRecord, ResultRecord
 from reports.views.markdown_layout import code_span, escape_markdown, fenced_lines, table_lines
 
-MAX_WRITTEN_ELEMENTS = 64  # elements of an array that are written out
+MAX_WRITTEN_ELEMENTS = 64  # larger arrays are written without their elements
 
 
 def render_findings_page(backend: BackendRun) -> str:
-    """Return the page of an exploration as GitHub-flavoured Markdown, a section for each finding."""
+    """Return the page of an exploration as GitHub-flavoured Markdown, with a section for each finding."""
     explored = backend.header.explored
-    assert explored is not None  # noqa: S101 - of others there is no such page
+    assert explored is not None  # noqa: S101 - callers pass only explorations
     tried = f"{count_text(explored.cases, 'case')}, seed {explored.seed}"
     lines = [
-        f"# What exploring {escape_markdown(backend.name)} found",
+        f"# Exploration findings of {escape_markdown(backend.name)}",
         "",
         f"{escape_markdown(package_versions_text(backend))}; {tried}.",
         "",
@@ -32,51 +32,52 @@ def render_findings_page(backend: BackendRun) -> str:
     for finding in explored.findings:
         lines += [f"## {code_span(finding.id)}", "", *chain.from_iterable(finding_parts(backend, finding))]
     if not explored.findings:
-        lines += ["Nothing that nobody knew of.", ""]
+        lines += ["No findings.", ""]
     if explored.uncounted:
         lines += [
-            f"Further differences, not looked into as enough of the same way were: {explored.uncounted:,}.",
+            f"Further differences, not examined because enough with the same symptom were: {explored.uncounted:,}.",
             "",
         ]
     return "\n".join(lines)
 
 
 def finding_parts(backend: BackendRun, finding: FindingRecord) -> Iterator[list[str]]:
-    """Yield what there is to say of a finding, part by part: its sentence, the smallest case, what came, the script."""
+    """Yield the parts of the text about a finding: its sentence, the smallest case, the results, the script."""
     explored = backend.header.explored
     tried = f" of {count_text(explored.cases, 'case')} tried with seed {explored.seed}" if explored else ""
     case = backend.cases.get(finding.case)
     results = [one for one in backend.results if one.case == finding.case and one.surface in finding.surfaces]
-    found = f"It explains {finding.explained_count:,}{tried}. The smallest case that was found, with {escape_markdown(package_versions_text(backend))}:"
-    yield [escape_markdown(finding.sentence), "", found, ""]
+    versions = escape_markdown(package_versions_text(backend))
+    intro = f"It explains {finding.explained_count:,}{tried}. The smallest case that was found, with {versions}:"
+    yield [escape_markdown(finding.sentence), "", intro, ""]
     yield [*fenced_lines(finding.case_text, "yaml"), ""]
     if case:
         yield list(result_lines(case, results, finding.message))
     if finding.is_found_without_reference:
-        yield ["The backend by itself shows it; against the reference its smallest case may agree all the same.", ""]
+        yield ["It was found by comparing results of the backend. The smallest case may agree with the reference.", ""]
     yield list(script_lines(finding.script))
 
 
 def script_lines(script: str) -> Iterator[str]:
-    """Yield a script, folded; nothing where there is none."""
+    """Yield a script in a folded section; nothing if it is empty."""
     if script:
-        yield from ["<details><summary>A script that needs the framework and NumPy alone</summary>", ""]
+        yield from ["<details><summary>A script that needs only the framework and NumPy</summary>", ""]
         yield from [*fenced_lines(script, "python"), "", "</details>", ""]
 
 
 def result_lines(case: CaseRecord, results: Sequence[ResultRecord], message: str = "") -> Iterator[str]:
-    """Yield a table of a case: its inputs, what must come out, and what came out on each surface."""
+    """Yield a table of a case: its inputs, the expected result, and the result on each surface."""
     rows = [[f"input {code_span(name)}", code_span(array_as_text(array))] for name, array in case.inputs.items()]
     rows += [["expected", code_span(_expected_text(case.expected))], *(_result_row(one, case) for one in results)]
     if message and not any(one.message for one in results):
-        rows.append(["it said", code_span(message)])
+        rows.append(["message", code_span(message)])
     yield from table_lines(["", ""], rows)
 
 
 def _result_row(result: ResultRecord, case: CaseRecord) -> list[str]:
     got = code_span(array_as_text(result.got)) if result.got is not None else summary.STATUS_TEXTS[result.status]
-    told = [deviation_text(result, case), result.message or ""]
-    return [f"got on {code_span(result.surface)}", "; ".join([got, *map(escape_markdown, filter(None, told))])]
+    details = [deviation_text(result, case), result.message or ""]
+    return [f"got on {code_span(result.surface)}", "; ".join([got, *map(escape_markdown, filter(None, details))])]
 
 
 def _expected_text(expected: ExpectedRecord) -> str:
@@ -93,10 +94,10 @@ def package_versions_text(backend: BackendRun) -> str:
 
 
 def array_as_text(array: RecordedArray) -> str:
-    """Return an array as text: its dtype, its shape, and its numbers if they are few."""
-    head = f"{array.dtype} {list(array.shape)}"
-    few = array.data is not None and array.size <= MAX_WRITTEN_ELEMENTS
-    return f"{head} {_nested_text(array.data or (), array.shape)}" if few else head
+    """Return an array as text: its dtype, its shape, and its elements if there are few."""
+    signature = f"{array.dtype} {list(array.shape)}"
+    is_small = array.data is not None and array.size <= MAX_WRITTEN_ELEMENTS
+    return f"{signature} {_nested_text(array.data or (), array.shape)}" if is_small else signature
 
 
 def _nested_text(data: Sequence[Json], shape: Sequence[int]) -> str:

@@ -1,4 +1,4 @@
-"""The HTML report: one self-contained file that opens offline and asks no network for anything."""
+"""The HTML report: one self-contained file that opens offline and makes no network requests."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ LIBRARY_FILES = (
     "vendor/d3/d3.min.js",
     "vendor/plot/plot.umd.min.js",
 )
-MAX_GROUPS = 200  # shown on the page itself; the list holds all results
-MAX_CHANGES = 50  # of one group on the page that compares; `conformance diff` tells all
+MAX_GROUPS = 200  # per page; the list contains all results
+MAX_CHANGES = 50  # per group; `conformance diff` lists all
 MAX_OVERVIEW_CHANGES = 12  # groups of changes in the overview
-MAX_PRINTED_SURFACES = 10  # surfaces beside each other on paper; more stand in lines
-MAX_PRINTED_ANSWERS = 5  # likewise, with the words that they answer
-MINUTE_SECONDS = 60  # seconds
+MAX_PRINTED_SURFACES = 10  # columns of a printed table of counts; wider tables are printed as lines
+MAX_PRINTED_ANSWERS = 5  # columns of a printed table of answers
+MINUTE_SECONDS = 60
 PAGE_TEMPLATES = (
     ("overview", "matrix"),
     ("findings",),
@@ -52,18 +52,18 @@ SCRIPT_NAMES = (
 
 
 def render_html(report: Report, difference: ReportDifference | None = None) -> str:
-    """Return the whole report as the text of one HTML file; difference: what is otherwise than in an earlier run."""
+    """Return the report as one HTML file. difference: comparison with an earlier run, if any."""
     template = _jinja_environment().get_template("report.html.j2")
-    found = causes.CommonConditions(report)
+    conditions = causes.CommonConditions(report)
     page = template.render(
         report=report,
         verdict=summary.report_verdict(report),
         problems=summary.report_problems(report),
         matrix=summary.counts_by_operator(report),
         totals=summary.counts_by_surface(report),
-        groups=found.split(summary.difference_groups(report)),
-        common=found.common,
-        sentence=found.sentence,
+        groups=conditions.split(summary.difference_groups(report)),
+        common=conditions.common,
+        sentence=conditions.sentence,
         contradictions=find_contradictions(report),
         conventions=split_by_documented(summary.answers_by_convention(report)),
         broken=contradicting_answers(report),
@@ -86,19 +86,20 @@ def render_html(report: Report, difference: ReportDifference | None = None) -> s
         scripts=[_read_script(f"static/{name}.js") for name in SCRIPT_NAMES],
         style=_read_asset("static/report.css"),
     )
-    return page.encode("utf-8", "backslashreplace").decode()  # a message may hold bytes that were no text
+    # Framework messages may contain surrogates of bytes that are not UTF-8.
+    return page.encode("utf-8", "backslashreplace").decode()
 
 
 def _visible_pages(report: Report, difference: ReportDifference | None) -> list[tuple[str, ...]]:
-    """List the pages there is something to show on."""
+    """List the pages that have content."""
     missing = {*(() if difference else ("compare",)), *(() if report.explorations else ("findings",))}
     return [page for page in PAGE_TEMPLATES if page[0] not in missing]
 
 
 def smallest_case_result(run: BackendRun, finding: FindingRecord) -> ResultRecord | None:
-    """Return what came of the smallest case of a finding, on the surface where that is worst; None of a cut file."""
-    found = [one for one in run.results if one.case == finding.case and one.surface in finding.surfaces]
-    return min(found, key=lambda one: STATUSES.index(one.status), default=None)
+    """Return the worst result of the smallest case of a finding; None if the file is incomplete."""
+    results = [one for one in run.results if one.case == finding.case and one.surface in finding.surfaces]
+    return min(results, key=lambda one: STATUSES.index(one.status), default=None)
 
 
 def _jinja_environment() -> jinja2.Environment:
@@ -116,70 +117,69 @@ def _jinja_environment() -> jinja2.Environment:
         sign=summary.STATUS_SIGNS,
         word=summary.STATUS_TEXTS,
         share=summary.passing_share,
-        changed=comparison_text,
+        comparison=comparison_text,
         results_link=results_link,
         case_link=case_link,
     )
     environment.filters.update(
         plural=summary.count_text,
-        in_words=summary.predicate_text,
         deviation=deviation_text,
-        in_common=causes.common_text,
+        common_text=causes.common_text,
         breakable=with_line_breaks,
-        web=is_web_address,
-        said=contradiction_lines,
+        is_web_address=is_web_address,
+        contradiction_lines=contradiction_lines,
         percent=percent_text,
-        length_of_time=duration_text,
+        duration=duration_text,
     )
     return environment
 
 
 def _escape_control_characters(value: object) -> object:
-    """Spell out, in a text that is not ours, signs that a terminal obeys or that turn the direction of a line."""
+    """Escape control characters and characters that change the text direction, except in our own markup."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return "\n".join("\t".join(map(summary.escape_control_characters, line.split("\t"))) for line in value.split("\n"))
 
 
 def contradicting_answers(report: Report) -> list[tuple[ConventionRecord, str]]:
-    """List the answers that are not those declared, each with the status of its result; the worst first."""
+    """List the answers that contradict the declared ones, with the status of each result; the worst first."""
     statuses = {(one.case, one.surface): one.status for one in report.results}
-    found = [one for backend in report.backends for one in backend.conventions if one.contradicted]
-    told = [(one, statuses.get((one.case, one.surface), "fail")) for one in found]
-    return sorted(told, key=lambda pair: STATUSES.index(pair[1]))
+    contradicted = [one for backend in report.backends for one in backend.conventions if one.contradicted]
+    with_status = [(one, statuses.get((one.case, one.surface), "fail")) for one in contradicted]
+    return sorted(with_status, key=lambda pair: STATUSES.index(pair[1]))
 
 
 def split_by_documented(
     rows: dict[str, dict[str, ConventionRecord]],
 ) -> dict[str, dict[str, dict[str, ConventionRecord]]]:
-    """Part questions by whether the document of any surface answers them."""
+    """Split conventions into those that the document of at least one surface answers, and the others."""
     parts: dict[str, dict[str, dict[str, ConventionRecord]]] = {"documented": {}, "undocumented": {}}
-    for question, answers in rows.items():
-        told = any(one.declared is not None and one.documented for one in answers.values())
-        parts["documented" if told else "undocumented"][question] = answers
+    for convention, answers in rows.items():
+        documented = any(one.declared is not None and one.documented for one in answers.values())
+        parts["documented" if documented else "undocumented"][convention] = answers
     return parts
 
 
 def results_link(operator: str = "", surface: str = "", status: str = "", kind: str = "") -> str:
-    """Link into the list of results, filtered."""
+    """Return a link to the filtered list of results."""
     filters = {"operator": operator, "surface": surface, "status": status, "kind": kind}
     return "#/results?" + urlencode({key: value for key, value in filters.items() if value}, quote_via=quote)
 
 
 def case_link(case: str, surface: str = "") -> str:
-    """Link to the section of a case on a surface."""
+    """Return a link to the page of a case on a surface."""
     return f"#/case/{quote(case, safe='/')}" + (
         f"?{urlencode({'surface': surface}, quote_via=quote)}" if surface else ""
     )
 
 
 def percent_text(share: float | None) -> str:
-    """Write a share in whole per cents, rounded down so that only all of them are 100; a dash where there is none."""
+    """Return a share as a percentage, or a dash for None. Rounded down, so only a complete pass shows 100 %."""
     return "–" if share is None else f"{math.floor(share * 100)} %"
 
 
 def duration_text(seconds: float) -> str:
-    """Write how long something took: "3.2 s", "4 min 5 s"."""
+    """Return a duration as text: "3.2 s", "4 min 5 s"."""
     if seconds < MINUTE_SECONDS:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), MINUTE_SECONDS)
@@ -187,7 +187,7 @@ def duration_text(seconds: float) -> str:
 
 
 def with_line_breaks(name: str) -> Markup:
-    """Let a dotted or underscored name break after its dots and underscores."""
+    """Allow line breaks after the dots, underscores and slashes of a name."""
     return Markup("<wbr>").join(_name_parts(summary.escape_control_characters(name)))
 
 
@@ -196,18 +196,19 @@ def _name_parts(name: str) -> list[str]:
 
 
 def is_web_address(address: str | None) -> bool:
-    """Whether an address may become a link: http and https only."""
+    """Whether an address may become a link: only http and https."""
     return address is not None and address.startswith(("https://", "http://"))
 
 
 def _read_asset(path: str) -> Markup:
-    """Read one of our own files, which stand in the page as they are."""
+    """Read a file of this package, which is included in the page without escaping."""
     return Markup(files("reports.views").joinpath(path).read_text("utf-8"))  # noqa: S704  # our own file
 
 
 def _read_script(path: str) -> Markup:
-    """Read a script, its invisible signs escaped, without the pointer to a source map that the page does not hold."""
+    """Read a script. Removes references to source maps, and escapes invisible characters."""
     lines = _read_asset(path).splitlines()
-    whole = "\n".join(line for line in lines if not line.startswith("//# sourceMappingURL"))
-    seen = "".join(f"\\u{ord(sign):04x}" if category(sign) == "Cf" else sign for sign in whole)
-    return Markup(seen)  # noqa: S704  # our own file; such signs stand in strings, where the escape means the same
+    code = "\n".join(line for line in lines if not line.startswith("//# sourceMappingURL"))
+    # Invisible characters occur only in string literals, where the escape sequence has the same meaning.
+    escaped = "".join(f"\\u{ord(sign):04x}" if category(sign) == "Cf" else sign for sign in code)
+    return Markup(escaped)  # noqa: S704  # our own file

@@ -1,4 +1,4 @@
-"""The data inside the HTML report: every case, program and text once, results as short rows."""
+"""The data in the HTML report. Cases, programs and texts are stored once; results are short rows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from reports.results.records import (
     WorstElementRecord,
 )
 
-COMPRESSION_LEVEL = 6  # of compression: 9 takes three times as long for a hundredth less
-GZIP_WINDOW_BITS = 31  # a window of 15 bits, with the header of gzip: no name and no time in it
-MAX_EXACT_INTEGER = 2**53  # a browser's numbers keep integers up to here; larger ones travel as texts
+COMPRESSION_LEVEL = 6  # level 9 takes three times as long and saves 1 %
+GZIP_WINDOW_BITS = 31  # zlib's code for a 15-bit window with a gzip header, which contains no name and no time
+MAX_EXACT_INTEGER = 2**53  # JavaScript numbers represent integers exactly up to here; larger ones become strings
 
 
 class _TextTable:
-    """Texts, each kept once; rows hold their positions."""
+    """Table of unique texts. Rows contain positions in it."""
 
     def __init__(self) -> None:
         self.positions: dict[str, int] = {}
@@ -42,17 +42,17 @@ class _TextTable:
 
 
 def report_payload(report: Report) -> dict[str, Json]:
-    """Return the report's data as plain JSON values."""
+    """Return the data of a report as JSON values."""
     texts, runs = _TextTable(), list(enumerate(report.runs))
-    every = dict(sorted({name: case for _, run in runs for name, case in run.cases.items()}.items()))
-    cases = {case: number for number, case in enumerate(every)}
+    all_cases = dict(sorted({name: case for _, run in runs for name, case in run.cases.items()}.items()))
+    cases = {case: number for number, case in enumerate(all_cases)}
     surfaces = [(number, surface) for number, run in runs for surface in run.header.surfaces]
-    columns = {surface: place for place, surface in enumerate(surfaces)}
+    columns = {surface: position for position, surface in enumerate(surfaces)}
     programs = {key: program for _, run in runs for key, program in run.programs.items()}
-    placed = [(cases[one.case], columns[number, one.surface], one) for number, run in runs for one in run.results]
+    numbered = [(cases[one.case], columns[number, one.surface], one) for number, run in runs for one in run.results]
     rows: list[Json] = [
         [case, surface, STATUSES.index(result.status), _result_details(result, programs, texts)]
-        for case, surface, result in sorted(placed, key=itemgetter(0, 1))
+        for case, surface, result in sorted(numbered, key=itemgetter(0, 1))
     ]
     return {
         "statuses": [
@@ -61,7 +61,7 @@ def report_payload(report: Report) -> dict[str, Json]:
         "actions": dict(KIND_ACTIONS),
         "backends": [_backend_payload(run) for run in report.runs],
         "surfaces": [{"name": surface, "backend": number} for number, surface in surfaces],
-        "cases": [_case_payload(case) for case in every.values()],
+        "cases": [_case_payload(case) for case in all_cases.values()],
         "results": rows,
         "conventions": [
             _convention_payload(convention)
@@ -73,14 +73,14 @@ def report_payload(report: Report) -> dict[str, Json]:
 
 
 def compress_json(value: dict[str, Json]) -> str:
-    """Compress JSON and write it as letters and digits, which may stand in a script element whatever the texts say."""
+    """Compress JSON and encode it as base64, which needs no escaping in a script element."""
     writer = zlib.compressobj(COMPRESSION_LEVEL, wbits=GZIP_WINDOW_BITS)
     pieces = [writer.compress(piece.encode()) for piece in _json_chunks(value)]
     return base64.b64encode(b"".join([*pieces, writer.flush()])).decode()
 
 
 def _json_chunks(value: dict[str, Json]) -> Iterator[str]:
-    """Write JSON piece by piece, so that the whole never stands in memory."""
+    """Yield JSON in pieces, so that the complete text is never in memory."""
     for number, (key, part) in enumerate(value.items()):
         yield f"{',' if number else '{'}{_json_text(key)}:"
         if isinstance(part, list):
@@ -139,13 +139,14 @@ def _expected_payload(expected: ExpectedRecord) -> Json:
 
 def _array_payload(array: RecordedArray) -> Json:
     data: Json = None if array.data is None else [*array.data]
-    if array.data and not {*map(type, array.data)} <= {float}:  # floats of a results file are finite, others are texts
+    # Floats in results files are finite; NaN and infinities are strings. Arrays of floats need no conversion.
+    if array.data and not {*map(type, array.data)} <= {float}:
         data = [_json_number(value) for value in array.data]
     return {"dtype": array.dtype, "shape": list(array.shape), "data": data}
 
 
 def _json_number(value: Json) -> Json:
-    """Write NaN, infinities and integers that a browser would round as texts."""
+    """Convert NaN, infinities and integers that JavaScript would round to strings."""
     if isinstance(value, float) and not math.isfinite(value):
         return next(name for name, special in SPECIAL_NUMBERS.items() if str(special) == str(value))
     if isinstance(value, int) and abs(value) > MAX_EXACT_INTEGER:

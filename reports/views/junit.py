@@ -1,4 +1,4 @@
-"""JUnit XML, as CI servers read it: one suite a surface, one test a case."""
+"""JUnit XML for CI servers: one suite per surface, one test per case."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES
 from reports.results.reader import BackendRun, Report
 from reports.results.records import CaseRecord, ResultRecord, without_label
 
-MAX_JUNIT_TEXT_LENGTH = 300  # characters of a message; what follows below it is whole
+MAX_JUNIT_TEXT_LENGTH = 300  # characters of a `message` attribute; the text of the element is not shortened
 SKIP_TYPES = {"unsupported": "pytest.skip", "known": "pytest.xfail"}
-"""Statuses that are neither passed nor failed, and how pytest's own files name them."""
+"""Statuses that are neither passed nor failed, with the type names that pytest uses."""
 XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
-RUN_SUITE_NAME = "the whole run"  # no case is called so: ids have a slash
+RUN_SUITE_NAME = "the whole run"  # cannot be the id of a case, because ids contain a slash
 
 
 def render_junit(report: Report) -> str:
     """Return JUnit XML that is valid against Jenkins' schema junit-10.xsd.
 
-    What turns a run red is a failure. A run that did not come to its end, or in which nothing ran, is an error in each
-    of its suites, so that no part of it passes for the whole.
+    Unexpected statuses are failures. If a run did not finish, or nothing ran in it, each of its suites contains an error,
+    so that an incomplete run never passes.
     """
     root = ElementTree.Element("testsuites", name="conformance")
     for backend in report.backends:
@@ -38,19 +38,19 @@ def render_junit(report: Report) -> str:
 
 
 def _test_suites(backend: BackendRun) -> Iterator[ElementTree.Element]:
-    """Yield a suite for each surface, in the adapter's order, one without results included."""
+    """Yield a suite for each surface, in the order of the adapter. Includes surfaces without results."""
     ordered = sorted(backend.results, key=attrgetter("surface"))
-    found = {surface: list(results) for surface, results in groupby(ordered, attrgetter("surface"))}
+    by_surface = {surface: list(results) for surface, results in groupby(ordered, attrgetter("surface"))}
     for surface in backend.header.surfaces:
-        yield _test_suite(backend, surface, found.get(surface, []))
+        yield _test_suite(backend, surface, by_surface.get(surface, []))
 
 
 def _test_suite(backend: BackendRun, surface: str, results: list[ResultRecord]) -> ElementTree.Element:
-    fault, statuses = " ".join(summary.run_problems(backend)), [result.status for result in results]
+    problem, statuses = " ".join(summary.run_problems(backend)), [result.status for result in results]
     counts = {
-        "tests": len(results) + bool(fault),
+        "tests": len(results) + bool(problem),
         "failures": sum(status in UNEXPECTED_STATUSES for status in statuses),
-        "errors": int(bool(fault)),
+        "errors": int(bool(problem)),
         "skipped": sum(status in SKIP_TYPES for status in statuses),
     }
     suite = ElementTree.Element(
@@ -60,9 +60,9 @@ def _test_suite(backend: BackendRun, surface: str, results: list[ResultRecord]) 
     suite.set("time", f"{sum(result.seconds for result in results):.3f}")
     suite.set("timestamp", _xml_line(backend.header.started))
     suite.append(_properties_element(_suite_properties(backend)))
-    if fault:
+    if problem:
         ElementTree.SubElement(
-            _test_case(suite, surface, RUN_SUITE_NAME), "error", type="incomplete", message=_xml_line(fault)
+            _test_case(suite, surface, RUN_SUITE_NAME), "error", type="incomplete", message=_xml_line(problem)
         )
     for result in results:
         _add_outcome(suite, result, backend)
@@ -99,18 +99,18 @@ def _add_outcome(suite: ElementTree.Element, result: ResultRecord, backend: Back
         ElementTree.SubElement(test, "skipped", type=SKIP_TYPES[result.status], message=_xml_line(_skip_reason(result)))
     elif result.status in UNEXPECTED_STATUSES:
         case = backend.cases[result.case]
-        told = ": ".join(filter(None, [STATUS_TEXTS[result.status], result.kind, failure_reason(result, case)]))
-        failure = ElementTree.SubElement(test, "failure", type=result.status, message=_xml_line(told))
+        message = ": ".join(filter(None, [STATUS_TEXTS[result.status], result.kind, failure_reason(result, case)]))
+        failure = ElementTree.SubElement(test, "failure", type=result.status, message=_xml_line(message))
         failure.text = "\n".join(_failure_lines(result, case, backend))
 
 
 def _skip_reason(result: ResultRecord) -> str:
-    """Return why a case was skipped, with the issue where there is one, as under pytest."""
+    """Return why a case was skipped, with the issue if there is one, as the pytest plugin does."""
     return f"{result.reason or 'no reason given'}" + (f" ({result.issue})" if result.issue else "")
 
 
 def _failure_lines(result: ResultRecord, case: CaseRecord, backend: BackendRun) -> Iterator[str]:
-    """Yield the lines that a reader needs to see the failure again."""
+    """Yield the description of a failure: case, message, reason, program and the command that reproduces it."""
     yield from filter(None, [_xml_line(case.about)])
     yield from _xml_text(result.message or "")
     yield from filter(None, [_xml_line(_skip_reason(result)) if result.reason else ""])
@@ -118,7 +118,7 @@ def _failure_lines(result: ResultRecord, case: CaseRecord, backend: BackendRun) 
     if program is not None:
         yield from ("", f"the program ({program.how}):", "", *_xml_text(program.text))
     command = shlex.join(["conformance", "repro", result.case, "--surface", without_label(result.surface)])
-    yield from ("", f"by itself: {summary.escape_control_characters(command)}")
+    yield from ("", f"to reproduce: {summary.escape_control_characters(command)}")
 
 
 def _xml_text(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The Markdown summary for a pull request or a job's page: what failed first, then what is new, the rest folded."""
+"""Markdown summary for a pull request or a CI job: failures first, then changes, the rest in folded sections."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from reports.views.markdown_layout import (
     table_section,
 )
 
-MAX_SURFACE_ROWS = 12  # named in one row
+MAX_SURFACE_ROWS = 12  # surfaces listed in one table cell
 
 
 def render_markdown(report: Report, difference: ReportDifference | None = None) -> str:
     """Return the summary as GitHub-flavoured Markdown of at most 60,000 characters.
 
-    difference: what is otherwise than in an earlier run.
+    difference: comparison with an earlier run, if any.
     """
-    return fit_sections(_summary_sections(report, difference), "The HTML report has them.")
+    return fit_sections(_summary_sections(report, difference), "The HTML report contains them.")
 
 
 def _summary_sections(report: Report, difference: ReportDifference | None) -> Iterator[PageSection]:
@@ -43,7 +43,7 @@ def _summary_sections(report: Report, difference: ReportDifference | None) -> It
         yield _surfaces_section(report)
     for title, sections in (
         ("Known differences", _groups_section(known, report)),
-        ("Contradicts itself", _contradictions_section(report)),
+        ("Surfaces that disagree", _contradictions_section(report)),
         ("Conventions", _conventions_section(report)),
         ("Unsupported", _unsupported_section(report)),
     ):
@@ -82,18 +82,18 @@ def _groups_section(groups: list[DifferenceGroup], report: Report, above: Sequen
 
 
 def _group_item(group: DifferenceGroup, report: Report) -> list[str]:
-    off = deviation_text(group.example, report.cases[group.example.case])
-    named = ", ".join(code_span(surface) for surface in group.surfaces[:MAX_SURFACE_ROWS])
+    deviation = deviation_text(group.example, report.cases[group.example.case])
+    names = ", ".join(code_span(surface) for surface in group.surfaces[:MAX_SURFACE_ROWS])
     more = f" and {len(group.surfaces) - MAX_SURFACE_ROWS} more" if len(group.surfaces) > MAX_SURFACE_ROWS else ""
-    why = " ".join(filter(None, [escape_markdown(group.reason), escape_markdown(group.issue or "")]))
+    reason = " ".join(filter(None, [escape_markdown(group.reason), escape_markdown(group.issue or "")]))
     return [
         f"{STATUS_SIGNS[group.status]} {STATUS_TEXTS[group.status]}",
         code_span(group.operator),
-        group.action + (f": {escape_markdown(off)}" if off else ""),
+        group.action + (f": {escape_markdown(deviation)}" if deviation else ""),
         code_span(group.example.case),
         f"{len(group.results):,}",
-        named + more,
-        why,
+        names + more,
+        reason,
     ]
 
 
@@ -104,7 +104,8 @@ def _findings_section(report: Report) -> Iterator[PageSection]:
         for one in (run.header.explored.findings if run.header.explored else ())
     ]
     if rows:
-        yield table_section(["### Found by exploring", ""], ["finding", "what", "smallest case", "cases like it"], rows)
+        head = ["finding", "what", "smallest case", "cases explained"]
+        yield table_section(["### Exploration findings", ""], head, rows)
 
 
 def _contradictions_section(report: Report) -> Iterator[PageSection]:
@@ -115,13 +116,13 @@ def _contradictions_section(report: Report) -> Iterator[PageSection]:
         for one in find_contradictions(report)
     ]  # fmt: skip
     if rows:
-        yield table_section([], ["backend", "operator", "what its surfaces do", "smallest case", "cases"], rows)
+        yield table_section([], ["backend", "operator", "behaviour of the surfaces", "smallest case", "cases"], rows)
 
 
 def _conventions_section(report: Report) -> Iterator[PageSection]:
     rows = [
         [
-            code_span(question), escape_markdown(answer.about), code_span(surface), code_span(answer.observed or "not put"),
+            code_span(question), escape_markdown(answer.about), code_span(surface), code_span(answer.observed or "not observed"),
             code_span(answer.declared or "nothing") + (" ❌ contradicted" if answer.contradicted else ""),
             escape_markdown(answer.source),
         ]
@@ -129,7 +130,7 @@ def _conventions_section(report: Report) -> Iterator[PageSection]:
         for surface, answer in answers.items()
     ]  # fmt: skip
     if rows:
-        yield table_section([], ["question", "about", "surface", "observed", "declared", "source"], rows)
+        yield table_section([], ["convention", "about", "surface", "observed", "declared", "source"], rows)
 
 
 def _unsupported_section(report: Report) -> Iterator[PageSection]:

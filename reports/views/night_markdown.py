@@ -1,4 +1,4 @@
-"""A night as Markdown: a summary of all, and for each thing that is new the text of an issue."""
+"""Markdown of a nightly comparison: a summary page, and the text of an issue for each announcement."""
 
 from __future__ import annotations
 
@@ -16,76 +16,75 @@ from reports.results.records import without_label
 from reports.views.exploration_markdown import finding_parts, package_versions_text, result_lines, script_lines
 from reports.views.markdown_layout import PageSection, code_span, escape_markdown, fit_sections, table_section
 
-MAX_ISSUE_CASES = 20  # of one group, named in its issue
-MAX_CHANGED_ROWS = 200  # of one table of the summary
+MAX_ISSUE_CASES = 20  # cases listed in the issue of a group
+MAX_CHANGED_ROWS = 200  # per table of the summary
 ScriptWriter = Callable[[str, str], str]
-"""What makes a stand-alone script of a case on a surface; "" where that cannot be."""
+"""Returns a stand-alone script for a case on a surface, or "" if there is none."""
 
 
 def issue_text(news: Announcement, script: ScriptWriter) -> str:
-    """Return the text of an issue but for its title: what was found, why it may be new, and how to see it.
+    """Return the text of an issue without its title: the finding, the likely cause, and how to reproduce it.
 
-    It has at most 60,000 characters, and says so where a part did not fit.
+    It has at most 60,000 characters, with a note if something is omitted.
     """
     head = [f"**{news.cause.label}.** {escape_markdown(news.cause.sentence)}", ""]
     parts = _finding_lines(news, news.finding) if news.finding else _difference_lines(news, script)
     return fit_sections(
         [PageSection(head), *_circumstance_lines(news.previous_run, news.backend), *map(PageSection, parts)],
-        "The results file has all.",
+        "The results file contains everything.",
     )
 
 
 def _finding_lines(news: Announcement, finding: FindingRecord) -> Iterator[list[str]]:
     yield from finding_parts(news.backend, finding)
-    like = [
-        f"- {code_span(one.id)} cannot be told from it: {escape_markdown(one.sentence)}"
+    similar = [
+        f"- {code_span(one.id)} counts as the same finding: {escape_markdown(one.sentence)}"
         for one in news.similar_findings
     ]
-    yield [*like, *[""] * bool(like)]
+    yield [*similar, *[""] * bool(similar)]
 
 
 def _difference_lines(news: Announcement, script: ScriptWriter) -> Iterator[list[str]]:
-    """Yield what there is to say of cases of the catalogue that differ."""
-    assert news.group is not None  # noqa: S101 - it is a finding or a group
+    """Yield the parts of the text about catalogue cases that differ."""
+    assert news.group is not None  # noqa: S101 - an announcement has a finding or a group
     example = news.group.example
-    shown, asked = (
-        code_span(f"conformance show {example.case}"),
-        f"{example.case} --surface {without_label(example.surface)}",
-    )
+    show = code_span(f"conformance show {example.case}")
+    repro = code_span(f"conformance repro {example.case} --surface {without_label(example.surface)}")
     yield [escape_markdown(f"{news.statement} {news.detail}".rstrip()), ""]
-    yield [f"The smallest case, as {shown} has it; {code_span(f'conformance repro {asked}')} prints a script:", ""]
+    yield [f"The smallest case. {show} prints its definition, {repro} prints a script:", ""]
     yield list(result_lines(news.backend.cases[example.case], [example]))
     yield list(script_lines(script(example.case, example.surface)))
-    named = [f"- {code_span(one.case)} on {code_span(one.surface)}" for one in news.group.results[:MAX_ISSUE_CASES]]
-    left = len(news.group.results) - len(named)
-    yield [*named, *([f"- and {left:,} more"] if left else []), ""]
+    listed = [f"- {code_span(one.case)} on {code_span(one.surface)}" for one in news.group.results[:MAX_ISSUE_CASES]]
+    omitted = len(news.group.results) - len(listed)
+    yield [*listed, *([f"- and {omitted:,} more"] if omitted else []), ""]
 
 
 def _circumstance_lines(before: BackendRun | None, after: BackendRun) -> Iterator[PageSection]:
-    """Yield the circumstances of both nights, one below the other."""
-    head = ["night", "started", "versions", "Python", "suite", "tried"]
-    rows = [_night_lines("before", before)] if before else []
-    yield table_section([], head, [*rows, _night_lines("this one", after)])
+    """Yield a table of the circumstances of both nights."""
+    head = ["night", "started", "versions", "Python", "suite", "cases"]
+    rows = [_night_row("previous", before)] if before else []
+    yield table_section([], head, [*rows, _night_row("this", after)])
 
 
-def _night_lines(name: str, run: BackendRun) -> list[str]:
-    where, header = run.header.environment, run.header
-    suite = ", ".join(f"{package} {version}" for package, version in where.suite.items())
-    tried = header.catalogue_version or header.catalogue
+def _night_row(name: str, run: BackendRun) -> list[str]:
+    environment, header = run.header.environment, run.header
+    suite = ", ".join(f"{package} {version}" for package, version in environment.suite.items())
+    cases = header.catalogue_version or header.catalogue
     if header.explored:
-        tried = f"explored, seed {header.explored.seed}, {count_text(header.explored.cases, 'case')}"
-    return [name, *map(escape_markdown, (header.started, package_versions_text(run), where.python, suite, tried))]
+        cases = f"explored, seed {header.explored.seed}, {count_text(header.explored.cases, 'case')}"
+    values = (header.started, package_versions_text(run), environment.python, suite, cases)
+    return [name, *map(escape_markdown, values)]
 
 
 def summary_page(night: NightComparison) -> str:
     """Return the summary of a night as GitHub-flavoured Markdown of at most 60,000 characters."""
-    return fit_sections(_summary_sections(night), "The results files have all.")
+    return fit_sections(_summary_sections(night), "The results files contain everything.")
 
 
 def night_headline(night: NightComparison) -> str:
-    """Say in a few words what a night has brought."""
+    """Return the result of a night in a few words."""
     if not night.has_news:
-        return "The night is not whole" if night.problems else "Nothing new"
+        return "The night is incomplete" if night.problems else "Nothing new"
     counted = [*([count_text(len(night.announcements), "new difference")] if night.announcements else [])]
     counted += [count_text(len(night.changed), "changed value")] if night.changed else []
     return ", ".join(counted)
@@ -97,7 +96,7 @@ def _summary_sections(night: NightComparison) -> Iterator[PageSection]:
     above = [
         f"## {'✅' if good else '❌'} {night_headline(night)}",
         "",
-        f"Findings that were told before: {night.known_count:,}.",
+        f"Findings that were reported before: {night.known_count:,}.",
         "",
     ]
     yield PageSection(above, problems, [""] if problems else [])
@@ -108,16 +107,15 @@ def _summary_sections(night: NightComparison) -> Iterator[PageSection]:
         [code_span(one.case.case), code_span(one.surface), escape_markdown(change_text(one))] for one in night.fixed
     ]
     if rows:
-        yield table_section(
-            ["### Gone: no longer wrong", ""], ["case", "surface", "what it was"], rows, MAX_CHANGED_ROWS
-        )
+        head = ["case", "surface", "previous difference"]
+        yield table_section(["### Fixed: these results pass now", ""], head, rows, MAX_CHANGED_ROWS)
     rows = [
         [escape_markdown(name), code_span(one.id), escape_markdown(one.sentence)]
         for name, one in night.missing_findings
     ]
     if rows:
-        head = ["### Findings of the night before that were not drawn again", ""]
-        yield table_section(head, ["backend", "finding", "what"], rows, MAX_CHANGED_ROWS)
+        heading = ["### Findings of the previous night that were not found again", ""]
+        yield table_section(heading, ["backend", "finding", "what"], rows, MAX_CHANGED_ROWS)
 
 
 def _announcement_sections(night: NightComparison) -> Iterator[PageSection]:
@@ -127,39 +125,39 @@ def _announcement_sections(night: NightComparison) -> Iterator[PageSection]:
         for one in ordered
     ]
     if rows:
-        yield table_section(["### New", ""], ["why", "backend", "what", "issue"], rows, MAX_CHANGED_ROWS)
-        told = dict.fromkeys((one.backend.name, one.cause.sentence) for one in ordered)
-        yield PageSection([], [f"- {escape_markdown(name)}: {escape_markdown(sentence)}" for name, sentence in told])
+        yield table_section(["### New", ""], ["likely cause", "backend", "what", "issue"], rows, MAX_CHANGED_ROWS)
+        causes = dict.fromkeys((one.backend.name, one.cause.sentence) for one in ordered)
+        yield PageSection([], [f"- {escape_markdown(name)}: {escape_markdown(sentence)}" for name, sentence in causes])
 
 
 def _version_section(night: NightComparison) -> PageSection:
-    last = {(run.name, run.header.explored is not None): run for run in night.previous.runs} if night.previous else {}
+    # A backend may have a run of catalogue cases and an exploration in the same night.
+    by_key = {(run.name, run.header.explored is not None): run for run in night.previous.runs} if night.previous else {}
     rows = []
     for run in night.current.runs:
-        before = last.get((run.name, run.header.explored is not None))
-        now, was = package_versions_text(run), package_versions_text(before) if before else "–"
-        what = f"explored, {count_text(run.header.explored.cases, 'case')}" if run.header.explored else run.header.level
+        before = by_key.get((run.name, run.header.explored is not None))
+        new, old = package_versions_text(run), package_versions_text(before) if before else "–"
+        cases = f"explored, {count_text(run.header.explored.cases, 'case')}" if run.header.explored else run.header.level
         rows.append(
-            [escape_markdown(run.name), what, escape_markdown(now), "the same" if was == now else escape_markdown(was)]
+            [escape_markdown(run.name), cases, escape_markdown(new), "the same" if old == new else escape_markdown(old)]
         )
-    return table_section(["### Versions", ""], ["backend", "what ran", "tonight", "the night before"], rows)
+    return table_section(["### Versions", ""], ["backend", "cases", "this night", "previous night"], rows)
 
 
 def _change_sections(night: NightComparison) -> Iterator[PageSection]:
-    """Yield changed values and answers, those of one backend, operator, kind and reason in a row."""
-    ordered = sorted(night.changed, key=lambda pair: _is_same_change_group(*pair))
+    """Yield a table of changed values and answers, one row per backend, operator, kind and likely cause."""
+    ordered = sorted(night.changed, key=lambda pair: _change_group_key(*pair))
     rows = []
-    for (name, operator, kind, word), some in groupby(ordered, lambda pair: _is_same_change_group(*pair)):
-        changes = [change for change, _ in some]
+    for (name, operator, kind, cause), pairs in groupby(ordered, lambda pair: _change_group_key(*pair)):
+        changes = [change for change, _ in pairs]
         first = min(changes, key=lambda one: one.case.size)
-        told = f"{code_span(first.case.case)} on {code_span(first.surface)}: {escape_markdown(change_text(first))}"
-        rows.append(
-            [word, escape_markdown(name), code_span(operator), f"{kind}, {count_text(len(changes), 'result')}", told]
-        )
+        example = f"{code_span(first.case.case)} on {code_span(first.surface)}: {escape_markdown(change_text(first))}"
+        count = f"{kind}, {count_text(len(changes), 'result')}"
+        rows.append([cause, escape_markdown(name), code_span(operator), count, example])
     if rows:
-        head = ["why", "backend", "operator", "what", "the smallest"]
+        head = ["likely cause", "backend", "operator", "what", "smallest case"]
         yield table_section(["### Changed values and answers", ""], head, rows, MAX_CHANGED_ROWS)
 
 
-def _is_same_change_group(change: ResultChange, told: LikelyCause) -> tuple[str, str, str, str]:
-    return change.backend, change.case.operator, change.kind, told.label
+def _change_group_key(change: ResultChange, cause: LikelyCause) -> tuple[str, str, str, str]:
+    return change.backend, change.case.operator, change.kind, cause.label

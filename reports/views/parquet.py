@@ -1,4 +1,4 @@
-"""Parquet for notebooks: one row for each result, with what is said of its case and its run beside it."""
+"""Parquet for notebooks: one row per result, with the data of its case, program and run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from reports.results.reader import BackendRun, Report
 from reports.results.records import CaseRecord, ConventionRecord, ProgramRecord, ResultRecord
 
 TEXT_TYPE, NUMBER_TYPE, INTEGER_TYPE, FLAG_TYPE = pa.string(), pa.float64(), pa.int64(), pa.bool_()
-MAX_INT64 = 2**63 - 1  # of a whole number of 64 bits
+MAX_INT64 = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class ResultRow:
-    """A result with the records that it refers to."""
+    """A result with its case, program and answer."""
 
     backend: BackendRun
     case: CaseRecord
@@ -80,16 +80,16 @@ PARQUET_COLUMNS: dict[str, tuple[pa.DataType, ColumnValue]] = {
     "started": (pa.timestamp("us", "UTC"), lambda row: _parse_time(row.backend.header.started)),
     "complete": (FLAG_TYPE, lambda row: row.backend.complete),
 }
-"""docs/md says what each is."""
+"""Type and value of each column; docs/parquet.md documents them."""
 
 
 def render_parquet(report: Report) -> bytes:
-    """Return the results as the bytes of a Parquet file, in the order of their files, backends by name."""
+    """Return the results as a Parquet file. Backends are sorted; their results are in the order of the files."""
     return parquet_bytes(parquet_table(report))
 
 
 def parquet_table(report: Report) -> pa.Table:
-    """Return the results, a row for each."""
+    """Return the results as a table with one row per result."""
     rows = list(_result_rows(report))
     arrays = [
         pa.array(_escape_surrogates([value(row) for row in rows]), kind) for kind, value in PARQUET_COLUMNS.values()
@@ -98,7 +98,7 @@ def parquet_table(report: Report) -> pa.Table:
 
 
 def parquet_bytes(rows: pa.Table) -> bytes:
-    """Return the bytes of a Parquet file."""
+    """Return a table as a Parquet file."""
     sink = pa.BufferOutputStream()
     pq.write_table(rows, sink, compression="zstd")
     return bytes(sink.getvalue())
@@ -115,12 +115,12 @@ def _result_rows(report: Report) -> Iterator[ResultRow]:
 
 
 def _escape_surrogates(values: Sequence[object]) -> list[object]:
-    """Spell out, in texts, what was no text to begin with and so is none that a file can hold."""
+    """Escape surrogates in texts, which UTF-8 cannot encode. They come from bytes that are not UTF-8."""
     return [value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value for value in values]
 
 
 def _first_input(case: CaseRecord) -> RecordedArray:
-    """Return the input that an operator walks: the first one."""
+    """Return the first input of a case."""
     return next(iter(case.inputs.values()), RecordedArray("", (), ()))
 
 
@@ -129,7 +129,7 @@ def _int64_or_none(number: int) -> int | None:
 
 
 def _float64_or_none(value: Json) -> float | None:
-    """Return a number of a results file, rounded as float64 does; None for one that is none or beyond it."""
+    """Convert a number of a results file to float64; None if it is missing or out of range."""
     if isinstance(value, str):
         return SPECIAL_NUMBERS.get(value)
     try:
@@ -139,7 +139,7 @@ def _float64_or_none(value: Json) -> float | None:
 
 
 def _parse_time(text: str) -> datetime | None:
-    """Return when a run started; None where that is not told as ISO 8601 with a time zone."""
+    """Parse a time in ISO 8601 format with a time zone; None if it has another format."""
     try:
         time = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
@@ -148,39 +148,40 @@ def _parse_time(text: str) -> datetime | None:
 
 
 METADATA_KEY = b"conformance"
-"""The key of header and footer in the metadata of a file."""
+"""Metadata key of the header and the footer of the results file."""
 RECORD_COLUMNS = ("record", "answer_record", "case_record")
 JsonObject = dict[str, Json]
 
 
 def store_bytes(path: Path) -> tuple[bytes, str]:
-    """Return the bytes of a Parquet file that holds a results file, and its backend.
+    """Return the file of a store for a results file, and the name of its backend.
 
-    Raises UnreadableResults for one that is not sound.
+    Raises UnreadableResults if the results file is invalid.
     """
     report = reader.load_report([path])
     (backend,) = report.backends
     rows = parquet_table(report)
     lines = _RecordLines(path)
-    special = {result.case for result in backend.results if not is_ordinary(result)} | _contradicting_results(backend)
-    kept = zip(*lines.result_records(special), strict=True) if backend.results else ([], [], [])
-    for name, texts in zip(RECORD_COLUMNS, kept, strict=True):
+    # Original lines are stored only for cases that views show individually.
+    shown = {result.case for result in backend.results if not is_only_counted(result)} | _convention_cases(backend)
+    columns = zip(*lines.result_records(shown), strict=True) if backend.results else ([], [], [])
+    for name, texts in zip(RECORD_COLUMNS, columns, strict=True):
         rows = rows.append_column(name, pa.array(texts, pa.string()))
     run = json.dumps({"header": lines.header, "footer": lines.footer})
     return parquet_bytes(rows.replace_schema_metadata({METADATA_KEY: run})), backend.name
 
 
-def is_ordinary(result: ResultRecord) -> bool:
-    """Whether a result is one of many that views only count: it agrees, or there is no program for it."""
+def is_only_counted(result: ResultRecord) -> bool:
+    """Whether views only count a result: it agrees, or it is unsupported."""
     return result.outcome == "unsupported" or (result.status, result.verdict) == ("pass", "agree")
 
 
-def _contradicting_results(backend: BackendRun) -> set[str]:
+def _convention_cases(backend: BackendRun) -> set[str]:
     return {name for name, case in backend.cases.items() if case.question is not None}
 
 
 class _RecordLines:
-    """The records of a file that was found sound, as they stand there."""
+    """The original lines of a validated results file."""
 
     def __init__(self, path: Path) -> None:
         self.header: JsonObject = {}
@@ -205,10 +206,10 @@ class _RecordLines:
         elif kind == "result":
             self._results.append((case, surface, line))
 
-    def result_records(self, special: set[str]) -> Iterator[tuple[str | None, ...]]:
-        """Yield for each result its records, or none."""
+    def result_records(self, cases: set[str]) -> Iterator[tuple[str | None, ...]]:
+        """Yield the RECORD_COLUMNS of each result; None for other cases. The case line is yielded only once."""
         for case, surface, line in self._results:
-            if case in special:
+            if case in cases:
                 yield line, self._answers.get((case, surface)), self._cases.pop(case, None)
             else:
                 yield None, None, None

@@ -1,7 +1,7 @@
-"""A store: a folder of Parquet files, one for each results file or shard, of which a report reads what it shows.
+"""Read a store: a folder with one Parquet file per results file or shard.
 
-What is as expected is counted by DuckDB and stands in the report once, with how often; all else is there in full, as in
-the results files. So a report of millions of results takes seconds, and memory for what differs.
+DuckDB counts the expected results. Other results are read in full. A report of millions of results therefore needs
+memory only for the results that differ.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reports.results.records import CATALOGUE_LEVELS, STATUSES, CaseRecord, Foot
 from reports.views.parquet import METADATA_KEY
 
 JsonObject = dict[str, Any]
-ALIKE_RESULTS_QUERY = """
+EQUAL_RESULTS_QUERY = """
     SELECT surface, operator, status, outcome, verdict, coalesce(reason, message), issue, count(*)
     FROM read_parquet(?) WHERE record IS NULL GROUP BY ALL ORDER BY ALL"""
 SINGLE_RESULTS_QUERY = """
@@ -37,14 +37,14 @@ STATUS_COUNT_QUERY = "SELECT status, count(*) FROM read_parquet(?) GROUP BY stat
 DUPLICATES_QUERY = 'SELECT surface, "case" FROM read_parquet(?) GROUP BY ALL HAVING count(*) > 1 LIMIT 1'
 CASE_COUNT_QUERY = 'SELECT count(DISTINCT "case") FROM read_parquet(?)'
 SHARD_SPECIFIC_FIELDS = ("record", "format", "shard", "started")
-"""What the headers of shards need not have in common."""
+"""Header keys that may differ between shards of one run."""
 
 
 class CountedResults(Collection[ResultRecord]):
-    """Results of which those that are alike stand once, with how often."""
+    """Results in which equal results are stored once, with their number."""
 
-    def __init__(self, apart: Sequence[ResultRecord], alike: Sequence[tuple[ResultRecord, int]]) -> None:
-        self._single_results, self._counted_results = apart, alike
+    def __init__(self, single: Sequence[ResultRecord], counted: Sequence[tuple[ResultRecord, int]]) -> None:
+        self._single_results, self._counted_results = single, counted
 
     def __iter__(self) -> Iterator[ResultRecord]:
         return chain(self._single_results, *(repeat(result, number) for result, number in self._counted_results))
@@ -58,19 +58,19 @@ class CountedResults(Collection[ResultRecord]):
 
 @dataclass(frozen=True)
 class StoredReport(Report):
-    """The report of a store. counted: how many cases there are, of which not all stand in it."""
+    """The report of a store. case_count: number of cases, including those that are only counted."""
 
     case_count: int = 0
 
     @property
     def size(self) -> int:
-        """How many cases there are."""
+        """Number of cases."""
         return self.case_count
 
 
 @dataclass(frozen=True)
 class StoreFile:
-    """One file of a store: which results file or shard of one it was."""
+    """One file of a store, made from a results file or a shard."""
 
     path: Path
     header: JsonObject
@@ -79,68 +79,68 @@ class StoreFile:
 
     @property
     def shard(self) -> tuple[int, int]:
-        """The number of the shard, and of how many."""
+        """Number of the shard, and number of shards."""
         shard = self.header.get("shard") or {"number": 1, "of": 1}
         return shard["number"], shard["of"]
 
     def shared_header(self) -> JsonObject:
-        """Return what the shards of a run have in common."""
-        kept = {key: value for key, value in self.header.items() if key not in SHARD_SPECIFIC_FIELDS}
-        return {**kept, "environment": {**kept["environment"], "platform": ""}}
+        """Return the part of the header that is equal in all shards of a run."""
+        shared = {key: value for key, value in self.header.items() if key not in SHARD_SPECIFIC_FIELDS}
+        return {**shared, "environment": {**shared["environment"], "platform": ""}}
 
 
 def load_stores(paths: Iterable[Path], *, mixed: bool = False) -> Report:
-    """Read stores, folders or files of them, into one report, see reading.load.
+    """Read stores, or files of stores, into one report. mixed: see `allow_mixed` of reader.load_report.
 
-    Raises UnreadableResults with one line that names the file, also for a shard that is there twice.
+    Raises UnreadableResults with one line that names the file, for example for duplicate shards.
     """
-    found: defaultdict[str, list[StoreFile]] = defaultdict(list)
-    every = [file for path in paths for file in (sorted(path.rglob("*.parquet")) if path.is_dir() else [path])]
-    for part in map(_read_store_file, every):
-        found[part.header["backend"]].append(part)
+    by_backend: defaultdict[str, list[StoreFile]] = defaultdict(list)
+    files_of_stores = [file for path in paths for file in (sorted(path.rglob("*.parquet")) if path.is_dir() else [path])]
+    for part in map(_read_store_file, files_of_stores):
+        by_backend[part.header["backend"]].append(part)
     try:
-        runs = [(parts[0].path, _merge_shards(parts)) for parts in found.values()]
-        ((counted,),) = _query_rows(CASE_COUNT_QUERY, list(map(str, every)))
+        runs = [(parts[0].path, _merge_shards(parts)) for parts in by_backend.values()]
+        ((case_count,),) = _query_rows(CASE_COUNT_QUERY, list(map(str, files_of_stores)))
     except duckdb.Error as error:
-        compatibility.raise_unreadable(every[0], None, f"cannot be read: {error}")
+        compatibility.raise_unreadable(files_of_stores[0], None, f"cannot be read: {error}")
     report = reader.merge_runs(runs, allow_mixed=mixed)
-    return StoredReport(report.backends, report.mixture_notes, case_count=counted)
+    return StoredReport(report.backends, report.mixture_notes, case_count=case_count)
 
 
 def _query_rows(query: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:
     with duckdb.connect() as connection:
-        found: list[tuple[Any, ...]] = connection.execute(query, [list(paths)]).fetchall()
-    return found
+        rows: list[tuple[Any, ...]] = connection.execute(query, [list(paths)]).fetchall()
+    return rows
 
 
 def _read_store_file(path: Path) -> StoreFile:
     try:
         with path.open("rb") as stream:
-            told = files.read_metadata(stream)
-        run = json.loads((told.metadata or {})[METADATA_KEY])
-        part = StoreFile(path, run["header"], run["footer"], told.num_rows)
-        _ = part.header["backend"], part.shard, part.shared_header()
+            metadata = files.read_metadata(stream)
+        run = json.loads((metadata.metadata or {})[METADATA_KEY])
+        part = StoreFile(path, run["header"], run["footer"], metadata.num_rows)
+        _ = part.header["backend"], part.shard, part.shared_header()  # raise an error for missing keys
     except OSError as error:
         compatibility.raise_unreadable(path, None, f"cannot be read: {error.strerror}")
     except (ArrowException, KeyError, ValueError, TypeError):
-        compatibility.raise_unreadable(path, None, "not a file of a store (conformance store makes them)")
+        compatibility.raise_unreadable(path, None, "not a file of a store (create stores with conformance store)")
     if part.footer is not None and part.footer["results"] != part.rows:
         compatibility.raise_unreadable(
-            path, None, f"the footer counts {part.footer['results']} results, the file holds {part.rows}"
+            path, None, f"the footer counts {part.footer['results']} results, the file contains {part.rows}"
         )
     return part
 
 
 def _merge_shards(parts: list[StoreFile]) -> BackendRun:
-    """Return one backend's run from its shards. Raises UnreadableResults where they are of several runs."""
+    """Merge the shards of a backend. Raises UnreadableResults for duplicates and for shards of different runs."""
     first = parts[0]
-    there: dict[tuple[int, int], StoreFile] = {}
+    by_shard: dict[tuple[int, int], StoreFile] = {}
     for part in parts:
         if part.shared_header() != first.shared_header() or part.shard[1] != first.shard[1]:
             compatibility.raise_unreadable(part.path, None, f"not of the same run as {first.path}")
-        if part.shard in there:
-            compatibility.raise_unreadable(part.path, None, f"also stands in {there[part.shard].path}")
-        there[part.shard] = part
+        if part.shard in by_shard:
+            compatibility.raise_unreadable(part.path, None, f"is also in {by_shard[part.shard].path}")
+        by_shard[part.shard] = part
     paths = [str(part.path) for part in parts]
     for surface, case in _query_rows(DUPLICATES_QUERY, paths):
         compatibility.raise_unreadable(
@@ -153,32 +153,33 @@ def _merge_shards(parts: list[StoreFile]) -> BackendRun:
 
 
 def _build_run(parts: Sequence[StoreFile], paths: Sequence[str]) -> BackendRun:
-    first, whole = parts[0], len(parts) == parts[0].shard[1]
+    first, has_all_shards = parts[0], len(parts) == parts[0].shard[1]
     builder = RunBuilder()
-    builder.add({key: value for key, value in first.header.items() if not (whole and key == "shard")})
-    apart = [tuple(text and json.loads(text) for text in row) for row in _query_rows(SINGLE_RESULTS_QUERY, paths)]
-    apart.sort(key=lambda row: row[0].get("place", []))  # of results of shards, in the undivided run
-    for *_, case in apart:
+    builder.add({key: value for key, value in first.header.items() if not (has_all_shards and key == "shard")})
+    rows = [tuple(text and json.loads(text) for text in row) for row in _query_rows(SINGLE_RESULTS_QUERY, paths)]
+    rows.sort(key=lambda row: row[0].get("place", []))  # results of shards record their place in the complete run
+    # Cases first: the builder rejects results of undeclared cases.
+    for *_, case in rows:
         if case is not None:
             builder.add(case)
-    for record, answer, _ in apart:
+    for record, answer, _ in rows:
         if answer is not None:
             builder.add(answer)
         builder.add({**record, "program": None})
     assert builder.header is not None  # noqa: S101 - it was added first
-    numbers = sorted(part.shard[0] for part in parts)
-    header = (
-        builder.header if whole else replace(builder.header, shard=f"{', '.join(map(str, numbers))}/{first.shard[1]}")
-    )
-    one = builder.build(header)
-    alike = [(_counted_result(row), row[-1]) for row in _query_rows(ALIKE_RESULTS_QUERY, paths)]
-    cases = {**one.cases, **{result.case: _placeholder_case(result.case) for result, _ in alike}}
-    footer = _merge_footers(parts, paths) if whole or len(parts) == 1 else None
-    return replace(one, cases=cases, results=CountedResults(tuple(one.results), alike), footer=footer)
+    header = builder.header
+    if not has_all_shards:
+        numbers = ", ".join(str(number) for number in sorted(part.shard[0] for part in parts))
+        header = replace(header, shard=f"{numbers}/{first.shard[1]}")
+    run = builder.build(header)
+    counted = [(_counted_result(row), row[-1]) for row in _query_rows(EQUAL_RESULTS_QUERY, paths)]
+    cases = {**run.cases, **{result.case: _placeholder_case(result.case) for result, _ in counted}}
+    footer = _merge_footers(parts, paths) if has_all_shards or len(parts) == 1 else None
+    return replace(run, cases=cases, results=CountedResults(tuple(run.results), counted), footer=footer)
 
 
 def _merge_footers(parts: Sequence[StoreFile], paths: Sequence[str]) -> Footer | None:
-    """Return how the run ended, None where it has not. The order of its statuses is that of the views."""
+    """Return the footer of the complete run; None if a shard has none. Statuses are in the order of STATUSES."""
     ends = [part.footer for part in parts]
     if None in ends:
         return None
@@ -188,7 +189,7 @@ def _merge_footers(parts: Sequence[StoreFile], paths: Sequence[str]) -> Footer |
 
 
 def _counted_result(row: tuple[Any, ...]) -> ResultRecord:
-    """Return one result that stands for all that are counted in a row; its case stands for an operator's."""
+    """Return a placeholder for the results counted in a row. Its case is a placeholder for the operator."""
     surface, operator, status, outcome, verdict, reason, issue, _ = row
     return ResultRecord(
         case=f"{operator}/*", surface=surface, status=status, outcome=outcome, verdict=verdict, kind=None, how=None,

@@ -1,4 +1,4 @@
-"""The terminal summary: what a person reads when a run has ended; the verdict stands at the end."""
+"""The terminal summary at the end of a run. The verdict is the last line."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from reports.results.records import STATUSES, ResultRecord
 STATUS_STYLES = {"pass": "green", "known": "yellow", "unsupported": "dim"} | dict.fromkeys(
     UNEXPECTED_STATUSES, "bold red"
 )
-MAX_FAILURE_LINES = 40  # failures listed one by one
-MAX_TERMINAL_LINE_LENGTH = 160  # characters of one message
-MAX_SENTENCE_LENGTH = 600  # of a finding, whose conditions stand at its end
+MAX_FAILURE_LINES = 40
+MAX_TERMINAL_LINE_LENGTH = 160  # characters
+MAX_SENTENCE_LENGTH = 600  # characters; the sentence of a finding is longer because it ends with the conditions
 
 
 def render_terminal(report: Report, *, brief: bool = False) -> RenderableType:
-    """Return the summary as something that a rich console prints; brief: only what is unexpected, and the last line."""
+    """Return the summary as a renderable of rich. brief: only unexpected results, problems and the last line."""
     failures = [result for result in report.results if result.status in UNEXPECTED_STATUSES]
     if brief:
         return Group(*_failure_lines(failures, report), *_verdict_lines(report)[1:])
@@ -52,9 +52,9 @@ def _matrix_table(report: Report) -> Table:
     table.add_column("surface")
     for status in shown:
         table.add_column(f"{STATUS_SIGNS[status]} {STATUS_TEXTS[status]}", justify="right")
-    for surface, of_surface in counts.items():
+    for surface, by_status in counts.items():
         numbers = (
-            Text(f"{of_surface[status]:,}" if status in of_surface else "", STATUS_STYLES[status]) for status in shown
+            Text(f"{by_status[status]:,}" if status in by_status else "", STATUS_STYLES[status]) for status in shown
         )
         table.add_row(Text(terminal_line(surface)), *numbers)
     return table
@@ -63,15 +63,15 @@ def _matrix_table(report: Report) -> Table:
 def _failure_lines(failures: list[ResultRecord], report: Report) -> list[Text]:
     ordered = sorted(failures, key=lambda result: STATUSES.index(result.status))
     lines = [_failure_line(result, report) for result in ordered[:MAX_FAILURE_LINES]]
-    left = len(ordered) - MAX_FAILURE_LINES
-    return [*lines, Text(f"and {left:,} more", "red")] if left > 0 else lines
+    omitted = len(ordered) - MAX_FAILURE_LINES
+    return [*lines, Text(f"and {omitted:,} more", "red")] if omitted > 0 else lines
 
 
 def _failure_line(result: ResultRecord, report: Report) -> Text:
-    told = failure_reason(result, report.case(result.case))
+    reason = failure_reason(result, report.case(result.case))
     line = Text(f"{STATUS_SIGNS[result.status]} {STATUS_TEXTS[result.status]} ", STATUS_STYLES[result.status])
     line.append(f"{terminal_line(result.case)} on {terminal_line(result.surface)}", "default not bold")
-    return line.append(": ".join(["", *filter(None, [result.kind, terminal_line(told)])]), "dim not bold")
+    return line.append(": ".join(["", *filter(None, [result.kind, terminal_line(reason)])]), "dim not bold")
 
 
 def _verdict_lines(report: Report) -> list[Text]:
@@ -85,13 +85,13 @@ def _verdict_lines(report: Report) -> list[Text]:
 
 
 def _contradiction_line(report: Report) -> list[Text]:
-    """Say of how many cases the surfaces of a backend do different things; the reports list them."""
+    """Return a line per backend with the number of cases on which its surfaces disagree. Other views list them."""
     counts: Counter[str] = Counter()
     for one in find_contradictions(report):
         counts[one.backend] += len(one.cases)
     return [
         Text(
-            f"{terminal_line(name)} contradicts itself on {summary.count_text(number, 'case')}: its surfaces part",
+            f"{terminal_line(name)}: its surfaces disagree on {summary.count_text(number, 'case')}",
             "yellow",
         )
         for name, number in sorted(counts.items())
@@ -99,5 +99,5 @@ def _contradiction_line(report: Report) -> list[Text]:
 
 
 def terminal_line(text: str) -> str:
-    """Return any text as one line of bounded length that a terminal shows and does not obey."""
+    """Return a text as one line of limited length, with control characters escaped."""
     return summary.single_line(text, MAX_TERMINAL_LINE_LENGTH)

@@ -1,46 +1,46 @@
-// How exact the surfaces are: the distribution of errors in ulp and of the error bound used, beside pairwise summation.
+// The accuracy of the surfaces: distributions of errors in ulp and of the share of the error bound used.
 window.Report.withData(() => {
   "use strict";
   const { surfaces: ran, results, operators, toNumber, format, caseLink, breakable, queryLink, Select } = window.Report;
   const { useMemo, useRef, useEffect } = preactHooks;
   const html = htm.bind(preact.h);
-  // Bits of the mantissa, and the exponent of the smallest subnormal.
+  // Precision in bits, and exponent of the smallest subnormal.
   const TYPES = { float64: [53, -1074], float32: [24, -149], float16: [11, -24], bfloat16: [8, -133] };
-  const EXTRA = 3; // the division and what else the bound allows besides the sum
+  const EXTRA = 3; // rounding errors that the bound allows in addition to those of the sum, such as the division
 
   const bits = new DataView(new ArrayBuffer(8));
 
-  // The number of a float64 in the order of all; floats of fewer bits have few enough to be counted in a plain number.
-  function place64(value) {
+  // The rank of a float64 among all float64 numbers. Ranks of shorter floats fit into a JavaScript number, see rank().
+  function rank64(value) {
     bits.setFloat64(0, Math.abs(value));
     return bits.getBigInt64(0) * (value < 0 ? -1n : 1n);
   }
 
-  function place(value, dtype) {
+  function rank(value, dtype) {
     const [digits, least] = TYPES[dtype];
     const size = Math.abs(value);
     const exponent = Math.max(size === 0 ? least : Math.floor(Math.log2(size)) - digits + 1, least);
     return Math.sign(value) * (size / 2 ** exponent + (exponent - least) * 2 ** (digits - 1));
   }
 
-  // How many floats lie between two, one of them counted: as the suite counts the worst element.
+  // The distance of two floats in units in the last place: the difference of their ranks, as in results files.
   function ulps(one, other, dtype) {
     if (one === other) return 0;
-    if (dtype === "float64") return Math.abs(Number(place64(one) - place64(other)));
-    return Math.abs(place(one, dtype) - place(other, dtype));
+    if (dtype === "float64") return Math.abs(Number(rank64(one) - rank64(other)));
+    return Math.abs(rank(one, dtype) - rank(other, dtype));
   }
 
-  // The largest error of a result in ulp of the expected output; null where the file does not tell.
+  // The largest error of a result in ulp; null if it is not recorded.
   function ulpOf({ worst, got, case: one }) {
     if (worst && typeof worst.ulp === "number") return worst.ulp;
-    const { dtype, data: wanted } = one.expected;
-    if (!got) return 0;
-    if (!got.data || !wanted || !TYPES[dtype] || got.data.length !== wanted.length) return null;
-    const errors = wanted.map((value, position) => ulps(toNumber(got.data[position]), toNumber(value), dtype)).filter(Number.isFinite);
+    const { dtype, data: expected } = one.expected;
+    if (!got) return 0; // bitwise equal outputs are not recorded
+    if (!got.data || !expected || !TYPES[dtype] || got.data.length !== expected.length) return null;
+    const errors = expected.map((value, position) => ulps(toNumber(got.data[position]), toNumber(value), dtype)).filter(Number.isFinite);
     return errors.reduce((most, error) => Math.max(most, error), 0);
   }
 
-  // The share of the bound that pairwise summation of as many terms may use; Higham, section 4.2.
+  // The share of the bound that pairwise summation of the same number of terms may use; Higham, section 4.2.
   const pairwise = (terms) => (Math.ceil(Math.log2(Math.max(terms, 1))) + EXTRA) / (terms + EXTRA);
 
   const rounds = ({ outcome, verdict, budget, case: one }) =>
@@ -75,9 +75,9 @@ window.Report.withData(() => {
     return [...groups.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, group]) => summed(group));
   }
 
-  const DECADES = 6; // marked on an axis, at most
+  const DECADES = 6; // maximum number of ticks of an axis
 
-  // Powers of ten for an axis that is logarithmic but for its beginning.
+  // Ticks for a symlog axis: zero and powers of ten.
   function decades(chosen, x) {
     const most = Math.max(1, ...chosen.map((point) => point[x] || 0));
     const count = Math.ceil(Math.log10(most));
@@ -95,9 +95,9 @@ window.Report.withData(() => {
         y: { domain: surfaces, label: null },
         marks: [Plot.boxX(chosen, { x, y: "surface", fillOpacity: 0.35 }), ...marks],
       });
-      for (const part of drawing.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label"); // one name for the whole
+      for (const part of drawing.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label"); // the drawing has one label
       drawing.setAttribute("role", "img");
-      drawing.setAttribute("aria-label", `${label}, by surface; the table below has the numbers`);
+      drawing.setAttribute("aria-label", `${label}, by surface; see the table below for the numbers`);
       frame.current.replaceChildren(drawing);
     }, [chosen, label]);
     return html`<figure class="chart"><figcaption>${label}</figcaption><div class="scroll" tabindex="0" role="group" aria-label=${label} ref=${frame}></div></figure>`;
@@ -123,26 +123,26 @@ window.Report.withData(() => {
       html`<${Select} label=${label} name=${name} value=${filters[name] || ""} options=${values.map((value) => ({ value, label: value }))}
         change=${(key, value) => queryLink("accuracy", { ...filters, [key]: value })} />`;
     const occurring = (key) => [...new Set(all.map((point) => point[key]))];
-    const sound = chosen.filter((point) => point.result.verdict === "agree"); // what is wrong would leave the rest no room
-    const known = sound.map((point) => ({ ...point, ulp: (point.result.ulps ??= ulpOf(point.result) ?? NaN) }));
-    const marks = [Plot.ruleX([1], { strokeDasharray: "4 3" }), Plot.tickX(sound, { x: "pairwise", y: "surface", stroke: "var(--mark)", strokeOpacity: 0.5 })];
+    const agreeing = chosen.filter((point) => point.result.verdict === "agree"); // large errors would compress the scale
+    const withUlps = agreeing.map((point) => ({ ...point, ulp: (point.result.ulps ??= ulpOf(point.result) ?? NaN) }));
+    const marks = [Plot.ruleX([1], { strokeDasharray: "4 3" }), Plot.tickX(agreeing, { x: "pairwise", y: "surface", stroke: "var(--mark)", strokeOpacity: 0.5 })];
     return html`<section aria-labelledby="accuracy-title">
       <h1 id="accuracy-title" tabindex="-1">Accuracy</h1>
-      <p class="muted">Of results where rounding is allowed: how far the worst element of each is off, in units in the last place and as a share of the error bound. Drawn is what agrees; the table has everything.</p>
+      <p class="muted">The largest error of each result for which rounding is allowed, in units in the last place and as a share of the error bound. The charts show results that agree; the table contains all results.</p>
       <form class="filters" aria-label="Choose results" onSubmit=${(event) => event.preventDefault()}>
         ${select("operator", "Operator", operators.filter((name) => occurring("operator").includes(name)))}
         ${select("dtype", "Dtype", occurring("dtype").sort())}
         ${select("surface", "Surface", ran.map(({ name }) => name).filter((name) => occurring("surface").includes(name)))}
       </form>
       <p role="status">${chosen.length.toLocaleString("en")} results</p>
-      ${sound.length > 0 && html`
-        <${Chart} label="Share of the error bound used (dashed: all of it; red ticks: what pairwise summation may use)" chosen=${sound} x="budget" type="linear" marks=${marks} />
-        <${Chart} label="Largest error in ulp" chosen=${known} x="ulp" type="symlog" />`}
+      ${agreeing.length > 0 && html`
+        <${Chart} label="Share of the error bound used (dashed: the bound; red ticks: the share for pairwise summation)" chosen=${agreeing} x="budget" type="linear" marks=${marks} />
+        <${Chart} label="Largest error in ulp" chosen=${withUlps} x="ulp" type="symlog" />`}
       ${chosen.length > 0 && html`
         <div class="scroll" tabindex="0" role="group" aria-labelledby="accuracy-title"><table class="accuracy">
-          <thead><tr><th scope="col">surface, its worst case</th><th scope="col">operator</th><th scope="col">dtype</th><th scope="col" class="number">results</th><th scope="col" class="number">exact</th>
+          <thead><tr><th scope="col">surface (link: worst case)</th><th scope="col">operator</th><th scope="col">dtype</th><th scope="col" class="number">results</th><th scope="col" class="number">exact</th>
             <th scope="col" class="number">median ulp</th><th scope="col" class="number">largest</th><th scope="col" class="number">median share of bound</th><th scope="col" class="number">largest</th>
-            <th scope="col" class="number">beyond pairwise</th></tr></thead>
+            <th scope="col" class="number">above pairwise</th></tr></thead>
           <tbody>${rows.map((row) => html`<${Row} key=${`${row.surface} ${row.operator} ${row.dtype}`} row=${row} />`)}</tbody></table></div>`}
     </section>`;
   }

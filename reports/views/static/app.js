@@ -1,4 +1,4 @@
-// Which view the URL asks for: the page itself, the list (#/results?…) or a case (#/case/ID?surface=…).
+// Select the view by the URL hash: a static page, the list (#/results?…), a case (#/case/ID?surface=…), and so on.
 window.Report.withData(() => {
   "use strict";
   const { Results, Case, Translations, Accuracy, decoded, pageOf, turnTo } = window.Report;
@@ -22,14 +22,14 @@ window.Report.withData(() => {
     return html`<section><h1 tabindex="-1">No such page</h1><p><a href="#overview">Overview</a></p></section>`;
   }
 
-  function here(link, route, page) {
+  function isCurrent(link, route, page) {
     const view = route && (route.view === "case" ? "results" : route.view);
     return route ? link.hash === `#/${view}` : pageOf(link.hash) === page;
   }
 
-  // A new view starts at its top, with its heading in focus; a changed filter leaves everything in place.
-  // What was drawn is what `hash` asked for: by the time this runs, the address may already ask for something else.
-  function useArrival(hash, route, page) {
+  // Scroll a new view to the top and focus its heading. A changed filter does not change the scroll position.
+  // `hash` belongs to the rendered view. location.hash may have changed before this effect runs.
+  function useNavigation(hash, route, page) {
     const place = !route ? hash : `${route.view}/${route.id}?${route.query.surface && route.view === "case" ? route.query.surface : ""}`;
     const first = useRef(true);
     useEffect(() => {
@@ -54,15 +54,15 @@ window.Report.withData(() => {
     app.hidden = route === null;
     const page = pageOf(hash);
     turnTo(page);
-    useArrival(hash, route, page);
+    useNavigation(hash, route, page);
     for (const link of document.querySelectorAll(".bar-top nav a")) {
-      if (here(link, route, page)) link.setAttribute("aria-current", "page");
+      if (isCurrent(link, route, page)) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
     return route && html`<${View} route=${route} />`;
   }
 
-  // "/" leads to the search, wherever one is; in a field it is a letter.
+  // The key "/" focuses the search field, except while a form field has the focus.
   document.addEventListener("keydown", (event) => {
     const field = event.key === "/" && !event.target.closest("input, select, textarea") && document.querySelector("input[name=text]");
     if (!field) return;
@@ -70,7 +70,7 @@ window.Report.withData(() => {
     field.focus();
   });
 
-  // The skip link must not leave the view that is open.
+  // The skip link must not change the hash, which would leave the current view.
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
     document.getElementById("content").focus();

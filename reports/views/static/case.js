@@ -1,4 +1,4 @@
-// The section of one case on one surface: what was run, what came out, what should have.
+// The page of one case on one surface: program, result and expected result.
 window.Report.withData(() => {
   "use strict";
   const { data, resultsOf, caseOf, backendOf, answerOf, format, share, caseLink, goTo, resultsLink, breakable, inWords, isWeb } = window.Report;
@@ -8,7 +8,7 @@ window.Report.withData(() => {
   const isArray = (value) => Array.isArray(value.shape);
   const HOW = { native: "one native call", padded: "explicit padding, then the call", composed: "composed of several operators" };
 
-  // The expectation that a surface is held to: for a question, the answer that it declares.
+  // The expected result for a surface. For a convention case, it is the answer that the surface declares.
   function expectationOf(result) {
     const { expected, question } = result.case;
     if (!expected.answers) return expected;
@@ -17,20 +17,20 @@ window.Report.withData(() => {
   }
 
   function Outcome({ result }) {
-    const said = {
+    const outcome = {
       rejected: "The surface rejected the parameters.",
-      unsupported: "The surface cannot express this case.",
-      crashed: "The process died.",
-      timed_out: "The program did not come to an end within its limit.",
+      unsupported: "The surface does not support this case.",
+      crashed: "The process crashed.",
+      timed_out: "The program timed out.",
     }[result.outcome];
     const kind = result.status.name === "flaky" ? "flaky" : result.kind;
     const worst = result.worst;
-    const off = worst && html`Worst at <code>[${worst.index.join(", ")}]</code>: expected <b>${format(worst.expected, 9)}</b>, got <b>${format(worst.got, 9)}</b>${
-      worst.absolute !== null && html`, off by ${format(worst.absolute, 4)}`}${worst.ulp !== null && html` (${format(worst.ulp, 4)} ulp)`}. `;
+    const deviation = worst && html`Worst at <code>[${worst.index.join(", ")}]</code>: expected <b>${format(worst.expected, 9)}</b>, got <b>${format(worst.got, 9)}</b>${
+      worst.absolute !== null && html`, error ${format(worst.absolute, 4)}`}${worst.ulp !== null && html` (${format(worst.ulp, 4)} ulp)`}. `;
     const used = result.verdict !== "none" && result.outcome === "returned" && result.budget && result.case.bound
       ? html`The largest error is ${share(result)} times the error bound. ` : "";
     return html`<div class="outcome ${result.status.name}">
-      <p><${Chip} status=${result.status} />${" "}${kind && html`<strong>The surface ${data.actions[kind]}.</strong> `}${!kind && said}${" "}${off}${used}</p>
+      <p><${Chip} status=${result.status} />${" "}${kind && html`<strong>The surface ${data.actions[kind]}.</strong> `}${!kind && outcome}${" "}${deviation}${used}</p>
       ${result.reason && html`<p>${result.reason}${" "}${result.issue && (isWeb(result.issue) ? html`<a href=${result.issue} rel="noreferrer">upstream issue</a>` : `(${result.issue})`)}</p>`}
       ${result.message && html`<pre class="message" tabindex="0">${result.message}</pre>`}
     </div>`;
@@ -50,10 +50,10 @@ window.Report.withData(() => {
     const { expected, question } = result.case;
     if (!expected.answers) return null;
     const answer = answerOf(question, result.surface.name);
-    return html`<section><h2>The question</h2>
+    return html`<section><h2>Convention</h2>
       <p>${answer?.about || question}</p>
       <p>Declared: <b>${answer?.declared ?? "nothing"}</b>${answer?.declared && html` (<${Source} text=${answer.source} />)`}.
-        Observed: <b>${answer?.observed ?? "could not be put"}</b>.</p>
+        Observed: <b>${answer?.observed ?? "not observed"}</b>.</p>
       <div class="answers">${Object.entries(expected.answers).map(([name, value]) => html`<${Answer} name=${name} value=${value} answer=${answer} />`)}</div>
     </section>`;
   }
@@ -65,7 +65,7 @@ window.Report.withData(() => {
     const returnedEqual = result.outcome === "returned" && result.verdict === "agree" && expected && isArray(expected);
     return html`
       ${expected && (isArray(expected)
-        ? html`<${ArrayView} title=${returnedEqual ? "expected and got, equal bit for bit" : "expected"} array=${expected} />`
+        ? html`<${ArrayView} title=${returnedEqual ? "expected and got, bitwise equal" : "expected"} array=${expected} />`
         : html`<${Rejection} predicate=${expected.rejected} />`)}
       ${got && html`<${ArrayView} title="got" array=${got} />`}`;
   }
@@ -94,7 +94,7 @@ window.Report.withData(() => {
     return html`<aside>
       <${Facts} title="Parameters" entries=${Object.entries(one.parameters)} />
       <${Facts} title="Case" entries=${[
-        ["level", one.level], ["via", one.via.join(" → ")], ["question", one.question], ["printed readings", one.pinned || null],
+        ["level", one.level], ["via", one.via.join(" → ")], ["convention", one.question], ["printed outputs", one.pinned || null],
         ["terms", one.terms], ["error bound", format(one.bound, 3)], ["output", expectation && isArray(expectation) ? signature(expectation) : null], ["digest", one.digest],
       ]} />
       <${Facts} title="Cost" entries=${cost} />
@@ -109,15 +109,15 @@ window.Report.withData(() => {
     const setup = backendOf(result.surface).setup[result.surface.name];
     return html`<section><h2>The program that ran</h2>
       ${result.program === undefined
-        ? html`<p class="muted">No program exists for this case on this surface.</p>`
+        ? html`<p class="muted">There is no program for this case on this surface.</p>`
         : html`<p class="muted">${HOW[result.how] || result.how || ""}</p><${Code} text=${result.program} label="the program" />`}
-      ${setup && html`<details><summary>Set-up that ran before it</summary><${Code} text=${setup} label="the set-up" /></details>`}
+      ${setup && html`<details><summary>Setup code</summary><${Code} text=${setup} label="the setup code" /></details>`}
       <h3>Reproduce</h3>
       <${Code} text=${`conformance repro ${result.case.id} --surface ${result.surface.name.split("@")[0]}`} label="the command" />
     </section>`;
   }
 
-  // The same case on every surface: what came of it, and the program, side by side.
+  // The same case on all surfaces, with results and programs.
   function Surfaces({ result }) {
     const all = resultsOf(result.case.id);
     return html`<section class="surfaces"><h2 id="surfaces-title">On all surfaces</h2>
@@ -142,7 +142,7 @@ window.Report.withData(() => {
   function Case({ id, surface, step }) {
     const found = resultsOf(id);
     if (!caseOf(id) || found.length === 0)
-      return html`<section><h1 tabindex="-1">No such case</h1><p>The results hold no case <code>${id}</code>. <a href="#/results">All results</a></p></section>`;
+      return html`<section><h1 tabindex="-1">No such case</h1><p>The results do not contain the case <code>${id}</code>. <a href="#/results">All results</a></p></section>`;
     const worstFirst = [...found].sort((one, other) => one.rank - other.rank);
     const result = found.find((one) => one.surface.name === surface) || worstFirst[0];
     const one = result.case;
@@ -150,7 +150,7 @@ window.Report.withData(() => {
     return html`<article class="case">
       <p class="path"><a href="#/results">Results</a> › <a href=${resultsLink({ operator: one.operator })}>${one.operator}</a></p>
       <h1 tabindex="-1">${breakable(one.id)} <span class="on">on ${breakable(result.surface.name)}</span></h1>
-      ${surface && result.surface.name !== surface && html`<p class="note">The results hold nothing for this case on ${surface}.</p>`}
+      ${surface && result.surface.name !== surface && html`<p class="note">There is no result for this case on ${surface}.</p>`}
       ${one.about && html`<p class="lead">${one.about}</p>`}
       ${one.source && html`<p class="muted">Source: <${Source} text=${one.source} /></p>`}
       <${Siblings} result=${result} />

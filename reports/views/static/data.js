@@ -1,4 +1,4 @@
-// The report's data, unpacked from the page, and what the views ask of it.
+// The data of the report, and queries that the views share.
 window.Report.withData(() => {
   "use strict";
   const { data } = window.Report;
@@ -6,7 +6,7 @@ window.Report.withData(() => {
   const caseNumbers = numbers(data.cases.map((one) => one.id));
   const textKeys = ["program", "message", "reason", "issue"];
 
-  const every = data.results.map(([caseNumber, surfaceNumber, statusNumber, details], position) => {
+  const allResults = data.results.map(([caseNumber, surfaceNumber, statusNumber, details], position) => {
     const result = {
       position,
       case: data.cases[caseNumber],
@@ -23,20 +23,20 @@ window.Report.withData(() => {
     return result;
   });
 
-  // What exploring found stands on a page of its own: no list, count or choice is made of it.
+  // Exploration findings are on a separate page. Lists, counts and filters exclude them.
   const explored = (surface) => data.backends[surface.backend].explored;
-  const results = every.filter((result) => !explored(result.surface));
+  const results = allResults.filter((result) => !explored(result.surface));
   const surfaces = data.surfaces.filter((surface) => !explored(surface));
   const cases = [...new Set(results.map((result) => result.case))];
 
   const byCase = new Map();
-  for (const result of every) {
+  for (const result of allResults) {
     if (!byCase.has(result.case.id)) byCase.set(result.case.id, []);
     byCase.get(result.case.id).push(result);
   }
   const answers = new Map(data.conventions.map((one) => [`${one.question}\n${one.surface}`, one]));
 
-  // Worst first, in the catalogue's order within a status: every filter keeps this order.
+  // Worst status first, and in catalogue order within a status. Filters preserve this order.
   const ordered = [...results].sort((one, other) => one.rank - other.rank || one.position - other.position);
 
   const dtypesOf = (one) => (one.dtypes ??= [...new Set(Object.values(one.inputs).map((array) => array.dtype))]);
@@ -49,44 +49,44 @@ window.Report.withData(() => {
     return [one.haystack, result.haystack];
   }
 
-  // What a result does that is not as it should be; null where it agrees, and where it cannot be expressed.
-  function deed(result) {
+  // The kind of a difference; null if the result agrees or is unsupported.
+  function differenceKind(result) {
     if (result.status.name === "flaky") return "flaky";
     if (result.kind) return result.kind;
     return result.verdict === "agree" || result.outcome === "unsupported" ? null : result.outcome;
   }
 
-  // What each filter of the URL asks of a result; an empty one asks nothing.
-  const ASKS = {
-    operator: (result, wanted) => result.case.operator === wanted,
-    surface: (result, wanted) => result.surface.name === wanted,
-    status: (result, wanted) => result.status.name === wanted,
-    kind: (result, wanted) => deed(result) === wanted,
-    dtype: (result, wanted) => dtypesOf(result.case).includes(wanted),
-    parameter: (result, wanted) => Object.hasOwn(result.case.parameters, wanted),
+  // Predicates of the filters in the URL. Filters without a value are ignored.
+  const FILTERS = {
+    operator: (result, value) => result.case.operator === value,
+    surface: (result, value) => result.surface.name === value,
+    status: (result, value) => result.status.name === value,
+    kind: (result, value) => differenceKind(result) === value,
+    dtype: (result, value) => dtypesOf(result.case).includes(value),
+    parameter: (result, value) => Object.hasOwn(result.case.parameters, value),
   };
 
-  // Results that a filter lets through, worst first.
+  // The results that match the filters, worst first. value: value of the selected parameter.
   function filtered({ text, value, ...filters }) {
-    const asked = Object.entries(filters).filter(([key, wanted]) => wanted && ASKS[key]);
+    const active = Object.entries(filters).filter(([key, value]) => value && FILTERS[key]);
     const words = (text || "").toLowerCase().split(/\s+/).filter(Boolean);
-    const matches = new Map(); // by case, as many results share one
+    const matches = new Map(); // cached by case, because many results have the same case
     const fits = (one) => {
       if (!matches.has(one)) matches.set(one, written(one.parameters[filters.parameter]) === value);
       return matches.get(one);
     };
     return ordered.filter(
       (result) =>
-        asked.every(([key, wanted]) => ASKS[key](result, wanted)) &&
+        active.every(([key, value]) => FILTERS[key](result, value)) &&
         (!value || !filters.parameter || fits(result.case)) &&
         words.every((word) => searched(result).some((text) => text.includes(word))),
     );
   }
 
-  // The values that a parameter has in cases of an operator, as the URL writes them, in order.
+  // The sorted values of a parameter in the cases of an operator, as written in the URL.
   function valuesOf(parameter, operator) {
-    const asked = cases.filter((one) => (!operator || one.operator === operator) && Object.hasOwn(one.parameters, parameter));
-    return sorted(asked.map((one) => written(one.parameters[parameter])));
+    const matching = cases.filter((one) => (!operator || one.operator === operator) && Object.hasOwn(one.parameters, parameter));
+    return sorted(matching.map((one) => written(one.parameters[parameter])));
   }
 
   const collator = new Intl.Collator("en", { numeric: true });
@@ -102,12 +102,11 @@ window.Report.withData(() => {
     caseOf: (caseId) => data.cases[caseNumbers.get(caseId)],
     backendOf: (surface) => data.backends[surface.backend],
     answerOf: (question, surface) => answers.get(`${question}\n${surface}`),
-    deed,
     sorted,
     valuesOf,
     operators: sorted(cases.map((one) => one.operator)),
     dtypes: sorted(cases.flatMap(dtypesOf)),
     parameters: sorted(cases.flatMap((one) => Object.keys(one.parameters))),
-    kinds: sorted(results.map(deed).filter(Boolean)),
+    kinds: sorted(results.map(differenceKind).filter(Boolean)),
   });
 });

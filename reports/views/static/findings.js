@@ -1,4 +1,4 @@
-// The smallest case of each finding, drawn where its text stands as any case is that differs; scripts get their button.
+// Add the drawing of the smallest case to each finding, and copy buttons to the scripts.
 window.Report.withData(() => {
   "use strict";
   const { resultsOf, backendOf, pageOf, ArrayView, Outcome, Evidence, WindowView, Code } = window.Report;
@@ -17,7 +17,7 @@ window.Report.withData(() => {
   const page = document.getElementById("findings")?.closest(".page");
   const places = [...document.querySelectorAll("#findings .drawn")];
 
-  // Drawn while the page is open.
+  // Render the drawings only while the page is visible.
   function draw() {
     for (const place of places) {
       const { case: id, surface } = place.dataset;

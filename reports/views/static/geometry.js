@@ -1,18 +1,18 @@
-// Which input cells an output cell is made of, axis by axis: the geometry that the drawing steps through.
-// Positions count in the unpadded input: below 0 and past its size lie padding, and past that what belongs to nothing.
+// The input cells that each output cell is computed from, per axis, for the drawing of windows.
+// Positions are relative to the unpadded input: negative positions and positions past its size are padding.
 window.Report.withData(() => {
   "use strict";
   const { unravel } = window.Report;
   const POOLS = ["max_pool", "min_pool", "avg_pool", "lp_pool", "softmax_pool", "max_pool_with_indices", "stochastic_pool", "stochastic_pool_probabilities"];
   const SAME_SHAPE = ["max_pool", "min_pool", "avg_pool", "lp_pool", "softmax_pool", "max_pool_with_indices", "conv"];
-  const IMAGE_AXES = 2; // (n, c) stand before the spatial axes
+  const IMAGE_AXES = 2; // (n, c) come before the spatial axes
   const MOST_AXES = 3;
 
   const range = (start, end) => Array.from({ length: Math.max(0, end - start) }, (_, step) => start + step);
-  const plainly = (operator) => operator.replace(/_grad$/, "");
-  const whole = (value, least) => Number.isInteger(value) && value >= least;
+  const withoutGrad = (operator) => operator.replace(/_grad$/, "");
+  const isInteger = (value, least) => Number.isInteger(value) && value >= least;
 
-  // Padding in numbers, one pair an axis; "same" leaves the odd cell after or before, as it is said.
+  // Padding before and after an axis. With "same_upper" an odd cell is added after, with "same_lower" before.
   function pads(padding, size, window, stride, dilation) {
     if (Array.isArray(padding)) return padding[size.axis];
     if (padding === "valid") return [0, 0];
@@ -23,7 +23,7 @@ window.Report.withData(() => {
     return padding === "same_upper" ? [less, total - less] : [total - less, less];
   }
 
-  // How many windows there are: whole ones, and one more where cells are left and the rounding wants it.
+  // Number of windows: the full ones, and a partial one if the rounding adds it.
   function windows(extent, before, after, window, stride, dilation, rounding) {
     const room = before + extent + after - ((window - 1) * dilation + 1);
     if (room < 0) return 0;
@@ -32,9 +32,9 @@ window.Report.withData(() => {
     return room % stride > 0 && (rounding === "full" || (rounding === "ceil" && inside)) ? count + 1 : count;
   }
 
-  function walk(axis, extent, { window, stride, padding, dilation, rounding }) {
+  function windowed(axis, extent, { window, stride, padding, dilation, rounding }) {
     const [size, step, gap] = [window[axis], stride[axis], dilation[axis]];
-    if (!whole(size, 1) || !whole(step, 1) || !whole(gap, 1)) return null;
+    if (!isInteger(size, 1) || !isInteger(step, 1) || !isInteger(gap, 1)) return null;
     const ends = pads(padding, { axis, extent }, size, step, gap);
     if (!ends || !ends.every(Number.isInteger)) return null;
     const [before, after] = ends;
@@ -44,10 +44,10 @@ window.Report.withData(() => {
     return outputs > 0 ? { size: extent, before, after, outputs, reads } : null;
   }
 
-  // A transposed convolution spreads input i over outputs i * stride + k * dilation - before.
-  function spread(axis, extent, { window, stride, padding, dilation }, outputs) {
+  // Transposed convolution: input i contributes to the outputs i * stride + k * dilation - before.
+  function transposed(axis, extent, { window, stride, padding, dilation }, outputs) {
     const before = Array.isArray(padding) ? padding[axis][0] : null;
-    if (!whole(stride[axis], 1) || !Number.isInteger(before) || !whole(outputs, 1)) return null;
+    if (!isInteger(stride[axis], 1) || !Number.isInteger(before) || !isInteger(outputs, 1)) return null;
     const reads = (output) =>
       range(0, window[axis])
         .map((cell) => (output + before - cell * dilation[axis]) / stride[axis])
@@ -57,31 +57,31 @@ window.Report.withData(() => {
   }
 
   function bins(extent, outputs) {
-    if (!whole(outputs, 1) || extent === 0) return null;
+    if (!isInteger(outputs, 1) || extent === 0) return null;
     const reads = (output) => range(Math.floor((output * extent) / outputs), Math.ceil(((output + 1) * extent) / outputs));
     return { size: extent, before: 0, after: 0, outputs, reads };
   }
 
-  // A number from 0 to 1 as a quotient of whole numbers, which is exact.
+  // A float as an exact quotient of integers.
   function quotient(value) {
-    let [above, below] = [value, 1];
-    while (!Number.isInteger(above)) [above, below] = [2 * above, 2 * below];
-    return [BigInt(above), BigInt(below)];
+    let [numerator, denominator] = [value, 1];
+    while (!Number.isInteger(numerator)) [numerator, denominator] = [2 * numerator, 2 * denominator];
+    return [BigInt(numerator), BigInt(denominator)];
   }
 
-  // Windows of a size whose starts lie about evenly: of a sample u the i-th at floor((i + u)a) - floor(ua), the last at the end.
-  function scattered(extent, window, outputs, sample) {
-    if (!whole(window, 1) || !whole(outputs, 1) || window + outputs - 1 > extent || !(sample >= 0 && sample < 1)) return null;
-    const [above, below] = quotient(sample);
+  // Fractional max pooling with sample u: window i starts at floor((i + u)a) - floor(ua), the last one at the end.
+  function fractional(extent, window, outputs, sample) {
+    if (!isInteger(window, 1) || !isInteger(outputs, 1) || window + outputs - 1 > extent || !(sample >= 0 && sample < 1)) return null;
+    const [numerator, denominator] = quotient(sample);
     const [slack, gaps] = [BigInt(extent - window), BigInt(Math.max(outputs - 1, 1))];
-    const at = (number) => Number(((BigInt(number) * below + above) * slack) / (below * gaps) - (above * slack) / (below * gaps));
+    const at = (number) => Number(((BigInt(number) * denominator + numerator) * slack) / (denominator * gaps) - (numerator * slack) / (denominator * gaps));
     const start = (output) => (output === outputs - 1 ? extent - window : at(output));
     return { size: extent, before: 0, after: 0, outputs, reads: (output) => range(start(output), start(output) + window) };
   }
 
-  // Each output holds the value of the last cell of x that was put there, if one was.
-  function placed({ x, indices }, size, outputs, plane) {
-    if (!indices?.data || !Array.isArray(outputs) || !outputs.every((one) => whole(one, 1)) || outputs.length !== size.length || String(indices.shape) !== String(x.shape)) return null;
+  // Unpooling: each output is the last cell of x with its index, if there is one.
+  function unpooled({ x, indices }, size, outputs, plane) {
+    if (!indices?.data || !Array.isArray(outputs) || !outputs.every((one) => isInteger(one, 1)) || outputs.length !== size.length || String(indices.shape) !== String(x.shape)) return null;
     const cells = size.reduce((one, other) => one * other, 1);
     const first = (plane[0] * x.shape[1] + plane[1]) * cells;
     const own = indices.data.slice(first, first + cells);
@@ -92,7 +92,7 @@ window.Report.withData(() => {
     return { axes: size.map((extent, axis) => ({ size: extent, before: 0, after: 0, overhang: 0, outputs: outputs[axis] })), outputs, reads };
   }
 
-  // Where padding of a mode takes its value from; constant padding is a cell of its own.
+  // The input cell that a padding mode copies. Constant padding copies none and returns the padded position.
   const SOURCES = {
     constant: (cell) => cell,
     edge: (cell, extent) => Math.min(Math.max(cell, 0), extent - 1),
@@ -112,73 +112,73 @@ window.Report.withData(() => {
     const [before, after] = ends[axis];
     const source = SOURCES[mode];
     if (!source || ![before, after].every(Number.isInteger) || before + extent + after < 1) return null;
-    // Crops come before pads: what is repeated is what is left.
+    // Cropping comes before padding, so the modes repeat cells of the cropped input.
     const [start, left] = [Math.max(0, -before), extent + Math.min(0, before) + Math.min(0, after)];
     if (left < 1) return null;
     const reads = (output) => [start + source(output - Math.max(0, before), left)];
     return { size: extent, before, after, outputs: before + extent + after, reads };
   }
 
-  // The axes of a case, null where there is nothing to step through or the parameters have no meaning.
+  // The axes of a case; null if it has no windows or its parameters are invalid.
   function axesOf({ operator, inputs, parameters: given, expected }, plane) {
-    const plain = plainly(operator);
+    const base = withoutGrad(operator);
     const size = inputs.x?.shape.slice(IMAGE_AXES);
     if (!size || size.length === 0 || size.length > MOST_AXES) return null;
     const window = inputs.kernel && !given.window ? inputs.kernel.shape.slice(IMAGE_AXES) : given.window;
-    const target = operator === plain ? (given.then ? null : expected.shape) : inputs.grad?.shape;
+    const target = operator === base ? (given.then ? null : expected.shape) : inputs.grad?.shape;
     const parameters = { ...given, window };
     const each = (make) => size.map((extent, axis) => make(axis, extent));
     const listed = (...names) => names.every((name) => Array.isArray(parameters[name]) && parameters[name].length === size.length);
-    if (POOLS.includes(plain) || plain === "conv")
-      return listed("window", "stride", "dilation") ? each((axis, extent) => walk(axis, extent, parameters)) : null;
-    if (plain === "conv_transpose")
-      return listed("window", "stride", "dilation") && target ? each((axis, extent) => spread(axis, extent, parameters, target[axis + IMAGE_AXES])) : null;
-    if (plain.startsWith("adaptive_")) return listed("output_size") ? each((axis, extent) => bins(extent, parameters.output_size[axis])) : null;
-    if (plain === "fractional_max_pool" && listed("window", "output_size") && inputs.samples?.data) {
+    if (POOLS.includes(base) || base === "conv")
+      return listed("window", "stride", "dilation") ? each((axis, extent) => windowed(axis, extent, parameters)) : null;
+    if (base === "conv_transpose")
+      return listed("window", "stride", "dilation") && target ? each((axis, extent) => transposed(axis, extent, parameters, target[axis + IMAGE_AXES])) : null;
+    if (base.startsWith("adaptive_")) return listed("output_size") ? each((axis, extent) => bins(extent, parameters.output_size[axis])) : null;
+    if (base === "fractional_max_pool" && listed("window", "output_size") && inputs.samples?.data) {
       const first = (plane[0] * inputs.x.shape[1] + plane[1]) * size.length;
-      return each((axis, extent) => scattered(extent, window[axis], parameters.output_size[axis], inputs.samples.data[first + axis]));
+      return each((axis, extent) => fractional(extent, window[axis], parameters.output_size[axis], inputs.samples.data[first + axis]));
     }
-    if (plain.startsWith("global_")) return each((_, extent) => bins(extent, 1));
-    if (plain === "pad") return listed("pads") ? each((axis, extent) => padded(axis, extent, parameters)) : null;
+    if (base.startsWith("global_")) return each((_, extent) => bins(extent, 1));
+    if (base === "pad") return listed("pads") ? each((axis, extent) => padded(axis, extent, parameters)) : null;
     return null;
   }
 
-  // What an axis reaches past its padding: the overhang of a last window that is not whole.
-  function withReach(axis) {
+  // Add the overhang of a partial last window past the padding.
+  function withOverhang(axis) {
     const last = Math.max(...axis.reads(axis.outputs - 1));
     return { ...axis, overhang: Math.max(0, last + 1 - axis.size - Math.max(0, axis.after)) };
   }
 
-  // What the outputs of a plane are made of: axes, how many outputs there are along each, what one reads along each.
+  // The geometry of a plane: axes, number of outputs per axis, and the input positions that an output reads per axis.
   function geometry(one, plane = [0, 0]) {
     const size = one.inputs.x?.shape.slice(IMAGE_AXES) || [];
-    if (plainly(one.operator) === "max_unpool") return size.length > 0 && size.length <= MOST_AXES ? placed(one.inputs, size, one.parameters.output_size, plane) : null;
+    if (withoutGrad(one.operator) === "max_unpool") return size.length > 0 && size.length <= MOST_AXES ? unpooled(one.inputs, size, one.parameters.output_size, plane) : null;
     const axes = axesOf(one, plane);
     if (!axes || axes.some((axis) => axis === null)) return null;
     const outputs = axes.map((axis) => axis.outputs);
     const known = SAME_SHAPE.includes(one.operator) && !one.parameters.then && one.expected.shape?.slice(IMAGE_AXES);
-    if (known && String(known) !== String(outputs)) return null; // the expectation is right, the drawing would lie
-    return { axes: axes.map(withReach), outputs, reads: (output) => axes.map((axis, number) => axis.reads(output[number])) };
+    if (known && String(known) !== String(outputs)) return null; // the drawing would contradict the expected shape
+    return { axes: axes.map(withOverhang), outputs, reads: (output) => axes.map((axis, number) => axis.reads(output[number])) };
   }
 
-  // Why there is nothing to step through, where there is not.
+  // Why a case has no drawing.
   function whyNot({ inputs, parameters, expected }) {
     const axes = (inputs.x?.shape.length || 0) - IMAGE_AXES;
-    if (expected.rejected) return "What must be rejected has no output.";
-    if (axes < 1) return "The input has no spatial axis.";
+    if (expected.rejected) return "The call must be rejected and has no output.";
+    if (axes < 1) return "The input has no spatial axes.";
     if (axes > MOST_AXES) return `The input has more than ${MOST_AXES} spatial axes.`;
-    if (parameters.then) return "One operator goes on with the output of another.";
-    return "The parameters do not say by themselves where the windows lie.";
+    if (parameters.then) return "The case combines two operators.";
+    return "The positions of the windows do not follow from the parameters.";
   }
 
-  // What a position of an axis is: a cell of the input, padding, cropped, or past the padding.
+  // The kind of a position of an axis: input, padding, cropped, or beyond the padding.
   function kindOf(axis, position) {
     if (position < -axis.before || (axis.after < 0 && position >= axis.size + axis.after)) return position >= 0 && position < axis.size ? "cropped" : "beyond";
     if (position >= 0 && position < axis.size) return "input";
     return position < axis.size + axis.after ? "padding" : "beyond";
   }
 
-  // A cell of several axes is what the least of its positions is.
+  // The kind of a cell is the first of these that one of its positions has.
   const ORDER = ["beyond", "cropped", "padding", "input"];
   const kindAt = (axes, place) => ORDER.find((kind) => axes.some((axis, number) => kindOf(axis, place[number]) === kind));
 

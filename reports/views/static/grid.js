@@ -1,14 +1,14 @@
-// Arrays as grids of numbers, one for each plane, side by side: expected, got, difference.
+// Arrays as grids of numbers, one per plane. Comparisons show expected, got and difference next to each other.
 window.Report.withData(() => {
   "use strict";
   const { toNumber, format, difference, digitsFor } = window.Report;
   const html = htm.bind(preact.h);
   const MOST_PLANES = 6;
-  const MOST_CELLS = 16; // rows, and columns, of one grid
+  const MOST_CELLS = 16; // maximum number of rows, and of columns, of a grid
 
   const product = (sizes) => sizes.reduce((one, other) => one * other, 1);
 
-  // How an array is cut into planes: the last two axes are a plane, what comes before numbers it.
+  // Split an array into planes: the last two axes are the plane, the leading axes its index.
   function layout(shape) {
     const [rows, columns] = shape.length === 0 ? [1, 1] : shape.length === 1 ? [1, shape[0]] : shape.slice(-2);
     return { rows, columns, leading: shape.slice(0, -2), rank: shape.length };
@@ -28,9 +28,9 @@ window.Report.withData(() => {
     return `[${[...leading, ...Array(Math.min(rank, 2)).fill(":")].join(", ")}]`;
   }
 
-  // So many neighbouring positions that the wanted one is among them.
-  function cut(size, wanted) {
-    const start = Math.min(Math.max(0, wanted - Math.floor(MOST_CELLS / 2)), Math.max(0, size - MOST_CELLS));
+  // The shown positions of an axis: at most MOST_CELLS, around `center`.
+  function cut(size, center) {
+    const start = Math.min(Math.max(0, center - Math.floor(MOST_CELLS / 2)), Math.max(0, size - MOST_CELLS));
     return Array.from({ length: Math.min(size, MOST_CELLS) }, (_, step) => start + step);
   }
 
@@ -44,7 +44,7 @@ window.Report.withData(() => {
     return Number.isFinite(number) && high > low ? (number - low) / (high - low) : 0;
   }
 
-  // cell(row, column) gives {text, title, classes, shade} or null.
+  // cell(row, column) returns {text, full, classes, shade, note}.
   function Grid({ title, name, rows, columns, cell }) {
     return html`<table class="grid">
       <caption><strong>${title}</strong> <span class="muted">${name}</span></caption>
@@ -77,11 +77,11 @@ window.Report.withData(() => {
 
   const signature = (array) => `${array.dtype} [${array.shape.join(", ")}]`;
 
-  // One array alone.
+  // A single array.
   function ArrayView({ title, array }) {
     const { rows, columns, leading, rank } = layout(array.shape);
-    if (array.data === null) return html`<p><strong>${title}</strong> ${signature(array)}: <em>too large to be kept in the results.</em></p>`;
-    if (array.data.length === 0) return html`<p><strong>${title}</strong> ${signature(array)}: <em>no element.</em></p>`;
+    if (array.data === null) return html`<p><strong>${title}</strong> ${signature(array)}: <em>too large, not recorded in the results.</em></p>`;
+    if (array.data.length === 0) return html`<p><strong>${title}</strong> ${signature(array)}: <em>no elements.</em></p>`;
     const digits = digitsFor([]);
     const limits = range([array.data]);
     const planes = shownPlanes(product(leading), 0);
@@ -96,7 +96,7 @@ window.Report.withData(() => {
     </div>`;
   }
 
-  // Where the worst element lies: as the results say, else the largest difference.
+  // The position of the worst element: the recorded one, or else the largest difference.
   function worstPosition(expected, differences, worst) {
     if (worst) return worst.index.reduce((position, index, axis) => position * expected.shape[axis] + index, 0);
     let found = -1;
@@ -106,7 +106,7 @@ window.Report.withData(() => {
     return found;
   }
 
-  // Expected, got and difference, plane by plane, with the worst cell marked.
+  // Expected, got and difference for each plane, with the worst cell marked.
   function Comparison({ expected, got, worst }) {
     const comparable =
       expected.data !== null && got.data !== null && expected.data.length > 0 && String(expected.shape) === String(got.shape);

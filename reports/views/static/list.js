@@ -1,28 +1,28 @@
-// The list of results, filtered by operator, surface, status and text, and sorted by a column; both live in the URL.
+// The list of results, with filters and sorting. The URL contains both.
 window.Report.withData(() => {
   "use strict";
-  const { data, results, surfaces, operators, dtypes, parameters, kinds, valuesOf, filtered, resultsLink, caseLink, breakable, format, queryLink, useTable, saidOf, Chip, Select } = window.Report;
+  const { data, results, surfaces, operators, dtypes, parameters, kinds, valuesOf, filtered, resultsLink, caseLink, breakable, format, queryLink, useTable, descriptionOf, Chip, Select } = window.Report;
   const { useMemo, useState, useEffect } = preactHooks;
   const html = htm.bind(preact.h);
-  const ROWS = 50; // at once, so that a filter shows without delay
+  const ROWS = 50; // few, so that a changed filter shows without delay
   const MORE = 250;
 
-  const plain = (values) => values.map((value) => ({ value, label: value }));
+  const asOptions = (values) => values.map((value) => ({ value, label: value }));
   const statuses = data.statuses.map(({ name, word, sign }) => ({ value: name, label: `${sign} ${word}` }));
 
   const readable = (text) => ({ value: text, label: text.replace(/,/g, ", ") });
-  const deeds = kinds.map((kind) => ({ value: kind, label: data.actions[kind] || kind.replace(/_/g, " ") }));
+  const actions = kinds.map((kind) => ({ value: kind, label: data.actions[kind] || kind.replace(/_/g, " ") }));
 
   function Filters({ filters, change }) {
     const select = (name, label, options) =>
       html`<${Select} label=${label} name=${name} value=${filters[name] || ""} options=${options} change=${change} />`;
     return html`<form class="filters" role="search" aria-label="Filter the results" onSubmit=${(event) => event.preventDefault()}>
-      ${select("operator", "Operator", plain(operators))}
-      ${select("surface", "Surface", plain(surfaces.map(({ name }) => name)))}
+      ${select("operator", "Operator", asOptions(operators))}
+      ${select("surface", "Surface", asOptions(surfaces.map(({ name }) => name)))}
       ${select("status", "Status", statuses)}
-      ${deeds.length > 0 && select("kind", "What it does", deeds)}
-      ${select("dtype", "Dtype", plain(dtypes))}
-      ${select("parameter", "Parameter", plain(parameters))}
+      ${actions.length > 0 && select("kind", "Difference", actions)}
+      ${select("dtype", "Dtype", asOptions(dtypes))}
+      ${select("parameter", "Parameter", asOptions(parameters))}
       ${filters.parameter && select("value", `Value of ${filters.parameter}`, valuesOf(filters.parameter, filters.operator).map(readable))}
       <label class="wide">Text
         <input type="search" name="text" value=${filters.text || ""} placeholder="case, message, reason …" autocomplete="off" aria-keyshortcuts="/"
@@ -37,14 +37,14 @@ window.Report.withData(() => {
   }
 
   function Row({ result }) {
-    const [deed, said] = saidOf(result);
+    const [action, reason] = descriptionOf(result);
     return html`<tr>
       <td><${Chip} status=${result.status} /></td>
       <th scope="row"><a href=${caseLink(result.case.id, result.surface.name)}>${breakable(result.case.id)}</a></th>
       <td>${breakable(result.surface.name)}</td>
       <td class="optional">${result.how || ""}</td>
       <td class="optional number">${share(result)}</td>
-      <td class="say"><div>${deed && html`<em>${deed}</em> `}${said}</div></td>
+      <td class="say"><div>${action && html`<em>${action}</em> `}${reason}</div></td>
     </tr>`;
   }
 
@@ -59,16 +59,16 @@ window.Report.withData(() => {
   }
 
   function Results({ filters }) {
-    const { sort, ...asked } = filters;
-    const key = resultsLink(asked);
-    const found = useMemo(() => filtered(asked), [key]);
+    const { sort, ...conditions } = filters;
+    const key = resultsLink(conditions);
+    const found = useMemo(() => filtered(conditions), [key]);
     const [limit, setLimit] = useState(ROWS);
     useEffect(() => setLimit(ROWS), [key, sort]);
     const change = (name, value) => {
-      const forgotten = name === "parameter" ? { value: "" } : {};
-      queryLink("results", { ...filters, ...forgotten, [name]: value });
+      const reset = name === "parameter" ? { value: "" } : {}; // the value belonged to another parameter
+      queryLink("results", { ...filters, ...reset, [name]: value });
     };
-    const table = useTable(found, sort, limit, (order) => queryLink("results", { ...asked, sort: order }));
+    const table = useTable(found, sort, limit, (order) => queryLink("results", { ...conditions, sort: order }));
     return html`<section aria-labelledby="results-title">
       <h1 id="results-title" tabindex="-1">Results</h1>
       <${Filters} filters=${filters} change=${change} />

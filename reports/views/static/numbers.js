@@ -1,4 +1,4 @@
-// Numbers as a results file writes them: "nan", "inf" and "-inf" as texts, integers beyond 2^53 as texts too.
+// Numbers of results files: NaN, infinities and integers above 2^53 are strings.
 window.Report.withData(() => {
   "use strict";
   const SPECIAL = { nan: NaN, inf: Infinity, "-inf": -Infinity };
@@ -13,7 +13,7 @@ window.Report.withData(() => {
     return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
   }
 
-  // A number as people read it: shortest form with so many significant digits.
+  // The shortest text of a number with the given number of significant digits.
   function format(value, digits = FEWEST_DIGITS) {
     if (value === null || value === undefined) return "";
     if (typeof value === "string" || typeof value === "boolean") return String(value);
@@ -24,7 +24,7 @@ window.Report.withData(() => {
     return tiny || Math.abs(rounded) >= 10 ** digits ? exponential(value, digits) : String(rounded);
   }
 
-  // What got differs from expected by; special: one of them is NaN or infinite and the other is something else.
+  // The difference got − expected. special: one of them is NaN or infinite, and they are not equal.
   function difference(got, expected) {
     if (got === expected) return { size: 0, text: "0" };
     if (isBig(got) || isBig(expected)) return bigDifference(got, expected);
@@ -44,7 +44,7 @@ window.Report.withData(() => {
     }
   }
 
-  // The fewest digits with which no two different numbers of a pair look alike.
+  // The smallest number of digits with which the numbers of all pairs are distinguishable.
   function digitsFor(pairs) {
     const differing = pairs.filter(([one, other]) => typeof one === "number" && typeof other === "number" && one !== other);
     for (let digits = FEWEST_DIGITS; digits < MOST_DIGITS; digits += 1)

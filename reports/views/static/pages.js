@@ -1,4 +1,4 @@
-// The pages that stand in the file as they are: one is open at a time; all are where there is no script.
+// The static pages of the report. One is visible at a time; without JavaScript all are.
 (() => {
   "use strict";
   const pages = document.getElementById("pages");
@@ -11,7 +11,7 @@
     }
   }
 
-  // The page that holds the place a hash names, the overview where it names none; null where the hash asks for a view.
+  // The page that contains the element of a hash, or else the overview; null if the hash belongs to a view (#/…).
   function pageOf(hash) {
     if (hash.startsWith("#/")) return null;
     const place = hash.length > 1 && document.getElementById(decoded(hash.slice(1)));
@@ -26,21 +26,21 @@
   turnTo(pageOf(location.hash));
   document.getElementById("app").hidden = !pages.hidden;
 
-  // What needs the data waits for it, in order.
+  // The other scripts run in order after the data has been decompressed.
   const waiting = [];
-  window.Report = { decoded, pageOf, turnTo, withData: (part) => waiting.push(part) };
+  window.Report = { decoded, pageOf, turnTo, withData: (script) => waiting.push(script) };
 
-  async function unpacked(text) {
-    const signs = atob(text);
-    const bytes = new Uint8Array(signs.length);
-    for (let position = 0; position < signs.length; position += 1) bytes[position] = signs.charCodeAt(position);
+  async function decompressed(text) {
+    const binary = atob(text);
+    const bytes = new Uint8Array(binary.length);
+    for (let position = 0; position < binary.length; position += 1) bytes[position] = binary.charCodeAt(position);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return JSON.parse(await new Response(stream).text());
   }
 
   document.addEventListener("DOMContentLoaded", async () => {
-    window.Report.data = await unpacked(document.getElementById("data").textContent);
-    for (const part of waiting) part();
+    window.Report.data = await decompressed(document.getElementById("data").textContent);
+    for (const script of waiting) script();
     window.Report.ready = true;
   });
 })();

@@ -1,4 +1,4 @@
-// Small pieces that several views share.
+// Components and helpers that several views share.
 window.Report.withData(() => {
   "use strict";
   const { useState } = preactHooks;
@@ -13,7 +13,7 @@ window.Report.withData(() => {
   const resultsLink = (filters) => withQuery("#/results", filters);
   const caseLink = (id, surface, step) => withQuery(`#/case/${id.split("/").map(encodeURIComponent).join("/")}`, { surface, step });
 
-  // Changes the filter in the URL without another step in the history.
+  // Change the filter in the URL without adding a history entry.
   function goTo(link) {
     history.replaceState(null, "", link);
     window.dispatchEvent(new HashChangeEvent("hashchange"));
@@ -21,7 +21,7 @@ window.Report.withData(() => {
 
   const queryLink = (view, filters) => goTo(withQuery(`#/${view}`, filters));
 
-  // A name that may break after dots, underscores and slashes.
+  // Allow line breaks after dots, underscores and slashes.
   const breakable = (name) => name.split(/(?<=[._/])/).flatMap((piece, number) => (number ? [html`<wbr />`, piece] : [piece]));
   const inWords = (predicate) => predicate.replace(/(?<=[a-z0-9])(?=[A-Z])/g, " ").toLowerCase();
   const isWeb = (address) => /^https?:\/\//.test(address || "");
@@ -43,7 +43,7 @@ window.Report.withData(() => {
     return isWeb(text) ? html`<a href=${text.split(/\s/)[0]} rel="noreferrer">${text}</a>` : text;
   }
 
-  // Copying without the clipboard interface, which a page from file:// may not have.
+  // Copy without the clipboard API, which may be missing on pages opened from file://.
   function copyBySelection(text) {
     const area = document.createElement("textarea");
     area.value = text;
@@ -64,7 +64,7 @@ window.Report.withData(() => {
     }
   }
 
-  // Text to be copied: code with its button.
+  // Code with a button that copies it.
   function Code({ text, label }) {
     const [state, setState] = useState("Copy");
     const click = async () => {

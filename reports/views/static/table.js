@@ -1,49 +1,50 @@
-// The table of the results: TanStack Table keeps its columns, their order and the rows in view; list.js draws them.
-// Rows come to it sorted and cut, as from a server: a row of its own for each of 50,000 results would take a second.
+// The table of results. TanStack Table manages columns, sorting and visible rows; list.js renders them.
+// Rows are sorted and cut before they are passed to it, because creating table rows for 50,000 results takes a second.
 window.Report.withData(() => {
   "use strict";
   const { data, ordered, sorted, format } = window.Report;
   const { useMemo } = preactHooks;
-  const BEFORE = "-"; // in the URL, before the column of a descending order
+  const DESCENDING = "-"; // prefix of the column in the URL
 
-  // What a result does that is wrong, and why or by how much.
-  function happened({ reason, message, worst, kind }) {
-    const off = worst && `at [${worst.index.join(", ")}] expected ${format(worst.expected, 9)}, got ${format(worst.got, 9)}`;
-    return [kind ? data.actions[kind] : "", reason || message || off || ""];
+  // What is wrong with a result, and the reason, the message or the worst element.
+  function describe({ reason, message, worst, kind }) {
+    const deviation = worst && `at [${worst.index.join(", ")}] expected ${format(worst.expected, 9)}, got ${format(worst.got, 9)}`;
+    return [kind ? data.actions[kind] : "", reason || message || deviation || ""];
   }
 
-  const saidOf = (result) => (result.said ??= happened(result));
+  const descriptionOf = (result) => (result.description ??= describe(result));
   const shareOf = ({ budget }) => (budget === "inf" ? Number.MAX_VALUE : budget);
 
-  // The place of each text in their order, found when it is first asked for: numbers are compared in a tenth of the time.
-  function places(textOf) {
-    let found = null;
-    return (result) => (found ??= new Map(sorted(ordered.map(textOf)).map((text, place) => [text, place]))).get(textOf(result));
+  // The position of each text in sorted order, computed when it is first needed. Comparing numbers takes a tenth of the
+  // time of comparing texts.
+  function positions(textOf) {
+    let byText = null;
+    return (result) => (byText ??= new Map(sorted(ordered.map(textOf)).map((text, position) => [text, position]))).get(textOf(result));
   }
 
   const COLUMNS = [
     { id: "status", header: "status", accessorFn: (result) => result.rank },
-    { id: "case", header: "case", accessorFn: places((result) => result.case.id) },
-    { id: "surface", header: "surface", accessorFn: places((result) => result.surface.name) },
-    { id: "how", header: "how", accessorFn: places((result) => result.how || ""), meta: { classes: "optional" } },
+    { id: "case", header: "case", accessorFn: positions((result) => result.case.id) },
+    { id: "surface", header: "surface", accessorFn: positions((result) => result.surface.name) },
+    { id: "how", header: "how", accessorFn: positions((result) => result.how || ""), meta: { classes: "optional" } },
     { id: "share", header: "error ÷ bound", accessorFn: shareOf, sortDescFirst: true, meta: { classes: "optional number", title: "largest error, as a share of the error bound" } },
-    { id: "said", header: "what happened", accessorFn: places((result) => saidOf(result).join(" ")) },
+    { id: "said", header: "what happened", accessorFn: positions((result) => descriptionOf(result).join(" ")) },
   ];
   const accessors = new Map(COLUMNS.map(({ id, accessorFn }) => [id, accessorFn]));
 
-  // The order that the URL asks for: none means worst first.
-  const sortingOf = (text = "") => [{ id: text.replace(BEFORE, ""), desc: text.startsWith(BEFORE) }].filter(({ id }) => accessors.has(id));
-  const written = ([one]) => (one ? (one.desc ? BEFORE : "") + one.id : "");
+  // The sort order in the URL. Without one, the worst results are first.
+  const sortingOf = (text = "") => [{ id: text.replace(DESCENDING, ""), desc: text.startsWith(DESCENDING) }].filter(({ id }) => accessors.has(id));
+  const written = ([one]) => (one ? (one.desc ? DESCENDING : "") + one.id : "");
 
-  // Results in an order; those without a value come last, either way.
+  // Sort results. Results without a value are last in both directions.
   function inOrder(found, [order]) {
     if (!order) return found;
-    const turn = order.desc ? -1 : 1;
-    const keyed = found.map((result) => [(accessors.get(order.id)(result) ?? Infinity * turn) * turn, result]);
+    const sign = order.desc ? -1 : 1;
+    const keyed = found.map((result) => [(accessors.get(order.id)(result) ?? Infinity * sign) * sign, result]);
     return keyed.sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0)).map(([, result]) => result);
   }
 
-  // The table of so many rows of the results found, in the order that the URL asks for; sort(text) takes a new one.
+  // A table of the first `rows` results in the given order. sort(text) is called with a new order.
   function useTable(found, order, rows, sort) {
     const sorting = sortingOf(order);
     const all = useMemo(() => inOrder(found, sorting), [found, order]);
@@ -58,5 +59,5 @@ window.Report.withData(() => {
     return table;
   }
 
-  Object.assign(window.Report, { useTable, saidOf });
+  Object.assign(window.Report, { useTable, descriptionOf });
 });

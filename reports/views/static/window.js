@@ -1,12 +1,12 @@
-// The drawing of a case: its input with the padding ring, and the window of one output cell, to step through.
+// The drawing of a case: the input with its padding, and the window of one output cell, with buttons to step through.
 window.Report.withData(() => {
   "use strict";
   const { geometry, kindAt, whyNot, format, unravel } = window.Report;
   const html = htm.bind(preact.h);
-  const CELL = 34; // of the drawing's own units
-  const MOST = 24; // cells drawn along an axis
+  const CELL = 34; // size of a cell in SVG units
+  const MOST = 24; // maximum number of cells drawn along an axis
   const MOST_SLICES = 4;
-  const MOST_NAMED = 12; // values in the sentence
+  const MOST_NAMED = 12; // maximum number of values in the sentence
   const SIGN = { padding: "·", beyond: "_", cropped: "×" };
   const WORD = { input: "input cell", padding: "cell of padding", beyond: "cell past the padding", cropped: "cropped cell" };
   const ROW = { size: 1, before: 0, after: 0, overhang: 0, outputs: 1, reads: () => [0] };
@@ -14,22 +14,22 @@ window.Report.withData(() => {
   const product = (sizes) => sizes.reduce((one, other) => one * other, 1);
   const span = (cells) => [Math.min(...cells), Math.max(...cells)];
 
-  // The positions of an axis that are drawn: all of it, or as much as fits around the window.
+  // The drawn positions of an axis: all of them, or as many as fit around the window.
   function drawn(axis, reads) {
     const [start, end] = [Math.min(0, -axis.before), axis.size + Math.max(0, axis.after) + axis.overhang];
     const from = end - start <= MOST || reads.length === 0 ? start : Math.min(Math.max(start, reads[0] - Math.floor((MOST - (reads.at(-1) - reads[0])) / 2)), end - MOST);
     return Array.from({ length: Math.min(MOST, end - start) }, (_, step) => from + step);
   }
 
-  // The value of x at a spatial place of a plane, as text; the sign of what is no input.
-  function valueAt(x, plane, axes, place, kind) {
+  // The value of x at a position of a plane as text, or the sign of padding and cells beyond it.
+  function valueAt(x, plane, axes, index, kind) {
     if (kind !== "input" && kind !== "cropped") return SIGN[kind];
     if (x.data === null) return "";
-    const within = place.reduce((position, index, axis) => position * axes[axis].size + index, 0);
-    return format(x.data[plane * product(axes.map((axis) => axis.size)) + within], 3);
+    const offset = index.reduce((position, at, axis) => position * axes[axis].size + at, 0);
+    return format(x.data[plane * product(axes.map((axis) => axis.size)) + offset], 3);
   }
 
-  // One slice of the input as a drawing: every cell, those that are read, the holes between them.
+  // A drawing of one slice of the input, with the cells that are read and the gaps of the dilation.
   function Slice({ title, axes, reads, rows, columns, lead, value, label }) {
     const [down, across] = reads;
     const reading = down.length > 0 && across.length > 0;
@@ -51,7 +51,7 @@ window.Report.withData(() => {
       </svg></figure>`;
   }
 
-  // What the window of a step holds, in a sentence, for those who do not see the drawing.
+  // The content of a window as text, for readers who cannot see the drawing.
   function sentence(axes, reads, values) {
     const places = reads.reduce((found, cells) => found.flatMap((place) => cells.map((cell) => [...place, cell])), [[]]);
     const kinds = places.map((place) => kindAt(axes, place));
@@ -62,7 +62,7 @@ window.Report.withData(() => {
     return counted.length === 0 ? "no cell" : counted.map((one) => cells(one) + (one[1] === WORD.input ? named : "")).join(", ");
   }
 
-  // What must come out of the window, and what has: where the two are arrays that have an element for it.
+  // The expected and the actual value of an output cell, if both arrays are recorded.
   function outcome(one, got, plane, output) {
     const at = [plane[0], one.inputs.kernel ? 0 : plane[1], ...output];
     const element = (array) => {
@@ -70,8 +70,8 @@ window.Report.withData(() => {
       return fits ? format(array.data[at.reduce((position, index, axis) => position * array.shape[axis] + index, 0)], 9) : null;
     };
     if (one.operator.endsWith("_grad")) return "";
-    const [expected, seen] = [element(one.expected), element(got)];
-    return expected === null ? "" : ` Expected ${expected}${seen === null || seen === expected ? "" : `, got ${seen}`}.`;
+    const [expected, actual] = [element(one.expected), element(got)];
+    return expected === null ? "" : ` Expected ${expected}${actual === null || actual === expected ? "" : `, got ${actual}`}.`;
   }
 
   function Steps({ count, step, go }) {
@@ -83,28 +83,28 @@ window.Report.withData(() => {
     </div>`;
   }
 
-  // Where the drawing begins: at the worst element, whose plane of x is its own unless channels are mixed; else where
-  // something is read, for of what is unpooled most cells are made of nothing.
+  // The first step: the worst element, or else the first output cell that reads an input cell, because most output cells
+  // of unpooling read none. Plane of x: that of the worst element, except for convolutions, which mix channels.
   function beginning(one, worst, { outputs, reads }) {
-    const made = Array.from({ length: product(outputs) }, (_, step) => step).find((step) => reads(unravel(step, outputs)).every((cells) => cells.length > 0));
+    const firstReading = Array.from({ length: product(outputs) }, (_, step) => step).find((step) => reads(unravel(step, outputs)).every((cells) => cells.length > 0));
     const at = worst?.index.slice(2) || [];
     const known = at.length === outputs.length && !one.operator.endsWith("_grad") && at.every((index, axis) => index < outputs[axis]);
-    if (!known) return { plane: [0, 0], step: made || 0 };
+    if (!known) return { plane: [0, 0], step: firstReading || 0 };
     const plane = one.inputs.kernel ? [worst.index[0], 0] : worst.index.slice(0, 2);
     const fits = plane.every((index, axis) => index < one.inputs.x.shape[axis]);
     return { plane: fits ? plane : [0, 0], step: at.reduce((position, index, axis) => position * outputs[axis] + index, 0) };
   }
 
-  // Stepping through the windows of a case; step: the number of an output cell, row-major; heading: the element of its title.
-  function WindowView({ one, got, worst, step: wanted, go, heading = "h2" }) {
+  // The drawing with its controls. step: number of an output cell in row-major order; heading: tag of the title.
+  function WindowView({ one, got, worst, step: requested, go, heading = "h2" }) {
     const anyPlane = geometry(one);
     const x = one.inputs.x;
-    if (!anyPlane) return html`<section class="geometry"><${heading}>Window by window<//><p class="muted">Nothing is drawn. ${whyNot(one)}</p></section>`;
+    if (!anyPlane) return html`<section class="geometry"><${heading}>Window by window<//><p class="muted">There is no drawing. ${whyNot(one)}</p></section>`;
     const count = product(anyPlane.outputs);
     const { plane, step: first } = beginning(one, worst, anyPlane);
     const found = geometry(one, plane);
-    const asked = Number.parseInt(wanted, 10);
-    const step = Math.min(Math.max(Number.isNaN(asked) ? first : asked, 0), count - 1);
+    const number = Number.parseInt(requested, 10);
+    const step = Math.min(Math.max(Number.isNaN(number) ? first : number, 0), count - 1);
     const output = unravel(step, found.outputs);
     const reads = found.reads(output);
     const pair = (list, missing) => (list.length === 1 ? [missing, list[0]] : list.slice(-2));
@@ -116,19 +116,19 @@ window.Report.withData(() => {
     const leads = found.axes.length === 3 ? deep.map((cell) => [cell]) : [[]];
     const channels = x.shape.slice(0, 2);
     const value = (at, kind) => valueAt(x, plane[0] * channels[1] + plane[1], axes, at, kind);
-    const held = sentence(axes, found.axes.length === 1 ? [[0], ...reads] : reads, value);
+    const content = sentence(axes, found.axes.length === 1 ? [[0], ...reads] : reads, value);
     const channel = one.inputs.kernel ? [plane[0], 0] : plane;
     const name = `${one.operator.endsWith("_grad") ? "grad" : "output"}[${[...channel, ...output].join(", ")}]`;
-    const said = `${name}, ${step + 1} of ${count}, is made of ${held}.${outcome(one, got, plane, output)}`;
-    const part = rows.length < vertical.size || columns.length < horizontal.size || (found.axes.length === 3 && leads.length < reads[0].length);
+    const description = `${name}, ${step + 1} of ${count}, is computed from ${content}.${outcome(one, got, plane, output)}`;
+    const isPartial = rows.length < vertical.size || columns.length < horizontal.size || (found.axes.length === 3 && leads.length < reads[0].length);
     return html`<section class="geometry"><${heading}>Window by window<//>
       <${Steps} count=${count} step=${step} go=${go} />
-      <p role="status" class="held">${said}</p>
+      <p role="status" class="held">${description}</p>
       <div class="slices" tabindex="0" role="group" aria-label="The input and the window">${leads.map((lead) => html`<${Slice}
-        title=${`x[${[...plane, ...lead, ...(found.axes.length === 1 ? [":"] : [":", ":"])].join(", ")}]`} label=${said}
+        title=${`x[${[...plane, ...lead, ...(found.axes.length === 1 ? [":"] : [":", ":"])].join(", ")}]`} label=${description}
         axes=${axes} reads=${[down, across]} rows=${rows} columns=${columns} lead=${lead} value=${value} />`)}</div>
-      <p class="small muted legend-text">Framed: the window; filled: what it reads; / a hole of the dilation; · padding; _ past the padding; × cropped.
-        ${product(channels) > 1 && " One plane of several is drawn; a convolution reads those of its group."}${part && " Only what lies around the window is drawn."}</p>
+      <p class="small muted legend-text">Framed: the window; filled: cells that it reads; / gap of the dilation; · padding; _ past the padding; × cropped.
+        ${product(channels) > 1 && " One of several planes is drawn; a convolution reads all planes of its group."}${isPartial && " Only cells around the window are drawn."}</p>
     </section>`;
   }
 
