@@ -67,10 +67,10 @@ def transposed_padding(step: Step) -> PerAxisPairs:
     return tuple((d * (w - 1) - before, d * (w - 1) - after) for w, d, (before, after) in axes)
 
 
-def unsupported_orientation(step: Step) -> Unsupported | None:
-    """Return why a call without an explicit kernel orientation does not support the step; None if it does.
+def unsupported_with_defaults(step: Step) -> Unsupported | None:
+    """Return why a call with the default orientation of the kernel does not support the step; None if it does.
 
-    Convention cases write such calls, with the framework's defaults.
+    Convention cases write such calls.
     """
     if any(step.parameters["output_padding"]):
         return Unsupported("transposed convolution has no output padding")
@@ -94,7 +94,7 @@ def lax_transpose(step: Step) -> Code:
         return TOO_MANY_AXES
     names = SPATIAL_LETTERS[-step.rank :]
     if uses_framework_defaults(step):
-        return unsupported_orientation(step) or call(
+        return unsupported_with_defaults(step) or call(
             "lax.conv_transpose",
             "x",
             "kernel",
@@ -109,6 +109,7 @@ def lax_transpose(step: Step) -> Code:
         tuple_of(step.stride or ()),
         str(_adjoint_padding(step)),
         rhs_dilation=dilation_text(step),
+        # transpose_kernel flips the spatial axes of the kernel and swaps its channel axes, hence "OI" instead of "IO".
         dimension_numbers=str((f"NC{names}", f"OI{names}", f"NC{names}")).replace("'", '"'),
         transpose_kernel="True",
         use_consistent_padding="True",

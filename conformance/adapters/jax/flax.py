@@ -11,7 +11,7 @@ from conformance.adapters.jax.convolution import (
     NO_OUTPUT_PADDING,
     dilation_text,
     transposed_padding,
-    unsupported_orientation,
+    unsupported_with_defaults,
 )
 from conformance.adapters.jax.pooling import neutral_value
 from conformance.adapters.jax.windows import is_floating, padding_text, padding_with_overhang
@@ -90,7 +90,7 @@ class Flax:
             return Unsupported(f"flax.{self.name}.ConvTranspose has no groups")
         if uses_framework_defaults(step):
             layer = self._layer("ConvTranspose", step, padding_text(step.padding, step))
-            return unsupported_orientation(step) or self.apply_layer(layer, step)
+            return unsupported_with_defaults(step) or self.apply_layer(layer, step)
         if min(step.parameters["output_padding"]) < 0:
             return NO_OUTPUT_PADDING
         return self.apply_layer(self._transposed_layer(step), step) if is_floating(step) else NO_INTEGERS

@@ -50,7 +50,7 @@ class Engine:
     bfloat16_expression: converts 16-bit words, `{}`, to bfloat16.
     pooling_limit, convolution_limit, transposed_limit: limits of the kernels.
     layer_weights_limit: limits of the weights of layers.
-    padding_margins: by padding mode, how many cells fewer than the input has can be added; other modes have no limit.
+    padding_margins: by padding mode, the input extent minus the maximum padding; other modes have no limit.
     pads_volumes: whether the modes other than constant support three spatial axes.
     max_scattered_values: maximum number of values that a program may scatter.
     compiles_functions: whether the engine compiles call by call, so that several calls are faster as one function.
