@@ -1,4 +1,4 @@
-"""Client of one worker: starts the process, queues jobs, replaces it when it dies, hangs or exceeds the memory limit."""
+"""Client of one worker: starts the process, queues jobs, replaces it when it dies, hangs or uses too much memory."""
 
 from __future__ import annotations
 
