@@ -1,7 +1,8 @@
-"""Backends of other packages: entry points, found as pip leaves them, and what is wrong with some."""
+"""Find backends: folders of adapters, entry points of other packages, and errors in these packages."""
 
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from conformance.judging import ledger
 from conformance.translation.lowering import translate
 
 ADAPTER = """\
-from conformance.adapter import Surface
+from conformance.adapters.api import Surface
 
 PACKAGES = ("numpy",)
 SETUP = "import numpy as np\\n"
@@ -22,11 +23,11 @@ SURFACES = (Surface("loud.nn", {"relu": lambda _step: "np.maximum(x, 0)", "pad":
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Return a function that installs a package with one entry point, as pip leaves it."""
+    """Return a function that writes a package with one entry point and its metadata to the path, as pip does."""
     caches = (registry.backend_names, registry.get_backend, registry._external_backends)
     before = set(sys.modules)
 
-    def forget():
+    def clear_caches():
         for cache in caches:
             cache.cache_clear()
 
@@ -41,7 +42,7 @@ def package(tmp_path, monkeypatch):
         (distribution / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n", "utf-8")
         (distribution / "entry_points.txt").write_text(f"[{registry.ENTRY_POINT_GROUP}]\n{name} = {module}\n", "utf-8")
         monkeypatch.syspath_prepend(str(tmp_path))
-        forget()
+        clear_caches()
         return folder
 
     yield install
@@ -49,10 +50,15 @@ def package(tmp_path, monkeypatch):
         if name.endswith("_conformance"):
             del sys.modules[name]
     monkeypatch.undo()
-    forget()
+    clear_caches()
 
 
-def test_backend_of_another_package_is_one_like_the_others(package, catalogue):
+def test_every_folder_of_adapters_except_the_interface_is_a_backend():
+    folders = {path.parent.name for path in Path(registry.adapters.__path__[0]).glob("*/__init__.py")}
+    assert folders - set(registry.built_in_modules().values()) == {registry.INTERFACE}
+
+
+def test_backend_of_another_package_is_found_and_writes_programs(package, catalogue):
     package()
     assert "loud" in entry_points(group=registry.ENTRY_POINT_GROUP).names
     assert "loud" in registry.backend_names()
@@ -63,11 +69,11 @@ def test_backend_of_another_package_is_one_like_the_others(package, catalogue):
     assert registry.unusable_backends() == []
 
 
-def test_its_declarations_and_its_ledger_lie_beside_it(package):
-    said = "kinds: [value], observed: Noise., reason: It is louder than what it was told to be."
-    entry = f"entries:\n  - {{id: loud-one, cases: ['pad/*'], surfaces: [loud.nn], {said}}}\n"
-    declared = "loud.nn:\n  pad/negative: {answer: crops, observed: '1'}\n"
-    folder = package(files={"loud.yaml": declared, "loud.ledger.yaml": entry})
+def test_declarations_and_ledger_are_in_the_folder_of_the_package(package):
+    fields = "kinds: [value], observed: Noise., reason: It is louder than expected."
+    entry = f"entries:\n  - {{id: loud-one, cases: ['pad/*'], surfaces: [loud.nn], {fields}}}\n"
+    declarations = "loud.nn:\n  pad/negative: {answer: crops, observed: '1'}\n"
+    folder = package(files={"loud.yaml": declarations, "loud.ledger.yaml": entry})
     loud = registry.get_backend("loud")
     assert loud.surfaces[0].declarations["pad/negative"].answer == "crops"
     assert registry.external_ledgers() == (loud.ledger,) == (folder / "loud.ledger.yaml",)
@@ -78,7 +84,7 @@ def test_its_declarations_and_its_ledger_lie_beside_it(package):
     ]
 
 
-def test_known_difference_of_a_package_is_known_where_its_backend_runs(package, conformance, tmp_path):
+def test_ledger_of_a_package_applies_to_runs_of_its_backend(package, conformance, tmp_path):
     folder = package()
     cases = tmp_path / "pad.yaml"
     cases.write_text(
@@ -87,7 +93,7 @@ def test_known_difference_of_a_package_is_known_where_its_backend_runs(package, 
     run = ("run", "--backend", "loud", "--cases", cases, "--out", tmp_path / "out")
     assert conformance(*run)[0] == 1
     results = tmp_path / "out" / "results" / "loud.jsonl"
-    draft = (
+    add = (
         "ledger",
         "add",
         results,
@@ -99,7 +105,7 @@ def test_known_difference_of_a_package_is_known_where_its_backend_runs(package, 
         "It pads on all sides.",
         "--write",
     )
-    status, _, notes = conformance(*draft)
+    status, _, notes = conformance(*add)
     assert (status, notes[-1]) == (0, f"written to {folder / 'loud.ledger.yaml'}")
     status, out, _ = conformance(*run)
     assert status == 0
@@ -108,33 +114,50 @@ def test_known_difference_of_a_package_is_known_where_its_backend_runs(package, 
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("files", "message"),
     [
         ({"text": "import nothing_like_this"}, "ModuleNotFoundError: No module named 'nothing_like_this'"),
-        ({"text": "PACKAGES = RESET = ''"}, "loud_conformance is no adapter, it has no SETUP, SURFACES"),
-        ({"text": "PACKAGES = SETUP = RESET = ''\nSURFACES = ('a',)"}, "SURFACES holds 'a', which is no Surface"),
-        ({"text": ADAPTER.replace("loud.nn", "numpy.loops")}, "surface 'numpy.loops' is one of the backend 'numpy'"),
-        ({"name": "numpy"}, "there is a backend of this name already"),
+        ({"text": "PACKAGES = RESET = ''"}, "loud_conformance is not an adapter: it does not define SETUP, SURFACES"),
+        ({"text": "PACKAGES = SETUP = RESET = ''\nSURFACES = ('a',)"}, "SURFACES contains 'a', which is not a Surface"),
+        (
+            {"text": ADAPTER.replace("loud.nn", "numpy.loops")},
+            "surface 'numpy.loops' is already a surface of the backend 'numpy'",
+        ),
+        ({"name": "numpy"}, "a backend with this name exists already"),
         (
             {"files": {"loud.yaml": "quiet.nn:\n  pad/negative: {answer: crops, observed: '1'}\n"}},
             "'quiet.nn': unknown",
         ),
     ],
 )
-def test_what_is_wrong_with_a_package_is_one_line_and_breaks_nothing_else(package, conformance, given, words):
-    package(**given)
-    name = given.get("name", "loud")
+def test_error_in_a_package_is_one_line_and_does_not_affect_other_backends(package, conformance, files, message):
+    package(**files)
+    name = files.get("name", "loud")
     status, out, error = conformance("backends")
     assert status == 0
     assert [line.split()[0] for line in out.splitlines()] == list(registry.backend_names())
     assert len(error) == 1
     assert error[0].startswith(f"backend {name} = loud_conformance of another package is left out: ")
-    assert words in error[0]
+    assert message in error[0]
     assert registry.get_backend("numpy").surfaces[0].name == "numpy.loops"
     if name == "loud":
         with pytest.raises(ConformanceError, match="backend loud = loud_conformance: ") as caught:
             registry.get_backend("loud")
-        assert words in str(caught.value)
+        assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("module", sorted(registry.FORMER_MODULES))
+def test_import_of_a_former_module_names_the_new_one(package, module):
+    package(text=ADAPTER.replace("conformance.adapters.api", module))
+    (line,) = registry.unusable_backends()
+    assert f"No module named '{module}'" in line
+    assert line.endswith("; adapters import the interface with `from conformance.adapters.api import …`")
+
+
+def test_import_of_another_missing_module_has_no_hint(package):
+    package(text="from conformance.adapters.nothing_like_this import Surface")
+    (line,) = registry.unusable_backends()
+    assert line.endswith("No module named 'conformance.adapters.nothing_like_this'")
 
 
 def test_of_two_packages_with_one_name_the_second_is_left_out(package):
@@ -142,15 +165,13 @@ def test_of_two_packages_with_one_name_the_second_is_left_out(package):
     package(module="other_conformance", text=ADAPTER.replace("loud.nn", "loud.other"))
     assert registry.get_backend("loud").surfaces[0].name == "loud.nn"
     (line,) = registry.unusable_backends()
-    assert line.startswith(
-        "backend loud = other_conformance of another package is left out: there is a backend of this"
-    )
+    assert line.startswith("backend loud = other_conformance of another package is left out: a backend with this name")
 
 
-def test_module_by_itself_has_no_files(package, tmp_path):
+def test_no_yaml_files_are_read_for_a_single_file_module(package, tmp_path):
     folder = package()
     (folder / "__init__.py").unlink()
     folder.rmdir()
     (tmp_path / "loud_conformance.py").write_text(ADAPTER, "utf-8")
-    (tmp_path / "loud.yaml").write_text("this is: [nobody's", "utf-8")
+    (tmp_path / "loud.yaml").write_text("this is: [invalid", "utf-8")
     assert registry.get_backend("loud").ledger is None

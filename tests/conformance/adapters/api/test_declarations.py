@@ -1,4 +1,4 @@
-"""What surfaces declare, as data beside the adapters."""
+"""Declarations of surfaces in YAML files."""
 
 import pytest
 
@@ -30,13 +30,13 @@ def read(folder, text):
     return load_declarations("a", ["a.nn", "a.functional", "a.older"], folder)
 
 
-def refusal(folder, text):
+def error_of(folder, text):
     with pytest.raises(CatalogueError) as caught:
         read(folder, text)
     return str(caught.value)
 
 
-def test_answer_of_a_processor_with_a_feature_stands_beside_the_ordinary_one(tmp_path):
+def test_declaration_may_have_other_answers_for_processor_features(tmp_path):
     text = TEXT.replace("answer: first\n", "answer: first\n    cpu: {avx512_fp16: last, amx_tile: other}\n")
     answer = read(tmp_path, text)["a.nn"]["max_pool/r"]
     assert answer.answers == ("first", "last", "other")
@@ -45,7 +45,7 @@ def test_answer_of_a_processor_with_a_feature_stands_beside_the_ordinary_one(tmp
         "first",
         "last",
     ]
-    assert "unknown key, did you mean 'avx512_fp16'?" in refusal(tmp_path, text.replace("avx512_fp16", "avx512_fp8"))
+    assert "unknown key, did you mean 'avx512_fp16'?" in error_of(tmp_path, text.replace("avx512_fp16", "avx512_fp8"))
 
 
 def test_documented_answer_quotes_its_source(tmp_path):
@@ -61,7 +61,7 @@ def test_undocumented_answer_is_pinned_to_a_version(tmp_path):
     assert answer.issue == "https://example.org/1"
 
 
-def test_surface_may_be_like_another_but_for_some_answers(tmp_path):
+def test_surface_may_be_like_another_except_for_some_answers(tmp_path):
     found = read(tmp_path, TEXT)
     assert found["a.functional"]["max_pool/q"] == found["a.nn"]["max_pool/q"]
     assert found["a.functional"]["max_pool/r"].answer == "last"
@@ -70,13 +70,13 @@ def test_surface_may_be_like_another_but_for_some_answers(tmp_path):
 def test_surface_may_be_like_one_that_is_like_another(tmp_path):
     text = f"{TEXT}a.older:\n  like: a.functional\n  max_pool/q: {{answer: one, observed: '1'}}\n"
     answers = read(tmp_path, text)["a.older"]
-    assert {question: answer.answer for question, answer in answers.items()} == {
+    assert {convention: answer.answer for convention, answer in answers.items()} == {
         "max_pool/q": "one",
         "max_pool/r": "last",
     }
 
 
-def test_surface_takes_back_an_answer_that_it_is_not_asked_for(tmp_path):
+def test_null_removes_an_answer_of_the_surface_that_like_names(tmp_path):
     text = f"{TEXT}a.older:\n  like: a.functional\n  max_pool/q: null\n"
     assert read(tmp_path, text)["a.older"].keys() == {"max_pool/r"}
 
@@ -86,25 +86,25 @@ def test_backend_without_a_file_declares_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("b.nn:\n  max_pool/q: {answer: one, observed: '1'}\n", "a.yaml:1: surface 'b.nn': unknown, known are a.fun"),
         ("a.nn:\n  max_pool/q: {answer: one}\n", "key 'a.nn.max_pool/q'"),
         (f"a.nn:\n  max_pool/q: {{answer: one, observed: '1', document: {DOCUMENT}}}\n", "key 'a.nn.max_pool/q'"),
         ("a.nn:\n  max_pool/q: {answer: one, seen: '1'}\n", "unknown key"),
         ("a.nn:\n  like: a.functional\n", "a.yaml:2: surface 'a.nn': key 'like': a.functional has no answers"),
-        ("a.nn:\n  like: a.functional\na.functional:\n  like: a.nn\n", "a.nn has no answers of its own"),
-        ("a.nn:\n  like: a.nn\n", "a.nn has no answers of its own"),
-        ("a.nn:\n  like: a.functional\na.functional:\n  like: a.b\n", "a.b has no answers of its own"),
+        ("a.nn:\n  like: a.functional\na.functional:\n  like: a.nn\n", "a.nn has no answers in this file"),
+        ("a.nn:\n  like: a.nn\n", "a.nn has no answers in this file"),
+        ("a.nn:\n  like: a.functional\na.functional:\n  like: a.b\n", "a.b has no answers in this file"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, text, words):
-    assert words in refusal(tmp_path, text)
+def test_error_in_a_file_names_the_line(tmp_path, text, message):
+    assert message in error_of(tmp_path, text)
 
 
 @pytest.mark.parametrize("name", registry.backend_names())
 def test_every_answer_is_documented_or_pinned(name):
     for surface in registry.get_backend(name).surfaces:
-        for question, answer in surface.declarations.items():
-            assert answer.documented is (answer.observed is None), f"{surface.name}: {question}"
+        for convention, answer in surface.declarations.items():
+            assert answer.documented is (answer.observed is None), f"{surface.name}: {convention}"
             assert answer.documented is (answer.document is not None)

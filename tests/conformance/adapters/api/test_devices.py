@@ -1,4 +1,4 @@
-"""Programs on another device than the CPU: what they are, what results say of it, and what is said where it is not."""
+"""Runs on a device other than the CPU: programs, results, declarations, and errors if the device is missing."""
 
 import ast
 import builtins
@@ -25,9 +25,9 @@ from tests.support.started_workers import X, soon, started
 
 FOUR = "x: {values: arange, shape: [1, 1, 4, 4]}"
 NAMES = [name for name in registry.backend_names() if registry.get_backend(name).devices]
-THERE = DeviceSupport(
-    "hardware = f'{here} of a test'\n",
-    {"float32": "here = 'model'\n", "tf32": "here = 'rough model'\n"},
+SUPPORT = DeviceSupport(
+    "hardware = f'{model} of a test'\n",
+    {"float32": "model = 'model'\n", "tf32": "model = 'rough model'\n"},
     reset="if globals().get('broken'):\n    raise SystemExit('the device is lost')\n",
 )
 MISSING = DeviceSupport("raise RuntimeError('none is built in')", {"float32": "", "tf32": ""})
@@ -35,12 +35,14 @@ MISSING = DeviceSupport("raise RuntimeError('none is built in')", {"float32": ""
 
 @pytest.fixture
 def fake(monkeypatch, folder):
-    """Put a backend with a device in the place of the built-in one, on a machine that seems to have such a device."""
+    """Return a function that replaces the built-in backend by one with a device, and simulates this device."""
 
-    def replace(*surfaces, there=THERE, **texts):
-        made = backend(*(surfaces or (surface("numpy.loops"),)), name="numpy", devices={CUDA: there}, **texts)
+    def replace(*surfaces, support=SUPPORT, **texts):
+        made = backend(*(surfaces or (surface("numpy.loops"),)), name="numpy", devices={CUDA: support}, **texts)
         monkeypatch.setattr(
-            registry, "get_backend", lambda _name, _held="", device=devices.ON_CPU: backend_on_device(made, device)
+            registry,
+            "get_backend",
+            lambda _name, _instructions="", device=devices.ON_CPU: backend_on_device(made, device),
         )
         monkeypatch.setattr(devices, "device_problem", lambda _name: None)
         return family(folder, f"id: a, {FOUR}, window: 2", f"id: b, {FOUR}, window: 3")
@@ -56,58 +58,64 @@ def run(conformance, folder, path, *options):
     return conformance("run", "--backend", "numpy", "--cases", path, "--out", folder, "--no-cache", *options)
 
 
-def test_results_say_on_which_device_and_that_tf32_is_ruled_out(conformance, fake, folder):
+def test_results_record_the_device_and_that_tf32_is_disabled(conformance, fake, folder):
     status, out, _ = run(conformance, folder, fake(), "--device", "cuda")
     assert (status, "All agree" in out) == (0, True)
-    where = header(folder)["environment"]
-    assert (where["device"], where["hardware"], where["precision"]) == ("cuda", "model of a test", "float32")
-    assert where["setup"]["numpy.loops"].endswith("here = 'model'\n")
+    environment = header(folder)["environment"]
+    assert (environment["device"], environment["hardware"], environment["precision"]) == (
+        "cuda",
+        "model of a test",
+        "float32",
+    )
+    assert environment["setup"]["numpy.loops"].endswith("model = 'model'\n")
 
 
-def test_results_say_that_tf32_is_allowed(conformance, fake, folder):
+def test_results_record_that_tf32_is_allowed(conformance, fake, folder):
     run(conformance, folder, fake(), "--device", "cuda", "--precision", "tf32")
-    where = header(folder)["environment"]
-    assert (where["hardware"], where["precision"]) == ("rough model of a test", "tf32")
+    environment = header(folder)["environment"]
+    assert (environment["hardware"], environment["precision"]) == ("rough model of a test", "tf32")
 
 
-def test_results_of_the_cpu_are_what_they_always_were(conformance, fake, folder):
+def test_results_of_the_cpu_record_no_device(conformance, fake, folder):
     run(conformance, folder, fake())
     assert not {"device", "hardware", "precision"} & header(folder)["environment"].keys()
 
 
-def test_results_of_a_device_are_not_completed_on_another(conformance, fake, folder):
+def test_results_of_a_device_cannot_be_resumed_on_another(conformance, fake, folder):
     path = fake()
     run(conformance, folder, path, "--device", "cuda")
-    status, _, said = run(conformance, folder, path, "--resume")
-    assert (status, len(said)) == (2, 1)
-    assert "cannot resume, environment differs from this run" in said[0]
+    status, _, errors = run(conformance, folder, path, "--resume")
+    assert (status, len(errors)) == (2, 1)
+    assert "cannot resume, environment differs from this run" in errors[0]
 
 
-def test_results_of_a_device_are_judged_anew_for_it(conformance, fake, folder):
+def test_results_of_a_device_are_rejudged_for_it(conformance, fake, folder):
     path = fake()
     run(conformance, folder, path, "--device", "cuda", "--precision", "tf32")
     status, out, _ = conformance("rejudge", folder / "results" / "numpy.jsonl", "--cases", path)
     assert (status, "2 results are valid" in out) == (0, True)
 
 
-def test_framework_without_the_device_is_wrong_usage_in_one_line(conformance, fake, folder):
-    status, _, said = run(conformance, folder, fake(there=MISSING), "--device", "cuda")
-    assert (status, said) == (2, ["conformance: backend numpy: no cuda: RuntimeError: none is built in"])
+def test_framework_without_the_device_is_a_usage_error_of_one_line(conformance, fake, folder):
+    status, _, errors = run(conformance, folder, fake(support=MISSING), "--device", "cuda")
+    assert (status, errors) == (2, ["conformance: backend numpy: no cuda: RuntimeError: none is built in"])
 
 
-def test_machine_without_a_driver_is_told_before_anything_starts(conformance, fake, folder, monkeypatch):
-    path, look = fake(), devices.device_problem
+def test_missing_driver_is_an_error_before_workers_start(conformance, fake, folder, monkeypatch):
+    path, patched = fake(), devices.device_problem
     monkeypatch.undo()
     monkeypatch.chdir(folder)
-    assert look("cuda") is None
+    assert patched("cuda") is None
     monkeypatch.setattr(devices, "CUDA_DRIVER_LIBRARY", "libnosuchdriver.so.1")
-    status, _, said = conformance("run", "--backend", "torch", "--cases", path, "--device", "cuda")
-    assert (status, len(said)) == (2, 1)
-    assert said[0].startswith("conformance: device cuda: no NVIDIA driver is on this machine (libnosuchdriver.so.1: ")
+    status, _, errors = conformance("run", "--backend", "torch", "--cases", path, "--device", "cuda")
+    assert (status, len(errors)) == (2, 1)
+    assert errors[0].startswith("conformance: device cuda: no NVIDIA driver is on this machine (libnosuchdriver.so.1: ")
 
 
-@pytest.mark.parametrize(("status", "count", "says"), [(0, 2, None), (100, 0, "CUDA error 100"), (0, 0, "no device")])
-def test_driver_is_asked_for_devices(monkeypatch, status, count, says):
+@pytest.mark.parametrize(
+    ("status", "count", "message"), [(0, 2, None), (100, 0, "CUDA error 100"), (0, 0, "no device")]
+)
+def test_driver_reports_the_number_of_devices(monkeypatch, status, count, message):
     class Driver:
         def cuInit(self, _flags):  # noqa: N802 - the driver's own name
             return status
@@ -117,42 +125,42 @@ def test_driver_is_asked_for_devices(monkeypatch, status, count, says):
             return 0
 
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: Driver())
-    why = devices.device_problem("cuda")
-    assert why is None if says is None else says in why
+    problem = devices.device_problem("cuda")
+    assert problem is None if message is None else message in problem
     assert devices.device_problem("cpu") is None
 
 
-def test_backend_that_knows_no_device_is_wrong_usage(conformance, monkeypatch):
+def test_device_that_the_backend_does_not_support_is_a_usage_error(conformance, monkeypatch):
     monkeypatch.setattr(devices, "device_problem", lambda _name: None)
-    status, _, said = conformance("run", "--backend", "numpy", "--device", "cuda")
-    assert (status, said) == (2, ["conformance: backend 'numpy': it has no device cuda, only cpu"])
+    status, _, errors = conformance("run", "--backend", "numpy", "--device", "cuda")
+    assert (status, errors) == (2, ["conformance: backend 'numpy': device cuda is not supported, only cpu"])
 
 
-def test_precision_is_one_of_a_device(conformance):
-    status, _, said = conformance("run", "--backend", "numpy", "--precision", "tf32")
-    assert (status, said) == (2, ["conformance: precision tf32: the device cpu has none; --device cuda has"])
+def test_tf32_is_not_available_on_the_cpu(conformance):
+    status, _, errors = conformance("run", "--backend", "numpy", "--precision", "tf32")
+    assert (status, errors) == (2, ["conformance: precision tf32: the device cpu has none; --device cuda has"])
 
 
-@pytest.mark.parametrize("words", [{"name": "mps"}, {"name": "cuda", "precision": "half"}])
-def test_other_devices_and_precisions_are_refused(words):
+@pytest.mark.parametrize("arguments", [{"name": "mps"}, {"name": "cuda", "precision": "half"}])
+def test_other_devices_and_precisions_are_rejected(arguments):
     with pytest.raises(ConformanceError, match="not one of"):
-        Device(**words)
+        Device(**arguments)
 
 
-def test_backends_are_listed_with_their_devices_and_why_there_is_none(conformance, fake, monkeypatch):
+def test_list_of_backends_has_devices_and_why_they_are_missing(conformance, fake, monkeypatch):
     monkeypatch.setattr(registry, "backend_names", lambda: ("numpy",))
     fake()
     assert conformance("backends")[1].rstrip().endswith("numpy.loops; on cpu; on cuda (model of a test)")
-    fake(there=MISSING)
+    fake(support=MISSING)
     line = "on cpu; not on cuda: backend numpy: no cuda: RuntimeError: none is built in"
     assert conformance("backends")[1].rstrip().endswith(line)
     monkeypatch.setattr(devices, "device_problem", lambda name: f"{name} is far away")
     assert conformance("backends")[1].rstrip().endswith("; on cpu; not on cuda: cuda is far away")
 
 
-def seen(device):
-    """Return what a program sees of the variable that hides devices."""
-    with started(devices={CUDA: THERE}, device=device) as worker:
+def variable_length(device):
+    """Return the length of the variable that hides devices, as a program reads it."""
+    with started(devices={CUDA: SUPPORT}, device=device) as worker:
         body = "x = np.array([len(os.environ.get('CUDA_VISIBLE_DEVICES', 'all of them'))], np.float32)"
         (outcome,) = worker.outcomes([Job(program(body), (X,))])
     return outcome.arrays[0].tolist()
@@ -160,12 +168,12 @@ def seen(device):
 
 def test_devices_are_hidden_from_programs_of_the_cpu(monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert seen(Device()) == [0]
-    assert seen(Device("cuda")) == [len("all of them")]
+    assert variable_length(Device()) == [0]
+    assert variable_length(Device("cuda")) == [len("all of them")]
 
 
-def test_device_that_is_lost_costs_one_case():
-    made = backend_on_device(backend(devices={CUDA: THERE}), Device("cuda"))
+def test_lost_device_ends_the_worker_and_fails_one_case():
+    made = backend_on_device(backend(devices={CUDA: SUPPORT}), Device("cuda"))
     lost = "globals()['broken'] = globals()['__builtins__'] and True\nraise RuntimeError('a kernel failed')"
     breaks = program(lost.replace("globals()", "sys._getframe(2).f_locals['names']"))
     with started(retry=False, **{key: getattr(made, key) for key in ("reset", "setup", "devices", "device")}) as worker:
@@ -178,13 +186,13 @@ def test_device_that_is_lost_costs_one_case():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_setup_names_the_device_and_says_that_tf32_is_ruled_out(name):
-    here, full, rough = (
+def test_setup_selects_the_device_and_the_precision(name):
+    on_cpu, full, rough = (
         registry.get_backend(name, device=device) for device in (Device(), Device(CUDA), Device(CUDA, TF32))
     )
-    assert full.setup.startswith(here.setup)
+    assert full.setup.startswith(on_cpu.setup)
     assert full.setup != rough.setup
-    assert full.threads.startswith(here.threads)
+    assert full.threads.startswith(on_cpu.threads)
     for text in (full.threads, full.setup, rough.setup, full.probe, full.reset):
         ast.parse(text)
     assert not any(one.tf32 for one in full.surfaces)
@@ -193,9 +201,9 @@ def test_setup_names_the_device_and_says_that_tf32_is_ruled_out(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_programs_on_a_device_use_only_what_its_setup_binds(name, catalogue):
-    there = registry.get_backend(name, device=Device(CUDA))
-    known = bound_names(ast.parse(there.setup)) | set(dir(builtins))
-    found = [translate(case, one) for case in catalogue.cases[::7] for one in there.surfaces]
+    on_device = registry.get_backend(name, device=Device(CUDA))
+    known = bound_names(ast.parse(on_device.setup)) | set(dir(builtins))
+    found = [translate(case, one) for case in catalogue.cases[::7] for one in on_device.surfaces]
     texts = [one.text for one in found if isinstance(one, Program)]
     assert texts
     for text in texts:
@@ -203,33 +211,33 @@ def test_programs_on_a_device_use_only_what_its_setup_binds(name, catalogue):
         assert read_names(tree) - bound_names(tree) <= known
 
 
-def test_tensors_go_to_the_device_and_come_back(catalogue):
+def test_tensors_are_moved_to_the_device_and_back(catalogue):
     one = next(one for one in registry.get_backend("torch", device=Device(CUDA)).surfaces if one.name == "torch.nn")
     lines = translate(catalogue.by_id["max_pool/book-stride-2-padding-1"], one).text.splitlines()
     assert lines[1].strip() == 'x = torch.from_numpy(x).to("cuda")'
     assert lines[-1].strip() == "return x.cpu().numpy()"
 
 
-def test_label_and_device_go_together():
-    there = registry.get_backend(f"torch{LABEL_SEPARATOR}new", device=Device(CUDA))
-    assert (there.name, there.device.name) == ("torch@new", CUDA)
+def test_backend_has_label_and_device():
+    new = registry.get_backend(f"torch{LABEL_SEPARATOR}new", device=Device(CUDA))
+    assert (new.name, new.device.name) == ("torch@new", CUDA)
 
 
-def test_script_for_a_bug_report_is_for_the_device(conformance):
+def test_repro_script_uses_the_device(conformance):
     _, out, _ = conformance("repro", "max_pool/book-1d", "--surface", "torch.nn", "--device", "cuda")
     assert "torch.set_default_device('cuda')" in out
     assert "torch.backends.cudnn.allow_tf32 = False" in out
-    status, _, said = conformance("repro", "max_pool/book-1d", "--surface", "numpy.loops", "--device", "cuda")
-    assert (status, said) == (2, ["conformance: backend 'numpy': it has no device cuda, only cpu"])
+    status, _, errors = conformance("repro", "max_pool/book-1d", "--surface", "numpy.loops", "--device", "cuda")
+    assert (status, errors) == (2, ["conformance: backend 'numpy': device cuda is not supported, only cpu"])
 
 
-def test_declaration_may_answer_otherwise_on_a_device_where_features_do_not_count():
+def test_declaration_may_have_another_answer_on_a_device_and_features_do_not_apply_to_it():
     both = Declaration("one", "a page", cpu={"avx2": "two"}, device={"cuda": "three"})
-    plain = Declaration("one", "a page", cpu={"avx2": "two"})
+    only_cpu = Declaration("one", "a page", cpu={"avx2": "two"})
     made = backend_on_device(
-        backend(surface("s", declares={"q": both, "r": plain}), devices={CUDA: THERE}), Device(CUDA)
+        backend(surface("s", declarations={"q": both, "r": only_cpu}), devices={CUDA: SUPPORT}), Device(CUDA)
     ).surfaces[0]
-    answers = {question: one.answer for question, one in made.for_processor(["avx2"]).declarations.items()}
+    answers = {convention: one.answer for convention, one in made.for_processor(["avx2"]).declarations.items()}
     assert answers == {"q": "three", "r": "one"}
     assert both.answers == ("one", "two", "three")
 
@@ -238,13 +246,13 @@ def test_declaration_may_answer_otherwise_on_a_device_where_features_do_not_coun
     ("listed", "covered"),
     [("", {"cpu"}), ("device: [cuda],", {"cuda"}), ("device: [cpu, cuda],", {"cpu", "cuda"})],
 )
-def test_ledger_entry_holds_on_the_devices_that_it_names_and_else_on_the_cpu(tmp_path, made, listed, covered):
+def test_ledger_entry_applies_to_the_devices_that_it_names_by_default_the_cpu(tmp_path, made, listed, covered):
     case = made("max_pool", f"{FOUR}, window: 2")
     path = tmp_path / "ledger.yaml"
     entry = f"id: e, cases: ['*'], surfaces: [s], kinds: [shape], {listed} reason: It is known to be so on this device."
     path.write_text(f"entries:\n  - {{{entry}}}\n", "utf-8")
-    book = ledger.load_ledger(path)
-    assert {device for device in ("cpu", "cuda") if book.find_entry(case, "s", {}, (), device)} == covered
+    entries = ledger.load_ledger(path)
+    assert {device for device in ("cpu", "cuda") if entries.find_entry(case, "s", {}, (), device)} == covered
 
 
 def convolution(made, values, dtype="float32"):
@@ -257,34 +265,34 @@ def convolution(made, values, dtype="float32"):
 
 def bounds(case, how="native"):
     """Return the bounds without and with TF32."""
-    wanted = compute_expected(case)
-    held = [target_for(wanted.target, case, Surface("s", {}, tf32=tf32), how, wanted.inputs) for tf32 in (False, True)]
-    return [target.bound for target in held]
+    expected = compute_expected(case)
+    surfaces = [Surface("s", {}, tf32=tf32) for tf32 in (False, True)]
+    return [target_for(expected.target, case, surface, how, expected.inputs).bound for surface in surfaces]
 
 
-def test_where_tf32_is_allowed_the_bound_is_that_of_factors_with_11_bits(made):
+def test_bound_with_tf32_is_that_of_factors_with_11_bits(made):
     case = convolution(made, "mantissas")
     exact, (full, rough) = compute_expected(case).target.exact, bounds(case)
     x, kernel = (one.view(np.uint32) & np.uint32(0xFFFFE000) for one in compute_expected(case).inputs.values())
-    cut = np.stack(
+    truncated = np.stack(
         [
             [(x.view(np.float32)[0, :, i : i + 3].astype(float) * kernel.view(np.float32)[out]).sum() for i in range(3)]
             for out in range(2)
         ]
     )[None].astype(np.float32)
-    error = exact.distance(cut)
+    error = exact.distance(truncated)
     assert (error > full).any()
     assert (error <= rough).all()
     assert (rough <= exact.magnitude * 2.0**-8).all()
 
 
 @pytest.mark.parametrize(("values", "dtype"), [("integers", "float32"), ("mantissas", "float64")])
-def test_numbers_that_tf32_holds_and_other_types_keep_their_bound(made, values, dtype):
+def test_tf32_does_not_change_the_bound_of_numbers_that_it_represents_or_of_other_dtypes(made, values, dtype):
     full, rough = bounds(convolution(made, values, dtype))
     assert np.array_equal(full, rough)
 
 
-def test_an_average_is_no_product_unless_it_is_composed(made):
+def test_tf32_changes_the_bound_of_an_average_only_if_it_is_composed(made):
     case = made("avg_pool", "x: {values: mantissas, shape: [1, 1, 4]}, window: 3")
     native, composed = bounds(case), bounds(case, "composed")
     assert np.array_equal(*native)

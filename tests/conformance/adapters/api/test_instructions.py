@@ -1,4 +1,4 @@
-"""What frameworks may use of the processor: held to AVX2, unless a run asks for all."""
+"""Limits of processor instructions: AVX2 by default, none with `--instructions native`."""
 
 import io
 import os
@@ -29,26 +29,26 @@ def x86(monkeypatch):
     registry.get_backend.cache_clear()
 
 
-def test_text_sets_the_variables_before_anything_else_runs():
+def test_source_sets_the_variables_before_other_code_runs():
     text = limit_instructions_source({"ONE": "1", "TWO": "--a=b"})
-    said = f"{text}print(os.environ['ONE'], os.environ['TWO'])"
-    out = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    script = f"{text}print(os.environ['ONE'], os.environ['TWO'])"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert out.stdout == "1 --a=b\n"
 
 
-def test_there_is_nothing_to_hold_without_variables_or_on_another_machine():
+def test_no_source_without_variables_or_on_another_machine():
     assert limit_instructions_source({}) == ""
     assert limit_instructions_source({"ONE": "1"}, "aarch64") == ""
 
 
-def test_features_beyond_are_not_used_where_a_framework_is_held():
+def test_features_above_the_limit_are_not_used():
     features = ["amx_tile", "avx", "avx2", "avx512_fp16", "avx512f", "avx_vnni", "fma"]
     assert used_features(features, AVX2) == ["avx", "avx2", "fma"]
     assert used_features(features, AVX512) == ["avx", "avx2", "avx512f", "fma"]
     assert used_features(features, NATIVE) == features
 
 
-def test_a_framework_may_be_held_to_more_where_the_processor_computes_with_float16():
+def test_limit_is_higher_on_a_processor_with_float16_arithmetic():
     features = ["amx_tile", "avx2", "avx512_bf16", "avx512_fp16", "avx512f", "avx_vnni"]
     assert used_features(features, AVX512_FP16) == ["avx2", "avx512_bf16", "avx512_fp16", "avx512f"]
     without = [name for name in features if name != "avx512_fp16"]
@@ -57,7 +57,7 @@ def test_a_framework_may_be_held_to_more_where_the_processor_computes_with_float
 
 
 @pytest.mark.parametrize(("flags", "chosen"), [("avx2 avx512_fp16 amx", "more"), ("avx2 avx512f", "less")])
-def test_the_processor_is_asked_where_the_text_runs(flags, chosen, monkeypatch):
+def test_source_reads_the_processor_features_at_run_time(flags, chosen, monkeypatch):
     monkeypatch.setattr("os.path.exists", lambda _path: True)
     monkeypatch.setattr("builtins.open", lambda *_args, **_options: io.StringIO(f"flags : {flags}\n"))
     monkeypatch.setattr("os.environ", {})
@@ -65,7 +65,7 @@ def test_the_processor_is_asked_where_the_text_runs(flags, chosen, monkeypatch):
     assert os.environ["ONE"] == chosen
 
 
-def test_what_asks_the_processor_itself_is_held_less():
+def test_limit_follows_from_the_values_of_the_variables():
     assert instruction_limit({"ONEDNN_MAX_CPU_ISA": "AVX2"}) == AVX2
     assert instruction_limit({"ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}) == AVX512
 
@@ -78,30 +78,30 @@ LEVELS = {
 
 
 @pytest.mark.parametrize(("name", "level"), LEVELS.items())
-def test_backends_that_know_how_are_held_first_of_all(name, level):
+def test_backends_with_variables_set_them_before_threads(name, level):
     limited, native = registry.get_backend(name), registry.get_backend(name, NATIVE)
     assert limited.threads.startswith(("import os\n\nos.environ[", f"import os\n\n{READ_FEATURES_SOURCE}os.environ["))
     assert limited.threads.endswith(native.threads)
     assert (limited.instructions, native.instructions) == (level, NATIVE)
-    # As results name it, so that they can be judged anew.
+    # Rejudging passes the limit as recorded in the results.
     assert registry.get_backend(name, level) == limited
 
 
-def test_keras_is_held_as_its_engine_is():
+def test_keras_has_the_limit_of_its_engine():
     engine, keras = registry.get_backend("tensorflow"), registry.get_backend("keras-tensorflow")
     assert keras.threads == engine.threads
 
 
-def test_a_backend_that_knows_no_such_variables_uses_all():
+def test_backend_without_variables_has_no_limit():
     assert registry.get_backend("onnxruntime").instructions == NATIVE
 
 
-def test_a_run_may_ask_for_all_of_the_processor():
+def test_run_may_disable_the_limit():
     assert run_targets(["torch"], [], NATIVE)[0].backend.instructions == NATIVE
     assert run_targets(["torch"], [])[0].backend.instructions == AVX2
 
 
-def test_results_say_what_was_used(conformance, tmp_path):
+def test_results_record_the_limit(conformance, tmp_path):
     status, _, _ = conformance(
         "run", "--backend", "numpy", "--case", "max_pool/book-*", "--instructions", NATIVE, "--out", tmp_path
     )
@@ -109,7 +109,7 @@ def test_results_say_what_was_used(conformance, tmp_path):
     assert '"instructions": "native"' in (tmp_path / "results" / "numpy.jsonl").read_text("utf-8").splitlines()[0]
 
 
-def test_other_words_are_refused(conformance):
-    status, _, told = conformance("run", "--instructions", "avx10")
+def test_other_limits_are_rejected(conformance):
+    status, _, errors = conformance("run", "--instructions", "avx10")
     assert status == 2
-    assert "'avx10' is not one of 'avx2', 'native'" in told[-1]
+    assert "'avx10' is not one of 'avx2', 'native'" in errors[-1]

@@ -1,4 +1,4 @@
-"""What the calls of each framework mean: parameters that the frameworks themselves were seen to follow."""
+"""Layer calls of JAX and Flax: parameters that agree with the observed behaviour of the frameworks."""
 
 import math
 
@@ -14,14 +14,14 @@ LINE, TAPS = (2, 3, 7), (3, 2, 4)
 
 
 def case_of(surface, text, shape, kernel):
-    """Return the case that a text means for inputs of these shapes."""
+    """Return the case of a layer for inputs of these shapes."""
     request = parse_layer(text, DIALECTS[surface], shape, kernel).request
     request = request if request.shape else type(request)(**{**vars(request), "shape": shape})
     return (type(request)(**{**vars(request), "kernel": kernel}) if request.has_kernel else request).case()
 
 
-def hold(case, operator, parameters):
-    """Assert what a case is, and those of its parameters that are named."""
+def check_case(case, operator, parameters):
+    """Assert the operator of a case, and the given parameters."""
     assert case.operator == operator
     assert {key: case.parameters[key] for key in parameters} == parameters
 
@@ -38,19 +38,19 @@ TRANSPOSED_BY_JAX = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "padding", "further"), TRANSPOSED_BY_JAX)
-def test_transposed_convolution_of_jax_pads_the_input_with_its_holes(arguments, padding, further):
+@pytest.mark.parametrize(("arguments", "padding", "output_padding"), TRANSPOSED_BY_JAX)
+def test_padding_of_a_transposed_convolution_in_jax_applies_to_the_dilated_input(arguments, padding, output_padding):
     found = case_of("jax.lax", f"lax.conv_transpose(x, w, {arguments})", IMAGE, WEIGHTS)
-    hold(found, "conv_transpose", {"padding": padding, "output_padding": further})
+    check_case(found, "conv_transpose", {"padding": padding, "output_padding": output_padding})
 
 
-@pytest.mark.parametrize("turned", [True, False])
-def test_kernel_that_jax_does_not_turn_round_is_told(turned):
+@pytest.mark.parametrize("transposed", [True, False])
+def test_kernel_that_jax_does_not_flip_has_a_note(transposed):
     found = parse_layer(
-        f'nn.ConvTranspose(2, (3, 4), transpose_kernel={turned}, padding="SAME")', DIALECTS["flax.linen"]
+        f'nn.ConvTranspose(2, (3, 4), transpose_kernel={transposed}, padding="SAME")', DIALECTS["flax.linen"]
     )
-    said = " ".join(layer_notes(found, {}))
-    assert ("flipped along every spatial axis" in said) is not turned
+    notes = " ".join(layer_notes(found, {}))
+    assert ("flipped along every spatial axis" in notes) is not transposed
 
 
 FLAX = [
@@ -96,25 +96,37 @@ FLAX = [
 @pytest.mark.parametrize(("surface", "text", "operator", "parameters"), FLAX)
 def test_calls_of_jax_and_flax_are_read(surface, text, operator, parameters):
     kernel = {"conv": (3, 3, 3, 4), "conv_transpose": WEIGHTS}.get(operator)
-    hold(case_of(surface, text, IMAGE, kernel), operator, parameters)
+    check_case(case_of(surface, text, IMAGE, kernel), operator, parameters)
 
 
-def test_kernel_of_flax_that_is_one_number_is_of_one_axis():
-    hold(case_of("flax.linen", "nn.ConvTranspose(2, 4, (3,))", LINE, TAPS), "conv_transpose", {"padding": ((0, 1),)})
+def test_kernel_size_of_flax_that_is_one_number_has_one_axis():
+    check_case(
+        case_of("flax.linen", "nn.ConvTranspose(2, 4, (3,))", LINE, TAPS), "conv_transpose", {"padding": ((0, 1),)}
+    )
     assert case_of("flax.nnx", "nnx.Conv(3, 6, 4, rngs=r)", LINE, (6, 3, 4)).parameters["padding"] == ((1, 2),)
 
 
-REFUSED = [
+REJECTED = [
     (
         "jax.lax",
         'lax.conv_transpose(x, w, (2, 2), "SAME")',
         None,
-        "depends on the size of the kernel: say --kernel-shape",
+        "depends on the size of the kernel: add --kernel-shape",
     ),
     ("jax.lax", 'lax.conv_transpose(x, w, (2, 2), "same")', WEIGHTS, "'same': neither 'SAME' nor 'VALID'"),
     ("jax.lax", 'lax.conv_transpose(x, w, (2,), "SAME")', WEIGHTS, "1 strides for a kernel of 2 spatial axes"),
-    ("jax.lax", "lax.conv_transpose(x, w, (2, 2), ((3, 0), (0, 0)))", WEIGHTS, "begins 1 before the first window"),
-    ("jax.lax", "lax.conv_transpose(x, w, (2, 2), ((0, 4), (0, 0)))", WEIGHTS, "goes on 2 past the last window, where"),
+    (
+        "jax.lax",
+        "lax.conv_transpose(x, w, (2, 2), ((3, 0), (0, 0)))",
+        WEIGHTS,
+        "starts 1 cells before the first window",
+    ),
+    (
+        "jax.lax",
+        "lax.conv_transpose(x, w, (2, 2), ((0, 4), (0, 0)))",
+        WEIGHTS,
+        "ends 2 cells after the last window, at most",
+    ),
     (
         "jax.lax",
         'lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=("NCHW", "WHIO", "NCHW"))',
@@ -122,17 +134,17 @@ REFUSED = [
         "with the spatial axes in one order",
     ),
     ("jax.lax", "lax.pad(x, 0., ((0, 0, 0), (0, 0, 0), (1, 1, 1)))", None, "between the cells cannot be translated"),
-    ("jax.lax", "lax.pad(x, 0., ((0, 0, 0), (1, 1, 0), (0, 0, 0)))", None, "the first two axes here, are not padded"),
-    ("flax.linen", "jnp.pad(x, 1)", None, "pads batch and channels too"),
-    ("flax.linen", "jnp.pad(x, ((0, 0), (1, 1), (1, 1)))", None, "the first and the last axis here, are not padded"),
-    ("flax.linen", "jnp.pad(x, ((0, 0), (1, 1), (0, 0)), 'linear_ramp')", None, "neither of 'constant', 'edge'"),
+    ("jax.lax", "lax.pad(x, 0., ((0, 0, 0), (1, 1, 0), (0, 0, 0)))", None, "batch and channels are the first two axes"),
+    ("flax.linen", "jnp.pad(x, 1)", None, "also pads batch and channels"),
+    ("flax.linen", "jnp.pad(x, ((0, 0), (1, 1), (1, 1)))", None, "batch and channels are the first and the last axis"),
+    ("flax.linen", "jnp.pad(x, ((0, 0), (1, 1), (0, 0)), 'linear_ramp')", None, "not one of 'constant', 'edge'"),
     ("flax.linen", "nn.ConvTranspose(2, (3,), padding='CIRCULAR')", None, "neither 'SAME' nor 'VALID'"),
 ]
 
 
-@pytest.mark.parametrize(("surface", "text", "kernel", "says"), REFUSED)
-def test_what_has_no_words_in_the_catalogue_is_refused_in_one_line(surface, text, kernel, says):
-    with pytest.raises(ConformanceError) as refused:
+@pytest.mark.parametrize(("surface", "text", "kernel", "message"), REJECTED)
+def test_call_without_equivalent_in_the_catalogue_is_rejected_with_one_line(surface, text, kernel, message):
+    with pytest.raises(ConformanceError) as caught:
         parse_layer(text, DIALECTS[surface], None, kernel)
-    assert says in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,11 +1,11 @@
-"""What calls of tinygrad, OpenVINO, ONNX, tf.nn and keras.ops mean: parameters that these were seen to follow."""
+"""Calls of tinygrad, OpenVINO, ONNX, tf.nn and keras.ops: parameters that agree with their observed behaviour."""
 
 import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.translation.layer import layer_notes, parse_layer
-from tests.conformance.adapters.api.test_layer_calls import IMAGE, LINE, TAPS, WEIGHTS, case_of, hold
+from tests.conformance.adapters.api.test_layer_calls import IMAGE, LINE, TAPS, WEIGHTS, case_of, check_case
 
 DIALECTS = registry.dialects()
 TINYGRAD, OPENVINO, KERAS = "tinygrad.Tensor", "openvino.opset", "keras-jax.ops"
@@ -134,17 +134,19 @@ PADS = [
 
 @pytest.mark.parametrize(("surface", "text", "operator", "parameters"), POOLS)
 def test_pooling_calls_are_read_with_their_own_defaults(surface, text, operator, parameters):
-    hold(case_of(surface, text, IMAGE, None), operator, parameters)
+    check_case(case_of(surface, text, IMAGE, None), operator, parameters)
 
 
 @pytest.mark.parametrize(("surface", "text", "operator", "parameters"), FILTERED)
 def test_convolution_calls_are_read_with_their_own_defaults(surface, text, operator, parameters):
-    hold(case_of(surface, text, IMAGE, WEIGHTS if operator == "conv_transpose" else FILTERS), operator, parameters)
+    check_case(
+        case_of(surface, text, IMAGE, WEIGHTS if operator == "conv_transpose" else FILTERS), operator, parameters
+    )
 
 
 @pytest.mark.parametrize(("surface", "text", "parameters"), PADS)
 def test_pad_calls_are_read_with_their_own_defaults(surface, text, parameters):
-    hold(case_of(surface, text, IMAGE, None), "pad", parameters)
+    check_case(case_of(surface, text, IMAGE, None), "pad", parameters)
 
 
 @pytest.mark.parametrize(
@@ -160,28 +162,28 @@ def test_pad_calls_are_read_with_their_own_defaults(surface, text, parameters):
         ),
     ],
 )
-def test_unpooling_has_the_output_that_its_window_leads_to(surface, text, size):
-    hold(case_of(surface, text, IMAGE, None), "max_unpool", {"output_size": size})
+def test_unpooling_has_the_output_size_of_its_window(surface, text, size):
+    check_case(case_of(surface, text, IMAGE, None), "max_unpool", {"output_size": size})
 
 
 def test_methods_of_tinygrad_take_any_number_of_axes():
-    hold(case_of(TINYGRAD, "x.max_pool2d((3,), padding=(1, 0))", LINE, None), "max_pool", {"padding": ((1, 0),)})
+    check_case(case_of(TINYGRAD, "x.max_pool2d((3,), padding=(1, 0))", LINE, None), "max_pool", {"padding": ((1, 0),)})
     transposed = case_of(TINYGRAD, "x.conv_transpose2d(w, padding=(1,))", LINE, TAPS)
-    hold(transposed, "conv_transpose", {"padding": ((1, 1),)})
+    check_case(transposed, "conv_transpose", {"padding": ((1, 1),)})
 
 
 def test_depthwise_convolution_has_as_many_groups_as_channels():
     found = case_of(KERAS, "keras.ops.depthwise_conv(x, w, 2, 'same')", IMAGE, (6, 1, 3, 2))
-    hold(found, "conv", {"groups": 3})
+    check_case(found, "conv", {"groups": 3})
 
 
-def test_grouped_convolution_of_openvino_says_its_groups_where_it_reshapes_the_filters():
+def test_groups_of_a_convolution_in_openvino_are_read_from_reshaped_filters():
     text = "ops.group_convolution(x, {}, [1, 1], [0, 0], [0, 0], [1, 1])"
     for filters in ("w", "ops.reshape(w, [3, 2, 1, 3, 2], False)"):
-        hold(case_of(OPENVINO, text.format(filters), IMAGE, (6, 1, 3, 2)), "conv", {"groups": 3})
+        check_case(case_of(OPENVINO, text.format(filters), IMAGE, (6, 1, 3, 2)), "conv", {"groups": 3})
 
 
-def test_indices_of_onnx_are_told_to_count_otherwise():
+def test_indices_of_onnx_have_a_note_on_their_order():
     text = 'helper.make_node("MaxUnpool", ["x", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2])'
     assert "count through the whole tensor" in " ".join(
         layer_notes(parse_layer(text, DIALECTS["onnxruntime"], IMAGE), {})
@@ -189,44 +191,56 @@ def test_indices_of_onnx_are_told_to_count_otherwise():
 
 
 COUNTED = "ops.avg_pool(x, [3, 2], [0, 1], [0, 1], [2, 2], False, 'ceil')"
-REFUSED = [
+REJECTED = [
     (TINYGRAD, "max_pool2d((2, 2))", None, None, "'max_pool2d' is a method: x.max_pool2d(…)"),
-    (TINYGRAD, "x.max_pool2d((2, 2), padding=(1, 2, 3))", None, None, "nor one for each of 2 axes, nor two"),
-    (TINYGRAD, "x.pad((None, (1, 1), None))", None, None, "with none for batch and channels"),
-    (OPENVINO, "ops.max_pool(x, [1], [1], [0], [0], [2]).output(1)", None, None, "only indices in their plane, axis=2"),
+    (
+        TINYGRAD,
+        "x.max_pool2d((2, 2), padding=(1, 2, 3))",
+        None,
+        None,
+        "neither an integer nor one or two for each of 2 axes",
+    ),
+    (TINYGRAD, "x.pad((None, (1, 1), None))", None, None, "with None or (0, 0) for batch and channels"),
+    (
+        OPENVINO,
+        "ops.max_pool(x, [1], [1], [0], [0], [2]).output(1)",
+        None,
+        None,
+        "only indices in each channel, axis=2",
+    ),
     (OPENVINO, "ops.max_pool(x, 2, 1, 0, 0, 2)", None, None, "expected a list with an integer for each spatial axis"),
-    (OPENVINO, COUNTED, None, None, "depends on the size of the input: say --shape"),
-    (OPENVINO, COUNTED, IMAGE, None, "cells past the padding count here"),
+    (OPENVINO, COUNTED, None, None, "depends on the size of the input: add --shape"),
+    (OPENVINO, COUNTED, IMAGE, None, "elements past the padding count"),
     (OPENVINO, "ops.convolution_backprop_data(x, w, [2], size)", None, None, "output_shape=size: only None"),
     (
         OPENVINO,
         "ops.group_convolution_backprop_data(x, w, [2])",
         None,
         None,
-        "its groups are an axis",
+        "the number of groups is unknown",
     ),
-    (OPENVINO, "ops.pad(x, [0, 1, 1], [0, 0, 1], 'edge')", None, None, "with none for batch and channels"),
+    (OPENVINO, "ops.pad(x, [0, 1, 1], [0, 0, 1], 'edge')", None, None, "with zeros for batch and channels"),
     ("onnxruntime", 'helper.make_node("Pad", ["x", "pads"], ["y"])', None, None, "write the attribute pads=[…]"),
     (
         "onnxruntime",
         'helper.make_node("MaxUnpool", ["x", "i", "s"], ["y"], kernel_shape=[2])',
         None,
         None,
-        "output_shape is one of them",
+        "output_shape given as an input cannot be read",
     ),
     ("tf.nn", "tf.nn.conv2d_transpose(x, w, shape, 2)", IMAGE, WEIGHTS, "output_shape=shape: only a list of numbers"),
-    ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 14, 12, 2), 2)", IMAGE, None, "say --kernel-shape"),
-    ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 14, 12, 2), 2)", None, WEIGHTS, "say --shape"),
+    ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 14, 12, 2), 2)", IMAGE, None, "add --kernel-shape"),
+    ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 14, 12, 2), 2)", None, WEIGHTS, "add --shape"),
     ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 15, 12, 2), 2)", IMAGE, WEIGHTS, "maps (15, 12) to (8, 6)"),
     ("tf.nn", "tf.nn.conv2d_transpose(x, w, (1, 14, 12, 3), 2)", IMAGE, WEIGHTS, "3 channels is not a multiple"),
-    (KERAS, "keras.ops.conv_transpose(x, w, 2)", None, None, "say --kernel-shape"),
+    (KERAS, "keras.ops.conv_transpose(x, w, 2)", None, None, "add --kernel-shape"),
     (KERAS, "keras.ops.depthwise_conv(x, w)", None, (6, 1, 3, 2), "the number of groups depends on"),
 ]
 
 
-@pytest.mark.parametrize(("surface", "text", "shape", "kernel", "says"), REFUSED)
-def test_what_cannot_be_read_is_refused_in_one_line(surface, text, shape, kernel, says):
-    with pytest.raises(ConformanceError) as refused:
+@pytest.mark.parametrize(("surface", "text", "shape", "kernel", "message"), REJECTED)
+def test_unreadable_call_is_rejected_with_one_line(surface, text, shape, kernel, message):
+    with pytest.raises(ConformanceError) as caught:
         parse_layer(text, DIALECTS[surface], shape, kernel)
-    assert says in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,3 +1,5 @@
+"""Source text of numbers, arrays, calls and padding in programs."""
+
 import math
 from fractions import Fraction
 
@@ -15,8 +17,8 @@ KINDS = [name for name in NUMPY_DTYPES if name != "bfloat16"]
 
 
 @given(st.sampled_from(KINDS).flatmap(lambda name: hn.arrays(name, hn.array_shapes(min_dims=2, max_side=3))))
-def test_text_of_an_array_makes_the_very_array(array):
-    made = eval(source_text.array_text(array), {"np": np})  # noqa: S307 - this is what the text is for
+def test_text_of_an_array_evaluates_to_the_same_array(array):
+    made = eval(source_text.array_text(array), {"np": np})  # noqa: S307 - program text is made to be evaluated
     assert made.dtype == array.dtype
     assert made.shape == array.shape
     nan = np.isnan(array)
@@ -25,14 +27,14 @@ def test_text_of_an_array_makes_the_very_array(array):
 
 
 @given(st.floats() | st.integers())
-def test_text_of_a_number_is_the_number(value):
+def test_text_of_a_number_evaluates_to_the_number(value):
     made = eval(source_text.number(value), {"np": np})  # noqa: S307
     assert made == value or math.isnan(made)
     assert math.copysign(1, made) == math.copysign(1, value) or math.isnan(value)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int8", ml_dtypes.bfloat16])
-def test_numbers_of_numpy_are_written_as_plain_ones(dtype):
+def test_numpy_scalars_are_written_as_python_numbers(dtype):
     assert float(source_text.number(np.array([3], dtype)[0])) == 3
 
 
@@ -43,7 +45,7 @@ def test_equal_axes_are_written_once(values, text):
     assert source_text.per_axis(values) == text
 
 
-def test_call_leaves_out_what_is_none():
+def test_call_leaves_out_arguments_that_are_none():
     assert source_text.call("f", "x", None, a=None, b="2") == "f(x, b=2)"
 
 
@@ -55,36 +57,36 @@ def test_default_is_not_written(default, value, text):
     assert source_text.text_unless_default(default, value) == text
 
 
-def test_imports_that_a_text_needs_are_those_whose_names_it_uses():
+def test_required_imports_are_those_whose_names_the_text_uses():
     setup = "import numpy as np\nimport os.path\nfrom a import b as c, d\n"
     assert source_text.required_setup(setup, "np.zeros(os.sep)") == ["import numpy as np", "import os.path"]
     assert source_text.required_setup(setup, "c(1)") == ["from a import b as c, d"]
     assert source_text.required_setup(setup, "'np'") == []
 
 
-def test_modes_of_a_setup_are_kept_with_the_imports_they_use():
+def test_modes_of_a_setup_are_required_with_the_imports_they_use():
     setup = "import jack\nimport numpy as np\n\njack.use(64)\n"
     assert source_text.required_setup(setup, "run(1)") == ["import jack", "", "jack.use(64)"]
 
 
-def test_mode_that_comes_before_an_import_stays_before_it():
+def test_mode_before_an_import_stays_before_it():
     setup = 'import os\n\nos.environ["JACK"] = "1"\nimport jack\nimport numpy as np\n'
-    kept = ["import os", "", "os.environ['JACK'] = '1'", "", "import jack"]
-    assert source_text.required_setup(setup, "jack.run(1)") == kept
+    required = ["import os", "", "os.environ['JACK'] = '1'", "", "import jack"]
+    assert source_text.required_setup(setup, "jack.run(1)") == required
     assert source_text.required_imports(setup, "jack.run(1)") == ["import jack"]
 
 
 @pytest.mark.parametrize("word", ['edge"', "edge\n", "", "a b", "x.y", "__import__('os')", "é"])
-def test_nothing_but_a_word_is_quoted(word):
+def test_only_words_are_quoted(word):
     assert source_text.quoted("REFLECT") == '"REFLECT"'
-    with pytest.raises(ValueError, match="is no word"):
+    with pytest.raises(ValueError, match="is not a word"):
         source_text.quoted(word)
 
 
 @given(size=st.integers(1, 40), count=st.integers(1, 40))
 def test_bins_reach_from_the_floor_of_the_start_to_the_ceiling_of_the_end(size, count):
-    wanted = [(o * size // count, math.ceil(Fraction((o + 1) * size, count))) for o in range(count)]
-    assert eval(source_text.bins_text(size, count)) == wanted  # noqa: S307 - this is what the text is for
+    expected = [(o * size // count, math.ceil(Fraction((o + 1) * size, count))) for o in range(count)]
+    assert eval(source_text.bins_text(size, count)) == expected  # noqa: S307 - program text
 
 
 def test_sums_are_divided_by_the_same_sums_of_ones():
@@ -98,7 +100,7 @@ def test_sums_are_divided_by_the_same_sums_of_ones():
     )
 
 
-def test_lines_that_end_with_a_block_return_what_it_leaves():
+def test_function_of_lines_that_end_with_a_block_returns_x():
     assert source_text.divide_by_ones(["for part in x:", "    x = part"], "1", "mean")[:4] == (
         "def mean(x):",
         "    for part in x:",

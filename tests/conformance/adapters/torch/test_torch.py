@@ -1,4 +1,4 @@
-"""The PyTorch adapter: what its programs say, as text; no framework is imported."""
+"""Program texts of the PyTorch adapter. No framework is imported."""
 
 import ast
 import sys
@@ -26,7 +26,7 @@ GRAD = "grad: {values: integers}"
 
 
 def lines(tmp_path, operator, text, surface=F):
-    """Return the lines between the arrays that come in and the one that goes out, and how they do it."""
+    """Return the lines of a program without conversions of arrays, and how the program computes the case."""
     program = translate(one(tmp_path, f"id: a, {text}", operator=operator), surface)
     assert isinstance(program, Program), program
     body = [line.strip() for line in program.text.splitlines()[1:-1]]
@@ -34,15 +34,16 @@ def lines(tmp_path, operator, text, surface=F):
 
 
 def reason(tmp_path, operator, text, surface=F):
-    refusal = translate(one(tmp_path, f"id: a, {text}", operator=operator), surface)
-    assert isinstance(refusal, Unsupported), refusal.text
-    return refusal.reason
+    answer = translate(one(tmp_path, f"id: a, {text}", operator=operator), surface)
+    assert isinstance(answer, Unsupported), answer.text
+    return answer.reason
 
 
-def test_part_of_an_adapter_is_no_backend():
-    modules = {path.stem for path in Path(registry.adapters.__path__[0]).glob("torch*.py")}
-    assert {name for name in modules if name in registry.backend_names()} == {"torch"}
+def test_modules_of_an_adapter_are_not_backends():
+    modules = {path.stem for path in Path(registry.adapters.__path__[0], "torch").glob("*.py")}
     assert len(modules) > 1
+    assert not modules & {*registry.backend_names()}
+    assert "torch" in registry.backend_names()
 
 
 @pytest.mark.parametrize(
@@ -88,12 +89,12 @@ def test_native_calls(tmp_path, operator, text, functional, layer):
 
 
 @pytest.mark.parametrize("p", [1, 3, 2.5])
-def test_norm_to_a_power_that_is_not_even_is_that_of_absolute_values(tmp_path, p):
+def test_norm_with_a_power_that_is_not_even_uses_absolute_values(tmp_path, p):
     body, how = lines(tmp_path, "lp_pool", f"{ROW}, window: 2, p: {p}")
     assert (body, how) == ([f"x = F.lp_pool1d(x.abs(), {p}, 2)"], "composed")
 
 
-def test_norm_of_windows_with_padding_and_holes_is_taken_window_by_window(tmp_path):
+def test_norm_of_padded_and_dilated_windows_is_composed(tmp_path):
     body, how = lines(
         tmp_path, "lp_pool", f"{PLANE}, window: 2, padding: [[1, 0], [0, 1]], stride: 1, dilation: 2, p: 3"
     )
@@ -105,13 +106,13 @@ def test_norm_of_windows_with_padding_and_holes_is_taken_window_by_window(tmp_pa
     ]
 
 
-def test_norm_of_absolute_values_does_not_use_a_call_that_reaches_past_the_input(tmp_path):
+def test_norm_is_composed_if_windows_extend_past_the_input(tmp_path):
     body, _ = lines(tmp_path, "lp_pool", f"{PLANE}, window: 2, rounding: ceil, p: 3")
     assert "vector_norm" in body[-1]
 
 
-def test_indices_that_count_in_a_padded_plane_are_put_right():
-    """The text is carried out on indices of a 3 x 4 plane in one with 1 above, 2 on the left and 3 on the right."""
+def test_indices_in_a_padded_plane_are_converted_to_the_input():
+    """The expression is evaluated on all indices of a 3 x 4 plane with one row of padding above and one column left."""
     step = Step(
         "max_pool_with_indices",
         (1, 1, 3, 4),
@@ -122,8 +123,8 @@ def test_indices_that_count_in_a_padded_plane_are_put_right():
     text = lower_step(pads, F, native_only=False, inner=False)[0][-1]
     plane = np.arange(12).reshape(3, 4)
     padded = np.pad(plane, ((1, 0), (1, 0)), constant_values=-1).ravel()
-    moved = eval(text.removeprefix("x = "), {"x": np.arange(padded.size)})  # noqa: S307
-    assert (moved[padded >= 0] == padded[padded >= 0]).all()
+    converted = eval(text.removeprefix("x = "), {"x": np.arange(padded.size)})  # noqa: S307
+    assert (converted[padded >= 0] == padded[padded >= 0]).all()
     assert isinstance(lower_step(step, F, native_only=False, inner=False), Unsupported)  # a window of padding only
 
 
@@ -137,7 +138,7 @@ def test_indices_that_count_in_a_padded_plane_are_put_right():
         (4, 1, "F.max_unpool1d(x, indices, 2, stride=1, padding=2)"),
     ],
 )
-def test_unpooling_names_a_pooling_that_leads_to_the_size(tmp_path, extent, size, call):
+def test_unpooling_has_a_window_and_stride_that_give_the_output_size(tmp_path, extent, size, call):
     indices = f"indices: {{values: integers, low: 0, high: {size - 1}, shape: [1, 1, {extent}]}}"
     text = f"x: {{values: integers, shape: [1, 1, {extent}]}}, {indices}, output_size: {size}"
     assert lines(tmp_path, "max_unpool", text)[0] == [f"x = {call}"]
@@ -158,18 +159,18 @@ SAMPLES = "samples: {values: integers, low: 0, high: 3, over: 4}"
         ("[1, 1, 7, 7, 7]", "F.fractional_max_pool3d(x, 2, output_size=3, _random_samples=samples)"),
     ],
 )
-def test_samples_go_to_their_axes(tmp_path, shape, call):
+def test_samples_are_in_the_order_of_pytorch(tmp_path, shape, call):
     text = f"x: {{values: integers, shape: {shape}}}, {SAMPLES}, window: 2, output_size: 3"
     assert lines(tmp_path, "fractional_max_pool", text)[0] == [f"x = {call}"]
 
 
-def test_fractional_pooling_in_three_dimensions_that_fits_exactly_is_refused_as_pytorch_refuses_it(tmp_path):
+def test_fractional_pooling_in_three_dimensions_has_the_limit_of_pytorch(tmp_path):
     text = f"x: {{values: integers, shape: [1, 1, 7, 7, 7]}}, {SAMPLES}, output_size: 3, window"
     assert "at most the extent" in reason(tmp_path, "fractional_max_pool", f"{text}: [2, 2, 5]")
     assert lines(tmp_path, "fractional_max_pool", f"{text}: [2, 2, 4]")[1] == "native"
 
 
-def test_symmetric_padding_names_the_cells(tmp_path):
+def test_symmetric_padding_indexes_the_cells(tmp_path):
     body, how = lines(tmp_path, "pad", f"{PLANE}, pads: [[2, 0], [0, -1]], mode: symmetric")
     assert (body, how) == (
         ["x = x[:, :, [min(i % 10, 9 - i % 10) for i in range(-2, 5)]]", "x = x[:, :, :, list(range(0, 4))]"],
@@ -178,19 +179,19 @@ def test_symmetric_padding_names_the_cells(tmp_path):
 
 
 @pytest.mark.parametrize(("mode", "within"), [("reflect", 4), ("wrap", 5)])
-def test_padding_beyond_what_pytorch_takes_names_the_cells(tmp_path, mode, within):
+def test_padding_beyond_the_limit_of_pytorch_indexes_the_cells(tmp_path, mode, within):
     text = f"x: {{values: integers, shape: [1, 1, 5]}}, mode: {mode}, pads"
     assert lines(tmp_path, "pad", f"{text}: [[0, {within}]]")[1] == "native"
     assert lines(tmp_path, "pad", f"{text}: [[0, {within + 1}]]")[1] == "composed"
 
 
 @pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
-def test_cells_of_a_padded_axis_are_those_of_the_reference(mode):
+def test_indices_of_a_padded_axis_agree_with_the_reference(mode):
     for size, before, after in product((1, 2, 3, 5), (-1, 0, 1, 4, 11), (-1, 0, 2, 9)):
         if size + min(before, 0) + min(after, 0) > 0:
-            wanted = reference.pad(np.arange(size)[None, None], [(before, after)], mode=mode)
-            made = eval(padded_indices_text(mode, size, before, after))  # noqa: S307 - this is what the text is for
-            assert made == np.asarray(wanted).ravel().tolist()
+            expected = reference.pad(np.arange(size)[None, None], [(before, after)], mode=mode)
+            indices = eval(padded_indices_text(mode, size, before, after))  # noqa: S307 - program text
+            assert indices == np.asarray(expected).ravel().tolist()
 
 
 TRANSPOSED = "x: {values: integers, shape: [1, 2, 4]}, kernel: {values: integers, shape: [2, 3, 3]}"
@@ -221,11 +222,11 @@ TRANSPOSED = "x: {values: integers, shape: [1, 2, 4]}, kernel: {values: integers
         ),
     ],
 )
-def test_transposed_convolution_takes_from_both_ends_and_a_slice_does_the_rest(tmp_path, text, call, how):
+def test_transposed_convolution_crops_by_padding_and_a_slice(tmp_path, text, call, how):
     assert lines(tmp_path, "conv_transpose", f"{TRANSPOSED}, {text}") == ([f"x = {call}"], how)
 
 
-def test_layer_of_a_transposed_convolution_gets_the_case_s_weights(tmp_path):
+def test_layer_of_a_transposed_convolution_has_the_weights_of_the_case(tmp_path):
     body, _ = lines(tmp_path, "conv_transpose", f"{TRANSPOSED}, padding: [[0, 1]]", NN)
     assert body == [
         "conv = nn.ConvTranspose1d(2, 3, 3, bias=False, dtype=x.dtype)",
@@ -238,58 +239,58 @@ def test_layer_of_a_transposed_convolution_gets_the_case_s_weights(tmp_path):
 CONV = "x: {values: integers, shape: [1, 1, 4]}, kernel: {values: [[[1, 2]]]}, bias: {values: [3]}"
 
 
-@pytest.mark.parametrize("wanted", ["x", "kernel", "bias"])
-def test_gradient_is_asked_of_the_input_that_the_case_names(tmp_path, wanted):
-    body, _ = lines(tmp_path, "conv_grad", f"{CONV}, {GRAD}, output: {wanted}")
+@pytest.mark.parametrize("name", ["x", "kernel", "bias"])
+def test_gradient_is_of_the_input_that_the_case_names(tmp_path, name):
+    body, _ = lines(tmp_path, "conv_grad", f"{CONV}, {GRAD}, output: {name}")
     assert body == [
-        f"leaf = {wanted}.requires_grad_()",
+        f"leaf = {name}.requires_grad_()",
         "x = F.conv1d(x, kernel, bias)",
         "(x,) = torch.autograd.grad(x, leaf, grad)",
     ]
 
 
-@pytest.mark.parametrize(("wanted", "of"), [("kernel", "conv.weight"), ("bias", "conv.bias")])
-def test_gradient_of_a_layer_s_weights_is_asked_of_the_layer(tmp_path, wanted, of):
-    body, _ = lines(tmp_path, "conv_grad", f"{CONV}, {GRAD}, output: {wanted}", NN)
+@pytest.mark.parametrize(("name", "parameter"), [("kernel", "conv.weight"), ("bias", "conv.bias")])
+def test_gradient_of_weights_is_of_the_parameter_of_the_layer(tmp_path, name, parameter):
+    body, _ = lines(tmp_path, "conv_grad", f"{CONV}, {GRAD}, output: {name}", NN)
     assert body[1:] == [
         "conv.weight = nn.Parameter(kernel)",
         "conv.bias = nn.Parameter(bias)",
         "x = conv(x)",
-        f"(x,) = torch.autograd.grad(x, {of}, grad)",
+        f"(x,) = torch.autograd.grad(x, {parameter}, grad)",
     ]
 
 
-def test_gradient_of_a_layer_s_input_leaves_the_weights_alone(tmp_path):
+def test_gradient_of_the_input_of_a_layer_does_not_track_the_weights(tmp_path):
     body, _ = lines(tmp_path, "conv_grad", f"{CONV}, {GRAD}, output: x", NN)
     assert body[0] == "leaf = x.requires_grad_()"
     assert "conv.weight = nn.Parameter(kernel, requires_grad=False)" in body
 
 
-def test_integers_in_a_row_have_their_maximum_where_indices_are_asked_too(tmp_path):
+def test_maximum_of_integers_in_one_dimension_uses_the_call_with_indices(tmp_path):
     text = "x: {values: [[[1, 2, 3]]], dtype: int16}, window: 2"
     assert lines(tmp_path, "max_pool", text)[0] == ["x = F.max_pool1d(x, 2, return_indices=True)[0]"]
 
 
-def test_dtype_without_a_kernel_is_carried_by_one_that_holds_it(tmp_path):
+def test_dtype_without_a_kernel_is_computed_in_a_wider_dtype(tmp_path):
     text = "x: {values: integers, low: 0, high: 1, shape: [1, 1, 4, 4], dtype: bool}, window: 2"
     body, how = lines(tmp_path, "max_pool", text)
     assert (body, how) == (["x = x.to(torch.uint8)", "x = F.max_pool2d(x, 2)", "x = x.to(torch.bool)"], "composed")
 
 
-@pytest.mark.parametrize("carried", ["max_pool", "adaptive_max_pool", "max_unpool"])
-def test_no_dtype_is_carried_by_one_that_does_not_hold_it(carried):
-    holds = {"uint8": 8, "int32": 31, "int64": 63, "float64": 53}
+@pytest.mark.parametrize("operator", ["max_pool", "adaptive_max_pool", "max_unpool"])
+def test_wider_dtype_represents_all_values(operator):
+    bits_of = {"uint8": 8, "int32": 31, "int64": 63, "float64": 53}
     for name in NUMPY_DTYPES:
         parameters = {"window": (2,), "stride": (2,), "padding": ((0, 0),), "dilation": (1,), "rounding": "floor"}
         parameters |= {"output_size": (2,)}
-        answer = lower_step(Step(carried, (1, 1, 4), name, parameters), F, native_only=False, inner=False)
+        answer = lower_step(Step(operator, (1, 1, 4), name, parameters), F, native_only=False, inner=False)
         if not isinstance(answer, Unsupported) and answer[0][0].startswith("x = x.to("):
             wider = answer[0][0].removeprefix("x = x.to(torch.").rstrip(")")
             bits = 1 if name == "bool" else np.iinfo(name).bits - name.startswith("int")
-            assert bits <= holds[wider], f"{name} in {wider}"
+            assert bits <= bits_of[wider], f"{name} in {wider}"
 
 
-def test_least_integers_are_the_complement_of_the_largest_complements(tmp_path):
+def test_minimum_of_integers_is_the_complement_of_the_maximum_of_complements(tmp_path):
     text = "x: {values: [[[-128, 127]]], dtype: int8}, window: 2"
     assert lines(tmp_path, "min_pool", text)[0] == [
         "x = ~x",
@@ -298,14 +299,14 @@ def test_least_integers_are_the_complement_of_the_largest_complements(tmp_path):
     ]
 
 
-def test_least_integers_with_more_padding_on_one_side_have_it_written_in_as_the_greatest(tmp_path):
+def test_minimum_of_integers_with_asymmetric_padding_pads_the_complement_explicitly(tmp_path):
     text = "x: {values: integers, shape: [1, 1, 3, 3], dtype: int8}, window: 2, padding: [[1, 0], [1, 0]]"
     body, how = lines(tmp_path, "min_pool", text)
     assert how == "composed"
     assert body == ["x = ~x", "x = F.pad(x, (1, 0, 1, 0), value=-128)", "x = F.max_pool2d(x, 2)", "x = ~x"]
 
 
-def test_averages_of_16_bits_in_three_dimensions_are_made_in_float32(tmp_path):
+def test_averages_of_16_bit_floats_in_three_dimensions_are_computed_in_float32(tmp_path):
     text = "x: {values: integers, shape: [1, 1, 4, 4, 4], dtype: float16}, window: 2, padding"
     body, how = lines(tmp_path, "avg_pool", f"{text}: 0")
     assert (body, how) == (["x = x.to(torch.float32)", "x = F.avg_pool3d(x, 2)", "x = x.to(torch.float16)"], "composed")
@@ -314,8 +315,8 @@ def test_averages_of_16_bits_in_three_dimensions_are_made_in_float32(tmp_path):
 
 @pytest.mark.parametrize(("dtype", "how"), [("int64", "native"), ("int8", "composed")])
 def test_averages_of_integers_are_divided_toward_zero(tmp_path, dtype, how):
-    body, way = lines(tmp_path, "avg_pool", f"x: {{values: [[[1, 2, 4]]], dtype: {dtype}}}, window: 2, stride: 1")
-    assert way == how
+    body, found = lines(tmp_path, "avg_pool", f"x: {{values: [[[1, 2, 4]]], dtype: {dtype}}}, window: 2, stride: 1")
+    assert found == how
     if how == "composed":
         quotient = 'x = torch.div(windows.sum((-1,), dtype=x.dtype), 2, rounding_mode="trunc")'
         assert body == ["windows = x.unfold(2, 2, 1)", quotient]
@@ -333,7 +334,7 @@ def test_averages_of_integers_at_the_border_divide_by_their_cells(tmp_path):
     ]
 
 
-def test_bfloat16_goes_through_words(tmp_path):
+def test_bfloat16_is_passed_as_words(tmp_path):
     program = translate(one(tmp_path, "id: a, x: {values: [[[1, 2]]], dtype: bfloat16}, window: 2"), F)
     assert program.text.splitlines()[1:] == [
         "    x = torch.from_numpy(x).view(torch.bfloat16)",
@@ -343,7 +344,7 @@ def test_bfloat16_goes_through_words(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_several_calls_on_16_bits_are_made_in_float32(tmp_path, dtype):
+def test_several_calls_on_16_bit_floats_are_computed_in_float32(tmp_path, dtype):
     body, _ = lines(tmp_path, "softmax_pool", f"x: {{values: [[[1, 2]]], dtype: {dtype}}}, window: 2")
     assert (body[-1], "x = x.to(torch.float32)" in body) == (f"x = x.to(torch.{dtype})", True)
 
@@ -364,17 +365,17 @@ def test_draw_selects_the_first_cell_whose_running_sum_exceeds_its_share(tmp_pat
 
 
 @pytest.mark.parametrize("surface", [NN, F], ids=lambda surface: surface.name)
-def test_every_dtype_of_every_operator_is_taken_or_refused_with_pytorch_s_reason(surface):
+def test_every_dtype_of_every_operator_is_supported_or_has_a_reason(surface):
     composed = {"min_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities"}
     for name, dtype in product(FORWARD_OPERATORS, NUMPY_DTYPES):
-        whole = NUMPY_DTYPES[dtype].kind in "iub" and name.startswith("stochastic")
+        integers = NUMPY_DTYPES[dtype].kind in "iub" and name.startswith("stochastic")
         known = surface.supports(name, dtype) or surface.unsupported_reason(name, dtype) is not None
-        assert known or whole, f"{name} in {dtype}"
+        assert known or integers, f"{name} in {dtype}"
         assert name in surface.lowerings or name in composed
 
 
 @pytest.mark.parametrize("surface", [NN, F], ids=lambda surface: surface.name)
-def test_every_operator_and_gradient_of_the_catalogue_has_a_program_somewhere(catalogue, surface):
+def test_every_operator_and_gradient_of_the_catalogue_has_a_program(catalogue, surface):
     found = {case.operator for case in catalogue.cases if isinstance(translate(case, surface), Program)}
     assert {case.operator for case in catalogue.cases} - found == set()
     assert len(found) > len(FORWARD_OPERATORS)
@@ -405,11 +406,11 @@ ONE_CHANNEL = "x: {values: integers, shape: [1, 1, 4, 4]}"
         ),
     ],
 )
-def test_images_kernels_and_indices_lie_channels_last(tmp_path, operator, text, body):
+def test_images_kernels_and_indices_are_converted_to_channels_last(tmp_path, operator, text, body):
     assert lines(tmp_path, operator, text, LAST) == (body, "native")
 
 
-def test_channels_last_is_said_once_of_images_and_of_every_kernel(tmp_path):
+def test_images_are_converted_once_and_every_kernel_is_converted(tmp_path):
     text = (
         "x: {values: integers, low: 0, high: 1, shape: [1, 1, 4, 4], dtype: bool}, window: 2, padding: [[1, 0], [1, 0]]"
     )
@@ -422,7 +423,7 @@ def test_channels_last_is_said_once_of_images_and_of_every_kernel(tmp_path):
     assert len(kernels) > 1
 
 
-def test_gradient_that_comes_in_lies_channels_last_too(tmp_path):
+def test_output_gradient_is_converted_to_channels_last(tmp_path):
     body, _ = lines(tmp_path, "max_pool_grad", f"{PLANE}, {GRAD}, window: 2", LAST)
     assert body == [
         "leaf = x.requires_grad_()",
@@ -434,17 +435,17 @@ def test_gradient_that_comes_in_lies_channels_last_too(tmp_path):
 
 
 @pytest.mark.parametrize("operator", ["max_pool", "avg_pool", "lp_pool", "max_pool_with_indices"])
-def test_a_row_has_no_channels_last(tmp_path, operator):
+def test_channels_last_does_not_support_one_dimension(tmp_path, operator):
     assert "two or three spatial axes" in reason(tmp_path, operator, f"{ROW}, window: 2", LAST)
 
 
-def test_question_about_a_dtype_without_a_kernel_is_put_to_images_that_lie_channels_last(catalogue):
+def test_convention_case_for_a_dtype_without_a_kernel_runs_in_channels_last(catalogue):
     program = translate(catalogue.by_id["max_pool/integers-in-bool"], LAST)
     assert TO_LAST in program.text
     assert program.how == "native"
 
 
-def test_compiled_function_takes_the_inputs_and_holds_the_calls(tmp_path):
+def test_compiled_function_takes_the_inputs_and_contains_the_calls(tmp_path):
     body, how = lines(tmp_path, "conv", f"{CONV}, padding: [[1, 0]]", COMPILED)
     assert (body, how) == (
         [
@@ -472,7 +473,7 @@ def test_gradient_goes_through_the_compiled_function(tmp_path):
     ]
 
 
-def test_kernel_of_many_lines_stands_inside_the_compiled_function(tmp_path):
+def test_kernel_of_many_lines_is_inside_the_compiled_function(tmp_path):
     text = "id: a, x: {values: integers, shape: [1, 1, 7, 7]}, window: 3, via: [conv, relu]"
     program = translate(one(tmp_path, text), COMPILED)
     forward = ast.parse(program.text).body[0].body[1]
@@ -481,8 +482,8 @@ def test_kernel_of_many_lines_stands_inside_the_compiled_function(tmp_path):
     assert ast.unparse(ast.parse(program.text)).count("np.array") == ast.unparse(forward).count("np.array")
 
 
-@pytest.mark.parametrize(("compiler", "there"), [("python3-or-another", False), (sys.executable, True)])
-def test_without_a_compiler_the_surface_says_so(monkeypatch, compiler, there):
+@pytest.mark.parametrize(("compiler", "exists"), [("python3-or-another", False), (sys.executable, True)])
+def test_missing_compiler_is_reported(monkeypatch, compiler, exists):
     monkeypatch.setenv("CXX", compiler)
-    assert (COMPILED.missing_requirement() is None) is there
-    assert there or compiler in COMPILED.missing_requirement()
+    assert (COMPILED.missing_requirement() is None) is exists
+    assert exists or compiler in COMPILED.missing_requirement()
