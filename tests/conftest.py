@@ -17,12 +17,12 @@ from tests.support import example_results as example
 from tests.support.browser_pages import listen
 from tests.support.planted_bugs import PACKAGE_FOLDER
 
-# The same examples on every run, wherever it is; the nightly job is the one that goes looking for new ones.
+# The same examples in each run. Only the nightly job draws new ones.
 settings.register_profile("suite", derandomize=os.environ.get("HYPOTHESIS_PROFILE") != "nightly", deadline=None)
 settings.load_profile("suite")
 
 
-# A shell that starts pytest in the background has it ignore interrupts, and all that it starts would do so too.
+# A shell starts background processes with SIGINT ignored, which pytest and its child processes would inherit.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -77,7 +77,7 @@ def conformance(capsys):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder that is also the working directory; the suite's own ledger is read once, whoever asks for it."""
+    """A new working directory. The suite's own ledger is loaded only once, for speed."""
     monkeypatch.chdir(tmp_path)
     load, own, path = ledger.load_ledger, ledger.load_ledger(), ledger.ledger_path
     monkeypatch.setattr(
@@ -92,7 +92,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 @pytest.fixture(scope="session")
 def browser():
-    """A headless Chromium. CONFORMANCE_REQUIRE_BROWSER=1 makes it an error that there is none, not a skip."""
+    """A headless Chromium. With CONFORMANCE_REQUIRE_BROWSER=1 a missing browser is an error instead of a skip."""
     missing = pytest.fail if os.environ.get("CONFORMANCE_REQUIRE_BROWSER") == "1" else pytest.skip
     path = next(filter(None, map(shutil.which, BROWSERS)), None) or missing("no chromium on the PATH")
     try:
@@ -107,7 +107,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser):
-    """Return a function that opens a file at a place; nothing may then go to the console or to the network."""
+    """Return a function that opens a file at a fragment. Check that nothing reaches the console or the network."""
     opened = []
 
     def open_at(file, place="", *, width=1280, height=900, **options):
@@ -127,7 +127,7 @@ def visit(browser):
 
 @pytest.fixture(scope="session")
 def file(tmp_path_factory):
-    """The report of four small runs and of what exploring found, with hostile texts in two of them."""
+    """The HTML report of four small runs and an exploration, with hostile texts in two of them."""
     folder = tmp_path_factory.mktemp("report")
     runs = (example.alpha(), example.beta(example.HOSTILE), example.gamma(), example.delta())
     texts = dict.fromkeys(("sentence", "said", "case_text", "script"), example.HOSTILE)
@@ -140,7 +140,7 @@ def file(tmp_path_factory):
 
 @pytest.fixture
 def opened(visit, file):
-    """Return a function that opens this report at a place."""
+    """Return a function that opens this report at a fragment."""
 
     def open_at(place="", **options):
         return visit(file, place, **options)

@@ -1,6 +1,6 @@
-"""Case files, locks, exports, the ledger and declarations from strangers: they work, or each fault is one clear line.
+"""Fuzzed case files, locks, exports, ledgers and declarations: they are read, or each error is one clear line.
 
-HYPOTHESIS_PROFILE=nightly draws forty times as many: 20,000 documents with those of test_hostile_results.
+HYPOTHESIS_PROFILE=nightly draws forty times as many: 20,000 documents together with test_hostile_results.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from conformance.adapters.api import declarations
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import export as exports
 from conformance.judging import ledger
-from tests.support.guarded_command import bounded, command, plain
+from tests.support.guarded_command import bounded, check_printable, command
 from tests.support.mutated_documents import bytes_changed, changed, dumped, hostile
 
 SECTIONS = ("cases", "questions", "rejects")
@@ -37,7 +37,7 @@ FILES = sorted(catalogue_folder().glob("*/*.yaml"))
 
 
 def excerpts(path):
-    """Return the case file with each time one item of each section."""
+    """Yield four versions of a case file, each with one item of each section."""
     whole = yaml.safe_load(path.read_text("utf-8"))
     plain_whole = json.loads(json.dumps(whole, default=str))
     for turn in range(4):
@@ -71,7 +71,7 @@ def written(folder, content, name="file.yaml"):
 
 
 def commands_on(folder, path, turn):
-    """Ask two commands that read a catalogue of this one, or three."""
+    """Run two commands on a catalogue: `list`, and `check` after an error or another one. turn: index of that one."""
     status, out, _ = command(folder, "list", "--cases", path)
     if status:
         command(folder, "check", path, "--no-cache", "--jobs", 1)
@@ -105,13 +105,13 @@ def test_case_file_with_other_bytes(folder, content, turn):
 
 @hostile(800)
 @given(document=changed(LOCKS), turn=TURNS)
-def test_changed_lock_beside_a_case_file(folder, document, turn):
+def test_changed_lock_of_a_case_file(folder, document, turn):
     written(folder / "cases", document, "lock.json")
     commands_on(folder, written(folder / "cases" / "pooling", CATALOGUES[-2]), turn)
 
 
 def read_ledger(folder, path, monkeypatch):
-    """Ask the command that shows the ledger of this one."""
+    """Run the command that reads the ledger on this one."""
     monkeypatch.setattr(ledger, "ledger_path", lambda: path)
     command(folder, "ledger", "--cases", written(folder, CATALOGUES[-2], "cases.yaml"))
 
@@ -129,14 +129,14 @@ def test_ledger_with_other_bytes(folder, monkeypatch, content):
 
 
 def read_declarations(folder):
-    """Read what a backend declares; what is wrong stands in a line each."""
+    """Load the declarations of a backend. Check that each error is one line with the path."""
     with bounded(folder):
         try:
             declarations.load_declarations("torch", DECLARED, folder)
         except CatalogueError as error:
             for line in str(error).splitlines():
                 assert line.startswith(str(folder)), line
-                plain(line.removeprefix(str(folder)))
+                check_printable(line.removeprefix(str(folder)))
 
 
 @hostile(1600)
@@ -155,7 +155,7 @@ def test_declarations_with_other_bytes(folder, content):
 
 @pytest.fixture(scope="module")
 def export(catalogue, tmp_path_factory):
-    """Return the files of an exported catalogue by name: cases that are plain, some with a bound, and questions."""
+    """The files of an exported catalogue by name: exact cases, cases with an error bound, and conventions."""
     folder = tmp_path_factory.mktemp("export")
     cases = catalogue.select("smoke", globs=["max_pool/book*", "avg_pool/bo*", "avg_pool/div*"])
     exports.write_export(catalogue, cases, folder / "out")
@@ -163,7 +163,7 @@ def export(catalogue, tmp_path_factory):
 
 
 def shipped(folder, files, *, forged):
-    """Write an export; forged: with a manifest that fits what was changed."""
+    """Write an export. forged: update the digests of the manifest to the changed files."""
     for path in folder.glob("forged/**/*.*"):
         path.unlink()
     for name, content in files.items():

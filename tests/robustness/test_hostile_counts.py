@@ -1,4 +1,4 @@
-"""How many hostile documents the nightly job draws: a promise that is kept by adding up what the tests ask for."""
+"""Number of fuzzed documents of the nightly job: the sum of the counts in the tests is at least the documented one."""
 
 import ast
 from pathlib import Path
@@ -8,11 +8,11 @@ import pytest
 from tests.support.mutated_documents import hostile
 
 HERE = Path(__file__).parent
-PROMISED = 20_000
+DOCUMENTED_COUNT = 20_000
 
 
-def asked():
-    """Return what each test of hostile documents asks for, by its name."""
+def counts_by_test():
+    """Return the number of documents of each fuzz test, by its name."""
     return {
         test.name: ast.literal_eval(decorator.args[0])
         for path in sorted(HERE.glob("test_hostile_*.py"))
@@ -23,14 +23,14 @@ def asked():
     }
 
 
-def test_nightly_job_draws_as_many_documents_as_are_promised():
-    of_files = {name: count for name, count in asked().items() if "frame" not in name and "reply" not in name}
+def test_nightly_job_draws_the_documented_number():
+    of_files = {name: count for name, count in counts_by_test().items() if "frame" not in name and "reply" not in name}
     assert len(of_files) > 10
-    assert sum(of_files.values()) >= PROMISED
+    assert sum(of_files.values()) >= DOCUMENTED_COUNT
 
 
 @pytest.mark.parametrize(("profile", "count"), [("nightly", 4000), ("suite", 100), (None, 100)])
-def test_profile_decides_how_many_are_drawn(monkeypatch, profile, count):
+def test_profile_sets_the_number_of_documents(monkeypatch, profile, count):
     monkeypatch.delenv("HYPOTHESIS_PROFILE", raising=False)
     if profile:
         monkeypatch.setenv("HYPOTHESIS_PROFILE", profile)

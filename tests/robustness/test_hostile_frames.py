@@ -1,4 +1,4 @@
-"""Frames of a worker that says anything at all: they become an outcome, or the worker is lost; nothing else."""
+"""Fuzzed frames of a worker: each becomes an outcome, or the worker counts as lost."""
 
 import io
 import json
@@ -30,11 +30,11 @@ def packed(text, body=b""):
 
 
 class Recorded:
-    """In the place of a link: a process that has said all that it will say."""
+    """Replaces Connection: a process that has already sent all its frames."""
 
     def __init__(self, *contents):
         self.frames = [read_frame(io.BytesIO(content)) for content in contents]
-        self.memory = self.size = self.excess = 0
+        self.memory_limit = self.memory_bytes = self.excess_bytes = 0
         self.process = type("Process", (), {"pid": 1})
 
     def send(self, header, arrays=()):
@@ -43,13 +43,13 @@ class Recorded:
     def receive(self, _limit):
         return self.frames.pop(0) if self.frames else None
 
-    def look(self):
+    def measure_memory(self):
         return 0
 
-    def cause(self):
+    def exit_cause(self):
         return "signal 9"
 
-    def last_words(self):
+    def last_output(self):
         return ""
 
     def stop(self):
@@ -59,13 +59,13 @@ class Recorded:
 
 
 def outcomes(monkeypatch, *contents):
-    """Run one job on a worker that says this."""
-    monkeypatch.setattr("conformance.execution.worker_process.Link", lambda *_: Recorded(*contents))
+    """Run one job on a worker that sends these frames."""
+    monkeypatch.setattr("conformance.execution.worker_process.Connection", lambda *_: Recorded(*contents))
     return list(Worker(backend(), "python", Limits(), retry=False).outcomes([Job(program("pass"), [X])]))
 
 
 def judged(folder, monkeypatch, *contents):
-    """Run one job on such a worker: there is one outcome, of a kind that there is, or the worker did not start."""
+    """Run one job on such a worker. Check that it fails to start or yields one outcome of a valid kind."""
     with bounded(folder):
         try:
             (found,) = outcomes(monkeypatch, *contents)
@@ -77,13 +77,13 @@ def judged(folder, monkeypatch, *contents):
     json.dumps([found.message, found.seconds], allow_nan=False)
 
 
-def test_frames_that_nobody_changed_are_an_outcome(monkeypatch):
+def test_unchanged_frames_are_an_outcome(monkeypatch):
     (found,) = outcomes(monkeypatch, packed(dumped(READY)), packed(dumped(REPLIES[0]), X.tobytes()))
     assert np.array_equal(found.arrays[0].ravel(), X)
 
 
 @pytest.mark.parametrize("size", [2**33, 2**63, 2**64 - 1])
-def test_frame_that_says_it_is_larger_than_memory_is_none(size):
+def test_frame_with_a_huge_length_is_invalid(size):
     assert read_frame(io.BytesIO(FRAME_LENGTHS.pack(2, size) + b"{}")) is None
 
 

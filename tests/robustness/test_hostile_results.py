@@ -1,6 +1,6 @@
-"""Results files and the frames of a worker from strangers: they are read, or refused in one clear line.
+"""Fuzzed results files: each is read, or rejected with one clear error line.
 
-HYPOTHESIS_PROFILE=nightly draws forty times as many: 20,000 documents with those of test_hostile_catalogues.
+HYPOTHESIS_PROFILE=nightly draws forty times as many: 20,000 documents together with test_hostile_catalogues.
 """
 
 import json
@@ -38,7 +38,7 @@ def put(folder, content):
 
 
 def commands_on(folder, path, turn):
-    """Ask a command that reads results of this file."""
+    """Run a command that reads results on this file. turn: index of the command."""
     arguments = [
         *(("report", path, "--format", form, "--out", folder / "report") for form in FORMATS),
         ("verified", path, "--out", folder / "verified.json"),
@@ -81,14 +81,14 @@ def results(tmp_path_factory):
 
 @hostile(800)
 @given(data=st.data())
-def test_changed_results_of_a_run_are_judged_anew_or_refused(folder, results, data):
+def test_changed_results_of_a_run_are_rejudged_or_rejected(folder, results, data):
     document = data.draw(changed([results]))
     commands_on(folder, put(folder, lines(document)), data.draw(st.sampled_from([5, 6, 6, 6, 7])))
 
 
 @hostile(400)
 @given(data=st.data())
-def test_changed_results_are_completed_or_refused(folder, results, data):
+def test_changed_results_are_resumed_or_rejected(folder, results, data):
     document = data.draw(changed([results[:-1]]))
     path = put(folder, lines(document))
     header = {key: value for key, value in results[0].items() if key not in {"record", "format"}}

@@ -1,4 +1,4 @@
-"""What a framework, a program or a case says of itself is shown as it is: no markup, no script, no escapes."""
+"""Hostile texts of frameworks, programs and cases are shown literally: no markup, script or terminal escapes."""
 
 import io
 import json
@@ -13,10 +13,22 @@ from reports.views.markdown import render_markdown
 from reports.views.matrix import render_matrix
 from reports.views.terminal import render_terminal
 from tests.support import example_results as example
-from tests.support.guarded_command import plain
+from tests.support.guarded_command import check_printable
 from tests.support.mutated_documents import CODE, TEXTS
 
-SAID = {"message", "reason", "about", "source", "issue", "observed", "declared", "platform", "python", "numpy", "text"}
+FOREIGN_KEYS = {
+    "message",
+    "reason",
+    "about",
+    "source",
+    "issue",
+    "observed",
+    "declared",
+    "platform",
+    "python",
+    "numpy",
+    "text",
+}
 HOSTILE = [
     *(text for text in TEXTS if text and len(text) < 100),
     example.HOSTILE,
@@ -35,7 +47,7 @@ HOSTILE = [
 
 
 class Tags(HTMLParser):
-    """The tags of a page with the names of their attributes, and what stands in scripts."""
+    """Parser that collects the tags of a page with their attribute names, and the content of scripts."""
 
     def __init__(self, page):
         super().__init__()
@@ -57,10 +69,10 @@ class Tags(HTMLParser):
 
 
 def saying(part, text):
-    """Return records in which every text that is not ours says this."""
+    """Return records in which each text from outside the suite is replaced by this one."""
     if isinstance(part, dict):
-        said = {key: text for key, value in part.items() if key in SAID and isinstance(value, str)}
-        return {**{key: saying(value, text) for key, value in part.items()}, **said}
+        replaced = {key: text for key, value in part.items() if key in FOREIGN_KEYS and isinstance(value, str)}
+        return {**{key: saying(value, text) for key, value in part.items()}, **replaced}
     return [saying(item, text) for item in part] if isinstance(part, list) else part
 
 
@@ -71,22 +83,22 @@ def report(folder, text):
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_words_become_no_markup_of_the_html_report(tmp_path, text):
+def test_texts_are_escaped_in_the_html_report(tmp_path, text):
     page = render_html(report(tmp_path, text))
     assert Tags(page).tags == Tags(render_html(report(tmp_path, "harmless"))).tags
-    plain("".join(page.split("\t")))
+    check_printable("".join(page.split("\t")))
 
 
 def tags(page):
-    """Return the tags of a page of Markdown; names that are no words of their own are code."""
+    """Return the tags of a Markdown page without `code`, which marks names."""
     return [tag for tag in Tags(page).tags if tag[0] != "code"]
 
 
 @pytest.mark.parametrize("render", [render_markdown, render_matrix])
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_words_become_no_markup_of_the_markdown_summary(tmp_path, text, render):
+def test_texts_are_escaped_in_the_markdown_summary(tmp_path, text, render):
     page, tame = render(report(tmp_path, text)), render(report(tmp_path, "harmless"))
-    plain(page)
+    check_printable(page)
     assert page.count("\n") == tame.count("\n")
     assert [line.replace(r"\|", "").count("|") for line in page.splitlines()] == [
         line.count("|") for line in tame.splitlines()
@@ -96,7 +108,7 @@ def test_words_become_no_markup_of_the_markdown_summary(tmp_path, text, render):
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_words_become_no_escapes_of_the_terminal(tmp_path, text):
+def test_texts_are_escaped_in_the_terminal(tmp_path, text):
     console = Console(file=io.StringIO(), width=200, legacy_windows=False)
     console.print(render_terminal(report(tmp_path, text)))
-    plain(console.file.getvalue())
+    check_printable(console.file.getvalue())

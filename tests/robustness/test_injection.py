@@ -1,7 +1,7 @@
-"""Hostile catalogues: whatever stands in them, nothing but numbers and known words enters a program's text.
+"""Hostile catalogues: only numbers and allowed words enter the text of a program.
 
-Each way in is a file: YAML of the catalogue, and the JSON of an exported one. What comes out is either one clear line
-for each fault, or programs in which tests/programs.py finds nothing strange.
+The inputs are YAML files of the catalogue and JSON files of an exported one. Each input gives either one clear line for
+each error, or programs in which tests/support/program_text.py finds no unexpected parts.
 """
 
 import ast
@@ -90,7 +90,7 @@ OPERATORS = sorted(BASES)
 
 
 def places(raw, path=()):
-    """Return the path of every part of a case, and of a few keys that it does not have."""
+    """Return the path of each part of a case."""
     found = [path] if path else []
     for key, part in raw.items() if isinstance(raw, dict) else enumerate(raw) if isinstance(raw, list) else ():
         found += places(part, (*path, key))
@@ -98,7 +98,7 @@ def places(raw, path=()):
 
 
 def keys(raw):
-    """Return where something hostile may stand: in every part of a case, and under every key that a case can have."""
+    """Return the paths for hostile tokens: each part of a case, and each key that a case can have."""
     others = (
         "id",
         "about",
@@ -119,7 +119,7 @@ def keys(raw):
 
 
 def text_with(operator, raw, path, token):
-    """Return a catalogue file with a token put in."""
+    """Return a catalogue file with a token at a path of its case."""
     hole = "@hole@"
     changed = json.loads(json.dumps({"id": "a", "about": "b", **raw}))
     part = changed
@@ -131,19 +131,19 @@ def text_with(operator, raw, path, token):
 
 
 def put(folder, text):
-    """Return the cases of a file and the faults that were told of it."""
+    """Return the cases and errors of a file. Check that each error is one line with the path."""
     path = folder / "file.yaml"
     path.write_text(text, "utf-8")
-    found, told = catalogues.load_with_errors([path])
-    for line in told:
+    found, errors = catalogues.load_with_errors([path])
+    for line in errors:
         assert len(line.splitlines()) == 1, line
         assert line.startswith(f"{path}"), line
         assert len(line) < 600, line
-    return found.cases, told
+    return found.cases, errors
 
 
-def nothing_strange(case):
-    """Translate a case everywhere, and look at what the programs are made of."""
+def check_programs(case):
+    """Translate a case for all surfaces. Check that the programs have no unexpected parts."""
     for backend, surface in SURFACES:
         program = translate(case, surface)
         if isinstance(program, Program):
@@ -155,21 +155,21 @@ def nothing_strange(case):
 
 @pytest.mark.parametrize("number", range(len(OPERATORS)), ids=OPERATORS.__getitem__)
 def test_tokens_in_the_parameters_of_a_case(tmp_path, number):
-    """Every third token for each operator, others for the next one."""
+    """Check every third token for each operator, with another offset for the next operator."""
     operator = OPERATORS[number]
     raw = BASES[operator]
     assert put(tmp_path, text_with(operator, raw, ("about",), "b"))[0]
     for path in [(key,) for key in raw] + [("x", "dtype"), ("x", "shape"), ("x", "values")]:
         for token in TOKENS[number % 3 :: 3]:
-            cases, told = put(tmp_path, text_with(operator, raw, path, token))
-            assert bool(cases) is not bool(told), (path, token)
+            cases, errors = put(tmp_path, text_with(operator, raw, path, token))
+            assert bool(cases) is not bool(errors), (path, token)
             for case in cases:
-                nothing_strange(case)
+                check_programs(case)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(data=st.data())
-def test_anything_anywhere_is_a_fault_or_a_plain_program(tmp_path, data):
+def test_any_text_is_an_error_or_gives_a_harmless_program(tmp_path, data):
     operator = data.draw(st.sampled_from(OPERATORS))
     path = data.draw(st.sampled_from(keys(BASES[operator])))
     words_of = st.text(st.characters(min_codepoint=32, blacklist_categories=("Cs",)), max_size=20).map(json.dumps)
@@ -177,15 +177,15 @@ def test_anything_anywhere_is_a_fault_or_a_plain_program(tmp_path, data):
     lists = partial(st.lists, max_size=3)
     nested = st.recursive(words_of | numbers, lambda part: lists(part).map(lambda parts: f"[{', '.join(parts)}]"))
     token = data.draw(st.one_of(st.sampled_from(TOKENS), words_of, numbers, nested))
-    cases, told = put(tmp_path, text_with(operator, BASES[operator], path, token))
-    assert cases or told
+    cases, errors = put(tmp_path, text_with(operator, BASES[operator], path, token))
+    assert cases or errors
     for case in cases:
-        nothing_strange(case)
+        check_programs(case)
 
 
 @pytest.mark.parametrize("text", TEXTS[:-1])
 @pytest.mark.parametrize("key", ["about", "source"])
-def test_what_a_case_says_of_itself_enters_no_statement(tmp_path, text, key):
+def test_description_of_a_case_enters_no_statement(tmp_path, text, key):
     cases, _ = put(tmp_path, text_with("max_pool", BASES["max_pool"], (key,), json.dumps(text)))
     for case in cases:
         for backend, surface in SURFACES:
@@ -196,7 +196,7 @@ def test_what_a_case_says_of_itself_enters_no_statement(tmp_path, text, key):
 
 
 def forged(folder, operator, change):
-    """Export a case, change its record, and make the manifest fit, as one can who forges it; return what is read."""
+    """Export a case, change its record, and update the manifest to match; return the cases that are read."""
     raw = text_with(operator, BASES[operator], ("about",), '"b"')
     (folder / "file.yaml").write_text(raw, "utf-8")
     whole = catalogues.load_catalogue([folder / "file.yaml"])
@@ -210,16 +210,16 @@ def forged(folder, operator, change):
     return catalogues.load_catalogue([folder / "out"]).cases
 
 
-def test_exported_case_that_nobody_changed_is_read(tmp_path):
+def test_unchanged_exported_case_is_read(tmp_path):
     for operator in OPERATORS:
         (tmp_path / operator).mkdir()
         for case in forged(tmp_path / operator, operator, lambda _record: None):
-            nothing_strange(case)
+            check_programs(case)
 
 
 @pytest.mark.parametrize("text", [text for text in TEXTS if text != "nan"])
 @pytest.mark.parametrize("key", ["mode", "output", "rounding", "padding", "value", "stride", "groups", "ties", CODE])
-def test_forged_parameter_of_an_exported_case_is_refused(tmp_path, key, text):
+def test_forged_parameter_of_an_exported_case_is_rejected(tmp_path, key, text):
     operator = "pad" if key in {"mode", "value"} else "max_pool_grad" if key in {"rounding", "ties"} else "conv_grad"
     with pytest.raises(CatalogueError) as caught:
         forged(tmp_path, operator, lambda record: record["parameters"].update({key: text}))
@@ -227,7 +227,7 @@ def test_forged_parameter_of_an_exported_case_is_refused(tmp_path, key, text):
 
 
 @pytest.mark.parametrize("value", [[["zqx"]], {"zqx": 1}, [[{}]], 10**30, [[1, 10**9]]])
-def test_forged_pads_of_an_exported_case_are_refused(tmp_path, value):
+def test_forged_pads_of_an_exported_case_are_rejected(tmp_path, value):
     with pytest.raises(CatalogueError, match="is not a valid value of the parameter 'pads'"):
         forged(tmp_path, "pad", lambda record: record["parameters"].update(pads=value))
 
@@ -248,26 +248,26 @@ def test_forged_pads_of_an_exported_case_are_refused(tmp_path, value):
         lambda record: record["inputs"]["x"].update(shape=[CODE]),
     ],
 )
-def test_forged_name_in_an_exported_case_is_refused(tmp_path, change):
+def test_forged_name_in_an_exported_case_is_rejected(tmp_path, change):
     with pytest.raises(CatalogueError) as caught:
         forged(tmp_path, "conv_grad", change)
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_every_word_of_the_catalogue_is_a_known_one(catalogue):
+def test_all_words_of_the_catalogue_are_allowed(catalogue):
     for case in catalogue.cases:
         allowlist.check_allowed(case)
 
 
-def test_words_are_those_of_the_schema():
+def test_allowed_words_are_those_of_the_schema():
     schema = json.loads((catalogue_folder() / "schema.json").read_text("utf-8"))["$defs"]
     for name in ("mode", "rounding", "ties"):
         assert allowlist.PARAMETER_WORDS[name] == set(schema[f"p_{name}"]["enum"])
     assert allowlist.CASE_ID.pattern.endswith(schema["id"]["pattern"].lstrip("^").rstrip("$").split("(")[0] + ")+")
 
 
-def test_step_with_a_word_that_no_table_has_writes_no_word(tmp_path):
-    """Should a check ever miss one, adapters still look words up: none is copied into the text."""
+def test_unknown_word_is_never_written_into_a_program(tmp_path):
+    """Check the second line of defence: adapters look words up in tables and never copy them into the text."""
     cases, _ = put(tmp_path, text_with("pad", BASES["pad"], ("mode",), "edge"))
     hostile = replace(cases[0], parameters={**cases[0].parameters, "mode": CODE})
     for _, surface in SURFACES:

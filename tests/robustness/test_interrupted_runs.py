@@ -1,4 +1,4 @@
-"""A run that is killed, interrupted or finds its disk full: no process is left, the file can be read and completed."""
+"""Runs that are killed, interrupted or out of disk space: no process remains, and the file can be read and resumed."""
 
 import json
 import os
@@ -28,7 +28,7 @@ MANY = tuple(f"id: a{number}, x: {{values: arange, shape: [1, 1, {4 + number}]}}
 
 @contextmanager
 def suite(*arguments, path=(), **keywords):
-    """Start a process of the suite, and end it in any case; path: where else it finds modules."""
+    """Start a Python process with the suite, and kill it at the end. path: further folders with modules."""
     path = os.pathsep.join(map(str, [*path, ROOT, *filter(None, sys.path)]))
     environment = {**os.environ, "PYTHONPATH": path}
     with subprocess.Popen([sys.executable, *map(str, arguments)], env=environment, text=True, **keywords) as process:
@@ -53,32 +53,32 @@ def lines(path):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("undisturbed")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uninterrupted")
     interrupted_run.prepared(folder).execute(folder / "fake.jsonl")
     return records(folder / "fake.jsonl")
 
 
-def test_run_that_is_killed_again_and_again_is_completed_to_what_an_undisturbed_one_gives(tmp_path, undisturbed):
-    path, asked, kills = tmp_path / "fake.jsonl", [], 0
+def test_run_that_is_killed_repeatedly_is_resumed_to_the_same_results(tmp_path, uninterrupted):
+    path, options, kills = tmp_path / "fake.jsonl", [], 0
     for step in range(40):
-        with suite(ROOT / "tests" / "support" / "interrupted_run.py", tmp_path, *asked) as process:
+        with suite(ROOT / "tests" / "support" / "interrupted_run.py", tmp_path, *options) as process:
             before = lines(path)
-            soon(lambda: lines(path) > before + 5 or process.poll() is not None, 60)  # noqa: B023 - asked at once
+            soon(lambda: lines(path) > before + 5 or process.poll() is not None, 60)  # noqa: B023 - called at once
             time.sleep(0.07 * (step % 7))
             if process.poll() is None:
                 kills += 1
             process.send_signal(signal.SIGKILL)
-        asked = ["resume"] if path.exists() else []
+        options = ["resume"] if path.exists() else []
         if process.returncode == 0:
             break
         assert not lines(path) or reader.load_report([path]).backends[0].name == "fake"
     assert kills > 2
-    assert records(path) == undisturbed
+    assert records(path) == uninterrupted
     assert all(gone(int(line)) for line in set((tmp_path / "pids").read_text().split()))
 
 
-def test_workers_are_gone_though_the_suite_was_killed_while_a_program_hung(tmp_path):
+def test_workers_end_when_the_suite_is_killed_while_a_program_hangs(tmp_path):
     with suite(ROOT / "tests" / "support" / "interrupted_run.py", tmp_path) as process:
         assert soon(lambda: len(children(process.pid)) >= 2)
         workers = children(process.pid)
@@ -88,7 +88,7 @@ def test_workers_are_gone_though_the_suite_was_killed_while_a_program_hung(tmp_p
 
 
 def interrupted(process, path, when, by=signal.SIGINT):
-    """Send what Ctrl-C sends when a file has so many lines; return exit status, standard error and the workers."""
+    """Send a signal when the file has `when` lines; return exit status, standard error and the workers."""
     assert soon(lambda: children(process.pid) and (lines(path) >= when), 120)
     workers = children(process.pid)
     process.send_signal(by)
@@ -111,7 +111,8 @@ def test_interrupt_leaves_no_worker_and_a_file_that_can_be_read(tmp_path, when, 
 def test_interrupt_while_a_backend_is_imported_leaves_no_worker(tmp_path):
     cases = str(family(tmp_path, *MANY[:3]))
     text = (
-        "import sys; from tests.support.fake_backends import *; from conformance import cli; from conformance.adapters import registry\n"
+        "import sys; from tests.support.fake_backends import *\n"
+        "from conformance import cli; from conformance.adapters import registry\n"
         "fake = backend(surface('numpy'), name='numpy', setup='import time; time.sleep(100)')\n"
         "registry.get_backend = lambda *_: fake\n"
         f"cli.main(['run', '--backend', 'numpy', '--jobs', '2', '--out', {str(tmp_path)!r}, '--cases', {cases!r}])"
@@ -126,10 +127,12 @@ def test_interrupt_while_a_backend_is_imported_leaves_no_worker(tmp_path):
     assert time.monotonic() - start < 90
 
 
-def test_exploration_that_is_terminated_leaves_what_it_found(tmp_path):
+def test_terminated_exploration_writes_its_findings(tmp_path):
     path = tmp_path / "cases" / "planted" / "pooling" / "min_pool.yaml"
     options = "--surface", "planted.dilated-extent", "--operator", "min_pool", "--minutes", "60", "--jobs", "1"
-    with command("explore", "--backend", "planted", *options, "--out", tmp_path, path=[planted_bugs.PACKAGE_FOLDER]) as process:
+    with command(
+        "explore", "--backend", "planted", *options, "--out", tmp_path, path=[planted_bugs.PACKAGE_FOLDER]
+    ) as process:
         status, said, workers = interrupted(process, path, 1, signal.SIGTERM)
     assert (status, said.splitlines()[-1]) == (130, "conformance: interrupted")
     assert all(gone(worker) for worker in workers)
@@ -160,12 +163,12 @@ def test_disk_that_is_full_in_the_middle_is_one_line_and_the_run_can_be_complete
     assert reader.load_report([path]).backends[0].complete
 
 
-def test_device_without_room_is_one_line():
+def test_full_disk_is_one_error_line():
     with ResultsFile(Path("/dev/full")) as file, pytest.raises(IncompleteRun, match="/dev/full: No space left"):
         file.open({"backend": "numpy"})
 
 
-def test_report_that_finds_no_room_leaves_the_last_one_as_it_is(tmp_path):
+def test_report_on_a_full_disk_does_not_change_the_previous_one(tmp_path):
     interrupted_run.prepared(tmp_path).execute(tmp_path / "fake.jsonl")
     page = tmp_path / "report.html"
     page.write_text("the last one", "utf-8")
@@ -192,7 +195,7 @@ def test_two_runs_do_not_write_the_same_file(tmp_path):
 
 
 def cut_up(path, change):
-    """Change the lines of a file; return its bytes."""
+    """Change the lines of a file; return its new content."""
     found = path.read_bytes().splitlines(keepends=True)
     change(found)
     path.write_bytes(b"".join(found))
@@ -224,7 +227,7 @@ def replaced(old, new):
         (replaced(b'"level": "smoke"', b'"level": "standard"'), 1, "level differs from this run"),
     ],
 )
-def test_file_that_cannot_be_completed_is_refused_by_line_and_left_as_it_is(finished, change, line, why):
+def test_invalid_file_is_rejected_with_its_line_and_not_changed(finished, change, line, why):
     content = cut_up(finished, change)
     line = line if line > 0 else content.count(b"\n")
     with pytest.raises(ConformanceError) as refused:
@@ -235,21 +238,21 @@ def test_file_that_cannot_be_completed_is_refused_by_line_and_left_as_it_is(fini
 
 
 @pytest.fixture
-def finished(tmp_path, undisturbed_bytes):
-    """A complete file, to be spoilt."""
+def finished(tmp_path, uninterrupted_bytes):
+    """A complete results file for the tests to damage."""
     path = tmp_path / "fake.jsonl"
-    path.write_bytes(undisturbed_bytes)
+    path.write_bytes(uninterrupted_bytes)
     return path
 
 
 @pytest.fixture(scope="module")
-def undisturbed_bytes(tmp_path_factory):
+def uninterrupted_bytes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished")
     interrupted_run.prepared(folder).execute(folder / "fake.jsonl")
     return (folder / "fake.jsonl").read_bytes()
 
 
-def test_last_line_that_lacks_its_end_alone_is_kept(finished):
+def test_complete_last_line_without_a_newline_is_read(finished):
     content = finished.read_bytes()
     finished.write_bytes(content[:-1])
     interrupted_run.prepared(finished.parent).execute(finished, resume=True)

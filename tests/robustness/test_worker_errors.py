@@ -1,4 +1,4 @@
-"""What programs do to their process: one case is lost, the next one sees nothing of it, nothing is left running."""
+"""Programs that damage their process: each costs one case, does not affect the next one, and leaves no process."""
 
 import time
 
@@ -48,51 +48,51 @@ TWO = [
 
 
 @pytest.mark.parametrize(("change", "seen"), TWO, ids=[change.split("\n")[-1] for change, _ in TWO])
-def test_what_a_program_changes_of_its_process_the_next_one_does_not_see(change, seen):
-    tell = f"raise ValueError(repr({seen}))"
-    texts = (tell, f"{change}\ntry:\n    what = repr({seen})\nexcept OSError:\n    what = None\nraise ValueError(what)")
-    before, changed, after, last = (one.message for one in outcomes(*texts, tell, tell))
+def test_process_state_is_restored_after_each_program(change, seen):
+    show = f"raise ValueError(repr({seen}))"
+    texts = (show, f"{change}\ntry:\n    what = repr({seen})\nexcept OSError:\n    what = None\nraise ValueError(what)")
+    before, changed, after, last = (one.message for one in outcomes(*texts, show, show))
     assert changed != before
     assert before == after == last
 
 
-def test_timer_of_a_program_does_not_go_off_in_the_next_one():
+def test_timer_of_a_program_is_cancelled():
     sets, waits = "signal.setitimer(signal.ITIMER_REAL, 0.3)", "time.sleep(0.8)"
     assert [one.kind for one in outcomes(sets, waits)] == ["returned", "returned"]
 
 
-def test_program_that_hangs_in_c_and_never_lets_python_run_costs_one_case():
+def test_hang_in_native_code_with_the_interpreter_lock_costs_one_case():
     start = time.monotonic()
     found = outcomes("x = x + 1", HOLDS_THE_LOCK, "x = x + 2", limit=1)
     assert [one.kind for one in found] == ["returned", "timed_out", "returned"]
     assert time.monotonic() - start < 30
 
 
-def test_program_that_takes_all_memory_is_ended_at_the_limit():
+def test_program_that_exhausts_memory_is_killed_at_the_limit():
     found = outcomes("x = x + 1", EATS, "x = x + 2", memory=400 * MB, limit=60)
     assert [one.kind for one in found] == ["returned", "crashed", "returned"]
     assert "the limit is 0.40 GB" in found[1].message
     assert found[1].message.endswith(SAME_IN_NEW_PROCESS)
 
 
-def test_no_limit_of_memory_is_none():
+def test_memory_limit_of_zero_is_no_limit():
     (found,) = outcomes("eaten = np.ones(60_000_000)\ntime.sleep(0.5)", memory=0)
     assert found.kind == "returned"
 
 
-def test_worker_that_grows_is_replaced_before_it_reaches_the_limit():
+def test_growing_worker_is_replaced_before_the_limit():
     found = outcomes(*[LEAKS] * 90, memory=500 * MB)
     assert {one.kind for one in found} == {"returned"}
     assert len({int(one.arrays[0].item()) for one in found}) > 1
 
 
-def test_worker_that_stays_small_is_not_replaced():
+def test_worker_of_constant_size_is_not_replaced():
     found = outcomes(*["time.sleep(0.02)\nx = np.full((1, 1, 1), os.getpid())"] * 30, memory=500 * MB)
     assert len({int(one.arrays[0].item()) for one in found}) == 1
 
 
 @pytest.mark.parametrize("end", ["os.abort()", "time.sleep(60)", "pass"])
-def test_child_that_holds_the_pipes_open_neither_hides_a_death_nor_lives_on(tmp_path, end):
+def test_child_with_open_pipes_neither_hides_a_death_nor_survives(tmp_path, end):
     note, start = tmp_path / "note", time.monotonic()
     (found,) = outcomes(FORKS.format(note=str(note)) + end, limit=8 if "sleep" not in end else 2)
     assert found.kind == {"os.abort()": "crashed", "time.sleep(60)": "timed_out", "pass": "returned"}[end]
@@ -102,7 +102,7 @@ def test_child_that_holds_the_pipes_open_neither_hides_a_death_nor_lives_on(tmp_
 
 @pytest.mark.parametrize("how", ["", ", start_new_session=True", ", start_new_session=True, cwd='/', stdin=-3"])
 @pytest.mark.parametrize("end", ["", "\nos.abort()", "\ntime.sleep(60)"])
-def test_children_are_gone_with_the_worker_though_they_left_its_group(tmp_path, how, end):
+def test_children_in_other_sessions_end_with_the_worker(tmp_path, how, end):
     note = tmp_path / "note"
     outcomes(SPAWNS.format(note=str(note), how=how) + end, limit=2)
     pids = [int(line) for line in note.read_text().split()]
@@ -112,7 +112,7 @@ def test_children_are_gone_with_the_worker_though_they_left_its_group(tmp_path, 
 
 @pytest.mark.parametrize("end", ["", "\ntime.sleep(60)", "\nos.abort()", "\nos._exit(0)", "\nos.kill(os.getpid(), 9)"])
 @pytest.mark.parametrize("child", [LEAVES, ORPHANS])
-def test_child_without_group_or_environment_is_gone_with_its_worker(tmp_path, child, end):
+def test_child_without_group_or_environment_ends_with_its_worker(tmp_path, child, end):
     note = tmp_path / "note"
     outcomes(child.format(note=str(note)) + end, limit=2)
     pids = [int(line) for line in note.read_text().split()]
@@ -121,7 +121,7 @@ def test_child_without_group_or_environment_is_gone_with_its_worker(tmp_path, ch
 
 
 @pytest.mark.parametrize("child", [LEAVES, ORPHANS])
-def test_child_without_group_or_environment_is_gone_where_nobody_asks_its_worker_any_more(tmp_path, child):
+def test_child_without_group_or_environment_ends_when_the_pipe_is_closed(tmp_path, child):
     note = tmp_path / "note"
     link = Connection(PYTHON, 0)
     link.send({"threads": "", "setup": backend().setup, "reset": "", "packages": []})
@@ -132,7 +132,7 @@ def test_child_without_group_or_environment_is_gone_where_nobody_asks_its_worker
     assert link.process.wait(20) == -9
 
 
-def test_worker_does_not_reach_the_suite_by_its_parent():
+def test_parent_of_the_worker_is_not_the_suite():
     (found,) = outcomes("os.kill(os.getppid(), 15)\ntime.sleep(60)")
     assert (found.kind, found.message.partition(";")[0]) == ("crashed", "signal 15 (Terminated)")
 
@@ -140,18 +140,18 @@ def test_worker_does_not_reach_the_suite_by_its_parent():
 @pytest.mark.parametrize(
     ("end", "cause"),
     [
-        ("os._exit(7)", "the process left with exit status 7"),
+        ("os._exit(7)", "the process exited with status 7"),
         ("os.abort()", "signal 6 (Aborted)"),
         ("os.kill(os.getpid(), 11)", "signal 11 (Segmentation fault)"),
         ("os.kill(os.getpid(), 9)", "signal 9 (Killed)"),
     ],
 )
-def test_guard_ends_as_its_worker_did(end, cause):
+def test_supervisor_exits_with_the_status_of_its_worker(end, cause):
     (found,) = outcomes(end)
     assert found.message.startswith(cause)
 
 
-def test_thread_that_a_program_leaves_behind_keeps_no_worker_alive():
+def test_running_thread_of_a_program_does_not_delay_the_exit():
     start = time.monotonic()
     (found,) = outcomes("import threading\nthreading.Thread(target=time.sleep, args=(100,)).start()")
     assert found.kind == "returned"
@@ -169,33 +169,33 @@ def test_thread_that_a_program_leaves_behind_keeps_no_worker_alive():
         "os.close(0)",
     ],
 )
-def test_closed_or_flooded_streams_are_no_fault(body):
+def test_closed_or_flooded_streams_are_restored(body):
     assert [one.kind for one in outcomes(body, "print('again')")] == ["returned", "returned"]
 
 
-def test_more_than_can_be_judged_is_not_sent():
+def test_result_above_the_size_limit_is_not_sent():
     (found,) = outcomes("x = np.broadcast_to(x[0, 0, 0], (1 << 20, 1 << 20))")
     assert (found.kind, found.arrays) == ("returned", ())
-    assert "more than can be judged" in found.message
+    assert "more than the limit of" in found.message
 
 
 @pytest.mark.parametrize("setup", ["import time; time.sleep(60)", "while True: pass"])
-def test_import_that_hangs_is_told_with_its_limit(setup):
+def test_hanging_import_is_reported_with_its_limit(setup):
     worker = Worker(
         backend(setup=f"import sys\nprint('loading the kernels', file=sys.stderr)\n{setup}"),
         PYTHON,
         Limits(start_seconds=2),
     )
-    with pytest.raises(WorkerFailed, match=r"no answer within 2 s; --start-timeout .*it said: loading the kernels"):
+    with pytest.raises(WorkerFailed, match=r"no answer within 2 s; --start-timeout .*last output: loading the kernels"):
         worker.start()
 
 
-def test_import_that_takes_longer_than_a_case_may_is_no_fault():
+def test_import_may_take_longer_than_the_case_limit():
     (found,) = outcomes("x = x + 1", setup="import os, time\nimport numpy as np\ntime.sleep(2)", limit=1.5)
     assert found.kind == "returned"
 
 
-def test_interpreter_without_numpy_is_told_what_a_worker_needs(tmp_path):
+def test_interpreter_without_numpy_is_reported_with_the_requirements(tmp_path):
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec {PYTHON} -I -S "$@"\n')
     python.chmod(0o755)
@@ -204,8 +204,8 @@ def test_interpreter_without_numpy_is_told_what_a_worker_needs(tmp_path):
 
 
 @pytest.mark.parametrize("busy", ["pass", "time.sleep(100)", HOLDS_THE_LOCK, SPAWNS.format(note="/dev/null", how="")])
-def test_worker_ends_by_itself_where_nobody_asks_it_any_more(busy):
-    """As when the suite was killed: its end of the pipe is closed, and nothing else is done."""
+def test_worker_exits_when_the_suite_closes_the_pipe(busy):
+    """Close the pipe without any other action, as happens when the suite is killed."""
     link = Connection(PYTHON, 0)
     link.send({"threads": "", "setup": backend().setup, "reset": "", "packages": []})
     assert link.receive(30)[0]["ready"]
@@ -217,7 +217,7 @@ def test_worker_ends_by_itself_where_nobody_asks_it_any_more(busy):
     assert link.process.wait(1) in {0, -9}
 
 
-def test_worker_that_is_killed_from_outside_costs_one_case(tmp_path):
+def test_worker_killed_from_outside_costs_one_case(tmp_path):
     note = tmp_path / "note"
     waits = f"open({str(note)!r}, 'a').write(f'{{os.getpid()}}\\n')\ntime.sleep(1)\nx = x + 5"
     with started() as worker:

@@ -1,4 +1,4 @@
-"""Dask schedulers and workers as processes of their own, on loopback, and what happens to them."""
+"""Dask schedulers and workers in separate processes on the loopback interface, with connections that can be cut."""
 
 import contextlib
 import json
@@ -18,12 +18,12 @@ PATIENCE = 60
 
 
 def until(found):
-    """Wait for something to be true of the world; return it."""
+    """Wait until a function returns a true value; return it."""
     end = time.monotonic() + PATIENCE
-    while not (there := found()):
-        assert time.monotonic() < end, "waited in vain"
+    while not (value := found()):
+        assert time.monotonic() < end, "timed out"
         time.sleep(0.05)
-    return there
+    return value
 
 
 def process(*arguments):
@@ -61,7 +61,7 @@ class Cluster:
 
 
 class Cable:
-    """A connection to a scheduler that can be cut, and is there again for whoever connects anew."""
+    """TCP proxy of a scheduler whose connections can be cut. New connections are accepted afterwards."""
 
     def __init__(self, address):
         host, port = address.removeprefix("tcp://").split(":")
@@ -92,7 +92,7 @@ class Cable:
 
     def remove(self):
         self.gone = True
-        shut(self.server)  # closing alone leaves the thread that accepts to take one connection more
+        shut(self.server)  # after close alone, the accepting thread would accept one more connection
         self.server.close()
         self.cut()
 
@@ -114,18 +114,18 @@ def shut(end):
 
 
 def noted(folder, number):
-    """A shard: note which process has begun it, wait until it may end, note that it has ended."""
+    """Work item: write the process id to a file name, wait for the file `go`, return the square of the number."""
     (folder / f"{number}-begun-{os.getpid()}").touch()
     until((folder / "go").exists)
     return number * number
 
 
 def raising(number):
-    """A shard that is at fault."""
+    """Work item that raises an error of the suite."""
     raise IncompleteRun(f"no framework for {number}")
 
 
 def ending(folder):
-    """A shard that takes its process with it."""
+    """Work item that ends its process."""
     (folder / f"ended-{os.getpid()}").touch()
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Small catalogues, and small backends whose programs are NumPy text, for the tests of the core."""
+"""Small catalogues and fake backends with NumPy programs, for tests without a framework."""
 
 from conformance.adapters.api.surface import Backend, Declaration, Program, Surface
 from conformance.cases.steps import Step
@@ -15,7 +15,7 @@ ALWAYS_WRONG = "x = x.reshape(-1)[:1].reshape((1,) * x.ndim) - 1"
 
 
 def family(folder, *cases, operator="max_pool", section="cases", name="file.yaml"):
-    """Write one catalogue file, each case one line of flow YAML; return its path. The first case is in line 4."""
+    """Write a catalogue file with one line of flow YAML per case; return its path. The first case is in line 4."""
     lines = [f"operator: {operator}", "source: a test", f"{section}:", *(f"  - {{{case}}}" for case in cases)]
     path = folder / name
     path.write_text("\n".join(lines) + "\n", "utf-8")
@@ -23,38 +23,38 @@ def family(folder, *cases, operator="max_pool", section="cases", name="file.yaml
 
 
 def load(folder, *cases, **keywords):
-    """Return the catalogue of one such file."""
+    """Return the catalogue of a file written by `family`."""
     return loading.load_catalogue([family(folder, *cases, **keywords)])
 
 
 def one(folder, text, **keywords):
-    """Return the only case of one such file."""
+    """Return the only case of a file written by `family`."""
     return load(folder, text, **keywords).cases[0]
 
 
 def program(body, surface="fake.surface"):
-    """Return a program with this body; it reads x and returns x."""
+    """Return a program with this body, which reads and assigns x."""
     lines = [*body.splitlines(), "return x"]
     return Program(surface, "native", "def run(x):\n" + "".join(f"    {line}\n" for line in lines))
 
 
 def right_maximum(step: Step):
-    """Answer as an honest adapter does, for windows without padding and holes."""
+    """Return the lines of a correct maximum for windows without padding and dilation."""
     strides = ", ".join(f"::{stride}" for stride in step.stride)
     return tuple(ALWAYS_RIGHT.format(window=step.window, stride=f":, :, {strides}").splitlines())
 
 
 def surface(name, body=None, **keywords):
-    """Return a surface that answers every maximum with this body, the right one if there is none."""
-    verb = right_maximum if body is None else lambda _step: tuple(body.splitlines())
-    return Surface(name, {"max_pool": verb}, **keywords)
+    """Return a surface with this body for max_pool, by default the correct one."""
+    lowering = right_maximum if body is None else lambda _step: tuple(body.splitlines())
+    return Surface(name, {"max_pool": lowering}, **keywords)
 
 
 def backend(*surfaces, setup=SETUP, reset="", packages=("numpy",), name="fake", **further):
-    """Return a backend of such surfaces."""
+    """Return a backend with these surfaces, by default with one correct surface."""
     return Backend(name, packages, setup, reset, surfaces or (surface("fake.right"),), **further)
 
 
 def declares(answer, question="max_pool/q"):
-    """Return the declarations of one answer."""
+    """Return declarations with one answer to one convention."""
     return {question: Declaration(answer, "its documentation")}

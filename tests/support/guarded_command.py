@@ -1,4 +1,4 @@
-"""The command line under guard: a limit of time, one of memory, and an eye on what it opens and starts."""
+"""Command line with limits of time and memory, and an audit hook that records written files and started processes."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ from conformance.adapters.api import declarations
 from conformance.judging import ledger
 
 SECONDS = 20
-"""Of this process, for what takes a hundredth of it."""
+"""Limit of processor time for a command, in seconds. Commands normally take a hundredth of it."""
 ROOM = 2 << 30
 STARTS = {
     "os.system",
@@ -32,13 +32,13 @@ WRITES = {"os.remove", "os.rename", "os.mkdir", "os.rmdir", "shutil.rmtree", "os
 
 @dataclass
 class Watch:
-    """What happened that must not; `folder` is the only place where anything may be written."""
+    """Recorder of forbidden events. folder: the only folder in which files may be written."""
 
     folder: str = ""
     seen: list = field(default_factory=list)
 
     def hook(self, event, arguments):
-        """Note an event of the interpreter."""
+        """Record an audit event of the interpreter if it is forbidden."""
         if not self.folder:
             return
         if event in STARTS:
@@ -68,9 +68,10 @@ def _read(_files, load):
 
 @contextlib.contextmanager
 def bounded(folder):
-    """Hold what happens inside to the limits; files may be written in the folder alone.
+    """Apply the limits to the block. Files may be written only in the folder.
 
-    What the suite keeps of its own declarations and ledger, as pickles, is left out: it comes from no stranger.
+    The caches of the suite's own declarations and ledger are bypassed: their pickles are trusted, but unpickling is a
+    forbidden event.
     """
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -90,38 +91,38 @@ def bounded(folder):
 
 
 def command(folder, *arguments):
-    """Run the command line; return exit status, standard output and standard error, which must be plain."""
+    """Run the command line; return exit status, standard output and standard error, without control characters."""
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", newline="\n") for _ in range(2)]
     with bounded(folder), contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
         try:
             cli.main([str(argument) for argument in arguments])
         except SystemExit as left:
             status = left.code or 0
-    out, error = (_said(stream) for stream in streams)
+    out, error = (_written(stream) for stream in streams)
     assert status in {0, 1, 2, 3}, (status, error)
-    told = [line for line in error.splitlines() if line.startswith("conformance: ")]
-    assert not told if status < 2 else told or (status == 3 and out), (status, error)
+    errors = [line for line in error.splitlines() if line.startswith("conformance: ")]
+    assert not errors if status < 2 else errors or (status == 3 and out), (status, error)
     assert "Traceback" not in error
-    plain(out)
-    plain(error)
+    check_printable(out)
+    check_printable(error)
     for line in error.splitlines():
         assert len(line) < 2000, line
     return status, out, error
 
 
-def _said(stream):
+def _written(stream):
     stream.flush()
     return stream.buffer.getvalue().decode()
 
 
 @contextlib.contextmanager
 def silenced():
-    """Swallow what a command says, and its exit status."""
+    """Suppress standard output and the exit status of a command."""
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
         yield
 
 
-def plain(text):
-    """Nothing in a text moves a cursor, sets a colour or turns its direction."""
-    strange = {sign for sign in text if unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Zl", "Zp"} and sign != "\n"}
-    assert not strange, strange
+def check_printable(text):
+    """Check that a text has no control or formatting characters except newlines."""
+    found = {sign for sign in text if unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Zl", "Zp"} and sign != "\n"}
+    assert not found, found

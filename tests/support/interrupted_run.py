@@ -1,6 +1,6 @@
-"""A run of the fake backend in a process of its own, to be killed: `python disturbed.py FOLDER [resume]`.
+"""Run of a fake backend in a separate process that tests kill: `python interrupted_run.py FOLDER [resume]`.
 
-Its programs note their process in FOLDER/pids. One takes its time, one crashes, one is wrong, one never ends.
+The programs write their process ids to FOLDER/pids. One is slow, one crashes, one is wrong, one hangs.
 """
 
 import os
@@ -21,7 +21,7 @@ LIMIT = 3.0
 
 
 def noting():
-    """Return a surface that answers right, after it noted its process and waited a little."""
+    """Return a correct surface that writes its process id and sleeps for 0.02 s."""
     lines = (NOTE, "time.sleep(0.02)")
     return Surface(
         "s.right", {"max_pool": lambda step: (*lines, *right_maximum(step))}, declarations=declares("window")

@@ -1,4 +1,4 @@
-"""What strangers may send: documents of data changed here and there, and the bytes of their text turned over."""
+"""Hypothesis strategies for fuzzed documents: random changes of the data, and random changes of the encoded bytes."""
 
 import copy
 import json
@@ -37,7 +37,7 @@ VALUES = st.one_of(
 
 
 def places(part, path=()):
-    """Return the path of every part of a document but the whole."""
+    """Return the path of each part of a document except the root."""
     found = [path] if path else []
     for key, child in part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ():
         found += places(child, (*path, key))
@@ -95,7 +95,7 @@ def _rename(draw, parent, key, _whole):
 
 
 def _swap(draw, parent, key, whole):
-    """Put another part of the document here."""
+    """Replace a part by a copy of another part of the document."""
     parent[key] = copy.deepcopy(at(whole, one_of(draw, places(whole))))
 
 
@@ -103,14 +103,14 @@ ACTIONS = (_replace, _replace, _replace, _drop, _double, _nest, _retype, _retype
 
 
 class Known(list):
-    """Documents that hypothesis need not print."""
+    """List of documents with a short repr for the output of hypothesis."""
 
     def __repr__(self):
         return f"{len(self)} documents"
 
 
 def one_of(draw, things):
-    """Draw one of many things, which hypothesis need not print."""
+    """Draw one of many items by index, so that hypothesis prints only the index."""
     return things[draw(st.integers(0, len(things) - 1))]
 
 
@@ -120,7 +120,7 @@ def changed(documents, most=3):
 
 
 def bytes_changed(contents):
-    """Return a strategy for one of the contents, with some bytes changed, dropped, doubled or others put in."""
+    """Return a strategy for one of the contents with some bytes changed, deleted, repeated or inserted."""
     return _bytes_changed(Known(contents))
 
 
@@ -131,7 +131,7 @@ def _changed(draw, documents, most):
         known = places(whole)
         if not known:
             break
-        # Near the root one change decides much, and most parts are far from it.
+        # Most parts are deep in the document. A random prefix of the path gives changes near the root a fair share.
         path = one_of(draw, known)
         path = path[: draw(st.integers(1, len(path)))] if draw(st.booleans()) else path
         parent = at(whole, path[:-1])
@@ -140,7 +140,7 @@ def _changed(draw, documents, most):
 
 
 def dumped(whole):
-    """Return a document as JSON, which is YAML too, with what JSON cannot say put in its place."""
+    """Return a document as JSON, which is also YAML. Markers are replaced by text that JSON cannot express."""
     text = json.dumps(whole, ensure_ascii=True)
     return re.sub(r'"@hole (\d+)@"', lambda hole: RAW[int(hole[1])], text).encode("utf-8", "surrogatepass")
 
@@ -159,7 +159,7 @@ def _bytes_changed(draw, contents):
 
 
 def hostile(count):
-    """Return settings for so many documents in the nightly profile, and a fortieth of them in the ordinary one."""
+    """Return settings for `count` documents in the nightly profile, and for a fortieth of them otherwise."""
     nightly = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
     return settings(
         max_examples=count if nightly else count // 40,

@@ -1,4 +1,4 @@
-"""Workers for tests, and whether the processes that they leave behind are gone."""
+"""Workers for tests, and checks that their processes have ended."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from tests.support.fake_backends import backend, program
 
 X = np.arange(4, dtype=np.float32).reshape(1, 1, 4)
 PYTHON = os.environ.get("CONFORMANCE_WORKER_PYTHON", sys.executable)
-"""The interpreter of the workers, which need not be this one."""
+"""Interpreter of the workers, by default this one."""
 
 
 @contextlib.contextmanager
@@ -28,26 +28,26 @@ def started(limit=10.0, *, memory=0, retry=True, **texts):
 
 
 def outcomes(*bodies, inputs=(X,), **keywords):
-    """Run programs one after the other, and then an innocent one, which must give its input back."""
+    """Run programs in order, then one that must return its input unchanged."""
     with started(**keywords) as worker:
         jobs = [Job(program(body), inputs) for body in (*bodies, "pass")]
         *found, last = worker.outcomes(jobs)
-        link = worker.connection  # none where it had grown and is gone already
+        connection = worker.connection  # None if the worker grew too large and was stopped
     assert last.kind == "returned", last
     assert np.array_equal(last.arrays[0], inputs[0])
-    assert link is None or gone(link.process.pid)
+    assert connection is None or gone(connection.process.pid)
     return found
 
 
 def gone(pid):
-    """Whether nothing of the process and its group runs any more, after a moment in which it may end."""
+    """Wait until the process and its group have ended; return whether they have."""
     return soon(lambda: not running(pid) and not members(pid))
 
 
-def soon(true, seconds=20.0):
-    """Whether something comes true within some seconds."""
+def soon(condition, seconds=20.0):
+    """Wait for a condition; return whether it became true within the seconds."""
     deadline = time.monotonic() + seconds
-    while not true():
+    while not condition():
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
@@ -55,26 +55,26 @@ def soon(true, seconds=20.0):
 
 
 def running(pid):
-    """Whether a process of the number is there and has not ended.
+    """Whether a process exists and is not a zombie.
 
-    One that has ended stays in the list until its parent takes note, which here is whatever runs the machine.
+    An orphaned process remains a zombie until the init process of the machine reaps it.
     """
     try:
         os.kill(pid, 0)
         return stat(Path(f"/proc/{pid}"))[0] != "Z"
-    except FileNotFoundError:  # no such list on this system, or it ended in between
+    except FileNotFoundError:  # a system without /proc, or the process has just ended
         return Path("/proc").exists() is False
     except ProcessLookupError:
         return False
 
 
 def stat(folder):
-    """Return state, parent and group of a process, and what else follows its name."""
+    """Return the fields of /proc/PID/stat after the name: state, parent, group and so on."""
     return (folder / "stat").read_text().rpartition(")")[2].split()
 
 
 def listed(field, value):
-    """Return the processes of which a field of stat has this value, but those that have ended."""
+    """Return the running processes with this value in a field of stat."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -90,5 +90,5 @@ def members(group):
 
 
 def children(pid):
-    """Return the processes that a process has started itself."""
+    """Return the children of a process."""
     return listed(1, pid)

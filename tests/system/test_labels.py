@@ -1,4 +1,4 @@
-"""Two versions of one framework in one run: `--backend NAME@LABEL=PYTHON`, and what every command makes of it."""
+"""Two versions of one framework in one run, with `--backend NAME@LABEL=PYTHON`, in all commands."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from tests.support.fake_backends import family
 from tests.system.test_pytest_plugin import PLUGIN
 
 pytest_plugins = ["pytester"]
-# Added from the other end the sum is 4 more, and both are within the error bound.
+# Summed from the other end the result is larger by 4. Both results are within the error bound.
 ROUNDED = "id: rounded, x: {values: [[[16777216, 1, 1, 1]]]}, window: [4]"
 WHOLE = "id: whole, x: {values: [[[2, 4]]]}, window: [2]"
 WRONG = "id: wrong, x: {values: [[[7, 9]]]}, window: [2]"
@@ -30,7 +30,7 @@ numpy.__version__ = "0.9"
 
 @pytest.fixture(scope="module")
 def older(tmp_path_factory):
-    """An interpreter whose NumPy says that it is 0.9, adds from the other end, and is wrong where a 7 comes first."""
+    """An interpreter whose NumPy reports version 0.9, sums from the other end, and is wrong if the first value is 7."""
     folder = tmp_path_factory.mktemp("older")
     (folder / "sitecustomize.py").write_text(OLD, "utf-8")
     python = folder / "python"
@@ -41,7 +41,7 @@ def older(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def once(tmp_path_factory, older):
-    """The folder of one run of both versions, with its cases."""
+    """The output folder of one run of both versions, with its cases."""
     folder = tmp_path_factory.mktemp("both")
     cases = family(folder, ROUNDED, WHOLE, WRONG, operator="avg_pool")
     arguments = ["--backend", "numpy", "--backend", f"numpy@0.9={older}", "--cases", str(cases), "--out", str(folder)]
@@ -53,7 +53,7 @@ def once(tmp_path_factory, older):
 
 @pytest.fixture
 def both(once, tmp_path):
-    """The paths of the results of both versions, new and old, in a folder of the test's own; and that of the cases."""
+    """The paths of a copy of the results of both versions, new and old, and of the cases."""
     for name in ("numpy.jsonl", "numpy@0.9.jsonl"):
         (tmp_path / name).write_bytes((once / "results" / name).read_bytes())
     return tmp_path / "numpy.jsonl", tmp_path / "numpy@0.9.jsonl", once / "file.yaml"

@@ -1,4 +1,4 @@
-"""The pytest plugin: what it collects, what a status becomes, and that it does what `conformance run` does."""
+"""pytest plugin: collection, the outcome of each status, and the same verdicts as `conformance run`."""
 
 import ast
 import importlib.metadata
@@ -36,7 +36,7 @@ CASES = [f"id: {name}, about: It is {name}, {X}, window: 2" for name in ("a", "b
 WRONG_FIRST = "x = x[:, :, ::2, ::2]"
 QUESTION = f"id: q, about: By how much, {X}, window: 3, answers: {{window: {{stride: 3}}, one: {{stride: 1}}}}"
 ELSEWHERE = """\
-from conformance.adapter import Surface
+from conformance.adapters.api.surface import Surface
 
 PACKAGES = ("numpy",)
 SETUP = "import os\\nimport time\\nimport numpy as np\\n"
@@ -48,7 +48,7 @@ SURFACES = (Surface("slow.nn", {"max_pool": lambda _step: (
 
 @pytest.fixture
 def cases(pytester):
-    """Write a catalogue of some cases; return the options that choose it."""
+    """Write a catalogue; return the options that select it."""
 
     def write(*texts, **keywords):
         return ["--conformance-cases", str(family(pytester.path, *(texts or CASES), **keywords))]
@@ -58,7 +58,7 @@ def cases(pytester):
 
 @pytest.fixture
 def speaking(monkeypatch):
-    """Put a fake backend in the place of the built-in one, and a ledger in the place of the suite's own."""
+    """Replace the built-in backend by a fake one, and the ledger by given entries."""
 
     def replace(*surfaces, entries=(), **texts):
         fake = backend(*surfaces, name="numpy", **texts)
@@ -70,7 +70,7 @@ def speaking(monkeypatch):
 
 @pytest.fixture
 def chosen(cases, speaking):
-    """Put a fake backend in place; return the options that choose one case."""
+    """Install a fake backend; return the options that select one case."""
 
     def choose(*surfaces, **texts):
         speaking(*surfaces, **texts)
@@ -81,7 +81,7 @@ def chosen(cases, speaking):
 
 @pytest.fixture
 def run(pytester):
-    """Run pytest with the plugin in this process, on the backend that is called numpy."""
+    """Run pytest with the plugin in this process, on the backend named numpy."""
 
     def session(*arguments, name="numpy"):
         return pytester.runpytest_inprocess(*PLUGIN, "-W", "error", "--conformance-backend", name, *arguments)
@@ -91,7 +91,7 @@ def run(pytester):
 
 @pytest.fixture
 def apart(pytester, monkeypatch):
-    """Run pytest with the plugin in a process of its own."""
+    """Run pytest with the plugin in a new process."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(pytester.path)]))
 
     def session(*arguments, name="numpy"):
@@ -104,7 +104,7 @@ def known(*kinds, cases="*"):
     return LedgerEntry("e", (cases,), ("*",), kinds, "it is known", "https://example.org/2")
 
 
-def test_every_case_on_every_surface_is_an_item(run, cases, speaking):
+def test_each_case_on_each_surface_is_an_item(run, cases, speaking):
     speaking(surface("s.one"), surface("s.two"))
     found = run(*cases(), "-v")
     found.assert_outcomes(passed=6)
@@ -134,10 +134,10 @@ def test_collecting_lists_items_and_starts_nothing(run, cases, speaking, monkeyp
         (WRONG_FIRST, [known("value")], "xfailed"),
         (CRASHES, [known("crashed")], "xfailed"),
         (WRONG_FIRST, [known("shape")], "value: *"),
-        (None, [known("value")], "stale: it agrees, though the ledger says that it differs: it is known (https://*/2)"),
+        (None, [known("value")], "stale: agrees, but the ledger lists a difference: it is known (https://*/2)"),
     ],
 )
-def test_item_says_what_the_status_is(run, chosen, body, entries, wanted):
+def test_item_result_follows_the_status(run, chosen, body, entries, wanted):
     found = run(*chosen(surface("s", body), entries=entries), "--conformance-timeout", "1", "-ra")
     outcome = wanted if wanted in {"passed", "xfailed"} else "failed"
     found.assert_outcomes(**{outcome: 1})
@@ -156,12 +156,12 @@ def test_case_that_crashes_only_once_is_flaky(run, chosen, pytester):
     found.stdout.fnmatch_lines(["flaky: *crashed*, then, in a separate process, returned *"])
 
 
-def test_known_deviation_fails_where_xfail_is_not_wanted(run, cases, speaking):
+def test_known_deviation_fails_with_runxfail(run, cases, speaking):
     speaking(surface("s", WRONG_FIRST), entries=[known("value")])
     run(*cases(CASES[0]), "--runxfail").assert_outcomes(failed=1)
 
 
-def test_unsupported_case_is_skipped_with_its_reason_once_for_all(run, cases, speaking):
+def test_unsupported_cases_are_skipped_with_one_reason(run, cases, speaking):
     lacking = surface("s.lacking")
     lacking.lowerings["max_pool"] = lambda _step: Unsupported("has no such thing", "https://example.org/3")
     speaking(surface("s"), lacking)
@@ -170,21 +170,21 @@ def test_unsupported_case_is_skipped_with_its_reason_once_for_all(run, cases, sp
     found.stdout.fnmatch_lines(["SKIPPED [[]3] s.lacking: has no such thing (https://example.org/3)"])
 
 
-def test_surface_that_this_machine_lacks_is_skipped_with_its_reason(run, cases, speaking):
-    speaking(surface("s"), surface("t", CRASHES, lacks=lambda: "there is no compiler here"))
+def test_surface_with_a_missing_requirement_is_skipped(run, cases, speaking):
+    speaking(surface("s"), surface("t", CRASHES, missing_requirement=lambda: "there is no compiler here"))
     found = run(*cases(), "-rs")
     found.assert_outcomes(passed=3, skipped=3)
     found.stdout.fnmatch_lines(["SKIPPED [[]3] t: there is no compiler here"])
 
 
-def test_question_fails_where_the_answer_is_not_the_declared_one(run, cases, speaking):
-    speaking(surface("s", "x = x[:, :, 2:, 2:]", declares=declares("window")))
+def test_convention_fails_if_the_answer_is_not_declared(run, cases, speaking):
+    speaking(surface("s", "x = x[:, :, 2:, 2:]", declarations=declares("window")))
     found = run(*cases(QUESTION, section="questions"))
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["convention: answered 'one', but the surface declares 'window'"])
 
 
-def test_failure_shows_what_a_person_needs_and_nothing_of_the_suite(run, cases, speaking):
+def test_failure_report_has_all_parts_and_no_traceback(run, cases, speaking):
     speaking(surface("s.nn", WRONG_FIRST))
     options = cases(CASES[0])
     found = run(*options)
@@ -198,31 +198,31 @@ def test_failure_shows_what_a_person_needs_and_nothing_of_the_suite(run, cases, 
             "*13., 15.*",
             "got       float32 [[]1, 1, 2, 2]",
             "*8., 10.*",
-            "worst     [[]0, 0, 0, 0]: off by 5, *ulp; nothing is rounded, no error is allowed",
+            "worst     [[]0, 0, 0, 0]: off by 5, *ulp; the result must be exact",
             "the program (native):",
             "    def run(x):",
             "        x = x[[]:, :, ::2, ::2]",
-            f"by itself: conformance repro max_pool/a --surface s.nn --cases {options[1]}",
+            f"to reproduce: conformance repro max_pool/a --surface s.nn --cases {options[1]}",
             "FAILED s.nn::max_pool/a - *value: at [[]0, 0, 0, 0] *",
         ]
     )
     text = found.stdout.str()
     assert "Traceback" not in text
-    assert "pytest_items.py" not in text
+    assert "items.py" not in text
 
 
-def test_message_of_one_line_stands_in_the_headline_alone(run, chosen):
+def test_message_of_one_line_is_only_in_the_headline(run, chosen):
     found = run(*chosen(surface("s", "raise ValueError('once')")), "-rN")
     assert found.stdout.str().count("ValueError: once") == 1
 
 
-def test_message_of_several_lines_stands_below_as_it_is(run, chosen):
+def test_message_of_several_lines_is_below_the_headline(run, chosen):
     found = run(*chosen(surface("s", "raise ValueError('on two\\nlines')")))
     found.stdout.fnmatch_lines(["rejected: ValueError: on two lines", "ValueError: on two", "lines"])
 
 
 @pytest.mark.parametrize("said", ["\\x1b[31mred", "\\u202e", "\\udc80", "a\\nb", "]]>&<", "é" * 3000, "[x]::y - z"])
-def test_whatever_a_backend_says_can_be_reported(run, cases, speaking, said, pytester):
+def test_any_exception_message_can_be_reported(run, cases, speaking, said, pytester):
     speaking(surface("s", f"raise ValueError('{said}')"))
     found = run(*cases(CASES[0].replace("It is a", '"\\e[2J and ]]>"')), "--junitxml=j.xml", "--color=no")
     found.assert_outcomes(failed=1)
@@ -231,13 +231,13 @@ def test_whatever_a_backend_says_can_be_reported(run, cases, speaking, said, pyt
     assert failed.get("message").startswith("Failed: rejected: ValueError")
 
 
-def test_id_that_no_catalogue_has_is_an_error_not_an_item(run, cases):
+def test_invalid_id_is_an_error_not_an_item(run, cases):
     found = run(*cases(CASES[0].replace("id: a", "id: 'a::b[c] d'")))
     assert found.ret == pytest.ExitCode.USAGE_ERROR
     found.stderr.fnmatch_lines(["ERROR: conformance: *file.yaml:4: *an id of lower-case words*"])
 
 
-def test_results_in_junit_carry_the_words_of_the_suite(run, cases, speaking, pytester):
+def test_junit_has_status_and_verdict_as_properties(run, cases, speaking, pytester):
     speaking(surface("s.nn", WRONG_FIRST), surface("t"))
     run(*cases(CASES[0]), "--junitxml=j.xml")
     first, second = ET.parse(pytester.path / "j.xml").iter("testcase")  # noqa: S314 - of this test's own making
@@ -250,12 +250,12 @@ def test_results_in_junit_carry_the_words_of_the_suite(run, cases, speaking, pyt
 DIFFERING = {"status": "fail", "outcome": "returned", "verdict": "differ", "kind": "value", "how": "native"}
 
 
-def test_first_failure_ends_the_session_where_asked(run, cases, speaking):
+def test_option_x_ends_the_session_at_the_first_failure(run, cases, speaking):
     speaking(surface("s", WRONG_FIRST))
     run(*cases(), "-x").assert_outcomes(failed=1)
 
 
-def test_session_that_ends_early_does_not_wait_for_what_was_sent_ahead(run, cases, speaking, monkeypatch):
+def test_session_that_ends_early_does_not_wait_for_queued_jobs(run, cases, speaking, monkeypatch):
     ended = []
     monkeypatch.setattr(worker_process.Worker, "stop", lambda worker: (ended.append("gently"), worker.kill()))
     speaking(surface("s", f"{WRONG_FIRST}\nif x.shape[2] == 3:\n    time.sleep(600)"))
@@ -263,7 +263,7 @@ def test_session_that_ends_early_does_not_wait_for_what_was_sent_ahead(run, case
     assert not ended
 
 
-def test_only_what_failed_last_runs_where_asked(run, cases, speaking):
+def test_option_lf_runs_only_the_last_failures(run, cases, speaking):
     speaking(surface("s", "x = x[:, :, 1::2, 1::2] + (x.shape[2] == 6)"))
     cases_ = cases(CASES[0], CASES[1].replace("4, 4", "6, 6"))
     run(*cases_).assert_outcomes(passed=1, failed=1)
@@ -287,14 +287,14 @@ def test_only_what_failed_last_runs_where_asked(run, cases, speaking):
         (["--conformance-operator", "max_pool"], 6),
     ],
 )
-def test_cases_are_chosen_as_tests_are(run, cases, speaking, arguments, passed):
+def test_cases_are_selected_with_pytest_options(run, cases, speaking, arguments, passed):
     speaking(surface("s.one"), surface("s.two"))
     found = run(*cases(), *arguments)
     assert found.parseoutcomes().get("passed") == passed
     assert found.ret == 0
 
 
-def test_tests_in_files_run_beside_cases(run, cases, speaking, pytester):
+def test_tests_in_files_run_together_with_cases(run, cases, speaking, pytester):
     speaking(surface("s", WRONG_FIRST))
     options = cases(CASES[0])
     pytester.makepyfile("def test_of_another_kind(): pass")
@@ -309,7 +309,7 @@ def test_tests_in_files_run_beside_cases(run, cases, speaking, pytester):
     [
         (["--conformance-case", "nope"], "no case is selected"),
         (["--conformance-operator", "nope"], "operator 'nope': unknown, known are *"),
-        (["--conformance-surface", "nope"], "surface 'nope': not one of the chosen backends', which are s"),
+        (["--conformance-surface", "nope"], "surface 'nope': unknown, the selected backends have s"),
         (["--conformance-timeout", "0"], "--conformance-timeout 0.0: not a number of seconds*"),
         (["--conformance-timeout", "nan"], "--conformance-timeout nan: *"),
         (["--conformance-memory", "-1"], "--conformance-memory -1.0: not a number of gigabytes*"),
@@ -321,7 +321,7 @@ def test_tests_in_files_run_beside_cases(run, cases, speaking, pytester):
         (["--conformance-backend", "numpy"], "backend 'numpy': named twice (numpy@LABEL=PYTHON *"),
     ],
 )
-def test_wrong_usage_is_one_line(run, cases, speaking, arguments, said):
+def test_wrong_usage_is_one_error_line(run, cases, speaking, arguments, said):
     speaking(surface("s"))
     found = run(*cases(), *arguments)
     assert found.ret == pytest.ExitCode.USAGE_ERROR
@@ -329,21 +329,21 @@ def test_wrong_usage_is_one_line(run, cases, speaking, arguments, said):
     assert len(found.stderr.str().splitlines()) <= 2
 
 
-def test_name_of_no_selected_case_is_an_error(run, cases, speaking):
+def test_unknown_node_id_is_an_error(run, cases, speaking):
     speaking(surface("s"))
     found = run(*cases(), "s::max_pool/nope")
     assert found.ret == pytest.ExitCode.USAGE_ERROR
-    found.stderr.fnmatch_lines(["ERROR: not found: s::max_pool/nope: no selected case is called so"])
+    found.stderr.fnmatch_lines(["ERROR: not found: s::max_pool/nope: no selected case has this name"])
 
 
-def test_options_that_would_say_nothing_are_an_error(pytester):
+def test_options_without_a_backend_are_an_error(pytester):
     found = pytester.runpytest_inprocess(*PLUGIN, "--conformance-level", "smoke")
     assert found.ret == pytest.ExitCode.USAGE_ERROR
-    found.stderr.fnmatch_lines(["ERROR: --conformance-level says nothing without --conformance-backend"])
+    found.stderr.fnmatch_lines(["ERROR: --conformance-level has no effect without --conformance-backend"])
 
 
 @pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
-def test_backend_whose_import_fails_is_one_line(run, cases, speaking, arguments):
+def test_failed_import_of_a_backend_is_one_error_line(run, cases, speaking, arguments):
     speaking(surface("s"), setup="import nope_nope")
     found = run(*cases(), *arguments)
     assert found.ret == pytest.ExitCode.USAGE_ERROR
@@ -358,12 +358,12 @@ def test_worker_that_cannot_be_replaced_ends_the_session(run, cases, speaking, p
     speaking(surface("s", CRASHES), setup=f"{SETUP}assert not os.path.exists({flag!r})\nopen({flag!r}, 'w').close()")
     found = run(*cases())
     found.assert_outcomes(failed=1)
-    found.stdout.fnmatch_lines(["backend numpy: lost its worker for good: *"])
+    found.stdout.fnmatch_lines(["backend numpy: cannot restart its worker: *"])
     assert "another exception" not in found.stdout.str()
     assert found.ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_session_in_which_nothing_has_a_program_is_an_error(run, cases, speaking):
+def test_session_without_any_program_is_an_error(run, cases, speaking):
     speaking(surface("s", dtypes={"": frozenset()}))
     found = run(*cases())
     assert found.ret == pytest.ExitCode.USAGE_ERROR
@@ -371,7 +371,7 @@ def test_session_in_which_nothing_has_a_program_is_an_error(run, cases, speaking
 
 
 @pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
-def test_session_in_which_nothing_ran_is_red(apart, cases, arguments):
+def test_session_in_which_nothing_ran_fails(apart, cases, arguments):
     options = cases(CASES[0], f"id: refused, {X}, window: 2, stride: 0, expect: {{rejected: StrideIsZero}}")
     found = apart(*options, *arguments, "-k", "refused")
     found.assert_outcomes(skipped=1, deselected=0 if arguments else 1)
@@ -380,7 +380,7 @@ def test_session_in_which_nothing_ran_is_red(apart, cases, arguments):
     assert apart(*options, *arguments).ret == 0
 
 
-def test_workers_are_started_once_and_none_is_left(run, cases, speaking, monkeypatch):
+def test_worker_is_started_once_and_stopped(run, cases, speaking, monkeypatch):
     started = []
     start = worker_process.Worker.start
     monkeypatch.setattr(
@@ -392,7 +392,7 @@ def test_workers_are_started_once_and_none_is_left(run, cases, speaking, monkeyp
     assert started[0].poll() is not None
 
 
-def test_cases_are_sent_ahead_of_the_one_that_is_judged(run, cases, speaking, monkeypatch):
+def test_cases_are_queued_while_one_is_judged(run, cases, speaking, monkeypatch):
     waiting = []
     monkeypatch.setattr(worker_process, "MIN_QUEUED_JOBS", 8)
     receive = worker_process.Worker._receive
@@ -404,12 +404,14 @@ def test_cases_are_sent_ahead_of_the_one_that_is_judged(run, cases, speaking, mo
     speaking(surface("s", "time.sleep(0.05)\nx = x[:, :, 1::2, 1::2]"))
 
     def ahead(_worker):
-        (session,) = {id(feed): feed for feed in feeds}.values()
+        (session,) = {id(prefetcher): prefetcher for prefetcher in prefetchers}.values()
         return len(session._queue.in_flight)
 
-    feeds = []
+    prefetchers = []
     built = pytest_plugin_session.Prefetcher
-    monkeypatch.setattr(pytest_plugin_session, "Feed", lambda job: feeds.append(built(job)) or feeds[-1])
+    monkeypatch.setattr(
+        pytest_plugin_session, "Prefetcher", lambda job: prefetchers.append(built(job)) or prefetchers[-1]
+    )
     run(*cases(*(f"id: n{n}, {X}, window: 2" for n in range(20)))).assert_outcomes(passed=20)
     assert max(waiting) == 8
 
@@ -449,18 +451,18 @@ def test_repeats_and_limits_of_memory_give_the_verdicts_of_conformance_run(cases
     lines = map(json.loads, (pytester.path / "out/results/numpy.jsonl").read_text("utf-8").splitlines())
     wanted = {f"s::{one['case']}": one["status"] for one in lines if one["record"] == "result"}
     assert sorted(wanted.values()) == ["crashed", "flaky", "pass"]
-    asked = ("--conformance-repeat", "3", "--conformance-memory", "0.5")
-    reports = pytester.inline_run(*PLUGIN, "--conformance-backend", "numpy", *options, *asked)
+    limits = ("--conformance-repeat", "3", "--conformance-memory", "0.5")
+    reports = pytester.inline_run(*PLUGIN, "--conformance-backend", "numpy", *options, *limits)
     calls = [one for one in reports.getreports("pytest_runtest_logreport") if one.when == "call"]
     assert {one.nodeid: said(one)["status"] for one in calls} == wanted
     messages = "\n".join(str(one.longrepr) for one in calls)
-    assert "of memory; the limit is 0.50 GB" in messages
+    assert "of memory, the limit is 0.50 GB" in messages
     assert "flaky: " in messages
 
 
 @pytest.fixture
 def on_cuda(run, chosen, monkeypatch):
-    """Run a wrong case on a backend that has a device, which is found by this probe."""
+    """Run a failing case on a backend with a device that has this probe."""
 
     def session(probe):
         chose = chosen(surface("s", WRONG_FIRST))
@@ -478,21 +480,21 @@ def test_device_is_that_of_conformance_run(on_cuda):
     found = on_cuda("hardware = 'a GPU'")
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["conformance: numpy (*); level smoke; tf32 on cuda"])
-    found.stdout.fnmatch_lines(["*loose = True", "by itself: conformance repro * --device cuda --precision tf32"])
+    found.stdout.fnmatch_lines(["*loose = True", "to reproduce: conformance repro * --device cuda --precision tf32"])
 
 
-def test_device_that_is_not_there_is_one_line(on_cuda):
+def test_missing_device_is_one_error_line(on_cuda):
     found = on_cuda("raise RuntimeError('none is built in')")
     assert found.ret == pytest.ExitCode.USAGE_ERROR
     found.stderr.fnmatch_lines(["ERROR: conformance: backend numpy: no cuda: RuntimeError: none is built in"])
 
 
 def said(report):
-    """Return the words of the suite in a report."""
+    """Return the properties of the suite in a report."""
     return {name.removeprefix("conformance-"): value for name, value in report.user_properties}
 
 
-def test_several_processes_report_what_one_does(apart, cases, pytester):
+def test_xdist_reports_the_same_results(apart, cases, pytester):
     wrong = [f"id: w{n}, {X}, window: 2, expect: [[[[5, 7], [13, 1{n}]]]]" for n in range(4)]
     options = cases(*CASES, *wrong)
     for arguments in ([], ["-n", "2"]):
@@ -529,7 +531,7 @@ def test_interrupt_leaves_no_process(cases, pytester, arguments):
 
 
 def until(condition, limit):
-    """Return what the condition says, once it says something or when so many seconds have passed."""
+    """Poll a condition; return its value when it is true, or after `limit` seconds."""
     end = time.monotonic() + limit
     while not (found := condition()) and time.monotonic() < end:
         time.sleep(0.1)
@@ -537,13 +539,13 @@ def until(condition, limit):
 
 
 def lives(process):
-    """Whether a process runs, or waits for somebody to take note that it has ended."""
+    """Whether a process is running. A zombie is not."""
     with suppress(FileNotFoundError):
         return Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
     return False
 
 
-def test_plugin_imports_nothing_before_a_backend_is_asked_for():
+def test_plugin_imports_nothing_without_a_backend():
     tree = ast.parse(Path(pytest_plugin.__file__).read_text("utf-8"))
     at_once = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
     assert at_once == {"__future__", "typing"}
@@ -555,11 +557,11 @@ def test_plugin_imports_nothing_before_a_backend_is_asked_for():
     assert set(loaded.stdout.split()) == {"conformance", pytest_plugin.__name__}
 
 
-def test_plugin_says_nothing_until_a_backend_is_asked_for(pytester):
+def test_plugin_prints_nothing_without_a_backend(pytester):
     pytester.makepyfile("def test_one(): pass")
     found = pytester.runpytest_inprocess(*PLUGIN, "--strict-markers", "-W", "error")
     found.assert_outcomes(passed=1)
-    # Beside the list of installed plugins, which pytest writes, and which is left out where there are none.
+    # pytest prints the list of installed plugins, which may contain this one.
     said = [line for line in found.stdout.lines if not line.startswith(("rootdir:", "plugins:"))]
     assert "conformance" not in "\n".join(said)
 
@@ -568,6 +570,6 @@ def test_levels_are_those_of_the_catalogue():
     assert pytest_plugin.LEVEL_CHOICES == LEVELS
 
 
-def test_package_tells_pytest_of_the_plugin():
+def test_package_registers_the_plugin():
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     assert f'[project.entry-points.pytest11]\nconformance = "{pytest_plugin.__name__}"\n' in text

@@ -1,4 +1,4 @@
-"""Shards on a real scheduler and real workers, which are killed, added, cut off: nothing is lost or counted twice."""
+"""Work items on a Dask cluster whose workers are killed, added and disconnected: each result is returned once."""
 
 import os
 import signal
@@ -23,94 +23,94 @@ def dask(tmp_path):
     cluster.end()
 
 
-class Asking(threading.Thread):
-    """Somebody who has shards carried out, in a thread, by whoever is at an address."""
+class Submission(threading.Thread):
+    """Thread that submits six items to the cluster at an address and collects their results."""
 
     def __init__(self, address, folder):
         super().__init__(daemon=True)
-        self.shards = [WorkItem(str(number), noted, (folder, number)) for number in range(6)]
+        self.items = [WorkItem(str(number), noted, (folder, number)) for number in range(6)]
         self.address = address
-        self.answers = []
+        self.results = []
         self.start()
 
     def run(self):
         with execution_cluster.open_cluster(self.address) as workers:
-            self.answers += [(shard.name, answer) for shard, answer in workers.submit(self.shards)]
+            self.results += [(item.name, result) for item, result in workers.submit(self.items)]
 
     def all(self):
         self.join(60)
-        return sorted(self.answers)
+        return sorted(self.results)
 
 
 def begun(folder):
     return [path.name.split("-begun-") for path in folder.glob("*-begun-*")]
 
 
-def test_a_killed_worker_s_shards_are_done_by_others(dask, tmp_path):
+def test_items_of_a_killed_worker_are_run_by_others(dask, tmp_path):
     workers = {worker.pid: worker for worker in (dask.worker(), dask.worker())}
-    asking = Asking(dask.address, tmp_path)
+    submission = Submission(dask.address, tmp_path)
     until(lambda: len(begun(tmp_path)) == 2)
     shard, pid = begun(tmp_path)[0]
     os.kill(int(pid), signal.SIGKILL)
     assert int(pid) in workers
     (tmp_path / "go").touch()
-    assert asking.all() == SQUARES
+    assert submission.all() == SQUARES
     assert [name for name, _ in begun(tmp_path)].count(shard) == 2
 
 
-def test_a_worker_that_comes_later_takes_its_share(dask, tmp_path):
+def test_worker_that_joins_later_gets_items(dask, tmp_path):
     dask.worker()
-    asking = Asking(dask.address, tmp_path)
+    submission = Submission(dask.address, tmp_path)
     until(lambda: len(begun(tmp_path)) == 1)
     later = dask.worker()
     until(lambda: str(later.pid) in [pid for _, pid in begun(tmp_path)])
     (tmp_path / "go").touch()
-    assert asking.all() == SQUARES
+    assert submission.all() == SQUARES
     assert len(begun(tmp_path)) == 6
 
 
-def test_shards_wait_for_the_first_worker(dask, tmp_path):
-    asking = Asking(dask.address, tmp_path)
+def test_items_wait_for_the_first_worker(dask, tmp_path):
+    submission = Submission(dask.address, tmp_path)
     (tmp_path / "go").touch()
     dask.worker()
-    assert asking.all() == SQUARES
+    assert submission.all() == SQUARES
 
 
-def test_who_asks_may_lose_and_regain_the_scheduler(dask, tmp_path):
+def test_lost_connection_to_the_scheduler_is_restored(dask, tmp_path):
     dask.worker()
     cable = Cable(dask.address)
-    asking = Asking(cable.address, tmp_path)
+    submission = Submission(cable.address, tmp_path)
     until(lambda: begun(tmp_path))
     cable.cut()
     (tmp_path / "go").touch()
-    assert asking.all() == SQUARES
+    assert submission.all() == SQUARES
     cable.remove()
 
 
-def test_a_worker_that_is_cut_off_loses_its_shard_to_another(dask, tmp_path):
+def test_item_of_a_disconnected_worker_is_run_by_another(dask, tmp_path):
     cable = Cable(dask.address)
     lost = dask.worker(cable.address)
-    asking = Asking(dask.address, tmp_path)
+    submission = Submission(dask.address, tmp_path)
     until(lambda: begun(tmp_path))
     cable.cut()
     (tmp_path / "go").touch()
     dask.worker()
-    assert asking.all() == SQUARES
+    assert submission.all() == SQUARES
     assert str(lost.pid) in [pid for _, pid in begun(tmp_path)]
     cable.remove()
 
 
-def test_a_scheduler_that_is_gone_for_good_is_told_in_a_line(dask, tmp_path, monkeypatch):
+def test_lost_scheduler_is_one_error_line(dask, tmp_path, monkeypatch):
     monkeypatch.setattr(execution_cluster, "SCHEDULER_TIMEOUT_SECONDS", 10)
     dask.worker()
     cable = Cable(dask.address)
     with execution_cluster.open_cluster(cable.address) as workers:
         threading.Thread(target=lambda: (until(lambda: begun(tmp_path)), cable.remove())).start()
-        with pytest.raises(IncompleteRun, match="lost, and not found again within 10 s"):
+        with pytest.raises(IncompleteRun, match="connection lost, not restored within 10 s"):
             list(workers.submit([WorkItem("0", noted, (tmp_path, 0))]))
 
 
-def test_what_a_shard_is_at_fault_for_is_raised_with_its_worker(dask):
+def test_exception_of_an_item_names_its_worker(dask):
     dask.worker()
     with execution_cluster.open_cluster(dask.address) as workers, pytest.raises(IncompleteRun) as error:
         list(workers.submit([WorkItem("0", raising, (7,))]))
@@ -118,16 +118,16 @@ def test_what_a_shard_is_at_fault_for_is_raised_with_its_worker(dask):
     assert str(error.value).endswith(": no framework for 7")
 
 
-def test_a_shard_that_ends_every_worker_is_told_in_a_line(dask, tmp_path):
+def test_item_that_kills_all_workers_is_one_error_line(dask, tmp_path):
     for _ in range(4):
         dask.worker()
     with execution_cluster.open_cluster(dask.address) as workers:
         until(lambda: workers.size == 4)
-        with pytest.raises(IncompleteRun, match="shard x: ended every worker that it was given to"):
+        with pytest.raises(IncompleteRun, match="shard x: killed each worker that ran it"):
             list(workers.submit([WorkItem("x", ending, (tmp_path,))]))
 
 
-def test_a_scheduler_that_does_not_answer_is_told_in_a_line(conformance, monkeypatch):
+def test_unreachable_scheduler_is_one_error_line(conformance, monkeypatch):
     monkeypatch.setattr(execution_cluster, "SCHEDULER_TIMEOUT_SECONDS", 1)
     status, _, error = conformance("run", "--backend", "numpy", "--scheduler", "tcp://127.0.0.1:9")
     assert (status, len(error)) == (2, 1)
@@ -135,13 +135,13 @@ def test_a_scheduler_that_does_not_answer_is_told_in_a_line(conformance, monkeyp
 
 
 @pytest.mark.parametrize("number", [1, 3])
-def test_a_local_cluster_has_as_many_workers_as_there_are_cores(number, monkeypatch):
-    monkeypatch.setattr(execution_cluster, "cores", lambda: number)
+def test_local_cluster_has_one_worker_per_core(number, monkeypatch):
+    monkeypatch.setattr(execution_cluster, "core_count", lambda: number)
     with execution_cluster.open_cluster("local") as workers:
         assert until(lambda: workers.size == number)
 
 
-def test_without_dask_is_said_what_to_install(conformance, monkeypatch):
+def test_missing_dask_is_an_error_with_the_install_command(conformance, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     status, _, error = conformance("run", "--backend", "numpy", "--scheduler", "local")
     assert (status, len(error)) == (2, 1)
@@ -149,14 +149,14 @@ def test_without_dask_is_said_what_to_install(conformance, monkeypatch):
     assert error[0].endswith("(pip install distributed)")
 
 
-def test_processes_of_this_machine_answer_alike(tmp_path):
+def test_local_processes_return_the_same_results(tmp_path):
     (tmp_path / "go").touch()
     shards = [WorkItem(str(number), noted, (tmp_path, number)) for number in range(6)]
     with execution_cluster.open_cluster(None) as workers:
         assert sorted((shard.name, answer) for shard, answer in workers.submit(shards)) == SQUARES
 
 
-def test_a_process_that_is_killed_is_replaced(tmp_path):
+def test_killed_process_is_replaced(tmp_path):
     def kill():
         os.kill(int(until(lambda: begun(tmp_path))[0][1]), signal.SIGKILL)
         (tmp_path / "go").touch()
@@ -166,12 +166,12 @@ def test_a_process_that_is_killed_is_replaced(tmp_path):
     assert sorted((shard.name, answer) for shard, answer in ProcessWorkers(2).submit(shards)) == SQUARES
 
 
-def test_a_shard_that_ends_every_process_is_told_in_a_line(tmp_path):
-    with pytest.raises(IncompleteRun, match="1 shards: 3 times in a row a process ended"):
+def test_item_that_kills_each_process_is_one_error_line(tmp_path):
+    with pytest.raises(IncompleteRun, match="1 shards: 3 times in a row a process died"):
         list(ProcessWorkers(1).submit([WorkItem("x", ending, (tmp_path,))]))
     assert len(list(tmp_path.glob("ended-*"))) == 3
 
 
-def test_options_that_exclude_each_other_are_refused(conformance):
+def test_exclusive_options_are_rejected(conformance):
     for arguments in (("--shards", "3"), ("--shard", "1/3", "--scheduler", "local")):
         assert conformance("run", *arguments)[0] == ConformanceError.exit_status

@@ -1,4 +1,4 @@
-"""Short replies are not waited for one by one: to wake who waits costs a worker more than many a program does."""
+"""Connection to a worker: batched reading of short replies, which spares the worker the wake-up of a reader."""
 
 import os
 
@@ -13,56 +13,58 @@ from tests.support.started_workers import X, started
 
 
 @pytest.fixture
-def slept(monkeypatch):
-    """The seconds that were slept through, without any sleep; after each, what is written comes in."""
-    told = []
-    monkeypatch.setattr(connection.time, "sleep", told.append)
-    return told
+def delays(monkeypatch):
+    """Replace time.sleep; return the list of requested delays in seconds."""
+    delays = []
+    monkeypatch.setattr(connection.time, "sleep", delays.append)
+    return delays
 
 
 @pytest.fixture
 def pipe():
-    """A pipe of which the near end is read after lulls of 0.25 s."""
-    near, far = os.pipe()
-    yield BatchedReader(near, lambda: 0.25), far
-    os.close(near)
+    """A reader with a delay of 0.25 s, and the write end of its pipe."""
+    reader, write_end = os.pipe()
+    yield BatchedReader(reader, lambda: 0.25), write_end
+    os.close(reader)
 
 
-def test_what_is_there_is_read_at_once(pipe, slept):
-    near, far = pipe
-    os.write(far, b"abc")
-    os.close(far)
-    assert near.read(8) == b"abc"
-    assert slept == []
+def test_available_bytes_are_read_without_delay(pipe, delays):
+    reader, write_end = pipe
+    os.write(write_end, b"abc")
+    os.close(write_end)
+    assert reader.read(8) == b"abc"
+    assert delays == []
 
 
-def test_where_nothing_is_there_yet_nobody_waits_for_a_lull(pipe, slept, monkeypatch):
-    near, far = pipe
-    monkeypatch.setattr(connection.time, "sleep", lambda seconds: (slept.append(seconds), os.write(far, b"later")))
-    assert near.read(8) == b"later"
-    assert slept == [0.25]
-    os.close(far)
+def test_reader_sleeps_for_the_delay_before_it_waits(pipe, delays, monkeypatch):
+    reader, write_end = pipe
+    monkeypatch.setattr(
+        connection.time, "sleep", lambda seconds: (delays.append(seconds), os.write(write_end, b"later"))
+    )
+    assert reader.read(8) == b"later"
+    assert delays == [0.25]
+    os.close(write_end)
 
 
-def test_without_a_lull_what_comes_is_waited_for(slept):
-    near, far = os.pipe()
-    os.close(far)
-    assert BatchedReader(near, lambda: 0.0).read(8) == b""
-    assert slept == []
-    os.close(near)
+def test_without_delay_the_reader_waits_at_once(delays):
+    reader, write_end = os.pipe()
+    os.close(write_end)
+    assert BatchedReader(reader, lambda: 0.0).read(8) == b""
+    assert delays == []
+    os.close(reader)
 
 
-def test_lulls_come_with_many_short_programs_and_end_before_the_last_ones():
+def test_replies_to_many_short_programs_are_delayed_except_the_last_ones():
     with started() as worker:
-        lulls = []
+        delays = []
         for outcome in worker.outcomes([Job(program("x = x + 1"), (X,)) for _ in range(4000)]):
             assert np.array_equal(outcome.arrays[0], X + 1)
-            lulls.append(worker.connection.read_delay)
-    assert lulls[0] == lulls[-1] == 0
-    assert set(lulls) == {0, READ_DELAY_SECONDS}
+            delays.append(worker.connection.read_delay)
+    assert delays[0] == delays[-1] == 0
+    assert set(delays) == {0, READ_DELAY_SECONDS}
 
 
-def test_programs_that_take_longer_are_waited_for():
+def test_replies_to_longer_programs_are_not_delayed():
     with started() as worker:
         jobs = [Job(program("import time; time.sleep(0.004)"), (X,)) for _ in range(100)]
         assert not any(worker.connection.read_delay for _ in worker.outcomes(jobs))

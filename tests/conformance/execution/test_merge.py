@@ -1,4 +1,4 @@
-"""Runs that are cut into shards, and put together again."""
+"""Shards of a run and their merge."""
 
 import json
 import sys
@@ -37,9 +37,9 @@ def written(folder):
 
 
 def run(catalogue, part=None, **selection):
-    """Return a run with a surface that ends its process on the question, as it declares, and so is asked last."""
+    """Return a run with a surface that crashes on the convention case, as it declares, so that this case runs last."""
     speakers = [
-        surface("ends", ENDS, declares=declares("crashed")),
+        surface("ends", ENDS, declarations=declares("crashed")),
         surface("right", RIGHT),
         surface("wrong", "x = x - 1"),
     ]
@@ -74,7 +74,7 @@ def without_times(path):
 
 
 def changed(cut, folder, number, change):
-    """Copy the shards, one of them with its records changed; return their paths."""
+    """Copy the shards and change the records of one of them; return the paths."""
     paths = []
     for other in (1, 2, 3):
         records = [json.loads(line) for line in shard(cut, other).read_text("utf-8").splitlines()]
@@ -86,7 +86,7 @@ def changed(cut, folder, number, change):
 
 
 def refused(paths, folder):
-    """Return why shards are refused, in one line; nothing is written then."""
+    """Check that the merge is rejected in one line and writes nothing; return the error."""
     with pytest.raises(ConformanceError) as error:
         merge_shards(paths, folder / "merged.jsonl")
     assert not list(folder.glob("*merged*"))
@@ -94,14 +94,14 @@ def refused(paths, folder):
     return str(error.value)
 
 
-def test_shards_make_the_file_of_the_undivided_run_line_by_line(cut, tmp_path):
+def test_merged_shards_equal_the_undivided_run_line_by_line(cut, tmp_path):
     merge_shards(shard_files([cut / "shards"]), tmp_path / "merged.jsonl")
     assert without_times(tmp_path / "merged.jsonl") == without_times(cut / "whole.jsonl")
     report = reader.load_report([tmp_path / "merged.jsonl"])
     assert [one.complete for one in report.backends] == [True]
 
 
-def test_what_ends_its_process_stands_last_whichever_shard_it_was_in(cut):
+def test_fatal_results_are_last_in_the_merged_file(cut):
     results = [one for one in map(json.loads, without_times(cut / "whole.jsonl")) if one["record"] == "result"]
     assert [(one["surface"], one["outcome"]) for one in results[-3:]] == [
         ("right", "returned"), ("wrong", "returned"), ("ends", "crashed")]  # fmt: skip
@@ -112,10 +112,10 @@ def test_the_order_of_the_files_does_not_matter(cut, tmp_path):
     assert without_times(tmp_path / "merged.jsonl") == without_times(cut / "whole.jsonl")
 
 
-def test_a_shard_without_cases_is_a_shard(tmp_path):
+def test_shard_without_cases_is_valid(tmp_path):
     catalogue = written(tmp_path)
     parts = [Shard(number, 40) for number in range(1, 41)]
-    empty = next(part for part in parts if not any(part.contains(one.id, one.question) for one in catalogue.cases))
+    empty = next(part for part in parts if not any(part.contains(one.id, one.convention_id) for one in catalogue.cases))
     file = run(catalogue, empty).execute(tmp_path / "empty.jsonl")
     assert file.complete
     (found,) = reader.load_report([tmp_path / "empty.jsonl"]).backends
@@ -126,29 +126,29 @@ def test_a_missing_shard_is_named(cut, tmp_path):
     assert refused([shard(cut, 2)], tmp_path) == "missing of 3 shards: 1, 3"
 
 
-def test_a_shard_that_is_there_twice_is_named(cut, tmp_path):
-    assert "shard 2/3 also stands in" in refused([shard(cut, number) for number in (1, 2, 2, 3)], tmp_path)
+def test_duplicate_shard_is_named(cut, tmp_path):
+    assert "shard 2/3 is also in" in refused([shard(cut, number) for number in (1, 2, 2, 3)], tmp_path)
 
 
-def test_a_partial_shard_is_refused(cut, tmp_path):
+def test_partial_shard_is_rejected(cut, tmp_path):
     paths = changed(cut, tmp_path, 2, lambda records: records[:-1])
     assert f"{paths[1]}: shard 2/3 is a partial run" in refused(paths, tmp_path)
 
 
-def test_a_lost_result_is_noticed(cut, tmp_path):
+def test_missing_result_is_detected(cut, tmp_path):
     paths = changed(cut, tmp_path, 2, lambda records: [*records[:-2], records[-1]])
     assert "the footer counts" in refused(paths, tmp_path)
 
 
 @pytest.mark.parametrize("key", ["catalogue", "ledger", "level", "selection", "surfaces", "backend", "repeat"])
-def test_shards_of_another_run_are_refused(cut, tmp_path, key):
+def test_shards_of_another_run_are_rejected(cut, tmp_path, key):
     paths = changed(cut, tmp_path, 3, lambda records: records[0].update({key: "another"}))
-    assert refused(paths, tmp_path).endswith(f"{key} is another")
+    assert refused(paths, tmp_path).endswith(f"{key} differs")
 
 
-def test_shards_that_another_version_made_are_refused(cut, tmp_path):
+def test_shards_of_another_version_are_rejected(cut, tmp_path):
     paths = changed(cut, tmp_path, 3, lambda records: records[0]["environment"].update(python="3.99.0"))
-    assert refused(paths, tmp_path).endswith("environment is another")
+    assert refused(paths, tmp_path).endswith("environment differs")
 
 
 def test_shards_may_come_from_machines_with_other_kernels(cut, tmp_path):
@@ -158,17 +158,17 @@ def test_shards_may_come_from_machines_with_other_kernels(cut, tmp_path):
     assert "Another-1, " in found.header.environment.platform
 
 
-def test_shards_of_another_number_are_refused(cut, tmp_path):
+def test_shards_with_another_count_are_rejected(cut, tmp_path):
     paths = changed(cut, tmp_path, 3, lambda records: records[0]["shard"].update(of=4))
     assert "shard 3/4, but" in refused(paths, tmp_path)
 
 
-def test_a_case_that_belongs_elsewhere_is_refused(cut, tmp_path):
+def test_case_of_another_shard_is_rejected(cut, tmp_path):
     paths = changed(cut, tmp_path, 2, lambda records: records[0]["shard"].update(number=1))
     assert "does not belong to shard 1/3" in refused([paths[1], shard(cut, 2), shard(cut, 3)], tmp_path)
 
 
-def test_an_undivided_run_is_no_shard(cut, tmp_path):
+def test_undivided_run_is_not_a_shard(cut, tmp_path):
     assert "not a shard of a run" in refused([cut / "whole.jsonl"], tmp_path)
 
 
@@ -184,15 +184,15 @@ def test_an_undivided_run_is_no_shard(cut, tmp_path):
         lambda records: records[1].pop("question"),
     ],
 )
-def test_a_malformed_shard_is_refused_in_one_line(cut, tmp_path, change):
+def test_malformed_shard_is_rejected_in_one_line(cut, tmp_path, change):
     assert str(tmp_path) in refused(changed(cut, tmp_path, 2, lambda records: change(records) and None), tmp_path)
 
 
-def test_what_is_no_file_is_refused(tmp_path):
+def test_missing_file_is_rejected(tmp_path):
     assert "No such file" in refused([tmp_path / "none.jsonl"], tmp_path)
 
 
-def test_an_earlier_file_stays_if_merging_fails(cut, tmp_path):
+def test_existing_file_is_unchanged_if_merging_fails(cut, tmp_path):
     out = tmp_path / "out.jsonl"
     out.write_text("what was there", "utf-8")
     with pytest.raises(ConformanceError):
@@ -200,7 +200,7 @@ def test_an_earlier_file_stays_if_merging_fails(cut, tmp_path):
     assert [path.read_text("utf-8") for path in tmp_path.iterdir()] == ["what was there"]
 
 
-def test_views_say_that_they_show_a_shard(cut):
+def test_views_name_the_shard(cut):
     assert report_verdict(reader.load_report([shard(cut, 2)])).sentence.endswith("Of fake only shard 2/3.")
     with pytest.raises(UnreadableResults, match="conformance merge joins shards"):
         reader.load_report([shard(cut, 1), shard(cut, 2)])
@@ -208,31 +208,32 @@ def test_views_say_that_they_show_a_shard(cut):
 
 def test_another_shard_cannot_be_resumed(cut, tmp_path):
     path = changed(cut, tmp_path, 2, lambda records: records[:-2])[1]
-    with pytest.raises(ConformanceError, match="cannot resume, shard is not what this run has"):
+    with pytest.raises(ConformanceError, match="cannot resume, shard differs from this run"):
         run(written(tmp_path), Shard(1, 3)).execute(path, resume=True)
 
 
-def test_a_resumed_shard_is_that_of_an_undisturbed_run(cut, tmp_path):
+def test_resumed_shard_equals_that_of_an_uninterrupted_run(cut, tmp_path):
     path = changed(cut, tmp_path, 2, lambda records: records[:-2])[1]
     run(written(tmp_path), Shard(2, 3)).execute(path, resume=True)
     assert without_times(path) == without_times(shard(cut, 2))
 
 
 @given(st.lists(st.text(), unique=True), st.integers(1, 50))
-def test_every_case_belongs_to_exactly_one_shard(names, of):
+def test_each_case_belongs_to_exactly_one_shard(names, of):
     for name in names:
         assert sum(Shard(number, of).contains(name, None) for number in range(1, of + 1)) == 1
 
 
-def test_shards_are_of_like_size(catalogue):
+def test_shards_have_similar_sizes(catalogue):
     sizes = [
-        sum(Shard(number, 8).contains(case.id, case.question) for case in catalogue.cases) for number in range(1, 9)
+        sum(Shard(number, 8).contains(case.id, case.convention_id) for case in catalogue.cases)
+        for number in range(1, 9)
     ]
     assert sum(sizes) == len(catalogue.cases)
     assert max(sizes) < 1.2 * min(sizes)
 
 
-def test_a_case_stays_in_its_shard_for_ever():
+def test_shard_of_a_case_never_changes():
     names = [f"max_pool/{name}" for name in ("book-1d", "book-loops", "sides/1d-i7-w2-s1-p0")]
     assert [sum(number for number in range(1, 11) if Shard(number, 10).contains(name, None)) for name in names] == [
         3,
@@ -244,13 +245,13 @@ def test_a_case_stays_in_its_shard_for_ever():
 @pytest.mark.parametrize(
     "text", ["0/3", "4/3", "x", "1", "1/0", "-1/3", "1/2/3", "", " 1/2", "١/٢", f"1/{MAX_SHARDS + 1}"]
 )
-def test_what_is_no_shard_is_refused_with_what_one_is(text, conformance):
+def test_invalid_shard_is_rejected_with_the_format(text, conformance):
     status, _, error = conformance("run", "--shard", text)
     assert (status, len(error)) == (2, 1)
     assert "is not K/N with 1 ≤ K ≤ N" in error[0]
 
 
-def test_a_shard_is_read_as_it_is_written():
+def test_shard_is_parsed_from_its_text():
     assert str(parse_shard("3/7")) == "3/7"
 
 

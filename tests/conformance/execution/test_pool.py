@@ -1,4 +1,4 @@
-"""Several workers give what one gives, in the same order, whatever the programs do."""
+"""Pool of workers: the same outcomes in the same order as from one worker."""
 
 import sys
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from conformance.execution import pool as crews
+from conformance.execution import pool as pool_module
 from conformance.execution import worker_process
 from conformance.execution.pool import WorkerPool, worker_count
 from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
@@ -15,12 +15,12 @@ from tests.support.fake_backends import CRASHES, HANGS, RAISES, backend, program
 LIMIT = 3.0
 
 
-def crew(count, fake=None):
+def new_pool(count, fake=None):
     return WorkerPool([Worker(fake or backend(), sys.executable, Limits(case_seconds=LIMIT)) for _ in range(count)])
 
 
 def outcomes(count, jobs):
-    workers = crew(count)
+    workers = new_pool(count)
     workers.start()
     try:
         return [(one.kind, [array.tolist() for array in one.arrays]) for one in workers.outcomes(iter(jobs))]
@@ -43,7 +43,7 @@ def test_both_workers_work():
     assert len({str(arrays) for _, arrays in outcomes(2, jobs)}) == 2
 
 
-def test_a_program_always_goes_to_the_same_worker():
+def test_program_is_always_run_by_the_same_worker():
     text = "x = np.full((1, 1, 1), os.getpid())"
     jobs = [Job(program(f"# {number % 5}\n{text}"), (np.zeros((1, 1, 1)),)) for number in range(30)]
     found = [str(arrays) for _, arrays in outcomes(2, jobs)]
@@ -51,50 +51,50 @@ def test_a_program_always_goes_to_the_same_worker():
 
 
 @pytest.mark.parametrize(("body", "kind"), [(CRASHES, "crashed"), (HANGS, "timed_out"), (RAISES, "rejected")])
-def test_what_one_program_does_costs_that_one_alone(body, kind):
+def test_failure_of_one_program_costs_one_case(body, kind):
     jobs = [job(number, body if number == 11 else "x = x * 2") for number in range(30)]
     kinds = [found for found, _ in outcomes(2, jobs)]
     assert kinds == ["returned"] * 11 + [kind] + ["returned"] * 18
 
 
-def test_more_workers_than_jobs_and_no_job_at_all():
+def test_fewer_jobs_than_workers_and_no_jobs():
     assert outcomes(4, [job(1)]) == [("returned", [[[[2.0]]]])]
     assert outcomes(2, []) == []
 
 
-def test_a_crew_that_cannot_start_leaves_nothing_running():
-    workers = crew(2, backend(setup="import nothing_of_this_name"))
+def test_pool_that_cannot_start_leaves_no_process():
+    workers = new_pool(2, backend(setup="import nothing_of_this_name"))
     with pytest.raises(WorkerFailed, match="nothing_of_this_name"):
         workers.start()
 
 
-def test_a_crew_is_as_large_as_the_programs_are_worth():
+def test_worker_count_depends_on_programs_and_cores():
     assert [worker_count(programs, 2) for programs in (1, 1999, 2000, 10_000)] == [1, 1, 2, 2]
     assert worker_count(10_000, 4) == 4
     assert worker_count(10_000, 64) == 6
 
 
-def test_a_process_is_ready_to_take_over_from_one_that_is_known_to_end(monkeypatch):
+def test_standby_process_replaces_one_that_is_known_to_crash(monkeypatch):
     started = []
     built = worker_process.Connection
-    monkeypatch.setattr(worker_process, "Link", lambda *given: started.append(built(*given)) or started[-1])
+    monkeypatch.setattr(worker_process, "Connection", lambda *given: started.append(built(*given)) or started[-1])
     fatal = [Job(program(f"# {number}\n{CRASHES}"), (np.zeros((1, 1, 1)),), expect_failure=True) for number in range(3)]
     assert [kind for kind, _ in outcomes(1, [job(0), *fatal, job(1)])] == ["returned", *["crashed"] * 3, "returned"]
     assert len(started) == 4
     assert all(link.process.poll() is not None for link in started)
 
 
-def test_a_process_that_was_ready_for_nothing_is_ended_too(monkeypatch):
+def test_unused_standby_process_is_ended(monkeypatch):
     started = []
     built = worker_process.Connection
-    monkeypatch.setattr(worker_process, "Link", lambda *given: started.append(built(*given)) or started[-1])
+    monkeypatch.setattr(worker_process, "Connection", lambda *given: started.append(built(*given)) or started[-1])
     harmless = [Job(program(f"# {number}\nx = x"), (np.zeros((1, 1, 1)),), expect_failure=True) for number in range(3)]
     assert [kind for kind, _ in outcomes(1, harmless)] == ["returned"] * 3
     assert len(started) == 2
     assert all(link.process.poll() is not None for link in started)
 
 
-def test_new_programs_go_to_the_worker_that_has_time():
+def test_new_programs_go_to_the_idle_worker():
     body = "x = np.full((1, 1, 1), os.getpid())"
     texts = [f"time.sleep(2)\n{body}", *(f"# {number}\n{body}" for number in range(60))]
     jobs = [Job(program(text), (np.zeros((1, 1, 1)),)) for text in texts]
@@ -102,8 +102,8 @@ def test_new_programs_go_to_the_worker_that_has_time():
     assert others.count(slow) < 2 * worker_process.MIN_QUEUED_JOBS_IN_POOL
 
 
-def test_outcomes_that_wait_for_another_one_are_bounded(monkeypatch):
-    monkeypatch.setattr(crews, "MAX_BUFFERED_OUTCOMES", 3)
+def test_number_of_buffered_outcomes_is_limited(monkeypatch):
+    monkeypatch.setattr(pool_module, "MAX_BUFFERED_OUTCOMES", 3)
     texts = ["time.sleep(1)", *(f"x = x + {number}" for number in range(20))]
     found = outcomes(2, [Job(program(text), (np.zeros((1, 1, 1)),)) for text in texts])
     assert [arrays for _, arrays in found[1:]] == [[[[[number]]]] for number in range(20)]
@@ -113,11 +113,11 @@ def test_outcomes_that_wait_for_another_one_are_bounded(monkeypatch):
     ("body", "most"),
     [("x = x + 1", worker_process.MAX_QUEUED_JOBS), ("time.sleep(0.05)", worker_process.MIN_QUEUED_JOBS)],
 )
-def test_more_lies_ready_with_a_worker_whose_programs_are_short(monkeypatch, body, most):
+def test_more_jobs_are_queued_at_a_worker_with_short_programs(monkeypatch, body, most):
     sent, ahead = [], []
     submit = Worker._send_job
     monkeypatch.setattr(Worker, "_send_job", lambda worker, one: sent.append(one) or submit(worker, one))
-    with crew_of_one() as worker:
+    with single_worker() as worker:
         for number, _ in enumerate(
             worker.outcomes(job(0, body) for _ in range(60 if most == worker_process.MIN_QUEUED_JOBS else 1500))
         ):
@@ -127,7 +127,7 @@ def test_more_lies_ready_with_a_worker_whose_programs_are_short(monkeypatch, bod
 
 
 @contextmanager
-def crew_of_one():
+def single_worker():
     worker = Worker(backend(), sys.executable, Limits(case_seconds=LIMIT))
     worker.start()
     try:

@@ -1,4 +1,4 @@
-"""`conformance rejudge`: what was run stays as it is, what is said of it is of today; what changed is run again."""
+"""`conformance rejudge`: outcomes are unchanged, statuses follow the current ledger, changed cases are dropped."""
 
 import json
 from dataclasses import replace
@@ -31,7 +31,7 @@ entries:
 
 @pytest.fixture(autouse=True)
 def ledger_file(tmp_path, monkeypatch):
-    """Every command runs in a folder of its own, with an empty ledger; return its file."""
+    """Run each command in a separate folder with an empty ledger; return the path of the ledger."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "ledger.yaml"
     path.write_text(NOTHING, "utf-8")
@@ -41,7 +41,7 @@ def ledger_file(tmp_path, monkeypatch):
 
 @pytest.fixture
 def command(tmp_path, monkeypatch, conformance):
-    """Call a command on these cases, with these surfaces in the place of the built-in one; return its answer."""
+    """Run a command on these cases with these surfaces in place of the built-in one; return status and output."""
 
     def call(name, *surfaces, cases=CASES, section="cases", options=(), **keywords):
         made = backend(*(surfaces or (surface("numpy.loops", WRONG),)), name="numpy", **keywords)
@@ -72,15 +72,15 @@ def without_times(folder):
     ]
 
 
-def test_nothing_changes_where_nothing_has_changed(tmp_path, command):
+def test_rejudge_without_changes_keeps_the_file(tmp_path, command):
     assert command("run")[0] == 1
     before = results(tmp_path).read_bytes()
     status, out, _ = command("rejudge")
     assert (status, results(tmp_path).read_bytes()) == (0, before)
-    assert "3 results hold" in out
+    assert "3 results are valid" in out
 
 
-def test_a_new_entry_makes_failures_known_without_a_run(tmp_path, command, ledger_file):
+def test_new_entry_makes_failures_known_without_a_run(tmp_path, command, ledger_file):
     command("run")
     ledger_file.write_text(KNOWN.format(cases="max_pool/wide"), "utf-8")
     status, out, _ = command("rejudge")
@@ -94,7 +94,7 @@ def test_a_new_entry_makes_failures_known_without_a_run(tmp_path, command, ledge
     assert without_times(tmp_path) == judged
 
 
-def test_an_entry_that_is_gone_takes_its_reason_with_it(tmp_path, command, ledger_file):
+def test_removed_entry_removes_its_reason(tmp_path, command, ledger_file):
     ledger_file.write_text(KNOWN.format(cases="max_pool/*"), "utf-8")
     assert command("run")[0] == 0
     ledger_file.write_text(NOTHING, "utf-8")
@@ -103,7 +103,7 @@ def test_an_entry_that_is_gone_takes_its_reason_with_it(tmp_path, command, ledge
     assert not any("reason" in one for one in records(tmp_path))
 
 
-def test_an_entry_for_what_agrees_is_stale(tmp_path, command, ledger_file):
+def test_entry_for_an_agreeing_result_is_stale(tmp_path, command, ledger_file):
     right = surface("numpy.loops")
     assert command("run", right)[0] == 0
     ledger_file.write_text(KNOWN.format(cases="max_pool/*"), "utf-8")
@@ -111,13 +111,13 @@ def test_an_entry_for_what_agrees_is_stale(tmp_path, command, ledger_file):
     assert set(statuses(tmp_path).values()) == {"stale"}
 
 
-def test_a_changed_case_is_run_again_and_no_other(tmp_path, command):
+def test_only_a_changed_case_is_run_again(tmp_path, command):
     command("run")
     others = {one["case"]: one["seconds"] for one in records(tmp_path)}
     changed = [*CASES[:2], f"id: sized, {X}, window: 5"]
     status, out, error = command("rejudge", cases=changed)
     assert status == 3
-    assert "1 hold no longer (max_pool/sized on numpy.loops)" in out
+    assert "1 are outdated and removed (max_pool/sized on numpy.loops)" in out
     assert "--resume" in error[0]
     assert not records(tmp_path, "footer")
     assert command("run", cases=changed, options=["--resume"])[0] == 1
@@ -126,7 +126,7 @@ def test_a_changed_case_is_run_again_and_no_other(tmp_path, command):
     assert records(tmp_path, "footer")[0]["results"] == 3
 
 
-def test_a_case_that_is_gone_leaves_the_rest_complete(tmp_path, command):
+def test_removed_case_leaves_a_complete_file(tmp_path, command):
     command("run")
     assert command("rejudge", cases=CASES[:2])[0] == 0
     assert set(statuses(tmp_path)) == {"plain", "wide"}
@@ -137,7 +137,7 @@ def test_a_changed_program_is_run_again(command):
     command("run")
     status, out, _ = command("rejudge", surface("numpy.loops", WRONG + " - 0"))
     assert status == 3
-    assert "0 results hold; 3 hold no longer" in out
+    assert "0 results are valid; 3 are outdated and removed" in out
 
 
 def test_a_changed_setup_is_run_again(tmp_path, command):
@@ -146,33 +146,35 @@ def test_a_changed_setup_is_run_again(tmp_path, command):
     assert records(tmp_path) == []
 
 
-def test_a_case_that_is_supported_by_now_is_run(command):
-    refuses = replace(surface("numpy.loops"), verbs={})
+def test_change_between_supported_and_unsupported_is_run_again(command):
+    refuses = replace(surface("numpy.loops"), lowerings={})
     status, _, _ = command("run", surface("numpy.loops"), cases=[*CASES[:1], HALF])
     assert status == 0
     assert command("rejudge", refuses, cases=[*CASES[:1], HALF])[0] == 3
 
 
-def test_a_changed_declaration_is_asked_again(tmp_path, command):
-    honest = surface("numpy.loops", declares=declares("greatest"))
+def test_changed_declaration_is_run_again(tmp_path, command):
+    honest = surface("numpy.loops", declarations=declares("greatest"))
     assert command("run", honest, cases=[QUESTION], section="questions")[0] == 0
     assert command("rejudge", honest, cases=[QUESTION], section="questions")[0] == 0
     assert len(records(tmp_path, "convention")) == 1
     assert (
-        command("rejudge", surface("numpy.loops", declares=declares("least")), cases=[QUESTION], section="questions")[0]
+        command(
+            "rejudge", surface("numpy.loops", declarations=declares("least")), cases=[QUESTION], section="questions"
+        )[0]
         == 3
     )
 
 
-def test_an_answer_that_contradicts_the_declaration_can_become_known(tmp_path, command, ledger_file):
-    liar = surface("numpy.loops", declares=declares("least"))
+def test_undeclared_answer_can_become_known(tmp_path, command, ledger_file):
+    liar = surface("numpy.loops", declarations=declares("least"))
     assert command("run", liar, cases=[QUESTION], section="questions")[0] == 1
     ledger_file.write_text(KNOWN.format(cases="max_pool/q"), "utf-8")
     assert command("rejudge", liar, cases=[QUESTION], section="questions")[0] == 0
     assert statuses(tmp_path) == {"q": "known"}
 
 
-def test_a_partial_file_stays_partial(tmp_path, command):
+def test_partial_file_remains_partial(tmp_path, command):
     command("run")
     whole = results(tmp_path).read_text("utf-8").splitlines(keepends=True)
     results(tmp_path).write_text("".join(whole[:-1]) + '{"record": "res', "utf-8")
@@ -182,7 +184,7 @@ def test_a_partial_file_stays_partial(tmp_path, command):
 
 
 @pytest.mark.parametrize("text", ["", "nonsense\n", "[]\n", '{"record": "footer"}\n', '{"record": "header"}\n'])
-def test_what_is_no_results_file_gets_one_line(tmp_path, command, text):
+def test_invalid_results_file_is_one_error_line(tmp_path, command, text):
     command("run")
     results(tmp_path).write_text(text, "utf-8")
     status, _, error = command("rejudge")
@@ -192,7 +194,7 @@ def test_what_is_no_results_file_gets_one_line(tmp_path, command, text):
     assert results(tmp_path).read_text("utf-8") == text
 
 
-def test_a_record_without_its_parts_gets_one_line(tmp_path, command):
+def test_record_with_a_missing_field_is_one_error_line(tmp_path, command):
     command("run")
     text = results(tmp_path).read_text("utf-8").replace('"outcome"', '"income"')
     results(tmp_path).write_text(text, "utf-8")
@@ -202,7 +204,7 @@ def test_a_record_without_its_parts_gets_one_line(tmp_path, command):
 
 
 @pytest.mark.parametrize(("kinds", "status"), [("flaky", "known"), ("shape", "flaky")])
-def test_case_that_flickered_stays_one_that_flickered(command, tmp_path, ledger_file, kinds, status):
+def test_flaky_result_remains_flaky_or_known(command, tmp_path, ledger_file, kinds, status):
     counts = "np.runs = getattr(np, 'runs', 0) + 1\nx = x[:, :, :1, :1] - np.runs"
     command("run", surface("numpy.loops", counts), cases=CASES[:1], options=("--repeat", "2"))
     assert statuses(tmp_path) == {"plain": "flaky"}

@@ -26,21 +26,21 @@ def job(catalogue, *, wrong="x = x[:, :, ::2]"):
 
 
 def asking(folder):
-    """Return a run with a question, a program shared by two surfaces, and a message that is hard to write."""
+    """Return a run with a convention, a program shared by two surfaces, and a message with special characters."""
     question = f"id: q, about: b, {X}, window: 3, answers: {{window: {{stride: 3}}, one: {{stride: 1}}}}"
     path = folder / "asking.yaml"
     lines = ["operator: max_pool", "source: s", "cases:", *(f"  - {{{text}}}" for text in TEXTS[::2]), "questions:"]
     path.write_text("\n".join([*lines, f"  - {{{question}}}", ""]), "utf-8")
     speakers = [
-        surface("s", "x = x[:, :, 2:3, 2:3]", declares=declares("window")),
+        surface("s", "x = x[:, :, 2:3, 2:3]", declarations=declares("window")),
         surface("t", "raise ValueError('é \\u2028 \\n x')"),
-        surface("u", "x = x[:, :, 2:3, 2:3]", declares=declares("one")),
+        surface("u", "x = x[:, :, 2:3, 2:3]", declarations=declares("one")),
     ]
     return Run(backend(*speakers), catalogues.load_catalogue([path]), Ledger(), python=sys.executable)
 
 
 def records(path):
-    """Return all records of a file, without times, in an order that does not depend on them."""
+    """Return all records of a file as JSON without times."""
     found = [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
     return [json.dumps({key: value for key, value in one.items() if key not in TIMES}) for one in found]
 
@@ -62,13 +62,13 @@ def resumed(folder, content):
 
 @settings(max_examples=12, deadline=None)
 @given(st.data())
-def test_run_cut_at_any_byte_is_completed_to_the_same_records(undisturbed, data):
+def test_run_truncated_at_any_byte_is_resumed_to_the_same_records(undisturbed, data):
     whole = (undisturbed / "whole.jsonl").read_bytes()
     cut = data.draw(st.integers(0, len(whole)))
     assert sorted(resumed(undisturbed, whole[:cut])) == sorted(records(undisturbed / "whole.jsonl"))
 
 
-def test_run_cut_after_any_line_is_completed_to_the_same_records(undisturbed):
+def test_run_truncated_after_a_line_is_resumed_to_the_same_records(undisturbed):
     lines = (undisturbed / "whole.jsonl").read_bytes().splitlines(keepends=True)
     conventions = [n for n, line in enumerate(lines, 1) if b'"record": "convention"' in line]
     assert len(conventions) == 3
@@ -77,7 +77,7 @@ def test_run_cut_after_any_line_is_completed_to_the_same_records(undisturbed):
 
 
 def contradicting(folder):
-    """Return a run in which a surface answers a question now so, now otherwise, and one crashes in between."""
+    """Return a run in which one surface alternates between two answers to a convention, and one crashes sometimes."""
     sizes = (4, 6, 8, 5, 7)
     first = "about: b, window: 3, answers: {window: {stride: 3}, one: {stride: 1}}"
     shape = "x: {{values: arange, shape: [1, 1, {0}, {0}]}}"
@@ -85,14 +85,14 @@ def contradicting(folder):
     texts[0] = texts[0].replace("question: q0, ", "")
     one, window = "x[:, :, 2:, 2:]", "x[:, :, 2::3, 2::3]"
     wavers = surface(
-        "s", f"x = {one} if x.shape[2] in (6, 7) else {window}", declares=declares("window", "max_pool/q0")
+        "s", f"x = {one} if x.shape[2] in (6, 7) else {window}", declarations=declares("window", "max_pool/q0")
     )
     crashes = surface("t", f"if x.shape[2] in (4, 8):\n    os.abort()\nx = {one} if x.shape[2] == 5 else {window}")
     catalogue = load(folder, *texts, section="questions")
     return Run(backend(wavers, crashes), catalogue, Ledger(), python=sys.executable)
 
 
-def test_surface_that_contradicts_itself_across_a_cut_is_found_out_as_without_it(tmp_path):
+def test_contradiction_across_an_interruption_is_detected(tmp_path):
     path = tmp_path / "whole.jsonl"
     contradicting(tmp_path).execute(path)
     whole = records(path)
@@ -105,50 +105,50 @@ def test_surface_that_contradicts_itself_across_a_cut_is_found_out_as_without_it
 
 
 @pytest.mark.parametrize("record", [{}, {"observed": []}, {"question": {}, "observed": "one"}])
-def test_resume_refuses_an_answer_that_is_none(tmp_path, undisturbed, record):
+def test_resume_rejects_a_malformed_convention_record(tmp_path, undisturbed, record):
     path = tmp_path / "f.jsonl"
     lines = (undisturbed / "whole.jsonl").read_bytes().splitlines(keepends=True)
     number = next(n for n, line in enumerate(lines) if b'"record": "convention"' in line)
-    kept = {key: value for key, value in json.loads(lines[number]).items() if key not in {"observed", "question"}}
-    path.write_bytes(b"".join([*lines[:number], f"{json.dumps(kept | record)}\n{{}}\n".encode()]))
+    others = {key: value for key, value in json.loads(lines[number]).items() if key not in {"observed", "question"}}
+    path.write_bytes(b"".join([*lines[:number], f"{json.dumps(others | record)}\n{{}}\n".encode()]))
     with pytest.raises(ConformanceError, match=f":{number + 1}: cannot resume, this line is not a record"):
         asking(undisturbed).execute(path, resume=True)
 
 
-def test_complete_file_is_left_alone_by_resume(undisturbed):
+def test_resume_does_not_change_a_complete_file(undisturbed):
     path = undisturbed / "whole.jsonl"
     before = path.read_bytes()
     asking(undisturbed).execute(path, resume=True)
     assert path.read_bytes() == before
 
 
-def test_without_resume_the_file_starts_anew(tmp_path):
+def test_without_resume_the_file_is_replaced(tmp_path):
     path = tmp_path / "f.jsonl"
     path.write_text("something else", "utf-8")
     job(load(tmp_path, *TEXTS)).execute(path)
     assert reader.load_report([path]).backends[0].complete
 
 
-def test_resume_refuses_a_run_of_another_catalogue(tmp_path):
+def test_resume_rejects_another_catalogue(tmp_path):
     path = tmp_path / "f.jsonl"
     job(load(tmp_path, *TEXTS)).execute(path)
     before = path.read_bytes()
     other = load(tmp_path, *TEXTS[:2], TEXTS[2].replace("window: 3", "window: 4"))
-    with pytest.raises(ConformanceError, match="cannot resume, catalogue is not what this run has"):
+    with pytest.raises(ConformanceError, match="cannot resume, catalogue differs from this run"):
         job(other).execute(path, resume=True)
     assert path.read_bytes() == before
 
 
-def test_resume_refuses_a_run_of_another_backend(tmp_path):
+def test_resume_rejects_other_surfaces(tmp_path):
     path = tmp_path / "f.jsonl"
     catalogue = load(tmp_path, *TEXTS)
     job(catalogue).execute(path)
-    with pytest.raises(ConformanceError, match="surfaces is not what"):
+    with pytest.raises(ConformanceError, match="surfaces differs"):
         Run(backend(surface("z")), catalogue, Ledger(), python=sys.executable).execute(path, resume=True)
 
 
 @pytest.mark.parametrize("line", ["garbage", "5", "[]", "{}", '{"record": "result"}', '{"record": 3}', "null"])
-def test_resume_refuses_what_is_no_results_file_in_one_line(tmp_path, line):
+def test_resume_rejects_an_invalid_results_file_in_one_line(tmp_path, line):
     path = tmp_path / "f.jsonl"
     path.write_text(f"{line}\nmore\n", "utf-8")
     with pytest.raises(ConformanceError) as refused:
@@ -164,27 +164,27 @@ def test_footer_counts_every_result(tmp_path):
     assert (footer["results"], footer["by_status"]) == (6, {"crashed": 3, "pass": 3})
 
 
-def test_output_that_cannot_be_written_is_one_line(tmp_path):
+def test_output_that_cannot_be_written_is_one_error_line(tmp_path):
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(ConformanceError, match=r"Not a directory|File exists"):
         job(load(tmp_path, *TEXTS)).execute(tmp_path / "file" / "f.jsonl")
 
 
-def test_file_grows_as_the_run_goes(tmp_path):
+def test_file_is_written_during_the_run(tmp_path):
     path, sizes = tmp_path / "f.jsonl", []
     job(load(tmp_path, *TEXTS)).execute(path, progress=lambda *_: sizes.append(path.stat().st_size))
     assert sizes == sorted(set(sizes))
 
 
 @given(st.recursive(st.floats() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.tuples(inner)))
-def test_whatever_is_encoded_is_json_without_nan(value):
+def test_encoded_values_are_json_without_nan(value):
     json.dumps(json_value(value), allow_nan=False)
 
 
-def test_special_numbers_are_words():
+def test_special_numbers_are_encoded_as_strings():
     assert json_value([math.nan, math.inf, (-math.inf, 1.5)]) == ["nan", "inf", ["-inf", 1.5]]
 
 
-def test_long_array_leaves_its_numbers_out():
+def test_record_of_a_large_array_has_no_data():
     assert array_record(np.zeros((1, 1, MAX_RECORDED_ELEMENTS)))["data"] is not None
     assert array_record(np.zeros((1, 1, MAX_RECORDED_ELEMENTS + 1)))["data"] is None

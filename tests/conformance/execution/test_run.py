@@ -21,7 +21,7 @@ ANSWERS = {"window": "x = x[:, :, 2:3, 2:3]", "one": "x = x[:, :, 2:, 2:]", "oth
 
 
 def run(tmp_path, *surfaces, cases=(PLAIN,), entries=(), section="cases", limit=10.0, repeat=1, resume=False, **texts):
-    """Run cases on fake surfaces; return the file as the reports read it, and its records."""
+    """Run cases on fake surfaces; return the loaded report of the results file, and its records."""
     path = tmp_path / "fake.jsonl"
     catalogue = load(tmp_path, *cases, section=section)
     ledger, limits = Ledger(tuple(entries)), Limits(case_seconds=limit)
@@ -57,7 +57,7 @@ def known(*kinds, cases="*", versions=None):
         (HANGS, ("timed_out", "timed_out", None, None)),
     ],
 )
-def test_status_follows_from_what_the_backend_did(tmp_path, body, wanted):
+def test_status_follows_from_the_outcome(tmp_path, body, wanted):
     report, records = run(tmp_path, surface("s", body), limit=1)
     (found,) = results(records)
     assert tuple(found[key] for key in ("status", "outcome", "verdict", "kind")) == wanted
@@ -79,7 +79,7 @@ def test_status_follows_from_what_the_backend_did(tmp_path, body, wanted):
         (None, ("crashed", "flaky"), "pass"),
     ],
 )
-def test_ledger_is_held_both_ways(tmp_path, body, kinds, status):
+def test_ledger_entry_makes_known_or_stale(tmp_path, body, kinds, status):
     report, records = run(tmp_path, surface("s", body), entries=[known(*kinds)], limit=1)
     (found,) = results(records)
     assert found["status"] == status
@@ -90,18 +90,18 @@ def test_ledger_is_held_both_ways(tmp_path, body, kinds, status):
         assert "reason" not in found
 
 
-def test_cases_that_the_ledger_calls_flaky_are_run_last(tmp_path):
+def test_cases_with_a_flaky_entry_run_last(tmp_path):
     _, records = run(tmp_path, surface("s"), surface("t"), entries=[replace(known("flaky"), surfaces=("s",))])
     assert [found["surface"] for found in results(records)] == ["t", "s"]
 
 
-def test_entry_for_other_versions_neither_excuses_nor_goes_stale(tmp_path):
+def test_entry_for_other_versions_is_ignored(tmp_path):
     entry = known("value", versions={"numpy": SpecifierSet("<1")})
     _, records = run(tmp_path, surface("s"), surface("t", ALWAYS_WRONG), entries=[entry])
     assert [found["status"] for found in results(records)] == ["pass", "fail"]
 
 
-def test_unsupported_is_counted_apart_with_its_reason(tmp_path):
+def test_unsupported_case_has_a_reason_and_its_own_count(tmp_path):
     lacking = Surface("s", {"max_pool": lambda _step: Unsupported("has no such thing", "https://example.org/3")})
     report, records = run(tmp_path, lacking, surface("t"))
     found = results(records)[0]
@@ -120,7 +120,7 @@ def test_entry_does_not_make_an_unsupported_case_stale(tmp_path):
     assert [found["status"] for found in results(records)] == ["unsupported", "known"]
 
 
-def test_case_that_must_be_rejected_fails_where_it_is_accepted(tmp_path):
+def test_accepted_call_fails_where_it_must_be_rejected(tmp_path):
     text = f"id: a, {X}, window: 2, stride: 0, expect: {{rejected: StrideIsZero}}"
     _, records = run(tmp_path, surface("s", "pass"), surface("t", RAISES), surface("u", CRASHES), cases=[text])
     found = results(records)
@@ -130,9 +130,9 @@ def test_case_that_must_be_rejected_fails_where_it_is_accepted(tmp_path):
 
 @pytest.mark.parametrize("observed", ANSWERS)
 @pytest.mark.parametrize("declared", ["window", "one", None])
-def test_question_passes_where_declared_and_observed_are_the_same(tmp_path, observed, declared):
-    asked = surface("s", ANSWERS[observed], declares=declares(declared) if declared else {})
-    report, records = run(tmp_path, asked, cases=[QUESTION], section="questions")
+def test_convention_passes_if_the_observed_answer_is_declared(tmp_path, observed, declared):
+    answering = surface("s", ANSWERS[observed], declarations=declares(declared) if declared else {})
+    report, records = run(tmp_path, answering, cases=[QUESTION], section="questions")
     (answer,) = report.backends[0].conventions
     assert (answer.declared, answer.observed, answer.about) == (declared, observed, "By how much")
     (found,) = results(records)
@@ -142,10 +142,10 @@ def test_question_passes_where_declared_and_observed_are_the_same(tmp_path, obse
         assert observed in found["message"]
 
 
-def test_surface_that_answers_two_cases_of_a_question_differently_contradicts_itself(tmp_path):
+def test_two_answers_to_one_convention_are_a_contradiction(tmp_path):
     again = QUESTION.replace("id: q, ", "id: r, question: q, ").replace("[1, 1, 4, 4]", "[1, 1, 6, 6]")
     body = ANSWERS["window"] + " if x.shape[2] == 4 else x[:, :, 2:, 2:]"
-    speaking = surface("s", body, declares={"max_pool/q": Declaration("window", observed="1.0")})
+    speaking = surface("s", body, declarations={"max_pool/q": Declaration("window", observed="1.0")})
     report, records = run(tmp_path, speaking, cases=[QUESTION, again], section="questions")
     first, second = results(records)
     assert (first["status"], second["status"], second["kind"]) == ("pass", "fail", "convention")
@@ -154,8 +154,8 @@ def test_surface_that_answers_two_cases_of_a_question_differently_contradicts_it
     assert summary.answers_by_convention(report)["max_pool/q"]["s"].case == "max_pool/r"
 
 
-def test_answer_that_is_not_the_one_seen_before_has_changed(tmp_path):
-    speaking = surface("s", ANSWERS["one"], declares={"max_pool/q": Declaration("window", observed="1.0")})
+def test_answer_that_differs_from_the_observed_one_has_changed(tmp_path):
+    speaking = surface("s", ANSWERS["one"], declarations={"max_pool/q": Declaration("window", observed="1.0")})
     _, records = run(tmp_path, speaking, cases=[QUESTION], section="questions")
     (found,) = results(records)
     assert (found["status"], found["kind"]) == ("fail", "changed")
@@ -163,10 +163,10 @@ def test_answer_that_is_not_the_one_seen_before_has_changed(tmp_path):
 
 
 @pytest.mark.parametrize("here", [True, False])
-def test_answer_may_depend_on_the_processor(tmp_path, monkeypatch, here):
+def test_declared_answer_may_depend_on_the_processor(tmp_path, monkeypatch, here):
     monkeypatch.setattr(Worker, "start", with_features(["avx2", "avx512_fp16"] if here else ["avx2"]))
     declared = Declaration("window", observed="1.0", cpu={"avx512_fp16": "one"})
-    speaking = surface("s", ANSWERS["one"], declares={"max_pool/q": declared})
+    speaking = surface("s", ANSWERS["one"], declarations={"max_pool/q": declared})
     report, records = run(tmp_path, speaking, cases=[QUESTION], section="questions")
     (found,) = results(records)
     assert (found["status"], found["kind"]) == (("pass", None) if here else ("fail", "changed"))
@@ -175,7 +175,7 @@ def test_answer_may_depend_on_the_processor(tmp_path, monkeypatch, here):
 
 
 def with_features(features):
-    """Start a worker as ever, on a processor that is said to have these."""
+    """Return a replacement of Worker.start that reports these processor features."""
     start = Worker.start
 
     def started(worker):
@@ -185,13 +185,13 @@ def with_features(features):
     return started
 
 
-def test_question_that_crashes_is_told_as_such(tmp_path):
+def test_convention_case_that_crashes_is_observed_as_crashed(tmp_path):
     report, records = run(tmp_path, surface("s", CRASHES), cases=[QUESTION], section="questions")
     assert report.backends[0].conventions[0].observed == "crashed"
     assert results(records)[0]["status"] == "crashed"
 
 
-def test_wrong_value_is_shown_whole_with_its_worst_element(tmp_path):
+def test_wrong_result_is_recorded_with_its_worst_element(tmp_path):
     _, records = run(tmp_path, surface("s", "x = x[:, :, ::2, ::2]"))
     (found,) = results(records)
     assert found["got"] == {"dtype": "float32", "shape": [1, 1, 2, 2], "data": [0, 2, 8, 10]}
@@ -207,7 +207,7 @@ def test_infinities_and_nan_can_be_written_and_read(tmp_path, body):
 
 
 @pytest.mark.parametrize("text", ["a\\nb", "\\u2028 and \\x85", "\\udc80", "\\x1b[31m", "é" * 3000])
-def test_whatever_an_exception_says_is_one_line_of_json(tmp_path, text):
+def test_any_exception_message_is_one_line_of_json(tmp_path, text):
     report, _ = run(tmp_path, surface("s", f"raise ValueError('{text}')"))
     assert [result.status for result in report.results] == ["fail"]
 
@@ -221,7 +221,7 @@ def test_integers_beyond_2_to_53_are_written_exactly(tmp_path):
     assert found["worst"]["absolute"] == 1
 
 
-def test_one_bad_case_does_not_touch_its_neighbours(tmp_path):
+def test_crash_or_timeout_does_not_affect_other_cases(tmp_path):
     cases = [f"id: {name}, x: {{values: [[[{n}, 9, {n}]]]}}, window: 3" for n, name in enumerate("abcdef")]
     body = (
         "if x[0, 0, 0] == 2:\n    os.abort()\nif x[0, 0, 0] == 4:\n    time.sleep(60)\nx = x.max(axis=2, keepdims=True)"
@@ -231,7 +231,7 @@ def test_one_bad_case_does_not_touch_its_neighbours(tmp_path):
     assert statuses == ["pass", "pass", "crashed", "pass", "timed_out", "pass"]
 
 
-def test_several_workers_write_what_one_writes(tmp_path):
+def test_several_workers_write_the_same_results_as_one(tmp_path):
     cases = [f"id: a{n}, x: {{values: [[[{n}, 9, {n}]]]}}, window: 3" for n in range(12)]
     files = []
     for jobs in (1, 3):
@@ -245,7 +245,7 @@ def test_several_workers_write_what_one_writes(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("asked", "slow", "wanted"),
+    ("level", "slow", "expected"),
     [
         ("smoke", False, ["b"]),
         ("standard", False, ["a", "b", "c"]),
@@ -254,19 +254,19 @@ def test_several_workers_write_what_one_writes(tmp_path):
         ("standard", True, ["a", "b", "c", "d"]),
     ],
 )
-def test_surface_that_takes_long_runs_its_tag_and_stays_one_level_behind(tmp_path, asked, slow, wanted):
+def test_slow_surface_runs_tagged_cases_and_one_level_less(tmp_path, level, slow, expected):
     more = [f"id: b, {X}, window: 2, tags: [compiled]"]
     more += [
         f"id: {name}, {X}, window: 2, level: standard{tag}" for name, tag in (("c", ", tags: [compiled]"), ("d", ""))
     ]
-    speakers = backend(surface("s", level="smoke", tag="compiled"))
-    run_ = Run(speakers, load(tmp_path, PLAIN, *more), Ledger(), Selection(asked, slow=slow), python=sys.executable)
-    assert [task.case.id for task in run_.tasks()] == [f"max_pool/{name}" for name in wanted]
+    speakers = backend(surface("s", max_level="smoke", slow_tag="compiled"))
+    run_ = Run(speakers, load(tmp_path, PLAIN, *more), Ledger(), Selection(level, slow=slow), python=sys.executable)
+    assert [task.case.id for task in run_.tasks()] == [f"max_pool/{name}" for name in expected]
 
 
 def test_surface_is_not_run_above_its_level(tmp_path):
     path, texts = tmp_path / "fake.jsonl", [PLAIN, f"id: b, {X}, window: 2, level: standard"]
-    speakers = backend(surface("s"), surface("t", level="smoke"))
+    speakers = backend(surface("s"), surface("t", max_level="smoke"))
     run_ = Run(speakers, load(tmp_path, *texts), Ledger(), Selection("standard"), python=sys.executable)
     run_.execute(path)
     assert sorted((r.case, r.surface) for r in reader.load_report([path]).results) == [
@@ -276,7 +276,7 @@ def test_surface_is_not_run_above_its_level(tmp_path):
     ]
 
 
-def test_case_and_program_are_declared_once(tmp_path):
+def test_case_and_program_records_are_written_once(tmp_path):
     cases = [PLAIN, f"id: b, {X}, window: 2"]
     _, records = run(tmp_path, surface("s"), surface("t"), cases=cases)
     kinds = [record["record"] for record in records]
@@ -284,7 +284,7 @@ def test_case_and_program_are_declared_once(tmp_path):
     assert (kinds[0], kinds[-1]) == ("header", "footer")
 
 
-def test_header_tells_what_ran_where(tmp_path):
+def test_header_describes_the_run_and_its_environment(tmp_path):
     _, records = run(tmp_path, surface("s"))
     header = records[0]
     assert (header["backend"], header["surfaces"], header["level"]) == ("fake", ["s"], "smoke")
@@ -299,7 +299,7 @@ def test_backend_whose_setup_fails_is_an_incomplete_run(tmp_path):
     assert not (tmp_path / "fake.jsonl").exists()
 
 
-def test_run_in_which_nothing_has_a_program_is_incomplete(tmp_path):
+def test_run_without_any_program_is_incomplete(tmp_path):
     with pytest.raises(IncompleteRun, match="nothing to run"):
         run(tmp_path, Surface("s", {}))
 
@@ -308,25 +308,25 @@ def test_worker_that_cannot_be_replaced_leaves_a_partial_file(tmp_path):
     flag = tmp_path / "flag"
     setup = f"import os\nimport numpy as np\nassert not os.path.exists({str(flag)!r})\nopen({str(flag)!r}, 'w').close()"
     cases = [PLAIN, f"id: b, {X}, window: 2"]
-    with pytest.raises(IncompleteRun, match="lost its worker for good"):
+    with pytest.raises(IncompleteRun, match="cannot restart its worker"):
         run(tmp_path, surface("s", CRASHES), cases=cases, setup=setup)
     assert not reader.load_report([tmp_path / "fake.jsonl"]).backends[0].complete
 
 
-def test_progress_counts_every_result(tmp_path):
+def test_progress_counts_each_result(tmp_path):
     seen = []
     job = Run(backend(surface("s"), surface("t")), load(tmp_path, PLAIN), Ledger(), python=sys.executable)
-    job.execute(tmp_path / "fake.jsonl", progress=lambda *told: seen.append((*told[:2], told[2]["status"])))
+    job.execute(tmp_path / "fake.jsonl", progress=lambda *event: seen.append((*event[:2], event[2]["status"])))
     assert seen == [(1, 2, "pass"), (2, 2, "pass")]
 
 
-def test_surface_that_this_machine_cannot_run_says_why_once(tmp_path):
-    lacking = surface("fake.compiled", CRASHES, lacks=lambda: "there is no compiler here")
+def test_surface_with_a_missing_requirement_is_unsupported(tmp_path):
+    lacking = surface("fake.compiled", CRASHES, missing_requirement=lambda: "there is no compiler here")
     _, records = run(tmp_path, surface("fake.right"), lacking, cases=[PLAIN, PLAIN.replace("id: a", "id: b")])
     found = {(record["surface"], record["status"], record.get("reason")) for record in results(records)}
     assert found == {("fake.right", "pass", None), ("fake.compiled", "unsupported", "there is no compiler here")}
 
 
-def test_surface_that_can_run_is_run(tmp_path):
-    _, records = run(tmp_path, surface("fake.compiled", lacks=lambda: None))
+def test_surface_without_a_missing_requirement_is_run(tmp_path):
+    _, records = run(tmp_path, surface("fake.compiled", missing_requirement=lambda: None))
     assert [record["status"] for record in results(records)] == ["pass"]

@@ -1,4 +1,4 @@
-"""Runs that a cluster carries out in shards: the results file is the undivided run's, whatever happens to workers."""
+"""Run in shards on a cluster: the merged file equals that of the undivided run, even if workers die."""
 
 import json
 import signal
@@ -35,7 +35,7 @@ def dask(tmp_path):
 
 
 class Seen:
-    """Counts the results that come in, and does something when the first of them is there."""
+    """Progress callback that counts the results, and calls a function at the first one."""
 
     def __init__(self, at_first=lambda: None):
         self.at_first = at_first
@@ -55,14 +55,14 @@ def carried_out(folder, workers, seen, of=8, **how):
 
 
 def same(path, whole, seen):
-    """Assert that a file is that of the undivided run, and that each result came once."""
+    """Check that a file equals that of the undivided run, and that each result was reported once."""
     assert without_times(path) == without_times(whole)
     assert set(seen.results.values()) == {1}
     assert seen.last == (len(seen.results), len(seen.results))
 
 
 class Refusing:
-    """Workers that nobody should ask for anything."""
+    """Workers that fail the test if they receive an item."""
 
     size = 1
 
@@ -71,7 +71,7 @@ class Refusing:
         return iter(())
 
 
-def test_a_worker_is_killed_in_the_middle_of_a_shard_and_one_is_added(dask, tmp_path, whole):
+def test_shard_of_a_killed_worker_is_run_by_another(dask, tmp_path, whole):
     first, second = dask.worker(), dask.worker()
 
     def disturb():
@@ -87,7 +87,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_shard_and_one_is_added(dask, tmp_
     assert killed == [-signal.SIGKILL]
 
 
-def test_who_asks_loses_and_regains_the_connection(dask, tmp_path, whole):
+def test_run_continues_after_a_lost_connection(dask, tmp_path, whole):
     dask.worker()
     cable = Cable(dask.address)
     seen = Seen(cable.cut)
@@ -102,14 +102,14 @@ def test_the_number_of_shards_does_not_matter(tmp_path, whole, of):
     same(carried_out(tmp_path, ProcessWorkers(1), seen, of), whole, seen)
 
 
-def test_what_is_resumed_runs_only_what_is_missing(tmp_path, whole):
+def test_resume_runs_only_missing_shards(tmp_path, whole):
     carried_out(tmp_path, ProcessWorkers(1), Seen(), 3)
     (tmp_path / "out.jsonl").unlink()
     seen = Seen()
     same(carried_out(tmp_path, Refusing(), seen, None, resume=True), whole, seen)
 
 
-def test_what_is_not_resumed_runs_anew(tmp_path):
+def test_without_resume_all_shards_run_again(tmp_path):
     carried_out(tmp_path, ProcessWorkers(1), Seen(), 3)
     with pytest.raises(AssertionError):
         carried_out(tmp_path, Refusing(), Seen(), 3)
@@ -121,15 +121,15 @@ def test_shards_of_another_run_are_not_resumed(tmp_path):
     path = tmp_path / "shards" / "2-of-2.jsonl"
     header, *lines = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([json.dumps({**json.loads(header), "ledger": "another"}), *lines, ""]), "utf-8")
-    with pytest.raises(ConformanceError, match=r"2-of-2.jsonl: cannot resume, ledger is not what it is where"):
+    with pytest.raises(ConformanceError, match=r"2-of-2.jsonl: cannot resume, ledger differs from the machine"):
         carried_out(tmp_path, Refusing(), Seen(), 2, resume=True)
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_a_worker_with_another_catalogue_says_so():
+def test_worker_with_another_catalogue_raises_an_error():
     (order,) = ORDER.shard_orders(1).values()
     catalogue = {**order.expected_identity["catalogue"], "digest": "another"}
-    with pytest.raises(ConformanceError, match="catalogue is not what it is where the run was started"):
+    with pytest.raises(ConformanceError, match="catalogue differs from the machine that started the run"):
         run_shard(
             RunOrder(
                 order.target,
@@ -140,13 +140,13 @@ def test_a_worker_with_another_catalogue_says_so():
         )
 
 
-def test_no_case_is_no_run(tmp_path):
+def test_run_without_cases_is_incomplete(tmp_path):
     nothing = RunOrder(RunTarget("numpy", ""), Selection(globs=("none/*",)))
     with pytest.raises(IncompleteRun, match="no case is selected"):
         ShardedRun(nothing, tmp_path, 2).execute(tmp_path / "out.jsonl", Refusing())
 
 
-def test_the_command_line_has_a_run_carried_out(dask, tmp_path, whole, conformance):
+def test_command_line_runs_shards_on_a_cluster(dask, tmp_path, whole, conformance):
     dask.worker()
     how = ("--scheduler", dask.address, "--shards", 2, "--repeat", 3, "--quiet", "--out", tmp_path)
     assert conformance("run", "--backend", "numpy", *how)[0] == 0
