@@ -1,14 +1,14 @@
-"""Prove that a refactoring changed no behaviour: record what the suite does, then compare two records.
+"""Verify that a refactoring changed no behaviour: record programs and results before and after it, and compare.
 
     python .ci/behaviour.py record before.json      programs of every backend for every case of the catalogue
     python .ci/behaviour.py record before.json --results build/conformance/results/*.jsonl
     python .ci/behaviour.py compare before.json after.json
     python .ci/behaviour.py compare before.json after.json --texts     require the same texts and digests, too
 
-A record has, for each backend, the digest of each program by case and surface, or the reason why there is none, and
-each result of the given results files without its duration. Run `record` before and after the refactoring, on one
-machine, with the same results of the same backends. By default texts may differ (descriptions, reasons of ledger
-entries, error messages of the suite, programs that differ but reach the same verdict are listed separately).
+A record contains, for each backend, the digest of each program by case and surface, or the reason why the case is
+unsupported, and each result of the given results files without its duration. Run `record` before and after the
+refactoring, on one machine, with results of the same backends. By default, texts for people may differ: descriptions,
+reasons of ledger entries and error messages of the suite.
 
 Exit status: 0 the same, 1 different, 2 wrong usage.
 """
@@ -33,12 +33,12 @@ MAX_SHOWN = 20
 
 
 def programs() -> dict[str, dict[str, str]]:
-    """Return, for each backend, the digest of each program by "case @ surface", or the reason why there is none."""
+    """Return, for each backend, the digest of each program by "case @ surface", or the reason if it is unsupported."""
     return {name: dict(_programs_of(name)) for name in _modules()[1].backend_names()}
 
 
 def _modules() -> tuple[Any, Any, Any]:
-    # `compare` needs no suite: it also compares records of suites that cannot be imported together.
+    # Imported on demand: `compare` works without the suite, for example on records of two different checkouts.
     from conformance.adapters import registry  # noqa: PLC0415
     from conformance.catalogue import loading  # noqa: PLC0415
     from conformance.translation.lowering import translate  # noqa: PLC0415
@@ -47,12 +47,13 @@ def _modules() -> tuple[Any, Any, Any]:
 
 
 def _programs_of(backend: str) -> Iterator[tuple[str, str]]:
-    catalogue, registry, translate = _modules()
-    for case in catalogue.load_catalogue().cases:
+    loading, registry, translate = _modules()
+    for case in loading.load_catalogue().cases:
         for surface in registry.get_backend(backend).surfaces:
-            made = translate(case, surface)
-            found = f"{made.how} {made.digest}" if hasattr(made, "digest") else f"unsupported: {made.reason}"
-            yield f"{case.id} @ {surface.name}", found
+            program = translate(case, surface)
+            supported = hasattr(program, "digest")
+            text = f"{program.how} {program.digest}" if supported else f"unsupported: {program.reason}"
+            yield f"{case.id} @ {surface.name}", text
 
 
 def results(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
@@ -106,7 +107,7 @@ def _changed(before: Any, after: Any) -> str:
 
 
 def main() -> int:
-    """Record or compare, as the command line says."""
+    """Run the subcommand of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     record = commands.add_parser("record", help="write a record of this checkout")
@@ -118,10 +119,10 @@ def main() -> int:
     compare.add_argument("--texts", action="store_true", help="texts for people must be the same, too")
     options = parser.parse_args()
     if options.command == "record":
-        made = {"programs": programs(), "results": results(options.results)}
-        options.out.write_text(json.dumps(made), "utf-8")
-        print(*(f"{name}: {len(found):,} programs" for name, found in made["programs"].items()), sep="\n")
-        print(*(f"{name}: {len(found):,} records of results" for name, found in made["results"].items()), sep="\n")
+        recorded = {"programs": programs(), "results": results(options.results)}
+        options.out.write_text(json.dumps(recorded), "utf-8")
+        print(*(f"{name}: {len(found):,} programs" for name, found in recorded["programs"].items()), sep="\n")
+        print(*(f"{name}: {len(found):,} records of results" for name, found in recorded["results"].items()), sep="\n")
         return 0
     old, new = (json.loads(path.read_text("utf-8")) for path in (options.old, options.new))
     different = False

@@ -1,6 +1,6 @@
-"""Print what a backend needs in its newest release: its extra without the versions that this pins. `newest.py torch`.
+"""Print the requirements of a backend without pinned versions, to install the newest releases: `newest.py torch`.
 
-What is held below a version stays so: that release is the newest that can work.
+Upper limits such as numpy<1.24 remain, because later releases do not work.
 """
 
 import sys
@@ -12,15 +12,15 @@ from packaging.specifiers import SpecifierSet
 
 
 def newest(text: str) -> str:
-    """Return a requirement without the version that it is pinned to."""
+    """Return a requirement without its pinned version."""
     requirement = Requirement(text)
-    kept = [one for one in requirement.specifier if one.operator != "=="]
-    requirement.specifier = SpecifierSet(",".join(map(str, kept)))
+    limits = [one for one in requirement.specifier if one.operator != "=="]
+    requirement.specifier = SpecifierSet(",".join(map(str, limits)))
     return str(requirement)
 
 
 def main(backend: str) -> None:
-    """Print the requirements of a backend, a line each."""
+    """Print the requirements of a backend, one per line."""
     extras = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     print("\n".join(map(newest, extras[backend])))
 

@@ -1,6 +1,6 @@
-"""Open an issue for each thing that a night has brought, unless there is one: `open_issues.py build/watch`.
+"""Open an issue for each new item of `conformance watch`, unless there is one: `open_issues.py build/watch`.
 
-Issues, closed ones too, are known again by the key at the end of their titles. It needs GitHub's `gh`, logged in.
+The key at the end of the title identifies an issue, open or closed. Needs GitHub's `gh`, logged in.
 """
 
 import json
@@ -10,18 +10,18 @@ from pathlib import Path
 
 
 def gh(*arguments: str) -> str:
-    """Return what GitHub's command line says; it must succeed."""
+    """Run GitHub's command-line tool and return its output. Raises CalledProcessError if it fails."""
     return subprocess.run(["gh", *arguments], check=True, capture_output=True, text=True).stdout  # noqa: S603, S607
 
 
 def main(folder: str) -> None:
-    """Open what is not there; say of each issue what came of it."""
+    """Open the missing issues, and print the number or address of each."""
     for one in json.loads((Path(folder) / "issues.json").read_text("utf-8")):
-        there = json.loads(
+        existing = json.loads(
             gh("issue", "list", "--state", "all", "--search", f"{one['key']} in:title", "--json", "number")
         )
-        if there:
-            print(f"{one['key']}: issue {there[0]['number']}")
+        if existing:
+            print(f"{one['key']}: issue {existing[0]['number']}")
         else:
             body = str(Path(folder) / one["file"])
             print(f"{one['key']}: {gh('issue', 'create', '--title', one['title'], '--body-file', body).strip()}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A backend in a package of its own: the documentation's example, installed into a fresh environment beside the suite, must
-# run green, under pytest too, pass its own tests, and be read from the wheel that pip builds of it. Needs Python 3.11 or newer.
+# Test the example of a backend in its own package (docs/example-backend): install it with the suite into a new environment,
+# run it with the command line and with pytest, and run its own tests. Needs Python 3.11 or newer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

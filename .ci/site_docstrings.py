@@ -1,4 +1,4 @@
-"""Docstrings on the documentation site: a line that begins with the name of a parameter begins a paragraph."""
+"""Extension of griffe for the documentation site: start a paragraph at each parameter that a docstring describes."""
 
 import re
 from typing import Any
@@ -9,9 +9,9 @@ BEGINS = re.compile(r"\n\s*(?=(?:[\w*]+, )*[\w*]+: |(?:Returns|Raises|Source)\b)
 
 
 class Paragraphs(griffe.Extension):
-    """Puts an empty line where a docstring begins to speak of something else."""
+    """Inserts an empty line before descriptions of parameters, results, errors and sources."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Rewrite the docstring of an object."""
+        """Insert empty lines into the docstring of an object."""
         if obj.docstring:
             obj.docstring.value = BEGINS.sub("\n\n", obj.docstring.value)

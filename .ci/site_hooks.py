@@ -1,4 +1,4 @@
-"""What the documentation site has beside the pages in docs/: the last run's report, and links into the source."""
+"""Hooks of mkdocs: add generated pages and the report of the last run, and link to source files."""
 
 import os
 import re
@@ -11,6 +11,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from conformance.catalogue.loading import load_catalogue
+from docs.generate.pages import generated_pages
 from reports.analysis import summary
 from reports.results.reader import Report, load_report
 from reports.views.badges import render_badges
@@ -23,27 +25,31 @@ RESULTS = Path(os.environ.get("CONFORMANCE_RESULTS", ROOT / "build" / "conforman
 SOURCE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Source"]
 FOLDER = "last-run"
 HEADING = "# The last run\n\n"
-NONE = f"""{HEADING}This copy of the documentation was made without results, so there is no report in it.
+NO_RESULTS_PAGE = f"""{HEADING}This copy of the documentation was built without results, so it has no report.
 
 ```sh
 conformance run
 python -m tox run -e docs
 ```
 
-makes one with the report of what you have run, from `build/conformance/results`.
+builds the documentation with a report of the results in `build/conformance/results`.
 """
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add the page of the last run, and, where there are results, its report, its badges and its JUnit XML."""
+    """Add the generated pages and the page of the last run; with results, also its report, badges and JUnit XML."""
     paths = sorted(RESULTS.glob("*.jsonl"))
-    made = dict(_run(load_report(paths))) if paths else {f"{FOLDER}.md": NONE}
-    for name, content in made.items():
+    last_run = dict(_last_run_files(load_report(paths))) if paths else {f"{FOLDER}.md": NO_RESULTS_PAGE}
+    for name, content in {**generated_pages(load_catalogue()), **last_run}.items():
+        # The index of translations in the repository links only the pages there; the site has all of them.
+        committed = files.get_file_from_path(name)
+        if committed is not None:
+            files.remove(committed)
         files.append(File.generated(config, name, content=content))
     return files
 
 
-def _run(report: Report) -> Iterator[tuple[str, str]]:
+def _last_run_files(report: Report) -> Iterator[tuple[str, str]]:
     badges = {name: text for name, text in render_badges(report).items() if name.endswith(".svg")}
     yield from ((f"{FOLDER}/{name}", text) for name, text in badges.items())
     yield f"{FOLDER}/report.html", render_html(report)
@@ -53,7 +59,8 @@ def _run(report: Report) -> Iterator[tuple[str, str]]:
 
 def _page(report: Report, badges: list[str]) -> Iterator[str]:
     verdict = summary.report_verdict(report)
-    yield f"**{'✅' if verdict.is_good else '❌'} {escape_markdown(verdict.headline)}.** {escape_markdown(verdict.sentence)}"
+    sign = "✅" if verdict.is_good else "❌"
+    yield f"**{sign} {escape_markdown(verdict.headline)}.** {escape_markdown(verdict.sentence)}"
     yield ""
     problems = summary.report_problems(report)
     yield from (*(f"- ❌ {escape_markdown(problem)}" for problem in problems), "") if problems else ()
@@ -68,19 +75,19 @@ def _page(report: Report, badges: list[str]) -> Iterator[str]:
         ]
         for (backend, surface), badge in zip(surfaces, badges, strict=True)
     ]
-    yield from table_lines(["backend", "surface", "how it does"], rows)
+    yield from table_lines(["backend", "surface", "results"], rows)
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links to files of the project that are no pages lead to the source."""
-    here = PurePosixPath(page.file.src_uri).parent
+    """Redirect links to files of the project that are not pages of the site to the source on the forge."""
+    folder = PurePosixPath(page.file.src_uri).parent
 
-    def led(link: re.Match[str]) -> str:
+    def redirected(link: re.Match[str]) -> str:
         target, mark, anchor = link["target"].partition("#")
-        inside = normpath(here / target)
+        inside = normpath(folder / target)
         path = (Path(config.docs_dir) / inside).resolve()
         if not target or files.get_file_from_path(inside) or not path.exists():
             return link[0]
         return f"]({SOURCE}/blob/main/{path.relative_to(ROOT).as_posix()}{mark}{anchor})"
 
-    return re.sub(r"\]\((?P<target>[^)\s:]+)\)", led, markdown)
+    return re.sub(r"\]\((?P<target>[^)\s:]+)\)", redirected, markdown)

@@ -1,7 +1,7 @@
-"""Prove on a real framework that the main job can turn red: run with the interpreter of the torch environment.
+"""Verify that the main job detects errors on a real framework: run with the interpreter of the torch environment.
 
-An unchanged run is green; a case edited to expect a wrong number, an adapter edited to pad on the wrong side, and an
-empty selection are not.
+An unchanged run passes. A case with a wrong expected number, an adapter that pads on the wrong side, and an empty
+selection fail.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CASES = Path("cases/pooling/max_pool.yaml")
 PINNED = "max_pool/book-loops"
 ASYMMETRIC = "max_pool/2d-asymmetric-padding"
 
-# The adapter's own padding with before and after exchanged, and then the command line as usual.
+# Runs the command line after exchanging before and after in the adapter's padding.
 WRONG_SIDE = """
 import sys
 from conformance.adapters.torch import padding
@@ -29,17 +29,17 @@ main(sys.argv[1:])
 
 
 def status(*arguments: str, program: tuple[str, ...] = ("-m", "conformance.cli")) -> int:
-    """Run the command line into a folder of its own, and return the exit status."""
+    """Run the command line with a temporary output folder, and return the exit status."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, *program, "run", "--backend", "torch", "--no-cache", "--out", folder, *arguments]
         done = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ})  # noqa: S603
-    if "Traceback" in done.stderr:  # which leaves with 1 too
+    if "Traceback" in done.stderr:  # an unexpected exception also exits with 1
         sys.exit(done.stderr)
     return done.returncode
 
 
 def copied(last: int) -> int:
-    """Return the exit status of one case in a copy of its file, its last pinned number replaced."""
+    """Run one case from a copy of its file with the last expected number replaced; return the exit status."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, CASES.name)
         text = CASES.read_text("utf-8").replace("[[[[4, 5], [7, 8]]]]", f"[[[[4, 5], [7, {last}]]]]", 1)
@@ -48,7 +48,7 @@ def copied(last: int) -> int:
 
 
 def main() -> None:
-    """Check the exit status of every run."""
+    """Check the exit status of each run."""
     runs = {
         "unchanged": (0, status("--case", ASYMMETRIC)),
         "a case in a copy of its file": (0, copied(8)),
@@ -56,9 +56,9 @@ def main() -> None:
         "an adapter edited to pad on the wrong side": (1, status("--case", ASYMMETRIC, program=("-c", WRONG_SIDE))),
         "an empty selection": (3, status("--case", "no/such-case")),
     }
-    for name, (wanted, got) in runs.items():
-        print(f"{'ok ' if wanted == got else 'BAD'} {name}: exit status {got}, wanted {wanted}")
-    sys.exit(any(wanted != got for wanted, got in runs.values()))
+    for name, (expected, got) in runs.items():
+        print(f"{'ok ' if expected == got else 'BAD'} {name}: exit status {got}, expected {expected}")
+    sys.exit(any(expected != got for expected, got in runs.values()))
 
 
 if __name__ == "__main__":

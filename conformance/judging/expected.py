@@ -126,7 +126,7 @@ def _require_violation(case: Case, predicate: str, key: str) -> None:
     known = VIOLATIONS if key == "expect" else {**VIOLATIONS, **DISPUTED_VIOLATIONS}
     if predicate not in known:
         near = difflib.get_close_matches(predicate, known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else "see docs/faults.md for the list"
+        hint = f"did you mean {near[0]!r}?" if near else "see conformance/cases/invalid for the list"
         raise ValueError(f"key '{key}.rejected': unknown violation {predicate!r}, {hint}")
     if not violates(known[predicate], case):
         raise ValueError(f"key '{key}.rejected': the case does not have the violation {predicate}")

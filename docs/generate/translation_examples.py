@@ -1,4 +1,4 @@
-"""What the pages of translations show of each operator: what it does, and how it is commonly called."""
+"""Examples on the pages of translations: a description and common calls of each operator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.translation.ad_hoc_case import CaseRequest
 
 @dataclass(frozen=True)
 class CommonCall:
-    """One common way to call an operator: what it is called on the page, and its parameters."""
+    """A common call of an operator: its heading on the page, and its parameters."""
 
     title: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -19,13 +19,13 @@ class CommonCall:
     gradient: str | None = None
 
     def request(self, operator: str) -> CaseRequest:
-        """Return the request, in two dimensions and float32."""
+        """Return the request for the call with a 2-D float32 input."""
         return CaseRequest(operator, self.parameters, rank=2, bias=self.bias, gradient=self.gradient)
 
 
 @dataclass(frozen=True)
 class OperatorPage:
-    """An operator: what it does, in a sentence or two, and how it is commonly called."""
+    """The content of an operator's page: a description of one or two sentences, and common calls."""
 
     description: str
     common_calls: tuple[CommonCall, ...]
@@ -36,19 +36,17 @@ COMMON_SAME_PADDING = {"window": 3, "stride": 1, "padding": "same_upper"}
 COMMON_CEILING = {"window": 3, "stride": 2, "rounding": "ceil"}
 OPERATOR_PAGES: Mapping[str, OperatorPage] = {
     "max_pool": OperatorPage(
-        "The largest value of each window. Padding is never the largest.",
+        "The maximum of each window. Padding is never the maximum.",
         (
             CommonCall("A window of 3, stride 2, padding 1", COMMON_WINDOW),
-            CommonCall(
-                "As many outputs as inputs: stride 1, same padding", {"window": 3, "stride": 1, "padding": "same_upper"}
-            ),
-            CommonCall("A last partial window counts", COMMON_CEILING),
-            CommonCall("Windows with holes", {"window": 3, "stride": 1, "dilation": 2}),
+            CommonCall("Output as large as the input: stride 1, same padding", COMMON_SAME_PADDING),
+            CommonCall("Ceil rounding: a last partial window counts", COMMON_CEILING),
+            CommonCall("A dilated window", {"window": 3, "stride": 1, "dilation": 2}),
             CommonCall("The gradient", COMMON_WINDOW, gradient="x"),
         ),
     ),
     "min_pool": OperatorPage(
-        "The least value of each window.", (CommonCall("A window of 3, stride 2, padding 1", COMMON_WINDOW),)
+        "The minimum of each window.", (CommonCall("A window of 3, stride 2, padding 1", COMMON_WINDOW),)
     ),
     "avg_pool": OperatorPage(
         "The mean of each window. Whether padding counts is a parameter, and its default differs.",
@@ -56,75 +54,76 @@ OPERATOR_PAGES: Mapping[str, OperatorPage] = {
             CommonCall("Without padding", {"window": 2}),
             CommonCall("Padding does not count", COMMON_WINDOW),
             CommonCall("Padding counts, as zeros", {**COMMON_WINDOW, "count_include_pad": True}),
-            CommonCall("A last partial window counts", COMMON_CEILING),
-            CommonCall("Another divisor", {"window": 3, "stride": 2, "divisor": 5}),
+            CommonCall("Ceil rounding: a last partial window counts", COMMON_CEILING),
+            CommonCall("A given divisor", {"window": 3, "stride": 2, "divisor": 5}),
         ),
     ),
     "lp_pool": OperatorPage(
-        "The p-th root of the sum of the p-th powers of the sizes in each window.",
+        "The p-norm of each window: the p-th root of the sum of the p-th powers of the absolute values.",
         (
-            CommonCall("Squares", {"window": 3, "stride": 2}),
-            CommonCall("Sizes themselves", {"window": 3, "stride": 2, "p": 1}),
+            CommonCall("p = 2", {"window": 3, "stride": 2}),
+            CommonCall("p = 1", {"window": 3, "stride": 2, "p": 1}),
         ),
     ),
     "softmax_pool": OperatorPage(
-        "The values of each window, weighted by their softmax.", (CommonCall("A window of 2", {"window": 2}),)
+        "The average of each window, weighted by the softmax of its values.",
+        (CommonCall("A window of 2", {"window": 2}),),
     ),
     "max_pool_with_indices": OperatorPage(
-        "The largest value of each window, and where it stands in the plane of the input, row by row.",
+        "The maximum of each window, and its index in the flattened plane of the input.",
         (CommonCall("The indices", {**COMMON_WINDOW, "output": "indices"}),),
     ),
     "max_unpool": OperatorPage(
-        "Zeros, and each value at its index: what max pooling with indices took away.",
-        (CommonCall("Twice the extent", {"output_size": [8, 8]}),),
+        "The partial inverse of max pooling with indices: each value is placed at its index, all other cells are zero.",
+        (CommonCall("Twice the size", {"output_size": [8, 8]}),),
     ),
-    "global_max_pool": OperatorPage("The largest value of each channel.", (CommonCall("Of planes"),)),
-    "global_avg_pool": OperatorPage("The mean of each channel.", (CommonCall("Of planes"),)),
+    "global_max_pool": OperatorPage("The maximum of each channel.", (CommonCall("2-D input"),)),
+    "global_avg_pool": OperatorPage("The mean of each channel.", (CommonCall("2-D input"),)),
     "adaptive_max_pool": OperatorPage(
-        "The largest values of as many bins as the output has cells; bins may overlap.",
-        (CommonCall("Three bins an axis", {"output_size": 3}),),
+        "The maximum of each bin. The input is divided into as many bins as the output has cells; bins may overlap.",
+        (CommonCall("Three bins per axis", {"output_size": 3}),),
     ),
     "adaptive_avg_pool": OperatorPage(
-        "The means of as many bins as the output has cells; bins may overlap.",
-        (CommonCall("Three bins an axis", {"output_size": 3}), CommonCall("One bin", {"output_size": 1})),
+        "The mean of each bin. The input is divided into as many bins as the output has cells; bins may overlap.",
+        (CommonCall("Three bins per axis", {"output_size": 3}), CommonCall("One bin", {"output_size": 1})),
     ),
     "fractional_max_pool": OperatorPage(
-        "The largest values of windows that start at places drawn for each plane; the draws are an input.",
-        (CommonCall("Windows of 2 to five cells an axis", {"window": 2, "output_size": 5}),),
+        "The maximum of windows whose positions are random for each plane; the random samples are an input.",
+        (CommonCall("A window of 2, output size 5", {"window": 2, "output_size": 5}),),
     ),
     "stochastic_pool_probabilities": OperatorPage(
-        "Each cell of a window divided by the sum of the window.", (CommonCall("A window of 2", {"window": 2}),)
+        "Each value of a window divided by the sum of the window.", (CommonCall("A window of 2", {"window": 2}),)
     ),
     "stochastic_pool": OperatorPage(
-        "One cell of each window, drawn by its share of the sum; the draws are an input.",
+        "A random value of each window, with probability proportional to the value; the random samples are an input.",
         (CommonCall("A window of 2", {"window": 2}),),
     ),
     "pad": OperatorPage(
-        "The input with cells added before and after each spatial axis; less than nothing crops.",
+        "The input with cells added before and after each spatial axis. Negative padding crops.",
         (
             CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
-            CommonCall("A value, uneven", {"pads": [[0, 1], [2, 1]], "value": -1}),
-            CommonCall("Reflection without the edge", {"pads": [[1, 1], [1, 1]], "mode": "reflect"}),
-            CommonCall("The edge repeated", {"pads": [[1, 1], [1, 1]], "mode": "edge"}),
-            CommonCall("Round and round", {"pads": [[1, 1], [1, 1]], "mode": "wrap"}),
+            CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),
+            CommonCall("Reflect mode", {"pads": [[1, 1], [1, 1]], "mode": "reflect"}),
+            CommonCall("Edge mode", {"pads": [[1, 1], [1, 1]], "mode": "edge"}),
+            CommonCall("Wrap mode", {"pads": [[1, 1], [1, 1]], "mode": "wrap"}),
         ),
     ),
     "conv": OperatorPage(
-        "The sum of each window times the kernel, which is not turned round, plus the bias.",
+        "The cross-correlation of the input with the kernel, plus the bias. The kernel is not flipped.",
         (
             CommonCall("Kernel 3, padding 1, bias", {"window": 3, "padding": 1}, bias=True),
             CommonCall("Kernel 3, stride 2, same padding", {"window": 3, "stride": 2, "padding": "same_upper"}),
             CommonCall("Two groups", {"window": 3, "groups": 2}),
-            CommonCall("A kernel with holes", {"window": 3, "dilation": 2}),
+            CommonCall("A dilated kernel", {"window": 3, "dilation": 2}),
             CommonCall("The gradient of the kernel", {"window": 3, "padding": 1}, gradient="kernel"),
         ),
     ),
     "conv_transpose": OperatorPage(
-        "The adjoint of the convolution: what its gradient does to the input.",
+        "The transposed convolution: the gradient of a convolution with respect to its input.",
         (
             CommonCall("Kernel 3, stride 2, bias", {"window": 3, "stride": 2}, bias=True),
             CommonCall(
-                "Twice the extent: kernel 3, stride 2, padding 1, output padding 1",
+                "Twice the size: kernel 3, stride 2, padding 1, output padding 1",
                 {"window": 3, "stride": 2, "padding": 1, "output_padding": 1},
             ),
         ),

@@ -1,10 +1,11 @@
-"""docs/backends.md: what each backend is tried with, and how long its adapter is."""
+"""The page of backends: requirements, surfaces, and the size of adapters."""
+
+import sys
 
 from conformance.adapters import registry
 from conformance.translation.support import value_cases
 from docs.generate import backends
 from docs.generate.backends import adapter_modules, called_functions, code_lines, package_extras
-from tests import ROOT
 
 TEXT = '''"""A module.
 
@@ -25,8 +26,12 @@ def one():
 '''
 
 
-def test_page_is_what_the_command_prints(catalogue):
-    assert (ROOT / "docs" / "backends.md").read_text("utf-8") == backends.backends_page(catalogue)
+def test_page_has_every_backend_adapter_and_surface(catalogue):
+    page = backends.backends_page(catalogue)
+    for name, module in registry.built_in_modules().items():
+        assert f"\n| `{name}` | " in page
+        assert f"\n| `{module}` | " in page
+        assert all(f"\n| `{surface.name}` | " in page for surface in registry.get_backend(name).surfaces)
 
 
 def test_lines_of_code_are_neither_blank_nor_comments_nor_docstrings():
@@ -41,22 +46,24 @@ def test_extras_are_read_with_their_versions(tmp_path):
     assert package_extras(tmp_path) == {"a": ["a==1", "b"], "a-b": ["c<2"]}
 
 
-def test_functions_that_one_operator_calls_are_fewer_than_those_of_all(catalogue):
+def test_modules_of_an_adapter_are_those_of_its_package():
+    assert [path.name for path in adapter_modules("numpy")] == ["__init__.py", "padding_convolution.py", "pooling.py"]
+
+
+def test_one_operator_calls_fewer_functions_than_all_operators(catalogue):
     surfaces = registry.get_backend("numpy").surfaces
     cases = value_cases(catalogue.select("smoke"))
-    home = str(adapter_modules("numpy")[0].parent)
-    every, some = (
-        {call for call in called_functions(surfaces, chosen) if call[0].startswith(home)}
+    folder = str(adapter_modules("numpy")[0].parent)
+    of_all, of_pad = (
+        {call for call in called_functions(surfaces, chosen) if call[0].startswith(folder)}
         for chosen in (cases, [case for case in cases if case.operator == "pad"])
     )
-    assert some < every
-    assert any(name.endswith("numpy_places.py") for name, _ in some)
-    assert not any(name.endswith("numpy_windows.py") for name, _ in some)
+    assert of_pad < of_all
+    assert any(name.endswith("padding_convolution.py") for name, _ in of_pad)
+    assert not any(name.endswith("pooling.py") for name, _ in of_pad)
 
 
-def test_profile_that_was_set_before_stands_again(catalogue):
-    import sys  # noqa: PLC0415 - the hook is the subject
-
+def test_earlier_profile_function_is_restored(catalogue):
     before = sys.getprofile()
     called_functions(registry.get_backend("numpy").surfaces, value_cases(catalogue.select("smoke"))[:1])
     assert sys.getprofile() is before

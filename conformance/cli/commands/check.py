@@ -46,7 +46,7 @@ def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) ->
     if errors:
         raise ConformanceError("\n".join(loading.sort_errors(dict.fromkeys(errors))))
     if not cases.cases:
-        raise ConformanceError(f"{', '.join(map(str, paths))}: no case in it")
+        raise ConformanceError(f"{', '.join(map(str, paths))}: contains no cases")
     click.echo(f"{len(cases.cases)} cases are valid")
 
 

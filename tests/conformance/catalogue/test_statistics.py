@@ -33,11 +33,6 @@ def page(catalogue):
     return statistics.statistics_page(catalogue, statistics.read_other_suites(ROOT / "benchmarks" / "others.json"))
 
 
-def test_page_in_the_documents_is_what_the_command_prints(page):
-    written = (ROOT / "docs" / "catalogue.md").read_text("utf-8")
-    assert written == page, "conformance catalogue --others benchmarks/others.json > docs/catalogue.md makes it anew"
-
-
 def test_every_case_is_counted_once_in_every_table(page, catalogue):
     for title in ("Level and kind", "Spatial axes", "Dtype"):
         cases = [int(row[0].replace(",", "")) for name, row in rows(page, title).items() if name != "operator"]

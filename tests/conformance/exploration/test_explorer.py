@@ -23,10 +23,10 @@ from conformance.exploration.explorer import Explorer, StopCondition
 from conformance.exploration.features import candidate_conditions
 from conformance.exploration.findings import ExplorationFinding
 from conformance.exploration.metamorphic import RELATION_PREFIX, MetamorphicChecker
-from conformance.exploration.relations import RELATIONS
 from conformance.exploration.oracles import evaluate
 from conformance.exploration.output import finding_record
 from conformance.exploration.promote import promote_finding
+from conformance.exploration.relations import RELATIONS
 from conformance.exploration.rng import Rng
 from conformance.exploration.shrinking import shrink
 from conformance.exploration.space import OperatorSpace
@@ -39,16 +39,16 @@ def sweeps():
     return loading.load_catalogue().sweeps
 
 
-def lab_of(*faults, jobs=1, limits=None):
+def evaluator_of(*faults, jobs=1, limits=None):
     names = [f"planted.{name}" for name in faults]
     return LocalEvaluator(
         registry.get_backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs, limits=limits
     )
 
 
-def explored(lab, sweeps, cases, *operators, seed=0):
-    with lab:
-        explorer = Explorer(lab, {name: OperatorSpace.from_sweeps(name, sweeps) for name in operators}, seed)
+def explored(evaluator, sweeps, cases, *operators, seed=0):
+    with evaluator:
+        explorer = Explorer(evaluator, {name: OperatorSpace.from_sweeps(name, sweeps) for name in operators}, seed)
         explorer.explore(StopCondition(cases))
     return explorer
 
@@ -56,7 +56,7 @@ def explored(lab, sweeps, cases, *operators, seed=0):
 @pytest.mark.usefixtures("planted")
 def test_a_surface_without_fault_shows_nothing(sweeps):
     names = ("max_pool", "conv", "avg_pool_grad", "lp_pool_grad", "max_pool_with_indices", "max_unpool")
-    explorer = explored(lab_of("none"), sweeps, 120, *names)
+    explorer = explored(evaluator_of("none"), sweeps, 120, *names)
     assert explorer.findings.findings == []
     assert set(explorer.counts.statuses) <= {"pass", "unsupported"}
     assert explorer.counts.statuses["pass"] > 50
@@ -84,13 +84,13 @@ FOUND = {
 @pytest.mark.usefixtures("planted")
 def test_a_fault_is_found_shrunk_and_told(name, sweeps):
     operator, cases, said = FOUND[name]
-    found = explored(lab_of(name), sweeps, cases, operator).findings.findings
+    found = explored(evaluator_of(name), sweeps, cases, operator).findings.findings
     assert found
     finding = min(found, key=lambda one: (one.way.startswith(RELATION_PREFIX), one.candidate.size))
     assert said in (finding.conditions or ())
     assert finding.surfaces == (f"planted.{name}",)
     assert finding.explained_count >= 1
-    assert max(finding.candidate.each("extent")) <= 3
+    assert max(finding.candidate.per_axis("extent")) <= 3
     assert len(list(finding.candidate.non_default_factors())) <= 2
 
 
@@ -106,9 +106,9 @@ ASKED = {
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.usefixtures("planted")
 def test_a_fault_that_only_a_question_shows_is_found(name, sweeps):
-    with lab_of(name, "none") as lab:
-        explorer = Explorer(lab, {ASKED[name]: OperatorSpace.from_sweeps(ASKED[name], sweeps)})
-        seen = [one for tried in lab.tried(list(explorer.draw_generation(120))) for one in tried.seen if one.new]
+    with evaluator_of(name, "none") as evaluator:
+        explorer = Explorer(evaluator, {ASKED[name]: OperatorSpace.from_sweeps(ASKED[name], sweeps)})
+        seen = [one for tried in evaluator.tried(list(explorer.draw_generation(120))) for one in tried.seen if one.new]
     assert {one.surface for one in seen} == {f"planted.{name}"}
 
 
@@ -116,15 +116,15 @@ def test_a_fault_that_only_a_question_shows_is_found(name, sweeps):
 def test_results_depend_neither_on_workers_nor_on_the_run(sweeps):
     told = []
     for jobs in (1, 2):
-        explorer = explored(lab_of("dilated-extent", "none", jobs=jobs), sweeps, 50, "min_pool", "pad", seed=3)
+        explorer = explored(evaluator_of("dilated-extent", "none", jobs=jobs), sweeps, 50, "min_pool", "pad", seed=3)
         told.append([(one.id, one.sentence, one.explained_count, one.first) for one in explorer.findings.findings])
     assert told[0] == told[1] != []
 
 
 def test_another_seed_draws_other_cases(sweeps):
     spaces = {"pad": OperatorSpace.from_sweeps("pad", sweeps)}
-    lab = LocalEvaluator(registry.get_backend("numpy"), sys.executable, Ledger())
-    names = [[one.name for one in Explorer(lab, spaces, seed).draw_generation(20)] for seed in (0, 0, 1)]
+    evaluator = LocalEvaluator(registry.get_backend("numpy"), sys.executable, Ledger())
+    names = [[one.name for one in Explorer(evaluator, spaces, seed).draw_generation(20)] for seed in (0, 0, 1)]
     assert names[0] == names[1] != names[2]
 
 
@@ -132,18 +132,18 @@ def test_another_seed_draws_other_cases(sweeps):
 def test_a_crash_is_a_finding(sweeps, monkeypatch):
     monkeypatch.setitem(diagnosis.MAX_FATAL_EVALUATIONS, "crashed", 8)
     space = OperatorSpace.from_sweeps("conv", sweeps)
-    with lab_of("crash-of-two-channels-for-one") as lab:
-        explorer = Explorer(lab, {"conv": space})
+    with evaluator_of("crash-of-two-channels-for-one") as evaluator:
+        explorer = Explorer(evaluator, {"conv": space})
         levels = {
             "rank": 1, "batch": 2, "channels": 1, "out": 2, "groups": 2, "extent": (3,), "window": (2,), "stride": (1,),
             "padding": ((0, 0),), "dilation": (1,), "bias": True, "values": "integers", "dtype": "float32",
         }  # fmt: skip
         inputs = {name: {"values": "integers"} for name in ("x", "kernel", "bias")}
-        recipe = Candidate("conv", levels, inputs)
-        (finding,) = explorer.findings.add(lab.tried([recipe]), 0)
+        candidate = Candidate("conv", levels, inputs)
+        (finding,) = explorer.findings.add(evaluator.tried([candidate]), 0)
     assert finding.symptom.startswith("crashed")
     assert "the process ends" in finding.sentence
-    assert finding.candidate.shrink_key < recipe.shrink_key
+    assert finding.candidate.shrink_key < candidate.shrink_key
     assert finding.surfaces == ("planted.crash-of-two-channels-for-one",)
 
 
@@ -157,24 +157,24 @@ def test_a_hang_is_a_finding_unless_there_is_much_to_do(sweeps, monkeypatch):
         "dtype": "float32",
     }  # fmt: skip
     inputs = {name: {"values": "integers"} for name in ("x", "kernel")}
-    recipe = Candidate("conv_transpose", levels, inputs)
-    large = recipe.with_levels(extent=(1001,))
-    with lab_of(name, limits=Limits(case_seconds=1)) as lab:
-        findings = Explorer(lab, {"conv_transpose": space}).findings
-        slow, ruled = lab.tried([large]), MetamorphicChecker(lab).evaluate([large])
-        assert findings.add([*slow, *ruled], 0) == []
+    candidate = Candidate("conv_transpose", levels, inputs)
+    large = candidate.with_levels(extent=(1001,))
+    with evaluator_of(name, limits=Limits(case_seconds=1)) as evaluator:
+        findings = Explorer(evaluator, {"conv_transpose": space}).findings
+        slow, metamorphic = evaluator.tried([large]), MetamorphicChecker(evaluator).evaluate([large])
+        assert findings.add([*slow, *metamorphic], 0) == []
         assert [one.kind for one in slow[0].seen] == ["takes more than 1 seconds"]
-        assert {one.status for one in ruled[0].surface_results} == {"unsupported"}
-        (finding,) = findings.add(lab.tried([recipe]), 0)
+        assert {one.status for one in metamorphic[0].surface_results} == {"unsupported"}
+        (finding,) = findings.add(evaluator.tried([candidate]), 0)
     assert finding.symptom == "timed_out"
-    assert finding.candidate.shrink_key < recipe.shrink_key
+    assert finding.candidate.shrink_key < candidate.shrink_key
 
 
 def test_shrinking_goes_to_the_least_that_differs(sweeps):
     space = OperatorSpace.from_sweeps("max_pool", sweeps)
 
-    def differs(recipes):
-        return [max(one.each("window")) > 1 and max(one.each("stride")) > 2 for one in recipes]
+    def differs(candidates):
+        return [max(one.per_axis("window")) > 1 and max(one.per_axis("stride")) > 2 for one in candidates]
 
     for number in range(8):
         drawn = next(one for seed in range(999) if differs([one := space.draw(Rng(number, seed))])[0])
@@ -184,9 +184,9 @@ def test_shrinking_goes_to_the_least_that_differs(sweeps):
         assert small.written_numbers["x"] == [[[0.0, 0.0]]]
 
 
-def ties(recipe):
+def ties(candidate):
     """Whether the largest number of some window of a maximum stands there twice."""
-    x, step = recipe.case.inputs["x"].make(), case_step(recipe.case)
+    x, step = candidate.case.inputs["x"].make(), case_step(candidate.case)
     if any(map(any, step.padding)) or max(step.dilation) > 1:
         return False
     windows = np.lib.stride_tricks.sliding_window_view(x, step.window, axis=tuple(range(2, x.ndim)))
@@ -198,27 +198,27 @@ def test_of_plain_numbers_no_more_are_left_than_differ(sweeps):
     space = OperatorSpace.from_sweeps("max_pool", sweeps)
     drawn = (space.draw(Rng("ties", number)) for number in range(999))
     some = list(itertools.islice((one for one in drawn if one.levels["dtype"] == "float32" and ties(one)), 8))
-    smallest = [shrink(one, lambda recipes: list(map(ties, recipes))) for one in some]
+    smallest = [shrink(one, lambda candidates: list(map(ties, candidates))) for one in some]
     assert [one.written_numbers["x"] for one in smallest] == [[[[0.0, 0.0]]]] * 8
     assert {one.per_axis("window") for one in smallest} == {(2,)}
 
 
 @pytest.mark.parametrize(("kept", "left"), [([0, 0, 3, 1, 0], [1, 1]), ([1, 5, 0, 0], [1, 1])])
-def test_numbers_are_cut_at_either_end(kept, left):
+def test_numbers_are_cut_at_either_end(kept, output):
     levels = {
         "rank": 1, "batch": 1, "channels": 1, "extent": (len(kept),), "window": (1,), "stride": (1,),
         "padding": ((0, 0),), "dilation": (1,), "rounding": "floor", "values": "integers", "dtype": "float32",
     }  # fmt: skip
-    recipe = Candidate("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[kept]]})
+    candidate = Candidate("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[kept]]})
 
     def neighbours(one):
         x = one.case.inputs["x"].make().ravel()
         return bool(one.numbers) and bool((x[:-1] * x[1:]).any())
 
-    def differs(recipes):
-        return list(map(neighbours, recipes))
+    def differs(candidates):
+        return list(map(neighbours, candidates))
 
-    assert shrink(recipe, differs).written_numbers["x"] == [[left]]
+    assert shrink(candidate, differs).written_numbers["x"] == [[output]]
 
 
 @pytest.mark.parametrize(
@@ -230,13 +230,13 @@ def test_numbers_are_written_out_as_they_are(dtype, number):
         "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (1,), "stride": (2,), "padding": ((0, 0),),
         "dilation": (1,), "rounding": "floor", "values": "integers", "dtype": dtype,
     }  # fmt: skip
-    recipe = Candidate("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[[number, 0]]]})
-    assert recipe.is_valid()
+    candidate = Candidate("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[[number, 0]]]})
+    assert candidate.is_valid()
 
-    def differs(recipes):
-        return [one.case.inputs["x"].make().ravel()[0] == number for one in recipes]
+    def differs(candidates):
+        return [one.case.inputs["x"].make().ravel()[0] == number for one in candidates]
 
-    assert shrink(recipe, differs).written_numbers["x"][0][0][0] == number
+    assert shrink(candidate, differs).written_numbers["x"][0][0][0] == number
 
 
 def test_neighbours_are_near_and_sound(sweeps):
@@ -255,25 +255,25 @@ def test_neighbours_are_near_and_sound(sweeps):
 @pytest.mark.usefixtures("planted")
 def test_laws_hold_where_nothing_is_wrong(sweeps):
     seen = set()
-    with lab_of("none") as lab:
-        court = MetamorphicChecker(lab)
+    with evaluator_of("none") as evaluator:
+        checker = MetamorphicChecker(evaluator)
         for operator in ("max_pool", "min_pool", "avg_pool", "conv", "conv_transpose", "pad", "max_pool_grad"):
             space = OperatorSpace.from_sweeps(operator, sweeps)
-            for tried in court.evaluate([space.draw(Rng("law", operator, number)) for number in range(250)]):
+            for tried in checker.evaluate([space.draw(Rng("law", operator, number)) for number in range(250)]):
                 assert not [one for one in tried.surface_results if one.is_new]
                 seen |= {one.kind for one in tried.surface_results if one.status == "pass"}
-    assert seen == {f"law: {law.name}" for law in RELATIONS}
+    assert seen == {f"law: {relation.name}" for relation in RELATIONS}
 
 
 @pytest.mark.usefixtures("planted")
 def test_laws_are_held_on_no_surface_of_which_the_ledger_knows_something(sweeps, monkeypatch):
-    operator, law = LAWLESS["channel-alone-in-its-block"]
+    operator, relation = LAWLESS["channel-alone-in-its-block"]
     some = [OperatorSpace.from_sweeps(operator, sweeps).draw(Rng("known", number)) for number in range(100)]
-    with lab_of("channel-alone-in-its-block") as lab:
-        kinds = {one.kind for tried in MetamorphicChecker(lab).evaluate(some) for one in tried.surface_results}
+    with evaluator_of("channel-alone-in-its-block") as evaluator:
+        kinds = {one.kind for tried in MetamorphicChecker(evaluator).evaluate(some) for one in tried.surface_results}
         monkeypatch.setattr(LocalEvaluator, "is_known", lambda *_: True)
-        known = [one for tried in MetamorphicChecker(lab).evaluate(some) for one in tried.surface_results]
-    assert f"law: {law}" in kinds
+        known = [one for tried in MetamorphicChecker(evaluator).evaluate(some) for one in tried.surface_results]
+    assert f"law: {relation}" in kinds
     assert known == []
 
 
@@ -286,29 +286,30 @@ def test_a_fault_breaks_a_law_without_any_reference(name, sweeps, monkeypatch):
     monkeypatch.setattr(
         "conformance.exploration.evaluation.expected", lambda _case: pytest.fail("the reference was asked")
     )
-    operator, law = LAWLESS[name]
+    operator, relation = LAWLESS[name]
     space = OperatorSpace.from_sweeps(operator, sweeps)
-    with lab_of(name) as lab:
-        tried = MetamorphicChecker(lab).evaluate([space.draw(Rng("broken", number)) for number in range(400)])
-    assert f"law: {law}" in {one.symptom for some in tried for one in some.surface_results if one.is_new}
+    with evaluator_of(name) as evaluator:
+        tried = MetamorphicChecker(evaluator).evaluate([space.draw(Rng("broken", number)) for number in range(400)])
+    assert f"law: {relation}" in {one.symptom for some in tried for one in some.surface_results if one.is_new}
 
 
 def test_what_the_ledger_knows_is_counted_only(sweeps):
     made = findings_module.FindingCollector(LocalEvaluator(registry.get_backend("numpy"), sys.executable, Ledger()), {})
-    recipe = OperatorSpace.from_sweeps("pad", sweeps).draw(Rng(1))
+    candidate = OperatorSpace.from_sweeps("pad", sweeps).draw(Rng(1))
     known = CandidateResult(
-        recipe, [SurfaceResult("numpy.loops", "known", "value"), SurfaceResult("numpy.loops", "stale")]
+        candidate, [SurfaceResult("numpy.loops", "known", "value"), SurfaceResult("numpy.loops", "stale")]
     )
     assert made.add([known], 0) == []
 
 
 @pytest.mark.usefixtures("planted")
 def test_findings_of_one_cause_are_one(sweeps):
-    explorer = explored(lab_of("dilated-extent"), sweeps, 60, "min_pool")
+    explorer = explored(evaluator_of("dilated-extent"), sweeps, 60, "min_pool")
     assert explorer.counts.statuses["fail"] > 10
     assert len(explorer.findings.findings) <= 3
     assert (
-        sum(one.explained_count for one in explorer.findings.findings) + explorer.findings.uncounted >= explorer.counts.statuses["fail"]
+        sum(one.explained_count for one in explorer.findings.findings) + explorer.findings.uncounted
+        >= explorer.counts.statuses["fail"]
     )
 
 
@@ -319,8 +320,10 @@ def test_messages_are_alike_where_only_numbers_differ():
 
 
 def finding_of(sweeps, **changed):
-    recipe = OperatorSpace.from_sweeps("max_pool", sweeps).draw(Rng("finding"))
-    return replace(ExplorationFinding("max_pool", "value", recipe, ("torch.nn",), ("dilation", "ceil"), 1), **changed)
+    candidate = OperatorSpace.from_sweeps("max_pool", sweeps).draw(Rng("finding"))
+    return replace(
+        ExplorationFinding("max_pool", "value", candidate, ("torch.nn",), ("dilation", "ceil"), 1), **changed
+    )
 
 
 def test_a_finding_is_a_sentence(sweeps):
@@ -332,7 +335,7 @@ def test_a_finding_is_a_sentence(sweeps):
 
 
 @pytest.fixture
-def left(conformance, planted, tmp_path):
+def output(conformance, planted, tmp_path):
     """What the command leaves of an exploration with a finding."""
     assert "dilated-extent" in planted.FAULTS
     options = ("--backend", "planted", "--surface", "planted.dilated-extent", "--operator", "min_pool")
@@ -341,8 +344,8 @@ def left(conformance, planted, tmp_path):
     return tmp_path / "explored", out, err
 
 
-def test_the_command_leaves_results_cases_scripts_and_a_page(left, conformance):
-    folder, out, err = left
+def test_the_command_leaves_results_cases_scripts_and_a_page(output, conformance):
+    folder, out, err = output
     assert "60 cases" in out
     assert any("a second" in line for line in err)
     header = json.loads((folder / "results" / "planted.jsonl").read_text("utf-8").splitlines()[0])
@@ -358,8 +361,8 @@ def test_the_command_leaves_results_cases_scripts_and_a_page(left, conformance):
     assert "fail" in shown
 
 
-def test_a_finding_becomes_a_case(left, conformance, tmp_path):
-    folder, _, _ = left
+def test_a_finding_becomes_a_case(output, conformance, tmp_path):
+    folder, _, _ = output
     header = json.loads((folder / "results" / "planted.jsonl").read_text("utf-8").splitlines()[0])
     name = header["explored"]["findings"][0]["id"]
     home = tmp_path / "home" / "pooling"
@@ -378,7 +381,7 @@ def test_a_finding_becomes_a_case(left, conformance, tmp_path):
     ]
     status, _, err = conformance("explore", "--promote", name, "--as", "one", *where)
     assert status == 2
-    assert "min_pool/one stands already" in err[-1]
+    assert "duplicate case id min_pool/one" in err[-1]
     assert len(yaml.safe_load((home / "min_pool.yaml").read_text("utf-8"))["cases"]) == 2
 
 
@@ -409,8 +412,8 @@ def test_a_lost_interpreter_is_one_line(conformance, tmp_path):
     assert "No such file" in err[-1]
 
 
-def test_a_promoted_case_needs_its_file(left, tmp_path):
-    folder, _, _ = left
+def test_a_promoted_case_needs_its_file(output, tmp_path):
+    folder, _, _ = output
     header = json.loads((folder / "results" / "planted.jsonl").read_text("utf-8").splitlines()[0])
     with pytest.raises(Exception, match="no such file"):
         promote_finding(folder, header["explored"]["findings"][0]["id"], tmp_path / "empty")
@@ -425,8 +428,10 @@ def test_what_shares_the_cause_of_a_ledger_entry_is_counted_and_not_told(sweeps,
     )
     book.write_text(f"entries:\n  - {entry}\n", "utf-8")
     names = ["planted.dilated-extent"]
-    lab = LocalEvaluator(registry.get_backend("planted"), sys.executable, ledger.load_ledger(book), surfaces=names)
-    explorer = explored(lab, sweeps, 40, "min_pool")
+    evaluator = LocalEvaluator(
+        registry.get_backend("planted"), sys.executable, ledger.load_ledger(book), surfaces=names
+    )
+    explorer = explored(evaluator, sweeps, 40, "min_pool")
     assert explorer.findings.findings == []
     assert explorer.counts.statuses["known"] > 5
 
@@ -438,8 +443,8 @@ def test_another_way_to_do_it_says_nothing_of_the_own_call(sweeps):
         def each(self, work, pieces):
             return [work(self, *piece) for piece in pieces]
 
-        def tried(self, recipes, _surfaces=(), **_how):
-            return [CandidateResult(one, (self.seen(one),)) for one in recipes]
+        def tried(self, candidates, _surfaces=(), **_how):
+            return [CandidateResult(one, (self.seen(one),)) for one in candidates]
 
         def seen(self, one):
             if one.levels["p"] % 2:
@@ -447,10 +452,10 @@ def test_another_way_to_do_it_says_nothing_of_the_own_call(sweeps):
             wrong = "cells left over" in candidate_conditions(one)
             return SurfaceResult("s", "fail", "value", "native") if wrong else SurfaceResult("s", "pass", how="native")
 
-    lab = Half()
-    found = findings_module.FindingCollector(lab, {"lp_pool": OperatorSpace.from_sweeps("lp_pool", sweeps)})
+    evaluator = Half()
+    found = findings_module.FindingCollector(evaluator, {"lp_pool": OperatorSpace.from_sweeps("lp_pool", sweeps)})
     space = found.spaces["lp_pool"]
-    (finding,) = found.add(lab.tried([space.draw(Rng("own call", number)) for number in range(60)]), 0)
+    (finding,) = found.add(evaluator.tried([space.draw(Rng("own call", number)) for number in range(60)]), 0)
     assert set(finding.conditions) == {"a call of its own", "cells left over"}
     assert set(finding.conditions) <= set(finding_record(finding)["true"])
 
@@ -462,16 +467,16 @@ def test_what_ended_a_process_once_and_never_again_is_counted_and_no_finding(swe
         def each(self, work, pieces):
             return [work(self, *piece) for piece in pieces]
 
-        def tried(self, recipes, _surfaces=(), **_how):
+        def tried(self, candidates, _surfaces=(), **_how):
             self.times += 1
-            return [CandidateResult(one, (SurfaceResult("s", "pass"),)) for one in recipes]
+            return [CandidateResult(one, (SurfaceResult("s", "pass"),)) for one in candidates]
 
-    lab = Spoilt()
-    found = findings_module.FindingCollector(lab, {"pad": OperatorSpace.from_sweeps("pad", sweeps)})
-    recipe = found.spaces["pad"].draw(Rng("spoilt"))
-    assert found.add([CandidateResult(recipe, (SurfaceResult("s", "flaky", "flaky"),))], 0) == []
+    evaluator = Spoilt()
+    found = findings_module.FindingCollector(evaluator, {"pad": OperatorSpace.from_sweeps("pad", sweeps)})
+    candidate = found.spaces["pad"].draw(Rng("spoilt"))
+    assert found.add([CandidateResult(candidate, (SurfaceResult("s", "flaky", "flaky"),))], 0) == []
     assert found.passing_candidates == 1
-    assert lab.times > 1
+    assert evaluator.times > 1
 
 
 @pytest.mark.usefixtures("planted")
@@ -499,13 +504,15 @@ def test_what_ends_a_process_is_not_tried_again_to_shrink_it(sweeps, monkeypatch
 
     space = OperatorSpace.from_sweeps("conv", sweeps)
     some = [space.draw(Rng("crash", number)) for number in range(150)]
-    with lab_of("crash-of-two-channels-for-one") as lab:
-        first = next(one.candidate for one in lab.tried(some) if one.seen and one.seen[0].way.startswith("crashed"))
+    with evaluator_of("crash-of-two-channels-for-one") as evaluator:
+        first = next(
+            one.candidate for one in evaluator.tried(some) if one.seen and one.seen[0].way.startswith("crashed")
+        )
         monkeypatch.setattr(Worker, "_run_in_new_process", again)
-        (once,) = evaluate(lab, "crashed: signal", [first])
+        (once,) = evaluate(evaluator, "crashed: signal", [first])
         assert once.surface_results[0].status == "crashed"
         with pytest.raises(AssertionError, match="tried again"):
-            evaluate(lab, "", [first])
+            evaluate(evaluator, "", [first])
 
 
 class Here:
@@ -520,8 +527,8 @@ def test_what_keeps_one_law_says_nothing_of_another(sweeps, monkeypatch):
         broken = one.levels["batch"] > 1
         return SurfaceResult("s", "fail" if broken else "pass", "law: batch" if broken else "", kind="law: batch")
 
-    def told(_lab, _way, recipes, *_surfaces):
-        return [CandidateResult(one, (of_batch(one),)) for one in recipes]
+    def told(_lab, _way, candidates, *_surfaces):
+        return [CandidateResult(one, (of_batch(one),)) for one in candidates]
 
     monkeypatch.setattr(diagnosis, "tried", told)
     space = OperatorSpace.from_sweeps("max_pool", sweeps)
@@ -538,10 +545,10 @@ def test_a_crash_in_another_call_of_a_law_is_told_of_the_law(sweeps, monkeypatch
     ends = replace(loops, lowerings={**loops.lowerings, "conv_grad": lambda _step: "__import__('os')._exit(7)"})
     space = OperatorSpace.from_sweeps("conv", sweeps)
     drawn = [space.draw(Rng("other call", number)) for number in range(200)]
-    with LocalEvaluator(replace(numpy, surfaces=(ends,)), sys.executable, Ledger()) as lab:
-        ruled = MetamorphicChecker(lab).evaluate(drawn, relation="adjoint")
-        first = next(one for one in ruled if any(seen.is_new for seen in one.surface_results))
-        findings = findings_module.FindingCollector(lab, {"conv": space})
+    with LocalEvaluator(replace(numpy, surfaces=(ends,)), sys.executable, Ledger()) as evaluator:
+        metamorphic = MetamorphicChecker(evaluator).evaluate(drawn, relation="adjoint")
+        first = next(one for one in metamorphic if any(seen.is_new for seen in one.surface_results))
+        findings = findings_module.FindingCollector(evaluator, {"conv": space})
         (finding,) = findings.add([first], 0)
     assert finding.symptom.startswith("law: adjoint: crashed: ")
     assert "in another call of the law of adjoint the process ends" in finding.sentence
@@ -552,14 +559,14 @@ def test_a_crash_in_another_call_of_a_law_is_told_of_the_law(sweeps, monkeypatch
 def test_what_does_not_differ_again_is_counted_and_no_finding(sweeps, monkeypatch):
     asked = []
 
-    def agrees(_lab, _way, recipes, *_surfaces):
-        asked.extend(recipes)
-        return [CandidateResult(one, (SurfaceResult("s", "pass"),)) for one in recipes]
+    def agrees(_lab, _way, candidates, *_surfaces):
+        asked.extend(candidates)
+        return [CandidateResult(one, (SurfaceResult("s", "pass"),)) for one in candidates]
 
     monkeypatch.setattr(diagnosis, "tried", agrees)
     space = OperatorSpace.from_sweeps("pad", sweeps)
-    recipe = space.draw(Rng("once"))
+    candidate = space.draw(Rng("once"))
     findings = findings_module.FindingCollector(Here(), {"pad": space})
-    assert findings.add([CandidateResult(recipe, (SurfaceResult("s", "fail", "value"),))], 0) == []
+    assert findings.add([CandidateResult(candidate, (SurfaceResult("s", "fail", "value"),))], 0) == []
     assert findings.passing_candidates == 1
-    assert asked.count(recipe) >= diagnosis.MAX_CONFIRMATIONS
+    assert asked.count(candidate) >= diagnosis.MAX_CONFIRMATIONS

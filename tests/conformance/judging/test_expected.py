@@ -140,7 +140,7 @@ def test_exact_average_may_be_read_on(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("expect: {rejected: Anything}", "unknown violation 'Anything', see docs/faults.md for the list"),
+        ("expect: {rejected: Anything}", "unknown violation 'Anything', see conformance/cases/invalid for the list"),
         ("expect: {rejected: StrideZero}", "unknown violation 'StrideZero', did you mean 'StrideIsZero'?"),
         ("expect: {rejected: StrideIsZero}", "the case does not have the violation StrideIsZero"),
         ("stride: 0, expect: {rejected: WindowExceedsPaddedInput}", "the case does not have the violation Window"),

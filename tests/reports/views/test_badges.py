@@ -84,7 +84,7 @@ def test_hostile_name_stays_text_and_a_file_of_this_folder(badges, name):
     svg, endpoint = files
     assert re.fullmatch(r"[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]{0,59}\.svg", svg)
     root = ElementTree.fromstring(files[svg])  # noqa: S314 - our own
-    assert [part.slow_tag for part in root] == [f"{SVG}{tag}" for tag in ("title", "rect", "text", "rect", "text")]
+    assert [part.tag for part in root] == [f"{SVG}{tag}" for tag in ("title", "rect", "text", "rect", "text")]
     assert set(root.attrib) == {"role", "aria-label", "width", "height", "font-family", "font-size"}
     assert all(sign.isprintable() for sign in files[svg].strip() + files[endpoint])
 
@@ -120,7 +120,7 @@ def test_command_writes_the_badges_into_a_folder(conformance, tmp_path, monkeypa
     status, _, error = conformance("report", *paths, "--format", "badge", "--out", "-")
     assert (status, error) == (
         2,
-        ["conformance: --format badge writes several files: --out is a folder (see conformance report --help)"],
+        ["conformance: --format badge writes several files: --out must be a folder (see conformance report --help)"],
     )
     status, _, error = conformance("report", *paths, "--format", "junit", "--out", "here")
     assert (status, error) == (2, ["conformance: here: Is a directory"])

@@ -5,7 +5,6 @@ from conformance.cases.invalid import VIOLATIONS, has_violation, violations_of
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
 from conformance.judging.expected import compute_expected
 from docs.generate import faults
-from tests import ROOT
 
 LEAST = 30
 
@@ -44,10 +43,6 @@ def test_case_that_lacks_what_a_fault_is_of_does_not_have_it(catalogue):
     case = catalogue.by_id["max_pool/book-loops"]
     assert violations_of(case) == []
     assert not has_violation("KernelRankMismatch", case)
-
-
-def test_page_of_faults_is_what_the_command_prints(catalogue):
-    assert (ROOT / "docs" / "faults.md").read_text("utf-8") == faults.violations_page(catalogue)
 
 
 def test_every_fault_is_said_in_one_sentence():
