@@ -1,4 +1,4 @@
-"""Exploring on a real scheduler with real workers: what is found is what is found here, whatever happens to them."""
+"""Exploration on a real scheduler with real workers gives the same results as a local one, also if workers fail."""
 
 import signal
 import threading
@@ -19,7 +19,7 @@ from tests.support.dask_clusters import Cable, Cluster, until
 from tests.support.started_workers import children
 
 pytest.importorskip("distributed")
-SITE = EvaluatorSpec(RunTarget("planted", ""), ("planted.dilated-extent", "planted.none"))
+SPEC = EvaluatorSpec(RunTarget("planted", ""), ("planted.dilated-extent", "planted.none"))
 OPERATORS = ("min_pool", "max_pool")
 CASES = 120
 pytestmark = pytest.mark.usefixtures("generations")
@@ -27,32 +27,32 @@ pytestmark = pytest.mark.usefixtures("generations")
 
 @pytest.fixture(scope="module")
 def generations(planted):
-    """Generations of 60 cases, so that there are two; how many cases that is."""
-    assert "dilated-extent" in planted.FAULTS
+    """Reduce generations to 60 cases and return the number of cases of two generations."""
+    assert "dilated-extent" in planted.BUGS
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(explorer, "CANDIDATES_PER_GENERATION", CASES // 2)
         patch.setattr(explorer, "MIN_CANDIDATES_PER_WORKER", 10)
         yield CASES
 
 
-def left(bench, folder, tell=lambda *_: None, cases=CASES):
-    """Explore, and return all that is left of it, without times."""
+def explore(evaluator, folder, on_generation=lambda *_: None, cases=CASES):
+    """Explore, write all output, and return it without times."""
     sweeps = loading.load_catalogue().sweeps
-    made = Explorer(bench, {name: OperatorSpace.from_sweeps(name, sweeps) for name in OPERATORS}, 3)
-    made.explore(StopCondition(cases), tell)
-    found = made.findings
-    told = {"seed": 3, "cases": made.counts.cases, "statuses": made.counts.statuses, "beyond": found.uncounted}
-    results, *others = write_exploration(folder, bench, found.findings, told)
+    explorer = Explorer(evaluator, {name: OperatorSpace.from_sweeps(name, sweeps) for name in OPERATORS}, 3)
+    explorer.explore(StopCondition(cases), on_generation)
+    counts, collector = explorer.counts, explorer.findings
+    record = {"seed": 3, "cases": counts.cases, "statuses": counts.statuses, "beyond": collector.uncounted}
+    results, *others = write_exploration(folder, evaluator, collector.findings, record)
     return without_times(results), {path.relative_to(folder): path.read_bytes() for path in others}
 
 
 @pytest.fixture(scope="module")
-def here(generations, tmp_path_factory):
-    """What is left without any cluster."""
-    with SITE.open_evaluator() as lab:
-        found = left(lab, tmp_path_factory.mktemp("here"), cases=generations)
-    assert len(found[1]) > 2
-    return found
+def local_output(generations, tmp_path_factory):
+    """Output of the exploration without a cluster."""
+    with SPEC.open_evaluator() as evaluator:
+        output = explore(evaluator, tmp_path_factory.mktemp("here"), cases=generations)
+    assert len(output[1]) > 2
+    return output
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def dask(tmp_path):
     started.end()
 
 
-def test_a_worker_is_killed_in_the_middle_of_a_shard_and_one_is_added(dask, tmp_path, here):
+def test_a_worker_is_killed_while_it_runs_a_shard_and_another_one_joins(dask, tmp_path, local_output):
     first, second = dask.worker(), dask.worker()
     killed = []
 
@@ -75,21 +75,21 @@ def test_a_worker_is_killed_in_the_middle_of_a_shard_and_one_is_added(dask, tmp_
     with open_cluster(dask.address) as workers:
         until(lambda: workers.size == 2)
         threading.Thread(target=disturb).start()
-        assert left(ClusterEvaluator(SITE, workers), tmp_path / "there") == here
+        assert explore(ClusterEvaluator(SPEC, workers), tmp_path / "there") == local_output
     assert killed == [-signal.SIGKILL]
 
 
-def test_who_asks_loses_and_regains_the_connection(dask, tmp_path, here):
+def test_the_client_loses_and_regains_the_connection(dask, tmp_path, local_output):
     worker = dask.worker()
     cable = Cable(dask.address)
     threading.Thread(target=lambda: until(lambda: children(worker.pid)) and cable.cut()).start()
     with open_cluster(cable.address) as workers:
-        assert left(ClusterEvaluator(SITE, workers), tmp_path / "there", lambda *_: cable.cut()) == here
+        assert explore(ClusterEvaluator(SPEC, workers), tmp_path / "there", lambda *_: cable.cut()) == local_output
     cable.remove()
 
 
-class Many:
-    """One process that says that it is more, so that the work is cut up into as many pieces."""
+class WorkersOfSize:
+    """One worker process that reports another number of workers, so that work is split into as many pieces."""
 
     def __init__(self, size):
         self.size = size
@@ -97,12 +97,12 @@ class Many:
 
 
 @pytest.mark.parametrize("size", [0, 7])
-def test_the_number_of_shards_does_not_matter(tmp_path, here, size):
-    assert left(ClusterEvaluator(SITE, Many(size)), tmp_path) == here
+def test_the_number_of_shards_does_not_matter(tmp_path, local_output, size):
+    assert explore(ClusterEvaluator(SPEC, WorkersOfSize(size)), tmp_path) == local_output
 
 
-class Answering:
-    """A worker for each of some environments."""
+class FakeWorkers:
+    """Workers that return an empty result, one for each of several environments."""
 
     def __init__(self, *environments):
         self.environments = environments
@@ -112,26 +112,26 @@ class Answering:
         return ((shard, (environment, [])) for shard, environment in zip(shards, self.environments, strict=True))
 
 
-def test_workers_with_other_versions_are_refused():
-    bench = ClusterEvaluator(SITE, Answering({"packages": {"numpy": "2"}}, {"packages": {"numpy": "3"}}))
-    with pytest.raises(ConformanceError, match="not of the same exploration, a worker's packages is"):
-        bench.map(left, [(), ()])
+def test_workers_with_different_versions_are_rejected():
+    evaluator = ClusterEvaluator(SPEC, FakeWorkers({"packages": {"numpy": "2"}}, {"packages": {"numpy": "3"}}))
+    with pytest.raises(ConformanceError, match="workers of one exploration must be equal, but packages is"):
+        evaluator.map(explore, [(), ()])
 
 
-def test_a_worker_with_another_ledger_says_so():
-    with pytest.raises(ConformanceError, match="ledger is not what it is where the run was started"):
-        EvaluatorSpec(SITE.target, expected_identity={"ledger": "another"}).open_evaluator()
+def test_a_worker_with_another_ledger_is_rejected():
+    with pytest.raises(ConformanceError, match="ledger differs from the machine that started the run"):
+        EvaluatorSpec(SPEC.target, expected_identity={"ledger": "another"}).open_evaluator()
 
 
 def test_the_command_line_explores_on_a_cluster(dask, tmp_path, conformance):
     dask.worker()
     options = ("--backend", "planted", "--surface", "planted.dilated-extent", "--operator", "min_pool", "--cases", 60)
-    told = []
-    for how in ((), ("--scheduler", dask.address)):
-        status, out, _ = conformance("explore", *options, *how, "--jobs", 1, "--out", tmp_path / "explored")
+    outputs = []
+    for scheduler in ((), ("--scheduler", dask.address)):
+        status, out, _ = conformance("explore", *options, *scheduler, "--jobs", 1, "--out", tmp_path / "explored")
         assert status == 1
-        told.append(out)
-    assert told[0] == told[1]
+        outputs.append(out)
+    assert outputs[0] == outputs[1]
     lost = ("--backend", f"planted={tmp_path}/none", "--cases", 5, "--scheduler", dask.address)
     status, _, error = conformance("explore", *lost, "--out", tmp_path)
     assert status == IncompleteRun.exit_status

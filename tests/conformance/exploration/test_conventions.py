@@ -1,4 +1,4 @@
-"""Questions that drawn cases put: where they lie, who is asked, and that no convention passes for a fault."""
+"""Conventions that candidates observe: their domains, and the surfaces on which such candidates are checked."""
 
 import sys
 from dataclasses import replace
@@ -10,12 +10,8 @@ from conformance.adapters.api.surface import Declaration, Program, Surface, Unsu
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.conventions import (
-    CONVENTION_DOMAINS,
-    conventions_of,
-    reference_answers,
-    unsupported_by_oracle,
-)
+from conformance.exploration.convention_domains import CONVENTION_DOMAINS, conventions_of
+from conformance.exploration.conventions import reference_answers, unsupported_by_oracle
 from conformance.exploration.evaluation import LocalEvaluator
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace, is_affordable
@@ -29,7 +25,7 @@ TIED = Candidate(
     {"x": {"values": "integers", "low": 1, "high": 1}},
 )  # fmt: skip
 TIE = "max_pool_with_indices/tie"
-BARE = {name: level for name, level in TIED.levels.items() if name != "output"} | {
+PADDING_ONLY_LEVELS = {name: level for name, level in TIED.levels.items() if name != "output"} | {
     "extent": (1,), "padding": ((1, 1),), "dilation": (2,)
 }  # fmt: skip
 
@@ -39,128 +35,131 @@ def sweeps():
     return loading.load_catalogue().sweeps
 
 
-def drawn(space, ground, *seeds):
-    """Return a draw that entered some ground, None where nothing bearable came of it."""
-    dice = Rng(*seeds)
-    levels, inputs = space._draw_usual(dice)
-    recipe = Candidate(space.operator, *ground.draw_inside((levels, inputs), dice))
-    return recipe if is_affordable(recipe) else None
+def draw_inside(space, domain, *seeds):
+    """Return a draw in a convention domain, None if it is invalid or too large."""
+    rng = Rng(*seeds)
+    levels, inputs = space._draw_usual(rng)
+    candidate = Candidate(space.operator, *domain.draw_inside((levels, inputs), rng))
+    return candidate if is_affordable(candidate) else None
 
 
-def test_every_question_stands_in_the_catalogue_and_the_reference_answers_it():
-    assert set(reference_answers()) == {
-        question for ground in CONVENTION_DOMAINS for question in ground.conventions.values()
-    }
+def test_every_convention_is_in_the_catalogue_and_the_reference_has_an_answer():
+    ids = {convention_id for domain in CONVENTION_DOMAINS for convention_id in domain.conventions.values()}
+    assert set(reference_answers()) == ids
     assert reference_answers()["max_pool/window-of-padding-only"] == "minus-infinity"
     assert reference_answers()["max_pool/zeros-of-both-signs"] == "positive"
 
 
-@pytest.mark.parametrize("ground", CONVENTION_DOMAINS, ids=lambda ground: next(iter(ground.conventions.values())))
-def test_ground_that_is_entered_puts_its_question(ground, sweeps):
-    for operator, question in ground.conventions.items():
+@pytest.mark.parametrize("domain", CONVENTION_DOMAINS, ids=lambda domain: next(iter(domain.conventions.values())))
+def test_draws_in_a_domain_observe_its_convention(domain, sweeps):
+    for operator, convention_id in domain.conventions.items():
         space = OperatorSpace.from_sweeps(operator, sweeps)
-        found = [one for number in range(60) if (one := drawn(space, ground, operator, question, number))]
-        assert sum(question in conventions_of(one) for one in found) > len(found) / 3 > 3, operator
+        found = [one for number in range(60) if (one := draw_inside(space, domain, operator, convention_id, number))]
+        assert sum(convention_id in conventions_of(one) for one in found) > len(found) / 3 > 3, operator
 
 
-def test_one_draw_in_four_at_most_puts_a_question(sweeps):
+def test_less_than_half_of_all_draws_observe_a_convention(sweeps):
     for operator in OPERATORS:
         space = OperatorSpace.from_sweeps(operator, sweeps)
-        asking = sum(bool(conventions_of(space.draw(Rng("asks", operator, number)))) for number in range(60))
-        assert asking < 30, operator
+        observing = sum(bool(conventions_of(space.draw(Rng("asks", operator, number)))) for number in range(60))
+        assert observing < 30, operator
 
 
-def declaring(**declares):
+def surface_declaring(**declares):
     return Surface("some.surface", {}, declarations={name: Declaration(answer) for name, answer in declares.items()})
 
 
-def nothing(_case):
-    """Know of no difference."""
+def no_entry(_case):
+    """Stand-in for a ledger without entries."""
     return False
 
 
-def test_a_surface_is_not_held_to_an_answer_in_a_rank_in_which_it_is_known_to_answer_otherwise():
+def test_a_surface_is_not_checked_in_a_rank_in_which_it_deviates_from_its_answer():
     levels = {name: level for name, level in TIED.levels.items() if name != "output"}
-    recipe = Candidate("max_pool_grad", levels, {**TIED.inputs, "grad": {"values": "integers"}})
-    surface = declaring(**{"max_pool_grad/tie": "first"})
+    candidate = Candidate("max_pool_grad", levels, {**TIED.inputs, "grad": {"values": "integers"}})
+    surface = surface_declaring(**{"max_pool_grad/tie": "first"})
 
     def known(case):
         return case.id == "max_pool_grad/tie-in-three-dimensions"
 
-    assert unsupported_by_oracle(recipe, surface, NATIVE, known) is None
-    solid = recipe.with_levels(rank=3)
-    assert unsupported_by_oracle(solid, surface, NATIVE, nothing) is None
-    assert "answers otherwise with 3 axes" in unsupported_by_oracle(solid, surface, NATIVE, known).reason
+    assert unsupported_by_oracle(candidate, surface, NATIVE, known) is None
+    volume = candidate.with_levels(rank=3)
+    assert unsupported_by_oracle(volume, surface, NATIVE, no_entry) is None
+    assert "deviates for 3 spatial axes" in unsupported_by_oracle(volume, surface, NATIVE, known).reason
 
 
-def test_a_surface_is_not_held_to_an_answer_that_it_is_known_not_to_give():
-    recipe = Candidate("max_pool", {**BARE, "values": "integers"}, {"x": {"values": "integers"}})
-    assert conventions_of(recipe) == ("max_pool/window-of-padding-only",)
-    surface = declaring(**{"max_pool/window-of-padding-only": "minus-infinity"})
-    assert unsupported_by_oracle(recipe, surface, NATIVE, nothing) is None
+def test_a_surface_is_not_checked_if_it_deviates_from_its_declared_answer():
+    candidate = Candidate("max_pool", {**PADDING_ONLY_LEVELS, "values": "integers"}, {"x": {"values": "integers"}})
+    assert conventions_of(candidate) == ("max_pool/window-of-padding-only",)
+    surface = surface_declaring(**{"max_pool/window-of-padding-only": "minus-infinity"})
+    assert unsupported_by_oracle(candidate, surface, NATIVE, no_entry) is None
     assert (
-        unsupported_by_oracle(recipe, surface, NATIVE, lambda case: case.id == "max_pool/window-of-padding-only")
+        unsupported_by_oracle(candidate, surface, NATIVE, lambda case: case.id == "max_pool/window-of-padding-only")
         is not None
     )
 
 
-def test_the_index_of_a_window_without_a_cell_is_asked_for_by_itself():
-    recipe = Candidate("max_pool_with_indices", {**BARE, "output": "indices"}, {"x": {"values": "distinct"}})
-    assert "max_pool_with_indices/window-of-padding-only" in conventions_of(recipe)
-    assert "max_pool_with_indices/window-of-padding-only" not in conventions_of(recipe.with_levels(output="values"))
+def test_the_index_of_a_window_without_a_cell_is_a_separate_convention():
+    candidate = Candidate(
+        "max_pool_with_indices", {**PADDING_ONLY_LEVELS, "output": "indices"}, {"x": {"values": "distinct"}}
+    )
+    assert "max_pool_with_indices/window-of-padding-only" in conventions_of(candidate)
+    assert "max_pool_with_indices/window-of-padding-only" not in conventions_of(candidate.with_levels(output="values"))
 
 
-def test_a_draw_may_have_the_whole_input_in_a_hole_of_a_window(sweeps):
-    ground = next(one for one in CONVENTION_DOMAINS if "min_pool_grad" in one.conventions)
+def test_a_draw_may_have_the_input_between_the_cells_of_a_dilated_window(sweeps):
+    domain = next(one for one in CONVENTION_DOMAINS if "min_pool_grad" in one.conventions)
     space = OperatorSpace.from_sweeps("min_pool_grad", sweeps)
-    found = [one for number in range(60) if (one := drawn(space, ground, "hole", number))]
-    holes = [one for one in found if (1, 1) in one.each("padding") and max(one.each("dilation")) > 1]
-    assert any("max_pool/window-of-padding-only" in conventions_of(one) for one in holes)
+    found = [one for number in range(60) if (one := draw_inside(space, domain, "hole", number))]
+    dilated = [one for one in found if (1, 1) in one.per_axis("padding") and max(one.per_axis("dilation")) > 1]
+    assert any("max_pool/window-of-padding-only" in conventions_of(one) for one in dilated)
 
 
-def test_distinct_numbers_that_a_dtype_rounds_to_the_same_are_tied():
+def test_distinct_numbers_that_a_dtype_rounds_to_one_value_are_tied():
     few = replace(TIED, inputs={"x": {"values": "distinct"}}).with_levels(dtype="bfloat16", extent=(128,))
     assert conventions_of(few) == ()
     assert conventions_of(few.with_levels(extent=(600,))) == (TIE,)
 
 
-def test_a_surface_is_held_to_the_answer_that_it_declares_and_to_no_other():
+def test_a_native_call_is_checked_if_the_surface_declares_the_answer_of_the_reference():
     assert conventions_of(TIED) == (TIE,)
-    assert unsupported_by_oracle(TIED, declaring(**{TIE: "first"}), NATIVE, nothing) is None
-    for surface, program, said in (
-        (declaring(**{TIE: "last"}), NATIVE, "answers last"),
-        (declaring(), NATIVE, "declares no answer"),
-        (declaring(**{TIE: "first"}), replace(NATIVE, how="composed"), "asked of single calls"),
+    assert unsupported_by_oracle(TIED, surface_declaring(**{TIE: "first"}), NATIVE, no_entry) is None
+    for surface, program, reason in (
+        (surface_declaring(**{TIE: "last"}), NATIVE, "the surface declares last"),
+        (surface_declaring(), NATIVE, "declares no answer"),
+        (surface_declaring(**{TIE: "first"}), replace(NATIVE, how="composed"), "checked for native calls only"),
     ):
-        why = unsupported_by_oracle(TIED, surface, program, nothing)
-        assert isinstance(why, Unsupported)
-        assert said in why.reason
+        unsupported = unsupported_by_oracle(TIED, surface, program, no_entry)
+        assert isinstance(unsupported, Unsupported)
+        assert reason in unsupported.reason
 
 
-def test_what_puts_no_question_is_asked_of_everybody():
-    plain = replace(TIED, inputs={"x": {"values": "distinct"}})
-    assert conventions_of(plain) == ()
-    assert unsupported_by_oracle(plain, declaring(), replace(NATIVE, how="composed"), nothing) is None
+def test_a_case_without_conventions_is_checked_on_every_surface():
+    distinct = replace(TIED, inputs={"x": {"values": "distinct"}})
+    assert conventions_of(distinct) == ()
+    assert unsupported_by_oracle(distinct, surface_declaring(), replace(NATIVE, how="composed"), no_entry) is None
 
 
-def test_numbers_that_are_written_out_put_the_questions_that_they_hold():
-    plain = replace(TIED, inputs={"x": {"values": "distinct"}})
-    assert conventions_of(plain.with_numbers(x=[[[1, 2]]])) == ()
-    assert conventions_of(plain.with_numbers(x=[[[2, 2]]])) == (TIE,)
-    assert conventions_of(plain.with_numbers(x=[[[-0.0, 0.0]]])) == (TIE, "max_pool/zeros-of-both-signs")
-    assert "max_pool_with_indices/nan" in conventions_of(plain.with_numbers(x=[[[float("nan"), 1]]]))
+def test_explicit_numbers_decide_which_conventions_are_observed():
+    distinct = replace(TIED, inputs={"x": {"values": "distinct"}})
+    assert conventions_of(distinct.with_numbers(x=[[[1, 2]]])) == ()
+    assert conventions_of(distinct.with_numbers(x=[[[2, 2]]])) == (TIE,)
+    assert conventions_of(distinct.with_numbers(x=[[[-0.0, 0.0]]])) == (TIE, "max_pool/zeros-of-both-signs")
+    assert "max_pool_with_indices/nan" in conventions_of(distinct.with_numbers(x=[[[float("nan"), 1]]]))
 
 
 @pytest.mark.usefixtures("planted")
-def test_another_answer_is_a_convention_and_the_declared_one_is_not_broken_unseen():
-    """The fault `ties-last` is one only where the surface declares that the first of equals wins."""
+def test_ties_are_a_difference_only_if_the_surface_declares_the_answer_of_the_reference():
+    """The bug `ties-last` is a bug only on a surface that declares that the first of equal values wins."""
     statuses = {}
     for answer in ("first", "last"):
-        lab = LocalEvaluator(registry.get_backend("planted"), sys.executable, Ledger(), surfaces=["planted.ties-last"])
-        (surface,) = lab.backend.surfaces
+        evaluator = LocalEvaluator(
+            registry.get_backend("planted"), sys.executable, Ledger(), surfaces=["planted.ties-last"]
+        )
+        (surface,) = evaluator.backend.surfaces
         declares = {**surface.declarations, TIE: Declaration(answer)}
-        lab.backend = replace(lab.backend, surfaces=(replace(surface, declarations=declares),))
-        with lab:
-            (tried,) = lab.evaluate([TIED])
-        statuses[answer] = tried.surface_results[0].status
+        evaluator.backend = replace(evaluator.backend, surfaces=(replace(surface, declarations=declares),))
+        with evaluator:
+            (result,) = evaluator.evaluate([TIED])
+        statuses[answer] = result.surface_results[0].status
     assert statuses == {"first": "fail", "last": "unsupported"}

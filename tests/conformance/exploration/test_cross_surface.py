@@ -1,4 +1,4 @@
-"""The surfaces of a backend against each other: what parts is found, and nothing else, where no reference is asked."""
+"""Comparison of surfaces without a reference: it finds the surface that differs and no correct one."""
 
 import sys
 from dataclasses import replace
@@ -24,8 +24,8 @@ from conformance.judging.ledger import Ledger
 from tests.support import fake_backends
 
 RIGHT = "x.mean(axis=tuple(range(2, x.ndim)), keepdims=True)"
-MOST = 1023
-WRONG_BEYOND = f"({RIGHT} * np.asarray(1 if max(x.shape[2:]) <= {MOST} else 1.25, x.dtype))"
+MAX_CORRECT_EXTENT = 1023
+WRONG_BEYOND = f"({RIGHT} * np.asarray(1 if max(x.shape[2:]) <= {MAX_CORRECT_EXTENT} else 1.25, x.dtype))"
 CASES = 80
 
 
@@ -34,91 +34,95 @@ def sweeps():
     return loading.load_catalogue().sweeps
 
 
-def averaging(name, text):
+def averaging_surface(name, text):
     return Surface(name, {"global_avg_pool": lambda _step: text})
 
 
 @pytest.fixture
-def little(monkeypatch):
-    """As if the reference bore little, so that cases beyond it are small."""
-    monkeypatch.setattr(space, "MAX_TERMS", MOST)
-    monkeypatch.setattr(space, "MAX_METAMORPHIC_TERMS", 20 * MOST)
+def low_limits(monkeypatch):
+    """Lower the limits on terms, so that cases too large for the reference are still small."""
+    monkeypatch.setattr(space, "MAX_TERMS", MAX_CORRECT_EXTENT)
+    monkeypatch.setattr(space, "MAX_METAMORPHIC_TERMS", 20 * MAX_CORRECT_EXTENT)
 
 
-def explored(sweeps):
-    surfaces = [averaging("fake.right", RIGHT), averaging("fake.also", RIGHT), averaging("fake.wrong", WRONG_BEYOND)]
-    with LocalEvaluator(fake_backends.backend(*surfaces), sys.executable, Ledger()) as lab:
-        explorer = Explorer(lab, {"global_avg_pool": OperatorSpace.from_sweeps("global_avg_pool", sweeps)})
+def explore(sweeps):
+    surfaces = [
+        averaging_surface("fake.right", RIGHT),
+        averaging_surface("fake.also", RIGHT),
+        averaging_surface("fake.wrong", WRONG_BEYOND),
+    ]
+    with LocalEvaluator(fake_backends.backend(*surfaces), sys.executable, Ledger()) as evaluator:
+        explorer = Explorer(evaluator, {"global_avg_pool": OperatorSpace.from_sweeps("global_avg_pool", sweeps)})
         explorer.explore(StopCondition(CASES))
     assert set(explorer.counts.statuses) <= {"pass", "unsupported"}
     return explorer.findings.findings
 
 
-@pytest.mark.usefixtures("little")
-def test_a_fault_beyond_the_reference_is_found_by_other_surfaces(sweeps):
-    (finding,) = explored(sweeps)
-    assert (finding.way, finding.surfaces) == ("surfaces: value", ("fake.wrong",))
-    assert count_terms(finding.candidate) > MOST
+@pytest.mark.usefixtures("low_limits")
+def test_a_bug_in_large_cases_is_found_by_comparing_surfaces(sweeps):
+    (finding,) = explore(sweeps)
+    assert (finding.symptom, finding.surfaces) == ("surfaces: value", ("fake.wrong",))
+    assert count_terms(finding.candidate) > MAX_CORRECT_EXTENT
     assert list(finding.candidate.non_default_factors()) == []
     assert finding.sentence == (
-        "global_avg_pool on fake.wrong: the surfaces of the backend do not agree"
-        " (numbers are further apart than rounding allows) whenever there is an extent of 1,024 or more."
+        "global_avg_pool on fake.wrong: the surfaces of the backend disagree"
+        " (numbers differ by more than rounding allows) in all tested cases with an extent of 1,024 or more."
     )
-    assert "not as fake.right" in finding.message
+    assert "differs from fake.right" in finding.message
 
 
-@pytest.mark.usefixtures("little")
-def test_without_other_surfaces_it_is_not_found(sweeps, monkeypatch):
-    monkeypatch.setattr(cross_surface, "find_outliers", lambda _there, _limit: {})
-    assert explored(sweeps) == []
+@pytest.mark.usefixtures("low_limits")
+def test_without_comparing_surfaces_it_is_not_found(sweeps, monkeypatch):
+    monkeypatch.setattr(cross_surface, "find_outliers", lambda _outputs, _limit: {})
+    assert explore(sweeps) == []
 
 
 @pytest.mark.usefixtures("planted")
-def test_right_surfaces_do_not_part(sweeps):
-    dice, seen = Rng("peers"), []
+def test_correct_surfaces_do_not_differ(sweeps):
+    rng, results = Rng("peers"), []
     with EvaluatorSpec(
         RunTarget("planted", ""), ("planted.none", "planted.channel-alone-in-its-block")
-    ).open_evaluator() as lab:
+    ).open_evaluator() as evaluator:
         for operator in ("avg_pool", "conv", "conv_grad", "lp_pool", "max_pool_grad", "avg_pool_grad", "pad"):
             draw = OperatorSpace.from_sweeps(operator, sweeps).draw
-            seen += [
+            results += [
                 one
-                for tried in cross_surface.compare_surfaces(lab, [draw(dice) for _ in range(12)])
-                for one in tried.surface_results
+                for result in cross_surface.compare_surfaces(evaluator, [draw(rng) for _ in range(12)])
+                for one in result.surface_results
             ]
-    assert len(seen) > 60
-    assert [one for one in seen if one.is_new] == []
+    assert len(results) > 60
+    assert [one for one in results if one.is_new] == []
 
 
-def test_a_surface_that_is_alone_has_nobody_to_part_from(sweeps):
-    with LocalEvaluator(fake_backends.backend(averaging("fake.right", RIGHT)), sys.executable, Ledger()) as lab:
-        (tried,) = cross_surface.compare_surfaces(
-            lab, [OperatorSpace.from_sweeps("global_avg_pool", sweeps).draw(Rng(1))]
-        )
-    assert tried.surface_results == ()
+def test_a_single_surface_has_no_results(sweeps):
+    backend = fake_backends.backend(averaging_surface("fake.right", RIGHT))
+    with LocalEvaluator(backend, sys.executable, Ledger()) as evaluator:
+        candidate = OperatorSpace.from_sweeps("global_avg_pool", sweeps).draw(Rng(1))
+        (result,) = cross_surface.compare_surfaces(evaluator, [candidate])
+    assert result.surface_results == ()
 
 
-HUGE = "x.dtype == np.float16 and x[0, 0].size * np.abs(x.astype(float)).max() > 65504"
-ENDS = f"(os._exit(5) if {HUGE} else {RIGHT})"
+MAY_OVERFLOW = "x.dtype == np.float16 and x[0, 0].size * np.abs(x.astype(float)).max() > 65504"
+CRASHES = f"(os._exit(5) if {MAY_OVERFLOW} else {RIGHT})"
 AVERAGED = {"rank": 2, "batch": 2, "channels": 3, "values": "integers", "dtype": "float16"}
-RECIPES = {
+CANDIDATES = {
     "may overflow": Candidate("global_avg_pool", {**AVERAGED, "extent": (100, 160)}, {"x": {"values": "integers"}}),
-    "too much": Candidate("global_avg_pool", {**AVERAGED, "extent": (300, 320)}, {"x": {"values": "integers"}}),
+    "too large": Candidate("global_avg_pool", {**AVERAGED, "extent": (300, 320)}, {"x": {"values": "integers"}}),
 }
 
 
-@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
-def test_a_crash_is_shrunk_where_the_reference_says_nothing(recipe, sweeps, monkeypatch):
+@pytest.mark.parametrize("candidate", CANDIDATES.values(), ids=CANDIDATES)
+def test_a_crash_is_shrunk_although_the_reference_gives_no_answer(candidate, sweeps, monkeypatch):
     monkeypatch.setitem(diagnosis.MAX_FATAL_EVALUATIONS, "crashed", 12)
-    surfaces = [averaging("fake.right", RIGHT), averaging("fake.ends", ENDS)]
-    halves = [replace(one, dtypes={"": frozenset({"float16"})}) for one in surfaces]
-    some = (recipe, recipe.with_levels(rank=1, extent=(3,)))
-    with LocalEvaluator(fake_backends.backend(*halves), sys.executable, Ledger()) as lab:
-        seen = evaluate_all(lab, [OracleRequest(one) for one in some])
-        tried = [CandidateResult(one, these) for one, these in zip(some, seen, strict=True)]
+    surfaces = [averaging_surface("fake.right", RIGHT), averaging_surface("fake.ends", CRASHES)]
+    half_surfaces = [replace(one, dtypes={"": frozenset({"float16"})}) for one in surfaces]
+    candidates = (candidate, candidate.with_levels(rank=1, extent=(3,)))
+    with LocalEvaluator(fake_backends.backend(*half_surfaces), sys.executable, Ledger()) as evaluator:
+        evaluated = evaluate_all(evaluator, [OracleRequest(one) for one in candidates])
+        results = [CandidateResult(one, on_surfaces) for one, on_surfaces in zip(candidates, evaluated, strict=True)]
         (finding,) = FindingCollector(
-            lab, {"global_avg_pool": OperatorSpace.from_sweeps("global_avg_pool", sweeps)}
-        ).add(tried, 0)
+            evaluator, {"global_avg_pool": OperatorSpace.from_sweeps("global_avg_pool", sweeps)}
+        ).add(results, 0)
     assert finding.symptom.startswith("crashed: ")
     assert finding.surfaces == ("fake.ends",)
     assert (finding.candidate.levels["batch"], finding.candidate.levels["channels"]) == (1, 1)
@@ -130,7 +134,7 @@ ONE, OTHER = np.array([1.0, np.nan], np.float32), np.array([1.5, np.nan], np.flo
 
 
 @pytest.mark.parametrize(
-    ("there", "limit", "faults"),
+    ("outputs", "limit", "kinds"),
     [
         ({"a": ONE, "b": ONE, "c": OTHER}, 0.0, {"c": "value"}),
         ({"a": ONE, "b": OTHER}, 0.0, {"a": "value", "b": "value"}),
@@ -144,33 +148,35 @@ ONE, OTHER = np.array([1.0, np.nan], np.float32), np.array([1.5, np.nan], np.flo
         ({"a": ONE}, 0.0, {}),
     ],
 )
-def test_who_parts_from_most_is_odd(there, limit, faults):
-    assert {name: fault.kind for name, fault in find_outliers(there, limit).items() if fault} == faults
+def test_outliers_differ_from_the_majority(outputs, limit, kinds):
+    differences = find_outliers(outputs, limit)
+    assert {name: difference.kind for name, difference in differences.items() if difference} == kinds
 
 
 LEVELS = {"rank": 1, "batch": 1, "channels": 1, "extent": (5,), "window": (2,), "stride": (1,), "padding": ((0, 0),),
           "dilation": (1,), "rounding": "floor", "values": "integers", "dtype": "float32"}  # fmt: skip
 AVERAGE = {**LEVELS, "count_include_pad": False, "divisor": None}
 CONV = {**LEVELS, "out": 1, "groups": 1, "bias": False}
-U = 2.0**-24
+UNIT_ROUNDOFF = 2.0**-24
 
 
 def limit_of(operator, levels, **numbers):
     common = {name: {"values": "integers"} for name in ("x", "kernel") if name in OPERATORS[operator].inputs}
-    recipe = Candidate(operator, levels, common, numbers)
-    given = {name: spec.make() for name, spec in recipe.case.inputs.items()}
-    return max_distance(recipe, given)
+    candidate = Candidate(operator, levels, common, numbers)
+    inputs = {name: spec.make() for name, spec in candidate.case.inputs.items()}
+    return max_distance(candidate, inputs)
 
 
-def test_selections_and_whole_sums_are_equal():
+def test_selections_and_integer_sums_must_be_equal():
     assert limit_of("max_pool", LEVELS) == 0
     assert limit_of("conv", CONV) == 0
     assert limit_of("conv", {**CONV, "dtype": "int32"}) == 0
 
 
-def test_sums_that_are_rounded_are_as_far_apart_as_two_bounds():
+def test_rounded_sums_may_differ_by_two_bounds():
     limit = limit_of("avg_pool", AVERAGE, x=[[[1, 2, -9, 3, 4]]])
-    assert 2 * 9 * 5 * U < limit < 2 * 9 * 8 * U  # n + 3 roundings of 9 at most, and the last
+    # n + 3 roundings of at most 9, and the last one.
+    assert 2 * 9 * 5 * UNIT_ROUNDOFF < limit < 2 * 9 * 8 * UNIT_ROUNDOFF
     assert limit_of("conv", {**CONV, "values": "mantissas"}) > 0
 
 
@@ -181,7 +187,7 @@ def test_sums_that_are_rounded_are_as_far_apart_as_two_bounds():
         ("conv", {**CONV, "dtype": "int8", "window": (5,)}),
         ("avg_pool", {**AVERAGE, "dtype": "bfloat16", "extent": (300,), "window": (200,)}),
     ],
-    ids=["curved", "integers that may overflow", "no bound"],
+    ids=["nonlinear", "integers that may overflow", "no bound"],
 )
-def test_of_what_has_no_bound_numbers_are_not_compared(operator, levels):
+def test_values_without_a_bound_are_not_compared(operator, levels):
     assert limit_of(operator, levels) is None
