@@ -1,1 +1,1 @@
-"""All cases: YAML files, sweeps, the lock, checks and exports."""
+"""The catalogue of all cases: YAML files, sweeps, the lock, checks and exports."""

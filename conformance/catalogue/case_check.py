@@ -1,4 +1,4 @@
-"""Whether one case, or the cover of one sweep, is sound: a pure function of it, so that many run at once."""
+"""Checks of one case or of one sweep's rows. They are pure functions, so they run in parallel and can be cached."""
 
 from __future__ import annotations
 
@@ -25,44 +25,44 @@ from conformance.judging.expected import Expected, compute_expected
 from conformance.translation.lowering import translate
 
 MAX_PRINTED_DIGITS = 900
-"""Digits that a printed number may have: float64 has numbers of some 770."""
+"""Decimal digits for comparing printed numbers; a float64 has up to about 770 significant digits."""
 
 
 @dataclass(frozen=True)
 class SweepRows:
-    """A sweep with the names of its rows, to be held against what it promises to cover."""
+    """A sweep with the names of its rows, to be checked for missing combinations."""
 
     sweep: Sweep
     names: Sequence[str]
 
     def canonical_text(self) -> str:
-        """Return all that decides whether the cover is whole, as text that equal ones share."""
+        """Return everything that determines the result of the check as text."""
         meaning = [self.sweep.operator, self.sweep.id, self.sweep.factors, self.sweep.strength, self.names]
         return json.dumps(meaning, default=str)
 
 
 @dataclass(frozen=True)
 class CaseCheck:
-    """What came of an examination: the digests of a case, None where it has none, and a line for each fault."""
+    """The result of a check: the digests of a case, None for a sweep or an invalid case, and a message per problem."""
 
     lock_record: FrozenCase | None
     problems: tuple[str, ...] = ()
 
 
 def check_case(task: Case | SweepRows) -> CaseCheck:
-    """Ask the reference, hold pinned numbers and other readings against it, and translate for every surface."""
+    """Check a case against the reference, its printed outputs and its other readings, and translate it everywhere."""
     if isinstance(task, SweepRows):
         return CaseCheck(None, tuple(_missing_combinations(task)))
     try:
-        wanted = compute_expected(task)
-        faults = tuple(_case_problems(task, wanted))
+        expected = compute_expected(task)
+        problems = tuple(f"{task.location}: case {task.id}: {text}" for text in _case_problems(task, expected))
     except CatalogueError as error:
         return CaseCheck(None, (str(error),))
-    return CaseCheck(lock_record(task, wanted), tuple(f"{task.location}: case {task.id}: {fault}" for fault in faults))
+    return CaseCheck(lock_record(task, expected), problems)
 
 
 def lock_record(case: Case, expected: Expected) -> FrozenCase:
-    """Return what the lock holds of a case."""
+    """Return the record of a case in the lock."""
     results = [target.exact.value for target in expected.targets if target.exact is not None]
     meaning = hashlib.blake2b(requested_digest(case).encode(), digest_size=8).hexdigest()
     inputs, output = (array_digest(*arrays)[:16] for arrays in (expected.inputs.values(), results))
@@ -70,13 +70,13 @@ def lock_record(case: Case, expected: Expected) -> FrozenCase:
 
 
 def requested_digest(case: Case) -> str:
-    """Return what a case asks of its inputs: operator, parameters, composition, and what kind of thing must happen.
+    """Return the operator, parameters, composition and kind of expectation of a case as text.
 
-    A parameter at its default is left out, so that an operator may get further ones; windows, strides and the like are
-    explicit in every case. Printed readings are left out too: what they say is held against the output.
+    Parameters with their default value are omitted, so that operators can gain parameters without changing the lock.
+    Printed outputs are omitted too: they are checked against the output, which is in the lock.
     """
     defaults = OPERATORS[case.operator].defaults
-    # Told apart as text: -0.0 is not the default 0.
+    # Compared as text, because -0.0 == 0 but differs from the default 0.
     parameters = {key: value for key, value in case.parameters.items() if repr(value) != repr(defaults.get(key, ...))}
     then = [[item.operator, dict(item.parameters)] for item in case.then]
     meaning = [case.operator, parameters, case.via, then, case.omitted_parameters, _expectation_kind(case.expect)]
@@ -100,8 +100,8 @@ def _case_problems(case: Case, expected: Expected) -> Iterator[str]:
     if expected.target and expected.target.print_mismatch:
         yield f"key 'expect': {expected.target.print_mismatch}"
     yield from _misprinted_numbers(case, expected)
-    for words in indistinguishable_readings(case, expected) if case.via == () and not case.then else ():
-        yield f"{words} it is within {MIN_DISTANCE_IN_BOUNDS} bounds of the right result everywhere"
+    for reading in indistinguishable_readings(case, expected) if case.via == () and not case.then else ():
+        yield f"{reading} it is within {MIN_DISTANCE_IN_BOUNDS} bounds of the right result everywhere"
     yield from out_of_range(case, expected)
     if isinstance(case, ExportedCase):
         yield from export_mismatches(case, expected)
@@ -110,56 +110,60 @@ def _case_problems(case: Case, expected: Expected) -> Iterator[str]:
     yield from _program_problems(case)
 
 
-def _violation_problems(case: Case, fault: str) -> Iterator[str]:
-    """A case that must be rejected has one fault, and is valid without it; an export holds no valid case."""
-    faults, beside = violations_of(case), "the valid case beside it"
-    if faults != [fault]:
-        yield f"it has the faults {' and '.join(faults)}: isolate one"
+def _violation_problems(case: Case, violation: str) -> Iterator[str]:
+    """Check that a case that must be rejected has exactly one violation and that its valid case has none."""
+    violations, valid_case = violations_of(case), "its valid case"
+    if violations != [violation]:
+        yield f"it has the violations {' and '.join(violations)}, but must have one only"
     if case.valid_case is None:
+        # An export does not contain valid cases.
         if not isinstance(case, ExportedCase):
-            yield "key 'expect.rejected': no valid case stands beside it, write it under 'rejects'"
+            yield "key 'expect.rejected': it has no valid case, write it under 'rejects'"
         return
-    yield from (f"{beside} has the fault {name}" for name in violations_of(case.valid_case))
+    yield from (f"{valid_case} has the violation {name}" for name in violations_of(case.valid_case))
     try:
         compute_expected(case.valid_case)
     except CatalogueError as error:
-        yield f"{beside} is none: {str(error).removeprefix(f'{case.valid_case.location}: case {case.valid_case.id}: ')}"
-    yield from _missing_violation(case, case.valid_case)
+        message = str(error).removeprefix(f"{case.valid_case.location}: case {case.valid_case.id}: ")
+        yield f"{valid_case} is not valid: {message}"
+    yield from _lost_violations(case, case.valid_case)
 
 
-def _missing_violation(case: Case, sound: Case) -> Iterator[str]:
-    """A fault of parameters stands in the call: where the text is that of the valid case, the adapter has lost it."""
-    if {name: vars(spec) for name, spec in case.inputs.items()} != {n: vars(spec) for n, spec in sound.inputs.items()}:
+def _lost_violations(case: Case, valid: Case) -> Iterator[str]:
+    """Yield a message for each surface whose program lost the violation, so that it equals that of the valid case."""
+    # With a violation of the inputs, equal programs are correct.
+    if {name: vars(spec) for name, spec in case.inputs.items()} != {n: vars(spec) for n, spec in valid.inputs.items()}:
         return
     for name in registry.backend_names():
         for surface in registry.get_backend(name).surfaces:
             program = translate(case, surface)
-            if isinstance(program, Program) and program == translate(sound, surface):
-                yield f"the program for {surface.name} does not say the fault"
+            if isinstance(program, Program) and program == translate(valid, surface):
+                yield f"the program for {surface.name} does not contain the violation"
 
 
 def _misprinted_numbers(case: Case, expected: Expected) -> Iterator[str]:
-    """A printed number that is not the correctly rounded one must be said to be so, and the other way round."""
+    """Check that `inexact` is given if and only if some printed number is not correctly rounded."""
     if not isinstance(case.expect, Value) or expected.target is None or expected.target.exact is None:
         return
     values = expected.target.exact.value.ravel().tolist()
-    odd = [
+    misrounded = [
         str(printed)
         for _, numbers in case.expect.readings
         for printed, value in zip(numbers or (), values, strict=False)
         if isinstance(printed, Decimal) and not _rounds_to_print(value, printed)
     ]
-    if odd and not case.expect.inexact:
-        yield f"key 'inexact' is missing: {odd[0]} is not the correctly rounded result"
-    if case.expect.inexact and not odd:
-        yield "key 'inexact': every printed number is the correctly rounded one"
+    if misrounded and not case.expect.inexact:
+        yield f"key 'inexact' is missing: {misrounded[0]} is not the correctly rounded result"
+    if case.expect.inexact and not misrounded:
+        yield "key 'inexact': every printed number is correctly rounded"
 
 
 def _rounds_to_print(value: float, printed: Decimal) -> bool:
     if not (printed.is_finite() and math.isfinite(value)):
         return True
-    exactly = Context(prec=MAX_PRINTED_DIGITS)
-    roundings = (Decimal(value).quantize(printed, rounding, exactly) for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP))
+    context = Context(prec=MAX_PRINTED_DIGITS)
+    # Documents round ties in either direction.
+    roundings = (Decimal(value).quantize(printed, rounding, context) for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP))
     return printed in roundings
 
 
@@ -169,7 +173,7 @@ def _program_problems(case: Case) -> Iterator[str]:
             program = translate(case, surface)
             if isinstance(program, Program):
                 try:
-                    # To bytecode, which takes half as long as to a tree of Python's own objects.
+                    # compile() to bytecode takes half as long as building the syntax tree with ast.parse.
                     compile(program.text, program.surface, "exec", dont_inherit=True)
                 except SyntaxError as error:
                     yield f"the program for {surface.name} is not Python: {error}"
@@ -179,7 +183,9 @@ def _missing_combinations(rows: SweepRows) -> Iterator[str]:
     sweep = rows.sweep
     missing = list(sweep.missing(rows.names))
     if missing:
-        many = f"{len(missing)} of {sweep.cover.combination_count()} combinations"
-        yield f"{sweep.place}: sweep {sweep.id}: {many} in no case, such as {missing[0]} (conformance freeze adds them)"
+        count = f"{len(missing)} of {sweep.cover.combination_count()} combinations"
+        example = f"such as {missing[0]} (conformance freeze adds them)"
+        yield f"{sweep.place}: sweep {sweep.id}: {count} in no case, {example}"
     for name in sweep.rows_without_integer_twin(rows.names):
-        yield f"{sweep.place}: sweep {sweep.id}: the geometry of {name} stands with full mantissas alone"
+        missing_row = f"the row {name} is missing"
+        yield f"{sweep.place}: sweep {sweep.id}: {missing_row}: full mantissas need the same geometry with integers"

@@ -1,4 +1,4 @@
-"""`conformance check`: is the catalogue sound, and does it still say what it said when it was frozen?"""
+"""`conformance check`: check that the catalogue is valid and that no case changed since it was frozen."""
 
 from __future__ import annotations
 
@@ -37,52 +37,56 @@ from conformance.system.parallel import map_parallel
 from conformance.translation.lowering import translate
 
 MAX_SHOWN_NAMES = 20
-"""Names that are shown of each kind of drift; the others are counted."""
+"""Maximum number of names listed for each kind of drift; further names are counted."""
 
 CheckProgress = Callable[[int, int], None]
 
 
 def lock_path() -> Path:
-    """Return the file that holds the frozen digests."""
+    """Return the path of the built-in catalogue's lock."""
     return catalogue_folder() / lock_file.LOCK_FILE
 
 
 def read_lock() -> Lock:
-    """Return the lock of the suite's own catalogue. Raises CatalogueError if it cannot be read."""
+    """Return the lock of the built-in catalogue. Raises CatalogueError if it cannot be read."""
     return lock_file.read_lock_file(lock_path())
 
 
 def case_digests(catalogue: Catalogue) -> dict[str, str]:
-    """Return the digest of every case: inputs and expected output. Raises CatalogueError for a case with a fault."""
+    """Return the digest of inputs and expected output of every case. Raises CatalogueError for an invalid case."""
     return {case.id: compute_expected(case).digest for case in catalogue.cases}
 
 
 @dataclass(frozen=True)
 class CaseChecker:
-    """How a catalogue is examined: what is known already, on how many cores, and whom to tell how far it is."""
+    """Checks cases in parallel.
+
+    cache: results of earlier checks; jobs: number of processes, None for one per core; progress: called with the number
+    of finished tasks and the number of all tasks.
+    """
 
     cache: CheckCache | None = None
     jobs: int | None = None
     progress: CheckProgress = field(default=lambda _done, _total: None)
 
     def __call__(self, tasks: Sequence[Case | SweepRows]) -> Iterator[CaseCheck]:
-        """Yield the finding of each task, in order."""
+        """Yield the result of each task, in order."""
         known = [self.cache.get(task.canonical_text()) if self.cache else None for task in tasks]
         found = map_parallel(
             check_case, [task for task, record in zip(tasks, known, strict=True) if record is None], self.jobs
         )
         try:
             for done, (task, record) in enumerate(zip(tasks, known, strict=True), 1):
-                yield CaseCheck(record[0]) if record else self._cache_finding(task, next(found))
+                yield CaseCheck(record[0]) if record else self._cache_result(task, next(found))
                 self.progress(done, len(tasks))
         finally:
             if self.cache:
                 self.cache.save()
 
-    def _cache_finding(self, task: Case | SweepRows, finding: CaseCheck) -> CaseCheck:
-        if self.cache and not finding.problems:
-            self.cache.put(task.canonical_text(), finding.lock_record)
-        return finding
+    def _cache_result(self, task: Case | SweepRows, result: CaseCheck) -> CaseCheck:
+        if self.cache and not result.problems:
+            self.cache.put(task.canonical_text(), result.lock_record)
+        return result
 
 
 DEFAULT_CHECKER = CaseChecker()
@@ -95,17 +99,17 @@ def check_problems(
     *,
     checker: CaseChecker = DEFAULT_CHECKER,
 ) -> Iterator[str]:
-    """Yield one line for everything that is wrong; nothing if all is well.
+    """Yield a message for each problem of the catalogue.
 
-    Every case is asked of the reference and translated for every surface. With a ledger: every entry matches
-    something that runs. With a lock: no case was renamed, dropped or silently changed.
+    Every case is computed with the reference and translated for every surface. With a ledger, every entry must match a
+    case that has a program. With a lock, no case may have been renamed, removed or changed.
     """
     surfaces = [surface for name in registry.backend_names() for surface in registry.get_backend(name).surfaces]
     found: dict[str, FrozenCase] = {}
-    for name, finding in check_cases(catalogue, checker):
-        yield from finding.problems
-        if finding.lock_record:
-            found[name] = finding.lock_record
+    for name, result in check_cases(catalogue, checker):
+        yield from result.problems
+        if result.lock_record:
+            found[name] = result.lock_record
     yield from _convention_problems(catalogue)
     if ledger is not None:
         yield from ledger.unmatched_entries(catalogue.cases, [surface.name for surface in surfaces])
@@ -118,22 +122,22 @@ def check_problems(
         for name in {sweep_name(sweep) for sweep in catalogue.unloaded_sweeps} - lock.records.keys():
             yield f"{_quoted_name(name)}: not frozen yet ({_freeze_hint(name)})"
     for surface in surfaces:
-        for question, declaration in sorted(surface.declarations.items()) if lock is not None else ():
-            asked = catalogue.by_id.get(question)
-            if asked is None or not isinstance(asked.expect, Answers):
-                yield f"surface {surface.name}: declares an answer to {question}, which is no question of the catalogue"
+        for convention, declaration in sorted(surface.declarations.items()) if lock is not None else ():
+            case = catalogue.by_id.get(convention)
+            if case is None or not isinstance(case.expect, Answers):
+                yield f"surface {surface.name}: declares an answer for {convention}, which is not a convention"
                 continue
             for answer in declaration.answers:
-                if answer not in asked.expect.named:
-                    said = f"surface {surface.name}: declares {answer!r} to {question}"
-                    yield f"{said}, whose answers are {', '.join(asked.expect.named)}"
+                if answer not in case.expect.named:
+                    declared = f"surface {surface.name}: declares {answer!r} for {convention}"
+                    yield f"{declared}, whose answers are {', '.join(case.expect.named)}"
 
 
 def _convention_problems(catalogue: Catalogue) -> Iterator[str]:
-    """A case that puts the question of another has the same names of answers."""
+    """Check that cases that observe the convention of another case have the same names of answers."""
     named = {case.id: case.expect.named.keys() for case in catalogue.cases if isinstance(case.expect, Answers)}
     for case in catalogue.cases:
-        # What was exported is a choice of cases, and may be without the question itself.
+        # An export may be a selection of cases without the case that has the name of the convention.
         if (
             not case.convention_name
             or case.convention_id == case.id
@@ -141,42 +145,43 @@ def _convention_problems(catalogue: Catalogue) -> Iterator[str]:
         ):
             continue
         if case.convention_id not in named:
-            yield f"{case.location}: question {case.id}: key 'question': {case.convention_id} is no question of the catalogue"
+            yield f"{case.location}: question {case.id}: key 'question': {case.convention_id} is not a convention"
         elif named[case.id] != named[case.convention_id]:
-            yield f"{case.location}: question {case.id}: key 'answers': {case.convention_id} has other ones"
+            problem = f"the names differ from those of {case.convention_id}"
+            yield f"{case.location}: question {case.id}: key 'answers': {problem}"
 
 
 def _entries_without_program(ledger: Ledger, cases: Sequence[Case], surfaces: Sequence[Surface]) -> Iterator[str]:
-    """Yield a line for each entry that matches cases and surfaces, but no case has a program on any of them."""
+    """Yield a message for each entry whose cases have no program on any of its surfaces."""
     known = [CaseFeatures(case) for case in cases]
     for entry in ledger.entries:
-        picked = [facts.case for facts in known if entry.matches_case(facts)]
-        pairs = [(case, surface) for surface in surfaces if entry.matches_surface(surface.name) for case in picked]
+        matched = [features.case for features in known if entry.matches_case(features)]
+        pairs = [(case, surface) for surface in surfaces if entry.matches_surface(surface.name) for case in matched]
         if pairs and not any(isinstance(translate(case, surface), Program) for case, surface in pairs):
             yield f"{entry.place}: entry {entry.id}: no case that it matches has a program on any of its surfaces"
 
 
 def check_cases(catalogue: Catalogue, checker: CaseChecker) -> Iterator[tuple[str, CaseCheck]]:
-    """Yield every case's id with its finding, then those of the covers of sweeps, nameless."""
+    """Yield the id and the result of every case, then the results of sweeps with the id ""."""
     rows = [SweepRows(sweep, tuple(names)) for sweep, names in catalogue.sweeps.items()]
-    # The covers come first in time, as each takes as long as many cases.
-    found = checker([*rows, *catalogue.cases])
-    covers = [next(found) for _ in rows]
-    yield from zip([case.id for case in catalogue.cases], found, strict=True)
-    yield from (("", cover) for cover in covers)
+    # Sweeps are checked first, because each takes as long as many cases, but reported last.
+    results = checker([*rows, *catalogue.cases])
+    of_sweeps = [next(results) for _ in rows]
+    yield from zip([case.id for case in catalogue.cases], results, strict=True)
+    yield from (("", result) for result in of_sweeps)
 
 
 def lock_records(catalogue: Catalogue, found: Mapping[str, FrozenCase]) -> dict[str, LockRecord]:
-    """Return what the lock holds of these cases: an exhaustive sweep is one record, none if a row has a fault."""
+    """Return the lock records of the cases. An exhaustive sweep has one record, or none if a row is invalid."""
     single: dict[str, LockRecord] = dict(found)
-    whole: dict[str, LockRecord] = {}
+    of_sweeps: dict[str, LockRecord] = {}
     for sweep, names in catalogue.sweeps.items():
         if is_exhaustive(sweep):
             ids = sorted(row_id_prefix(sweep) + name for name in names)
             rows = [single.pop(name).text for name in ids if name in single]
             if len(rows) == len(ids):
-                whole[sweep_name(sweep)] = FrozenSweep(len(ids), _digest_of_texts(ids), _digest_of_texts(rows))
-    return {**single, **whole}
+                of_sweeps[sweep_name(sweep)] = FrozenSweep(len(ids), _digest_of_texts(ids), _digest_of_texts(rows))
+    return {**single, **of_sweeps}
 
 
 def _digest_of_texts(texts: Iterable[str]) -> str:
@@ -184,30 +189,32 @@ def _digest_of_texts(texts: Iterable[str]) -> str:
 
 
 def comparable_records(locked: LockRecords, catalogue: Catalogue) -> dict[str, LockRecord]:
-    """Return what a lock holds but for the exhaustive sweeps whose rows were not loaded."""
-    away = {sweep_name(sweep) for sweep in catalogue.unloaded_sweeps}
-    return {name: record for name, record in locked.items() if name not in away}
+    """Return the records of a lock without the exhaustive sweeps whose rows were not loaded."""
+    unloaded = {sweep_name(sweep) for sweep in catalogue.unloaded_sweeps}
+    return {name: record for name, record in locked.items() if name not in unloaded}
 
 
 def _invalid_names(catalogue: Catalogue, now: LockRecords) -> set[str]:
-    """Return the names that have no record because of a fault, which has a line already."""
+    """Return the names without a record because of a problem, which is already reported."""
     names = catalogue.by_id.keys() | {sweep_name(sweep) for sweep in catalogue.sweeps if is_exhaustive(sweep)}
     return names - now.keys()
 
 
-def _drift_problems(found: LockDifference, faulty: Collection[str]) -> Iterator[str]:
-    """Yield a line for each name that is gone, new or drifted, the first of each kind and then a count."""
-    gone = [
-        f"{_quoted_name(name)}: frozen, but no longer in the catalogue" for name in found.removed if name not in faulty
+def _drift_problems(found: LockDifference, invalid: Collection[str]) -> Iterator[str]:
+    """Yield a message for each removed, new or changed name: the first of each kind, then the number of others."""
+    removed = [
+        f"{_quoted_name(name)}: frozen, but no longer in the catalogue" for name in found.removed if name not in invalid
     ]
     new = [f"{_quoted_name(name)}: not frozen yet ({_freeze_hint(name)})" for name in found.added]
-    drifted = [
-        f"{_quoted_name(name)}: {what} {_is_or_are(what)} not what was frozen" for name, what in found.changed.items()
-    ]
-    for lines, words in ((gone, "are no longer in the catalogue"), (new, "are not frozen yet"), (drifted, "drifted")):
+    changed = [f"{_quoted_name(name)}: {parts} changed since the last freeze" for name, parts in found.changed.items()]
+    for lines, text in (
+        (removed, "are no longer in the catalogue"),
+        (new, "are not frozen yet"),
+        (changed, "changed since the last freeze"),
+    ):
         yield from lines[:MAX_SHOWN_NAMES]
         if len(lines) > MAX_SHOWN_NAMES:
-            yield f"and {len(lines) - MAX_SHOWN_NAMES} more {words}"
+            yield f"and {len(lines) - MAX_SHOWN_NAMES} more {text}"
 
 
 def _quoted_name(name: str) -> str:
@@ -218,13 +225,9 @@ def _freeze_hint(name: str) -> str:
     return "conformance freeze --level exhaustive" if name.endswith(SWEEP_SUFFIX) else "conformance freeze"
 
 
-def _is_or_are(what: str) -> str:
-    return "are" if " and " in what or what.endswith("s") else "is"
-
-
 @dataclass
 class CheckCache:
-    """Records of what is sound, by a digest of its canonical text; a faulty case is never in it."""
+    """On-disk cache of the lock records of valid cases and sweeps, by a digest of their canonical text."""
 
     path: Path
     records: dict[str, str] = field(default_factory=dict)
@@ -232,7 +235,7 @@ class CheckCache:
 
     @classmethod
     def load(cls) -> CheckCache:
-        """Return the cache of this source and these versions; an unreadable one is empty."""
+        """Load the cache for the current source and versions; an unreadable file gives an empty cache."""
         path = cache_folder() / f"{source_digest()}.json"
         try:
             known = json.loads(path.read_text("utf-8"))
@@ -241,25 +244,25 @@ class CheckCache:
             return cls(path)
 
     def get(self, canonical: str) -> tuple[FrozenCase | None] | None:
-        """Return the record that was found with this text, in a tuple as it may be None; None if it is not known."""
+        """Return a 1-tuple with the cached record, which is None for a sweep; None if the text is not cached."""
         text = self.records.get(_record_key(canonical))
         if text is None:
             return None
         return (FrozenCase(*text.split()) if text else None,)
 
     def put(self, canonical: str, record: FrozenCase | None) -> None:
-        """Enter what is sound."""
+        """Add the record of a valid case or sweep."""
         self.new_records[_record_key(canonical)] = record.text if record else ""
 
     def save(self) -> None:
-        """Write what is new. Whatever cannot be written is found out again the next time."""
+        """Write the cache if it has new records. Errors are ignored: the cases are checked again the next time."""
         if not self.new_records:
             return
-        beside = self.path.with_suffix(f".{os.getpid()}")
+        part = self.path.with_suffix(f".{os.getpid()}")
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(json.dumps({**self.records, **self.new_records}, indent=0), "utf-8")
-            beside.replace(self.path)
+            part.write_text(json.dumps({**self.records, **self.new_records}, indent=0), "utf-8")
+            part.replace(self.path)
             remove_old_files(self.path.parent.glob("*.json"), MAX_CHECK_CACHE_FILES)
 
 

@@ -1,4 +1,4 @@
-"""Cases, translations and backends as plain text for the terminal."""
+"""Text descriptions of cases and backends for the terminal."""
 
 from __future__ import annotations
 
@@ -27,52 +27,58 @@ def surfaces_by_name() -> dict[str, BackendSurface]:
 
 
 def primary_surfaces() -> list[BackendSurface]:
-    """Return the surfaces that are no lesser form of another.
+    """Return the surfaces without secondary ones.
 
-    Lesser are those for smoke or tagged cases alone, and those that wrap calls, where their backend has others.
+    Secondary surfaces run only smoke or tagged cases, or wrap the calls of others (for example to compile them). They
+    are included if their backend has no other surface.
     """
     known = list(surfaces_by_name().values())
-    plain = {backend.name for backend, surface in known if surface.max_level != LEVELS[0] and not surface.wrap_program}
-    return [(backend, surface) for backend, surface in known if _is_primary(surface, alone=backend.name not in plain)]
+    with_primary = {
+        backend.name for backend, surface in known if surface.max_level != LEVELS[0] and not surface.wrap_program
+    }
+    return [
+        (backend, surface)
+        for backend, surface in known
+        if _is_primary(surface, backend_has_primary=backend.name in with_primary)
+    ]
 
 
-def _is_primary(surface: Surface, *, alone: bool) -> bool:
-    if alone:
+def _is_primary(surface: Surface, *, backend_has_primary: bool) -> bool:
+    if not backend_has_primary:
         return surface.max_level != LEVELS[0] or bool(surface.slow_tag)
     return surface.max_level != LEVELS[0] and not surface.wrap_program
 
 
 def case_text(case: Case, expected: Expected) -> str:
-    """Return all that `conformance show` says of a case."""
+    """Return the output of `conformance show` for a case."""
     lines = [case.id, *_case_sentences(case), f"from {case.location}", ""]
-    lines += [f"{key:<18} {_plain_value(value)}" for key, value in case.parameters.items()]
-    lines += [f"{'then':<18} {item.operator} {_plain_value(dict(item.parameters))}" for item in case.then]
+    lines += [f"{key:<18} {_parameter_text(value)}" for key, value in case.parameters.items()]
+    lines += [f"{'then':<18} {item.operator} {_parameter_text(dict(item.parameters))}" for item in case.then]
     if case.via:
         lines.append(f"{'via':<18} {', '.join(case.via)}")
     if case.via == ("conv", "relu"):
-        after = relu_maximum_channels(case.parameters["window"])
-        lines.append(
-            f"{'':<18} {len(after)} convolutions of {', '.join(map(str, after))} channels, a ReLU between each two"
-        )
+        channels = relu_maximum_channels(case.parameters["window"])
+        counts = ", ".join(map(str, channels))
+        lines.append(f"{'':<18} {len(channels)} convolutions with {counts} output channels, a ReLU between each two")
     for name, array in expected.inputs.items():
         lines += ["", f"{name}  {array.dtype.name} {list(array.shape)}", shortened_array_text(array)]
     lines += ["", *expectation_lines(expected)]
-    price = operator_cost(case)
-    return "\n".join(lines + (["", *_cost_lines(price)] if price else []))
+    cost = operator_cost(case)
+    return "\n".join(lines + (["", *_cost_lines(cost)] if cost else []))
 
 
 def _case_sentences(case: Case) -> Iterator[str]:
     yield from filter(None, [case.about, f"source: {case.source}"])
 
 
-def _plain_value(value: Any) -> str:
+def _parameter_text(value: Any) -> str:
     if isinstance(value, tuple):
-        return "[" + ", ".join(map(_plain_value, value)) + "]"
+        return "[" + ", ".join(map(_parameter_text, value)) + "]"
     return str(value)
 
 
 def shortened_array_text(array: Any) -> str:
-    """Return an array as text, its middle left out where it is long."""
+    """Return an array as text; the middle of a long array is abbreviated."""
     return np.array2string(
         array,
         threshold=MAX_SHOWN_ELEMENTS,
@@ -82,7 +88,7 @@ def shortened_array_text(array: Any) -> str:
 
 
 def expectation_lines(expected: Expected) -> list[str]:
-    """Return what must happen as lines: the output and its bound, a refusal, or every answer to a question."""
+    """Return the expectation as lines of text: the output and its bound, a rejection, or every answer."""
     if expected.target is not None:
         return _target_lines("expected", expected.target)
     return [
@@ -97,19 +103,21 @@ def _target_lines(title: str, target: Target) -> list[str]:
     bound = float(target.bound.max(initial=0.0)) if target.bound is not None else 0.0
     allowed = "exact" if bound == 0 else f"largest error bound {bound:.3g}"
     pinned = (
-        f", held to {len(target.printed)} printed output{'s' * (len(target.printed) > 1)}" if target.printed else ""
+        f", also checked against {len(target.printed)} printed output{'s' * (len(target.printed) > 1)}"
+        if target.printed
+        else ""
     )
     return [f"{title}  {value.dtype.name} {list(value.shape)}, {allowed}{pinned}", shortened_array_text(value)]
 
 
-def _cost_lines(price: Cost) -> list[str]:
-    lines = [f"cost: {price.windows:,} windows"] if price.windows else ["cost: no operations"]
-    lines += [f"      {whole:,} {name}, over real cells {real:,}" for name, (whole, real) in price.operations.items()]
-    return [*lines, f"      {price.bytes_read:,} bytes read, {price.bytes_written:,} bytes written"]
+def _cost_lines(cost: Cost) -> list[str]:
+    lines = [f"cost: {cost.windows:,} windows"] if cost.windows else ["cost: no operations"]
+    lines += [f"      {padded:,} {name}, over real cells {real:,}" for name, (padded, real) in cost.operations.items()]
+    return [*lines, f"      {cost.bytes_read:,} bytes read, {cost.bytes_written:,} bytes written"]
 
 
 def backend_lines(versions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each backend with a line: its name, what is installed in this interpreter, its surfaces."""
+    """Yield each backend with a line of text: its name, its installed version, and its surfaces."""
     for name in registry.backend_names():
         backend = registry.get_backend(name)
         state = versions.get(name, "not installed")

@@ -1,6 +1,6 @@
-"""`conformance export`: the catalogue as files that need no Python: JSON, NumPy's array format, and digests.
+"""`conformance export`: write the catalogue as files that can be read without Python: JSON, .npy arrays and digests.
 
-The format is docs/export.md; conformance.exported reads it back.
+docs/export.md specifies the format; conformance.catalogue.export_reader reads it.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def write_export(
     folder: Path,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> None:
-    """Export some cases of a catalogue into a folder: a new or empty one, or one that holds an export.
+    """Export some cases of a catalogue to a folder that is new, empty, or contains an export.
 
-    Raises ConformanceError where it cannot be written or holds something else, CatalogueError for a faulty case.
+    Raises ConformanceError if the folder cannot be written or has other content, CatalogueError for an invalid case.
     """
     try:
         _claim_folder(folder)
@@ -59,14 +59,14 @@ def write_export(
 
 
 def export_schema_path() -> Path:
-    """Return the JSON Schema of an exported catalogue."""
+    """Return the path of the JSON Schema of exported catalogues."""
     return catalogue_folder() / "export.schema.json"
 
 
 def _claim_folder(folder: Path) -> None:
-    """Make the folder an export that is not finished. Raises ConformanceError if it is someone else's."""
+    """Mark the folder as an unfinished export. Raises ConformanceError if it has other content."""
     if folder.is_dir() and any(folder.iterdir()) and not _is_export_folder(folder):
-        raise ConformanceError(f"{folder}: not empty, and no export of a catalogue: nothing is written there")
+        raise ConformanceError(f"{folder}: not empty and not an exported catalogue; choose another folder")
     (folder / ARRAYS_FOLDER).mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST_FILE).write_text(
         json.dumps({"export": EXPORT_MARK, "format": EXPORT_FORMAT, "files": None}) + "\n", "utf-8"
@@ -74,23 +74,23 @@ def _claim_folder(folder: Path) -> None:
 
 
 def _is_export_folder(folder: Path) -> bool:
-    """Whether a folder holds an export, finished or not, of whatever format."""
+    """Whether a folder contains an export of any format version, finished or not."""
     try:
-        found = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
-        return isinstance(found, dict) and found.get("export") == EXPORT_MARK
+        manifest = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
+        return isinstance(manifest, dict) and manifest.get("export") == EXPORT_MARK
     except (OSError, ValueError):
         return False
 
 
 @dataclass
 class _Export:
-    """An export that is being written: its folder, and the SHA-256 of every file in it so far."""
+    """Writer of an export: its folder, and the SHA-256 of every file written so far."""
 
     folder: Path
     files: dict[str, str] = field(default_factory=dict)
 
     def array(self, array: Array) -> dict[str, Any]:
-        """Write an array unless one with the same content stands there, and return what the catalogue says of it."""
+        """Write an array, unless its content is already written, and return its record in the catalogue."""
         content = _npy_bytes(array)
         digest = hashlib.sha256(content).hexdigest()
         name = f"{ARRAYS_FOLDER}/{digest[:32]}.npy"
@@ -100,7 +100,7 @@ class _Export:
         return {"file": name, "shape": list(array.shape), "dtype": array.dtype.name}
 
     def document(self, name: str, parts: Iterator[str]) -> None:
-        """Write a text file part by part."""
+        """Write a text file from parts, so that the whole text need not be in memory."""
         state = hashlib.sha256()
         with (self.folder / name).open("wb") as stream:
             for part in parts:
@@ -109,34 +109,35 @@ class _Export:
         self.files[name] = state.hexdigest()
 
     def finish(self, about: Mapping[str, Any]) -> None:
-        """Write the manifest, and remove the arrays of an earlier export."""
+        """Write the manifest and remove the arrays of an earlier export."""
         for path in (self.folder / ARRAYS_FOLDER).iterdir():
             if ARRAY_FILE_PATTERN.fullmatch(path.name) and f"{ARRAYS_FOLDER}/{path.name}" not in self.files:
                 path.unlink()
-        made = {"nn-conformance": __version__, "numpy": np.__version__}
-        whole = {
+        versions = {"nn-conformance": __version__, "numpy": np.__version__}
+        manifest = {
             "export": EXPORT_MARK,
             "format": EXPORT_FORMAT,
             "catalogue": about,
-            "made_by": made,
+            "made_by": versions,
             "files": dict(sorted(self.files.items())),
         }
-        (self.folder / MANIFEST_FILE).write_text(json.dumps(whole, indent=1) + "\n", "utf-8")
+        (self.folder / MANIFEST_FILE).write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
 
 
 def _npy_bytes(array: Array) -> bytes:
     """Return an array as a .npy file, version 1.0, little-endian, row-major; bfloat16 as 16-bit words."""
-    plain = np.ascontiguousarray(array).reshape(array.shape)
-    plain = plain.view(np.uint16) if plain.dtype.kind == "V" else plain
+    # ascontiguousarray makes 0-d arrays 1-d, so the shape is restored.
+    words = np.ascontiguousarray(array).reshape(array.shape)
+    words = words.view(np.uint16) if words.dtype.kind == "V" else words
     stream = io.BytesIO()
-    np.lib.format.write_array(stream, plain.astype(plain.dtype.newbyteorder("<")), (1, 0), allow_pickle=False)
+    np.lib.format.write_array(stream, words.astype(words.dtype.newbyteorder("<")), (1, 0), allow_pickle=False)
     return stream.getvalue()
 
 
 def _catalogue_text(
     export: _Export, cases: Sequence[Case], about: Mapping[str, Any], progress: Callable[[int, int], None]
 ) -> Iterator[str]:
-    """Yield the document of all cases, one a line."""
+    """Yield the JSON document of all cases, with one case per line."""
     yield f'{{"format": {EXPORT_FORMAT}, "catalogue": {json.dumps(about)}, "cases": [\n'
     for done, case in enumerate(cases, 1):
         line = json.dumps(_case_record(export, case, compute_expected(case)), ensure_ascii=False, allow_nan=False)
@@ -175,7 +176,7 @@ def _case_record(export: _Export, case: Case, expected: Expected) -> dict[str, A
 
 
 def _printed_numbers(numbers: Sequence[Any] | None) -> list[int | str] | None:
-    """Return printed numbers: whole ones as they are, decimals as text with all the places that were printed."""
+    """Return printed numbers: integers unchanged, decimals as text with all printed digits."""
     if numbers is None:
         return None
     return [number if isinstance(number, int) else str(number) for number in numbers]
@@ -201,7 +202,7 @@ def _expectation_record(export: _Export, case: Case, expected: Expected) -> dict
 
 
 def _answer_parameters(parameters: Any) -> dict[str, Any]:
-    """Return the parameters of an answer, which stand as the catalogue has them, with decimals as numbers."""
+    """Return the parameters of an answer with decimals converted to floats."""
     return {name: plain_value(value) for name, value in parameters.items()}
 
 

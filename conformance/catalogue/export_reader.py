@@ -1,6 +1,6 @@
-"""An exported catalogue, read back: the same cases, with inputs and expected outputs from files.
+"""Reading of exported catalogues: the same cases, with inputs and expected outputs from files.
 
-The format is docs/export.md. Every file that a run reads is held against the manifest before.
+docs/export.md specifies the format. The SHA-256 of every file is compared with the manifest when the file is read.
 """
 
 from __future__ import annotations
@@ -43,31 +43,32 @@ NPY_HEADER_READERS: Mapping[Any, Callable[..., Any]] = {
 TARGET_ARRAYS = ("value", "high", "low", "bound")
 SPECIAL_NUMBERS: Mapping[str, float] = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
-# What the reference promises of high + low: a millionth of the bound. Two such may lie twice as far apart.
 MAX_RELATIVE_DISTANCE = 1e-6
+"""Maximum error of high + low, relative to the bound, that the reference guarantees. Two results may differ by twice
+that."""
 
 
 @dataclass(frozen=True)
 class ExportedArray(ArraySpec):
-    """An array in a file. `values` names the generator that once made it; the options hold the special values in it."""
+    """An array in a file. `values` names the generator that made it; the options name the special values in it."""
 
     path: Path = Path()
     sha256: str = ""
 
     def make(self) -> Array:
-        """Return the array. Raises CatalogueError if the file is not what it was, or holds something else."""
+        """Read the array. Raises CatalogueError if the file was changed, or has another shape or dtype."""
         return _decode_array(read_verified(self.path, self.sha256), self)
 
 
 @dataclass(frozen=True, eq=False)
 class ExportedCase(Case):
-    """A case of an exported catalogue: its record, and the arrays of what may happen by the names of answers."""
+    """A case of an exported catalogue: its JSON record, and the arrays of its targets by the names of answers."""
 
     record: Mapping[str, Any] = field(default_factory=dict)
     targets: Mapping[str, Mapping[str, ExportedArray]] = field(default_factory=dict)
 
     def canonical_text(self) -> str:
-        """Return all that gives the case its meaning, outputs included; files are named for their content."""
+        """Return the record without metadata as text. It includes the outputs, because file names are digests."""
         return json.dumps({key: self.record[key] for key in self.record.keys() - CASE_METADATA_KEYS}, sort_keys=True)
 
 
@@ -76,14 +77,14 @@ CASE_METADATA_KEYS = frozenset({"level", "tags", "about", "source"})
 
 @dataclass(frozen=True)
 class ExportedCatalogue:
-    """All cases of an exported catalogue, and the version of the one that it was made from."""
+    """All cases of an exported catalogue, and the version of the original catalogue."""
 
     cases: tuple[ExportedCase, ...]
     version: str
 
 
 def is_export(path: Path) -> bool:
-    """Whether a folder looks like an exported catalogue, finished or not."""
+    """Whether a folder has the files of an exported catalogue, finished or not."""
     return (path / MANIFEST_FILE).is_file() and (path / ARRAYS_FOLDER).is_dir()
 
 
@@ -99,26 +100,27 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
     if not isinstance(found, dict) or (found.get("export"), found.get("format")) != (EXPORT_MARK, EXPORT_FORMAT):
         raise CatalogueError(f"{path}: not the manifest of an exported catalogue of format {EXPORT_FORMAT}")
     if not isinstance(found.get("files"), dict):
-        raise CatalogueError(f"{path}: an export that was not finished")
+        raise CatalogueError(f"{path}: the export was not finished")
     for name, digest in found["files"].items():
-        # Every file is read: one outside the folder is none of the export, and might never end.
+        # Every listed file is read. A path outside the folder could be a device that never ends.
         if not (name in {CATALOGUE_FILE, EXPORT_SCHEMA_FILE} or ARRAY_PATH_PATTERN.fullmatch(name)) or not isinstance(
             digest, str
         ):
-            raise CatalogueError(f"{path}: {name!r} is no file of an export, or its SHA-256 is no text")
+            raise CatalogueError(f"{path}: {name!r} is not a file of an export, or its SHA-256 is not text")
     return found
 
 
 def read_export(folder: Path) -> ExportedCatalogue:
-    """Read an export. Raises CatalogueError for a file that is missing or not what the manifest says."""
-    known, path = read_manifest(folder), folder / CATALOGUE_FILE
-    files: Mapping[str, Any] = known["files"]
+    """Read an export. Raises CatalogueError for a file that is missing or differs from the manifest."""
+    manifest, path = read_manifest(folder), folder / CATALOGUE_FILE
+    files: Mapping[str, Any] = manifest["files"]
     content = read_verified(path, files.get(CATALOGUE_FILE))
     try:
-        records, version = list(json.loads(content)["cases"]), str(known["catalogue"]["version"])
+        records, version = list(json.loads(content)["cases"]), str(manifest["catalogue"]["version"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CatalogueError(f"{path}: not as its schema has it: {type(error).__name__} {error}") from None
+        raise CatalogueError(f"{path}: does not match its schema: {type(error).__name__} {error}") from None
     cases = tuple(_read_exported_case(record, folder, files) for record in records)
+    # Read all inputs once, so that a damaged file is reported before the run starts.
     for spec in _unique_inputs(cases):
         spec.make()
     return ExportedCatalogue(cases, version)
@@ -130,18 +132,18 @@ def _read_exported_case(raw: Any, folder: Path, files: Mapping[str, Any]) -> Exp
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         name = raw.get("id") if isinstance(raw, dict) else None
         name = name if isinstance(name, str) and name.isprintable() else "without an id"
-        fault = f"{type(error).__name__} {error}"
-        raise CatalogueError(f"{folder / CATALOGUE_FILE}: case {name}: not as its schema has it: {fault}") from None
+        message = f"{type(error).__name__} {error}"
+        raise CatalogueError(f"{folder / CATALOGUE_FILE}: case {name}: does not match its schema: {message}") from None
 
 
 def _unique_inputs(cases: Iterable[ExportedCase]) -> Iterable[ExportedArray]:
-    """Return each input once, however many cases read it."""
+    """Return each input array once, also if several cases read it."""
     specs = (spec for case in cases for spec in case.inputs.values())
     return {spec.sha256: spec for spec in specs if isinstance(spec, ExportedArray)}.values()
 
 
 def damaged_files(folder: Path) -> Iterator[str]:
-    """Yield a line for every file of an export that is not what the manifest says."""
+    """Yield an error message for every file of an export that is missing or differs from the manifest."""
     for name, digest in read_manifest(folder)["files"].items():
         try:
             read_verified(folder / name, digest)
@@ -156,14 +158,14 @@ def read_verified(path: Path, digest: object) -> bytes:
     except OSError as error:
         raise CatalogueError(f"{path}: {error.strerror}") from None
     if hashlib.sha256(content).hexdigest() != digest:
-        raise CatalogueError(f"{path}: it was changed: its SHA-256 is not the one in {MANIFEST_FILE}")
+        raise CatalogueError(f"{path}: the file was changed: its SHA-256 is not the one in {MANIFEST_FILE}")
     return content
 
 
 def _parse_case(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -> ExportedCase:
     operator, level = OPERATORS[raw["operator"]].name, raw["level"]
     if level not in LEVELS:
-        raise ValueError(f"{level!r} is no level")
+        raise ValueError(f"{level!r} is not a level")
     case = ExportedCase(
         id=raw["id"],
         operator=operator,
@@ -190,7 +192,7 @@ def _parse_case(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) 
 def _parse_targets(
     expect: Mapping[str, Any], folder: Path, files: Mapping[str, Any]
 ) -> dict[str, dict[str, ExportedArray]]:
-    """Return the arrays of each thing that may happen, by the name of its answer, "" for the only one."""
+    """Return the arrays of each target, by the name of the answer; "" for the target of a case without answers."""
     return {
         name: {key: parse_array_spec(target[key], folder, files) for key in TARGET_ARRAYS if key in target}
         for name, target in expect.get("answers", {"": expect}).items()
@@ -198,25 +200,25 @@ def _parse_targets(
 
 
 def parse_array_spec(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -> ExportedArray:
-    """Return an array of the export. Raises ValueError for a file that is none of it."""
+    """Parse the record of an array. Raises ValueError for a file that is not in the export, and an invalid shape."""
     if not ARRAY_PATH_PATTERN.fullmatch(raw["file"]) or raw["file"] not in files:
-        raise ValueError(f"{raw['file']!r} is no file of the export")
+        raise ValueError(f"{raw['file']!r} is not a file of the export")
     shape = raw["shape"]
     if any(type(extent) is not int or extent < 0 for extent in shape) or math.prod(shape) > MAX_ARRAY_ELEMENTS:
-        raise ValueError(f"{shape!r} is no shape of at most {MAX_ARRAY_ELEMENTS} elements")
-    NUMPY_DTYPES[raw["dtype"]]
+        raise ValueError(f"{shape!r} is not a shape of at most {MAX_ARRAY_ELEMENTS} elements")
+    NUMPY_DTYPES[raw["dtype"]]  # raises KeyError for an unknown dtype
     path, digest, options = folder / raw["file"], files[raw["file"]], {"marks": tuple(raw.get("marks", ()))}
     return ExportedArray(raw.get("made", "file"), tuple(shape), raw["dtype"], options, path, digest)
 
 
 def parse_exported_parameters(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters as a case has them: lists as tuples, words for NaN and infinities as numbers."""
-    return {name: _plain_value(value) for name, value in raw.items()}
+    """Return parameters with lists converted to tuples, and the words for NaN and infinities to numbers."""
+    return {name: _parse_value(value) for name, value in raw.items()}
 
 
-def _plain_value(value: Any) -> Any:
+def _parse_value(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(map(_plain_value, value))
+        return tuple(map(_parse_value, value))
     return SPECIAL_NUMBERS.get(value, value) if isinstance(value, str) else value
 
 
@@ -249,69 +251,70 @@ def _parse_printed_array(raw: Mapping[str, Any]) -> PrintedArray:
 
 
 def _decode_array(content: bytes, spec: ExportedArray) -> Array:
-    """Return the array that a .npy file holds. Raises CatalogueError if it is not of the shape and dtype stated."""
+    """Return the array in a .npy file. Raises CatalogueError if its shape or dtype differ from the specification."""
     stream, dtype = io.BytesIO(content), NUMPY_DTYPES[spec.dtype]
     try:
-        shape, in_columns, stored = NPY_HEADER_READERS[np.lib.format.read_magic(stream)](stream)
-    except Exception as error:  # NumPy does not say all that a damaged header may raise
+        shape, is_fortran, stored = NPY_HEADER_READERS[np.lib.format.read_magic(stream)](stream)
+    except Exception as error:  # NumPy does not document which exceptions a damaged header can raise
         raise CatalogueError(f"{spec.path}: not the header of an array: {' '.join(str(error).split())}") from None
-    words = np.dtype(np.uint16) if dtype.kind == "V" else dtype
-    if shape != spec.shape or stored not in (dtype, words):
+    stored_dtype = np.dtype(np.uint16) if dtype.kind == "V" else dtype
+    if shape != spec.shape or stored not in (dtype, stored_dtype):
         raise CatalogueError(f"{spec.path}: {stored.name} {list(shape)}, not {spec.dtype} {list(spec.shape)}")
     size, body = math.prod(shape) * dtype.itemsize, content[stream.tell() :]
     if len(body) != size:
         raise CatalogueError(f"{spec.path}: {len(body)} bytes of numbers, not {size}")
-    array: Array = np.ndarray(shape, dtype, body, order="F" if in_columns else "C").copy()
+    array: Array = np.ndarray(shape, dtype, body, order="F" if is_fortran else "C").copy()
     return array
 
 
 def export_mismatches(case: ExportedCase, expected: Expected) -> Iterator[str]:
-    """Yield in words what was exported of a case and is not what the reference gives."""
+    """Yield an error message for each exported array of a case that differs from the result of the reference."""
     targets = {"": expected.target} if expected.target else expected.answers
     for name, target in targets.items():
-        of = f" of answer {name!r}" if name else ""
+        of_answer = f" of answer {name!r}" if name else ""
         if target.exact is not None:
-            unlike = _target_mismatches(case.targets.get(name, {}), target)
-            yield from (f"its exported {what}{of} is not what the reference gives" for what in unlike)
+            mismatches = _target_mismatches(case.targets.get(name, {}), target)
+            yield from (f"its exported {part}{of_answer} differs from that of the reference" for part in mismatches)
 
 
 def _target_mismatches(arrays: Mapping[str, ExportedArray], target: Target) -> Iterator[str]:
     exact: Any = target.exact
-    made = {name: spec.make() for name, spec in arrays.items()}
-    value = made.get("value")
+    exported = {name: spec.make() for name, spec in arrays.items()}
+    value = exported.get("value")
     if (
         value is None
         or (value.dtype, value.shape) != (exact.value.dtype, exact.value.shape)
         or (canonical_bytes(value) != canonical_bytes(exact.value))
     ):
         yield "output"
-    elif set(made) != ({"value"} if is_exact_result(exact) else set(TARGET_ARRAYS)) or any(
-        array.shape != value.shape for array in made.values()
+    elif set(exported) != ({"value"} if is_exact_result(exact) else set(TARGET_ARRAYS)) or any(
+        array.shape != value.shape for array in exported.values()
     ):
         yield "bound"
     elif not is_exact_result(exact):
-        yield from _exceeds_distance(made, exact, target.bound)
+        yield from _distant_parts(exported, exact, target.bound)
 
 
-def _exceeds_distance(made: Mapping[str, Array], exact: Any, bound: Any) -> Iterator[str]:
+def _distant_parts(exported: Mapping[str, Array], exact: Any, bound: Any) -> Iterator[str]:
+    # high + low and the bound depend slightly on the platform, so they are compared with a tolerance.
     finite = np.isfinite(exact.high) & np.isfinite(bound)
     with np.errstate(all="ignore"):
-        moved = np.abs((made["high"] - exact.high) + (made["low"] - exact.low))
-        widened = np.abs(made["bound"] - bound)
-    if not ((moved <= 2 * MAX_RELATIVE_DISTANCE * bound) | ~finite).all() or not _equal_where(
-        made["high"], exact.high, ~finite
+        result_error = np.abs((exported["high"] - exact.high) + (exported["low"] - exact.low))
+        bound_error = np.abs(exported["bound"] - bound)
+    if not ((result_error <= 2 * MAX_RELATIVE_DISTANCE * bound) | ~finite).all() or not _equal_where(
+        exported["high"], exact.high, ~finite
     ):
         yield "exact result"
-    if not ((widened <= MAX_RELATIVE_DISTANCE * bound) | ~finite).all() or not _equal_where(
-        made["bound"], bound, ~finite
+    if not ((bound_error <= MAX_RELATIVE_DISTANCE * bound) | ~finite).all() or not _equal_where(
+        exported["bound"], bound, ~finite
     ):
         yield "bound"
 
 
-def _equal_where(one: Array, other: Array, where: Array) -> bool:
-    return np.array_equal(one[where], other[where], equal_nan=True)
+def _equal_where(one: Array, other: Array, mask: Array) -> bool:
+    return np.array_equal(one[mask], other[mask], equal_nan=True)
 
 
 def is_exact_result(exact: Exact) -> bool:
-    """Whether the value is the exact result itself, so that its bound is 0."""
+    """Whether the value is the exact result without rounding, so that its bound is 0."""
     return exact.high is None or exact.low is None

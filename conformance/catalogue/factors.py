@@ -1,4 +1,4 @@
-"""The factors of sweeps: how each writes its levels into an id, and what a level means on so many axes."""
+"""The factors of sweeps: the text of each level in an id, and its value on each axis."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LevelWriter = Callable[[FactorLevel, int], str]
 
 
 def _per_axis_writer(letter: str) -> LevelWriter:
-    """Return a writer of one number for each axis, or for all if they are alike: w3, w3x2."""
+    """Return a writer for one number per axis, or one number if all are equal: w3, w3x2."""
     return lambda level, rank: letter + _join_parts([_number_text(part) for part in level_per_axis(level, rank)])
 
 
 def _write_ends(level: FactorLevel, rank: int) -> str:
-    """Write numbers before and after each axis: p1, p1.0, p1.0x0.2, same.upper."""
+    """Write the padding before and after each axis: p1, p1.0, p1.0x0.2, same.upper."""
     if isinstance(level, str):
         return level.replace("_", ".")
     ends = (pair[:1] if pair[0] == pair[1] else pair for pair in level_pairs(level, rank))
@@ -47,7 +47,8 @@ def _write_word(level: FactorLevel, _: int) -> str:
     return str(level)
 
 
-# Factors in the order of an id: how each writes a level at a rank, and the level that it leaves out.
+# Factors in the order of an id: the writer of a level at a rank, and the default level, which the id omits. A factor
+# with `...` has no default.
 FACTORS: Mapping[str, tuple[LevelWriter, FactorLevel]] = MappingProxyType(
     {
         "rank": (lambda level, _: f"{level}d", ...),
@@ -82,30 +83,33 @@ PER_AXIS_FACTORS = frozenset({"window", "stride", "dilation", "output_size", "ou
 
 @cache
 def level_names(factor: str, levels: tuple[FactorLevel, ...], rank: int) -> tuple[str, ...]:
-    """Return what the levels of a factor are called at a rank; nothing for the one that is left out."""
-    write, silent = FACTORS[factor]
-    usual = None if silent is ... else write(silent, rank)
+    """Return the text of each level of a factor at a rank; "" for the default level."""
+    write, default = FACTORS[factor]
+    omitted = None if default is ... else write(default, rank)
     words = (write(level, rank) for level in levels)
-    return tuple("" if word == usual else word for word in words)
+    return tuple("" if word == omitted else word for word in words)
 
 
 def level_per_axis(level: FactorLevel, rank: int) -> tuple[int, ...]:
-    """Return a level on each of so many axes, going round a list."""
+    """Return the value of a level on each axis; a list is repeated over the axes."""
     levels = level if isinstance(level, tuple) else (level,)
     return tuple(levels[axis % len(levels)] for axis in range(rank))
 
 
 def level_pairs(level: FactorLevel, rank: int) -> tuple[tuple[int, int], ...]:
-    """Return a level on each axis as (before, after): a number, a pair for every axis, or pairs that go round."""
+    """Return a level as a pair (before, after) for each axis.
+
+    level: a number, one pair for every axis, or pairs that are repeated over the axes.
+    """
     if isinstance(level, int):
         level = (level, level)
-    # One pair is for every axis, not one number for each.
+    # Two numbers are one (before, after) pair, not one number per axis.
     pairs = (level,) if isinstance(level[0], int) else level
     return tuple(pairs[axis % len(pairs)] for axis in range(rank))
 
 
 def spatial_value(key: str, level: FactorLevel, rank: int) -> Any:
-    """Return a level as a catalogue file would have it."""
+    """Return a level in the form of a case in a YAML file."""
     if key in {"padding", "pads"} and not isinstance(level, str):
         return [list(pair) for pair in level_pairs(level, rank)]
     return list(level_per_axis(level, rank)) if key in PER_AXIS_FACTORS else level
@@ -115,51 +119,57 @@ FactorLevels = Mapping[str, FactorLevel]
 
 
 def has_valid_windows(level: FactorLevels, size: Sequence[int], rank: int, *, allow_padding_only: bool = False) -> bool:
-    """Whether windows walk: output everywhere, and in every window a cell of the input, unless some may be bare."""
+    """Whether the output has windows, each with a cell of the input.
+
+    allow_padding_only: allow windows without a cell of the input.
+    """
     padding, rounding = level.get("padding", 0), level.get("rounding", "floor")
     if isinstance(padding, str) and rounding != "floor":
         return False
-    walked = padding if isinstance(padding, str) else level_pairs(padding, rank)
+    pads = padding if isinstance(padding, str) else level_pairs(padding, rank)
     window, stride, dilation = (level_per_axis(level.get(name, 1), rank) for name in ("window", "stride", "dilation"))
     try:
-        counts = Windows.of(size, window, stride, walked, dilation, rounding).counts(False)
+        counts = Windows.of(size, window, stride, pads, dilation, rounding).counts(False)
     except ValueError:
         return False
     return bool(counts.size and (allow_padding_only or counts.all()))
 
 
 def has_unused_dilation(level: FactorLevels, rank: int) -> bool:
-    """Whether a dilation lies on axes alone where the window is one cell, so that it means nothing."""
+    """Whether all dilated axes have a window of one cell, so that the dilation has no effect."""
     window, dilation = (level_per_axis(level.get(name, 1), rank) for name in ("window", "dilation"))
-    dilated = [cells for cells, hole in zip(window, dilation, strict=True) if hole > 1]
+    dilated = [cells for cells, distance in zip(window, dilation, strict=True) if distance > 1]
     return bool(dilated) and max(dilated) == 1
 
 
-# How many more cells than the kept ones an end may ask for, by the mode that takes them from the input.
+# For modes that copy cells of the input: the largest pad, as a difference to the extent after cropping.
 PADDING_REACH: Mapping[str, int] = MappingProxyType({"reflect": -1, "symmetric": 0, "wrap": 0})
 
 
 def has_valid_pads(level: FactorLevels, size: Sequence[int], rank: int, *, far: bool = False) -> bool:
-    """Whether something is left after the crop, and has enough cells to mirror or to go round, or may go far."""
+    """Whether cells remain after cropping, enough for the padding mode to copy.
+
+    far: allow pads that are larger than the input.
+    """
     mode = level.get("mode", "constant")
     for extent, pair in zip(size, level_pairs(level["pads"], rank), strict=True):
-        left = extent + sum(min(end, 0) for end in pair)
-        if left <= 0 or (mode in PADDING_REACH and not far and max(pair) > left + PADDING_REACH[mode]):
+        cropped = extent + sum(min(end, 0) for end in pair)
+        if cropped <= 0 or (mode in PADDING_REACH and not far and max(pair) > cropped + PADDING_REACH[mode]):
             return False
     return True
 
 
 def _has_valid_transpose(level: FactorLevels, size: Sequence[int], rank: int) -> bool:
-    """Whether a transposed convolution has an output, and less output padding than a stride or a dilation."""
+    """Whether a transposed convolution has an output, and an output padding smaller than the stride or dilation."""
     padding, names = level.get("padding", 0), ("window", "stride", "dilation")
     window, stride, dilation = (level_per_axis(level.get(name, 1), rank) for name in names)
-    further = level_per_axis(level.get("output_padding", 0), rank)
+    output_padding = level_per_axis(level.get("output_padding", 0), rank)
     if isinstance(padding, str):
-        return not any(further)
-    axes = zip(size, window, stride, dilation, level_pairs(padding, rank), further, strict=True)
+        return not any(output_padding)
+    axes = zip(size, window, stride, dilation, level_pairs(padding, rank), output_padding, strict=True)
     return all(
-        more < max(step, hole) and (extent - 1) * step + hole * (cells - 1) + 1 + more > sum(ends)
-        for extent, cells, step, hole, ends, more in axes
+        extra < max(step, distance) and (extent - 1) * step + distance * (cells - 1) + 1 + extra > sum(ends)
+        for extent, cells, step, distance, ends, extra in axes
     )
 
 
@@ -176,7 +186,7 @@ def _is_always_possible(_level: FactorLevels, _size: Sequence[int], _rank: int) 
     return True
 
 
-# What makes a geometry possible, of the operators that do not walk over their input.
+# The check of a geometry for operators other than convolution and pooling with windows.
 GEOMETRY_CHECKS: Mapping[str, Callable[[FactorLevels, Sequence[int], int], bool]] = MappingProxyType(
     {
         "pad": has_valid_pads,

@@ -1,4 +1,4 @@
-"""The catalogue: YAML files in, expanded cases out, and one line for everything that is wrong with them."""
+"""Loading of the catalogue: read YAML files and exports, expand their cases, and report all errors."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from conformance.system.cache import cached_catalogue
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All cases, in the order of their files, and the sweeps that some come from, with the names of their rows.
+    """All cases, in the order of their files, and the sweeps with the names of their rows.
 
-    unloaded: sweeps of level exhaustive whose rows nobody asked for. version: that of the suite's own catalogue or of
-    the one that was exported, "" for any other.
+    unloaded_sweeps: exhaustive sweeps whose rows were not requested; version: that of the built-in catalogue or of an
+    export, "" for any other.
     """
 
     cases: tuple[Case, ...]
@@ -47,20 +47,20 @@ class Catalogue:
 
     @cached_property
     def digest(self) -> str:
-        """128 bits over the meaning of every case, whatever their order.
+        """A 128-bit digest of the canonical texts of all cases, independent of their order.
 
-        An exhaustive sweep counts as what it says of its rows, so that it does not matter whether these were loaded.
+        An exhaustive sweep enters with its definition, so the digest does not depend on whether its rows were loaded.
         """
-        wide = [*filter(is_exhaustive, self.sweeps), *self.unloaded_sweeps]
-        rows = tuple(map(row_id_prefix, wide))
+        exhaustive = [*filter(is_exhaustive, self.sweeps), *self.unloaded_sweeps]
+        rows = tuple(map(row_id_prefix, exhaustive))
         texts = sorted(
-            [sweep_definition_text(sweep) for sweep in wide]
+            [sweep_definition_text(sweep) for sweep in exhaustive]
             + [case.canonical_text() for case in self.cases if not (rows and case.id.startswith(rows))]
         )
         return hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
 
     def select(self, level: str = "exhaustive", operators: Iterable[str] = (), globs: Iterable[str] = ()) -> list[Case]:
-        """Return the cases up to a level that match any operator and any glob given; none given match all."""
+        """Return the cases up to a level that match an operator and a glob; empty lists match all cases."""
         levels = LEVELS[: LEVELS.index(level) + 1]
         operators, globs = set(operators), list(globs)
         return [
@@ -80,13 +80,13 @@ def load_catalogue(
     operators: Sequence[str] = (),
     globs: Sequence[str] = (),
 ) -> Catalogue:
-    """Read the given files, folders and exported catalogues, or the suite's own catalogue.
+    """Read the given files, folders and exported catalogues, by default the built-in catalogue.
 
-    Rows of sweeps of level exhaustive are read at that level only, and then those of the operators and of the globs
-    given, as far as any are; they are all that the factors make of them, and the lock names none. The rows of any
-    other sweep are those that the lock above its file holds; where it holds none, or to grow, the combinations that
-    these leave uncovered get further rows. Raises CatalogueError with one line for each fault, each naming file, line,
-    case and key. The suite's own, without its exhaustive rows, comes as it was kept if no file has changed since.
+    Exhaustive sweeps are expanded only at level exhaustive, restricted to the operators and globs given. All their
+    possible rows are cases, and the lock does not list them. The rows of other sweeps are those in the lock of their
+    catalogue. If it has none, or with `grow`, rows are added for the combinations that are not covered. Raises
+    CatalogueError with one line for each error, naming file, line, case and key. The built-in catalogue without
+    exhaustive rows is cached on disk.
     """
     if not paths and not grow and level != LEVELS[-1]:
         return cached_catalogue(catalogue_folder(), _load_with_digests)
@@ -94,19 +94,19 @@ def load_catalogue(
 
 
 def _load_with_digests() -> Catalogue:
-    """Return the suite's own catalogue with every digest ready, so that they are kept with it."""
-    found = _load_paths()
-    _ = found.digest, [case.content_digest for case in found.cases]
-    return found
+    """Return the built-in catalogue with all digests computed, so that they are cached with it."""
+    catalogue = _load_paths()
+    _ = catalogue.digest, [case.content_digest for case in catalogue.cases]
+    return catalogue
 
 
-def _load_paths(paths: Sequence[Path] = (), **how: Any) -> Catalogue:
-    found, told = load_with_errors(paths, **how)
-    if told:
-        raise CatalogueError("\n".join(told))
-    if not found.cases:
-        raise CatalogueError(f"{', '.join(map(str, paths))}: no case in it")
-    return found
+def _load_paths(paths: Sequence[Path] = (), **options: Any) -> Catalogue:
+    catalogue, errors = load_with_errors(paths, **options)
+    if errors:
+        raise CatalogueError("\n".join(errors))
+    if not catalogue.cases:
+        raise CatalogueError(f"{', '.join(map(str, paths))}: contains no cases")
+    return catalogue
 
 
 def load_with_errors(
@@ -117,52 +117,59 @@ def load_with_errors(
     operators: Sequence[str] = (),
     globs: Sequence[str] = (),
 ) -> tuple[Catalogue, list[str]]:
-    """Return what is sound of the given files, folders and exports, and one line for each fault; see `load`."""
+    """Return the valid cases of the given files, folders and exports, and one line for each error.
+
+    The arguments are those of `load_catalogue`.
+    """
     cases: dict[str, Case] = {}
-    told: list[str] = []
-    reader = SweepReader(told, grow, level, operators, globs)
+    errors: list[str] = []
+    reader = SweepReader(errors, grow, level, operators, globs)
     exports = [path for path in paths if export_reader.is_export(path)]
     for path in _case_files([path for path in paths or [catalogue_folder()] if path not in exports]):
-        _add_cases(_read_file(path, reader, told), cases, told)
+        _add_cases(_read_file(path, reader, errors), cases, errors)
     versions = [] if paths else [catalogue_version()]
     for path in exports:
         try:
             export = export_reader.read_export(path)
         except CatalogueError as error:
-            told.append(str(error))
+            errors.append(str(error))
             continue
-        _add_cases(export.cases, cases, told)
+        _add_cases(export.cases, cases, errors)
         versions.append(export.version)
-    told += _misnamed_cases(cases.values(), {**dict.fromkeys(reader.unloaded, ()), **reader.sweeps})
-    only = versions[0] if len(versions) == 1 and len(paths) <= 1 else ""
-    return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), only), sort_errors(told)
+    errors += _misnamed_cases(cases.values(), {**dict.fromkeys(reader.unloaded, ()), **reader.sweeps})
+    # A combination of several catalogues has no version.
+    version = versions[0] if len(versions) == 1 and len(paths) <= 1 else ""
+    return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), version), sort_errors(errors)
 
 
 def _add_cases(found: Iterable[Case], cases: dict[str, Case], errors: list[str]) -> None:
     for case in found:
         if case.id in cases:
-            errors.append(f"{case.location}: case {case.id} stands already at {cases[case.id].location}")
+            errors.append(f"{case.location}: duplicate case id {case.id}, first defined at {cases[case.id].location}")
         cases.setdefault(case.id, case)
 
 
 def catalogue_version() -> str:
-    """Return the version of the suite's own catalogue, "" if it has no lock."""
+    """Return the version of the built-in catalogue, "" if it has no lock."""
     path = catalogue_folder() / lock.LOCK_FILE
     return lock.read_lock_file(path).label if path.exists() else ""
 
 
 def _misnamed_cases(cases: Iterable[Case], sweeps: Mapping[Sweep, Sequence[str]]) -> Iterator[str]:
-    """Yield a fault for each case that is called like the row of a sweep and is none."""
+    """Yield an error for each case whose id has the prefix of a sweep, but which is not a row of it."""
     rows = {f"{sweep.operator}/{sweep.id}/{name}" for sweep, names in sweeps.items() for name in names}
     prefixes = tuple(f"{sweep.operator}/{sweep.id}/" for sweep in sweeps)
     for case in cases:
         if prefixes and case.id.startswith(prefixes) and case.id not in rows:
             sweep = case.id.rsplit("/", 1)[0]
-            yield f"{case.location}: case {case.id}: a sweep is called {sweep}, and this is no row of it"
+            yield f"{case.location}: case {case.id}: {sweep} is a sweep, and this case is not one of its rows"
 
 
 def _case_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the case files: those given, and in folders every YAML file one level down; the ledger stands above."""
+    """Return the case files: the files given, and the YAML files in the subfolders of the folders given.
+
+    The ledger, which is in the catalogue folder itself, is not included.
+    """
     return [file for path in paths for file in _files_in_folder(path)]
 
 
@@ -173,46 +180,46 @@ def _files_in_folder(path: Path) -> list[Path]:
         return [path]
     found = sorted([*path.glob("*/*.yaml"), *path.glob("*/*.yml")])
     if not found:
-        raise CatalogueError(f"{path}: no case file in it (they are called <family>/<operator>.yaml)")
+        raise CatalogueError(f"{path}: contains no case files (expected <family>/<operator>.yaml)")
     return found
 
 
 def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> list[Case]:
-    """Return the sound cases of a file; what is wrong with others does not hide what is wrong with them."""
+    """Return the valid cases of a file and add all errors of the others to `errors`."""
     try:
         document = read_yaml_with_errors(path)
     except CatalogueError as error:
         errors.append(str(error))
         return []
     known = document_errors(document, catalogue_folder() / "schema.json")
-    errors += [f"{path}:{fault.line}: {fault.message}" for fault in known]
+    errors += [f"{path}:{error.line}: {error.message}" for error in known]
     operator = document.data.get("operator") if isinstance(document.data, dict) else None
     if not isinstance(operator, str) or operator not in OPERATORS:
         return []
-    of_items: dict[YamlPath, list[DocumentError]] = {}
-    for fault in known:
-        of_items.setdefault(fault.key_path[:2], []).append(fault)
+    by_item: dict[YamlPath, list[DocumentError]] = {}
+    for error in known:
+        by_item.setdefault(error.key_path[:2], []).append(error)
     items = [(kind, index) for kind in ("cases", "questions") for index in _positions_by_kind(document, kind)]
-    cases = [_read_case(document, where, of_items.get(where, ()), errors) for where in items]
-    cases += _read_rejects(document, _valid_positions(document, "rejects", of_items), errors)
-    return [case for case in cases if case] + reader.read(document, _valid_positions(document, "sweeps", of_items))
+    cases = [_read_case(document, item, by_item.get(item, ()), errors) for item in items]
+    cases += _read_rejects(document, _valid_positions(document, "rejects", by_item), errors)
+    return [case for case in cases if case] + reader.read(document, _valid_positions(document, "sweeps", by_item))
 
 
-def _valid_positions(document: YamlDocument, kind: str, of_items: Mapping[YamlPath, object]) -> list[int]:
-    """Return the positions of the items of a list against which the schema has nothing."""
-    return [index for index in _positions_by_kind(document, kind) if (kind, index) not in of_items]
+def _valid_positions(document: YamlDocument, kind: str, by_item: Mapping[YamlPath, object]) -> list[int]:
+    """Return the positions of the items of a list that have no schema errors."""
+    return [index for index in _positions_by_kind(document, kind) if (kind, index) not in by_item]
 
 
-def _read_rejects(document: YamlDocument, sound: Iterable[int], errors: list[str]) -> list[Case]:
-    """Return the cases that must be rejected, made from valid ones."""
+def _read_rejects(document: YamlDocument, positions: Iterable[int], errors: list[str]) -> list[Case]:
+    """Return the cases of the `rejects` entries at some positions."""
     cases: list[Case] = []
-    for index in sound:
-        where, raw = ("rejects", index), document.data["rejects"][index]
-        places = {n: document.location_of((*where, "faults", n)) for n in range(len(raw["faults"]))}
+    for index in positions:
+        item, raw = ("rejects", index), document.data["rejects"][index]
+        places = {n: document.location_of((*item, "faults", n)) for n in range(len(raw["faults"]))}
         try:
             cases += expand_rejects({"source": "", **document.data}, raw, places)
-        except CaseError as fault:
-            errors.append(f"{document.location_of((*where, *fault.key_path))}: {case_prefix(document, where)}{fault}")
+        except CaseError as error:
+            errors.append(f"{document.location_of((*item, *error.key_path))}: {case_prefix(document, item)}{error}")
     return cases
 
 
@@ -222,25 +229,25 @@ def _positions_by_kind(document: YamlDocument, kind: str) -> range:
 
 
 def _read_case(
-    document: YamlDocument, where: tuple[str, int], known: Sequence[DocumentError], errors: list[str]
+    document: YamlDocument, item: tuple[str, int], known: Sequence[DocumentError], errors: list[str]
 ) -> Case | None:
-    family, place = {"source": "", **document.data}, document.location_of(where)
-    raw = family[where[0]][where[1]]
+    family, place = {"source": "", **document.data}, document.location_of(item)
+    raw = family[item[0]][item[1]]
     if not known:
         with suppress(CaseError):
             return parse_case(family, raw, place)
-    for fault in all_errors(family, raw, place, [(fault.key_path[2:], fault.is_removable) for fault in known]):
-        errors.append(f"{document.location_of((*where, *fault.key_path))}: {case_prefix(document, where)}{fault}")
+    for found in all_errors(family, raw, place, [(one.key_path[2:], one.is_removable) for one in known]):
+        errors.append(f"{document.location_of((*item, *found.key_path))}: {case_prefix(document, item)}{found}")
     return None
 
 
-def sort_errors(faults: Iterable[str]) -> list[str]:
-    """Return lines of faults, those of one file by their line, files as they come; those of none stay as they are."""
+def sort_errors(errors: Iterable[str]) -> list[str]:
+    """Sort error messages by line within each file; files and messages without a file stay in their order."""
     files: dict[str, int] = {}
 
-    def place(text: str) -> tuple[int, int, str]:
-        found = re.match(r"(.*?):(\d+): ", text)
-        file, line = found.groups() if found else ("", "0")
-        return files.setdefault(file, len(files)), int(line), text if found else ""
+    def sort_key(text: str) -> tuple[int, int, str]:
+        location = re.match(r"(.*?):(\d+): ", text)
+        file, line = location.groups() if location else ("", "0")
+        return files.setdefault(file, len(files)), int(line), text if location else ""
 
-    return sorted(faults, key=place)
+    return sorted(errors, key=sort_key)

@@ -1,10 +1,10 @@
-"""The lock: what every case of a catalogue was when it was frozen, as digests by its id, and in which release.
+"""The lock: digests of every case of a catalogue at its last freeze, and the version of the last release.
 
-Format 2, one line a record: a case is `<digest> <parameters> <inputs> <output>`, 128 bits over inputs and expected
-output as in format 1, then 64 bits over each part, so that a drift can be named. A sweep of level exhaustive is one
-record, `<rows> <ids> <digest>`. `unreleased` keeps what the last release held of whatever was added, removed or changed
-since; an empty record was not in it. Format 1 was one flat mapping of ids to digests; it is read as a lock that knows
-no parts and no release.
+Format 2 has one line per record. A case is `<digest> <parameters> <inputs> <output>`: a 128-bit digest of inputs and
+expected output as in format 1, then a 64-bit digest of each part, so that the changed part can be reported. An
+exhaustive sweep is one record, `<rows> <ids> <digest>`. `unreleased` contains the records of the last release for all
+names added, removed or changed since; an empty record means that the name was not in it. Format 1 was a mapping of ids
+to digests; it is read as a lock without parts and without a release.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from conformance import CatalogueError
 LOCK_FILE = "lock.json"
 LOCK_FORMAT = 2
 SWEEP_SUFFIX = "/*"
-"""What the name of a sweep ends with where it stands beside the names of cases."""
+"""Suffix of the name of a sweep, to distinguish it from ids of cases."""
 
 
 @dataclass(frozen=True)
 class FrozenCase:
-    """What a case was. The parts are "" where a lock of format 1 does not know them."""
+    """The record of a case. The parts are "" in a lock of format 1."""
 
     digest: str
     parameters: str = ""
@@ -40,7 +40,7 @@ class FrozenCase:
         return " ".join(filter(None, vars(self).values()))
 
     def drift(self, now: FrozenCase | FrozenSweep) -> str:
-        """Return what is not as it was, in words; "" if nothing is."""
+        """Return a description of the changed parts, "" if there are none."""
         if not isinstance(now, FrozenCase):
             return "its kind"
         if not (self.parameters and now.parameters):
@@ -54,7 +54,7 @@ class FrozenCase:
 
 @dataclass(frozen=True)
 class FrozenSweep:
-    """What a sweep of level exhaustive was: how many rows, a digest of their ids, and one of their records."""
+    """The record of an exhaustive sweep: the number of rows, a digest of their ids, and one of their records."""
 
     rows: int
     ids: str
@@ -66,11 +66,11 @@ class FrozenSweep:
         return " ".join(map(str, vars(self).values()))
 
     def drift(self, now: FrozenCase | FrozenSweep) -> str:
-        """Return what is not as it was, in words; "" if nothing is."""
+        """Return a description of the changes, "" if there are none."""
         if not isinstance(now, FrozenSweep):
             return "its kind"
         if self.rows != now.rows:
-            return f"its rows, {self.rows} when frozen and {now.rows} now,"
+            return f"its number of rows (from {self.rows} to {now.rows})"
         if self.ids != now.ids:
             return "the ids of its rows"
         return "the inputs or the expected outputs of its rows" if self.digest != now.digest else ""
@@ -82,7 +82,7 @@ LockRecords = Mapping[str, LockRecord]
 
 @dataclass(frozen=True)
 class Lock:
-    """All records by name, the catalogue's last version, and what that held of whatever has changed since."""
+    """All records by name, the last version of the catalogue, and its records of the names changed since."""
 
     records: LockRecords = field(default_factory=dict)
     version: str = ""
@@ -90,7 +90,7 @@ class Lock:
 
     @property
     def released(self) -> LockRecords:
-        """The records of the last release; none before the first."""
+        """The records of the last release; empty before the first."""
         if not self.version:
             return {}
         merged = {**self.records, **self.unreleased}
@@ -98,25 +98,25 @@ class Lock:
 
     @property
     def label(self) -> str:
-        """The catalogue's version as people read it."""
+        """The version of the catalogue as text, marked if there are unreleased changes."""
         if not self.version:
             return "unreleased"
         return f"{self.version}+unreleased" if self.unreleased else self.version
 
     def with_records(self, records: LockRecords) -> Lock:
-        """Return the lock with other records, and what it must remember of the last release."""
+        """Return a lock with other records that retains the records of the last release."""
         before = self.released
         changed = {} if not self.version else compare_records(before, records).names
         return replace(self, records=records, unreleased={name: before.get(name) for name in changed})
 
     def release(self, version: str) -> Lock:
-        """Return the lock as that of a new release."""
+        """Return the lock of a new release with the same records."""
         return Lock(self.records, version)
 
 
 @dataclass(frozen=True)
 class LockDifference:
-    """What became of the names of one set of records in another, and in what each changed one changed."""
+    """The names added, removed and changed between two sets of records, and a description of each change."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -124,12 +124,12 @@ class LockDifference:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them."""
+        """All names."""
         return (*self.added, *self.removed, *self.changed)
 
 
 def compare_records(before: LockRecords, after: LockRecords) -> LockDifference:
-    """Return how the second records differ from the first, in the order of names."""
+    """Return the difference from the first to the second records, sorted by name."""
     drifts = {name: before[name].drift(after[name]) for name in sorted(before.keys() & after.keys())}
     return LockDifference(
         tuple(sorted(after.keys() - before.keys())),
@@ -149,19 +149,17 @@ def read_lock_file(path: Path) -> Lock:
 
 @lru_cache(maxsize=4)
 def _parse_lock_file(path: Path, _time: int, _size: int) -> Lock:
-    """Read a lock once, however many files look for their rows in it."""
+    """Parse a lock file. Cached, because every case file of a catalogue reads it; time and size are part of the key."""
     try:
         raw = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise CatalogueError(f"{path}: {error}") from None
     if isinstance(raw, dict) and raw.get("format", 1) not in (1, LOCK_FORMAT):
-        raise CatalogueError(
-            f"{path}: format {raw['format']!r} is none that this suite reads, which are 1 and {LOCK_FORMAT}"
-        )
+        raise CatalogueError(f"{path}: unsupported format {raw['format']!r}, supported are 1 and {LOCK_FORMAT}")
     try:
         return _parse_lock(raw if "format" in raw else {"cases": raw})
     except (ValueError, TypeError, AttributeError, KeyError):
-        raise CatalogueError(f"{path}: not a lock: it maps the id of each case to a digest") from None
+        raise CatalogueError(f"{path}: not a lock file, which maps the id of each case to a digest") from None
 
 
 def _parse_lock(raw: Mapping[str, Any]) -> Lock:
@@ -187,20 +185,20 @@ def _parse_frozen_sweep(text: str) -> FrozenSweep | None:
 
 
 def write_lock(path: Path, lock: Lock) -> None:
-    """Write the lock in the order of names, all of it or nothing. Raises CatalogueError if that cannot be done."""
-    whole = {
+    """Write a lock atomically, sorted by name. Raises CatalogueError if it cannot be written."""
+    data = {
         "format": LOCK_FORMAT,
         "version": lock.version,
         **_record_lines(lock.records),
         "unreleased": _record_lines(lock.unreleased) if lock.unreleased else {},
     }
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         try:
-            beside.write_text(json.dumps(whole, indent=0) + "\n", "utf-8")
-            beside.replace(path)
+            part.write_text(json.dumps(data, indent=0) + "\n", "utf-8")
+            part.replace(path)
         finally:
-            beside.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise CatalogueError(f"{path}: {error.strerror}") from None
 

@@ -1,7 +1,8 @@
-"""The proof that a case tells meanings apart: what another reading of its parameters gives lies far away.
+"""Check that a case distinguishes its parameters from plausible misreadings.
 
-Rounding is judged by a bound. Where that bound could hide the wrong divisor or a shifted window, a case would prove
-nothing; so of every other reading that gives another result, some element must lie 1,000 bounds from the right one.
+A result agrees if its error is within the bound. If the bound were larger than the effect of a wrong divisor or a
+shifted window, the case would test nothing. So for every other reading with another result, some element must differ
+from the right result by at least 1,000 bounds.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from conformance.cases.case import Case, Value
 from conformance.judging.expected import Expected, compute_reference
 
 MIN_DISTANCE_IN_BOUNDS = 1000
+"""Minimum distance of another reading from the right result, in units of the error bound."""
 
 
 @dataclass(frozen=True)
 class OtherReading:
-    """Another way to read a case that someone might take for right: parameters, and whether the kernel is turned."""
+    """A plausible misreading of a case: other parameters, or a flipped kernel."""
 
     description: str
     parameters: Mapping[str, Any]
@@ -32,11 +34,11 @@ class OtherReading:
 def other_readings(case: Case) -> Iterator[OtherReading]:
     """Yield every other reading of a case."""
     parameters = case.parameters
-    for words, changed in _parameter_changes(case):
+    for description, changed in _parameter_changes(case):
         if any(parameters[name] != value for name, value in changed.items()):
-            yield OtherReading(words, {**parameters, **changed})
+            yield OtherReading(description, {**parameters, **changed})
     if "kernel" in case.inputs and parameters.get("output") != "bias":
-        yield OtherReading("with the kernel turned round", parameters, flips_kernel=True)
+        yield OtherReading("with the kernel flipped", parameters, flips_kernel=True)
 
 
 def _parameter_changes(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -46,41 +48,41 @@ def _parameter_changes(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield "with padding before and after swapped", {"padding": swapped}
     for name in ("window", "stride", "dilation", "output_size", "output_padding"):
         if name in parameters:
-            yield f"with {name} in the other order of axes", {name: tuple(reversed(parameters[name]))}
+            yield f"with {name} in reverse order of axes", {name: tuple(reversed(parameters[name]))}
     if "dilation" in parameters:
         ones = (1,) * len(parameters["dilation"])
-        yield "without the holes in its windows", {"dilation": ones}
-        yield "with holes one cell wider", {"dilation": tuple(step + 1 for step in parameters["dilation"])}
+        yield "without dilation", {"dilation": ones}
+        yield "with the dilation increased by 1", {"dilation": tuple(step + 1 for step in parameters["dilation"])}
     if "p" in parameters:
-        yield "with the next power", {"p": parameters["p"] + 1}
+        yield "with the power increased by 1", {"p": parameters["p"] + 1}
     if "divisor" in parameters:
         yield from _divisor_changes(parameters)
 
 
 def _divisor_changes(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     cells = math.prod(parameters["window"])
-    for words, divisor, include in (
+    for description, divisor, include in (
         ("divided by the real cells", None, False),
         ("divided by the cells of the padded input", None, True),
         ("divided by the cells of the window", cells, False),
         ("not divided", 1, False),
     ):
-        yield words, {"divisor": divisor, "count_include_pad": include}
+        yield description, {"divisor": divisor, "count_include_pad": include}
 
 
 def indistinguishable_readings(case: Case, expected: Expected) -> Iterator[str]:
-    """Yield each other reading, in words, that gives something else, and that the error bound would let pass."""
+    """Yield the description of each other reading with a different result that the error bound would accept."""
     target = expected.target
     if not isinstance(case.expect, Value) or target is None or target.exact is None or target.bound is None:
         return
-    # Full mantissas are there for the rounding; the same geometry stands in the catalogue with whole numbers.
+    # Cases with full mantissas test rounding only. The catalogue has the same geometry with integers.
     if not target.bound.any() or any(spec.fills_mantissa for spec in case.inputs.values()):
         return
     for reading in other_readings(case):
         try:
             other = compute_reference(case.operator, _inputs_for_reading(expected, reading), reading.parameters)
         except ValueError:
-            continue  # It is no geometry: a backend that reads it so cannot answer.
+            continue  # an invalid geometry, for which a backend returns no result
         right = target.exact.value
         if other.value.shape != right.shape or np.array_equal(other.value, right, equal_nan=True):
             continue

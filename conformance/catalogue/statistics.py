@@ -1,4 +1,4 @@
-"""How many cases there are of what, as a Markdown page, and beside that what other suites have."""
+"""Statistics of the catalogue as a Markdown page, with a comparison to other test suites."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ this is what the command prints.
 """
 
 UNREAD_ROWS_NOTE = (
-    "Rows of sweeps of level exhaustive are read when asked for: they are in the first line and among the sweeps."
+    "Rows of exhaustive sweeps are not loaded here: they count in the first line and in the table of sweeps only."
 )
 
 
 def statistics_page(catalogue: Catalogue, other_suites: Mapping[str, Any] | None = None) -> str:
-    """Return the whole page; others: what benchmarks/others.py has written."""
+    """Return the page; other_suites: the data written by benchmarks/others.py."""
     cases = catalogue.cases
     unread = {sweep: sweep.rows() for sweep in catalogue.unloaded_sweeps}
     counted = _operator_level_table(cases, unread)
     levels = {level: sum(count for (_, of), count in counted.items() if of == level) for level in LEVELS}
-    said = ", ".join(f"{count:,} at level {level}" for level, count in levels.items())
+    by_level = ", ".join(f"{count:,} at level {level}" for level, count in levels.items())
     gradients = sum(count for (operator, _), count in counted.items() if OPERATORS[operator].is_gradient)
     parts = [
         PAGE_HEADER,
-        _fill_text(f"{sum(counted.values()):,} cases: {said}; {gradients:,} of them of gradients.") + "\n",
+        _fill_text(f"{sum(counted.values()):,} cases: {by_level}; {gradients:,} of them of gradients.") + "\n",
     ]
     parts += [f"{UNREAD_ROWS_NOTE}\n"] if unread else []
     used = {case.operator for case in cases}
@@ -74,7 +74,7 @@ def _level_and_kind(case: Case) -> list[str]:
 
 
 def expectation_kind(case: Case) -> str:
-    """Return what a case expects, as one of KINDS."""
+    """Return the kind of expectation of a case, one of EXPECTATION_KINDS."""
     if isinstance(case.expect, Answers):
         return "question"
     if isinstance(case.expect, Rejected):
@@ -98,7 +98,7 @@ def _all_dtypes(cases: Iterable[Case]) -> list[str]:
 def _table_section(
     title: str, cases: Iterable[Case], traits: Callable[[Case], list[str]], columns: Sequence[str], note: str = ""
 ) -> str:
-    """Return a table: how many cases of each operator have each trait."""
+    """Return a table with the number of cases of each operator and trait."""
     counts = {name: Counter[str]() for name in OPERATORS}
     for case in cases:
         counts[case.operator].update(["cases", *traits(case)])
@@ -118,7 +118,7 @@ def _number_text(count: int | None) -> str:
 
 
 def _table_lines(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> Iterator[str]:
-    """Yield the lines of a Markdown table whose first columns hold words and the others numbers."""
+    """Yield the lines of a Markdown table; words: number of left-aligned columns of text, before columns of numbers."""
     yield f"| {' | '.join(head)} |"
     yield "|" + "|".join("---" if column < words else "---:" for column in range(len(head))) + "|"
     for row in rows:
@@ -139,7 +139,7 @@ def _sweep_row(sweep: Sweep, names: Sequence[str]) -> list[str]:
     words = {strength: word for word, strength in STRENGTH_BY_WORD.items()}
     crossed = words.get(sweep.strength, "all") if sweep.strength < len(sweep.factors) else "all"
     level = sweep.common.get("level", LEVELS[0])
-    # What stands in the rows is soon counted; what is possible takes a minute.
+    # Only the combinations in the rows are counted. Counting the possible ones takes a minute.
     covered = CoveringArray(sweep.row_levels(names), sweep.strength).combination_count()
     return [
         f"`{sweep.operator}/{sweep.id}`",
@@ -150,7 +150,7 @@ def _sweep_row(sweep: Sweep, names: Sequence[str]) -> list[str]:
 
 
 def _comparison_section(cases: Sequence[Case], others: Mapping[str, Any]) -> str:
-    """Return the suite's own counts beside those of others; what they do not count alike stands in the notes."""
+    """Return a table with the counts of this and other suites, with notes about differences in counting."""
     own, smoke = Counter(case.operator for case in cases), Counter(case.operator for case in _smoke_section(cases))
     parts = [part for group in others["parts"].values() for part in (group if isinstance(group, list) else [group])]
     counted = [part for part in parts if part["counts"]]
@@ -172,7 +172,7 @@ def _smoke_section(cases: Iterable[Case]) -> Iterator[Case]:
 
 
 def read_other_suites(path: Path) -> Mapping[str, Any]:
-    """Return what benchmarks/others.py has written. Raises ConformanceError where it cannot be read."""
+    """Read the data written by benchmarks/others.py. Raises ConformanceError if it cannot be read."""
     try:
         found: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
         if not {"counted", "parts"} <= found.keys():

@@ -1,4 +1,4 @@
-"""The rows of sweeps: which of them are read, and how sweeps of level exhaustive differ from others."""
+"""Selection of the rows of sweeps to load, and the special treatment of exhaustive sweeps."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from conformance.catalogue.sweeps import Sweep
 
 
 def row_id_prefix(sweep: Sweep) -> str:
-    """Return what the ids of a sweep's rows begin with."""
+    """Return the common prefix of the ids of a sweep's rows."""
     return f"{sweep.operator}/{sweep.id}/"
 
 
 def sweep_name(sweep: Sweep) -> str:
-    """Return what an exhaustive sweep is called in the lock."""
+    """Return the name of an exhaustive sweep in the lock."""
     return f"{sweep.operator}/{sweep.id}{lock.SWEEP_SUFFIX}"
 
 
 def is_exhaustive(sweep: Sweep) -> bool:
-    """Whether the rows of a sweep are too many to be read or frozen one by one."""
+    """Whether a sweep is of level exhaustive. It has too many rows to load by default or to freeze individually."""
     return bool(sweep.common.get("level") == LEVELS[-1])
 
 
 def sweep_definition_text(sweep: Sweep) -> str:
-    """Return all that decides what the rows of an exhaustive sweep are, as text."""
+    """Return everything that determines the rows of an exhaustive sweep as text."""
     return json.dumps([sweep.operator, sweep.id, sweep.factors, sweep.strength, sweep.common], default=str)
 
 
 @dataclass
 class PartCache:
-    """Parts of cases that many rows of a sweep have in common, each kept once, by the text that it is."""
+    """Equal parts of the rows of a sweep, by their text, so that rows share objects and need less memory."""
 
     parts: dict[str, Any] = field(default_factory=dict)
 
     def share_parts(self, case: Case) -> Case:
-        """Return the case made of parts that others may have, too."""
+        """Return an equal case made of shared parts."""
         inputs = {name: replace(spec, shape=self._shared_part(spec.shape)) for name, spec in case.inputs.items()}
         expect, parameters = self._shared_part(case.expect), self._shared_part(case.parameters)
         return replace(case, inputs=inputs, expect=expect, parameters=parameters)
@@ -55,7 +55,10 @@ class PartCache:
 
 @dataclass
 class SweepReader:
-    """Reads the sweeps of one file after another: into cases, or to be left unloaded."""
+    """Reader of the sweeps of several files, which expands them to cases or records them as unloaded.
+
+    errors: messages are added to it; extend: whether to add rows for uncovered combinations.
+    """
 
     errors: list[str]
     extend: bool
@@ -65,47 +68,48 @@ class SweepReader:
     sweeps: dict[Sweep, Sequence[str]] = field(default_factory=dict)
     unloaded: list[Sweep] = field(default_factory=list)
 
-    def read(self, document: YamlDocument, sound: Iterable[int]) -> list[Case]:
-        """Return the cases of some sweeps of a file, and enter the sweeps with the names of their rows."""
+    def read(self, document: YamlDocument, positions: Iterable[int]) -> list[Case]:
+        """Return the cases of the sweeps at some positions of a file, and record the sweeps and their rows."""
         path, cases = document.path.resolve().parent.parent / lock.LOCK_FILE, []
-        released = lock.read_lock_file(path).records if path.exists() else {}
-        for index in sound:
-            where, raw = ("sweeps", index), document.data["sweeps"][index]
-            place = document.location_of(where)
+        frozen = lock.read_lock_file(path).records if path.exists() else {}
+        for index in positions:
+            item, raw = ("sweeps", index), document.data["sweeps"][index]
+            place = document.location_of(item)
             try:
                 sweep = self._sweep(document.data["operator"], raw, place)
                 if is_exhaustive(sweep) and not self._may_select_row(sweep):
                     self.unloaded.append(sweep)
                     continue
-                names = self._rows(sweep, released)
+                names = self._rows(sweep, frozen)
                 self.sweeps[sweep] = names
-                wanted = [name for name in names if self._selects_row(sweep, name)]
-                alike = PartCache()
+                selected = [name for name in names if self._selects_row(sweep, name)]
+                parts = PartCache()
                 cases += [
-                    alike.share_parts(parse_case({"source": "", **document.data}, sweep.raw_case(name), place))
-                    for name in wanted
+                    parts.share_parts(parse_case({"source": "", **document.data}, sweep.raw_case(name), place))
+                    for name in selected
                 ]
-            except ValueError as fault:
-                self.errors.append(f"{place}: {case_prefix(document, where)}{fault}")
+            except ValueError as error:
+                self.errors.append(f"{place}: {case_prefix(document, item)}{error}")
         return cases
 
     def _sweep(self, operator: str, raw: Mapping[str, Any], place: str) -> Sweep:
         for other in (*self.sweeps, *self.unloaded):
             if row_id_prefix(other) == f"{operator}/{raw['id']}/":
-                raise ValueError("key 'id': another sweep of the operator is called so")
+                raise ValueError("key 'id': another sweep of the operator has the same id")
         return Sweep.parse(operator, raw, place)
 
-    def _rows(self, sweep: Sweep, released: lock.LockRecords) -> list[str]:
-        """Return the names of the rows; an exhaustive sweep has no frozen ones, its factors make them."""
+    def _rows(self, sweep: Sweep, frozen: lock.LockRecords) -> list[str]:
+        """Return the names of the rows: those in the lock, or for an exhaustive sweep those made from its factors."""
         if is_exhaustive(sweep):
+            # If the ids are given in full, only these rows are tested, because making all rows is slow.
             named = self.globs and not any(GLOB_CHARACTERS.search(glob) for glob in self.globs)
             return [name for name in self._named_rows(sweep) if _is_row(sweep, name)] if named else sweep.rows()
         start = row_id_prefix(sweep)
-        kept = [name.removeprefix(start) for name in released if name.startswith(start) and start + "*" != name]
-        return sweep.rows(kept, extend=self.extend)
+        names = [name.removeprefix(start) for name in frozen if name.startswith(start) and start + "*" != name]
+        return sweep.rows(names, extend=self.extend)
 
     def _may_select_row(self, sweep: Sweep) -> bool:
-        """Whether a row of an exhaustive sweep may be wanted, as far as the start of its id tells."""
+        """Whether a row of an exhaustive sweep may be selected, judged by the prefix of its id."""
         start = row_id_prefix(sweep)
         fixed = [GLOB_CHARACTERS.split(glob)[0] for glob in self.globs]
         return (
@@ -115,7 +119,7 @@ class SweepReader:
         )
 
     def _named_rows(self, sweep: Sweep) -> list[str]:
-        """Return what names the globs have for rows of a sweep, where there is nothing wild in them."""
+        """Return the names of rows in globs without wildcards."""
         return [glob.removeprefix(row_id_prefix(sweep)) for glob in self.globs if glob.startswith(row_id_prefix(sweep))]
 
     def _selects_row(self, sweep: Sweep, name: str) -> bool:
@@ -125,7 +129,7 @@ class SweepReader:
 
 
 def _is_row(sweep: Sweep, name: str) -> bool:
-    """Whether a sweep has a row of this name, found without making all of them."""
+    """Whether a sweep has a row of this name, without making all rows."""
     try:
         (row,) = sweep.row_levels([name])
     except ValueError:

@@ -1,7 +1,7 @@
-"""Sweeps: a few lines of YAML that stand for many cases, each with an id made of its parameters.
+"""Sweeps: compact YAML descriptions that expand into many cases, each with an id made from its parameters.
 
-A sweep names factors and their levels, and how thoroughly to cross them. A level that is a list goes round the spatial
-axes: window [3, 2] is 3 on one axis, 3 x 2 on two, 3 x 2 x 3 on three. Rows that the lock holds are kept for ever.
+A sweep lists factors, their levels, and the strength of the combinations to cover. A level that is a list is repeated
+over the spatial axes: window [3, 2] is 3 on one axis, 3 x 2 on two, 3 x 2 x 3 on three. Rows in the lock are permanent.
 """
 
 from __future__ import annotations
@@ -32,20 +32,22 @@ from conformance.catalogue.factors import (
     spatial_value,
 )
 
-# How many factors are crossed; None: all of them.
+# Number of factors in a combination to cover; None: all factors.
 STRENGTH_BY_WORD: Mapping[str, int | None] = MappingProxyType({"pairs": 2, "triples": 3, "all": None})
 MAX_FACTOR_PRODUCT = 200_000
+"""Maximum product of the numbers of levels of all factors."""
 MAX_GEOMETRIES = 20_000
+"""Maximum product of the numbers of levels of the factors in GEOMETRY_FACTORS."""
 MAX_ID_LENGTH = 100
 
 
-# Factors on which it depends whether a row is possible.
+# Factors that determine whether the geometry of a row is possible.
 GEOMETRY_FACTORS = (
     "rank", "extent", "window", "stride", "padding", "dilation", "rounding", "pads", "mode", "output_size",
     "output_padding",
 )  # fmt: skip
 
-# What a factor is where the sweep does not name it.
+# Level of a factor that a sweep does not list.
 DEFAULT_LEVELS: Mapping[str, FactorLevel] = MappingProxyType(
     {"batch": 2, "channels": 3, "out": 2, "groups": 1, "values": "integers", "dtype": "float32"}
 )
@@ -53,7 +55,11 @@ DEFAULT_LEVELS: Mapping[str, FactorLevel] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Many cases of one operator: factors with their levels, how far these are crossed, and what is alike in all."""
+    """A sweep of one operator.
+
+    factors: the levels of each factor; strength: number of factors in a combination to cover; common: the keys that all
+    cases share; place: file and line.
+    """
 
     operator: str
     id: str
@@ -64,7 +70,7 @@ class Sweep:
 
     @classmethod
     def parse(cls, operator: str, raw: Mapping[str, Any], place: str = "") -> Sweep:
-        """Parse what a catalogue file says. Raises ValueError for what the operator has not, or for no possible row."""
+        """Parse a sweep of a YAML file. Raises ValueError for a missing key, or one that the operator does not have."""
         given = raw["factors"]
         factors = {name: tuple(map(_hashable_level, given[name])) for name in FACTORS if name in given}
         common = {key: raw[key] for key in raw if key not in {"id", "factors", "cover"}}
@@ -74,39 +80,51 @@ class Sweep:
         return sweep
 
     def _check(self) -> None:
-        known = OPERATORS[self.operator]
-        has = {"rank", "batch", "channels", "extent", "values", "dtype", *known.defaults, *known.optional_inputs}
-        has |= {"window", "out"} if "kernel" in known.inputs else set()
-        for name in self.factors.keys() - has:
+        operator = OPERATORS[self.operator]
+        known = {
+            "rank",
+            "batch",
+            "channels",
+            "extent",
+            "values",
+            "dtype",
+            *operator.defaults,
+            *operator.optional_inputs,
+        }
+        known |= {"window", "out"} if "kernel" in operator.inputs else set()
+        for name in self.factors.keys() - known:
             raise ValueError(f"key 'factors.{name}': {self.operator} has no such factor")
         if "/" in self.id:
-            raise ValueError("key 'id': the id of a sweep has no slash: those of its cases have")
+            raise ValueError("key 'id': the id of a sweep must not contain a slash")
         if "bias" in self.factors and "bias" not in self.common:
-            raise ValueError("key 'bias' is missing: what a bias holds, where there is one")
-        for name in self.common.keys() & set(INPUT_ORDER) - set(known.inputs):
+            raise ValueError("key 'bias' is missing: the values of the bias")
+        for name in self.common.keys() & set(INPUT_ORDER) - set(operator.inputs):
             raise ValueError(f"key {name!r}: {self.operator} has no such input")
-        for name in known.inputs:
-            if name not in self.common and name not in known.optional_inputs:
-                raise ValueError(f"key {name!r} is missing: what it holds")
-        for name in known.required_parameters:
+        for name in operator.inputs:
+            if name not in self.common and name not in operator.optional_inputs:
+                raise ValueError(f"key {name!r} is missing: the values of the input")
+        for name in operator.required_parameters:
             if name not in self.factors and name not in self.common:
                 raise ValueError(f"key 'factors.{name}' is missing: {self.operator} needs it")
-        if "kernel" in known.inputs and "window" not in self.factors:
+        if "kernel" in operator.inputs and "window" not in self.factors:
             raise ValueError("key 'factors.window' is missing: it is the extent of the kernel")
         values = set(self.factors.get("values", ()))
         if values & FULL_MANTISSA_GENERATORS and "integers" not in values:
-            raise ValueError("key 'factors.values': full mantissas need integers beside them, in the same geometry")
-        for what, names, limit in (
+            raise ValueError("key 'factors.values': full mantissas need the level integers for the same geometry")
+        for product_name, names, limit in (
             ("rows", self.factors.keys(), MAX_FACTOR_PRODUCT),
             ("geometries", self.factors.keys() & set(GEOMETRY_FACTORS), MAX_GEOMETRIES),
         ):
             product = math.prod(len(self.factors[name]) for name in names)
             if product > limit:
-                raise ValueError(f"key 'factors': {product} {what} in all are more than the limit of {limit}")
+                raise ValueError(f"key 'factors': {product} {product_name} exceed the limit of {limit}")
 
     @cached_property
     def cover(self) -> CoveringArray:
-        """All possible rows, and what is to be covered of them."""
+        """All possible rows, and the combinations to cover.
+
+        The geometry and the other factors are filtered separately, so that impossible rows are never enumerated.
+        """
         numbers = [range(len(levels)) for levels in self.factors.values()]
         geometry = [name in GEOMETRY_FACTORS for name in self.factors]
         shapes = itertools.product(*(n if fixed else (0,) for n, fixed in zip(numbers, geometry, strict=True)))
@@ -116,9 +134,10 @@ class Sweep:
         return CoveringArray((possible[:, None] + rest).reshape(-1, len(numbers)), self.strength)
 
     def rows(self, frozen: Iterable[str] = (), *, extend: bool = True) -> list[str]:
-        """Return the names of the rows: those frozen, and where there are none, or to grow, what they leave uncovered.
+        """Return the names of the rows: the frozen ones, and with `extend` or without frozen ones, further rows.
 
-        Raises ValueError for a frozen name that no row has any more, or where no row is possible.
+        The further rows cover the missing combinations. Raises ValueError for a frozen name that is not a row any more,
+        or if no row is possible.
         """
         names = list(frozen)
         if extend or not names:
@@ -132,17 +151,17 @@ class Sweep:
         return names
 
     def missing(self, names: Iterable[str]) -> Iterator[str]:
-        """Yield, in words, each combination of levels that is possible and stands in none of these rows."""
+        """Yield the text of each possible combination of levels that these rows do not contain."""
         factors = list(self.factors)
         for subset, levels in self.cover.missing_combinations(self.row_levels(names)):
             pairs = zip((factors[factor] for factor in subset), levels, strict=True)
             yield ", ".join(f"{name} {_yaml_level(self.factors[name][level])}" for name, level in pairs)
 
     def rows_without_integer_twin(self, names: Iterable[str]) -> list[str]:
-        """Return the names of rows that are missing: for full mantissas, the same geometry with whole numbers.
+        """Return the missing rows with integers for rows with full mantissas: the same geometry, with values integers.
 
-        A large error bound can hide a lost element, but not where the numbers are whole. Those are in float32 where the
-        sweep has it, as 16 bits tell too few whole numbers apart.
+        A large error bound can hide a missing element, but results of integers are exact. These rows are in float32
+        if the sweep has it, because 16-bit types represent too few integers exactly.
         """
         present = list(names)
         twins = (self._integer_twin(row) for row in map(self._row_from_name, present))
@@ -151,21 +170,21 @@ class Sweep:
     def _integer_twin(self, row: Sequence[int]) -> str | None:
         if self._levels_of_row(row)["values"] not in FULL_MANTISSA_GENERATORS:
             return None
-        usual = {"values": "integers", "dtype": "float32"}
+        twin_levels = {"values": "integers", "dtype": "float32"}
         pairs = zip(self.factors.items(), row, strict=True)
         return self.name(
             [
-                levels.index(usual[name]) if name in usual and usual[name] in levels else number
+                levels.index(twin_levels[name]) if name in twin_levels and twin_levels[name] in levels else number
                 for (name, levels), number in pairs
             ]
         )
 
     def row_levels(self, names: Iterable[str]) -> LevelRows:
-        """Return the rows of some names, (rows, factors)."""
+        """Return the rows with these names as an array (rows, factors) of positions of levels."""
         return np.array([self._row_from_name(name) for name in names], np.int64).reshape(-1, len(self.factors))
 
     def name(self, row: Sequence[int]) -> str:
-        """Return what a row is called: its levels in the order of FACTORS, but for those that are left out."""
+        """Return the name of a row: its levels in the order of FACTORS, without default levels."""
         rank = self._levels_of_row(row)["rank"]
         written = (self._level_names(factor, rank)[number] for factor, number in zip(self.factors, row, strict=True))
         return "-".join(filter(None, written))
@@ -182,11 +201,13 @@ class Sweep:
             word = parts.pop(0) if parts and parts[0] in known else ""
             row += [known.index(word)] if word in known else []
         if parts or len(row) < len(self.factors):
-            raise ValueError(f"the frozen case {name} is none of this sweep any more: its levels must stay")
+            raise ValueError(
+                f"the frozen case {name} is not a row of this sweep: levels of frozen cases must not be removed"
+            )
         return tuple(row)
 
     def is_possible(self, row: Sequence[int]) -> bool:
-        """Whether the geometry is one: output everywhere, and in every window a cell of the input; each only once."""
+        """Whether the geometry of a row is valid and not a repetition of one with equal names of levels."""
         level = self._levels_of_row(row)
         rank, size = level["rank"], level_per_axis(level["extent"], level["rank"])
         for factor, number in zip(self.factors, row, strict=True):
@@ -194,15 +215,15 @@ class Sweep:
             if known.index(known[number]) < number:
                 return False
         possible = GEOMETRY_CHECKS.get(OPERATORS[self.operator].forward, has_valid_windows)
-        # Where all is crossed, such a row is one of all; elsewhere it would stand for a combination and test nothing.
-        idle = self.strength < len(self.factors) and has_unused_dilation(level, rank)
-        return possible(level, size, rank) and not idle
+        # In a covering array, a row with a dilation that has no effect would cover a combination without testing it.
+        untested = self.strength < len(self.factors) and has_unused_dilation(level, rank)
+        return possible(level, size, rank) and not untested
 
     def is_generated(self, row: Sequence[int]) -> bool:
-        """Whether the values are ones of the dtype: marks and full mantissas are floating.
+        """Whether the generator supports the dtype, and the row tests something.
 
-        Beside full mantissas, whole numbers stand for the geometry, and 16 bits tell too few of them apart. A bias that
-        is not there has no gradient.
+        In a sweep with full mantissas, the rows with integers test the geometry, for which 16-bit types represent too
+        few integers exactly. Without a bias there is no gradient of the bias.
         """
         level = self._levels_of_row(row)
         if (
@@ -221,13 +242,13 @@ class Sweep:
         return {**DEFAULT_LEVELS, **{name: levels[number] for (name, levels), number in chosen}}
 
     def raw_case(self, name: str) -> dict[str, Any]:
-        """Return a row as a catalogue file would have it as a case."""
+        """Return a row in the form of a case in a YAML file."""
         level = self._levels_of_row(self._row_from_name(name))
-        rank, whole = level["rank"], f"{self.id}/{name}"
-        raw: dict[str, Any] = {**self.common, "id": whole}
+        rank, case_id = level["rank"], f"{self.id}/{name}"
+        raw: dict[str, Any] = {**self.common, "id": case_id}
         shapes = self._shapes(level)
         for key in OPERATORS[self.operator].inputs:
-            raw[key] = self._raw_array(key, shapes.get(key), level, whole)
+            raw[key] = self._raw_array(key, shapes.get(key), level, case_id)
         if not level.get("bias", "bias" in self.common):
             raw.pop("bias", None)
         parameters = [key for key in OPERATORS[self.operator].defaults if key in self.factors]
@@ -235,7 +256,7 @@ class Sweep:
         return raw
 
     def _shapes(self, level: Mapping[str, FactorLevel]) -> dict[str, list[int]]:
-        """Return the shapes of x, kernel and bias; those of the other inputs follow from the case."""
+        """Return the shapes of x, kernel and bias; those of other inputs are derived from the case."""
         rank, groups = level["rank"], level["groups"]
         inner, outer = level["channels"], level["out"]
         window = level_per_axis(level.get("window", 1), rank)
@@ -247,12 +268,12 @@ class Sweep:
         }
 
     def _raw_array(
-        self, name: str, shape: list[int] | None, level: Mapping[str, FactorLevel], whole: str
+        self, name: str, shape: list[int] | None, level: Mapping[str, FactorLevel], case_id: str
     ) -> dict[str, Any]:
-        """Return one input: its generator from what all rows share or from the row, its seed from the row's own id."""
+        """Return one input of a row. Its seed is made from the id of the case, so that it never changes."""
         if name not in self.common:
             return {}
-        seed = zlib.crc32(f"{self.operator}/{whole}/{name}".encode())
+        seed = zlib.crc32(f"{self.operator}/{case_id}/{name}".encode())
         dtype = _input_dtype(name, level["dtype"])
         raw = {**_generator_options(self.common[name], name, level), "seed": seed, "dtype": dtype}
         options = GENERATORS[raw["values"]].options
@@ -272,7 +293,7 @@ class Sweep:
 
 
 def _generator_options(common: Mapping[str, Any], name: str, level: Mapping[str, FactorLevel]) -> dict[str, Any]:
-    """Return what an input is made with: marks and distinct numbers are in x alone, other values in all inputs."""
+    """Return the generator of an input and its options. Special values and distinct numbers are used for x only."""
     values = level["values"]
     if values == "integers" or name in {"indices", "samples", "draws"} or (name != "x" and _applies_to_x_only(values)):
         return dict(common)
@@ -284,7 +305,7 @@ def _applies_to_x_only(values: str) -> bool:
 
 
 def _input_dtype(name: str, dtype: str) -> str:
-    """Return the dtype of an input beside those of x: random numbers are floating, indices whole."""
+    """Return the dtype of an input, given that of x: samples and draws are floating, indices are int64."""
     if name == "indices":
         return "int64"
     return "float32" if name in {"samples", "draws"} and NUMPY_DTYPES[dtype].kind not in "fV" else dtype

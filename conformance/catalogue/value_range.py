@@ -1,7 +1,7 @@
-"""The proof that a case stays among ordinary numbers: whatever is computed on the way is finite, and normal or 0.
+"""Check that the values of a case stay in range: all intermediate results are finite, and normal or 0.
 
-Special values, overflow and subnormals are asked about by cases of their own. Everywhere else they would make the
-verdict depend on what a framework does with them.
+Separate cases test special values, overflow and subnormal numbers. In other cases these would make the verdict depend
+on how a framework treats them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ POSITION_INPUTS = frozenset({"indices", "samples", "draws"})
 
 
 def out_of_range(case: Case, expected: Expected) -> Iterator[str]:
-    """Yield what may leave the ordinary numbers of the case's dtype, in words; nothing for literals and marks."""
+    """Yield a message for each quantity that may leave the range of normal numbers of the case's dtype.
+
+    Cases with literal numbers or special values are not checked.
+    """
     exact = expected.target.exact if expected.target else None
     kind = NUMPY_DTYPES[case.dtype]
     if exact is None or exact.exact or kind.kind not in "fV" or not isinstance(case.expect, Value):
@@ -38,18 +41,19 @@ def out_of_range(case: Case, expected: Expected) -> Iterator[str]:
         largest = math.prod(np.abs(array).max() ** power for array in factors) * terms
     if largest > float(info.max):
         yield f"sums may reach {largest:.3g}, beyond the largest {case.dtype}"
-    whole = all((array == np.round(array)).all() for array in factors)
-    least = math.prod(_smallest_exponent(array) ** power for array in factors) * (1.0 if whole else float(info.eps))
+    # Differences of integers are integers; otherwise cancellation can leave the last bit of a number.
+    integral = all((array == np.round(array)).all() for array in factors)
+    least = math.prod(_smallest_exponent(array) ** power for array in factors) * (1.0 if integral else float(info.eps))
     if least < float(info.tiny):
-        yield f"what cancellation leaves may be {least:.3g}, below the normal numbers of {case.dtype}"
+        yield f"cancellation may leave {least:.3g}, below the normal numbers of {case.dtype}"
     if "softmax" in case.operator and np.exp(-np.ptp(expected.inputs["x"].astype(np.float64))) < float(info.tiny):
         yield f"exponentials of differences fall below the normal numbers of {case.dtype}"
     results = np.abs(exact.value.astype(np.float64))
     if ((results > 0) & (results < float(info.tiny))).any():
-        yield f"the result holds {results[results > 0].min():.3g}, below the normal numbers of {case.dtype}"
+        yield f"the result contains {results[results > 0].min():.3g}, below the normal numbers of {case.dtype}"
 
 
 def _smallest_exponent(array: Array) -> float:
-    """Return the power of two at or below the least of the numbers, zeros left out."""
+    """Return the largest power of two not above the smallest nonzero magnitude; 1 if all numbers are 0."""
     numbers = np.abs(array[array != 0])
     return float(np.exp2(np.floor(np.log2(numbers.min())))) if numbers.size else 1.0

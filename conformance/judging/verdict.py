@@ -192,6 +192,6 @@ class ObservedAnswers:
         """Record the answer for a convention; return a different answer of the same surface, with its case."""
         if answer is None:
             return None
-        known = self._first_answers.setdefault((surface, name), {})
+        known = self._first_answers.setdefault((surface, convention), {})
         known.setdefault(answer, case)
         return next(((name, first) for name, first in known.items() if name != answer), None)

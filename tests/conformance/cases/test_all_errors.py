@@ -68,8 +68,8 @@ def test_fault_that_may_be_due_to_another_is_not_told(tmp_path, text):
 def test_missing_inputs_and_other_faults_of_a_convolution_are_told_together(tmp_path):
     assert faults(tmp_path, f"{X}, count_include_pad: true, rounding: ceil", operator="conv") == [
         "conv needs the key 'kernel'",
-        "key 'count_include_pad': conv has no such parameter, it has dilation, groups, padding, stride",
-        "key 'rounding': conv has no such parameter, it has dilation, groups, padding, stride",
+        "key 'count_include_pad': conv has no such parameter; known parameters: dilation, groups, padding, stride",
+        "key 'rounding': conv has no such parameter; known parameters: dilation, groups, padding, stride",
     ]
 
 
@@ -103,7 +103,7 @@ def test_output_size_of_another_rank_hides_nothing_else(tmp_path):
 def test_pads_that_are_missing_hide_nothing_else(tmp_path):
     assert faults(tmp_path, f"{X}, window: 2, then: [{{operator: pad}}]", operator="pad") == [
         "key 'then.0': pad cannot follow: only pooling can",
-        "key 'window': pad has no such parameter, it has mode, pads, value",
+        "key 'window': pad has no such parameter; known parameters: mode, pads, value",
         "pad needs the key 'pads'",
     ]
 

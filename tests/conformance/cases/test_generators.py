@@ -107,13 +107,13 @@ def test_a_mark_is_what_it_is_called_in_every_floating_dtype(dtype, mark):
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        ("{values: mantissas, shape: [1, 1, 4], dtype: int8}", "values: mantissas makes no int8"),
-        ("{values: marked, mark: nan, shape: [1, 1, 4], dtype: int32}", "values: marked makes no int32"),
-        ("{values: extremes, shape: [1, 1, 4]}", "values: extremes makes no float32"),
-        ("{values: distinct, shape: [1, 1, 300], dtype: int8}", "is not a number that int8 holds"),
+        ("{values: mantissas, shape: [1, 1, 4], dtype: int8}", "values: mantissas cannot make int8"),
+        ("{values: marked, mark: nan, shape: [1, 1, 4], dtype: int32}", "values: marked cannot make int32"),
+        ("{values: extremes, shape: [1, 1, 4]}", "values: extremes cannot make float32"),
+        ("{values: distinct, shape: [1, 1, 300], dtype: int8}", "cannot be represented in int8"),
         ("{values: distinct, low: 0, high: 2, shape: [1, 1, 4]}", "too few for 4 distinct ones"),
-        ("{values: integers, over: 4, shape: [1, 1, 4], dtype: int8}", "divides floating numbers, not int8"),
-        ("{values: arange, seed: 4, shape: [1, 1, 4]}", "key 'x.seed': does not go with values: arange"),
+        ("{values: integers, over: 4, shape: [1, 1, 4], dtype: int8}", "needs a floating dtype, not int8"),
+        ("{values: arange, seed: 4, shape: [1, 1, 4]}", "key 'x.seed': is not an option of values: arange"),
     ],
 )
 def test_what_a_generator_does_not_make_is_refused_in_one_line(tmp_path, x, message):

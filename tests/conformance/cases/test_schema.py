@@ -88,7 +88,7 @@ def test_every_unknown_key_of_a_case_is_told(tmp_path):
         ("stride: [-1000001]", "at least -1000000"),
         ("stride: [1, 1, 1, 1, 1, 1, 1]", "at most 6 entries"),
         ("stride: []", "at least 1 entries"),
-        (f"about: {'x' * 2001}", "at most 2000 letters"),
+        (f"about: {'x' * 2001}", "at most 2000 characters"),
         ("divisor: 1000001", "a whole number from 1 to 1000000"),
     ],
 )
@@ -109,7 +109,7 @@ def test_value_that_cannot_be_read_is_told_once_beside_the_faults_of_the_schema(
     assert [line.split(": ", 2)[1:] for line in refusals(path)] == [
         ["case a", "key 'about': 3 is not a sentence"],
         ["case a", "duplicate key 'stride'"],
-        ["case a", "key 'stride': '0x1f' is not a number that can be read"],
+        ["case a", "key 'stride': '0x1f' cannot be read as a number"],
         ["case b", "key 'windw': unknown key, did you mean 'window'?"],
         ["case b", "key 'x.values.0': values of type tag:yaml.org,2002:timestamp are not allowed"],
     ]

@@ -205,7 +205,7 @@ def test_export_that_was_not_finished_is_said_to_be_and_can_be_made_anew(tmp_pat
     broken = replace(faulty.cases[0], inputs={"x": ArraySpec("arange", (1, 1, 1, 1), "float32")})
     with pytest.raises(CatalogueError):
         export.write_export(faulty, [faulty.cases[0], broken], tmp_path / "out")
-    with pytest.raises(CatalogueError, match=r"manifest\.json: an export that was not finished"):
+    with pytest.raises(CatalogueError, match=r"manifest\.json: the export was not finished"):
         catalogues.load_catalogue([tmp_path / "out"])
     assert len(catalogues.load_catalogue([small(tmp_path)]).cases) == 1
 
@@ -214,7 +214,7 @@ def test_export_that_was_not_finished_is_said_to_be_and_can_be_made_anew(tmp_pat
 def test_folder_of_someone_else_is_left_alone(tmp_path, content):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "manifest.json").write_text(content, "utf-8")
-    with pytest.raises(ConformanceError, match="not empty, and no export of a catalogue"):
+    with pytest.raises(ConformanceError, match="not empty and not an exported catalogue"):
         small(tmp_path)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["manifest.json"]
 
@@ -231,13 +231,13 @@ def test_file_that_was_changed_or_lost_is_one_line(tmp_path):
     path = folder / document(folder)["cases"][0]["inputs"]["x"]["file"]
     content = path.read_bytes()
     path.write_bytes(content[:-1] + b"\1")
-    assert refused(folder) == f"{path}: it was changed: its SHA-256 is not the one in manifest.json"
+    assert refused(folder) == f"{path}: the file was changed: its SHA-256 is not the one in manifest.json"
     path.unlink()
     assert refused(folder) == f"{path}: No such file or directory"
     path.write_bytes(content)
     text = (folder / "catalogue.json").read_text("utf-8")
     (folder / "catalogue.json").write_text(text.replace("max_pool/a", "max_pool/b"), "utf-8")
-    assert refused(folder).startswith(f"{folder / 'catalogue.json'}: it was changed")
+    assert refused(folder).startswith(f"{folder / 'catalogue.json'}: the file was changed")
     (folder / "manifest.json").write_text("{", "utf-8")
     assert refused(folder).startswith(f"{folder / 'manifest.json'}: ")
 
@@ -260,11 +260,11 @@ def rewritten(folder, change):
         (lambda case: case.update(operator="nope"), "KeyError 'nope'"),
         (
             lambda case: case.update(level="nope"),
-            "case max_pool/a: not as its schema has it: ValueError 'nope' is no level",
+            "case max_pool/a: does not match its schema: ValueError 'nope' is not a level",
         ),
         (lambda case: case.pop("expect"), "KeyError 'expect'"),
-        (lambda case: case["inputs"]["x"].update(file="../secret.npy"), "is no file of the export"),
-        (lambda case: case["inputs"]["x"].update(file="arrays/" + "0" * 32 + ".npy"), "is no file of the export"),
+        (lambda case: case["inputs"]["x"].update(file="../secret.npy"), "is not a file of the export"),
+        (lambda case: case["inputs"]["x"].update(file="arrays/" + "0" * 32 + ".npy"), "is not a file of the export"),
         (lambda case: case["inputs"]["x"].update(shape=[1, 1, 2, 8]), "not float32 [1, 1, 2, 8]"),
         (lambda case: case["inputs"]["x"].update(shape=[4, 4]), "has 2 entries: expected 0"),
         (lambda case: case["inputs"]["x"].update(dtype="bfloat16"), "not bfloat16"),
@@ -299,7 +299,7 @@ def test_check_tells_what_of_an_export_the_reference_does_not_give(tmp_path, cha
     assert list(check.check_problems(catalogues.load_catalogue([folder]))) == []
     (line,) = check.check_problems(catalogues.load_catalogue([rewritten(folder, change)]))
     place = folder / "catalogue.json"
-    assert line == f"{place}: case avg_pool/a: its exported {what} is not what the reference gives"
+    assert line == f"{place}: case avg_pool/a: its exported {what} differs from that of the reference"
 
 
 def test_disk_that_refuses_is_one_line(tmp_path):
@@ -325,7 +325,7 @@ def test_commands_read_an_export(tmp_path, monkeypatch, capsys):
     assert command("export", "out", "--cases", path, "--level", "standard")[1] == ["2 cases exported: out"]
     assert command("export", "out", "--cases", path, "--case", "nope")[::2] == (3, ["conformance: no case is selected"])
     assert command("list", "--cases", "out") == (0, ["max_pool/a", "max_pool/b"], [])
-    assert command("check", "out", "--no-cache") == (0, ["2 cases are sound"], [])
+    assert command("check", "out", "--no-cache") == (0, ["2 cases are valid"], [])
     assert "[[[[ 5.,  7.]," in command("show", "max_pool/a", "--cases", "out")[1]
     assert command("translate", "max_pool/a", "--cases", "out")[1] == command(
         "translate", "max_pool/a", "--cases", path
@@ -335,5 +335,5 @@ def test_commands_read_an_export(tmp_path, monkeypatch, capsys):
     value = tmp_path / "out" / document(tmp_path / "out")["cases"][0]["expect"]["value"]["file"]
     value.write_bytes(b"")
     status, _, error = command("check", "out", "--no-cache")
-    assert (status, error) == (2, [f"conformance: out/{value.relative_to(tmp_path / 'out')}: it was changed: its "
+    assert (status, error) == (2, [f"conformance: out/{value.relative_to(tmp_path / 'out')}: the file was changed: its "
                                    "SHA-256 is not the one in manifest.json"])  # fmt: skip

@@ -38,11 +38,11 @@ def test_freezing_adds_and_says_what(frozen, tmp_path):
 @pytest.mark.parametrize(
     ("cases", "permitted", "line"),
     [
-        ([TWO, THREE], {}, "an id is for ever, and max_pool/a would be removed: --remove does it"),
-        ([TWO, THREE], {"change": True}, "an id is for ever, and max_pool/a would be removed: --remove does it"),
+        ([TWO, THREE], {}, "ids are permanent, and max_pool/a would be removed; allow with --remove"),
+        ([TWO, THREE], {"change": True}, "ids are permanent, and max_pool/a would be removed; allow with --remove"),
         ([OTHER, TWO], {"remove": True},
-         "an answer is for ever, and max_pool/a (its parameters and its expected output) would change: "
-         "--change does it"),
+         "frozen cases are permanent, and max_pool/a (its parameters and its expected output) would change; "
+         "allow with --change"),
     ],
 )  # fmt: skip
 def test_what_is_frozen_is_not_lost_unasked(frozen, tmp_path, cases, permitted, line):
@@ -116,9 +116,9 @@ def test_single_cases_on_both_sides_of_a_sweep_are_counted_together():
         ("1.0", [ONE, TWO], "not a version such as 1.4.0"),
         ("01.1.0", [ONE, TWO], "not a version"),
         ("1.2.0", [ONE], "nothing has changed since 1.1.0"),
-        ("1.1.1", [ONE, TWO], "cases were added since 1.1.0: its second number must rise"),
-        ("1.9.0", [OTHER], "cases were removed or changed since 1.1.0: its first number must rise"),
-        ("1.0.0", [ONE, TWO], "its second number must rise"),
+        ("1.1.1", [ONE, TWO], "cases were added since 1.1.0: its second number must increase"),
+        ("1.9.0", [OTHER], "cases were removed or changed since 1.1.0: its first number must increase"),
+        ("1.0.0", [ONE, TWO], "its second number must increase"),
     ],
 )
 def test_release_has_a_version_that_says_what_happened(frozen, tmp_path, release, cases, says):
@@ -131,7 +131,7 @@ def test_release_has_a_version_that_says_what_happened(frozen, tmp_path, release
 
 def test_before_1_0_0_the_second_number_rises_for_a_change(frozen, tmp_path):
     frozen(ONE, release="0.1.0")
-    with pytest.raises(ConformanceError, match="its second number must rise"):
+    with pytest.raises(ConformanceError, match="its second number must increase"):
         frozen(OTHER, change=True, release="0.1.1")
     frozen(OTHER, change=True, release="0.2.0")
     assert lock.read_lock_file(tmp_path / "lock.json").version == "0.2.0"

@@ -16,13 +16,13 @@ def refusals(*paths):
 
 def test_id_used_twice_is_refused_naming_both_places(tmp_path):
     path = family(tmp_path, f"id: a, {X}, window: 2", f"id: a, {X}, window: 3")
-    assert refusals(path) == [f"{path}:5: case max_pool/a stands already at {path}:4"]
+    assert refusals(path) == [f"{path}:5: duplicate case id max_pool/a, first defined at {path}:4"]
 
 
 def test_id_used_twice_across_files_is_refused_naming_both(tmp_path):
     one = family(tmp_path, f"id: a, {X}, window: 2", name="one.yaml")
     two = family(tmp_path, f"id: a, {X}, window: 2", name="two.yaml")
-    assert refusals(one, two) == [f"{two}:4: case max_pool/a stands already at {one}:4"]
+    assert refusals(one, two) == [f"{two}:4: duplicate case id max_pool/a, first defined at {one}:4"]
 
 
 def test_faults_of_all_files_are_told_at_once(tmp_path):
@@ -45,13 +45,13 @@ def test_path_that_does_not_exist_is_one_line(tmp_path):
 
 def test_folder_without_cases_is_one_line(tmp_path):
     assert len(refusals(tmp_path)) == 1
-    assert refusals(tmp_path)[0].startswith(f"{tmp_path}: no case file in it")
+    assert refusals(tmp_path)[0].startswith(f"{tmp_path}: contains no case files")
 
 
 def test_file_without_cases_is_one_line(tmp_path):
     path = tmp_path / "empty.yaml"
     path.write_text("operator: conv\nsource: s\ncases: []\n", "utf-8")
-    assert refusals(path) == [f"{path}: no case in it"]
+    assert refusals(path) == [f"{path}: contains no cases"]
 
 
 def test_digest_does_not_depend_on_the_order_of_cases(tmp_path):
@@ -106,7 +106,7 @@ def test_empty_folder_beside_a_good_file_is_named(tmp_path):
     path = family(tmp_path, f"id: a, {X}, window: 2")
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert refusals(path, empty) == [f"{empty}: no case file in it (they are called <family>/<operator>.yaml)"]
+    assert refusals(path, empty) == [f"{empty}: contains no case files (expected <family>/<operator>.yaml)"]
 
 
 def test_fault_of_one_case_hides_no_fault_of_another_in_the_file(tmp_path):

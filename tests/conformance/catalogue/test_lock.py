@@ -42,7 +42,7 @@ def test_first_format_is_read_without_parts(tmp_path):
         ("{", "Expecting property name"),
         ("[1]", "not a lock"),
         ('{"a": 1}', "not a lock"),
-        ('{"format": 3, "cases": {}}', "format 3 is none that this suite reads"),
+        ('{"format": 3, "cases": {}}', "unsupported format 3, supported are 1 and 2"),
         ('{"format": 2, "cases": {"a": "1 2 3 4 5"}}', "not a lock"),
         ('{"format": 2, "cases": {}, "sweeps": {"a": "many"}}', "not a lock"),
         ('{"format": 2, "cases": {}, "unreleased": 5}', "not a lock"),
@@ -82,7 +82,7 @@ def test_before_the_first_release_everything_is_new():
 
 
 def test_sweep_says_what_became_of_its_rows():
-    assert "its rows, 3 when frozen and 4 now" in SWEEP.drift(FrozenSweep(4, "", ""))
+    assert "its number of rows (from 3 to 4)" in SWEEP.drift(FrozenSweep(4, "", ""))
     assert SWEEP.drift(FrozenSweep(3, "", "")) == "the ids of its rows"
     assert "inputs" in SWEEP.drift(FrozenSweep(3, SWEEP.ids, ""))
     assert SWEEP.drift(SWEEP) == ""

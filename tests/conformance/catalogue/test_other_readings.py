@@ -39,18 +39,18 @@ def test_a_float16_bound_hides_what_a_float32_bound_does_not(tmp_path):
 def test_axes_in_the_other_order_are_another_reading(tmp_path, parameter):
     case = one(tmp_path, f"id: a, x: {{values: arange, shape: [1, 1, 6, 6]}}, {parameter}")
     name = parameter.split(": [")[0].split(", ")[-1]
-    assert f"with {name} in the other order of axes" in [reading.description for reading in other_readings(case)]
+    assert f"with {name} in reverse order of axes" in [reading.description for reading in other_readings(case)]
 
 
 def test_a_kernel_turned_round_is_another_reading_that_shows(tmp_path):
     text = "id: a, x: {{values: [[[1, 2, 3]]]}}, kernel: {{values: [[[{}]]]}}"
     for kernel in ("1, 5", "1.0, 1.0000001"):
         case = one(tmp_path, text.format(kernel), operator="conv")
-        hidden = ["with the kernel turned round"] if "." in kernel else []
+        hidden = ["with the kernel flipped"] if "." in kernel else []
         assert list(indistinguishable_readings(case, compute_expected(case))) == hidden
 
 
 def test_holes_and_powers_have_other_readings(tmp_path):
     case = one(tmp_path, "id: a, x: {values: arange, shape: [1, 1, 9]}, window: 2, dilation: 2", operator="lp_pool")
     words = [reading.description for reading in other_readings(case)]
-    assert words == ["without the holes in its windows", "with holes one cell wider", "with the next power"]
+    assert words == ["without dilation", "with the dilation increased by 1", "with the power increased by 1"]

@@ -1,4 +1,4 @@
-"""The page of counts: what it counts, and that docs/catalogue.md is what the command prints."""
+"""The page of catalogue statistics."""
 
 import json
 

@@ -104,13 +104,13 @@ def test_rows_that_are_frozen_stay_and_only_what_they_lack_is_added():
 
 
 def test_a_frozen_row_whose_level_is_gone_is_an_error():
-    with pytest.raises(ValueError, match="the frozen case 1d-i5-w4-s1 is none of this sweep any more"):
+    with pytest.raises(ValueError, match="the frozen case 1d-i5-w4-s1 is not a row of this sweep"):
         sweep().rows(["1d-i5-w4-s1"])
 
 
 @pytest.mark.parametrize("name", ["", "2d", "w2-1d", "1d-i5-w2-s1-s1", "xd-i5-w2-s1"])
 def test_what_is_no_name_is_no_row(name):
-    with pytest.raises(ValueError, match="none of this sweep"):
+    with pytest.raises(ValueError, match="not a row of this sweep"):
         sweep().row_levels([name])
 
 
@@ -184,12 +184,12 @@ def test_padding_words_are_no_pads(tmp_path):
 
 
 def test_what_would_be_taken_for_a_row_is_refused(tmp_path):
-    with pytest.raises(CatalogueError, match="another sweep of the operator is called so"):
+    with pytest.raises(CatalogueError, match="another sweep of the operator has the same id"):
         load(tmp_path, text(), text("rank: [2], extent: [3], window: [1]"))
     path = family(tmp_path, text(), section="sweeps")
     x = "x: {values: arange, shape: [1, 1, 4]}, window: 2"
     path.write_text(path.read_text("utf-8") + f"cases:\n  - {{id: geometry/extra, {x}}}\n", "utf-8")
-    with pytest.raises(CatalogueError, match=r"case max_pool/geometry/extra: a sweep is called max_pool/geometry"):
+    with pytest.raises(CatalogueError, match=r"case max_pool/geometry/extra: max_pool/geometry is a sweep"):
         loading.load_catalogue([path])
 
 
@@ -202,7 +202,7 @@ def test_a_lock_that_is_none_is_one_line(tmp_path, garbage):
 
 
 def test_a_frozen_name_of_an_absurd_rank_is_refused_at_once():
-    with pytest.raises(ValueError, match="none of this sweep"):
+    with pytest.raises(ValueError, match="not a row of this sweep"):
         sweep().row_levels(["99999999d-i5-w2-s1"])
 
 

@@ -48,7 +48,7 @@ def test_what_crashed_gives_no_answer(tmp_path):
         (PINNED, "one", None, None, ""),
         (PINNED, "one", ("two", "max_pool/q"), None, ""),
         (DOCUMENTED, "two", None, "convention", "the surface declares 'one'"),
-        (PINNED, "two", None, "changed", "seen to answer 'one' in version 2.0"),
+        (PINNED, "two", None, "changed", "it answered 'one' in version 2.0"),
         (PINNED, "other", None, "convention", "answered 'other'"),
         (None, "one", None, "convention", "declares no answer"),
         (PINNED, "two", ("one", "max_pool/q"), "convention", "contradicts itself: it answered 'one' in max_pool/q"),

@@ -282,7 +282,7 @@ def test_all_causes_that_reach_a_case_nobody_wrote_speak_for_it(tmp_path):
 def test_cause_that_leaves_out_a_case_of_its_entry_is_told(tmp_path, catalogue):
     narrow = WHERE.replace("surfaces", "beyond: {operator: max_pool, rank: 7}, surfaces")
     (said,) = loaded(tmp_path, narrow).unmatched_entries(catalogue.cases, ["s.nn"])
-    assert "key 'beyond': does not hold for max_pool/" in said
+    assert "key 'beyond': does not match max_pool/" in said
 
 
 def test_unknown_key_of_a_cause_is_one_line(tmp_path):

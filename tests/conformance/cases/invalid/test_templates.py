@@ -64,25 +64,25 @@ def test_sound_entry_has_no_problems(tmp_path):
 def test_second_fault_is_a_problem(tmp_path):
     both = "{id: a, rejected: StrideIsZero, stride: [0, 1], dilation: [0, 1]}"
     (found,) = problems(tmp_path, entry(both), section="rejects")
-    assert found.endswith("case max_pool/a: it has the faults StrideIsZero and DilationIsZero: isolate one")
+    assert found.endswith("case max_pool/a: it has the violations StrideIsZero and DilationIsZero, but must have one only")
 
 
 def test_valid_case_with_a_fault_is_a_problem(tmp_path):
     padded = f"{BASE}, padding: [[2, 2], [0, 0]]"
     found = problems(tmp_path, entry("{id: a, rejected: StrideIsZero, stride: [0, 1]}", base=padded), section="rejects")
-    assert "it has the faults StrideIsZero and PaddingReachesWindow: isolate one" in found[0]
-    assert found[1].endswith("the valid case beside it has the fault PaddingReachesWindow")
+    assert "it has the violations StrideIsZero and PaddingReachesWindow, but must have one only" in found[0]
+    assert found[1].endswith("its valid case has the violation PaddingReachesWindow")
 
 
 def test_valid_case_that_the_reference_refuses_is_a_problem(tmp_path):
     base = "x: {values: arange, shape: [1, 4, 4, 4]}, kernel: {values: arange, shape: [2, 3, 2, 2]}, stride: [1, 1]"
     found = problems(tmp_path, entry(ZERO, base=base), section="rejects", operator="conv")
-    assert any("the valid case beside it is none: kernel takes 3 channels" in line for line in found)
+    assert any("its valid case is not valid: kernel takes 3 channels" in line for line in found)
 
 
 def test_case_without_a_valid_one_beside_it_is_a_problem(tmp_path):
     (found,) = problems(tmp_path, f"id: a, {BASE.replace('[1, 1]', '[0, 1]')}, expect: {{rejected: StrideIsZero}}")
-    assert found.endswith("no valid case stands beside it, write it under 'rejects'")
+    assert found.endswith("it has no valid case, write it under 'rejects'")
 
 
 def test_adapter_that_loses_the_fault_is_a_problem(tmp_path, monkeypatch):
@@ -90,7 +90,7 @@ def test_adapter_that_loses_the_fault_is_a_problem(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "backend_names", lambda: ["fake"])
     monkeypatch.setattr(registry, "get_backend", lambda *_: deaf)
     found = problems(tmp_path, entry(ZERO), section="rejects")
-    assert [line.split(": ")[-1] for line in found] == ["the program for deaf does not say the fault"]
+    assert [line.split(": ")[-1] for line in found] == ["the program for deaf does not contain the violation"]
 
 
 def test_accepting_crashing_and_hanging_are_three_different_failures(tmp_path):
