@@ -101,9 +101,9 @@ def _is_expected_array(got: Array, digest: str, expected: Expected | None) -> bo
     return same and (got.tobytes() == value.tobytes() or digest == array_digest(value))
 
 
-def declaration_record(surface: Surface, question: str) -> dict[str, Any]:
+def declaration_record(surface: Surface, convention_id: str) -> dict[str, Any]:
     """Return the declaration of a surface on a convention, as part of a convention record."""
-    declaration = surface.declarations.get(question)
+    declaration = surface.declarations.get(convention_id)
     return {
         "surface": surface.name,
         "declared": declaration.answer if declaration else None,
@@ -143,12 +143,12 @@ def case_record(case: Case, expected: Expected) -> dict[str, Any]:
 
 
 def _expected_record(expected: Expected) -> Mapping[str, Any]:
-    def one(target: Any) -> Mapping[str, Any]:
+    def target_record(target: Any) -> Mapping[str, Any]:
         return array_record(target.exact.value) if target.exact is not None else {"rejected": target.violation}
 
     if expected.target is not None:
-        return one(expected.target)
-    return {"answers": {name: one(target) for name, target in expected.answers.items()}}
+        return target_record(expected.target)
+    return {"answers": {name: target_record(target) for name, target in expected.answers.items()}}
 
 
 def environment_record(backend: Backend, surfaces: Iterable[Surface], worker: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,9 +23,9 @@ REPORTED_FIELDS = ("status", "outcome", "verdict", "kind", "how")
 class SurfaceCollector(pytest.Collector):
     """Collector of the selected cases on one surface. Its parent is the session, not a file.
 
-    name: name of the surface, with the label of the backend if it has one; named: node ids of surfaces and cases to
-    which the selection is restricted, empty for no restriction; further: options that `conformance repro` needs to
-    find the cases.
+    name: name of the surface, with the label of the backend if it has one; named_cases: node ids of surfaces and cases
+    to which the selection is restricted, empty for no restriction; repro_options: options that `conformance repro`
+    needs to find the cases.
     """
 
     def __init__(
@@ -34,15 +34,15 @@ class SurfaceCollector(pytest.Collector):
         name: str,
         prefetcher: Prefetcher,
         surface: Surface,
-        named: Collection[str],
-        further: Sequence[str],
+        named_cases: Collection[str],
+        repro_options: Sequence[str],
         **rest: Any,
     ) -> None:
         super().__init__(name=name, nodeid=name, **rest)
         self.prefetcher = prefetcher
         self.surface = surface
-        self.named_cases = named
-        self.extra_arguments = further
+        self.named_cases = named_cases
+        self.repro_options = repro_options
         self.add_marker("conformance")
 
     def collect(self) -> Iterator[CaseItem]:
@@ -82,7 +82,7 @@ class CaseItem(pytest.Item):
             pytest.xfail(unsupported_or_known_reason(result))
         if result["status"] != "pass":
             pytest.fail(
-                failure_report(self.prefetcher.run, self.task, outcome, result, self.parent.extra_arguments),
+                failure_report(self.prefetcher.run, self.task, outcome, result, self.parent.repro_options),
                 pytrace=False,
             )
 

@@ -192,10 +192,10 @@ class ConformanceSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Add the cases to the items from files. First, so that -k, -m and other plugins can deselect them."""
-        further = [text for path in self.paths for text in ("--cases", str(path))]
+        repro_options = [text for path in self.paths for text in ("--cases", str(path))]
         if self.device != ON_CPU:
-            further += ["--device", self.device.name, "--precision", self.device.precision]
-        rest = {"named": self.named_cases, "further": further}
+            repro_options += ["--device", self.device.name, "--precision", self.device.precision]
+        rest = {"named_cases": self.named_cases, "repro_options": repro_options}
         with as_usage_errors():
             pairs = [(prefetcher, surface) for prefetcher in self.prefetchers for surface in prefetcher.run.surfaces]
         for prefetcher, surface in pairs:

@@ -40,11 +40,11 @@ def _failure_reason(result: ResultFields) -> str:
 
 
 def failure_report(
-    run: Run, task: Task, outcome: ProgramOutcome, result: ResultFields, further: Sequence[str] = ()
+    run: Run, task: Task, outcome: ProgramOutcome, result: ResultFields, repro_options: Sequence[str] = ()
 ) -> str:
     """Return the report of a failed case, whose first line is the headline.
 
-    further: options that `conformance repro` needs to find the case.
+    repro_options: options that `conformance repro` needs to find the case.
     """
     lines = [
         failure_headline(result),
@@ -57,7 +57,7 @@ def failure_report(
     if isinstance(program, Program):
         text = indent(program_with_setup(run.backend, program).rstrip(), INDENT)
         lines += ["", f"the program ({program.how}):", "", text]
-    command = ["conformance", "repro", task.case.id, "--surface", task.surface.name, *further]
+    command = ["conformance", "repro", task.case.id, "--surface", task.surface.name, *repro_options]
     return "\n".join([*lines, "", f"to reproduce: {shlex.join(command)}"])
 
 
