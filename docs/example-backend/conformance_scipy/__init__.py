@@ -5,48 +5,57 @@ Both compute a result at every position inside the input. Slices of this result 
 
 from functools import partial
 
-from conformance.adapters.api.source_text import call, number, pairs_of, slices, tuple_of
-from conformance.adapters.api.surface import FLOATS, Code, Surface, Unsupported
-from conformance.cases.steps import Step
+from conformance.adapters.api import (
+    FLOATS,
+    Code,
+    Step,
+    Surface,
+    Unsupported,
+    call,
+    number,
+    pairs_of,
+    slices,
+    tuple_of,
+)
 
 PACKAGES = ("scipy", "numpy")
 SETUP = "import numpy as np\nfrom scipy import ndimage, signal\n"
 RESET = ""
-WHOLE = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 FILTERS = {"max": "maximum_filter", "min": "minimum_filter", "avg": "uniform_filter"}
-PLAIN = Unsupported("SciPy computes every position inside the input; strides are slices, padding is explicit")
+NOT_NATIVE = Unsupported("SciPy computes every position inside the input; strides are slices, padding is explicit")
 
 
-def _plain(step: Step) -> bool:
-    """Check that every window is inside the input and has no dilation.
+def _is_native(step: Step) -> bool:
+    """Whether every window is inside the input and has no dilation.
 
     SciPy validates few parameters, so invalid ones are never passed to it.
     """
     try:
-        inside = step.stride is not None and all(step.walk.output) and all(step.shape)
+        has_windows = step.stride is not None and all(step.windows.output) and all(step.shape)
     except ValueError:
         return False
-    return inside and not step.padded and not step.dilated and step.parameters.get("rounding", "floor") == "floor"
+    return has_windows and not step.padded and not step.dilated and step.parameters.get("rounding", "floor") == "floor"
 
 
-def _kept(step: Step, firsts: list[int]) -> str:
-    """Return slices that select the positions of the windows; `firsts` is the first position on each axis."""
-    axes = zip(firsts, step.walk.output, step.walk.stride, strict=True)
+def _selected(step: Step, starts: list[int]) -> str:
+    """Return slices that select the positions of the windows; `starts` is the first position on each axis."""
+    axes = zip(starts, step.windows.output, step.windows.stride, strict=True)
     return slices([f"{at}:{at + (n - 1) * stride + 1}:{stride}" for at, n, stride in axes], channels_last=False)
 
 
 def _filtered(name: str, step: Step) -> Code:
-    if not _plain(step) or step.parameters.get("divisor") is not None:
-        return PLAIN
-    middles = [window // 2 for window in step.window]
-    return call(f"ndimage.{name}", "x", tuple_of((1, 1, *step.window))) + _kept(step, middles)
+    if not _is_native(step) or step.parameters.get("divisor") is not None:
+        return NOT_NATIVE
+    centers = [window // 2 for window in step.window]
+    return call(f"ndimage.{name}", "x", tuple_of((1, 1, *step.window))) + _selected(step, centers)
 
 
 def _correlated(step: Step) -> Code:
-    if not _plain(step) or step.parameters["groups"] != 1 or step.shape[1] != step.kernel[1]:
-        return PLAIN
+    if not _is_native(step) or step.parameters["groups"] != 1 or step.shape[1] != step.kernel[1]:
+        return NOT_NATIVE
     each = 'signal.correlate(image, weights, "valid", "direct")[0]'
-    sums = f"np.array([[{each} for weights in kernel] for image in x])" + _kept(step, [0] * step.rank)
+    sums = f"np.array([[{each} for weights in kernel] for image in x])" + _selected(step, [0] * step.rank)
     return f"{sums} + bias.reshape{tuple_of([-1] + [1] * step.rank)}" if step.bias else sums
 
 
@@ -57,10 +66,12 @@ def _pad(step: Step) -> Code:
     return call("np.pad", "x", pairs, constant_values=number(step.parameters["value"]))
 
 
-POOLS = {f"{verb}_pool": partial(_filtered, name) for verb, name in FILTERS.items()}
+POOLS = {f"{kind}_pool": partial(_filtered, name) for kind, name in FILTERS.items()}
 CONV = {"conv": lambda step: Unsupported("signal.correlate adds no bias") if step.bias else _correlated(step)}
-AROUND = {"pad": _pad, "relu": lambda _step: "np.maximum(x, 0)"}
-DTYPES = {"": FLOATS, "max_pool": FLOATS | WHOLE, "min_pool": FLOATS | WHOLE}
-NDIMAGE = Surface("scipy.ndimage", POOLS, around=AROUND, ones="np.ones_like(x)", dtypes=DTYPES)
-SIGNAL = Surface("scipy.signal", CONV, composed={"conv": _correlated}, around=AROUND)
+BUILDING_BLOCKS = {"pad": _pad, "relu": lambda _step: "np.maximum(x, 0)"}
+DTYPES = {"": FLOATS, "max_pool": FLOATS | INTEGERS, "min_pool": FLOATS | INTEGERS}
+NDIMAGE = Surface(
+    "scipy.ndimage", POOLS, building_blocks=BUILDING_BLOCKS, ones_expression="np.ones_like(x)", dtypes=DTYPES
+)
+SIGNAL = Surface("scipy.signal", CONV, fallbacks={"conv": _correlated}, building_blocks=BUILDING_BLOCKS)
 SURFACES = (NDIMAGE, SIGNAL)

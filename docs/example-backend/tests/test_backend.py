@@ -5,7 +5,7 @@ import pytest
 from scipy import ndimage, signal
 
 from conformance.adapters import registry
-from conformance.cases.steps import Step
+from conformance.adapters.api import Step
 
 X = np.array([[[3.0, 9.0, 1.0, 5.0, 7.0]]])
 NDIMAGE, SIGNAL = registry.get_backend("scipy").surfaces
@@ -15,22 +15,22 @@ def run(text, **names):
     return eval(text, {"np": np, "ndimage": ndimage, "signal": signal, "x": X, **names})  # noqa: S307 - a program of the adapter
 
 
-def step(verb, **parameters):
-    walk = {"window": (2,), "stride": (2,), "padding": ((0, 0),), "dilation": (1,), "rounding": "floor"}
-    return Step(verb, X.shape, "float64", {**walk, **parameters})
+def step(operator, **parameters):
+    defaults = {"window": (2,), "stride": (2,), "padding": ((0, 0),), "dilation": (1,), "rounding": "floor"}
+    return Step(operator, X.shape, "float64", {**defaults, **parameters})
 
 
 @pytest.mark.parametrize(
-    ("verb", "expected"), [("max_pool", [[[9, 5]]]), ("min_pool", [[[3, 1]]]), ("avg_pool", [[[6, 3]]])]
+    ("operator", "expected"), [("max_pool", [[[9, 5]]]), ("min_pool", [[[3, 1]]]), ("avg_pool", [[[6, 3]]])]
 )
-def test_a_filter_at_every_second_position_is_a_pooling(verb, expected):
-    assert run(NDIMAGE.lowerings[verb](step(verb))).tolist() == expected
+def test_a_filter_at_every_second_position_is_a_pooling(operator, expected):
+    assert run(NDIMAGE.lowerings[operator](step(operator))).tolist() == expected
 
 
 @pytest.mark.parametrize(
     "parameters", [{"padding": ((1, 0),)}, {"dilation": (2,)}, {"rounding": "ceil"}, {"stride": (0,)}, {"window": (6,)}]
 )
-def test_what_a_filter_does_not_say_is_refused(parameters):
+def test_parameters_that_a_filter_lacks_are_unsupported(parameters):
     assert "every position" in NDIMAGE.lowerings["max_pool"](step("max_pool", **parameters)).reason
 
 
