@@ -17,10 +17,8 @@ from conformance.catalogue import loading
 from conformance.cli.options import NORMAL_OUTPUT, QUIET_OUTPUT, RunOptions
 from conformance.cli.progress import RunProgress
 from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, exit_status, merge_live_results, results_path
-from conformance.execution.cluster import open_cluster
 from conformance.execution.expectation_cache import open_expectation_cache
 from conformance.execution.run import Run
-from conformance.execution.shards import RunOrder, ShardedRun
 from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
 from conformance.judging.expected import compute_expected
@@ -88,6 +86,10 @@ def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int
 
 def run_on_cluster(targets: Iterable[RunTarget], options: RunOptions, address: str, shards: int | None) -> RunResults:
     """Run the backends one after the other, each in shards on the workers of a Dask scheduler."""
+    # Imported here, as runs on this machine do not need them.
+    from conformance.execution.cluster import open_cluster  # noqa: PLC0415
+    from conformance.execution.shards import RunOrder, ShardedRun  # noqa: PLC0415
+
     make_order = partial(
         RunOrder,
         selection=options.selection,

@@ -1,4 +1,4 @@
-"""The import rule in the docstring of `conformance`, the place of framework names, and the size of folders."""
+"""Architecture rules: imports between packages, framework names in adapters only, and the size of folders."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from tests import ROOT
 FRAMEWORKS = ("torch", "tensorflow", "keras", "jax", "flax", "mxnet", "openvino", "onnxruntime", "tinygrad")
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
 LEAST_FILES = 250
-"""Number of modules below which the search for them has missed some."""
+"""Minimum number of modules that the search must find."""
 MAX_ENTRIES = 12
 """Number of files and folders at the top of `conformance`."""
 MAX_MODULES = 20
@@ -61,7 +61,7 @@ def _packages(item):
 
 
 def package_of(module, packages):
-    """Return the package of the rule that a module is in, None for one outside all of them."""
+    """Return the package of the rule that contains a module, or None."""
     matches = (package for package in packages if f"{module}.".startswith(f"{package}."))
     return max(matches, key=len, default=None)
 
@@ -129,7 +129,7 @@ def test_only_the_execution_and_entry_points_import_the_results_format():
 
 @pytest.mark.parametrize("path", [path for path in FILES if "adapters" in path.parts], ids=label)
 def test_adapters_import_the_interface_and_their_own_package_only(path):
-    """A backend imports no other backend, but for wrappers of several engines and for runtimes of one format."""
+    """A backend imports no other backend, except wrappers of several engines and runtimes of a shared format."""
     shared = {"keras": {"tensorflow", "torch", "jax"}, "onnxruntime": {"onnx"}}
     parts = path.relative_to(ROOT / "conformance" / "adapters").parts
     own = parts[0] if len(parts) > 1 else ""
@@ -142,7 +142,7 @@ def test_adapters_import_the_interface_and_their_own_package_only(path):
         assert found <= {"api"}
 
 
-def test_the_command_line_is_imported_by_itself_only():
+def test_only_the_command_line_imports_the_command_line():
     for module, path in MODULES.items():
         if package_of(module, {"conformance.cli", "conformance.pytest_plugin"}) is None:
             assert not {name for name in imports(path) if f"{name}.".startswith(("conformance.cli.", "click."))}, module
@@ -161,7 +161,7 @@ def test_the_search_for_framework_names_finds_them_in_adapters():
     assert [path for path in FILES if re.search(r"\btorch\b", path.read_text("utf-8"))]
 
 
-def test_modules_do_not_import_each_other_in_circles():
+def test_imports_have_no_cycles():
     graph = {
         name: {found for found in imports(path) if found in MODULES and found != name}
         for name, path in MODULES.items()
@@ -180,7 +180,7 @@ def test_folders_are_small():
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)
-def test_every_module_says_what_it_is_in_its_first_line(path):
+def test_every_module_has_a_docstring(path):
     docstring = ast.get_docstring(ast.parse(path.read_text("utf-8")))
     assert docstring
     assert len(docstring.splitlines()[0]) > 15

@@ -1,4 +1,4 @@
-"""A backend is an adapter, an extra and a tox environment; none of the three is forgotten."""
+"""Every backend has an adapter, an extra and a tox environment, and the paths in tox.ini exist."""
 
 import configparser
 import itertools
@@ -19,8 +19,8 @@ TOX.read(ROOT / "tox.ini", "utf-8")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 
 
-def unfolded(text):
-    """Return the names in a list of tox, whose braces stand for each of what is in them."""
+def expanded(text):
+    """Yield the names in a list of tox, with braces expanded."""
     names = re.findall(r"(?:[^,{\s]|\{[^}]*\})+", text)
     for name in names:
         parts = [
@@ -29,7 +29,7 @@ def unfolded(text):
         yield from ("".join(choice) for choice in itertools.product(*parts))
 
 
-MAIN, MORE = (set(unfolded(TOX["backends"][key])) for key in ("main", "more"))
+MAIN, MORE = (set(expanded(TOX["backends"][key])) for key in ("main", "more"))
 OWN = set(registry.built_in_modules()) - {registry.BUILT_IN_BACKEND}
 
 
@@ -38,9 +38,17 @@ def test_every_backend_has_an_environment_of_its_own():
     assert not MAIN & MORE
 
 
-def test_environments_beside_the_main_job_are_known_to_tox():
+def test_environments_outside_the_main_job_are_known_to_tox():
     (heading,) = (section for section in TOX.sections() if section.startswith("testenv:{"))
-    assert set(unfolded(heading.removeprefix("testenv:"))) == MORE
+    assert set(expanded(heading.removeprefix("testenv:"))) == MORE
+
+
+@pytest.mark.parametrize("name", ["oldest", "nightly"])
+def test_environments_that_select_tests_name_paths_that_exist(name):
+    (command,) = (line for line in TOX[f"testenv:{name}"]["commands"].splitlines() if line.startswith("pytest "))
+    paths = [word for word in command.split() if word.startswith("tests/")]
+    assert len(paths) >= 3
+    assert all((ROOT / path).exists() for path in paths)
 
 
 @pytest.mark.parametrize("name", sorted(OWN))
@@ -48,5 +56,5 @@ def test_every_backend_has_an_extra_that_pins_the_framework(name):
     assert "==" in EXTRAS[name][0]
 
 
-def test_no_extra_is_of_no_backend_but_those_of_a_format_and_of_a_cluster():
+def test_extras_that_are_not_backends_are_those_of_parquet_and_of_clusters():
     assert set(EXTRAS) == OWN | {"parquet", "scale"}

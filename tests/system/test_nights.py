@@ -1,4 +1,4 @@
-"""What the nightly job does besides: it installs the newest releases, and opens an issue for what has none."""
+"""Scripts of the nightly job: install the newest releases, and open missing issues."""
 
 import json
 import os
@@ -14,16 +14,16 @@ from tests import ROOT
 
 CI = ROOT / ".ci"
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "conformance.yml").read_text("utf-8"))
-GH = """#!{python}
+FAKE_GH = """#!{python}
 import json, pathlib, sys
-told = pathlib.Path({told!r})
-told.write_text(told.read_text("utf-8") + json.dumps(sys.argv[1:]) + "\\n", "utf-8")
+log = pathlib.Path({log!r})
+log.write_text(log.read_text("utf-8") + json.dumps(sys.argv[1:]) + "\\n", "utf-8")
 print('[{{"number": 7}}]' if "aaaaaaaa in:title" in sys.argv else "[]" if sys.argv[2] == "list" else "https://there/8")
 """
 
 
 @pytest.mark.parametrize("backend", sorted(set(registry.built_in_modules()) - {registry.BUILT_IN_BACKEND}))
-def test_a_night_pins_no_release(backend):
+def test_newest_releases_have_no_pinned_version(backend):
     pytest.importorskip("tomllib", reason="the job runs on Python 3.11")
     done = subprocess.run(
         [sys.executable, CI / "newest.py", backend], cwd=ROOT, capture_output=True, text=True, check=True
@@ -32,7 +32,7 @@ def test_a_night_pins_no_release(backend):
     assert "==" not in done.stdout
 
 
-def test_what_cannot_work_newer_stays_held():
+def test_upper_limits_of_versions_remain():
     pytest.importorskip("tomllib", reason="the job runs on Python 3.11")
     newest = runpy.run_path(str(CI / "newest.py"))["newest"]
     assert [newest(one) for one in ("numpy<1.24", "jax==0.10.2", "ml_dtypes>=0.5")] == [
@@ -42,11 +42,11 @@ def test_what_cannot_work_newer_stays_held():
     ]
 
 
-def test_an_issue_is_opened_for_what_has_none(tmp_path):
-    told = tmp_path / "told"
-    told.write_text("", "utf-8")
+def test_an_issue_is_opened_unless_it_exists(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("", "utf-8")
     command = tmp_path / "gh"
-    command.write_text(GH.format(python=sys.executable, told=str(told)), "utf-8")
+    command.write_text(FAKE_GH.format(python=sys.executable, log=str(log)), "utf-8")
     command.chmod(0o755)
     issues = [
         {"key": key, "why": "drawn", "title": f"it [{key}]", "file": f"issues/{key}.md"} for key in ("a" * 8, "b" * 8)
@@ -56,18 +56,18 @@ def test_an_issue_is_opened_for_what_has_none(tmp_path):
     command = [sys.executable, CI / "open_issues.py", tmp_path]
     done = subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True)
     assert done.stdout == "aaaaaaaa: issue 7\nbbbbbbbb: https://there/8\n"
-    calls = [json.loads(line) for line in told.read_text("utf-8").splitlines()]
+    calls = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     body = str(tmp_path / "issues" / "bbbbbbbb.md")
     assert [one[1] for one in calls] == ["list", "list", "create"]
     assert calls[-1] == ["issue", "create", "--title", "it [bbbbbbbb]", "--body-file", body]
 
 
-def test_the_watch_reads_what_the_nights_leave():
+def test_the_watch_job_downloads_the_artifacts_of_the_nightly_jobs():
     night, watch = WORKFLOW["jobs"]["night"], WORKFLOW["jobs"]["watch"]
-    left = next(step["with"]["name"] for step in night["steps"] if "upload-artifact" in step.get("uses", ""))
-    taken = [step["with"]["pattern"] for step in watch["steps"] if "download-artifact" in step.get("uses", "")]
-    kept = next(step["with"]["name"] for step in watch["steps"] if "upload-artifact" in step.get("uses", ""))
-    assert left.startswith("night-")
-    assert taken == ["night-*", f"{{night-*,{kept}}}"]
+    uploaded = next(step["with"]["name"] for step in night["steps"] if "upload-artifact" in step.get("uses", ""))
+    downloaded = [step["with"]["pattern"] for step in watch["steps"] if "download-artifact" in step.get("uses", "")]
+    history = next(step["with"]["name"] for step in watch["steps"] if "upload-artifact" in step.get("uses", ""))
+    assert uploaded.startswith("night-")
+    assert downloaded == ["night-*", f"{{night-*,{history}}}"]
     assert watch["needs"] == "night"
     assert watch["steps"][-1]["if"] == "${{ always() && vars.OPEN_ISSUES == 'true' }}"

@@ -1,4 +1,4 @@
-"""docs/semantics.md names a test for every statement, and a section for every operator."""
+"""docs/semantics.md: a test for every statement, and a section for every operator."""
 
 import re
 
@@ -14,13 +14,13 @@ GRADIENTS = [name for name in reference.OPERATORS if name.endswith("_grad")]
 
 
 def defined():
-    """Names of all tests in tests/."""
-    files = (ROOT / "tests").glob("test_*.py")
+    """Return the names of all tests."""
+    files = (ROOT / "tests").rglob("test_*.py")
     return {name for file in files for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)}
 
 
 def statements():
-    """Rows of the tables whose last column is the test that holds them."""
+    """Return the rows of the tables of statements; the last column names the tests."""
     found = []
     for table in re.findall(r"\| statement \| test \|\n\|---\|---\|\n((?:\|.*\n)+)", PAGE):
         found += table.splitlines()
@@ -47,19 +47,19 @@ def test_every_operator_has_a_section_with_statements(name):
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_every_operator_says_its_source_its_output_and_its_dtypes(name):
+def test_every_operator_has_a_source_an_output_and_dtypes(name):
     for word in ("Source:", "Output:", "Dtypes:"):
         assert word in SECTIONS[name], word
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_every_operator_says_who_means_what_or_that_nobody_has_it(name):
+def test_every_operator_lists_answers_of_frameworks_or_that_none_has_it(name):
     assert re.search(
         r"\| convention \| answers \||named on this page has it|do not have it|have no such operator", SECTIONS[name]
     )
 
 
-def test_what_is_from_memory_is_marked_and_explained():
+def test_statements_from_memory_are_marked_and_explained():
     marked = [line for line in PAGE.splitlines() if "†" in line]
     assert any(line.startswith("† ") for line in marked)
     assert "† marks statements from memory" in PAGE
@@ -67,9 +67,9 @@ def test_what_is_from_memory_is_marked_and_explained():
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
-def test_every_gradient_stands_in_the_section_of_its_operator(name):
+def test_every_gradient_is_in_the_section_of_its_operator(name):
     assert f"`{name}`" in SECTIONS[name.removesuffix("_grad")]
 
 
-def test_no_section_is_of_an_operator_that_is_not_there():
+def test_no_section_is_for_an_unknown_operator():
     assert set(SECTIONS) - {"Windows", "Numbers"} == set(OPERATORS)
