@@ -1,4 +1,4 @@
-"""Layers as people write them are read, never run; what `translate` prints for a surface reads back to its case."""
+"""Layers are parsed and never run; native programs that `translate` prints are parsed back to their cases."""
 
 import ast
 import math
@@ -21,16 +21,16 @@ from conformance.translation.lowering import translate
 
 DIALECTS = registry.dialects()
 SURFACES = {name: describe.surfaces_by_name()[name][1] for name in DIALECTS}
-WRITTEN_OTHERWISE = {
-    ("torch.nn", "fractional_max_pool"): "its samples are turned round",
-    ("torch.nn.functional", "fractional_max_pool"): "its samples are turned round",
-    ("jax.lax", "global_max_pool"): "a reduction, no layer",
-    ("jax.lax", "global_avg_pool"): "a reduction, no layer",
-    ("flax.linen", "min_pool"): "flax exports no layer of it",
-    ("flax.linen", "global_max_pool"): "a reduction, no layer",
-    ("flax.linen", "global_avg_pool"): "a reduction, no layer",
+NOT_PARSED_BACK = {
+    ("torch.nn", "fractional_max_pool"): "its samples are reversed",
+    ("torch.nn.functional", "fractional_max_pool"): "its samples are reversed",
+    ("jax.lax", "global_max_pool"): "a reduction, not a layer",
+    ("jax.lax", "global_avg_pool"): "a reduction, not a layer",
+    ("flax.linen", "min_pool"): "flax exports no such layer",
+    ("flax.linen", "global_max_pool"): "a reduction, not a layer",
+    ("flax.linen", "global_avg_pool"): "a reduction, not a layer",
     ("mxnet.npx", "pad"): "written with mxnet.np",
-    ("tf.nn", "max_pool_with_indices"): "its indices are counted otherwise",
+    ("tf.nn", "max_pool_with_indices"): "its indices are counted differently",
     **{
         ("flax.nnx", operator): "written as on flax.linen"
         for operator in ("min_pool", "global_max_pool", "global_avg_pool")
@@ -40,21 +40,21 @@ WRITTEN_OTHERWISE = {
         for surface in ("onnx.reference", "onnxruntime")
         for operator, why in {
             "pad": "its pads are an input",
-            "max_pool_with_indices": "which of its results is taken stands outside of the node",
+            "max_pool_with_indices": "the selected output is not part of the node",
         }.items()
     },
     **{
-        (surface, f"global_{kind}_pool"): "a reduction, no layer"
+        (surface, f"global_{kind}_pool"): "a reduction, not a layer"
         for surface in ("openvino.opset", "tinygrad.Tensor", "keras-jax.ops", "keras-tensorflow.ops", "keras-torch.ops")
         for kind in ("max", "avg")
     },
 }
-# Two ways of saying one thing, of which a layer has words for one.
-GLOBAL = {"global_max_pool": "adaptive_max_pool", "global_avg_pool": "adaptive_avg_pool"}
+# Operators with the same meaning, of which layers express the second one.
+ADAPTIVE_EQUIVALENTS = {"global_max_pool": "adaptive_max_pool", "global_avg_pool": "adaptive_avg_pool"}
 
 
 def layer_text(program):
-    """Return the layer or the call of a program: what is assigned after the inputs have come in."""
+    """Return the source text of the layer or call of a program."""
     function = ast.parse(program.text).body[0]
     assigned = [node for node in function.body if isinstance(node, ast.Assign) and "compile" not in ast.unparse(node)]
     lines = {ast.unparse(node.targets[0]): node.value for node in assigned}
@@ -66,17 +66,17 @@ def layer_text(program):
     return ast.unparse(layer)
 
 
-def plain(case):
-    """Return the meaning of a case's parameters: what can be said in two ways is said in one."""
+def normalised(case):
+    """Return the operator and parameters of a case in a form that is equal for equivalent parameters."""
     parameters = {key: value for key, value in case.parameters.items() if key != "output_padding"}
-    if case.operator in GLOBAL:
-        return {"operator": GLOBAL[case.operator], "output_size": (1,) * (len(case.shape) - 2)}
+    if case.operator in ADAPTIVE_EQUIVALENTS:
+        return {"operator": ADAPTIVE_EQUIVALENTS[case.operator], "output_size": (1,) * (len(case.shape) - 2)}
     if parameters.get("output") == "values":
         del parameters["output"]
         return {"operator": "max_pool", **rounded(case, parameters)}
     if case.operator == "conv_transpose":
-        further = zip(case.parameters["padding"], case.parameters["output_padding"], strict=True)
-        parameters["padding"] = tuple((before, after - more) for (before, after), more in further)
+        pads = zip(case.parameters["padding"], case.parameters["output_padding"], strict=True)
+        parameters["padding"] = tuple((before, after - extra) for (before, after), extra in pads)
     if "count_include_pad" in parameters and not case_step(case).padded:
         del parameters["count_include_pad"]
     if parameters.get("divisor") is not None:
@@ -87,12 +87,12 @@ def plain(case):
 
 
 def rounded(case, parameters):
-    """Return the parameters with how many windows there are in place of how they are counted."""
+    """Return the parameters with the output size in place of the rounding."""
     return parameters | ({"rounding": case_step(case).windows.output} if "rounding" in parameters else {})
 
 
-def understood(text, surface, case):
-    """Return the case that a text means, with the inputs of another."""
+def parsed_case(text, surface, case):
+    """Return the case of a layer's text, with the input shapes of another case."""
     kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else None
     request = parse_layer(text, DIALECTS[surface], case.shape, kernel).request
     if request.has_kernel and "window" not in request.parameters:
@@ -100,8 +100,8 @@ def understood(text, surface, case):
     return replace(request, dtype=case.dtype).case()
 
 
-def natives(catalogue, surface):
-    """Yield the cases that the surface carries out by one call, with their programs."""
+def native_programs(catalogue, surface):
+    """Yield the cases with a native program on the surface, and their programs."""
     for case in catalogue.cases:
         if not isinstance(case.expect, Value) or case.via or case.then or OPERATORS[case.operator].is_gradient:
             continue
@@ -110,51 +110,51 @@ def natives(catalogue, surface):
             yield case, program
 
 
-def exactly(case, surface):
-    """Whether the surface has words for the case as it stands, and not only for its result."""
-    whole = case.parameters.get("rounding", "floor") == "floor"
-    ends = {"jax.lax": whole and case.dtype.startswith(("float", "bfloat")), "flax.linen": whole, "flax.nnx": whole}
-    return ends.get(surface, True) and 0 not in case.shape
+def is_expressible(case, surface):
+    """Whether the surface can express the parameters of the case, not only its result."""
+    floor = case.parameters.get("rounding", "floor") == "floor"
+    surfaces = {"jax.lax": floor and case.dtype.startswith(("float", "bfloat")), "flax.linen": floor, "flax.nnx": floor}
+    return surfaces.get(surface, True) and 0 not in case.shape
 
 
 def distinct(found, surface):
-    """Return each text once for inputs of one shape, with its case; other dtypes and values say nothing new."""
+    """Return each text once for each input shape, with its case; dtypes and values do not matter."""
     texts = {}
     for case, program in found:
-        if (surface, case.operator) not in WRITTEN_OTHERWISE and exactly(case, surface):
+        if (surface, case.operator) not in NOT_PARSED_BACK and is_expressible(case, surface):
             texts.setdefault((program.text, case.shape), (case, layer_text(program)))
     return list(texts.values())
 
 
 @pytest.mark.parametrize("surface", sorted(DIALECTS))
-def test_every_native_program_reads_back_to_its_case(catalogue, surface):
-    found = list(natives(catalogue, surface))
-    tried = distinct(found, surface)
-    for case, text in tried:
-        again = understood(text, surface, case)
-        assert plain(again) == plain(case), (case.id, text)
-        if surface not in BARE:
-            assert weights(again) == weights(case), (case.id, text)
-    written = {operator for name, operator in WRITTEN_OTHERWISE if name == surface}
-    assert {case.operator for case, _ in tried} == {case.operator for case, _ in found} - written
-    assert len(tried) > 30
+def test_every_native_program_is_parsed_back_to_its_case(catalogue, surface):
+    found = list(native_programs(catalogue, surface))
+    checked = distinct(found, surface)
+    for case, text in checked:
+        parsed = parsed_case(text, surface, case)
+        assert normalised(parsed) == normalised(case), (case.id, text)
+        if surface not in WITHOUT_WEIGHT_SHAPES:
+            assert weight_shapes(parsed) == weight_shapes(case), (case.id, text)
+    skipped = {operator for name, operator in NOT_PARSED_BACK if name == surface}
+    assert {case.operator for case, _ in checked} == {case.operator for case, _ in found} - skipped
+    assert len(checked) > 30
 
 
-BARE = ("tf.nn", "jax.lax")  # their convolutions have no bias, and no sizes of their own
+WITHOUT_WEIGHT_SHAPES = ("tf.nn", "jax.lax")  # their convolution calls have neither a bias nor sizes
 
 
-def weights(case):
+def weight_shapes(case):
     return {name: case.inputs[name].shape for name in ("kernel", "bias") if name in case.inputs}
 
 
-def meaning(text, surface, shape=None):
-    """Return the operator of a text and what it says of its parameters."""
+def parsed_parameters(text, surface, shape=None):
+    """Return the operator and the parameters of a layer's text."""
     request = parse_layer(text, DIALECTS[surface], shape).request
     return request.operator, dict(request.parameters)
 
 
 @pytest.mark.parametrize(
-    ("surface", "text", "operator", "given"),
+    ("surface", "text", "operator", "expected"),
     [
         ("torch.nn", "nn.MaxPool2d(3, 2, 1)", "max_pool", {"window": 3, "stride": 2, "padding": 1}),
         ("torch.nn", "self.pool = torch.nn.MaxPool2d(kernel_size=(3, 2))", "max_pool", {"window": (3, 2)}),
@@ -197,14 +197,14 @@ def meaning(text, surface, shape=None):
         ),
     ],
 )
-def test_layer_is_read_with_the_defaults_of_its_own_framework(surface, text, operator, given):
+def test_layer_is_parsed_with_the_defaults_of_its_framework(surface, text, operator, expected):
     if operator is None:
-        with pytest.raises(ConformanceError, match=given):
-            meaning(text, surface)
+        with pytest.raises(ConformanceError, match=expected):
+            parsed_parameters(text, surface)
         return
-    found, parameters = meaning(text, surface)
+    found, parameters = parsed_parameters(text, surface)
     assert found == operator
-    assert {key: parameters.get(key) for key in given} == given
+    assert {key: parameters.get(key) for key in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -216,21 +216,21 @@ def test_layer_is_read_with_the_defaults_of_its_own_framework(surface, text, ope
         ("flax.linen", "nn.Conv(4, (3,), 2)", (1, 2, 8), ((0, 1),)),
     ],
 )
-def test_what_depends_on_the_size_of_the_input_asks_for_a_shape(surface, text, shape, output):
-    with pytest.raises(ConformanceError, match="depends on the size of the input: say --shape"):
+def test_layers_that_depend_on_the_input_size_require_a_shape(surface, text, shape, output):
+    with pytest.raises(ConformanceError, match="depends on the size of the input: add --shape"):
         parse_layer(text, DIALECTS[surface])
     parameters = parse_layer(text, DIALECTS[surface], shape).request.case().parameters
     assert output in (parameters.get("output_size"), parameters.get("padding"))
 
 
-def test_defaults_that_a_layer_was_left_to_are_named():
+def test_notes_name_the_defaults_of_the_layer():
     found = parse_layer("nn.MaxPool2d(3, padding=1)", DIALECTS["torch.nn"])
     assert list(layer_notes(found, found.request.case().parameters)) == [
         "defaults of the layer: stride 3 x 3, rounding floor, dilation 1 x 1"
     ]
 
 
-HOSTILE = [
+INVALID_TEXTS = [
     "__import__('os').system('touch ruin')",
     "nn.MaxPool2d(__import__('os').getpid())",
     "nn.MaxPool2d(open('ruin', 'w'))",
@@ -278,18 +278,18 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_what_is_no_layer_is_refused_in_one_line_and_never_run(text, tmp_path, monkeypatch):
+@pytest.mark.parametrize("text", INVALID_TEXTS, ids=range(len(INVALID_TEXTS)))
+def test_invalid_text_is_rejected_on_one_line_and_never_run(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConformanceError) as refused:
+    with pytest.raises(ConformanceError) as error:
         parse_layer(text, DIALECTS["torch.nn"])
-    assert len(str(refused.value).splitlines()) == 1
-    assert len(str(refused.value)) < 400
+    assert len(str(error.value).splitlines()) == 1
+    assert len(str(error.value)) < 400
     assert not list(tmp_path.iterdir())
 
 
 @drawn(st.text(alphabet="nMaxPol2d(),.=[]{}'\"-*:0123 \n_@", max_size=60))
-def test_no_text_gets_past_the_reader_but_as_a_layer_or_a_line_that_says_why_not(text):
+def test_any_text_gives_a_layer_or_a_conformance_error(text):
     assert isinstance(attempt(f"nn.MaxPool2d({text}"), (ParsedLayer, ConformanceError))
 
 
@@ -301,37 +301,47 @@ def attempt(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("nn.MaxPol2d(3)", "'MaxPol2d' is not a known layer, did you mean 'MaxPool2d'?"),
         ("nn.MaxPool2d(3, strid=2)", "MaxPool2d has no argument 'strid', did you mean 'stride'?"),
         ("nn.MaxPool2d(3, 2, foo=1)", "has no argument 'foo', it has kernel_size, stride,"),
         ("nn.MaxPool2d(3, 1 + 1)", "column 17: BinOp is neither a number"),
-        ("tf.MaxPool2d(3)", "column 1: 'tf' is no module of this surface, which are written nn, torch.nn"),
+        ("tf.MaxPool2d(3)", "column 1: 'tf' is not a module of this surface; its modules are nn, torch.nn"),
         ("nn.MaxPool2d((3, 3, 3))", "kernel_size=(3, 3, 3): 3 numbers for 2 spatial axes"),
     ],
 )
-def test_refusal_says_what_was_not_understood_and_where(text, says):
-    with pytest.raises(ConformanceError) as refused:
+def test_error_names_the_invalid_part_and_its_column(text, message):
+    with pytest.raises(ConformanceError) as error:
         parse_layer(text, DIALECTS["torch.nn"])
-    assert says in str(refused.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize("surface", sorted(DIALECTS))
-def test_every_layer_has_a_signature_and_reads_arguments_that_it_has(surface):
+def test_every_layer_reads_arguments_of_its_signature(surface):
     for layer in DIALECTS[surface].layers:
         names = set(layer.parameters.parameters)
         assert layer.operator in OPERATORS
         assert {reading.argument for reading in layer.readings.values()} | set(layer.array_arguments) | set(
             layer.required_values
         ) <= names
-        assert {*layer.fixed_parameters, *layer.readings} <= set(OPERATORS[layer.operator].defaults) | FURTHER
+        assert {*layer.fixed_parameters, *layer.readings} <= set(OPERATORS[layer.operator].defaults) | OTHER_PARAMETERS
 
 
-FURTHER = {"window", "stride", "padding", "dilation", "channels", "out_channels", "bias", "p", "count_include_pad"}
+OTHER_PARAMETERS = {
+    "window",
+    "stride",
+    "padding",
+    "dilation",
+    "channels",
+    "out_channels",
+    "bias",
+    "p",
+    "count_include_pad",
+}
 
 
-def test_reading_is_not_tied_to_any_framework():
+def test_parser_is_independent_of_frameworks():
     dialect = Dialect(
         ("mine",), (LayerSignature("Pool{rank}(size, step=2)", "max_pool", {}, required_values={"step": 2}),)
     )
