@@ -88,8 +88,8 @@ class BestCells:
 def first_best_cells(best: BestCells, windows: WindowWalk, bottom: int | bool) -> BestCells:
     """Return the best cell of each window, the first of equals.
 
-    A window without cells has the key `bottom` and the index −1. best: (n, c, *spatial). Axis after axis from the last one to the first, so that the first is the first in
-    row-major order. Returns (n, c, *output).
+    A window without cells has the key `bottom` and the index −1. best: (n, c, *spatial). Axes are reduced from the last
+    to the first, so that the first of equals is the first in row-major order. Returns (n, c, *output).
     """
     for axis in reversed(range(len(windows.size))):
         shape = list(best.keys.shape)

@@ -128,7 +128,7 @@ def test_the_suite_never_turns_the_check_off():
     root = ROOT
     files = [path for folder in ("conformance", "reports") for path in (root / folder).rglob("*.py")]
     assert files
-    assert not [path for path in files if "unchecked" in path.read_text(encoding="utf-8")]
+    assert not [path for path in files if "without_certainty_check" in path.read_text(encoding="utf-8")]
 
 
 def shapes_of_blocks(planes, walk, size):
