@@ -41,7 +41,7 @@ def quoted(word: str) -> str:
 
 
 def per_axis(values: Sequence[int] | None) -> str | None:
-    """Return one number if all axes have the same, otherwise a tuple; None for None."""
+    """Return one number if it is the same for all axes, or a tuple. None is returned unchanged."""
     if values is None:
         return None
     return number(values[0]) if len(set(values)) == 1 else tuple_of(values)

@@ -45,7 +45,7 @@ class Unsupported:
 
 
 Code = str | tuple[str, ...] | Unsupported
-"""Result of a lowering: an expression in `x`, lines of which the last assigns `x`, or the reason why there is none."""
+"""Result of a lowering: an expression in `x`, lines of which the last assigns `x`, or Unsupported with the reason."""
 
 Lowering = Callable[[Step], Code]
 """Translates one step into source text of a surface."""

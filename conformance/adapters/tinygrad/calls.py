@@ -47,7 +47,7 @@ def _pool_call(name: str, step: Step, **options: str | None) -> str | Unsupporte
 
 
 def max_pool(step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return the call, or Unsupported with the reason."""
     return _pool_call("max_pool2d", step)
 
 
@@ -59,7 +59,7 @@ def indexed_max_pool(step: Step) -> Code:
 
 
 def avg_pool(step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return the call, or Unsupported with the reason."""
     if step.parameters["divisor"] is not None:
         return Unsupported("average pooling has no divisor")
     # Without padding, both rules count the same cells, so the argument is left out. Its default counts padding.

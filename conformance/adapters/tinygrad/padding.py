@@ -21,7 +21,7 @@ def flat_pads_text(step: Step) -> str:
 
 
 def pad(step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return the call, or Unsupported with the reason."""
     mode, value = step.parameters["mode"], step.parameters["value"]
     if mode == "symmetric":
         return NO_SYMMETRIC

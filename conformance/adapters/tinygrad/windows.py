@@ -91,7 +91,7 @@ def stochastic_pool_probabilities(step: Step) -> Code:
 
 
 def stochastic_pool(step: Step) -> Code:
-    """Return the first cell at which the running sum exceeds draw times the sum of the window, 0 if there is none."""
+    """Return the first cell at which the running sum exceeds draw times the sum of the window, or 0."""
     lines = window_lines(pad, step)
     if isinstance(lines, Unsupported):
         return lines

@@ -14,7 +14,7 @@ DEFAULT_COMPILERS: Mapping[str, str] = {"darwin": "clang++", "win32": "cl"}
 
 
 def missing_compiler() -> str | None:
-    """Return a message if Inductor's C++ compiler is missing, otherwise None."""
+    """Return a message if Inductor's C++ compiler is missing."""
     compiler = os.environ.get("CXX") or DEFAULT_COMPILERS.get(sys.platform, "g++")
     if shutil.which(compiler):
         return None

@@ -61,7 +61,7 @@ def _convolution_keywords(step: Step) -> Keywords:
 
 
 def functional_conv(step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return the call, or Unsupported with the reason."""
     if _is_asymmetric(step):
         return NO_ASYMMETRIC_PADDING
     if step.dilated and step.dtype in INTEGERS - {"int64"}:
@@ -70,7 +70,7 @@ def functional_conv(step: Step) -> Code:
 
 
 def layer_conv(step: Step) -> Code:
-    """Return the layer with the weights of the case, or why there is none."""
+    """Return the layer with the weights of the case, or Unsupported with the reason."""
     return NO_ASYMMETRIC_PADDING if _is_asymmetric(step) else _layer_lines("Conv", step, _convolution_keywords(step))
 
 

@@ -17,7 +17,7 @@ MAX_PADDED_AXES = 3
 
 
 def functional_pad(step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return the call, or Unsupported with the reason."""
     mode = step.parameters["mode"]
     if mode == "constant":
         return call("F.pad", "x", pads_text(step), value=text_unless_default(0, step.parameters["value"]))
@@ -25,7 +25,7 @@ def functional_pad(step: Step) -> Code:
 
 
 def layer_pad(step: Step) -> Code:
-    """Return the layer, or why there is none."""
+    """Return the layer, or Unsupported with the reason."""
     mode = step.parameters["mode"]
     if step.rank > MAX_PADDED_AXES:
         return Unsupported("padding layers support one to three axes")

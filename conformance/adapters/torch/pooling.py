@@ -57,7 +57,7 @@ def _pool_call(write_call: CallWriter, step: Step, **keywords: str | None) -> st
 
 
 def max_pool(write_call: CallWriter, step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return the call, or Unsupported with the reason."""
     answer = _pool_call(write_call, step, dilation=per_axis(step.dilation) if step.dilated else None)
     if isinstance(answer, Unsupported) or step.dtype in FLOATING:
         return answer
@@ -157,7 +157,7 @@ def _unpadded_index_text(padded: tuple[int, ...], extents: tuple[int, ...], befo
 
 
 def avg_pool(write_call: CallWriter, step: Step) -> Code:
-    """Return the call, or why there is none."""
+    """Return the call, or Unsupported with the reason."""
     divisor = step.parameters["divisor"]
     if step.dilated:
         return Unsupported("average pooling has no dilation")
