@@ -38,11 +38,13 @@ FILES = sorted(catalogue_folder().glob("*/*.yaml"))
 
 def excerpts(path):
     """Yield four versions of a case file, each with one item of each section."""
-    whole = yaml.safe_load(path.read_text("utf-8"))
-    plain_whole = json.loads(json.dumps(whole, default=str))
+    document = yaml.safe_load(path.read_text("utf-8"))
+    json_document = json.loads(json.dumps(document, default=str))
     for turn in range(4):
-        items = {key: [plain_whole[key][turn * len(plain_whole[key]) // 4]] for key in SECTIONS if key in plain_whole}
-        yield {"operator": whole["operator"], "source": "a test", **items}
+        items = {
+            key: [json_document[key][turn * len(json_document[key]) // 4]] for key in SECTIONS if key in json_document
+        }
+        yield {"operator": document["operator"], "source": "a test", **items}
 
 
 CATALOGUES = [document for path in FILES for document in excerpts(path)]

@@ -92,11 +92,11 @@ def test_changed_results_are_resumed_or_rejected(folder, results, data):
     document = data.draw(changed([results[:-1]]))
     path = put(folder, lines(document))
     header = {key: value for key, value in results[0].items() if key not in {"record", "format"}}
-    refused = ""
+    message = ""
     with bounded(folder), ResultsFile(path) as file:
         try:
             file.open(header, resume=True)
         except ConformanceError as error:
-            refused = str(error)
-    assert len(refused.splitlines()) < 2
-    assert not refused or path.read_bytes() == lines(document)
+            message = str(error)
+    assert len(message.splitlines()) < 2
+    assert not message or path.read_bytes() == lines(document)

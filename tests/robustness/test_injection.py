@@ -199,8 +199,8 @@ def forged(folder, operator, change):
     """Export a case, change its record, and update the manifest to match; return the cases that are read."""
     raw = text_with(operator, BASES[operator], ("about",), '"b"')
     (folder / "file.yaml").write_text(raw, "utf-8")
-    whole = catalogues.load_catalogue([folder / "file.yaml"])
-    export.write_export(whole, whole.cases, folder / "out")
+    loaded = catalogues.load_catalogue([folder / "file.yaml"])
+    export.write_export(loaded, loaded.cases, folder / "out")
     path, manifest = folder / "out" / "catalogue.json", folder / "out" / "manifest.json"
     document, known = json.loads(path.read_text("utf-8")), json.loads(manifest.read_text("utf-8"))
     change(document["cases"][0])

@@ -92,8 +92,8 @@ def interrupted(process, path, when, by=signal.SIGINT):
     assert soon(lambda: children(process.pid) and (lines(path) >= when), 120)
     workers = children(process.pid)
     process.send_signal(by)
-    said = process.communicate(timeout=60)[1]
-    return process.returncode, said, workers
+    error_text = process.communicate(timeout=60)[1]
+    return process.returncode, error_text, workers
 
 
 @pytest.mark.parametrize(("when", "by"), [(0, signal.SIGINT), (40, signal.SIGINT), (40, signal.SIGTERM)])
@@ -101,8 +101,8 @@ def test_interrupt_leaves_no_worker_and_a_file_that_can_be_read(tmp_path, when, 
     path, cases = tmp_path / "results" / "numpy.jsonl", family(tmp_path, *MANY)
     arguments = "--repeat", "50", "--jobs", "2", "--out", tmp_path
     with command("run", "--backend", "numpy", "--cases", cases, *arguments) as process:
-        status, said, workers = interrupted(process, path, when, by)
-    assert (status, said.strip()) == (130, "conformance: interrupted")
+        status, error_text, workers = interrupted(process, path, when, by)
+    assert (status, error_text.strip()) == (130, "conformance: interrupted")
     assert workers
     assert all(gone(worker) for worker in workers)
     assert not when or not reader.load_report([path]).backends[0].complete
@@ -121,8 +121,8 @@ def test_interrupt_while_a_backend_is_imported_leaves_no_worker(tmp_path):
     with suite("-c", text, stderr=subprocess.PIPE) as process:
         assert soon(lambda: len(children(process.pid)) == 2, 60)
         time.sleep(0.5)
-        status, said, workers = interrupted(process, tmp_path / "none", 0)
-    assert (status, said.strip()) == (130, "conformance: interrupted")
+        status, error_text, workers = interrupted(process, tmp_path / "none", 0)
+    assert (status, error_text.strip()) == (130, "conformance: interrupted")
     assert all(gone(worker) for worker in workers)
     assert time.monotonic() - start < 90
 
@@ -133,8 +133,8 @@ def test_terminated_exploration_writes_its_findings(tmp_path):
     with command(
         "explore", "--backend", "planted", *options, "--out", tmp_path, path=[planted_bugs.PACKAGE_FOLDER]
     ) as process:
-        status, said, workers = interrupted(process, path, 1, signal.SIGTERM)
-    assert (status, said.splitlines()[-1]) == (130, "conformance: interrupted")
+        status, error_text, workers = interrupted(process, path, 1, signal.SIGTERM)
+    assert (status, error_text.splitlines()[-1]) == (130, "conformance: interrupted")
     assert all(gone(worker) for worker in workers)
     (planted,) = reader.load_report([tmp_path / "results" / "planted.jsonl"], allow_mixed=True).explorations
     assert planted.header.explored.findings
@@ -150,10 +150,10 @@ def test_disk_that_is_full_in_the_middle_is_one_line_and_the_run_can_be_complete
     arguments = "run", "--backend", "numpy", "--cases", family(tmp_path, *MANY[:100]), "--out", tmp_path
     path = tmp_path / "results" / "numpy.jsonl"
     with command(*arguments, preexec_fn=partial(small_disk, 60_000)) as process:
-        said = process.communicate(timeout=120)[1]
+        error_text = process.communicate(timeout=120)[1]
     assert process.returncode == 3
-    assert f"{path}: File too large; the run is not complete" in said
-    assert "Traceback" not in said
+    assert f"{path}: File too large; the run is incomplete" in error_text
+    assert "Traceback" not in error_text
     assert path.stat().st_size == 60_000
     before = path.read_bytes().rpartition(b"\n")[0]
     with command(*arguments, "--resume") as process:
@@ -174,9 +174,9 @@ def test_report_on_a_full_disk_does_not_change_the_previous_one(tmp_path):
     page.write_text("the last one", "utf-8")
     arguments = "report", tmp_path / "fake.jsonl", "--out", page
     with command(*arguments, preexec_fn=partial(small_disk, 1000)) as process:
-        said = process.communicate(timeout=60)[1]
+        error_text = process.communicate(timeout=60)[1]
     assert process.returncode == 2
-    assert said.strip() == f"conformance: {page}: File too large"
+    assert error_text.strip() == f"conformance: {page}: File too large"
     assert page.read_text("utf-8") == "the last one"
     assert sorted(one.name for one in tmp_path.glob("*report*")) == ["report.html"]
 
@@ -211,7 +211,7 @@ def replaced(old, new):
 
 
 @pytest.mark.parametrize(
-    ("change", "line", "why"),
+    ("change", "line", "message"),
     [
         (lambda found: found.insert(3, found[2]), 4, "a second "),
         (lambda found: found.append(found[-1]), -1, "a record after the footer"),
@@ -227,13 +227,13 @@ def replaced(old, new):
         (replaced(b'"level": "smoke"', b'"level": "standard"'), 1, "level differs from this run"),
     ],
 )
-def test_invalid_file_is_rejected_with_its_line_and_not_changed(finished, change, line, why):
+def test_invalid_file_is_rejected_with_its_line_and_not_changed(finished, change, line, message):
     content = cut_up(finished, change)
     line = line if line > 0 else content.count(b"\n")
-    with pytest.raises(ConformanceError) as refused:
+    with pytest.raises(ConformanceError) as error:
         interrupted_run.prepared(finished.parent).execute(finished, resume=True)
-    assert str(refused.value).startswith(f"{finished}:{line}: cannot resume, ")
-    assert why in str(refused.value)
+    assert str(error.value).startswith(f"{finished}:{line}: cannot resume, ")
+    assert message in str(error.value)
     assert finished.read_bytes() == content
 
 

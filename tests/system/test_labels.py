@@ -141,8 +141,8 @@ def test_new_ledger_entry_has_surface_and_version_without_label(both, conformanc
 
 def test_ledger_entry_is_matched_by_version_not_by_label(both, conformance, tmp_path, monkeypatch):
     path = tmp_path / "ledger.yaml"
-    said = "kinds: [value], observed: More., reason: 'It adds more than there is, where a 7 comes first.'"
-    entry = f"id: one, cases: [avg_pool/wrong], surfaces: [numpy.loops], versions: {{numpy: '<1'}}, {said}"
+    fields = "kinds: [value], observed: More., reason: 'It adds more than there is, where a 7 comes first.'"
+    entry = f"id: one, cases: [avg_pool/wrong], surfaces: [numpy.loops], versions: {{numpy: '<1'}}, {fields}"
     path.write_text(f"entries:\n  - {{{entry}}}\n", "utf-8")
     monkeypatch.setattr(ledger, "ledger_path", lambda: path)
     status, out, _ = conformance("rejudge", "--cases", both[2], *both[:2])
@@ -205,8 +205,10 @@ def test_path_of_the_interpreter_may_contain_separators():
 
 
 def test_versions_share_the_program_cache(catalogue):
-    plain, labelled = (ProgramCache(registry.get_backend(name), catalogue.digest).path for name in ("numpy", "numpy@a"))
-    assert plain == labelled is not None
+    unlabelled, labelled = (
+        ProgramCache(registry.get_backend(name), catalogue.digest).path for name in ("numpy", "numpy@a")
+    )
+    assert unlabelled == labelled is not None
 
 
 def test_list_of_backends_explains_the_form(conformance, monkeypatch):

@@ -57,7 +57,7 @@ def cases(pytester):
 
 
 @pytest.fixture
-def speaking(monkeypatch):
+def fake_backend(monkeypatch):
     """Replace the built-in backend by a fake one, and the ledger by given entries."""
 
     def replace(*surfaces, entries=(), **texts):
@@ -69,11 +69,11 @@ def speaking(monkeypatch):
 
 
 @pytest.fixture
-def chosen(cases, speaking):
+def one_case(cases, fake_backend):
     """Install a fake backend; return the options that select one case."""
 
     def choose(*surfaces, **texts):
-        speaking(*surfaces, **texts)
+        fake_backend(*surfaces, **texts)
         return cases(CASES[0])
 
     return choose
@@ -90,7 +90,7 @@ def run(pytester):
 
 
 @pytest.fixture
-def apart(pytester, monkeypatch):
+def run_in_process(pytester, monkeypatch):
     """Run pytest with the plugin in a new process."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(pytester.path)]))
 
@@ -104,24 +104,24 @@ def known(*kinds, cases="*"):
     return LedgerEntry("e", (cases,), ("*",), kinds, "it is known", "https://example.org/2")
 
 
-def test_each_case_on_each_surface_is_an_item(run, cases, speaking):
-    speaking(surface("s.one"), surface("s.two"))
+def test_each_case_on_each_surface_is_an_item(run, cases, fake_backend):
+    fake_backend(surface("s.one"), surface("s.two"))
     found = run(*cases(), "-v")
     found.assert_outcomes(passed=6)
     lines = [f"{name}::max_pool/{case} PASSED*" for name in ("s.one", "s.two") for case in ("a", "b", "c-1.5")]
     found.stdout.fnmatch_lines(lines)
 
 
-def test_collecting_lists_items_and_starts_nothing(run, cases, speaking, monkeypatch):
+def test_collecting_lists_items_and_starts_nothing(run, cases, fake_backend, monkeypatch):
     monkeypatch.setattr(worker_process.Worker, "start", lambda _self: pytest.fail("a worker was started"))
-    speaking(surface("s"))
+    fake_backend(surface("s"))
     found = run(*cases(), "--collect-only", "-q")
     assert found.ret == 0
     found.stdout.fnmatch_lines(["s::max_pool/a", "s::max_pool/b", "s::max_pool/c-1.5"])
 
 
 @pytest.mark.parametrize(
-    ("body", "entries", "wanted"),
+    ("body", "entries", "expected"),
     [
         (None, (), "passed"),
         (ALWAYS_WRONG, (), "shape: returned shape [[]1, 1, 1, 1], not [[]1, 1, 2, 2]"),
@@ -137,55 +137,55 @@ def test_collecting_lists_items_and_starts_nothing(run, cases, speaking, monkeyp
         (None, [known("value")], "stale: agrees, but the ledger lists a difference: it is known (https://*/2)"),
     ],
 )
-def test_item_result_follows_the_status(run, chosen, body, entries, wanted):
-    found = run(*chosen(surface("s", body), entries=entries), "--conformance-timeout", "1", "-ra")
-    outcome = wanted if wanted in {"passed", "xfailed"} else "failed"
+def test_item_result_follows_the_status(run, one_case, body, entries, expected):
+    found = run(*one_case(surface("s", body), entries=entries), "--conformance-timeout", "1", "-ra")
+    outcome = expected if expected in {"passed", "xfailed"} else "failed"
     found.assert_outcomes(**{outcome: 1})
     assert found.ret == (1 if outcome == "failed" else 0)
     if outcome == "failed":
-        found.stdout.fnmatch_lines([wanted])
+        found.stdout.fnmatch_lines([expected])
     if outcome == "xfailed":
         found.stdout.fnmatch_lines(["XFAIL s::max_pool/a - *it is known (https://example.org/2)"])
 
 
-def test_case_that_crashes_only_once_is_flaky(run, chosen, pytester):
+def test_case_that_crashes_only_once_is_flaky(run, one_case, pytester):
     flag = str(pytester.path / "flag")
     once = f"if not os.path.exists({flag!r}):\n    open({flag!r}, 'w').close()\n    os.abort()\nx = x[:, :, 1::2, 1::2]"
-    found = run(*chosen(surface("s", once)))
+    found = run(*one_case(surface("s", once)))
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["flaky: *crashed*, then, in a separate process, returned *"])
 
 
-def test_known_deviation_fails_with_runxfail(run, cases, speaking):
-    speaking(surface("s", WRONG_FIRST), entries=[known("value")])
+def test_known_deviation_fails_with_runxfail(run, cases, fake_backend):
+    fake_backend(surface("s", WRONG_FIRST), entries=[known("value")])
     run(*cases(CASES[0]), "--runxfail").assert_outcomes(failed=1)
 
 
-def test_unsupported_cases_are_skipped_with_one_reason(run, cases, speaking):
+def test_unsupported_cases_are_skipped_with_one_reason(run, cases, fake_backend):
     lacking = surface("s.lacking")
     lacking.lowerings["max_pool"] = lambda _step: Unsupported("has no such thing", "https://example.org/3")
-    speaking(surface("s"), lacking)
+    fake_backend(surface("s"), lacking)
     found = run(*cases(), "-rs")
     found.assert_outcomes(passed=3, skipped=3)
     found.stdout.fnmatch_lines(["SKIPPED [[]3] s.lacking: has no such thing (https://example.org/3)"])
 
 
-def test_surface_with_a_missing_requirement_is_skipped(run, cases, speaking):
-    speaking(surface("s"), surface("t", CRASHES, missing_requirement=lambda: "there is no compiler here"))
+def test_surface_with_a_missing_requirement_is_skipped(run, cases, fake_backend):
+    fake_backend(surface("s"), surface("t", CRASHES, missing_requirement=lambda: "there is no compiler here"))
     found = run(*cases(), "-rs")
     found.assert_outcomes(passed=3, skipped=3)
     found.stdout.fnmatch_lines(["SKIPPED [[]3] t: there is no compiler here"])
 
 
-def test_convention_fails_if_the_answer_is_not_declared(run, cases, speaking):
-    speaking(surface("s", "x = x[:, :, 2:, 2:]", declarations=declares("window")))
+def test_convention_fails_if_the_answer_is_not_declared(run, cases, fake_backend):
+    fake_backend(surface("s", "x = x[:, :, 2:, 2:]", declarations=declares("window")))
     found = run(*cases(QUESTION, section="questions"))
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["convention: answered 'one', but the surface declares 'window'"])
 
 
-def test_failure_report_has_all_parts_and_no_traceback(run, cases, speaking):
-    speaking(surface("s.nn", WRONG_FIRST))
+def test_failure_report_has_all_parts_and_no_traceback(run, cases, fake_backend):
+    fake_backend(surface("s.nn", WRONG_FIRST))
     options = cases(CASES[0])
     found = run(*options)
     found.stdout.fnmatch_lines(
@@ -211,19 +211,19 @@ def test_failure_report_has_all_parts_and_no_traceback(run, cases, speaking):
     assert "items.py" not in text
 
 
-def test_message_of_one_line_is_only_in_the_headline(run, chosen):
-    found = run(*chosen(surface("s", "raise ValueError('once')")), "-rN")
+def test_message_of_one_line_is_only_in_the_headline(run, one_case):
+    found = run(*one_case(surface("s", "raise ValueError('once')")), "-rN")
     assert found.stdout.str().count("ValueError: once") == 1
 
 
-def test_message_of_several_lines_is_below_the_headline(run, chosen):
-    found = run(*chosen(surface("s", "raise ValueError('on two\\nlines')")))
+def test_message_of_several_lines_is_below_the_headline(run, one_case):
+    found = run(*one_case(surface("s", "raise ValueError('on two\\nlines')")))
     found.stdout.fnmatch_lines(["rejected: ValueError: on two lines", "ValueError: on two", "lines"])
 
 
-@pytest.mark.parametrize("said", ["\\x1b[31mred", "\\u202e", "\\udc80", "a\\nb", "]]>&<", "é" * 3000, "[x]::y - z"])
-def test_any_exception_message_can_be_reported(run, cases, speaking, said, pytester):
-    speaking(surface("s", f"raise ValueError('{said}')"))
+@pytest.mark.parametrize("message", ["\\x1b[31mred", "\\u202e", "\\udc80", "a\\nb", "]]>&<", "é" * 3000, "[x]::y - z"])
+def test_any_exception_message_can_be_reported(run, cases, fake_backend, message, pytester):
+    fake_backend(surface("s", f"raise ValueError('{message}')"))
     found = run(*cases(CASES[0].replace("It is a", '"\\e[2J and ]]>"')), "--junitxml=j.xml", "--color=no")
     found.assert_outcomes(failed=1)
     assert "\x1b" not in found.stdout.str()
@@ -237,34 +237,34 @@ def test_invalid_id_is_an_error_not_an_item(run, cases):
     found.stderr.fnmatch_lines(["ERROR: conformance: *file.yaml:4: *an id of lower-case words*"])
 
 
-def test_junit_has_status_and_verdict_as_properties(run, cases, speaking, pytester):
-    speaking(surface("s.nn", WRONG_FIRST), surface("t"))
+def test_junit_has_status_and_verdict_as_properties(run, cases, fake_backend, pytester):
+    fake_backend(surface("s.nn", WRONG_FIRST), surface("t"))
     run(*cases(CASES[0]), "--junitxml=j.xml")
     first, second = ET.parse(pytester.path / "j.xml").iter("testcase")  # noqa: S314 - of this test's own making
     assert (first.get("classname"), first.get("name")) == ("s.nn", "max_pool/a")
-    said = {one.get("name"): one.get("value") for one in first.iter("property")}
-    assert said == {f"conformance-{key}": value for key, value in DIFFERING.items()}
+    properties = {one.get("name"): one.get("value") for one in first.iter("property")}
+    assert properties == {f"conformance-{key}": value for key, value in DIFFERING.items()}
     assert second.find("failure") is None
 
 
 DIFFERING = {"status": "fail", "outcome": "returned", "verdict": "differ", "kind": "value", "how": "native"}
 
 
-def test_option_x_ends_the_session_at_the_first_failure(run, cases, speaking):
-    speaking(surface("s", WRONG_FIRST))
+def test_option_x_ends_the_session_at_the_first_failure(run, cases, fake_backend):
+    fake_backend(surface("s", WRONG_FIRST))
     run(*cases(), "-x").assert_outcomes(failed=1)
 
 
-def test_session_that_ends_early_does_not_wait_for_queued_jobs(run, cases, speaking, monkeypatch):
+def test_session_that_ends_early_does_not_wait_for_queued_jobs(run, cases, fake_backend, monkeypatch):
     ended = []
     monkeypatch.setattr(worker_process.Worker, "stop", lambda worker: (ended.append("gently"), worker.kill()))
-    speaking(surface("s", f"{WRONG_FIRST}\nif x.shape[2] == 3:\n    time.sleep(600)"))
+    fake_backend(surface("s", f"{WRONG_FIRST}\nif x.shape[2] == 3:\n    time.sleep(600)"))
     run(*cases(CASES[0], CASES[1].replace("4, 4", "6, 6")), "-x").assert_outcomes(failed=1)
     assert not ended
 
 
-def test_option_lf_runs_only_the_last_failures(run, cases, speaking):
-    speaking(surface("s", "x = x[:, :, 1::2, 1::2] + (x.shape[2] == 6)"))
+def test_option_lf_runs_only_the_last_failures(run, cases, fake_backend):
+    fake_backend(surface("s", "x = x[:, :, 1::2, 1::2] + (x.shape[2] == 6)"))
     cases_ = cases(CASES[0], CASES[1].replace("4, 4", "6, 6"))
     run(*cases_).assert_outcomes(passed=1, failed=1)
     found = run(*cases_, "--lf", "-v")
@@ -287,15 +287,15 @@ def test_option_lf_runs_only_the_last_failures(run, cases, speaking):
         (["--conformance-operator", "max_pool"], 6),
     ],
 )
-def test_cases_are_selected_with_pytest_options(run, cases, speaking, arguments, passed):
-    speaking(surface("s.one"), surface("s.two"))
+def test_cases_are_selected_with_pytest_options(run, cases, fake_backend, arguments, passed):
+    fake_backend(surface("s.one"), surface("s.two"))
     found = run(*cases(), *arguments)
     assert found.parseoutcomes().get("passed") == passed
     assert found.ret == 0
 
 
-def test_tests_in_files_run_together_with_cases(run, cases, speaking, pytester):
-    speaking(surface("s", WRONG_FIRST))
+def test_tests_in_files_run_together_with_cases(run, cases, fake_backend, pytester):
+    fake_backend(surface("s", WRONG_FIRST))
     options = cases(CASES[0])
     pytester.makepyfile("def test_of_another_kind(): pass")
     run(*options).assert_outcomes(passed=1, failed=1)
@@ -305,7 +305,7 @@ def test_tests_in_files_run_together_with_cases(run, cases, speaking, pytester):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--conformance-case", "nope"], "no case is selected"),
         (["--conformance-operator", "nope"], "operator 'nope': unknown, known are *"),
@@ -321,16 +321,16 @@ def test_tests_in_files_run_together_with_cases(run, cases, speaking, pytester):
         (["--conformance-backend", "numpy"], "backend 'numpy': named twice (numpy@LABEL=PYTHON *"),
     ],
 )
-def test_wrong_usage_is_one_error_line(run, cases, speaking, arguments, said):
-    speaking(surface("s"))
+def test_wrong_usage_is_one_error_line(run, cases, fake_backend, arguments, message):
+    fake_backend(surface("s"))
     found = run(*cases(), *arguments)
     assert found.ret == pytest.ExitCode.USAGE_ERROR
-    found.stderr.fnmatch_lines([f"ERROR: conformance: {said}"])
+    found.stderr.fnmatch_lines([f"ERROR: conformance: {message}"])
     assert len(found.stderr.str().splitlines()) <= 2
 
 
-def test_unknown_node_id_is_an_error(run, cases, speaking):
-    speaking(surface("s"))
+def test_unknown_node_id_is_an_error(run, cases, fake_backend):
+    fake_backend(surface("s"))
     found = run(*cases(), "s::max_pool/nope")
     assert found.ret == pytest.ExitCode.USAGE_ERROR
     found.stderr.fnmatch_lines(["ERROR: not found: s::max_pool/nope: no selected case has this name"])
@@ -343,8 +343,8 @@ def test_options_without_a_backend_are_an_error(pytester):
 
 
 @pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
-def test_failed_import_of_a_backend_is_one_error_line(run, cases, speaking, arguments):
-    speaking(surface("s"), setup="import nope_nope")
+def test_failed_import_of_a_backend_is_one_error_line(run, cases, fake_backend, arguments):
+    fake_backend(surface("s"), setup="import nope_nope")
     found = run(*cases(), *arguments)
     assert found.ret == pytest.ExitCode.USAGE_ERROR
     found.stderr.fnmatch_lines(
@@ -353,9 +353,11 @@ def test_failed_import_of_a_backend_is_one_error_line(run, cases, speaking, argu
     assert "FAILED" not in found.stdout.str()
 
 
-def test_worker_that_cannot_be_replaced_ends_the_session(run, cases, speaking, pytester):
+def test_worker_that_cannot_be_replaced_ends_the_session(run, cases, fake_backend, pytester):
     flag = str(pytester.path / "flag")
-    speaking(surface("s", CRASHES), setup=f"{SETUP}assert not os.path.exists({flag!r})\nopen({flag!r}, 'w').close()")
+    fake_backend(
+        surface("s", CRASHES), setup=f"{SETUP}assert not os.path.exists({flag!r})\nopen({flag!r}, 'w').close()"
+    )
     found = run(*cases())
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["backend numpy: cannot restart its worker: *"])
@@ -363,36 +365,36 @@ def test_worker_that_cannot_be_replaced_ends_the_session(run, cases, speaking, p
     assert found.ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_session_without_any_program_is_an_error(run, cases, speaking):
-    speaking(surface("s", dtypes={"": frozenset()}))
+def test_session_without_any_program_is_an_error(run, cases, fake_backend):
+    fake_backend(surface("s", dtypes={"": frozenset()}))
     found = run(*cases())
     assert found.ret == pytest.ExitCode.USAGE_ERROR
     found.stderr.fnmatch_lines(["ERROR: conformance: backend numpy: nothing to run, no selected case has a program"])
 
 
 @pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
-def test_session_in_which_nothing_ran_fails(apart, cases, arguments):
+def test_session_in_which_nothing_ran_fails(run_in_process, cases, arguments):
     options = cases(CASES[0], f"id: refused, {X}, window: 2, stride: 0, expect: {{rejected: StrideIsZero}}")
-    found = apart(*options, *arguments, "-k", "refused")
+    found = run_in_process(*options, *arguments, "-k", "refused")
     found.assert_outcomes(skipped=1, deselected=0 if arguments else 1)
     assert found.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     found.stdout.fnmatch_lines(["conformance: nothing ran, every selected case is unsupported"])
-    assert apart(*options, *arguments).ret == 0
+    assert run_in_process(*options, *arguments).ret == 0
 
 
-def test_worker_is_started_once_and_stopped(run, cases, speaking, monkeypatch):
+def test_worker_is_started_once_and_stopped(run, cases, fake_backend, monkeypatch):
     started = []
     start = worker_process.Worker.start
     monkeypatch.setattr(
         worker_process.Worker, "start", lambda worker: (start(worker), started.append(worker.connection.process))
     )
-    speaking(surface("s.one"), surface("s.two"))
+    fake_backend(surface("s.one"), surface("s.two"))
     run(*cases())
     assert len(started) == 1
     assert started[0].poll() is not None
 
 
-def test_cases_are_queued_while_one_is_judged(run, cases, speaking, monkeypatch):
+def test_cases_are_queued_while_one_is_judged(run, cases, fake_backend, monkeypatch):
     waiting = []
     monkeypatch.setattr(worker_process, "MIN_QUEUED_JOBS", 8)
     receive = worker_process.Worker._receive
@@ -401,7 +403,7 @@ def test_cases_are_queued_while_one_is_judged(run, cases, speaking, monkeypatch)
         "_receive",
         lambda worker, *more, **how: (waiting.append(ahead(worker)), receive(worker, *more, **how))[1],
     )
-    speaking(surface("s", "time.sleep(0.05)\nx = x[:, :, 1::2, 1::2]"))
+    fake_backend(surface("s", "time.sleep(0.05)\nx = x[:, :, 1::2, 1::2]"))
 
     def ahead(_worker):
         (session,) = {id(prefetcher): prefetcher for prefetcher in prefetchers}.values()
@@ -421,14 +423,14 @@ def test_verdicts_are_those_of_conformance_run(conformance, pytester):
     lines = (pytester.path / "out/results/numpy.jsonl").read_text("utf-8").splitlines()
     keys = ("status", "outcome", "verdict", "kind", "how")
     results = [record for record in map(json.loads, lines) if record["record"] == "result"]
-    wanted = {f"{one['surface']}::{one['case']}": {key: one[key] for key in keys if one[key]} for one in results}
+    expected = {f"{one['surface']}::{one['case']}": {key: one[key] for key in keys if one[key]} for one in results}
     reports = pytester.inline_run(*PLUGIN, "--conformance-backend", "numpy").getreports("pytest_runtest_logreport")
     found = {report.nodeid: report for report in reports if report.when == "call"}
-    assert {name: said(report) for name, report in found.items()} == wanted
+    assert {name: suite_properties(report) for name, report in found.items()} == expected
     assert {one["status"] for one in results} == {"pass", "known", "unsupported"}
     for name, report in found.items():
-        outcome = "passed" if wanted[name]["status"] == "pass" else "skipped"
-        assert (report.outcome, hasattr(report, "wasxfail")) == (outcome, wanted[name]["status"] == "known")
+        outcome = "passed" if expected[name]["status"] == "pass" else "skipped"
+        assert (report.outcome, hasattr(report, "wasxfail")) == (outcome, expected[name]["status"] == "known")
 
 
 LIMITED = """\
@@ -442,30 +444,30 @@ elif x.shape[2] == 6:
 x = x[:, :, 1::2, 1::2]"""
 
 
-def test_repeats_and_limits_of_memory_give_the_verdicts_of_conformance_run(cases, speaking, conformance, pytester):
-    speaking(surface("s", LIMITED))
+def test_repeats_and_limits_of_memory_give_the_verdicts_of_conformance_run(cases, fake_backend, conformance, pytester):
+    fake_backend(surface("s", LIMITED))
     options = cases(
         *(text.replace("4, 4", f"{extent}, {extent}") for text, extent in zip(CASES, (4, 6, 8), strict=True))
     )
     conformance("run", "--backend", "numpy", "--cases", options[1], "--repeat", "3", "--memory", "0.5", "--out", "out")
     lines = map(json.loads, (pytester.path / "out/results/numpy.jsonl").read_text("utf-8").splitlines())
-    wanted = {f"s::{one['case']}": one["status"] for one in lines if one["record"] == "result"}
-    assert sorted(wanted.values()) == ["crashed", "flaky", "pass"]
+    expected = {f"s::{one['case']}": one["status"] for one in lines if one["record"] == "result"}
+    assert sorted(expected.values()) == ["crashed", "flaky", "pass"]
     limits = ("--conformance-repeat", "3", "--conformance-memory", "0.5")
     reports = pytester.inline_run(*PLUGIN, "--conformance-backend", "numpy", *options, *limits)
     calls = [one for one in reports.getreports("pytest_runtest_logreport") if one.when == "call"]
-    assert {one.nodeid: said(one)["status"] for one in calls} == wanted
+    assert {one.nodeid: suite_properties(one)["status"] for one in calls} == expected
     messages = "\n".join(str(one.longrepr) for one in calls)
     assert "of memory, the limit is 0.50 GB" in messages
     assert "flaky: " in messages
 
 
 @pytest.fixture
-def on_cuda(run, chosen, monkeypatch):
+def on_cuda(run, one_case, monkeypatch):
     """Run a failing case on a backend with a device that has this probe."""
 
     def session(probe):
-        chose = chosen(surface("s", WRONG_FIRST))
+        chose = one_case(surface("s", WRONG_FIRST))
         made = replace(registry.get_backend("numpy"), devices={"cuda": DeviceSupport(probe, {"tf32": "loose = True"})})
         monkeypatch.setattr(
             registry, "get_backend", lambda _name, _held="", device=devices.ON_CPU: backend_on_device(made, device)
@@ -489,22 +491,22 @@ def test_missing_device_is_one_error_line(on_cuda):
     found.stderr.fnmatch_lines(["ERROR: conformance: backend numpy: no cuda: RuntimeError: none is built in"])
 
 
-def said(report):
+def suite_properties(report):
     """Return the properties of the suite in a report."""
     return {name.removeprefix("conformance-"): value for name, value in report.user_properties}
 
 
-def test_xdist_reports_the_same_results(apart, cases, pytester):
+def test_xdist_reports_the_same_results(run_in_process, cases, pytester):
     wrong = [f"id: w{n}, {X}, window: 2, expect: [[[[5, 7], [13, 1{n}]]]]" for n in range(4)]
     options = cases(*CASES, *wrong)
     for arguments in ([], ["-n", "2"]):
-        found = apart(*options, *arguments, "--junitxml=j.xml")
+        found = run_in_process(*options, *arguments, "--junitxml=j.xml")
         found.assert_outcomes(passed=3, failed=4)
         tests = [*ET.parse(pytester.path / "j.xml").iter("testcase")]  # noqa: S314 - of this test's own making
         failed = {test.get("name") for test in tests if test.find("failure") is not None}
         assert failed == {f"max_pool/w{n}" for n in range(4)}
         found.stdout.fnmatch_lines(["FAILED numpy.loops::max_pool/w0 - *pinned: *"])
-        assert apart(*options, *arguments, "numpy.loops::max_pool/a").parseoutcomes() == {"passed": 1}
+        assert run_in_process(*options, *arguments, "numpy.loops::max_pool/a").parseoutcomes() == {"passed": 1}
 
 
 @pytest.mark.parametrize("arguments", [[], ["-n", "2"]])
@@ -562,8 +564,8 @@ def test_plugin_prints_nothing_without_a_backend(pytester):
     found = pytester.runpytest_inprocess(*PLUGIN, "--strict-markers", "-W", "error")
     found.assert_outcomes(passed=1)
     # pytest prints the list of installed plugins, which may contain this one.
-    said = [line for line in found.stdout.lines if not line.startswith(("rootdir:", "plugins:"))]
-    assert "conformance" not in "\n".join(said)
+    lines = [line for line in found.stdout.lines if not line.startswith(("rootdir:", "plugins:"))]
+    assert "conformance" not in "\n".join(lines)
 
 
 def test_levels_are_those_of_the_catalogue():

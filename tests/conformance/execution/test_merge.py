@@ -31,20 +31,20 @@ TIMES = ("seconds", "started")
 def written(folder):
     path = folder / "file.yaml"
     question = f"id: q, about: b, x: {ASKS}, window: 3, {ANSWERS}"
-    plain = "".join(f"  - {{{text}}}\n" for text in PLAIN)
-    path.write_text(f"operator: max_pool\nsource: s\ncases:\n{plain}questions:\n  - {{{question}}}\n", "utf-8")
+    cases = "".join(f"  - {{{text}}}\n" for text in PLAIN)
+    path.write_text(f"operator: max_pool\nsource: s\ncases:\n{cases}questions:\n  - {{{question}}}\n", "utf-8")
     return catalogues.load_catalogue([path])
 
 
 def run(catalogue, part=None, **selection):
     """Return a run with a surface that crashes on the convention case, as it declares, so that this case runs last."""
-    speakers = [
+    surfaces = [
         surface("ends", ENDS, declarations=declares("crashed")),
         surface("right", RIGHT),
         surface("wrong", "x = x - 1"),
     ]
     return Run(
-        backend(*speakers, setup=SETUP),
+        backend(*surfaces, setup=SETUP),
         catalogue,
         Ledger(),
         Selection(shard=part, **selection),
@@ -85,7 +85,7 @@ def changed(cut, folder, number, change):
     return paths
 
 
-def refused(paths, folder):
+def merge_error(paths, folder):
     """Check that the merge is rejected in one line and writes nothing; return the error."""
     with pytest.raises(ConformanceError) as error:
         merge_shards(paths, folder / "merged.jsonl")
@@ -123,32 +123,32 @@ def test_shard_without_cases_is_valid(tmp_path):
 
 
 def test_a_missing_shard_is_named(cut, tmp_path):
-    assert refused([shard(cut, 2)], tmp_path) == "missing of 3 shards: 1, 3"
+    assert merge_error([shard(cut, 2)], tmp_path) == "missing of 3 shards: 1, 3"
 
 
 def test_duplicate_shard_is_named(cut, tmp_path):
-    assert "shard 2/3 is also in" in refused([shard(cut, number) for number in (1, 2, 2, 3)], tmp_path)
+    assert "shard 2/3 is also in" in merge_error([shard(cut, number) for number in (1, 2, 2, 3)], tmp_path)
 
 
 def test_partial_shard_is_rejected(cut, tmp_path):
     paths = changed(cut, tmp_path, 2, lambda records: records[:-1])
-    assert f"{paths[1]}: shard 2/3 is a partial run" in refused(paths, tmp_path)
+    assert f"{paths[1]}: shard 2/3 is a partial run" in merge_error(paths, tmp_path)
 
 
 def test_missing_result_is_detected(cut, tmp_path):
     paths = changed(cut, tmp_path, 2, lambda records: [*records[:-2], records[-1]])
-    assert "the footer counts" in refused(paths, tmp_path)
+    assert "the footer counts" in merge_error(paths, tmp_path)
 
 
 @pytest.mark.parametrize("key", ["catalogue", "ledger", "level", "selection", "surfaces", "backend", "repeat"])
 def test_shards_of_another_run_are_rejected(cut, tmp_path, key):
     paths = changed(cut, tmp_path, 3, lambda records: records[0].update({key: "another"}))
-    assert refused(paths, tmp_path).endswith(f"{key} differs")
+    assert merge_error(paths, tmp_path).endswith(f"{key} differs")
 
 
 def test_shards_of_another_version_are_rejected(cut, tmp_path):
     paths = changed(cut, tmp_path, 3, lambda records: records[0]["environment"].update(python="3.99.0"))
-    assert refused(paths, tmp_path).endswith("environment differs")
+    assert merge_error(paths, tmp_path).endswith("environment differs")
 
 
 def test_shards_may_come_from_machines_with_other_kernels(cut, tmp_path):
@@ -160,16 +160,16 @@ def test_shards_may_come_from_machines_with_other_kernels(cut, tmp_path):
 
 def test_shards_with_another_count_are_rejected(cut, tmp_path):
     paths = changed(cut, tmp_path, 3, lambda records: records[0]["shard"].update(of=4))
-    assert "shard 3/4, but" in refused(paths, tmp_path)
+    assert "shard 3/4, but" in merge_error(paths, tmp_path)
 
 
 def test_case_of_another_shard_is_rejected(cut, tmp_path):
     paths = changed(cut, tmp_path, 2, lambda records: records[0]["shard"].update(number=1))
-    assert "does not belong to shard 1/3" in refused([paths[1], shard(cut, 2), shard(cut, 3)], tmp_path)
+    assert "does not belong to shard 1/3" in merge_error([paths[1], shard(cut, 2), shard(cut, 3)], tmp_path)
 
 
 def test_undivided_run_is_not_a_shard(cut, tmp_path):
-    assert "not a shard of a run" in refused([cut / "whole.jsonl"], tmp_path)
+    assert "not a shard of a run" in merge_error([cut / "whole.jsonl"], tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -185,11 +185,11 @@ def test_undivided_run_is_not_a_shard(cut, tmp_path):
     ],
 )
 def test_malformed_shard_is_rejected_in_one_line(cut, tmp_path, change):
-    assert str(tmp_path) in refused(changed(cut, tmp_path, 2, lambda records: change(records) and None), tmp_path)
+    assert str(tmp_path) in merge_error(changed(cut, tmp_path, 2, lambda records: change(records) and None), tmp_path)
 
 
 def test_missing_file_is_rejected(tmp_path):
-    assert "No such file" in refused([tmp_path / "none.jsonl"], tmp_path)
+    assert "No such file" in merge_error([tmp_path / "none.jsonl"], tmp_path)
 
 
 def test_existing_file_is_unchanged_if_merging_fails(cut, tmp_path):

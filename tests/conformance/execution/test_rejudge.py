@@ -176,8 +176,8 @@ def test_undeclared_answer_can_become_known(tmp_path, command, ledger_file):
 
 def test_partial_file_remains_partial(tmp_path, command):
     command("run")
-    whole = results(tmp_path).read_text("utf-8").splitlines(keepends=True)
-    results(tmp_path).write_text("".join(whole[:-1]) + '{"record": "res', "utf-8")
+    lines = results(tmp_path).read_text("utf-8").splitlines(keepends=True)
+    results(tmp_path).write_text("".join(lines[:-1]) + '{"record": "res', "utf-8")
     assert command("rejudge")[0] == 3
     assert len(records(tmp_path)) == 3
     assert not records(tmp_path, "footer")

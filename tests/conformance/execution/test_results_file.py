@@ -31,12 +31,12 @@ def asking(folder):
     path = folder / "asking.yaml"
     lines = ["operator: max_pool", "source: s", "cases:", *(f"  - {{{text}}}" for text in TEXTS[::2]), "questions:"]
     path.write_text("\n".join([*lines, f"  - {{{question}}}", ""]), "utf-8")
-    speakers = [
+    surfaces = [
         surface("s", "x = x[:, :, 2:3, 2:3]", declarations=declares("window")),
         surface("t", "raise ValueError('é \\u2028 \\n x')"),
         surface("u", "x = x[:, :, 2:3, 2:3]", declarations=declares("one")),
     ]
-    return Run(backend(*speakers), catalogues.load_catalogue([path]), Ledger(), python=sys.executable)
+    return Run(backend(*surfaces), catalogues.load_catalogue([path]), Ledger(), python=sys.executable)
 
 
 def records(path):
@@ -46,7 +46,7 @@ def records(path):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def uninterrupted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     asking(folder).execute(folder / "whole.jsonl")
     return folder
@@ -62,18 +62,18 @@ def resumed(folder, content):
 
 @settings(max_examples=12, deadline=None)
 @given(st.data())
-def test_run_truncated_at_any_byte_is_resumed_to_the_same_records(undisturbed, data):
-    whole = (undisturbed / "whole.jsonl").read_bytes()
-    cut = data.draw(st.integers(0, len(whole)))
-    assert sorted(resumed(undisturbed, whole[:cut])) == sorted(records(undisturbed / "whole.jsonl"))
+def test_run_truncated_at_any_byte_is_resumed_to_the_same_records(uninterrupted, data):
+    content = (uninterrupted / "whole.jsonl").read_bytes()
+    cut = data.draw(st.integers(0, len(content)))
+    assert sorted(resumed(uninterrupted, content[:cut])) == sorted(records(uninterrupted / "whole.jsonl"))
 
 
-def test_run_truncated_after_a_line_is_resumed_to_the_same_records(undisturbed):
-    lines = (undisturbed / "whole.jsonl").read_bytes().splitlines(keepends=True)
+def test_run_truncated_after_a_line_is_resumed_to_the_same_records(uninterrupted):
+    lines = (uninterrupted / "whole.jsonl").read_bytes().splitlines(keepends=True)
     conventions = [n for n, line in enumerate(lines, 1) if b'"record": "convention"' in line]
     assert len(conventions) == 3
     for cut in [*conventions, len(lines) - 1, len(lines)]:
-        assert sorted(resumed(undisturbed, b"".join(lines[:cut]))) == sorted(records(undisturbed / "whole.jsonl"))
+        assert sorted(resumed(uninterrupted, b"".join(lines[:cut]))) == sorted(records(uninterrupted / "whole.jsonl"))
 
 
 def contradicting(folder):
@@ -95,30 +95,30 @@ def contradicting(folder):
 def test_contradiction_across_an_interruption_is_detected(tmp_path):
     path = tmp_path / "whole.jsonl"
     contradicting(tmp_path).execute(path)
-    whole = records(path)
-    assert sum("contradicts itself" in one for one in whole) == 4
+    complete = records(path)
+    assert sum("contradicts itself" in one for one in complete) == 4
     lines = path.read_bytes().splitlines(keepends=True)
     for cut in range(len(lines) + 1):
         path.write_bytes(b"".join(lines[:cut]))
         contradicting(tmp_path).execute(path, resume=True)
-        assert records(path) == whole, cut
+        assert records(path) == complete, cut
 
 
 @pytest.mark.parametrize("record", [{}, {"observed": []}, {"question": {}, "observed": "one"}])
-def test_resume_rejects_a_malformed_convention_record(tmp_path, undisturbed, record):
+def test_resume_rejects_a_malformed_convention_record(tmp_path, uninterrupted, record):
     path = tmp_path / "f.jsonl"
-    lines = (undisturbed / "whole.jsonl").read_bytes().splitlines(keepends=True)
+    lines = (uninterrupted / "whole.jsonl").read_bytes().splitlines(keepends=True)
     number = next(n for n, line in enumerate(lines) if b'"record": "convention"' in line)
     others = {key: value for key, value in json.loads(lines[number]).items() if key not in {"observed", "question"}}
     path.write_bytes(b"".join([*lines[:number], f"{json.dumps(others | record)}\n{{}}\n".encode()]))
     with pytest.raises(ConformanceError, match=f":{number + 1}: cannot resume, this line is not a record"):
-        asking(undisturbed).execute(path, resume=True)
+        asking(uninterrupted).execute(path, resume=True)
 
 
-def test_resume_does_not_change_a_complete_file(undisturbed):
-    path = undisturbed / "whole.jsonl"
+def test_resume_does_not_change_a_complete_file(uninterrupted):
+    path = uninterrupted / "whole.jsonl"
     before = path.read_bytes()
-    asking(undisturbed).execute(path, resume=True)
+    asking(uninterrupted).execute(path, resume=True)
     assert path.read_bytes() == before
 
 
@@ -151,10 +151,10 @@ def test_resume_rejects_other_surfaces(tmp_path):
 def test_resume_rejects_an_invalid_results_file_in_one_line(tmp_path, line):
     path = tmp_path / "f.jsonl"
     path.write_text(f"{line}\nmore\n", "utf-8")
-    with pytest.raises(ConformanceError) as refused:
+    with pytest.raises(ConformanceError) as error:
         job(load(tmp_path, *TEXTS)).execute(path, resume=True)
-    assert str(refused.value).startswith(f"{path}:")
-    assert "\n" not in str(refused.value)
+    assert str(error.value).startswith(f"{path}:")
+    assert "\n" not in str(error.value)
 
 
 def test_footer_counts_every_result(tmp_path):

@@ -40,7 +40,7 @@ def known(*kinds, cases="*", versions=None):
 
 
 @pytest.mark.parametrize(
-    ("body", "wanted"),
+    ("body", "expected"),
     [
         (None, ("pass", "returned", "agree", None)),
         (ALWAYS_WRONG, ("fail", "returned", "differ", "shape")),
@@ -57,11 +57,11 @@ def known(*kinds, cases="*", versions=None):
         (HANGS, ("timed_out", "timed_out", None, None)),
     ],
 )
-def test_status_follows_from_the_outcome(tmp_path, body, wanted):
+def test_status_follows_from_the_outcome(tmp_path, body, expected):
     report, records = run(tmp_path, surface("s", body), limit=1)
     (found,) = results(records)
-    assert tuple(found[key] for key in ("status", "outcome", "verdict", "kind")) == wanted
-    assert summary.report_verdict(report).is_good is (wanted[0] == "pass")
+    assert tuple(found[key] for key in ("status", "outcome", "verdict", "kind")) == expected
+    assert summary.report_verdict(report).is_good is (expected[0] == "pass")
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def test_convention_passes_if_the_observed_answer_is_declared(tmp_path, observed
 def test_two_answers_to_one_convention_are_a_contradiction(tmp_path):
     again = QUESTION.replace("id: q, ", "id: r, question: q, ").replace("[1, 1, 4, 4]", "[1, 1, 6, 6]")
     body = ANSWERS["window"] + " if x.shape[2] == 4 else x[:, :, 2:, 2:]"
-    speaking = surface("s", body, declarations={"max_pool/q": Declaration("window", observed="1.0")})
-    report, records = run(tmp_path, speaking, cases=[QUESTION, again], section="questions")
+    answering = surface("s", body, declarations={"max_pool/q": Declaration("window", observed="1.0")})
+    report, records = run(tmp_path, answering, cases=[QUESTION, again], section="questions")
     first, second = results(records)
     assert (first["status"], second["status"], second["kind"]) == ("pass", "fail", "convention")
     assert "contradicts itself: it answered 'window' in max_pool/q" in second["message"]
@@ -155,8 +155,8 @@ def test_two_answers_to_one_convention_are_a_contradiction(tmp_path):
 
 
 def test_answer_that_differs_from_the_observed_one_has_changed(tmp_path):
-    speaking = surface("s", ANSWERS["one"], declarations={"max_pool/q": Declaration("window", observed="1.0")})
-    _, records = run(tmp_path, speaking, cases=[QUESTION], section="questions")
+    answering = surface("s", ANSWERS["one"], declarations={"max_pool/q": Declaration("window", observed="1.0")})
+    _, records = run(tmp_path, answering, cases=[QUESTION], section="questions")
     (found,) = results(records)
     assert (found["status"], found["kind"]) == ("fail", "changed")
     assert "in version 1.0" in found["message"]
@@ -166,8 +166,8 @@ def test_answer_that_differs_from_the_observed_one_has_changed(tmp_path):
 def test_declared_answer_may_depend_on_the_processor(tmp_path, monkeypatch, here):
     monkeypatch.setattr(Worker, "start", with_features(["avx2", "avx512_fp16"] if here else ["avx2"]))
     declared = Declaration("window", observed="1.0", cpu={"avx512_fp16": "one"})
-    speaking = surface("s", ANSWERS["one"], declarations={"max_pool/q": declared})
-    report, records = run(tmp_path, speaking, cases=[QUESTION], section="questions")
+    answering = surface("s", ANSWERS["one"], declarations={"max_pool/q": declared})
+    report, records = run(tmp_path, answering, cases=[QUESTION], section="questions")
     (found,) = results(records)
     assert (found["status"], found["kind"]) == (("pass", None) if here else ("fail", "changed"))
     assert report.backends[0].conventions[0].declared == ("one" if here else "window")
@@ -214,8 +214,8 @@ def test_any_exception_message_is_one_line_of_json(tmp_path, text):
 
 def test_integers_beyond_2_to_53_are_written_exactly(tmp_path):
     text = f"id: a, x: {{values: [[[{2**60 + 1}, {2**60}]]], dtype: int64}}, window: 2"
-    speaking = surface("s", "x = x[:, :, 1:]", dtypes={"": frozenset({"int64"})})
-    _, records = run(tmp_path, speaking, cases=[text])
+    answering = surface("s", "x = x[:, :, 1:]", dtypes={"": frozenset({"int64"})})
+    _, records = run(tmp_path, answering, cases=[text])
     (found,) = results(records)
     assert found["worst"]["expected"] - found["worst"]["got"] == 1
     assert found["worst"]["absolute"] == 1
@@ -259,15 +259,15 @@ def test_slow_surface_runs_tagged_cases_and_one_level_less(tmp_path, level, slow
     more += [
         f"id: {name}, {X}, window: 2, level: standard{tag}" for name, tag in (("c", ", tags: [compiled]"), ("d", ""))
     ]
-    speakers = backend(surface("s", max_level="smoke", slow_tag="compiled"))
-    run_ = Run(speakers, load(tmp_path, PLAIN, *more), Ledger(), Selection(level, slow=slow), python=sys.executable)
+    fake = backend(surface("s", max_level="smoke", slow_tag="compiled"))
+    run_ = Run(fake, load(tmp_path, PLAIN, *more), Ledger(), Selection(level, slow=slow), python=sys.executable)
     assert [task.case.id for task in run_.tasks()] == [f"max_pool/{name}" for name in expected]
 
 
 def test_surface_is_not_run_above_its_level(tmp_path):
     path, texts = tmp_path / "fake.jsonl", [PLAIN, f"id: b, {X}, window: 2, level: standard"]
-    speakers = backend(surface("s"), surface("t", max_level="smoke"))
-    run_ = Run(speakers, load(tmp_path, *texts), Ledger(), Selection("standard"), python=sys.executable)
+    fake = backend(surface("s"), surface("t", max_level="smoke"))
+    run_ = Run(fake, load(tmp_path, *texts), Ledger(), Selection("standard"), python=sys.executable)
     run_.execute(path)
     assert sorted((r.case, r.surface) for r in reader.load_report([path]).results) == [
         ("max_pool/a", "s"),

@@ -20,9 +20,9 @@ ORDER = RunOrder(RunTarget("numpy", ""), Selection(), repeat=3)  # so that shard
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def undivided(tmp_path_factory):
     """The file of the undivided run."""
-    path = tmp_path_factory.mktemp("whole") / "numpy.jsonl"
+    path = tmp_path_factory.mktemp("undivided") / "numpy.jsonl"
     ORDER.run().execute(path)
     return path
 
@@ -49,19 +49,19 @@ class Seen:
         self.last = done, total
 
 
-def carried_out(folder, workers, seen, of=8, **how):
+def run_shards(folder, workers, seen, of=8, **how):
     ShardedRun(ORDER, folder / "shards", of).execute(folder / "out.jsonl", workers, progress=seen, **how)
     return folder / "out.jsonl"
 
 
-def same(path, whole, seen):
+def same(path, undivided, seen):
     """Check that a file equals that of the undivided run, and that each result was reported once."""
-    assert without_times(path) == without_times(whole)
+    assert without_times(path) == without_times(undivided)
     assert set(seen.results.values()) == {1}
     assert seen.last == (len(seen.results), len(seen.results))
 
 
-class Refusing:
+class UnusedWorkers:
     """Workers that fail the test if they receive an item."""
 
     size = 1
@@ -71,7 +71,7 @@ class Refusing:
         return iter(())
 
 
-def test_shard_of_a_killed_worker_is_run_by_another(dask, tmp_path, whole):
+def test_shard_of_a_killed_worker_is_run_by_another(dask, tmp_path, undivided):
     first, second = dask.worker(), dask.worker()
 
     def disturb():
@@ -83,46 +83,46 @@ def test_shard_of_a_killed_worker_is_run_by_another(dask, tmp_path, whole):
     killed, seen = [], Seen(disturb)
     with open_cluster(dask.address) as workers:
         until(lambda: workers.size == 2)
-        same(carried_out(tmp_path, workers, seen), whole, seen)
+        same(run_shards(tmp_path, workers, seen), undivided, seen)
     assert killed == [-signal.SIGKILL]
 
 
-def test_run_continues_after_a_lost_connection(dask, tmp_path, whole):
+def test_run_continues_after_a_lost_connection(dask, tmp_path, undivided):
     dask.worker()
     cable = Cable(dask.address)
     seen = Seen(cable.cut)
     with open_cluster(cable.address) as workers:
-        same(carried_out(tmp_path, workers, seen), whole, seen)
+        same(run_shards(tmp_path, workers, seen), undivided, seen)
     cable.remove()
 
 
 @pytest.mark.parametrize("of", [1, 5])
-def test_the_number_of_shards_does_not_matter(tmp_path, whole, of):
+def test_the_number_of_shards_does_not_matter(tmp_path, undivided, of):
     seen = Seen()
-    same(carried_out(tmp_path, ProcessWorkers(1), seen, of), whole, seen)
+    same(run_shards(tmp_path, ProcessWorkers(1), seen, of), undivided, seen)
 
 
-def test_resume_runs_only_missing_shards(tmp_path, whole):
-    carried_out(tmp_path, ProcessWorkers(1), Seen(), 3)
+def test_resume_runs_only_missing_shards(tmp_path, undivided):
+    run_shards(tmp_path, ProcessWorkers(1), Seen(), 3)
     (tmp_path / "out.jsonl").unlink()
     seen = Seen()
-    same(carried_out(tmp_path, Refusing(), seen, None, resume=True), whole, seen)
+    same(run_shards(tmp_path, UnusedWorkers(), seen, None, resume=True), undivided, seen)
 
 
 def test_without_resume_all_shards_run_again(tmp_path):
-    carried_out(tmp_path, ProcessWorkers(1), Seen(), 3)
+    run_shards(tmp_path, ProcessWorkers(1), Seen(), 3)
     with pytest.raises(AssertionError):
-        carried_out(tmp_path, Refusing(), Seen(), 3)
+        run_shards(tmp_path, UnusedWorkers(), Seen(), 3)
 
 
 def test_shards_of_another_run_are_not_resumed(tmp_path):
-    carried_out(tmp_path, ProcessWorkers(1), Seen(), 2)
+    run_shards(tmp_path, ProcessWorkers(1), Seen(), 2)
     (tmp_path / "out.jsonl").unlink()
     path = tmp_path / "shards" / "2-of-2.jsonl"
     header, *lines = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([json.dumps({**json.loads(header), "ledger": "another"}), *lines, ""]), "utf-8")
     with pytest.raises(ConformanceError, match=r"2-of-2.jsonl: cannot resume, ledger differs from the machine"):
-        carried_out(tmp_path, Refusing(), Seen(), 2, resume=True)
+        run_shards(tmp_path, UnusedWorkers(), Seen(), 2, resume=True)
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -143,14 +143,14 @@ def test_worker_with_another_catalogue_raises_an_error():
 def test_run_without_cases_is_incomplete(tmp_path):
     nothing = RunOrder(RunTarget("numpy", ""), Selection(globs=("none/*",)))
     with pytest.raises(IncompleteRun, match="no case is selected"):
-        ShardedRun(nothing, tmp_path, 2).execute(tmp_path / "out.jsonl", Refusing())
+        ShardedRun(nothing, tmp_path, 2).execute(tmp_path / "out.jsonl", UnusedWorkers())
 
 
-def test_command_line_runs_shards_on_a_cluster(dask, tmp_path, whole, conformance):
+def test_command_line_runs_shards_on_a_cluster(dask, tmp_path, undivided, conformance):
     dask.worker()
     how = ("--scheduler", dask.address, "--shards", 2, "--repeat", 3, "--quiet", "--out", tmp_path)
     assert conformance("run", "--backend", "numpy", *how)[0] == 0
-    assert without_times(tmp_path / "results" / "numpy.jsonl") == without_times(whole)
+    assert without_times(tmp_path / "results" / "numpy.jsonl") == without_times(undivided)
     status, _, error = conformance("run", "--backend", f"numpy={tmp_path}/none", *how)
     assert status == IncompleteRun.exit_status
     (line,) = error
