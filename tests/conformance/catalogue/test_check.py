@@ -1,3 +1,5 @@
+"""`conformance check`: each kind of problem is reported, and the cache of checked cases."""
+
 import json
 from dataclasses import replace
 
@@ -7,6 +9,7 @@ from conformance.adapters import registry
 from conformance.catalogue import check, lock
 from conformance.catalogue.case_check import check_case
 from conformance.catalogue.check import CheckCache
+from conformance.catalogue.lock import FrozenCase
 from conformance.judging import ledger
 from tests.support import fake_backends
 from tests.support.fake_backends import load
@@ -19,8 +22,8 @@ def problems(folder, *cases, **keywords):
     return list(check.check_problems(load(folder, *cases, **keywords)))
 
 
-def test_suite_as_it_stands_is_sound(catalogue):
-    # What `conformance check` has found of this very source a moment ago need not be found again.
+def test_built_in_catalogue_has_no_problems(catalogue):
+    # Use the cache of an earlier check of the same source.
     examiner = check.CaseChecker(CheckCache.load())
     assert list(check.check_problems(catalogue, ledger.load_ledger(), check.read_lock(), checker=examiner)) == []
 
@@ -101,7 +104,9 @@ def test_lock_catches_a_case_that_is_renamed_or_dropped(tmp_path):
 def test_drift_is_told_by_what_drifted(tmp_path, other, what):
     found = about_cases(drift(tmp_path, frozen(tmp_path, f"id: a, {X}, window: 2"), other))
     assert len(found) == (what is not None)
-    assert all(line.startswith(f"case max_pool/a: {what}") and "changed since the last freeze" in line for line in found)
+    assert all(
+        line.startswith(f"case max_pool/a: {what}") and "changed since the last freeze" in line for line in found
+    )
 
 
 def test_change_of_an_expected_output_alone_is_told(tmp_path):
@@ -201,3 +206,64 @@ def test_case_that_puts_the_question_of_another_has_its_answers(tmp_path):
         "question max_pool/c: key 'answers': the names differ from those of max_pool/a",
         "question max_pool/d: key 'question': max_pool/e is not a convention",
     ]
+
+
+RECORD = FrozenCase("a" * 32, "b" * 16, "c" * 16, "d" * 16)
+
+
+@pytest.fixture
+def cache_folder(tmp_path, monkeypatch):
+    """Return a temporary folder for the cache."""
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(check, "cache_folder", lambda: folder)
+    return folder
+
+
+@pytest.mark.usefixtures("cache_folder")
+def test_saved_records_are_loaded():
+    first = CheckCache.load()
+    assert first.get("text") is None
+    first.put("text", RECORD)
+    first.put("rows", None)
+    first.save()
+    second = CheckCache.load()
+    assert second.get("text") == (RECORD,)
+    assert second.get("rows") == (None,)
+    assert second.get("text ") is None
+
+
+@pytest.mark.usefixtures("cache_folder")
+def test_cache_of_other_source_or_versions_is_not_used(monkeypatch):
+    first = CheckCache.load()
+    first.put("text", RECORD)
+    first.save()
+    monkeypatch.setattr(check, "source_digest", lambda: "0" * 32)
+    assert CheckCache.load().get("text") is None
+
+
+@pytest.mark.usefixtures("cache_folder")
+@pytest.mark.parametrize("text", ["", "[1]", "5", "\0"])
+def test_unreadable_cache_is_empty(text):
+    path = CheckCache.load().path
+    path.parent.mkdir()
+    path.write_text(text, "utf-8")
+    assert CheckCache.load().records == {}
+
+
+def test_unwritable_cache_is_ignored(cache_folder):
+    cache_folder.write_text("a file", "utf-8")
+    blocked = CheckCache.load()
+    blocked.put("text", RECORD)
+    blocked.save()
+    assert cache_folder.read_text("utf-8") == "a file"
+
+
+def test_only_the_newest_cache_files_remain(cache_folder, monkeypatch):
+    for number in range(20):
+        monkeypatch.setattr(check, "source_digest", lambda number=number: f"{number:032}")
+        one = CheckCache.load()
+        one.put("text", RECORD)
+        one.save()
+    left = list(cache_folder.iterdir())
+    assert len(left) == check.MAX_CHECK_CACHE_FILES
+    assert CheckCache.load().get("text") == (RECORD,)

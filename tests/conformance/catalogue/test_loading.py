@@ -132,3 +132,13 @@ def test_file_without_a_source_is_read_on(tmp_path):
     path = tmp_path / "file.yaml"
     path.write_text(f"operator: max_pool\ncases:\n  - {{{SOUND}, via: [conv]}}\n", "utf-8")
     assert [line.split(":")[1] for line in refusals(path)] == ["1", "3"]
+
+
+def test_cached_built_in_catalogue_equals_a_new_one():
+    cached, new = catalogues.load_catalogue(), catalogues._load_paths()
+    assert cached.digest == new.digest
+    assert cached.version == new.version
+    assert [case.canonical_text() for case in cached.cases] == [case.canonical_text() for case in new.cases]
+    assert [(case.location, case.about, case.source, case.level, case.tags) for case in cached.cases] == [
+        (case.location, case.about, case.source, case.level, case.tags) for case in new.cases
+    ]

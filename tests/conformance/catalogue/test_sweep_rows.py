@@ -87,7 +87,9 @@ def test_sweep_is_one_record_and_drift_says_what_became_of_it(load, frozen):
     assert drift(load(strides="[1, 2, 3]"), locked) == [
         "sweep max_pool/all: its number of rows (from 8 to 12) changed since the last freeze"
     ]
-    assert drift(load(strides="[1, 3]"), locked) == ["sweep max_pool/all: the ids of its rows changed since the last freeze"]
+    assert drift(load(strides="[1, 3]"), locked) == [
+        "sweep max_pool/all: the ids of its rows changed since the last freeze"
+    ]
     assert drift(load(high=8), locked) == [
         "sweep max_pool/all: the inputs or the expected outputs of its rows changed since the last freeze"
     ]

@@ -141,7 +141,10 @@ def test_entry_that_matches_nothing_is_told(tmp_path, catalogue):
     idle = loaded(tmp_path, ENTRY).unmatched_entries(catalogue.cases, ["s.nn"])
     assert len(idle) == 1
     assert "entry e: matches no case" in idle[0]
-    assert "matches no surface" in loaded(tmp_path, ENTRY.replace("a*", "*")).unmatched_entries(catalogue.cases, ["other"])[0]
+    assert (
+        "matches no surface"
+        in loaded(tmp_path, ENTRY.replace("a*", "*")).unmatched_entries(catalogue.cases, ["other"])[0]
+    )
 
 
 def test_each_glob_of_an_entry_must_match(tmp_path, catalogue):
@@ -160,7 +163,9 @@ def test_each_glob_of_an_entry_must_match(tmp_path, catalogue):
 )
 def test_each_value_of_a_selector_must_match(tmp_path, catalogue, where, says):
     text = WHERE.replace("{operator: max_pool, padded: true}", where)
-    assert loaded(tmp_path, text).unmatched_entries(catalogue.cases, ["s.nn"]) == [f"{tmp_path / 'ledger.yaml'}:2: entry e: {says}"]
+    assert loaded(tmp_path, text).unmatched_entries(catalogue.cases, ["s.nn"]) == [
+        f"{tmp_path / 'ledger.yaml'}:2: entry e: {says}"
+    ]
 
 
 def test_entry_that_matches_is_not_idle(tmp_path, catalogue):

@@ -1,3 +1,5 @@
+"""The verdict on outcomes and on answers: agree, each kind of difference, and its size."""
+
 import math
 
 import ml_dtypes
@@ -6,9 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.judging.expected import Expected, Target
-from conformance.judging.verdict import ProgramOutcome, answer_name, judge_outcome
+from conformance.adapters.api.surface import Declaration
+from conformance.judging.expected import Expected, Target, compute_expected
+from conformance.judging.verdict import (
+    ObservedAnswers,
+    ProgramOutcome,
+    answer_name,
+    judge_declaration,
+    judge_outcome,
+)
 from reference import OPERATORS
+from tests.support.fake_backends import load
 
 X = np.array([[[1.0, 2.0, 4.0, 8.0]]], np.float32)
 AVERAGE = OPERATORS["avg_pool"](X, 3, stride=1)
@@ -28,7 +38,7 @@ def selection(values, dtype):
 
 
 @pytest.mark.parametrize("kind", ["unsupported", "crashed", "timed_out"])
-def test_nothing_to_judge_gets_no_verdict(kind):
+def test_outcome_without_result_has_no_verdict(kind):
     assert judge_outcome(ProgramOutcome(kind), target(LARGEST)).verdict is None
 
 
@@ -37,7 +47,7 @@ def test_right_value_agrees_and_uses_no_budget():
     assert (found.verdict, found.kind, found.budget_used) == ("agree", None, 0)
 
 
-def test_value_within_the_bound_agrees_and_says_how_much_it_used():
+def test_value_within_the_bound_agrees_and_reports_the_budget_used():
     near = np.nextafter(AVERAGE.value, np.float32(9))
     found = judge_outcome(returned(near), target(AVERAGE))
     assert found.verdict == "agree"
@@ -61,21 +71,21 @@ def test_selection_has_no_budget():
     assert found.worst.ulp == 1
 
 
-def test_worst_element_is_the_one_furthest_off():
+def test_worst_element_has_the_largest_error():
     got = LARGEST.value.copy()
     got[0, 0, 1] -= 3
     worst = judge_outcome(returned(got), target(LARGEST)).worst
     assert (worst.index, worst.expected, worst.got, worst.absolute) == ((0, 0, 1), 8, 5, 3)
 
 
-def test_other_shape_is_told_before_the_values():
+def test_difference_of_shape_takes_precedence_over_values():
     found = judge_outcome(returned(LARGEST.value[:, :, :1]), target(LARGEST))
     assert found.kind == "shape"
     assert "[1, 1, 1], not [1, 1, 2]" in found.message
 
 
 @pytest.mark.parametrize("arrays", [(), (X, X)])
-def test_anything_but_one_array_is_a_difference_of_shape(arrays):
+def test_other_number_of_arrays_is_a_difference_of_shape(arrays):
     found = judge_outcome(returned(*arrays), target(LARGEST))
     assert found.kind == "shape"
     assert f"{len(arrays)} arrays" in found.message
@@ -87,7 +97,7 @@ def test_right_values_in_another_dtype_differ_in_dtype():
     assert "float64, not float32" in found.message
 
 
-def test_wrong_values_in_another_dtype_differ_in_value_and_say_both():
+def test_wrong_values_in_another_dtype_differ_in_value_and_report_both():
     found = judge_outcome(returned(LARGEST.value.astype(np.int64) + 1), target(LARGEST))
     assert found.kind == "value"
     assert "int64" in found.message
@@ -95,16 +105,16 @@ def test_wrong_values_in_another_dtype_differ_in_value_and_say_both():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "bool"])
-def test_number_that_the_wanted_dtype_cannot_hold_differs_without_a_warning(value, dtype):
+def test_number_out_of_range_of_the_dtype_differs_without_a_warning(value, dtype):
     found = judge_outcome(returned(np.full((1, 1, 1), value)), selection([0], dtype))
     assert found.verdict == "differ"
 
 
-@pytest.mark.parametrize("wanted", [math.nan, math.inf, -math.inf, 1.0])
+@pytest.mark.parametrize("expected", [math.nan, math.inf, -math.inf, 1.0])
 @pytest.mark.parametrize("got", [math.nan, math.inf, -math.inf, 1.0])
-def test_special_values_agree_with_themselves_only(wanted, got):
-    found = judge_outcome(returned(np.array([[[got]]], np.float32)), selection([wanted], np.float32))
-    same = got == wanted or (math.isnan(got) and math.isnan(wanted))
+def test_special_values_agree_with_themselves_only(expected, got):
+    found = judge_outcome(returned(np.array([[[got]]], np.float32)), selection([expected], np.float32))
+    same = got == expected or (math.isnan(got) and math.isnan(expected))
     assert (found.verdict, found.kind) == (("agree", None) if same else ("differ", "special"))
 
 
@@ -114,11 +124,11 @@ def test_payload_and_sign_of_nan_do_not_matter():
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1))
-def test_integers_of_64_bits_are_judged_exactly(wanted, got):
-    found = judge_outcome(returned(np.array([[[got]]], np.int64)), selection([wanted], np.int64))
-    assert (found.verdict == "agree") is (wanted == got)
-    if wanted != got:
-        assert found.worst.absolute == float(abs(wanted - got)) > 0
+def test_integers_of_64_bits_are_judged_exactly(expected, got):
+    found = judge_outcome(returned(np.array([[[got]]], np.int64)), selection([expected], np.int64))
+    assert (found.verdict == "agree") is (expected == got)
+    if expected != got:
+        assert found.worst.absolute == float(abs(expected - got)) > 0
 
 
 def test_neighbours_beyond_2_to_53_differ_by_one():
@@ -127,10 +137,10 @@ def test_neighbours_beyond_2_to_53_differ_by_one():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", ml_dtypes.bfloat16])
-def test_ulp_counts_in_the_wanted_dtype(dtype):
-    wanted = selection([1], dtype)
+def test_ulp_is_in_the_expected_dtype(dtype):
+    expected = selection([1], dtype)
     got = np.nextafter(np.ones((1, 1, 1), dtype), np.full((1, 1, 1), 2, dtype))
-    assert judge_outcome(returned(got), wanted).worst.ulp == 1
+    assert judge_outcome(returned(got), expected).worst.ulp == 1
 
 
 def test_empty_result_agrees_with_an_empty_result():
@@ -139,31 +149,31 @@ def test_empty_result_agrees_with_an_empty_result():
     assert judge_outcome(returned(empty), target(exact)).verdict == "agree"
 
 
-def test_print_that_does_not_hold_differs_as_pinned_where_the_reference_agrees():
+def test_contradicted_print_differs_as_pinned_although_the_reference_agrees():
     reading = ((1, 1, 2), (5, 8))
     found = judge_outcome(returned(LARGEST.value.copy()), target(LARGEST, (reading,)))
     assert (found.verdict, found.kind) == ("differ", "pinned")
     assert "printed 5 at [0, 0, 0]" in found.message
 
 
-def test_refusal_of_what_must_be_accepted_differs():
+def test_rejection_of_a_valid_case_differs():
     assert judge_outcome(ProgramOutcome("rejected", message="no"), target(LARGEST)).kind == "rejected"
 
 
-def test_what_must_be_rejected_agrees_when_it_is():
+def test_rejection_of_an_invalid_case_agrees():
     assert judge_outcome(ProgramOutcome("rejected"), Target(violation="StrideIsZero")).verdict == "agree"
 
 
-def test_what_must_be_rejected_differs_when_it_is_accepted():
+def test_acceptance_of_an_invalid_case_differs():
     found = judge_outcome(returned(X), Target(violation="StrideIsZero"))
     assert (found.kind, found.message) == ("accepted", "accepted in spite of StrideIsZero")
 
 
-def test_crash_is_no_rejection():
+def test_crash_is_not_a_rejection():
     assert judge_outcome(ProgramOutcome("crashed"), Target(violation="StrideIsZero")).verdict is None
 
 
-ASKED = Expected({}, None, {"yes": target(LARGEST), "no": Target(violation="Never")})
+TWO_ANSWERS = Expected({}, None, {"yes": target(LARGEST), "no": Target(violation="Never")})
 
 
 @pytest.mark.parametrize(
@@ -178,5 +188,67 @@ ASKED = Expected({}, None, {"yes": target(LARGEST), "no": Target(violation="Neve
         (ProgramOutcome("unsupported"), None),
     ],
 )
-def test_answer_is_the_name_of_what_happened(outcome, answer):
-    assert answer_name(outcome, ASKED) == answer
+def test_answer_is_named_after_the_outcome(outcome, answer):
+    assert answer_name(outcome, TWO_ANSWERS) == answer
+
+
+ZEROS = "x: {values: [[[-0.0, 0.0]]]}, window: 2"
+SIGNS = "first: {values: [[[-0.0]]]}, positive: {values: [[[0.0]]]}"
+DOCUMENTED = Declaration("one", 'https://example.org (2): "One."')
+PINNED = Declaration("one", observed="2.0")
+
+
+def returned_numbers(*numbers):
+    return returned(np.array(numbers, np.float32).reshape(1, 1, -1))
+
+
+def expected_answers(tmp_path, text, **keywords):
+    return compute_expected(load(tmp_path, text, section="questions", **keywords).cases[0])
+
+
+def test_zeros_of_different_signs_are_different_answers(tmp_path):
+    expected = expected_answers(tmp_path, f"id: q, about: a, {ZEROS}, answers: {{{SIGNS}}}")
+    assert answer_name(returned_numbers(-0.0), expected) == "first"
+    assert answer_name(returned_numbers(0.0), expected) == "positive"
+    assert answer_name(returned_numbers(1.0), expected) == "other"
+
+
+def test_answer_within_its_bound_counts_if_no_answer_is_equal(tmp_path):
+    text = "id: q, about: a, x: {values: [[[1, 1, 2]]]}, window: 3, answers: {all: {}, two: {divisor: 2}}"
+    expected = expected_answers(tmp_path, text, operator="avg_pool")
+    exact = expected.answers["all"].exact.value.ravel()[0]
+    assert answer_name(returned_numbers(np.nextafter(exact, 2, dtype=np.float32)), expected) == "all"
+
+
+def test_crash_gives_no_answer_for_a_convention(tmp_path):
+    expected = expected_answers(tmp_path, f"id: q, about: a, {ZEROS}, answers: {{{SIGNS}}}")
+    assert answer_name(ProgramOutcome("crashed"), expected) is None
+
+
+@pytest.mark.parametrize(
+    ("declaration", "observed", "conflicting", "kind", "text"),
+    [
+        (DOCUMENTED, "one", None, None, ""),
+        (PINNED, "one", None, None, ""),
+        (PINNED, "one", ("two", "max_pool/q"), None, ""),
+        (DOCUMENTED, "two", None, "convention", "the surface declares 'one'"),
+        (PINNED, "two", None, "changed", "it answered 'one' in version 2.0"),
+        (PINNED, "other", None, "convention", "answered 'other'"),
+        (None, "one", None, "convention", "declares no answer"),
+        (PINNED, "two", ("one", "max_pool/q"), "convention", "contradicts itself: it answered 'one' in max_pool/q"),
+    ],
+)
+def test_answer_is_compared_with_the_declaration(declaration, observed, conflicting, kind, text):
+    verdict = judge_declaration(observed, declaration, conflicting)
+    assert verdict.kind == kind
+    assert (verdict.verdict == "agree") is (kind is None)
+    assert text in verdict.message
+
+
+def test_contradiction_names_another_answer_for_the_same_convention():
+    answers = ObservedAnswers()
+    assert answers.conflicting_answer("s", "q", "q", "one") is None
+    assert answers.conflicting_answer("s", "q", "r", "one") is None
+    assert answers.conflicting_answer("t", "q", "r", "two") is None
+    assert answers.conflicting_answer("s", "q", "u", "two") == ("one", "q")
+    assert answers.conflicting_answer("s", "q", "v", None) is None

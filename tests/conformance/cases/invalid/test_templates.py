@@ -64,7 +64,9 @@ def test_sound_entry_has_no_problems(tmp_path):
 def test_second_fault_is_a_problem(tmp_path):
     both = "{id: a, rejected: StrideIsZero, stride: [0, 1], dilation: [0, 1]}"
     (found,) = problems(tmp_path, entry(both), section="rejects")
-    assert found.endswith("case max_pool/a: it has the violations StrideIsZero and DilationIsZero, but must have one only")
+    assert found.endswith(
+        "case max_pool/a: it has the violations StrideIsZero and DilationIsZero, but must have one only"
+    )
 
 
 def test_valid_case_with_a_fault_is_a_problem(tmp_path):
