@@ -46,7 +46,9 @@ class LikelyCause:
             return f"Versions, suite and machine are those of the previous night. Other cases were generated: {facts}."
         if self.kind == FIRST_RUN_CAUSE:
             return "There is no earlier night of this backend to compare with."
-        return "The result is not always the same" + (f". These also differ: {facts}." if facts else ", but nothing differs.")
+        return "The result is not always the same" + (
+            f". These also differ: {facts}." if facts else ", but nothing differs."
+        )
 
 
 def likely_cause(

@@ -261,9 +261,7 @@ def _announce_findings(
             cause = likely_cause(before, run, flickers=is_unstable(run, finding))
             similar = tuple(findings[one] for one in others)
             news.append(
-                Announcement(
-                    first.issue_key, run, before, finding.sentence, cause, finding, similar_findings=similar
-                )
+                Announcement(first.issue_key, run, before, finding.sentence, cause, finding, similar_findings=similar)
             )
         history = history.with_findings(findings)
     return news, known, history

@@ -64,7 +64,7 @@ class BackendRun:
     def version(self) -> str | None:
         """Version of the package with the name of the backend or its first part; None if there is no such package.
 
-        A backend such as "keras-jax" has the version of the package "keras".
+        A backend "NAME-ENGINE" has the version of the package "NAME".
         """
         packages, own = self.header.environment.packages, without_label(self.name)
         return (

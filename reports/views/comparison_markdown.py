@@ -67,7 +67,9 @@ def _facts_section(difference: ReportDifference) -> Iterator[PageSection]:
 
 def _group_section(group: ChangeGroup) -> PageSection:
     count = count_text(len(group.changes), "result")
-    heading = f"{escape_markdown(group.heading)}: {code_span(group.operator)}, {escape_markdown(group.backend)}: {count}"
+    heading = (
+        f"{escape_markdown(group.heading)}: {code_span(group.operator)}, {escape_markdown(group.backend)}: {count}"
+    )
     rows = [
         [code_span(change.case.case), code_span(change.surface), escape_markdown(change_text(change))]
         for change in group.changes

@@ -105,7 +105,9 @@ def _contradiction_lines(report: Report) -> list[str]:
         for one in find_contradictions(report)
     ]
     head = ["backend", "operator", "cases", "smallest case", "behaviour of the surfaces"]
-    intro = "Cases in which surfaces of one backend behave differently. Differences within the error bound do not count."
+    intro = (
+        "Cases in which surfaces of one backend behave differently. Differences within the error bound do not count."
+    )
     return ["## Surfaces that disagree", "", intro, "", *table_lines(head, rows)] if rows else []
 
 

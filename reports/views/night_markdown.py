@@ -137,7 +137,9 @@ def _version_section(night: NightComparison) -> PageSection:
     for run in night.current.runs:
         before = by_key.get((run.name, run.header.explored is not None))
         new, old = package_versions_text(run), package_versions_text(before) if before else "–"
-        cases = f"explored, {count_text(run.header.explored.cases, 'case')}" if run.header.explored else run.header.level
+        cases = (
+            f"explored, {count_text(run.header.explored.cases, 'case')}" if run.header.explored else run.header.level
+        )
         rows.append(
             [escape_markdown(run.name), cases, escape_markdown(new), "the same" if old == new else escape_markdown(old)]
         )

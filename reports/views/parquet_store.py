@@ -95,7 +95,9 @@ def load_stores(paths: Iterable[Path], *, mixed: bool = False) -> Report:
     Raises UnreadableResults with one line that names the file, for example for duplicate shards.
     """
     by_backend: defaultdict[str, list[StoreFile]] = defaultdict(list)
-    files_of_stores = [file for path in paths for file in (sorted(path.rglob("*.parquet")) if path.is_dir() else [path])]
+    files_of_stores = [
+        file for path in paths for file in (sorted(path.rglob("*.parquet")) if path.is_dir() else [path])
+    ]
     for part in map(_read_store_file, files_of_stores):
         by_backend[part.header["backend"]].append(part)
     try:

@@ -1,4 +1,4 @@
-"""Small, realistic results files, exactly in the format of docs/results.md, for the tests of the views."""
+"""Small, realistic results files in the format of docs/results.md, for tests of views."""
 
 import json
 from collections import Counter
@@ -83,7 +83,7 @@ CASES = {
             "max_pool/padding-recipe-on-negative-input",
             array([-value for value in range(1, 17)], [1, 1, 4, 4]),
             array([-1, -2, -5, -6], [1, 1, 2, 2]),
-            about="Zero padding before max pooling is another operator than max pooling with padding.",
+            about="Zero padding before max pooling is not the same as max pooling with padding.",
             via=["pad", "max_pool"],
         ),
         case(
@@ -97,7 +97,7 @@ CASES = {
             array([1, "nan", 3, 4, 5, 6, 7, 8], [1, 2, 4]),
             array(["nan", 4, 6, 8], [1, 2, 2]),
             parameters={"window": [2], "stride": [2], "padding": [[0, 0]]},
-            about="NaN propagates, wherever it stands.",
+            about="NaN propagates from any position.",
         ),
         case(
             "avg_pool/three-channels",
@@ -152,8 +152,8 @@ def result(name, surface, **changes):
 
 
 def unsupported(name, surface, reason="no asymmetric padding"):
-    gone = {"status": "unsupported", "outcome": "unsupported", "verdict": None, "how": None, "program": None}
-    return result(name, surface, **gone, budget_used=None, digest=None, seconds=0, reason=reason, issue=None)
+    judged = {"status": "unsupported", "outcome": "unsupported", "verdict": None, "how": None, "program": None}
+    return result(name, surface, **judged, budget_used=None, digest=None, seconds=0, reason=reason, issue=None)
 
 
 def differing(name, surface, got, worst, **changes):
@@ -190,7 +190,7 @@ def footer(records):
 
 
 def run(backend, surfaces, records, complete=True, **changes):
-    """All records of one backend's file: header, what is used before its use, results, footer."""
+    """Return the records of a file. Cases and programs come before the results that refer to them."""
     used = dict.fromkeys(record["case"] for record in records)
     lines = [header(backend, surfaces, **changes), *(CASES[name] for name in used), *map(program, surfaces), *records]
     return [*lines, footer(records)] if complete else lines
@@ -207,12 +207,12 @@ def all_pass(surface):
 
 
 def alpha():
-    """A backend on which all is well."""
+    """Return a run in which everything passes."""
     return run("alpha", ["alpha.nn", "alpha.nn.functional"], all_pass("alpha.nn") + all_pass("alpha.nn.functional"))
 
 
 def beta(message="RuntimeError: no such kernel"):
-    """A backend with one result of every status."""
+    """Return a run with results of every status."""
     nn, book = "beta.keras.layers", "beta.book"
     ledger = {"status": "known", "reason": "The recipe pads with zeros, which win over negative values."}
     recipe = array([0, 0, 0, -6], [1, 1, 2, 2])
@@ -252,12 +252,12 @@ def beta(message="RuntimeError: no such kernel"):
 
 
 def gamma():
-    """A backend whose run was killed."""
+    """Return an interrupted run."""
     return run("gamma", ["gamma.lax"], all_pass("gamma.lax")[:3], complete=False)
 
 
 def delta():
-    """A backend in which nothing ran."""
+    """Return a run in which everything is unsupported."""
     return run("delta", ["delta.npx"], [unsupported("conv/edge-detector", "delta.npx", "no convolution")])
 
 
@@ -265,7 +265,7 @@ FOUND = "max_pool/explored/1d-n1-c1-i2-w1-s2"
 
 
 def finding(**changes):
-    """A finding as the header of an exploration has it."""
+    """Return a finding as recorded in the header of an exploration."""
     return {
         "id": "max_pool-0a1b2c3d",
         "case": FOUND,
@@ -284,13 +284,13 @@ def finding(**changes):
 
 
 def exploration(backend="alpha", findings=None, message=None, complete=True, **changes):
-    """All records that exploring a backend leaves, with one finding unless others are given."""
+    """Return the records of an exploration, by default with one finding."""
     findings = [finding()] if findings is None else findings
     surfaces = list(dict.fromkeys(surface for one in findings for surface in one["surfaces"])) or [f"{backend}.nn"]
     explored = {"seed": 7, "cases": 1000, "statuses": {"fail": 41, "pass": 959}, "beyond": 3, "findings": findings}
     catalogue = {"digest": "ee" * 16, "version": "", "cases": len(findings)}
     worst = {"index": [0, 0, 0], "expected": 0, "got": 1, "absolute": 1, "ulp": 1065353216}
-    said = {"message": message} if message else {}
+    extra = {"message": message} if message else {}
     lines = [
         header(backend, surfaces, **{"catalogue": catalogue, "level": "exhaustive", "explored": explored} | changes)
     ]
@@ -299,7 +299,7 @@ def exploration(backend="alpha", findings=None, message=None, complete=True, **c
         lines.append(case(name, array([0, 1], [1, 1, 2]), array([0], [1, 1, 1]), parameters=parameters))
     lines += map(program, surfaces)
     results = [
-        differing(one["case"], surface, array([1], [1, 1, 1]), worst, **said)
+        differing(one["case"], surface, array([1], [1, 1, 1]), worst, **extra)
         for one in findings
         for surface in one["surfaces"]
     ]
@@ -311,7 +311,7 @@ def text(records):
 
 
 def write(folder, *runs):
-    """Write one file a run, as `conformance run` does; return their paths."""
+    """Write one file per run, as `conformance run` does, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for records in runs:

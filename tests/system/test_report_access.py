@@ -1,4 +1,4 @@
-"""The report for everybody: contrast, names, keyboard; by axe, in light and dark, wide and narrow."""
+"""Accessibility of the report: contrast, and the rules of axe, in light and dark mode, wide and narrow."""
 
 import importlib
 import re
@@ -17,8 +17,8 @@ PLACES = (
 )
 PLACES += ("#/translations", "#/accuracy")
 CASES = ("max_pool/stride-2-padding-1?surface=beta.keras.layers", "avg_pool/divisor-at-the-border", "no/such")
-LEAST = 4.5  # https://www.w3.org/TR/WCAG22/#contrast-minimum
-PAIRS = [
+MIN_CONTRAST = 4.5  # https://www.w3.org/TR/WCAG22/#contrast-minimum
+COLOUR_PAIRS = [
     *((ink, ground) for ink in ("ink", "muted", "link") for ground in ("ground", "raised", "none-ground")),
     *((state, f"{state}-ground") for state in ("fail", "known", "pass", "none")),
     *((state, "ground") for state in ("fail", "known", "pass", "none", "mark")),
@@ -27,8 +27,8 @@ PAIRS = [
 
 
 def palette(scheme):
-    """Return the colours of a scheme by name, each as three numbers of 0 to 1."""
-    style = files("reports").joinpath("static/report.css").read_text("utf-8")
+    """Return the colours of a scheme by name, as RGB values from 0 to 1."""
+    style = files("reports.views").joinpath("static/report.css").read_text("utf-8")
     light, dark = re.findall(r":root \{(.*?)\}", style, flags=re.DOTALL)
     texts = re.findall(r"--([\w-]+): #([0-9a-f]{6})", light if scheme == "light" else light + dark)
     return {name: tuple(int(text[at : at + 2], 16) / 255 for at in (0, 2, 4)) for name, text in texts}
@@ -45,42 +45,42 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("ink", "ground"), PAIRS)
-def test_text_stands_out_from_its_ground(scheme, ink, ground):
+@pytest.mark.parametrize(("ink", "ground"), COLOUR_PAIRS)
+def test_text_has_enough_contrast(scheme, ink, ground):
     colours = palette(scheme)
-    assert contrast(colours[ink], colours[ground]) >= LEAST
+    assert contrast(colours[ink], colours[ground]) >= MIN_CONTRAST
 
 
-def test_contrast_is_that_of_the_standard():
+def test_contrast_follows_the_standard():
     assert contrast((0, 0, 0), (1, 1, 1)) == pytest.approx(21)
-    assert contrast((0.5, 0.5, 0.5), (1, 1, 1)) < LEAST
+    assert contrast((0.5, 0.5, 0.5), (1, 1, 1)) < MIN_CONTRAST
 
 
 @pytest.fixture(scope="module")
 def axe(browser):
-    """Import it once there is a browser: the two are installed together."""
+    """Import axe only if there is a browser, because the two are installed together."""
     assert browser.is_connected()
     return importlib.import_module("axe_playwright_python.sync_playwright").Axe()
 
 
-def faults(axe, page):
+def violations(axe, page):
     found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    return [(fault["id"], node["html"][:200], node["failureSummary"]) for fault in found for node in fault["nodes"]]
+    return [(one["id"], node["html"][:200], node["failureSummary"]) for one in found for node in one["nodes"]]
 
 
 @pytest.mark.parametrize("width", [1280, 360])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_for_everybody(visit, axe, file, scheme, width):
+def test_pages_have_no_accessibility_violations(visit, axe, file, scheme, width):
     page = visit(file, color_scheme=scheme, width=width)
     for place in (*PLACES, *(f"#/case/{case}" for case in CASES)):
         page.evaluate("(place) => { location.hash = place; }", place)
         page.wait_for_timeout(50)
-        assert faults(axe, page) == [], place
+        assert violations(axe, page) == [], place
 
 
-def test_axe_finds_what_is_wrong(browser, axe):
+def test_axe_finds_a_violation(browser, axe):
     page = browser.new_page()
     page.set_content('<html lang="en"><title>t</title><main><h1>h</h1><p style="color:#bbb">faint</p></main></html>')
-    found = [name for name, *_ in faults(axe, page)]
+    found = [name for name, *_ in violations(axe, page)]
     page.close()
     assert found == ["color-contrast"]

@@ -1,4 +1,4 @@
-"""The HTML report beside an earlier run: what is new stands in the overview, all that changed on a page of its own."""
+"""The HTML report with a comparison: changes in the overview and on the page Compare."""
 
 import re
 
@@ -15,7 +15,7 @@ WORST = {"index": [0, 0, 1, 1], "expected": 15, "got": 14, "absolute": 1, "ulp":
 WRONG = example.array([5, 7, 13, 14], [1, 1, 2, 2])
 
 
-def sound(**changes):
+def passing(**changes):
     return example.run("alpha", [NN], example.all_pass(NN), **changes)
 
 
@@ -37,50 +37,52 @@ def part(page, name):
     return re.search(rf'<section id="{name}".*?</section>', page, flags=re.DOTALL)[0]
 
 
-def test_what_is_new_stands_in_the_overview_and_leads_to_its_case(page):
-    overview = part(page(sound(), broken()), "overview")
+def test_overview_lists_changes_with_links_to_cases(page):
+    overview = part(page(passing(), broken()), "overview")
     assert "Something changed: 9 results compared (alpha): 1 changed status." in overview
     assert "✓ pass → ✗ fail" in overview
     assert f'href="#/case/{POOL}?surface={NN}"' in overview
 
 
-def test_comparison_tells_both_runs_and_every_change(page):
-    compared = part(page(sound(started="2026-10-01T00:00:00Z"), broken()), "compare")
+def test_page_shows_both_runs_and_every_change(page):
+    compared = part(page(passing(started="2026-10-01T00:00:00Z"), broken()), "compare")
     assert "2026-10-01T00:00:00Z" in compared
     assert "2026-11-20T09:41:00Z" in compared
     assert "value: at [0, 0, 1, 1] expected 15, got 14" in compared
 
 
-def test_same_results_changed_nothing(page):
-    assert "Nothing changed: 9 results compared (alpha): all are the same." in part(page(sound(), sound()), "overview")
+def test_equal_results_have_no_changes(page):
+    assert "Nothing changed: 9 results compared (alpha): all are the same." in part(
+        page(passing(), passing()), "overview"
+    )
 
 
 def test_without_an_earlier_run_there_is_no_comparison(tmp_path):
-    alone = render_html(load_report(example.write(tmp_path, sound())))
-    assert 'id="compare"' not in alone
-    assert "#compare" not in alone
+    html = render_html(load_report(example.write(tmp_path, passing())))
+    assert 'id="compare"' not in html
+    assert "#compare" not in html
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "warning"),
     [
-        ({"catalogue": {"digest": "00", "cases": 9}}, "The catalogues are mixed"),
-        ({"ledger": "00"}, "Judged by different ledgers"),
+        ({"catalogue": {"digest": "00", "cases": 9}}, "The catalogues differ"),
+        ({"ledger": "00"}, "The ledgers differ"),
     ],
 )
-def test_mixed_catalogues_and_ledgers_are_said_at_the_top(page, changes, said):
-    found = page(sound(**changes), sound())
+def test_different_catalogues_and_ledgers_are_reported_at_the_top(page, changes, warning):
+    found = page(passing(**changes), passing())
     for place in ("overview", "compare"):
-        assert re.search(rf'class="problems".*?{said}', part(found, place), flags=re.DOTALL)
+        assert re.search(rf'class="problems".*?{warning}', part(found, place), flags=re.DOTALL)
 
 
-def test_partial_run_is_said_at_the_top(page):
+def test_partial_run_is_reported_at_the_top(page):
     partial = example.run("alpha", [NN], example.all_pass(NN)[:3], complete=False)
-    assert "alpha, old results: partial run" in part(page(partial, sound()), "overview")
+    assert "alpha, old results: partial run" in part(page(partial, passing()), "overview")
 
 
 def test_command_line_compares_with_a_file_or_a_folder(conformance, tmp_path):
-    old, new = (example.write(tmp_path / name, run)[0] for name, run in (("old", sound()), ("new", broken())))
+    old, new = (example.write(tmp_path / name, run)[0] for name, run in (("old", passing()), ("new", broken())))
     for before in (old, old.parent):
         status, _, _ = conformance("report", new, "--against", before, "--out", tmp_path / "report.html")
         assert status == 1
@@ -88,21 +90,24 @@ def test_command_line_compares_with_a_file_or_a_folder(conformance, tmp_path):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def results_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    example.write(tmp_path, sound(), example.gamma())
+    example.write(tmp_path, passing(), example.gamma())
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("results_folder")
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         (["--against", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
         (["--against", "gamma.jsonl"], "no backend is in both: OLD contains gamma, NEW contains alpha"),
-        (["--against", "alpha.jsonl", "--format", "terminal"], "--against needs --format html or markdown, not terminal"),
+        (
+            ["--against", "alpha.jsonl", "--format", "terminal"],
+            "--against needs --format html or markdown, not terminal",
+        ),
     ],
 )
-def test_what_cannot_be_compared_is_one_line(conformance, options, says):
+def test_invalid_comparison_is_reported_in_one_line(conformance, options, message):
     found, _, error = conformance("report", "alpha.jsonl", *options)
     assert (found, len(error)) == (2, 1)
-    assert says in error[0]
+    assert message in error[0]

@@ -1,4 +1,4 @@
-"""The drawing of windows in the report: what it says an output is made of is what the reference makes it of."""
+"""The drawing of windows reads the same input cells as the reference."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from reports.results.reader import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 
-WALKS = list(
+WINDOW_PARAMETERS = list(
     itertools.product(
         [1, 2, 3],
         [2, 3],
@@ -22,7 +22,7 @@ WALKS = list(
 )
 ENDS = [(0, 0), (1, 2), (-1, 1), (2, -2)]
 MODES = ["constant", "edge", "reflect", "symmetric", "wrap"]
-# The largest value that the drawing reads of the last plane of x, for every output; a cell of padding is nothing.
+# The largest input value that the drawing reads from the last plane of x, for each output; null if it reads only padding.
 LARGEST = """
 () => Report.data.cases.map((one) => {
   const { shape } = one.inputs.x;
@@ -54,9 +54,9 @@ def distinct(rank):
 
 
 def pools():
-    for number, (rank, window, stride, padding, dilation, rounding) in enumerate(WALKS):
+    for number, (rank, window, stride, padding, dilation, rounding) in enumerate(WINDOW_PARAMETERS):
         ends = padding if isinstance(padding, str) else [list(np.broadcast_to(padding, 2).tolist())] * rank
-        given = {
+        shared = {
             "window": [window] * rank,
             "stride": [stride] * rank,
             "dilation": [dilation] * rank,
@@ -64,10 +64,10 @@ def pools():
         }
         x = distinct(rank)
         try:
-            y = reference.max_pool(x, padding=ends, **given)
+            y = reference.max_pool(x, padding=ends, **shared)
         except ValueError:
             continue
-        yield example.case(f"max_pool/{number}", written(x), written(y), parameters={**given, "padding": ends}), y
+        yield example.case(f"max_pool/{number}", written(x), written(y), parameters={**shared, "padding": ends}), y
 
 
 def others():
@@ -83,32 +83,32 @@ def others():
     for rank, ends, mode in itertools.product([1, 2], ENDS, MODES):
         x = distinct(rank)
         y = reference.pad(x, [ends] * rank, mode=mode, value=0)
-        given = {"pads": [list(ends)] * rank, "mode": mode, "value": 0}
-        yield example.case(f"pad/{rank}-{ENDS.index(ends)}-{mode}", written(x), written(y), parameters=given), y
+        parameters = {"pads": [list(ends)] * rank, "mode": mode, "value": 0}
+        yield example.case(f"pad/{rank}-{ENDS.index(ends)}-{mode}", written(x), written(y), parameters=parameters), y
     x = distinct(2)
     y = reference.global_max_pool(x)
     yield example.case("global_max_pool/2d", written(x), written(y), parameters={}), y
 
 
-def scattered():
-    """Yield fractional pooling with a sample a plane, of two planes."""
-    numbers = np.random.default_rng(7)
+def fractional():
+    """Yield fractional pooling of two planes with one sample per plane."""
+    rng = np.random.default_rng(7)
     for rank, window, size, dtype in itertools.product([1, 2, 3], [1, 2, 3], [1, 2, 3], [np.float32, np.float64]):
         x = np.concatenate([distinct(rank), distinct(rank)[..., ::-1]], axis=1)
-        samples = numbers.random((1, 2, rank)).astype(dtype)
+        samples = rng.random((1, 2, rank)).astype(dtype)
         y = reference.fractional_max_pool(x, [window] * rank, [size] * rank, samples)
-        given = {"window": [window] * rank, "output_size": [size] * rank}
+        parameters = {"window": [window] * rank, "output_size": [size] * rank}
         inputs = {"x": written(x), "samples": written(samples)}
         name = f"fractional_max_pool/{rank}-{window}-{size}-{np.dtype(dtype).name}"
-        yield example.case(name, written(x), written(y), parameters=given, inputs=inputs), y[:, 1:]
+        yield example.case(name, written(x), written(y), parameters=parameters, inputs=inputs), y[:, 1:]
 
 
 def unpooled():
-    """Yield values put at random places, some left out, some at the same place; of two planes."""
-    numbers = np.random.default_rng(7)
+    """Yield unpooling of two planes with random indices, some of them omitted or repeated."""
+    rng = np.random.default_rng(7)
     for rank, size, number in itertools.product([1, 2, 3], [2, 3, 5], range(6)):
         x = np.concatenate([distinct(rank), distinct(rank)[..., ::-1]], axis=1)[..., :3]
-        indices = numbers.integers(-1, size**rank, x.shape)
+        indices = rng.integers(-1, size**rank, x.shape)
         y = reference.max_unpool(x, indices, [size] * rank)
         inputs = {"x": written(x), "indices": example.array(indices.ravel().tolist(), indices.shape, "int64")}
         name = f"max_unpool/{rank}-{size}-{number}"
@@ -120,52 +120,52 @@ def unpooled():
 
 @pytest.fixture
 def drawn(visit, tmp_path):
-    """Return what the page reads for every output of some cases, by case."""
+    """Return what the drawing reads for each output of some cases, by case."""
 
-    def ask(cases):
+    def evaluate(cases):
         results = [example.result(case["case"], "k.nn") for case in cases]
         records = [example.header("k", ["k.nn"]), *cases, example.program("k.nn"), *results, example.footer(results)]
         path = tmp_path / "report.html"
         path.write_text(render_html(load_report(example.write(tmp_path, records))), encoding="utf-8")
         return dict(visit(path).evaluate(LARGEST))
 
-    return ask
+    return evaluate
 
 
-@pytest.mark.parametrize("made", [pools, others, scattered, unpooled])
-def test_every_output_is_made_of_what_the_drawing_reads(drawn, made):
+@pytest.mark.parametrize("made", [pools, others, fractional, unpooled])
+def test_drawing_reads_the_same_cells_as_the_reference(drawn, made):
     cases = list(made())
     assert len(cases) > 50
     found = drawn([case for case, _ in cases])
     for case, y in cases:
-        wanted = [value if np.isfinite(value) and value else None for value in y.ravel().tolist()]
-        assert found[case["case"]] == wanted, str(case["parameters"])
+        expected = [value if np.isfinite(value) and value else None for value in y.ravel().tolist()]
+        assert found[case["case"]] == expected, str(case["parameters"])
 
 
-def test_transposed_convolution_reads_what_reaches_the_output(drawn):
+def test_transposed_convolution_reads_contributing_cells(drawn):
     x, kernel = np.arange(1, 5, dtype=np.float32).reshape(1, 1, 4), np.ones((1, 1, 3), np.float32)
-    given = {"stride": [2], "padding": [[1, 0]], "dilation": [1], "groups": 1, "output_padding": [1]}
+    parameters = {"stride": [2], "padding": [[1, 0]], "dilation": [1], "groups": 1, "output_padding": [1]}
     y = reference.conv_transpose(x, kernel, stride=2, padding=[(1, 0)], dilation=1, groups=1, output_padding=1)
     inputs = {"x": written(x), "kernel": written(kernel)}
-    case = example.case("conv_transpose/a", written(x), written(y), inputs=inputs, parameters=given)
-    reached = [
+    case = example.case("conv_transpose/a", written(x), written(y), inputs=inputs, parameters=parameters)
+    expected = [
         max((i + 1 for i in range(4) for k in range(3) if 2 * i + k - 1 == o), default=None) for o in range(y.size)
     ]
-    assert drawn([case]) == {"conv_transpose/a": reached}
+    assert drawn([case]) == {"conv_transpose/a": expected}
 
 
-def test_nothing_is_drawn_that_contradicts_the_expected_shape_or_has_no_meaning(drawn):
-    x, right = example.SQUARE, example.array([5, 7, 13, 15], [1, 1, 2, 2])
+def test_invalid_cases_and_contradicting_shapes_have_no_drawing(drawn):
+    x, correct = example.SQUARE, example.array([5, 7, 13, 15], [1, 1, 2, 2])
     cases = [
-        example.case("max_pool/right", x, right),
+        example.case("max_pool/right", x, correct),
         example.case("max_pool/wrong", x, example.array([5], [1, 1, 1, 1])),
         example.case(
             "max_pool/zero", x, {"rejected": "StrideNotPositive"}, parameters={"window": [2, 2], "stride": [0, 1]}
         ),
-        example.case("max_unpool/none", x, right, parameters={"output_size": [2, 2]}),
-        example.case("fractional_max_pool/none", x, right, parameters={"window": [2, 2], "output_size": [2, 2]}),
+        example.case("max_unpool/none", x, correct, parameters={"output_size": [2, 2]}),
+        example.case("fractional_max_pool/none", x, correct, parameters={"window": [2, 2], "output_size": [2, 2]}),
         example.case(
-            "max_pool/texts", x, right, parameters={"window": "x", "stride": {}, "padding": [["a"]], "dilation": 1}
+            "max_pool/texts", x, correct, parameters={"window": "x", "stride": {}, "padding": [["a"]], "dilation": 1}
         ),
     ]
     found = drawn(cases)

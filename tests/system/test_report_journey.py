@@ -1,6 +1,6 @@
-"""The report of a real run, as a reader goes through it: from link to link, to a number, and to somebody else's screen.
+"""The report of a real run, followed link by link.
 
-CONFORMANCE_RESULTS names a folder with results of real runs; without it the built-in backend is run.
+CONFORMANCE_RESULTS is a folder with results of real runs. Without it, the numpy backend is run.
 """
 
 import json
@@ -14,8 +14,8 @@ import pytest
 LINKS = """
 () => [...document.querySelectorAll("#pages a[href^='#']")].map((link) => link.getAttribute("href"))
 """
-# What a link leads to: so many results, a case on its surface, an element of the page; falsy where it leads nowhere.
-LEADS = """
+# The target of a link: a number of results, a result of a case, an element; falsy if the target does not exist.
+TARGET = """
 (link) => {
   const [path, query = ""] = link.slice(1).split("?");
   const given = Object.fromEntries(new URLSearchParams(query));
@@ -25,7 +25,7 @@ LEADS = """
   return found.some((result) => !given.surface || result.surface.name === given.surface);
 }
 """
-# Opens case after case, and returns those whose heading does not come within some frames.
+# Open each case, and return those whose heading does not appear within 60 frames.
 OPENED = """
 async () => {
   const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -39,7 +39,7 @@ async () => {
   return { tried: Report.data.cases.length, closed };
 }
 """
-HURRIED = """
+QUICK_NAVIGATION = """
 async () => {
   const changed = new Promise((done) => addEventListener("hashchange", done, { once: true }));
   location.hash = "#matrix";
@@ -47,7 +47,7 @@ async () => {
   location.hash = "#/results";
 }
 """
-KINDS = [
+LINK_SELECTORS = [
     "#matrix th a", "#matrix a.all", "#matrix a.count", "#differences .where a", "#differences .tags a",
     "#conventions td a[href^='#']", "#compare li a", "#overview li a", "#run th a",
 ]  # fmt: skip
@@ -55,10 +55,10 @@ KINDS = [
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """The results of a real run, one file a backend."""
+    """Results of a real run, one file per backend."""
     if folder := os.environ.get("CONFORMANCE_RESULTS"):
         found = sorted(Path(folder).glob("*.jsonl"))
-        assert found, f"CONFORMANCE_RESULTS={folder} holds no results"
+        assert found, f"CONFORMANCE_RESULTS={folder} contains no results"
         return found
     out = tmp_path_factory.mktemp("run")
     command = [sys.executable, "-m", "conformance.cli", "run", "--backend", "numpy", "--quiet", "--out", str(out)]
@@ -67,7 +67,7 @@ def results(tmp_path_factory):
 
 
 def changed(line, count):
-    """Return the line of a result as an earlier run might have had it: the first other bits, the second failing."""
+    """Return a changed line: other bits for the first passing result, a failure for the second."""
     record = json.loads(line)
     if record["record"] == "footer" and count[0] > 1:
         record["by_status"]["pass"] -= 1
@@ -80,7 +80,7 @@ def changed(line, count):
 
 @pytest.fixture(scope="module")
 def earlier(results, tmp_path_factory):
-    """The same run, but for one value and one status of each backend."""
+    """The same run with one changed value and one changed status per backend."""
     folder = tmp_path_factory.mktemp("earlier")
     for path in results:
         count = [0]
@@ -91,7 +91,7 @@ def earlier(results, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def file(results, earlier, tmp_path_factory):
-    """The page that the command line makes of both."""
+    """The HTML report of both runs."""
     path = tmp_path_factory.mktemp("page") / "report.html"
     command = [sys.executable, "-m", "conformance.cli", "report", *map(str, results), "--against", str(earlier)]
     done = subprocess.run([*command, "--out", str(path)], check=False, capture_output=True, text=True)
@@ -99,26 +99,26 @@ def file(results, earlier, tmp_path_factory):
     return path
 
 
-def test_every_link_leads_somewhere(visit, file):
+def test_every_link_has_a_target(visit, file):
     page = visit(file)
     links = sorted(set(page.evaluate(LINKS)))
     assert {link[:6] for link in links} >= {"#/resu", "#/case"}
-    assert [link for link in links if not page.evaluate(LEADS, link)] == []
-    assert not page.evaluate(LEADS, "#/case/no/such")
-    assert not page.evaluate(LEADS, "#nowhere")
+    assert [link for link in links if not page.evaluate(TARGET, link)] == []
+    assert not page.evaluate(TARGET, "#/case/no/such")
+    assert not page.evaluate(TARGET, "#nowhere")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_link_of_every_kind_is_followed_to_a_page_with_a_heading(visit, file, kind):
-    page = visit(file, f"#{kind[1:].split()[0]}")
-    page.locator(kind).first.click()
+@pytest.mark.parametrize("selector", LINK_SELECTORS)
+def test_links_open_a_page_with_a_heading(visit, file, selector):
+    page = visit(file, f"#{selector[1:].split()[0]}")
+    page.locator(selector).first.click()
     page.locator("#app h1").wait_for()
     assert "No such" not in page.locator("#app h1").inner_text()
     page.go_back()
-    page.locator(kind).first.wait_for()
+    page.locator(selector).first.wait_for()
 
 
-def test_reader_filters_opens_a_case_steps_copies_and_sends_the_address(visit, file):
+def test_reader_filters_opens_a_case_steps_copies_and_shares_the_address(visit, file):
     page = visit(file)
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Results").click()
     page.locator("select[name=operator]").select_option("max_pool")
@@ -130,24 +130,24 @@ def test_reader_filters_opens_a_case_steps_copies_and_sends_the_address(visit, f
     page.get_by_label("Output cell").press("ArrowRight")
     page.get_by_role("button", name="Copy the program", exact=True).click()
     page.get_by_text("Copied").wait_for()
-    held = page.locator(".held").inner_text()
-    assert "3 of 4" in held
-    sent = visit(file, page.url.partition("report.html")[2])
-    assert sent.locator(".held").inner_text() == held
-    assert sent.locator("h1").last.inner_text() == page.locator("h1").last.inner_text()
+    content = page.locator(".held").inner_text()
+    assert "3 of 4" in content
+    shared = visit(file, page.url.partition("report.html")[2])
+    assert shared.locator(".held").inner_text() == content
+    assert shared.locator("h1").last.inner_text() == page.locator("h1").last.inner_text()
 
 
-def test_comparison_tells_the_value_and_the_status_that_changed(visit, file, results):
+def test_comparison_shows_the_changed_value_and_status(visit, file, results):
     page = visit(file, "#compare")
     headings = page.locator("#compare .difference h2").all_inner_texts()
     assert len([text for text in headings if "✗ fail → ✓ pass" in text]) == len(results)
-    assert len([text for text in headings if "other values, though judged the same" in text]) == len(results)
+    assert len([text for text in headings if "different values, same status" in text]) == len(results)
     assert f"{len(results)} changed status, {len(results)} changed value" in page.locator("#compare").inner_text()
 
 
-def test_address_that_changes_while_a_page_is_drawn_is_followed(visit, file):
+def test_address_that_changes_during_rendering_is_followed(visit, file):
     page = visit(file, "#overview")
-    page.evaluate(HURRIED)
+    page.evaluate(QUICK_NAVIGATION)
     page.get_by_role("heading", name="Results").wait_for()
 
 
@@ -157,7 +157,7 @@ def test_every_case_opens(visit, file):
     assert missing["closed"] == []
 
 
-def test_results_come_through_the_page_as_they_are_in_the_files(visit, file, results):
+def test_page_contains_all_results_of_the_files(visit, file, results):
     lines = [json.loads(line) for path in results for line in path.read_text("utf-8").splitlines()]
-    wanted = sum(line["record"] == "result" for line in lines)
-    assert visit(file).evaluate("Report.results.length") == wanted
+    expected = sum(line["record"] == "result" for line in lines)
+    assert visit(file).evaluate("Report.results.length") == expected

@@ -1,4 +1,4 @@
-"""The report on paper: light, nothing cut off, nothing that only a screen can use."""
+"""The printed report: light, nothing cut off, no interactive elements."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from reports.results.reader import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 
-PAPER = 700  # pixels between the margins of A4
+PAPER_WIDTH = 700  # pixels between the margins of A4
 CASE = "#/case/max_pool/stride-2-padding-1"
 PLACES = (
     "",
@@ -21,8 +21,8 @@ PLACES = (
 )
 CONTROLS = "nav, select, input, summary, .copy, .steps, .bar-top, button:not(.sort), .arrow"
 
-# The elements that hide a part of what they hold.
-CUT = """
+# Elements that hide a part of their content.
+CLIPPED = """
 () => [...document.querySelectorAll("main *:not(.hidden)")].filter((one) => one.checkVisibility()
   && one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== "visible").map((one) => one.outerHTML)
 """
@@ -30,7 +30,7 @@ CUT = """
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory):
-    """A report of forty surfaces."""
+    """A report with forty surfaces."""
     folder = tmp_path_factory.mktemp("crowded")
     names = [f"crowd.number_{number}.functional" for number in range(40)]
     results = [one for name in names for one in example.all_pass(name)]
@@ -42,10 +42,10 @@ def crowded(tmp_path_factory):
 
 @pytest.fixture
 def printed(visit):
-    """Open a page as it is laid out for paper, by somebody whose screen is dark."""
+    """Open a page in print layout. The colour scheme is dark, which print must ignore."""
 
     def open_at(file, place):
-        page = visit(file, place, width=PAPER, color_scheme="dark")
+        page = visit(file, place, width=PAPER_WIDTH, color_scheme="dark")
         page.emulate_media(media="print", color_scheme="dark")
         return page
 
@@ -56,8 +56,8 @@ def printed(visit):
 def test_nothing_is_cut_off_at_the_edge(printed, file, crowded, place):
     for one in (file, crowded):
         page = printed(one, place)
-        assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
-        assert page.evaluate(CUT) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= PAPER_WIDTH
+        assert page.evaluate(CLIPPED) == []
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -69,21 +69,21 @@ def test_paper_is_light_and_has_no_controls(printed, file, place):
     assert page.locator("h1").locator("visible=true").count() == 1
 
 
-def test_drawing_of_the_window_and_the_numbers_are_on_paper(printed, file):
+def test_drawing_and_numbers_are_printed(printed, file):
     page = printed(file, f"{CASE}?surface=beta.keras.layers")
     assert page.locator(".slice svg").is_visible()
     assert page.locator(".grid td.worst").first.is_visible()
     assert page.locator(".code pre").first.is_visible()
 
 
-def test_each_number_of_many_surfaces_says_whose_it_is(printed, crowded):
+def test_numbers_of_many_surfaces_are_printed_with_the_surface(printed, crowded):
     page = printed(crowded, "")
     cell = page.locator("#matrix td[data-surface='crowd.number_39.functional']").first
     assert cell.is_visible()
-    told = cell.evaluate("(one) => getComputedStyle(one, '::before').content")
-    assert told == '"crowd.number_39.functional"'
+    label = cell.evaluate("(one) => getComputedStyle(one, '::before').content")
+    assert label == '"crowd.number_39.functional"'
     assert page.locator("#matrix thead").is_hidden()
 
 
-def test_few_surfaces_stand_in_a_table(printed, file):
+def test_few_surfaces_are_printed_as_a_table(printed, file):
     assert printed(file, "").locator("#matrix thead").is_visible()

@@ -1,3 +1,5 @@
+"""Sentences about the common conditions of a group of differences."""
+
 import pytest
 
 from reports.analysis.causes import CommonConditions, common_text
@@ -11,9 +13,9 @@ OUT = example.array([1, 2], [1, 1, 2])
 
 
 def case(name, values=(1, 2, 3, 4), **parameters):
-    whole = {"window": [2], "stride": [2], "padding": [[0, 0]], "rounding": "floor"} | parameters
+    all_parameters = {"window": [2], "stride": [2], "padding": [[0, 0]], "rounding": "floor"} | parameters
     x = example.array(values, [1, 1, len(values)])
-    return example.case(f"max_pool/{name}", x, OUT, parameters=whole)
+    return example.case(f"max_pool/{name}", x, OUT, parameters=all_parameters)
 
 
 def report(folder, wrong, right):
@@ -23,74 +25,76 @@ def report(folder, wrong, right):
     return load_report(example.write(folder, [*records, *results, example.footer(results)]))
 
 
-def test_what_only_the_wrong_cases_have_is_named_first(tmp_path):
+def test_conditions_of_failing_cases_only_are_first(tmp_path):
     wrong = [case("a", rounding="ceil", stride=[1]), case("b", rounding="ceil", stride=[1])]
     right = [case("c", stride=[1]), case("d"), case("e"), case("f")]
     found = report(tmp_path, wrong, right)
     (group,) = difference_groups(found)
     text = common_text(CommonConditions(found).common(group))
-    assert text.startswith("beside 4 results that pass here: rounding = ceil (none of them), ")
-    assert text.endswith("overlapping windows (1 of them), stride = [1] (1 of them)")
+    assert text == (
+        "rounding = ceil (0), overlapping windows (1), stride = [1] (1). "
+        "In parentheses: how many of the 4 results that pass here share it"
+    )
 
 
-def test_what_most_that_pass_have_too_tells_nothing(tmp_path):
+def test_conditions_that_most_passing_cases_share_are_omitted(tmp_path):
     found = report(tmp_path, [case("a")], [case("b"), case("c")])
     assert CommonConditions(found).common(difference_groups(found)[0]) == []
 
 
-def test_unexplained_differences_are_parted_by_what_no_passing_result_has(tmp_path):
+def test_groups_without_a_reason_are_split_by_conditions_of_failing_cases_only(tmp_path):
     ceil = [case(f"ceil-{number}", rounding="ceil") for number in range(3)]
     nan = [case(f"nan-{number}", values=(1, "nan", 3, 4)) for number in range(2)]
-    found = report(tmp_path, [*nan, *ceil, case("other", stride=[3])], [case("sound"), case("sound-too")])
+    found = report(tmp_path, [*nan, *ceil, case("other", stride=[3])], [case("passing"), case("passing-too")])
     parts = CommonConditions(found).split(difference_groups(found))
     assert [len(part.cases) for part in parts] == [3, 2, 1]
     assert [CommonConditions(found).sentence(part).split(";")[0] for part in parts] == [
         "All 3 cases with rounding = ceil differ", "Both cases with NaN in x differ",
-        "The one case with stride above the window differs",
+        "The one case with stride larger than the window differs",
     ]  # fmt: skip
 
 
-def test_where_nothing_passes_nothing_is_parted(tmp_path):
+def test_groups_are_not_split_if_no_case_passes(tmp_path):
     found = report(tmp_path, [case("a", rounding="ceil"), case("b", rounding="ceil"), case("c")], [])
     assert [len(part.cases) for part in CommonConditions(found).split(difference_groups(found))] == [3]
 
 
-def told(folder, wrong, right):
+def sentences(folder, wrong, right):
     found = report(folder, wrong, right)
     return [
         CommonConditions(found).sentence(group) for group in CommonConditions(found).split(difference_groups(found))
     ]
 
 
-def test_sentence_names_the_fewest_conditions_that_no_passing_case_fulfils(tmp_path):
+def test_sentence_has_the_fewest_conditions_that_no_passing_case_satisfies(tmp_path):
     wrong = [case(f"w{number}", (1, "nan", 3, number), dilation=[2]) for number in range(3)]
     right = [case("a", dilation=[2]), case("b", (1, "nan", 3, 4)), case("c")]
-    assert told(tmp_path, wrong, right) == [
+    assert sentences(tmp_path, wrong, right) == [
         "All 3 cases with NaN in x and dilation above 1 differ; none of the 3 that pass is such a case."
     ]
 
 
-@pytest.mark.parametrize(("number", "says"), [(1, "The one case with stride above the window differs"),
-                                              (2, "Both cases with stride above the window differ")])  # fmt: skip
-def test_sentence_counts_as_people_do(tmp_path, number, says):
+@pytest.mark.parametrize(("number", "expected"), [(1, "The one case with stride larger than the window differs"),
+                                              (2, "Both cases with stride larger than the window differ")])  # fmt: skip
+def test_sentence_writes_small_numbers_as_words(tmp_path, number, expected):
     wrong = [case(f"w{one}", (1, 2, 3, one), stride=[3]) for one in range(number)]
-    assert told(tmp_path, wrong, [case("a")]) == [f"{says}; none of the 1 that pass is such a case."]
+    assert sentences(tmp_path, wrong, [case("a")]) == [f"{expected}; none of the 1 that pass is such a case."]
 
 
-def test_sentence_tells_of_the_few_that_pass_all_the_same(tmp_path):
+def test_sentence_gives_the_number_of_exceptions(tmp_path):
     wrong = [case(f"w{number}", (1, 2, 3, number), rounding="ceil") for number in range(20)]
     right = [case("a", rounding="ceil"), case("b"), case("c")]
-    assert told(tmp_path, wrong, right) == [
-        "All 20 cases that differ have rounding = ceil; so have 1 of the 3 that pass."
+    assert sentences(tmp_path, wrong, right) == [
+        "All 20 cases that differ have rounding = ceil; 1 of the 3 that pass does too."
     ]
-    assert told(tmp_path, wrong[:19], right) == [""]
+    assert sentences(tmp_path, wrong[:19], right) == [""]
 
 
-def test_where_no_case_passes_the_sentence_says_so(tmp_path):
-    assert told(tmp_path, [case("a")], []) == ["No case of max_pool passes here."]
+def test_sentence_says_that_no_case_passes(tmp_path):
+    assert sentences(tmp_path, [case("a")], []) == ["No case of max_pool passes here."]
 
 
-def test_how_a_case_is_written_may_be_what_tells(tmp_path):
+def test_kind_of_program_is_a_condition(tmp_path):
     wrong, right = [case("a"), case("b")], [case("c"), case("d")]
     records = [example.header("alpha", [NN]), *wrong, *right, example.program(NN)]
     results = [example.differing(one["case"], NN, OUT, None, how="composed") for one in wrong]
@@ -101,14 +105,15 @@ def test_how_a_case_is_written_may_be_what_tells(tmp_path):
     )
 
 
-def test_page_says_in_a_sentence_which_cases_differ(tmp_path):
+def test_html_contains_the_sentence(tmp_path):
     page = render_html(report(tmp_path, [case("a", rounding="ceil")], [case("b"), case("c")]))
     assert "The one case with rounding = ceil differs; none of the 2 that pass is such a case." in page
-    assert "In common" not in page
+    assert "All cases have:" not in page
 
 
-def test_page_says_what_cases_have_in_common_where_no_sentence_tells_them_apart(tmp_path):
+def test_html_lists_common_conditions_if_there_is_no_sentence(tmp_path):
     wrong = [case("a", rounding="ceil", stride=[1]), case("b", rounding="ceil")]
     right = [case("c", rounding="ceil"), *(case(f"d{number}") for number in range(4))]
     page = render_html(report(tmp_path, wrong, right))
-    assert "beside 5 results that pass here: rounding = ceil (1 of them)" in page
+    assert "rounding = ceil (1)" in page
+    assert "In parentheses: how many of the 5 results that pass here share it" in page

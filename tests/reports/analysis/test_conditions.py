@@ -1,4 +1,4 @@
-"""The shortest statement that tells some things from others, held to a search of every conjunction there is."""
+"""The shortest separating conjunction, compared with a search of all conjunctions."""
 
 from itertools import combinations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reports.analysis.conditions import MAX_CONDITIONS, shortest_conjunction
 
-THINGS = st.lists(st.frozensets(st.sampled_from("abcde")), min_size=1, max_size=8)
+CONDITION_SETS = st.lists(st.frozensets(st.sampled_from("abcde")), min_size=1, max_size=8)
 
 
 def sets(*texts):
@@ -16,7 +16,7 @@ def sets(*texts):
 
 
 @pytest.mark.parametrize(
-    ("covered", "others", "found"),
+    ("covered", "others", "expected"),
     [
         (["ab", "abc"], ["b", "c"], ("a",)),
         (["ab", "abc"], ["a", "b"], ("a", "b")),
@@ -27,27 +27,27 @@ def sets(*texts):
         (["abcd"], ["abc", "abd", "acd", "bcd"], None),
     ],
 )
-def test_statement_is_the_shortest_that_no_other_fulfils(covered, others, found):
-    assert shortest_conjunction(sets(*covered), sets(*others)) == found
+def test_conjunction_is_the_shortest_that_no_other_item_satisfies(covered, others, expected):
+    assert shortest_conjunction(sets(*covered), sets(*others)) == expected
 
 
-def test_exceptions_are_allowed_where_no_exact_statement_exists():
+def test_exceptions_are_allowed_if_there_is_no_exact_conjunction():
     covered, others = sets("ab"), sets("ab", "a", "c", "c")
     assert shortest_conjunction(covered, others) is None
     assert shortest_conjunction(covered, others, exceptions=1) == ("b",)
     assert shortest_conjunction(covered, others, exceptions=2) == ("b",)
 
 
-def test_exact_statement_beats_a_shorter_one_with_exceptions():
+def test_exact_conjunction_is_preferred_to_a_shorter_one_with_exceptions():
     assert shortest_conjunction(sets("ab"), sets("a", "b"), exceptions=1) == ("a", "b")
 
 
-def test_of_equals_the_one_that_ranks_lowest_is_taken():
+def test_lowest_rank_decides_between_equal_conjunctions():
     assert shortest_conjunction(sets("ab"), sets("c"), lambda condition: (-ord(condition),)) == ("b",)
 
 
-@given(THINGS, THINGS, st.integers(0, 2))
-def test_no_shorter_statement_exists_than_the_one_found(covered, others, exceptions):
+@given(CONDITION_SETS, CONDITION_SETS, st.integers(0, 2))
+def test_no_shorter_conjunction_exists(covered, others, exceptions):
     shared = sorted(frozenset.intersection(*covered))
 
     def fit(some, allowed):

@@ -1,3 +1,5 @@
+"""Times of programs, and the pages of the run and of conventions."""
+
 import pytest
 
 from reports.analysis import timing
@@ -22,19 +24,19 @@ def test_time_is_summed_by_surface(report):
     assert timing.seconds_by_surface(report) == {"a.nn": 2.5, "b.nn": 0.25, "b.lax": 1}
 
 
-def test_time_is_summed_by_operator_and_backend_the_longest_first(report):
+def test_time_is_summed_by_operator_and_backend_slowest_first(report):
     found = timing.seconds_by_operator(report)
     assert found == {"conv": {"a": 2, "b": 0}, "max_pool": {"a": 0.5, "b": 1.25}}
     assert list(found) == ["conv", "max_pool"]
 
 
-def test_slowest_programs_come_first_and_what_did_not_run_not_at_all(report):
+def test_slowest_programs_are_first_and_unsupported_ones_are_omitted(report):
     assert [(one.case, one.surface) for one in timing.slowest_results(report)] == [
         (CONV, "a.nn"), (POOL, "b.lax"), (POOL, "a.nn"), (POOL, "b.nn"),
     ]  # fmt: skip
 
 
-def test_page_of_the_run_tells_times_and_the_device(report):
+def test_page_of_the_run_shows_times_and_the_device(report):
     page = render_html(report)
     assert '<td class="number">2.000</td><td class="number">0.000</td>' in page
     assert "<dt>Device</dt><dd>cpu, float32</dd>" in page
@@ -43,15 +45,15 @@ def test_page_of_the_run_tells_times_and_the_device(report):
 @pytest.mark.parametrize(
     ("source", "part"), [("https://example.org/pooling", "documented"), ("undocumented", "undocumented")]
 )
-def test_questions_that_a_document_answers_stand_apart(tmp_path, source, part):
+def test_documented_conventions_are_separate(tmp_path, source, part):
     records = [example.result(BORDER, "a.nn"), example.convention("a.nn", "real-cells", "real-cells", source)]
     page = render_html(load_report(example.write(tmp_path, example.run("a", ["a.nn"], records))))
     assert [f'id="{kind}"' in page for kind in ("documented", "undocumented")] == [
         part == "documented", part == "undocumented",
     ]  # fmt: skip
-    assert "Answered otherwise" not in page
+    assert "Answers that contradict" not in page
 
 
-def test_answers_against_a_declaration_stand_first(tmp_path):
+def test_answers_that_contradict_a_declaration_are_listed(tmp_path):
     page = render_html(load_report(example.write(tmp_path, example.beta())))
-    assert "It declares <b>real-cells</b>, undocumented, and was seen to do <b>whole-window</b>." in page
+    assert "Declared: <b>real-cells</b>, undocumented. Observed: <b>whole-window</b>." in page

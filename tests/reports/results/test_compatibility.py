@@ -1,4 +1,4 @@
-"""Runs that do not go together: shown beside each other with a warning, or refused."""
+"""Runs that cannot be combined: shown with a warning, or rejected."""
 
 import json
 import re
@@ -14,12 +14,12 @@ from tests.support import example_results as example
 
 
 def other(**changes):
-    """Return a run of another backend, on a catalogue of its own unless it is named."""
-    given = {"catalogue": {"digest": "00", "version": "2.0.0", "cases": 1}} | changes
-    return example.run("other", ["other.nn"], example.all_pass("other.nn"), **given)
+    """Return a run of another backend, by default with another catalogue."""
+    header = {"catalogue": {"digest": "00", "version": "2.0.0", "cases": 1}} | changes
+    return example.run("other", ["other.nn"], example.all_pass("other.nn"), **header)
 
 
-def test_runs_of_different_catalogues_are_joined_where_that_is_asked_for_and_the_report_says_so(tmp_path):
+def test_runs_of_different_catalogues_are_combined_with_a_note_if_allowed(tmp_path):
     report = load_report(example.write(tmp_path, example.alpha(), other()), allow_mixed=True)
     assert len(report.backends) == 2
     (sentence,) = report.mixture_notes
@@ -27,29 +27,29 @@ def test_runs_of_different_catalogues_are_joined_where_that_is_asked_for_and_the
         f"Mixed catalogues: other.jsonl was made from 2.0.0 (00), alpha.jsonl from ({example.CATALOGUE[:12]})"
     )
     assert report_problems(report)[0] == sentence
-    assert report_verdict(report).headline == "The runs do not go together"
+    assert report_verdict(report).headline == "The runs cannot be combined"
     assert not report_verdict(report).is_good
 
 
-def test_runs_judged_by_different_ledgers_are_joined_likewise(tmp_path):
+def test_runs_with_different_ledgers_are_combined_with_a_note_if_allowed(tmp_path):
     records = other(catalogue=example.alpha()[0]["catalogue"], ledger="1" * 32)
     paths = example.write(tmp_path, example.alpha(), records)
-    with pytest.raises(UnreadableResults, match="judged by another ledger"):
+    with pytest.raises(UnreadableResults, match="judged with another ledger"):
         load_report(paths)
     (sentence,) = load_report(paths, allow_mixed=True).mixture_notes
-    assert sentence.startswith("Mixed ledgers: other.jsonl was judged by another ledger than alpha.jsonl")
+    assert sentence.startswith("Mixed ledgers: other.jsonl was judged with another ledger than alpha.jsonl")
 
 
 @pytest.mark.parametrize("change", [{"digest": "0" * 32}, {"parameters": {"window": [7, 7]}}])
-def test_two_cases_of_one_name_cannot_be_joined(tmp_path, change):
+def test_different_cases_with_the_same_id_are_rejected(tmp_path, change):
     records = json.loads(json.dumps(other()))
     next(record for record in records if record["record"] == "case").update(change)
     paths = example.write(tmp_path, example.alpha(), records)
-    with pytest.raises(UnreadableResults, match=r"other.jsonl: the case '.*' is another one than in .*alpha.jsonl$"):
+    with pytest.raises(UnreadableResults, match=r"other.jsonl: the case '.*' differs from the one in .*alpha.jsonl$"):
         load_report(paths, allow_mixed=True)
 
 
-def test_runs_that_go_together_are_not_mixed(tmp_path):
+def test_compatible_runs_have_no_note(tmp_path):
     assert load_report(example.write(tmp_path, example.alpha(), example.delta()), allow_mixed=True).mixture_notes == ()
 
 
@@ -57,19 +57,20 @@ NOTICE = "Mixed catalogues: other.jsonl was made from 2.0.0 (00)"
 
 
 @pytest.mark.parametrize("render", [render_html, render_markdown])
-def test_what_is_mixed_partial_or_stale_stands_at_the_top_of_a_view(tmp_path, render):
+def test_mixed_partial_and_stale_results_are_reported_at_the_top(tmp_path, render):
     stale = example.result("conv/edge-detector", "s.nn", status="stale")
     runs = (example.alpha(), other(), example.gamma(), example.run("s", ["s.nn"], [stale]))
     page = render(load_report(example.write(tmp_path, *runs), allow_mixed=True))
     text = re.sub(r"\\(.)", r"\1", page)
-    said = (NOTICE, "gamma: partial run", "1 result agreed where the ledger says that they differ (stale)")
-    assert [text.index(one) for one in said] == sorted(text.index(one) for one in said)
+    problems = (NOTICE, "gamma: partial run", "1 result agreed although the ledger says that they differ (stale)")
+    assert [text.index(one) for one in problems] == sorted(text.index(one) for one in problems)
     assert all(
-        text.index(one) < min(text.index(end) for end in ('id="matrix"', "| surface") if end in text) for one in said
+        text.index(one) < min(text.index(end) for end in ('id="matrix"', "| surface") if end in text)
+        for one in problems
     )
 
 
-def test_notice_is_red_and_in_view(visit, tmp_path):
+def test_warning_is_red_and_visible(visit, tmp_path):
     path = tmp_path / "report.html"
     path.write_text(
         render_html(load_report(example.write(tmp_path, example.alpha(), other()), allow_mixed=True)), "utf-8"
@@ -78,20 +79,20 @@ def test_notice_is_red_and_in_view(visit, tmp_path):
     notice = page.get_by_text(NOTICE)
     assert notice.bounding_box()["y"] < 300
     assert notice.evaluate("(one) => getComputedStyle(one).color") == "rgb(168, 32, 26)"
-    assert page.get_by_role("heading", level=1).inner_text() == "✗ The runs do not go together"
+    assert page.get_by_role("heading", level=1).inner_text() == "✗ The runs cannot be combined"
 
 
 @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
-def test_command_shows_mixed_runs_with_the_exit_status_of_an_incomplete_one(conformance, folder, form):
+def test_report_of_mixed_runs_has_the_exit_status_of_an_incomplete_run(conformance, folder, form):
     paths = example.write(folder, example.alpha(), other())
-    given = ["report", "--format", form, *([] if form == "terminal" else ["--out", "view"]), *paths]
-    status, out, _ = conformance(*given)
+    arguments = ["report", "--format", form, *([] if form == "terminal" else ["--out", "view"]), *paths]
+    status, out, _ = conformance(*arguments)
     assert status == 3
     assert "Mixed catalogues" in (out if form == "terminal" else (folder / "view").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("form", ["junit", "matrix", "badge", "parquet"])
-def test_view_that_has_no_room_for_the_warning_refuses_them_in_one_line(conformance, folder, form):
+def test_formats_without_a_warning_reject_mixed_runs_in_one_line(conformance, folder, form):
     paths = example.write(folder, example.alpha(), other())
     status, _, error = conformance("report", "--format", form, *paths)
     assert (status, len(error)) == (2, 1)

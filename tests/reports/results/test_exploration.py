@@ -1,4 +1,4 @@
-"""What exploring found, in every view: apart from the results of a catalogue, and never as markup."""
+"""Exploration findings in all views: separate from results of catalogue cases, and escaped."""
 
 import json
 import re
@@ -22,7 +22,7 @@ SENTENCE = example.finding()["sentence"]
 
 @pytest.fixture
 def both(tmp_path):
-    """Ordinary results of a backend and what exploring the same one found."""
+    """Results files of a run of catalogue cases and of an exploration of the same backend."""
     return [*example.write(tmp_path, example.alpha()), *example.write(tmp_path / "explored", example.exploration())]
 
 
@@ -37,7 +37,7 @@ def printed(report):
     return captured.get()
 
 
-def test_explorations_stand_beside_results_and_count_among_none(both):
+def test_explorations_are_not_counted_among_results(both):
     report, alone = load_report(both, allow_mixed=True), load_report(both[:1])
     assert report.mixture_notes == ()
     assert (counts_by_operator(report), count_by_status(report.results)) == (
@@ -48,33 +48,33 @@ def test_explorations_stand_beside_results_and_count_among_none(both):
     assert [run.name for run in report.explorations] == ["alpha"]
 
 
-def test_findings_are_what_is_wrong(both):
+def test_findings_are_problems(both):
     report = load_report(both, allow_mixed=True)
-    assert report_problems(report) == ["alpha: exploring found 1 difference that nobody knew of."]
+    assert report_problems(report) == ["alpha: exploration found 1 unknown difference."]
     assert report_verdict(report).headline == "1 finding"
     assert not report_verdict(report).is_good
     assert exit_status(report) == 1
     assert exit_status(load_report(both[:1], allow_mixed=True)) == 0
 
 
-def test_page_tells_a_finding(both):
+def test_html_shows_a_finding(both):
     found = part(render_html(load_report(both, allow_mixed=True)), "findings")
-    for said in (
+    for text in (
         SENTENCE,
         "seed 7",
         "1,000 cases",
         "41 cases",
-        "3 further differences not looked into",
+        "3 further differences not examined",
         "import alpha",
         "values: [[[0, 1]]]",
     ):
-        assert said in found, said
+        assert text in found, text
     assert "at [0, 0, 0] expected 0, got 1" in found
     assert f'data-case="{example.FOUND}" data-surface="alpha.nn"' in found
     assert SENTENCE in part(render_html(load_report(both, allow_mixed=True)), "overview")
 
 
-def test_without_explorations_there_is_no_such_page(both):
+def test_report_without_explorations_has_no_page_of_findings(both):
     page = render_html(load_report(both[:1], allow_mixed=True))
     assert 'id="findings"' not in page
     assert "#findings" not in page.split("</nav>")[0]
@@ -85,20 +85,20 @@ def test_explorations_alone_make_a_report(both):
     page = render_html(report)
     assert SENTENCE in part(page, "findings")
     assert 'id="matrix"' not in page
-    assert report_problems(report) == ["alpha: exploring found 1 difference that nobody knew of."]
+    assert report_problems(report) == ["alpha: exploration found 1 unknown difference."]
     assert "surface  " not in printed(report)
     assert "## Surfaces" not in render_markdown(report)
 
 
-def test_an_exploration_that_found_nothing_is_as_it_should_be(tmp_path):
+def test_exploration_without_findings_is_good(tmp_path):
     report = load_report(example.write(tmp_path, example.exploration(findings=[])), allow_mixed=True)
-    assert report_verdict(report).headline == "Nothing was found"
+    assert report_verdict(report).headline == "No findings"
     assert report_verdict(report).is_good
     assert exit_status(report) == 0
-    assert "alpha: nothing that nobody knew of in 1,000 cases, seed 7" in part(render_html(report), "overview")
+    assert "alpha: no findings in 1,000 cases, seed 7" in part(render_html(report), "overview")
 
 
-def test_a_cut_file_still_tells_its_findings(tmp_path):
+def test_incomplete_file_shows_its_findings(tmp_path):
     records = example.exploration(complete=False)[:1]
     report = load_report(example.write(tmp_path, records), allow_mixed=True)
     found = part(render_html(report), "findings")
@@ -107,25 +107,25 @@ def test_a_cut_file_still_tells_its_findings(tmp_path):
     assert exit_status(report) == 3
 
 
-def test_markdown_and_terminal_tell_a_finding_in_a_line(both):
+def test_markdown_and_terminal_show_a_finding_in_one_line(both):
     report = load_report(both, allow_mixed=True)
     assert "| `max_pool-0a1b2c3d` | max\\_pool on alpha.nn: numbers are off" in render_markdown(report)
     assert f"✗ max_pool-0a1b2c3d {SENTENCE}" in printed(report)
 
 
-def test_other_views_take_an_exploration_for_a_run_and_none_beside_another_catalogue(both):
+def test_other_views_treat_an_exploration_as_a_run_and_reject_it_with_other_files(both):
     assert example.FOUND.encode() in render_junit(load_report(both[1:])).encode()
-    with pytest.raises(UnreadableResults, match="also stands in"):
+    with pytest.raises(UnreadableResults, match="is also in"):
         load_report(both)
 
 
-def test_labels_reach_findings(tmp_path):
+def test_labels_are_added_to_surfaces_of_findings(tmp_path):
     (run,) = load_report(example.write(tmp_path, example.exploration("alpha@old")), allow_mixed=True).explorations
     assert run.header.explored.findings[0].surfaces == ("alpha.nn@old",)
     assert [one.surface for one in run.results] == ["alpha.nn@old"]
 
 
-def test_a_page_of_findings_has_all_that_an_issue_needs(tmp_path):
+def test_page_of_findings_contains_case_results_and_script(tmp_path):
     findings = [example.finding(said="RuntimeError: `no`", script="print('```')\n")]
     (run,) = load_report(example.write(tmp_path, example.exploration(findings=findings)), allow_mixed=True).explorations
     page = render_findings_page(run)
@@ -138,44 +138,44 @@ def test_a_page_of_findings_has_all_that_an_issue_needs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
-        ({"seed": "x"}, "'seed' is 'x', not a whole number"),
+        ({"seed": "x"}, "'seed' is 'x', not an integer"),
         ({"findings": [1]}, "'findings' is not a list of objects"),
         ({"findings": [example.finding(surfaces=3)]}, "'surfaces' is 3, not a list"),
-        ({"findings": [example.finding(conditions=[1])]}, "'conditions' is not a list of texts"),
-        ({"statuses": {"pass": "many"}}, "'pass' is 'many', not a whole number"),
+        ({"findings": [example.finding(conditions=[1])]}, "'conditions' is not a list of strings"),
+        ({"statuses": {"pass": "many"}}, "'pass' is 'many', not an integer"),
     ],
 )
-def test_what_is_no_exploration_is_refused_by_its_key(tmp_path, change, said):
+def test_invalid_exploration_is_rejected_with_its_key(tmp_path, change, message):
     records = json.loads(json.dumps(example.exploration()))
     records[0]["explored"].update(change)
     (path,) = example.write(tmp_path, records)
-    with pytest.raises(UnreadableResults, match=re.escape(f"{path}:1: {said}")):
+    with pytest.raises(UnreadableResults, match=re.escape(f"{path}:1: {message}")):
         load_report([path], allow_mixed=True)
 
 
-def test_smallest_case_is_drawn_like_any_that_differs(opened):
+def test_smallest_case_has_a_drawing_and_a_comparison(opened):
     page = opened("#findings")
     drawn = page.locator("#findings .drawn")
     assert drawn.get_by_text("The surface returns other values.").is_visible()
     assert drawn.locator(".comparison td.worst").count() == 3
     assert drawn.locator(".geometry svg").is_visible()
     assert page.locator("#findings summary").all_inner_texts() == [
-        "A script that needs the framework and NumPy alone",
-        "The case for a catalogue",
+        "A script that needs only the framework and NumPy",
+        "The case in catalogue format",
     ]
     page.locator("#findings summary").first.click()
     assert page.get_by_role("button", name="Copy the script of max_pool-0a1b2c3d").is_visible()
     assert page.locator("#findings img").count() == 0
 
 
-def test_finding_leads_to_its_case(opened):
+def test_finding_links_to_its_case(opened):
     page = opened("#findings")
     page.locator("#findings .where a").click()
     assert page.get_by_role("heading", level=1).inner_text() == f"{example.FOUND} on alpha.nn"
 
 
-def test_lists_hold_nothing_that_exploring_found(opened):
+def test_list_of_results_does_not_contain_findings(opened):
     page = opened("#/results?text=explored")
     assert page.get_by_role("status").inner_text().startswith("0 of ")

@@ -1,4 +1,4 @@
-"""Cases that a summary leaves in their file: the same as those that are kept, in a tenth of the memory."""
+"""Lazy cases have the same content as loaded ones and need a tenth of the memory."""
 
 import json
 import tracemalloc
@@ -26,7 +26,7 @@ def written(tmp_path):
 
 @pytest.fixture
 def long(tmp_path):
-    """A results file of many cases that pass."""
+    """A results file with many passing cases."""
     header, *records = example.alpha()
     first = {kind: next(one for one in records if one["record"] == kind) for kind in ("case", "result")}
     array = {"dtype": "float32", "shape": [200], "data": [float(number) for number in NUMBERS]}
@@ -40,60 +40,57 @@ def long(tmp_path):
     return path
 
 
-def test_shelved_case_is_the_case(written):
-    (kept,), (shelved,) = (reader.load_report([written], lazy=one).backends for one in (False, True))
-    assert kept.results == shelved.results
-    assert list(kept.cases) == list(shelved.cases)
-    for name, case in kept.cases.items():
-        assert shelved.cases[name].size == case.size
-        assert [getattr(shelved.cases[name], one.name) for one in fields(CaseRecord)] == [
+def test_lazy_case_equals_the_loaded_case(written):
+    (loaded,), (lazy,) = (reader.load_report([written], lazy=one).backends for one in (False, True))
+    assert loaded.results == lazy.results
+    assert list(loaded.cases) == list(lazy.cases)
+    for name, case in loaded.cases.items():
+        assert lazy.cases[name].size == case.size
+        assert [getattr(lazy.cases[name], one.name) for one in fields(CaseRecord)] == [
             getattr(case, one.name) for one in fields(CaseRecord)
         ]
 
 
-def test_shelved_case_has_no_other_parts(written):
-    (shelved,) = reader.load_report([written], lazy=True).backends
-    first = next(iter(shelved.cases.values()))
+def test_lazy_case_has_no_other_attributes(written):
+    (lazy,) = reader.load_report([written], lazy=True).backends
+    first = next(iter(lazy.cases.values()))
     with pytest.raises(AttributeError, match="nothing"):
         _ = first.nothing
 
 
-def test_shelved_case_is_read_though_another_file_has_taken_the_place(written, tmp_path):
-    (shelved,) = reader.load_report([written], lazy=True).backends
+def test_lazy_case_is_read_after_its_file_was_replaced(written, tmp_path):
+    (lazy,) = reader.load_report([written], lazy=True).backends
     other = tmp_path / "other"
     other.write_text("something else", "utf-8")
     other.replace(written)
-    assert all(case.inputs for case in shelved.cases.values())
+    assert all(case.inputs for case in lazy.cases.values())
 
 
 @pytest.mark.parametrize("brief", [True, False])
-def test_summary_of_shelved_cases_is_the_same(written, brief):
+def test_summary_of_lazy_cases_is_the_same(written, brief):
     texts = [
-        [
-            str(part)
-            for part in render_terminal(reader.load_report([written], lazy=shelved), brief=brief).renderables[1:]
-        ]
-        for shelved in (False, True)
+        [str(part) for part in render_terminal(reader.load_report([written], lazy=lazy), brief=brief).renderables[1:]]
+        for lazy in (False, True)
     ]
     assert texts[0] == texts[1]
 
 
-def kept(path, *, shelved):
-    """Return the bytes that each case of a file and its result take in memory."""
-    reader.load_report([path], lazy=shelved)  # what is made once for all
+def memory_per_case(path, *, lazy):
+    """Return the memory in bytes per case, including its result."""
+    reader.load_report([path], lazy=lazy)  # fill caches that are shared between reports
     tracemalloc.start()
-    report = reader.load_report([path], lazy=shelved)
-    taken, _ = tracemalloc.get_traced_memory()
+    report = reader.load_report([path], lazy=lazy)
+    used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(report.backends[0].results) == MANY
-    return taken / MANY
+    return used / MANY
 
 
-def test_shelved_case_takes_a_tenth_of_the_memory(long):
-    assert 10 * kept(long, shelved=True) < kept(long, shelved=False)
+def test_lazy_case_needs_a_tenth_of_the_memory(long):
+    assert 10 * memory_per_case(long, lazy=True) < memory_per_case(long, lazy=False)
 
 
-def test_rows_of_a_sweep_keep_what_they_have_in_common_once(tmp_path):
+def test_cases_of_a_sweep_share_equal_objects(tmp_path):
     sweep = (
         "id: all, level: exhaustive, cover: all, x: {values: integers}, "
         "factors: {rank: [1], extent: [5, 6, 7], window: [2, 3], stride: [1]}"

@@ -1,4 +1,4 @@
-"""The summary of a run is made of its lines as they are written, and says what its file says."""
+"""Results collected while a file is written equal those read from the file."""
 
 import sys
 
@@ -22,18 +22,18 @@ QUESTION = "id: q, about: b, {}, window: 3, answers: {{window: {{stride: 3}}, on
 
 
 def job(folder, name="numpy"):
-    """Return a run in which something agrees, differs in value and shape, crashes, is unsupported and is answered."""
+    """Return a run with passing, differing, crashed and unsupported results and an answer to a convention."""
     cases = "".join(f'  - {{id: n{n}, about: "é, \\"parameters\\": é", {X}, window: {n}}}\n' for n in (2, 3))
     path = folder / "cases.yaml"
     question = QUESTION.format(X)
     path.write_text(f"operator: max_pool\nsource: s\ncases:\n{cases}questions:\n  - {{{question}}}\n", "utf-8")
-    speakers = [
-        surface("s", "x = x[:, :, 1::2, 1::2]", declares=declares("one")),
-        surface("t", "x = x[:, :, 2:3, 2:3]", declares=declares("window")),
+    surfaces = [
+        surface("s", "x = x[:, :, 1::2, 1::2]", declarations=declares("one")),
+        surface("t", "x = x[:, :, 2:3, 2:3]", declarations=declares("window")),
         surface("u", CRASHES),
         Surface("v", {}),
     ]
-    return Run(backend(*speakers, name=name), loading.load_catalogue([path]), Ledger(), python=sys.executable)
+    return Run(backend(*surfaces, name=name), loading.load_catalogue([path]), Ledger(), python=sys.executable)
 
 
 def shown(report, *, brief=False):
@@ -43,25 +43,25 @@ def shown(report, *, brief=False):
 
 
 @pytest.fixture(scope="module")
-def grown(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("growing")
+def recorded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recorded")
     found = LiveResults(folder / "numpy.jsonl")
-    job(folder).execute(found.path, hear=found.add_line)
+    job(folder).execute(found.path, on_line=found.add_line)
     return found
 
 
 @pytest.mark.parametrize("brief", [False, True])
-def test_summary_of_what_was_written_is_that_of_the_file_to_the_byte(grown, brief):
-    file = reader.load_report([grown.path])
-    live = Report((grown.backend(),))
+def test_summary_of_recorded_lines_equals_that_of_the_file(recorded, brief):
+    file = reader.load_report([recorded.path])
+    live = Report((recorded.build_run(),))
     assert {result.status for result in live.results} == {"pass", "fail", "crashed", "unsupported"}
     assert shown(live, brief=brief) == shown(file, brief=brief)
 
 
-def test_what_was_written_is_what_stands_in_the_file(grown):
-    (file,) = reader.load_report([grown.path]).backends
-    live = grown.backend()
-    assert grown._is_valid
+def test_recorded_lines_equal_the_file(recorded):
+    (file,) = reader.load_report([recorded.path]).backends
+    live = recorded.build_run()
+    assert recorded._is_valid
     for part in ("header", "programs", "results", "conventions", "footer"):
         assert getattr(live, part) == getattr(file, part), part
     assert list(live.cases) == list(file.cases)
@@ -70,37 +70,37 @@ def test_what_was_written_is_what_stands_in_the_file(grown):
             assert getattr(live.cases[name], part) == getattr(case, part), part
 
 
-def test_every_line_is_told_with_its_place(tmp_path):
-    told = []
-    job(tmp_path).execute(tmp_path / "f.jsonl", hear=lambda place, line: told.append((place, line)))
+def test_callback_gets_each_line_with_its_offset(tmp_path):
+    lines = []
+    job(tmp_path).execute(tmp_path / "f.jsonl", on_line=lambda offset, line: lines.append((offset, line)))
     content = (tmp_path / "f.jsonl").read_bytes()
-    assert b"".join(line + b"\n" for _, line in told) == content
-    assert all(content[place : place + len(line)] == line for place, line in told)
+    assert b"".join(line + b"\n" for _, line in lines) == content
+    assert all(content[offset : offset + len(line)] == line for offset, line in lines)
 
 
 @pytest.mark.parametrize("lines", [3, 9, None])
-def test_file_that_is_continued_is_read_at_the_end(grown, tmp_path, lines):
+def test_continued_file_is_read_at_the_end(recorded, tmp_path, lines):
     path = tmp_path / "numpy.jsonl"
-    path.write_bytes(b"".join(grown.path.read_bytes().splitlines(keepends=True)[:lines]))
+    path.write_bytes(b"".join(recorded.path.read_bytes().splitlines(keepends=True)[:lines]))
     found = LiveResults(path)
-    job(tmp_path).execute(path, resume=True, hear=found.add_line)
+    job(tmp_path).execute(path, resume=True, on_line=found.add_line)
     assert {(one.case, one.surface, one.status) for one in found.build_run().results} == {
-        (one.case, one.surface, one.status) for one in grown.backend().results
+        (one.case, one.surface, one.status) for one in recorded.build_run().results
     }
 
 
-def test_many_results_are_left_to_the_file(tmp_path, monkeypatch):
+def test_large_file_is_read_at_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr(results_live, "MAX_RESULTS_IN_MEMORY", 5)
     found = LiveResults(tmp_path / "f.jsonl")
     run = job(tmp_path)
-    run.execute(found.path, hear=found.add_line)
+    run.execute(found.path, on_line=found.add_line)
     assert not found._builder.results
     assert found.build_run().results == reader.load_report([found.path]).backends[0].results
 
 
-def test_what_is_no_record_is_refused_with_its_line(tmp_path, grown):
+def test_invalid_line_is_rejected_with_its_number(tmp_path, recorded):
     path = tmp_path / "numpy.jsonl"
-    lines = [grown.path.read_bytes().splitlines()[0], b'{"record": "result", "case": "nowhere"}']
+    lines = [recorded.path.read_bytes().splitlines()[0], b'{"record": "result", "case": "nowhere"}']
     path.write_bytes(b"\n".join([*lines, b""]))
     found = LiveResults(path)
     for line in lines:
@@ -109,8 +109,8 @@ def test_what_is_no_record_is_refused_with_its_line(tmp_path, grown):
         found.build_run()
 
 
-def test_surfaces_of_a_run_with_a_label_bear_it(tmp_path):
+def test_label_of_a_backend_is_added_to_its_surfaces(tmp_path):
     found = LiveResults(tmp_path / "f.jsonl")
-    job(tmp_path, name="numpy@old").execute(found.path, hear=found.add_line)
+    job(tmp_path, name="numpy@old").execute(found.path, on_line=found.add_line)
     assert found.build_run().results == reader.load_report([found.path]).backends[0].results
     assert found.build_run().results[0].surface == "s@old"

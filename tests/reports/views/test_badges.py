@@ -1,4 +1,4 @@
-"""Badges: what they say, that they can be read, and that they are files of their folder and need no other."""
+"""Badges: text, contrast, file names, and that they need no other files."""
 
 import json
 import re
@@ -18,7 +18,7 @@ def badges(tmp_path):
     return lambda *runs: render_badges(load_report(example.write(tmp_path, *runs)))
 
 
-def said(files, surface):
+def text_of(files, surface):
     return "".join(text.text for text in ElementTree.fromstring(files[f"{surface}.svg"]).iter(f"{SVG}text"))  # noqa: S314
 
 
@@ -36,7 +36,7 @@ def known():
 
 
 @pytest.mark.parametrize(
-    ("run", "surface", "says", "colour"),
+    ("run", "surface", "message", "colour"),
     [
         (example.alpha, "alpha.nn", "9 pass", GREEN_BACKGROUND),
         (known, "alpha.nn", "1 known", AMBER_BACKGROUND),
@@ -46,15 +46,15 @@ def known():
         (example.delta, "delta.npx", "nothing ran", RED_BACKGROUND),
     ],
 )
-def test_badge_says_in_words_and_colour_how_a_surface_does(badges, run, surface, says, colour):
+def test_badge_shows_the_result_as_text_and_colour(badges, run, surface, message, colour):
     files = badges(run())
-    assert said(files, surface) == surface + says
+    assert text_of(files, surface) == surface + message
     root = ElementTree.fromstring(files[f"{surface}.svg"])  # noqa: S314 - our own
-    assert root.get("aria-label") == root.find(f"{SVG}title").text == f"{surface}: {says}"
+    assert root.get("aria-label") == root.find(f"{SVG}title").text == f"{surface}: {message}"
     assert [rect.get("fill") for rect in root.iter(f"{SVG}rect")] == [GREY_BACKGROUND, colour]
     endpoint = json.loads(files[f"{surface}.json"])
     assert endpoint == {
-        "schemaVersion": 1, "label": surface, "message": says, "labelColor": GREY_BACKGROUND, "color": colour,
+        "schemaVersion": 1, "label": surface, "message": message, "labelColor": GREY_BACKGROUND, "color": colour,
         "isError": colour == RED_BACKGROUND,
     }  # fmt: skip
 
@@ -64,13 +64,13 @@ def test_white_can_be_read_on_every_background(colour):
     assert 1.05 / (luminance(colour) + 0.05) >= 4.5
 
 
-def test_one_badge_a_surface(badges):
+def test_one_badge_per_surface(badges):
     files = badges(example.alpha(), example.beta())
     names = ["alpha.nn", "alpha.nn.functional", "beta.keras.layers", "beta.book"]
     assert list(files) == [f"{name}.{ending}" for name in names for ending in ("svg", "json")]
 
 
-def test_badge_asks_for_nothing_beside_it(badges):
+def test_badge_needs_no_other_files(badges):
     text = badges(example.alpha())["alpha.nn.svg"]
     assert re.findall(r"https?://[^\"]*", text) == ["http://www.w3.org/2000/svg"]
     assert not re.search(r"href|url\(|<script|<style|<image|@import", text)
@@ -79,7 +79,7 @@ def test_badge_asks_for_nothing_beside_it(badges):
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd", "/x", ".hidden", "a\\b", "a\x00b", "<svg onload=x>", "漢字", "", "x" * 300]
 )
-def test_hostile_name_stays_text_and_a_file_of_this_folder(badges, name):
+def test_hostile_name_is_escaped_and_stays_in_the_folder(badges, name):
     files = badges(example.run("n", [name], [example.result("conv/edge-detector", name)]))
     svg, endpoint = files
     assert re.fullmatch(r"[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]{0,59}\.svg", svg)
@@ -89,7 +89,7 @@ def test_hostile_name_stays_text_and_a_file_of_this_folder(badges, name):
     assert all(sign.isprintable() for sign in files[svg].strip() + files[endpoint])
 
 
-def test_no_badge_takes_the_place_of_another(badges):
+def test_badges_have_unique_names(badges):
     names = ["a/b", "a b", "A_B", "a_b-2"]
     files = badges(example.run("n", names, [example.result("conv/edge-detector", name) for name in names]))
     assert len({name.lower() for name in files}) == 2 * len(names)
@@ -112,15 +112,15 @@ def test_command_writes_the_badges_into_a_folder(conformance, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     paths = example.write(tmp_path / "results", example.alpha())
     assert conformance("report", *paths, "--format", "badge")[:2] == (0, "report: build/conformance/badges\n")
-    assert conformance("report", *paths, "--format", "badge", "--out", "here")[0] == 0
-    assert [path.read_text("utf-8") for path in sorted((tmp_path / "here").iterdir())] == [
+    assert conformance("report", *paths, "--format", "badge", "--out", "folder")[0] == 0
+    assert [path.read_text("utf-8") for path in sorted((tmp_path / "folder").iterdir())] == [
         path.read_text("utf-8") for path in sorted((tmp_path / "build/conformance/badges").iterdir())
     ]
-    assert len(list((tmp_path / "here").iterdir())) == 4
+    assert len(list((tmp_path / "folder").iterdir())) == 4
     status, _, error = conformance("report", *paths, "--format", "badge", "--out", "-")
     assert (status, error) == (
         2,
         ["conformance: --format badge writes several files: --out must be a folder (see conformance report --help)"],
     )
-    status, _, error = conformance("report", *paths, "--format", "junit", "--out", "here")
-    assert (status, error) == (2, ["conformance: here: Is a directory"])
+    status, _, error = conformance("report", *paths, "--format", "junit", "--out", "folder")
+    assert (status, error) == (2, ["conformance: folder: Is a directory"])

@@ -1,3 +1,5 @@
+"""The HTML report: self-contained, escaped, complete, and usable without JavaScript."""
+
 import base64
 import gzip
 import json
@@ -27,7 +29,7 @@ def page(report):
 
 
 class Reader(HTMLParser):
-    """Collects the elements of a page, and the text of its scripts and of everything else apart."""
+    """Collects the elements, the scripts and the other text of a page."""
 
     def __init__(self, page):
         super().__init__()
@@ -53,38 +55,38 @@ def test_same_results_give_the_same_bytes(page, tmp_path):
     assert str(tmp_path) not in page
 
 
-def test_page_asks_the_network_for_nothing(page):
+def test_page_makes_no_network_requests(page):
     elements = Reader(page).elements
     assert [attributes for tag, attributes in elements if "src" in attributes or "srcset" in attributes] == []
     assert [attributes["href"] for tag, attributes in elements if tag == "link"] == ["data:,"]
     assert "default-src 'none'" in page
-    ours = page
+    own_text = page
     for path in LIBRARY_FILES:
-        ours = ours.replace(_read_script(path), "")
-    assert len(ours) < len(page) / 2
-    assert "@import" not in ours
-    assert "url(" not in ours
+        own_text = own_text.replace(_read_script(path), "")
+    assert len(own_text) < len(page) / 2
+    assert "@import" not in own_text
+    assert "url(" not in own_text
 
 
-def test_hostile_text_stays_text(page):
+def test_hostile_text_is_escaped(page):
     reader = Reader(page)
     assert not [tag for tag, _ in reader.elements if tag == "img"]
     assert '<img src=x onerror="document.title=1">' in reader.text
     assert "</script><img" not in page
 
 
-def unpacked(text):
+def decompressed(text):
     return json.loads(gzip.decompress(base64.b64decode(text)))
 
 
 @pytest.mark.parametrize("text", [example.HOSTILE, "<!--<script>", "]]>", "\ud800", "\u2029"])
-def test_packed_data_reads_back_and_cannot_end_its_element(text):
+def test_compressed_data_can_be_read_and_cannot_end_its_element(text):
     data = {text: [text, {text: 1}], "empty": [], "other": {text: None}}
-    assert unpacked(compress_json(data)) == data
+    assert decompressed(compress_json(data)) == data
     assert set(compress_json(data)) <= set(string.ascii_letters + string.digits + "+/=")
 
 
-def test_hostile_names_stay_text_wherever_a_backend_may_put_them(tmp_path):
+def test_hostile_names_are_escaped_in_all_fields_of_a_backend(tmp_path):
     bad = '"><img src=x onerror=alert(1)>'
     records = example.run("bad", [bad], example.all_pass(bad), level="smoke")
     records[0]["environment"]["packages"] = {bad: bad}
@@ -93,14 +95,14 @@ def test_hostile_names_stay_text_wherever_a_backend_may_put_them(tmp_path):
     assert not [tag for tag, _ in Reader(page).elements if tag == "img"]
 
 
-def test_bytes_that_were_no_text_can_be_written(tmp_path):
+def test_surrogates_can_be_written(tmp_path):
     records = json.loads(json.dumps(example.beta("\udc80")))
     path = tmp_path / "beta.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert "\\udc80" in render_html(load_report([path])).encode().decode()
 
 
-def test_issue_becomes_a_link_only_when_it_is_on_the_web(tmp_path):
+def test_issue_becomes_a_link_only_with_a_web_address(tmp_path):
     for issue, linked in (("javascript:alert(1)", False), ("https://example.org/1", True)):
         known = example.result("conv/edge-detector", "k.nn", status="known", verdict="differ", kind="value",
                                reason="why", issue=issue)  # fmt: skip
@@ -108,7 +110,7 @@ def test_issue_becomes_a_link_only_when_it_is_on_the_web(tmp_path):
         assert (f'href="{issue}"' in page) is linked
 
 
-def test_document_is_linked_by_its_address_and_its_sentence_told(tmp_path):
+def test_document_is_linked_with_its_quotation(tmp_path):
     source = 'https://example.org/pool.html (k 1.0): "padding is not counted"'
     records = [example.unsupported("avg_pool/divisor-at-the-border", "k.nn")]
     records.append(example.convention("k.nn", "real-cells", "real-cells", source))
@@ -123,32 +125,32 @@ def test_matrix_shows_the_counts_of_the_results(page):
     assert "all operators on alpha.nn: 9 pass" in labels
 
 
-def test_what_is_wrong_stands_before_the_matrix(page):
+def test_problems_come_before_the_matrix(page):
     assert page.index("delta: nothing ran.") < page.index("gamma: partial run") < page.index('id="matrix"')
 
 
-def test_everything_but_lists_and_details_is_there_without_javascript(page):
+def test_static_pages_are_complete_without_javascript(page):
     text = Reader(page).text
     assert "need JavaScript" in text
-    for said in ("9 unexpected results", "accepts what must be rejected", "divide by?", "no asymmetric padding"):
-        assert said in text
+    for expected in ("9 unexpected results", "accepts what must be rejected", "divide by?", "no asymmetric padding"):
+        assert expected in text
 
 
 def test_no_template_value_is_missing_in_an_empty_report():
     assert "Nothing ran" in render_html(Report(()))
 
 
-def test_every_program_text_is_carried_once(report):
-    text = json.dumps(unpacked(compress_json(report_payload(report))))
+def test_every_program_text_is_stored_once(report):
+    text = json.dumps(decompressed(compress_json(report_payload(report))))
     assert text.count("# alpha.nn\\n") == 1
 
 
-def test_integers_that_a_browser_would_round_travel_as_texts(report):
+def test_integers_that_javascript_would_round_are_strings(report):
     cases = {case["id"]: case for case in report_payload(report)["cases"]}
     assert cases["conv/wraps-in-int64"]["expected"]["data"] == [str(-(2**63)), 7]
 
 
-def test_results_travel_whole(report):
+def test_all_results_are_in_the_data(report):
     data = report_payload(report)
     rows = {
         (data["cases"][case]["id"], data["surfaces"][surface]["name"], data["statuses"][status]["name"])
@@ -157,7 +159,7 @@ def test_results_travel_whole(report):
     assert rows == {(result.case, result.surface, result.status) for result in report.results}
 
 
-def test_links_quote_what_would_break_them():
+def test_links_are_quoted():
     assert case_link("a b/ü?&", "x&y=z") == "#/case/a%20b/%C3%BC%3F%26?surface=x%26y%3Dz"
     assert results_link("max_pool", "", "fail") == "#/results?operator=max_pool&status=fail"
     assert with_line_breaks("a.<b>_c") == "a.<wbr>&lt;b&gt;_<wbr>c"
@@ -173,6 +175,6 @@ def test_no_framework_is_named_in_the_views():
     ] == []
 
 
-def test_vendored_libraries_keep_their_licences():
+def test_vendored_libraries_have_licences():
     vendor = Path(__import__("reports").__file__).parent / "views" / "vendor"
     assert all((library / "LICENSE").stat().st_size > 0 for library in vendor.iterdir() if library.is_dir())

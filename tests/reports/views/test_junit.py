@@ -1,4 +1,4 @@
-"""JUnit XML: valid against the schema of CI servers, and the same verdicts as under pytest."""
+"""JUnit XML: valid against the schema of CI servers, with the same statuses as pytest."""
 
 from collections import Counter
 from xml.etree import ElementTree
@@ -23,12 +23,12 @@ def made(tmp_path, *runs):
     return root
 
 
-def told(test):
-    """Return what a test case came to: passed, or the name of the element that says otherwise."""
-    return test[0].slow_tag if len(test) else "passed"
+def status_of(test):
+    """Return the status of a test case: passed, or the tag of its child element."""
+    return test[0].tag if len(test) else "passed"
 
 
-def test_one_suite_a_surface_in_the_adapters_order(tmp_path):
+def test_one_suite_per_surface_in_the_order_of_the_adapter(tmp_path):
     suites = made(tmp_path, example.alpha(), example.beta()).findall("testsuite")
     assert [suite.get("name") for suite in suites] == [
         "alpha.nn", "alpha.nn.functional", "beta.keras.layers", "beta.book",
@@ -37,14 +37,14 @@ def test_one_suite_a_surface_in_the_adapters_order(tmp_path):
         assert {test.get("classname") for test in suite.iter("testcase")} == {suite.get("name")}
 
 
-def test_statuses_are_told_as_under_pytest(tmp_path):
+def test_statuses_are_those_of_pytest(tmp_path):
     root = made(tmp_path, example.beta())
     tests = {(test.get("classname"), test.get("name")): test for test in root.iter("testcase")}
     found = {}
     for record in example.beta():
         if record["record"] == "result":
             test = tests.pop((record["surface"], record["case"]))
-            found.setdefault(record["status"], set()).add((told(test), test[0].get("type") if len(test) else None))
+            found.setdefault(record["status"], set()).add((status_of(test), test[0].get("type") if len(test) else None))
     assert not tests
     assert found == {
         "pass": {("passed", None)},
@@ -54,23 +54,23 @@ def test_statuses_are_told_as_under_pytest(tmp_path):
     }
 
 
-def test_sums_are_those_of_the_test_cases(tmp_path):
+def test_totals_match_the_test_cases(tmp_path):
     root = made(tmp_path, example.alpha(), example.beta(), example.gamma())
     words = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     for suite in root.findall("testsuite"):
-        counted = Counter(map(told, suite.iter("testcase")))
+        counted = Counter(map(status_of, suite.iter("testcase")))
         assert int(suite.get("tests")) == counted.total()
         assert {key: int(suite.get(key)) for key in words} == {key: counted[word] for key, word in words.items()}
     assert int(root.get("failures")) == len(root.findall(".//failure")) == 9
     assert int(root.get("tests")) == len(root.findall(".//testcase"))
 
 
-def test_failure_says_what_was_expected_which_program_ran_and_how_to_see_it_again(tmp_path):
+def test_failure_contains_the_difference_the_program_and_the_command(tmp_path):
     failure = made(tmp_path, example.beta()).find(".//failure")
     assert failure.get("message") == "fail: value: at [0, 0, 1, 1] expected 15, got 14"
     assert "Padding is never the largest value." in failure.text
     assert "    return pool(x, window=(3, 3), stride=(2, 2), padding=1)" in failure.text
-    command = "by itself: conformance repro max_pool/stride-2-padding-1 --surface beta.keras.layers"
+    command = "to reproduce: conformance repro max_pool/stride-2-padding-1 --surface beta.keras.layers"
     assert failure.text.endswith(command)
 
 
@@ -79,13 +79,13 @@ def test_known_difference_is_skipped_with_its_reason_and_issue(tmp_path):
     assert skipped.get("message").endswith("win over negative values. (https://example.org/issues/1)")
 
 
-@pytest.mark.parametrize(("run", "says"), [(example.gamma, "partial run"), (example.delta, "nothing ran")])
-def test_run_that_is_not_whole_is_an_error_of_each_of_its_suites(tmp_path, run, says):
+@pytest.mark.parametrize(("run", "message"), [(example.gamma, "partial run"), (example.delta, "nothing ran")])
+def test_incomplete_run_is_an_error_in_each_of_its_suites(tmp_path, run, message):
     root = made(tmp_path, example.alpha(), run())
     for suite in root.findall("testsuite"):
-        errors = [test for test in suite.iter("testcase") if told(test) == "error"]
+        errors = [test for test in suite.iter("testcase") if status_of(test) == "error"]
         assert bool(errors) == (suite.get("package") != "alpha")
-        assert all(test.get("name") == RUN_SUITE_NAME and says in test[0].get("message") for test in errors)
+        assert all(test.get("name") == RUN_SUITE_NAME and message in test[0].get("message") for test in errors)
 
 
 def test_surface_without_results_has_a_suite(tmp_path):
@@ -93,14 +93,14 @@ def test_surface_without_results_has_a_suite(tmp_path):
     assert [suite.get("tests") for suite in root] == ["9", "0"]
 
 
-def test_label_stands_in_the_suite_and_not_in_the_command(tmp_path):
+def test_label_is_in_the_suite_and_not_in_the_command(tmp_path):
     failed = [example.died("conv/edge-detector", "n.a", "crashed", "signal 6")]
     root = made(tmp_path, example.run("n@old", ["n.a"], failed))
     assert root[0].get("name") == "n.a@old"
     assert root.find(".//failure").text.endswith("--surface n.a")
 
 
-def test_whatever_a_framework_says_stays_text_and_xml(tmp_path):
+def test_framework_messages_are_escaped(tmp_path):
     path = tmp_path / "n.jsonl"
     records = example.beta(example.HOSTILE)
     path.write_text(example.text(records).replace("no asymmetric padding", "@"), encoding="utf-8")
@@ -122,7 +122,7 @@ def test_same_results_give_the_same_bytes(tmp_path):
     assert render_junit(load_report(paths)) == render_junit(load_report(paths[::-1]))
 
 
-def test_schema_refuses_what_is_not_junit(tmp_path):
+def test_schema_rejects_other_xml(tmp_path):
     root = made(tmp_path, example.beta())
     del root[0].attrib["failures"]
     assert not SCHEMA.is_valid(root)

@@ -1,3 +1,5 @@
+"""The Markdown summary, and escaping and page lengths of Markdown."""
+
 import pytest
 
 from reports.analysis.comparison import compare_reports
@@ -16,7 +18,7 @@ from reports.views.markdown_layout import (
 from tests.support import example_results as example
 
 
-def test_summary_says_what_failed_first(tmp_path):
+def test_summary_lists_failures_first(tmp_path):
     page = render_markdown(load_report(example.write(tmp_path, example.alpha(), example.beta(), example.gamma())))
     assert page.startswith("## ❌ 9 unexpected results\n")
     assert "| beta 2.1.0 | `beta.book` | 1 | 1 |" in page
@@ -42,7 +44,7 @@ def failing(backend, surfaces, message):
     return example.run(backend, surfaces, died)
 
 
-def test_summary_of_thousands_of_failures_shows_the_worst_and_says_how_much_is_left_out(tmp_path):
+def test_summary_of_thousands_of_failures_shows_the_worst_and_counts_omitted_lines(tmp_path):
     names = [f"n.{'x' * number}" for number in range(1, 3001)]
     old, new = (
         load_report(example.write(tmp_path / age, failing("n", names, message)))
@@ -59,22 +61,22 @@ def test_summary_of_thousands_of_failures_shows_the_worst_and_says_how_much_is_l
     assert "\n| n 2.1.0 | `n.x` | 1 | 0 |\n" in parts[2]
     listed = parts[2].count("| n 2.1.0 |")
     assert page.endswith(
-        f"*Cut here: {6000 - shown - listed:,} lines of this page are left out. The HTML report has them.*\n"
+        f"*{6000 - shown - listed:,} lines of this page are omitted. The HTML report contains them.*\n"
     )
 
 
-def test_page_is_never_too_long_whatever_its_sections():
+def test_page_is_never_too_long():
     for count in (1, 10, 100):
         for size in (1, 1000, 29_000, 100_000):
             sections = [PageSection([f"# {number}"], ["x" * size] * 100) for number in range(count)]
             page = fit_sections(sections, "Elsewhere.")
-            shown, words = page.count("x" * size), count * 100
+            shown, total = page.count("x" * size), count * 100
             assert len(page) <= MAX_PAGE_LENGTH
-            assert (shown < words) == page.endswith(" lines of this page are left out. Elsewhere.*\n")
-            assert shown == words or f"Cut here: {words - shown:,} lines" in page
+            assert (shown < total) == page.endswith(" lines of this page are omitted. Elsewhere.*\n")
+            assert shown == total or f"*{total - shown:,} lines of this page are omitted" in page
 
 
-def test_what_changed_stands_below_what_failed_and_above_the_rest(tmp_path):
+def test_changes_come_after_failures_and_before_the_rest(tmp_path):
     old, new = (
         load_report(example.write(tmp_path / age, run)) for age, run in (("old", example.alpha()), ("new", worse()))
     )
@@ -86,7 +88,7 @@ def test_what_changed_stands_below_what_failed_and_above_the_rest(tmp_path):
 
 
 def worse():
-    """Return a run of alpha in which one result fails that passed before."""
+    """Return a run of alpha in which one more result fails."""
     wrong = {"status": "fail", "verdict": "differ", "kind": "value", "digest": "00", "got": None}
     records = [
         one | wrong if (one.get("surface"), one.get("case")) == ("alpha.nn", "conv/edge-detector") else one
@@ -95,21 +97,21 @@ def worse():
     return [*records, example.footer(records)]
 
 
-def test_what_is_as_expected_is_folded(tmp_path):
+def test_expected_results_are_folded(tmp_path):
     page = render_markdown(load_report(example.write(tmp_path, example.alpha(), example.beta())))
     folds = [fold.partition("</summary>")[0] for fold in page.split("<details>\n<summary>")[1:]]
-    assert folds == ["Known differences: 1", "Contradicts itself: 3", "Conventions: 4", "Unsupported: 2"]
+    assert folds == ["Known differences: 1", "Surfaces that disagree: 3", "Conventions: 4", "Unsupported: 2"]
     assert page.count("<details>") == page.count("</details>")
 
 
-def test_folds_are_closed_though_their_rows_are_left_out():
+def test_folded_sections_are_closed_if_rows_are_omitted():
     row = ["x" * 999]
     page = fit_sections([folded_section("many", table_section([], ["a"], [row] * 999))] * 3, "Elsewhere.")
     assert page.count("<details>") == page.count("</details>") == 3
     assert page.count("*and ") == 3
 
 
-def test_table_shows_no_more_rows_than_asked_for():
+def test_table_has_a_maximum_number_of_rows():
     assert "\n| 9 |\n\n*and 90 more*\n" in fit_sections(
         [table_section([], ["n"], [[str(n)] for n in range(100)], most=10)], ""
     )
@@ -130,21 +132,21 @@ def test_empty_report_is_red():
         ("x" * 400, "x" * 299 + "…"),
     ],
 )
-def test_any_text_stays_text(text, written):
+def test_text_is_escaped(text, written):
     assert escape_markdown(text) == written
 
 
-def test_code_keeps_names_readable_and_hostile_ones_harmless():
+def test_code_spans_are_readable_and_escaped():
     assert code_span("max_pool/a-b") == "`max_pool/a-b`"
     assert code_span("`<|@") == "<code>&#96;&lt;&#124;&#64;</code>"
 
 
-def test_hostile_message_keeps_its_row(tmp_path):
+def test_hostile_message_stays_in_its_row(tmp_path):
     page = render_markdown(load_report(example.write(tmp_path, example.beta(example.HOSTILE))))
     row = next(line for line in page.splitlines() if "SIGSEGV" in line)
     assert "<img" not in row
     assert row.replace(r"\|", "").count("|") == 8
 
 
-def test_table_has_a_line_for_its_head_and_one_for_each_row():
+def test_table_has_one_line_per_row():
     assert table_lines(["a", "b"], [["1", "2"]]) == ["| a | b |", "| --- | --- |", "| 1 | 2 |", ""]

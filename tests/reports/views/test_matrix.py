@@ -1,3 +1,5 @@
+"""The Markdown page of operators and surfaces."""
+
 from reports.results.reader import load_report
 from reports.views.matrix import render_matrix
 from tests.support import example_results as example
@@ -19,8 +21,8 @@ def test_every_operator_is_counted_on_every_surface(tmp_path):
     assert set(found) == {"`avg_pool`", "`conv`", "`max_pool`", "**all**"}
 
 
-def test_differences_stand_by_reason_with_the_smallest_case(tmp_path):
-    found = page(tmp_path, example.beta()).split("## Every difference")[1]
+def test_differences_are_listed_by_reason_with_the_smallest_case(tmp_path):
+    found = page(tmp_path, example.beta()).split("## Differences by reason")[1]
     line = next(line for line in found.splitlines() if "The recipe pads" in line)
     assert line.startswith(
         "| 2 | `max_pool` | `beta.book`, `beta.keras.layers` | `max_pool/padding-recipe-on-negative-input` |"
@@ -29,7 +31,7 @@ def test_differences_stand_by_reason_with_the_smallest_case(tmp_path):
 
 
 def test_differences_without_a_reason_say_so(tmp_path):
-    assert "no reason is given" in page(tmp_path, example.beta())
+    assert "no reason given" in page(tmp_path, example.beta())
 
 
 def test_partial_run_says_so(tmp_path):
@@ -41,7 +43,7 @@ def test_same_results_make_the_same_page(tmp_path):
     assert page(tmp_path, *runs) == page(tmp_path, *reversed(runs))
 
 
-def test_hostile_text_stays_text(tmp_path):
+def test_hostile_text_is_escaped(tmp_path):
     text = page(tmp_path, example.beta(message=example.HOSTILE))
     assert "<script" not in text
     assert "<img" not in text

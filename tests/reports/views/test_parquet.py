@@ -1,4 +1,4 @@
-"""Parquet: every result comes back as it stands in its file, and docs/parquet.md names the columns."""
+"""Parquet: results can be read back, and docs/parquet.md documents the columns."""
 
 import json
 import math
@@ -31,22 +31,22 @@ def records(kind, *runs):
     return [one for run in runs for one in run if one["record"] == kind]
 
 
-def test_every_result_comes_back_as_it_was_written(table):
+def test_every_result_can_be_read_back(table):
     runs = example.alpha(), example.beta(), example.gamma(), example.delta()[:2] + example.delta()[2:]
     runs = sorted(runs, key=lambda run: run[0]["backend"])
     rows = table(*runs).to_pylist()
     written = records("result", *runs)
     assert len(rows) == len(written)
     for row, one in zip(rows, written, strict=True):
-        same = ("case", "surface", "status", "outcome", "verdict", "kind", "how", "seconds", "digest")
-        assert [row[key] for key in same] == [one[key] for key in same]
+        keys = ("case", "surface", "status", "outcome", "verdict", "kind", "how", "seconds", "digest")
+        assert [row[key] for key in keys] == [one[key] for key in keys]
         assert [row[key] for key in ("message", "reason", "issue")] == [
             one.get(key) for key in ("message", "reason", "issue")
         ]
         assert row["budget_used"] == (math.inf if one["budget_used"] == "inf" else one["budget_used"])
 
 
-def test_a_row_says_what_its_case_is(table):
+def test_row_contains_its_case(table):
     row = next(row for row in table(example.alpha()).to_pylist() if row["case"] == "conv/edge-detector")
     case = example.CASES["conv/edge-detector"]
     assert (row["operator"], row["dtype"], row["shape"], row["input_elements"]) == ("conv", "float32", [1, 1, 1, 8], 10)
@@ -57,29 +57,29 @@ def test_a_row_says_what_its_case_is(table):
     assert (row["backend"], row["version"], row["complete"]) == ("alpha", "2.1.0", True)
 
 
-def test_worst_element_and_answers_to_questions_have_columns(table):
+def test_worst_element_and_answers_have_columns(table):
     rows = {(row["surface"], row["case"]): row for row in table(example.beta()).to_pylist()}
     worst = rows["beta.keras.layers", "max_pool/stride-2-padding-1"]
     keys = ("worst_index", "worst_expected", "worst_got", "worst_absolute", "worst_ulp")
     assert [worst[key] for key in keys] == [[0, 0, 1, 1], 15.0, 14.0, 1.0, 1048576.0]
-    asked = rows["beta.keras.layers", "avg_pool/divisor-at-the-border"]
-    assert [asked[key] for key in ("declared", "observed")] == ["real-cells", "whole-window"]
+    answer = rows["beta.keras.layers", "avg_pool/divisor-at-the-border"]
+    assert [answer[key] for key in ("declared", "observed")] == ["real-cells", "whole-window"]
     assert rows["beta.book", "avg_pool/large"]["worst_index"] is None
 
 
-def test_partial_run_says_so_in_every_row(table):
+def test_partial_run_is_marked_in_every_row(table):
     rows = table(example.alpha(), example.gamma()).to_pylist()
     assert {row["backend"]: row["complete"] for row in rows} == {"alpha": True, "gamma": False}
 
 
-def test_columns_have_the_types_that_the_page_names(table):
+def test_columns_have_the_documented_types(table):
     schema = table(example.alpha()).schema
     assert {field.name: field.type for field in schema} == {name: kind for name, (kind, _) in PARQUET_COLUMNS.items()}
-    listed = re.findall(r"^\| `(\w+)` \| ([\w<>\[\], =]+) \| ", PAGE.read_text("utf-8"), re.MULTILINE)
-    assert listed == [(field.name, str(field.type).replace("element: ", "")) for field in schema]
+    documented = re.findall(r"^\| `(\w+)` \| ([\w<>\[\], =]+) \| ", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert documented == [(field.name, str(field.type).replace("element: ", "")) for field in schema]
 
 
-def test_no_results_are_a_table_without_rows():
+def test_report_without_results_has_no_rows():
     assert read(render_parquet(Report(()))).num_rows == 0
 
 
@@ -88,7 +88,7 @@ def test_same_results_give_the_same_bytes(tmp_path):
     assert render_parquet(load_report(paths)) == render_parquet(load_report(paths[::-1]))
 
 
-def test_numbers_and_texts_that_no_column_holds_are_no_accident(tmp_path):
+def test_values_out_of_range_become_null(tmp_path):
     worst = {"index": [2**70], "expected": 10**400, "got": "nan", "absolute": [1], "ulp": None}
     got = example.differing("conv/edge-detector", "n.a", None, worst, message="\ud800\x00")
     run = example.run("n", ["n.a"], [got], started="yesterday")
@@ -108,8 +108,8 @@ def test_numbers_and_texts_that_no_column_holds_are_no_accident(tmp_path):
 def test_command_writes_the_file(conformance, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     paths = example.write(tmp_path / "results", example.alpha())
-    said = conformance("report", *paths, "--format", "parquet")[:2]
-    assert said == (0, "report: build/conformance/results.parquet\n")
+    outcome = conformance("report", *paths, "--format", "parquet")[:2]
+    assert outcome == (0, "report: build/conformance/results.parquet\n")
     assert parquet.read_table(tmp_path / "build/conformance/results.parquet").num_rows == 18
 
 

@@ -1,3 +1,5 @@
+"""The terminal summary of a run."""
+
 import io
 
 from rich.console import Console
@@ -14,7 +16,7 @@ def printed(report, colour=False):
     return console.file.getvalue()
 
 
-def test_verdict_stands_in_the_last_line(tmp_path):
+def test_verdict_is_the_last_line(tmp_path):
     text = printed(
         load_report(example.write(tmp_path, example.alpha(), example.beta(), example.gamma(), example.delta()))
     )
@@ -24,28 +26,28 @@ def test_verdict_stands_in_the_last_line(tmp_path):
     assert "delta: nothing ran." in text
 
 
-def test_counts_stand_by_surface(tmp_path):
+def test_counts_are_listed_by_surface(tmp_path):
     lines = printed(load_report(example.write(tmp_path, example.alpha()))).splitlines()
     assert lines[0].split() == ["surface", "✓", "pass"]
     assert lines[1].split() == ["alpha.nn", "9"]
     assert lines[-1] == "✓ All agree"
 
 
-def test_wrong_is_red_and_good_is_green(tmp_path):
+def test_bad_verdict_is_red_and_good_verdict_is_green(tmp_path):
     bad = printed(load_report(example.write(tmp_path, example.gamma())), colour=True)
     good = printed(load_report(example.write(tmp_path, example.alpha())), colour=True)
     assert "\x1b[1;31m✗ The run is incomplete" in bad
     assert "\x1b[1;32m✓ All agree" in good
 
 
-def test_hostile_message_reaches_no_terminal(tmp_path):
+def test_control_characters_are_escaped(tmp_path):
     report = load_report(example.write(tmp_path, example.beta("\x1b[2J\x07[red]x[/]")))
     text = printed(report)
     assert "\\x1b[2J\\x07[red]x[/]" in text
     assert "\x1b" not in text
 
 
-def test_many_failures_are_cut(tmp_path):
+def test_long_list_of_failures_is_shortened(tmp_path):
     names = [f"n.{number}" for number in range(50)]
     failed = [example.died("conv/edge-detector", name, "crashed", "signal 6") for name in names]
     text = printed(load_report(example.write(tmp_path, example.run("n", names, failed))))
