@@ -1,4 +1,4 @@
-"""The command line, in this process where that is enough; no framework is installed here, or it does not matter."""
+"""The command line, mostly in this process; the tests need no framework."""
 
 import os
 import subprocess
@@ -26,15 +26,15 @@ CASE = "max_pool/book-loops"
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch, catalogue):
-    """Every command runs in a folder of its own, where it may write, and the suite's catalogue is read once."""
+    """Run every command in its own temporary folder, and read the suite's catalogue only once."""
     monkeypatch.chdir(tmp_path)
     read = catalogues.load_catalogue
     monkeypatch.setattr(catalogues, "load_catalogue", lambda paths=(), **_: read(paths) if paths else catalogue)
 
 
 @pytest.fixture
-def speaking(monkeypatch):
-    """Put a fake backend in the place of the built-in one."""
+def fake_backend(monkeypatch):
+    """Return a function that replaces the built-in backend by a fake one."""
 
     def replace(*surfaces, **texts):
         fake = backend(*surfaces, name="numpy", **texts)
@@ -49,21 +49,21 @@ def process(*arguments, **keywords):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_says_what_a_command_does_with_an_example(conformance, name):
+def test_help_of_every_command_has_an_example(conformance, name):
     status, out, _ = conformance(name, "--help")
     assert status == 0
     assert f"Example: conformance {name}" in out
 
 
-def test_help_without_a_command_names_all_with_what_they_do(conformance):
+def test_help_without_a_command_lists_all_commands(conformance):
     _, out, _ = conformance("--help")
-    said = out.partition("Commands:")[2].splitlines()[1:]
-    assert [line.split()[0] for line in said if line[2:3].strip()] == COMMANDS
+    listed = out.partition("Commands:")[2].splitlines()[1:]
+    assert [line.split()[0] for line in listed if line[2:3].strip()] == COMMANDS
     for name in COMMANDS:
         assert f"  {name:<{max(map(len, COMMANDS))}}  {cli.cli.commands[name].get_short_help_str(20)[:-3]}" in out
 
 
-def test_every_command_stands_where_it_is_looked_for():
+def test_every_command_is_registered_by_its_own_name():
     assert {name: cli.cli.commands[name].name for name in COMMANDS} == dict(zip(COMMANDS, COMMANDS, strict=True))
 
 
@@ -112,7 +112,7 @@ def test_wrong_usage_is_one_line_with_the_right_status(conformance, arguments, s
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="the framework is installed here")
-def test_framework_that_is_not_installed_is_told_with_what_to_install(conformance):
+def test_missing_framework_is_an_error_with_an_install_hint(conformance):
     status, _, error = conformance("run", "--backend", "torch")
     assert (status, len(error)) == (3, 1)
     assert "No module named 'torch'" in error[0]
@@ -131,7 +131,7 @@ def test_catalogue_that_cannot_be_read_is_one_line_with_file_and_line(conformanc
     assert error[0].startswith(f"conformance: {path}:")
 
 
-def test_several_faults_are_one_line_each(conformance, tmp_path):
+def test_several_errors_are_one_line_each(conformance, tmp_path):
     path = family(tmp_path, f"{PLAIN}, stride: x", "id: b")
     status, _, error = conformance("list", "--cases", path)
     assert status == 2
@@ -148,7 +148,7 @@ def test_output_folder_that_cannot_be_written_is_one_line(conformance, tmp_path,
     assert "out" in error[0]
 
 
-def test_run_writes_a_results_file_and_says_where(conformance, tmp_path):
+def test_run_writes_a_results_file_and_prints_its_path(conformance, tmp_path):
     status, out, error = conformance("run", "--backend", "numpy", "--operator", "min_pool", "--out", "here")
     path = tmp_path / "here" / "results" / "numpy.jsonl"
     assert (status, error) == (0, [])
@@ -167,7 +167,7 @@ def test_run_falls_back_on_the_built_in_backend(conformance, tmp_path):
     assert {result.status for result in loaded.results} <= {"pass", "known", "unsupported"}
 
 
-def test_resume_of_a_complete_run_is_green_and_changes_nothing(conformance, tmp_path):
+def test_resume_of_a_complete_run_passes_and_changes_nothing(conformance, tmp_path):
     arguments = ("run", "--backend", "numpy", "--operator", "min_pool", "--out", "here")
     conformance(*arguments)
     before = (tmp_path / "here/results/numpy.jsonl").read_bytes()
@@ -175,14 +175,14 @@ def test_resume_of_a_complete_run_is_green_and_changes_nothing(conformance, tmp_
     assert (tmp_path / "here/results/numpy.jsonl").read_bytes() == before
 
 
-def test_case_edited_to_expect_a_wrong_number_turns_the_run_red(conformance, tmp_path):
+def test_case_with_a_wrong_expected_number_fails_the_run(conformance, tmp_path):
     good = f"{PLAIN}, expect: [[[[5, 7], [13, 15]]]]"
     assert conformance("run", "--backend", "numpy", "--cases", family(tmp_path, good))[0] == 0
     status, _, _ = conformance("run", "--backend", "numpy", "--cases", family(tmp_path, good.replace("15", "14")))
     assert status in {1, 2}
 
 
-def test_adapter_edited_to_pad_on_the_wrong_side_turns_the_run_red(conformance, monkeypatch):
+def test_adapter_that_pads_on_the_wrong_side_fails_the_run(conformance, monkeypatch):
     case = "max_pool/book-padding-above-and-left-negative"
     arguments = ("run", "--no-cache", "--backend", "numpy", "--case", case)
     assert conformance(*arguments)[0] == 0
@@ -203,20 +203,20 @@ def test_adapter_edited_to_pad_on_the_wrong_side_turns_the_run_red(conformance, 
 @pytest.mark.parametrize(
     ("body", "status"), [(None, 0), (ALWAYS_WRONG, 1), (CRASHES, 1), (HANGS, 1), ("raise ValueError", 1), ("nope()", 1)]
 )
-def test_exit_status_tells_whether_all_is_as_expected(conformance, speaking, tmp_path, body, status):
-    speaking(surface("s", body))
+def test_exit_status_depends_on_unexpected_results(conformance, fake_backend, tmp_path, body, status):
+    fake_backend(surface("s", body))
     path = family(tmp_path, PLAIN)
     assert conformance("run", "--backend", "numpy", "--cases", path, "--timeout", "1")[0] == status
 
 
-def test_run_in_which_nothing_could_run_is_incomplete(conformance, speaking, tmp_path):
-    speaking(surface("s"))
+def test_run_without_a_supported_case_is_incomplete(conformance, fake_backend, tmp_path):
+    fake_backend(surface("s"))
     path = family(tmp_path, PLAIN, operator="avg_pool")
     status, _, error = conformance("run", "--backend", "numpy", "--cases", path)
     assert (status, len(error)) == (3, 1)
 
 
-def test_missing_backend_beside_a_good_one_is_incomplete_and_the_good_one_is_written(conformance, tmp_path):
+def test_run_with_a_missing_backend_is_incomplete_and_writes_results_of_the_other(conformance, tmp_path):
     arguments = ("--backend", "numpy", "--backend", "torch=/nowhere/python", "--operator", "min_pool")
     status, out, error = conformance("run", *arguments)
     assert (status, len(error)) == (3, 1)
@@ -225,7 +225,7 @@ def test_missing_backend_beside_a_good_one_is_incomplete_and_the_good_one_is_wri
     assert (tmp_path / "build/conformance/results/numpy.jsonl").exists()
 
 
-def test_report_turns_results_into_one_page(conformance, tmp_path):
+def test_report_writes_results_in_each_format(conformance, tmp_path):
     conformance("run", "--backend", "numpy", "--operator", "min_pool")
     status, out, _ = conformance("report")
     page = tmp_path / "build/conformance/report.html"
@@ -267,7 +267,7 @@ def test_report_that_cannot_be_written_is_one_line(conformance, tmp_path):
     assert "file" in error[0]
 
 
-def test_list_is_one_id_a_line(conformance, catalogue):
+def test_list_prints_one_id_per_line(conformance, catalogue):
     _, out, _ = conformance("list")
     assert out.splitlines() == [case.id for case in catalogue.select("standard")]
 
@@ -278,13 +278,13 @@ def test_list_on_a_terminal_ends_with_the_version_of_the_catalogue(conformance, 
     assert out.splitlines()[-1] == f"{len(out.splitlines()) - 1} cases, catalogue {catalogue.version}"
 
 
-def test_show_tells_parameters_inputs_expectation_and_cost(conformance):
+def test_show_prints_parameters_inputs_expected_result_and_cost(conformance):
     _, out, _ = conformance("show", CASE)
     for part in ("window", "stride", "float32 [1, 1, 3, 3]", "expected", "comparisons", "d2l"):
         assert part in out
 
 
-def test_show_ends_with_a_drawing_in_ascii_where_there_is_no_terminal(conformance):
+def test_show_ends_with_an_ascii_drawing_without_a_terminal(conformance):
     _, out, _ = conformance("show", CASE)
     assert "\nx[0, 0]" in out
     assert "[ ] first window" in out
@@ -293,13 +293,13 @@ def test_show_ends_with_a_drawing_in_ascii_where_there_is_no_terminal(conformanc
 
 
 @pytest.mark.parametrize(
-    ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+    ("environment", "colored"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )
-def test_drawing_has_colours_on_a_terminal_that_has_them(conformance, monkeypatch, environment, coloured):
+def test_drawing_has_colors_on_a_terminal_with_colors(conformance, monkeypatch, environment, colored):
     for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", **environment}.items():
         monkeypatch.setenv(name, value)
     _, out, _ = conformance("show", "max_pool/book-stride-2-padding-1")
-    assert ("\x1b[" in out, "·" in out) == (coloured, coloured)
+    assert ("\x1b[" in out, "·" in out) == (colored, colored)
 
 
 def test_every_case_can_be_shown(catalogue):
@@ -307,7 +307,7 @@ def test_every_case_can_be_shown(catalogue):
         assert case_text(case, compute_expected(case)).startswith(case.id)
 
 
-def test_catalogue_prints_the_page_of_counts(conformance, tmp_path):
+def test_catalogue_prints_the_page_of_statistics(conformance, tmp_path):
     status, out, error = conformance("catalogue", "--cases", family(tmp_path, PLAIN))
     assert (status, error) == (0, [])
     assert out.startswith("# The catalogue in numbers\n")
@@ -315,13 +315,13 @@ def test_catalogue_prints_the_page_of_counts(conformance, tmp_path):
     assert "Beside what others have" not in out
 
 
-def test_translate_prints_a_program_for_every_surface_that_is_no_lesser_form_of_another(conformance):
+def test_translate_prints_a_program_for_every_primary_surface(conformance):
     _, out, _ = conformance("translate", CASE)
-    usual = {surface.name for _, surface in describe.primary_surfaces()}
+    primary = {surface.name for _, surface in describe.primary_surfaces()}
     for name in describe.surfaces_by_name():
-        assert (f"\n# {name}: " in out) == (name in usual)
-    lesser = {"torch.book", "torch.compile", "jax.jit"}
-    assert {"torch.nn", "onnxruntime", "tinygrad.Tensor"} <= usual - lesser == usual
+        assert (f"\n# {name}: " in out) == (name in primary)
+    others = {"torch.book", "torch.compile", "jax.jit"}
+    assert {"torch.nn", "onnxruntime", "tinygrad.Tensor"} <= primary - others == primary
 
 
 def test_backends_are_listed_with_their_surfaces(conformance):
@@ -329,31 +329,31 @@ def test_backends_are_listed_with_their_surfaces(conformance):
     assert [line.split()[0] for line in out.splitlines()] == list(registry.backend_names())
 
 
-def test_check_of_a_sound_file_says_how_many_cases_it_has(conformance, tmp_path):
+def test_check_of_a_valid_file_prints_the_number_of_cases(conformance, tmp_path):
     assert conformance("check", family(tmp_path, PLAIN))[:2] == (0, "1 cases are valid\n")
 
 
-def test_check_of_a_wrong_pinned_number_is_red(conformance, tmp_path):
+def test_check_of_a_wrong_expected_number_fails(conformance, tmp_path):
     path = family(tmp_path, f"{PLAIN}, expect: [[[[5, 7], [13, 14]]]]")
     status, _, error = conformance("check", path)
     assert (status, len(error)) == (2, 1)
     assert f"{path}:4: case max_pool/a: key 'expect': printed 14 at [0, 0, 1, 1]" in error[0]
 
 
-def test_check_lists_faults_of_words_of_geometry_and_of_numbers_together_by_line(conformance, tmp_path):
+def test_check_lists_errors_of_keys_parameters_and_numbers_in_the_order_of_lines(conformance, tmp_path):
     cases = (f"{PLAIN}, expect: [1]", f"id: b, {X}, window: 9, strid: 1", "id: c", f"id: d, {X}, window: 2")
     status, _, error = conformance("check", family(tmp_path, *cases))
     assert status == 2
     assert [line.split(":")[2] for line in error] == ["4", "5", "5", "6"]
 
 
-def test_check_of_a_file_without_cases_is_red(conformance, tmp_path):
+def test_check_of_a_file_without_cases_fails(conformance, tmp_path):
     status, _, error = conformance("check", family(tmp_path))
     assert (status, len(error)) == (2, 1)
     assert "cases" in error[0] or "no case" in error[0]
 
 
-def test_reader_that_goes_away_early_is_no_accident():
+def test_closed_output_pipe_is_no_error():
     read, write = os.pipe()
     os.close(read)
     try:
@@ -363,7 +363,7 @@ def test_reader_that_goes_away_early_is_no_accident():
     assert done.stderr == ""
 
 
-def test_terminal_without_unicode_is_no_accident():
+def test_terminal_without_unicode_is_no_error():
     done = process(
         "run", "--backend", "numpy", "--operator", "min_pool",
         stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "ascii"},
@@ -383,5 +383,5 @@ def test_interrupt_is_one_line_and_130(monkeypatch, conformance):
 
 def test_version_is_that_of_the_suite_and_of_the_catalogue():
     done = process("--version", stdout=subprocess.PIPE)
-    said = f"conformance, version {__version__}, catalogue {catalogues.catalogue_version()}\n"
-    assert (done.returncode, done.stdout) == (0, said)
+    expected = f"conformance, version {__version__}, catalogue {catalogues.catalogue_version()}\n"
+    assert (done.returncode, done.stdout) == (0, expected)

@@ -1,4 +1,4 @@
-"""Blocks of code in the documentation are run word for word, and print what stands below them."""
+"""Code blocks of the documentation: they are run, and their output is compared with the block below them."""
 
 import json
 import os
@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError:  # Python 3.10
     tomllib = pytest.importorskip("tomli")
 
-TRANSLATIONS = ROOT / "docs" / "translations"  # generated, and run by a script of its own
+TRANSLATIONS = ROOT / "docs" / "translations"  # generated; .ci/stand_alone.py runs programs of this form
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -29,13 +29,13 @@ FROM_NOTHING = [path for path in PAGES if path.name == "tutorial.md" or path.par
 COMMANDS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
 PARSERS = {"yaml": yaml.safe_load, "toml": tomllib.loads, "json": json.loads}
 PROGRESS = re.compile(r"^[\w@.-]+: [\d,]+ of [\d,]+, .* left\n", re.MULTILINE)
-"""What a run says every few seconds, on a machine that takes that long."""
+"""Progress lines of a run, which a slow machine prints every few seconds."""
 NOT_RUN = re.compile(r"<!-- not run: (?P<why>.+) -->\s*")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code: where it stands, its language, the file that it is, why it is not run, what it must print."""
+    """A code block: position, language, file to write it to, reason for not running it, and expected output."""
 
     place: str
     language: str
@@ -46,7 +46,7 @@ class Block:
 
 
 def blocks(path):
-    """Return the blocks of a page that have a language and are no output."""
+    """Return the code blocks of a page, without blocks of output."""
     everything = [None, *MarkdownIt().parse(path.read_text("utf-8")), None]
     found = []
     for before, token, after in zip(everything, everything[1:], everything[2:], strict=False):
@@ -54,34 +54,34 @@ def blocks(path):
             continue
         language, _, rest = token.info.partition(" ")
         comment = NOT_RUN.fullmatch(before.content) if before is not None and before.type == "html_block" else None
-        told = after is not None and after.type == "fence" and after.info == "text"
+        has_output = after is not None and after.type == "fence" and after.info == "text"
         file = re.fullmatch(r'title="([\w.]+)"', rest)
         found.append(
             Block(
                 f"{path.name}:{token.map[0] + 1}", language, token.content, file and file[1],
-                comment and comment["why"], after.content if told else None,
+                comment and comment["why"], after.content if has_output else None,
             )
         )  # fmt: skip
     return found
 
 
-def matches(printed, told):
-    """Whether a text is what a page says; an ellipsis alone on a line stands for any lines, elsewhere for anything."""
-    lines = [re.escape(line.rstrip()).replace("…", ".*") for line in told.splitlines()]
+def matches(printed, expected):
+    """Whether output matches a block; an ellipsis alone on a line matches any lines, elsewhere any characters."""
+    lines = [re.escape(line.rstrip()).replace("…", ".*") for line in expected.splitlines()]
     pattern = "".join(r"(?:.*\n)*?" if line == ".*" else f"{line}\n" for line in lines)
     return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in printed.splitlines())) is not None
 
 
 @pytest.fixture(scope="session")
 def results(tmp_path_factory):
-    """A folder in which something was run already, as most pages take for granted."""
+    """A folder with results of an earlier run, which most pages need."""
     folder = tmp_path_factory.mktemp("results")
     run(folder, "sh", "conformance run --backend numpy --operator min_pool")
     return folder
 
 
 def run(folder, language, text):
-    """Run a block in a folder, with this Python and its `conformance`; return what it prints, errors included."""
+    """Run a block in a folder with this Python and its `conformance`; return its output, including errors."""
     tools = folder / ".tools"
     tools.mkdir(exist_ok=True)
     for name, command in (("conformance", "-m conformance.cli "), ("python", ""), ("pytest", "-m pytest ")):
@@ -98,7 +98,7 @@ def run(folder, language, text):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_blocks_do_and_print_what_the_page_says(page, request, tmp_path):
+def test_blocks_run_and_print_the_documented_output(page, request, tmp_path):
     if page not in FROM_NOTHING:
         shutil.copytree(request.getfixturevalue("results"), tmp_path, dirs_exist_ok=True)
     for block in blocks(page):
@@ -111,12 +111,12 @@ def test_blocks_do_and_print_what_the_page_says(page, request, tmp_path):
             assert block.output is None or matches(printed, block.output), f"{block.place} prints\n{printed}"
 
 
-def test_no_block_is_of_a_language_that_nothing_here_reads():
+def test_every_block_has_a_language_that_is_checked():
     languages = {block.language for page in PAGES for block in blocks(page)}
     assert languages <= {*COMMANDS, *PARSERS}
 
 
-def test_tutorial_runs_all_but_what_fetches_something():
+def test_tutorial_runs_all_blocks_except_installations():
     found = [block for block in blocks(ROOT / "docs" / "tutorial.md") if block.language == "sh"]
     assert [block.why_not for block in found if block.why_not] == [
         "fetches the project and what it needs", "needs a framework",
@@ -125,7 +125,7 @@ def test_tutorial_runs_all_but_what_fetches_something():
 
 
 @pytest.mark.parametrize(
-    ("printed", "told", "same"),
+    ("printed", "expected", "same"),
     [
         ("a\nb \n", "a\nb\n", True),
         ("a\nb\n", "a\n", False),
@@ -138,16 +138,16 @@ def test_tutorial_runs_all_but_what_fetches_something():
         ("abc\n", "a.c\n", False),
     ],
 )
-def test_ellipsis_stands_for_what_is_not_the_same_everywhere(printed, told, same):
-    assert matches(printed, told) == same
+def test_ellipsis_matches_any_output(printed, expected, same):
+    assert matches(printed, expected) == same
 
 
-def test_progress_of_a_slow_machine_is_no_part_of_what_is_printed(tmp_path):
+def test_progress_lines_are_removed_from_the_output(tmp_path):
     printed = run(tmp_path, "sh", "echo 'numpy: 25 of 1,026, 5.0/s, 22 pass, 3 known, 0 s left'; echo 25 of 26, left")
     assert printed == "25 of 26, left\n"
 
 
-def test_block_that_fails_or_prints_something_else_is_told(tmp_path):
+def test_block_that_fails_is_an_error(tmp_path):
     with pytest.raises(AssertionError, match="unknown, known are"):
         run(tmp_path, "sh", "conformance run --backend nope")
     page = tmp_path / "page.md"

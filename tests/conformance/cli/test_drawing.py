@@ -1,4 +1,4 @@
-"""What `conformance show` draws, letter by letter."""
+"""Drawings of `conformance show`, character by character."""
 
 import pytest
 
@@ -12,14 +12,14 @@ FOUR = "x: {values: arange, shape: [1, 1, 4, 4]}"
 
 
 def drawn(folder, text, columns=80, *, ascii_only=True, **keywords):
-    """Return the drawing of the case or question of such a file as text, trailing blanks cut."""
+    """Return the drawing of a case as text without trailing blanks."""
     case = one(folder, f"id: a, {text}", **keywords)
     lines = drawing_lines(case, compute_expected(case), columns, ascii_only=ascii_only)
     assert all(len(line.plain) <= columns for line in lines)
     return "\n".join(line.plain.rstrip() for line in lines).lstrip("\n")
 
 
-def test_first_and_last_window_stand_in_the_padded_input_with_what_they_yield_beside(tmp_path):
+def test_first_and_last_window_are_marked_in_the_padded_input_and_in_the_output(tmp_path):
     text = f"{FOUR}, window: 3, stride: 2, padding: 1"
     assert drawn(tmp_path, text) == (
         "x[0, 0]                     expected[0, 0]\n"
@@ -33,7 +33,7 @@ def test_first_and_last_window_stand_in_the_padded_input_with_what_they_yield_be
     )
 
 
-def test_narrow_terminal_gets_the_output_below_and_a_legend_of_several_lines(tmp_path):
+def test_narrow_terminal_has_the_output_below_and_a_legend_of_several_lines(tmp_path):
     text = f"{FOUR}, window: 3, stride: 2, padding: 1"
     assert drawn(tmp_path, text, columns=40).splitlines()[6:] == [
         "  .   .   .   .   .   .",
@@ -46,7 +46,7 @@ def test_narrow_terminal_gets_the_output_below_and_a_legend_of_several_lines(tmp
     ]
 
 
-def test_holes_of_dilation_and_cells_in_no_window_are_seen(tmp_path):
+def test_dilated_windows_and_cells_in_no_window_are_marked(tmp_path):
     text = "x: {values: arange, shape: [1, 1, 7]}, window: 2, stride: 3, dilation: 2"
     assert drawn(tmp_path, text) == (
         "x[0, 0]                  expected[0, 0]\n"
@@ -55,7 +55,7 @@ def test_holes_of_dilation_and_cells_in_no_window_are_seen(tmp_path):
     )
 
 
-def test_cells_past_the_padding_are_told_from_padding(tmp_path):
+def test_cells_past_the_padding_differ_from_padding(tmp_path):
     text = "x: {values: arange, shape: [1, 1, 5]}, window: 3, stride: 2, padding: [[1, 0]], rounding: full"
     assert drawn(tmp_path, text) == (
         "x[0, 0]                  expected[0, 0]\n"
@@ -64,12 +64,12 @@ def test_cells_past_the_padding_are_told_from_padding(tmp_path):
     )
 
 
-def test_window_that_is_the_only_one_is_called_so(tmp_path):
+def test_single_window_has_its_own_legend(tmp_path):
     text = "x: {values: arange, shape: [1, 1, 2, 2]}, window: 2"
     assert drawn(tmp_path, text) == "x[0, 0]    expected[0, 0]\n[0][1]     [3]\n[2][3]\n[ ] the only window"
 
 
-def test_of_three_dimensions_the_first_slice_that_the_first_window_reads_is_drawn(tmp_path):
+def test_3d_input_is_drawn_as_the_first_slice_that_the_first_window_reads(tmp_path):
     text = (
         "x: {values: arange, shape: [2, 1, 3, 2, 2]}, window: 2, dilation: [2, 1, 1], padding: [[1, 1], [0, 0], [0, 0]]"
     )
@@ -94,7 +94,7 @@ def test_convolution_has_the_window_of_its_kernel(tmp_path):
     )
 
 
-def test_pad_shows_the_input_inside_the_output_and_what_is_cropped(tmp_path):
+def test_pad_marks_the_input_inside_the_output_and_cropped_cells(tmp_path):
     text = "x: {values: [[[[1, 2, 3], [4, 5, 6]]]]}, pads: [[1, 0], [-1, 2]], value: 7"
     assert drawn(tmp_path, text, operator="pad") == (
         "x[0, 0]      expected[0, 0]\n"
@@ -105,14 +105,14 @@ def test_pad_shows_the_input_inside_the_output_and_what_is_cropped(tmp_path):
     )
 
 
-def test_pad_of_three_dimensions_shows_a_slice_that_holds_some_of_the_input(tmp_path):
+def test_3d_pad_draws_a_slice_with_cells_of_the_input(tmp_path):
     text = "x: {values: arange, shape: [1, 1, 2, 1, 2]}, pads: [[1, 0], [0, 0], [0, 1]]"
     assert drawn(tmp_path, text, operator="pad") == (
         "x[0, 0, 0]    expected[0, 0, 1]\n[0][1]        [0][1] 0\n[ ] from the input\ndrawn: slice 0 of 2"
     )
 
 
-def test_what_has_no_room_is_left_out_and_named(tmp_path):
+def test_omitted_rows_and_columns_are_named(tmp_path):
     text = "x: {values: arange, shape: [1, 1, 30, 30]}, window: 2"
     assert drawn(tmp_path, text, columns=50).splitlines()[-3:] == [
         "x[0, 0]: the first 24 of 30 rows and 10 of 30",
@@ -121,36 +121,36 @@ def test_what_has_no_room_is_left_out_and_named(tmp_path):
     ]
 
 
-def test_input_of_a_million_cells_is_drawn_at_once(tmp_path):
+def test_input_of_a_million_cells_is_drawn(tmp_path):
     assert "of 1000000 columns" in drawn(tmp_path, "x: {values: arange, shape: [1, 1, 1000000]}, window: 2")
 
 
-def test_each_answer_to_a_question_is_drawn(tmp_path):
+def test_each_answer_of_a_convention_case_is_drawn(tmp_path):
     text = f"about: B, {FOUR}, window: 3, answers: {{window: {{stride: 3}}, one: {{stride: 1}}}}"
-    said = drawn(tmp_path, text, section="questions")
-    assert "answer 'window'[0, 0]" in said
-    assert "answer 'one'[0, 0]" in said
-    assert said.count("x[0, 0]") == 2
+    drawing = drawn(tmp_path, text, section="questions")
+    assert "answer 'window'[0, 0]" in drawing
+    assert "answer 'one'[0, 0]" in drawing
+    assert drawing.count("x[0, 0]") == 2
 
 
-def test_case_that_must_be_refused_shows_its_windows_where_it_has_some(tmp_path):
+def test_case_that_must_be_rejected_is_drawn_if_it_has_windows(tmp_path):
     assert drawn(tmp_path, f"{FOUR}, window: 9, expect: {{rejected: WindowExceedsPaddedInput}}") == ""
     text = "x: {values: arange, shape: [1, 3, 2]}, kernel: {values: [[[1, 1]]]}, groups: 2, "
-    said = drawn(tmp_path, f"{text} expect: {{rejected: GroupsDoNotDivideChannels}}", operator="conv")
-    assert said.startswith("x[0, 0]\n[0][1]\n[ ] the only window")
+    drawing = drawn(tmp_path, f"{text} expect: {{rejected: GroupsDoNotDivideChannels}}", operator="conv")
+    assert drawing.startswith("x[0, 0]\n[0][1]\n[ ] the only window")
 
 
-def test_output_that_is_read_on_is_not_drawn_as_expected(tmp_path):
-    said = drawn(tmp_path, f"{FOUR}, window: 2, then: [{{operator: max_pool, window: 2}}]")
-    assert said.startswith("x[0, 0]")
-    assert "expected" not in said
+def test_intermediate_output_is_not_drawn_as_expected(tmp_path):
+    drawing = drawn(tmp_path, f"{FOUR}, window: 2, then: [{{operator: max_pool, window: 2}}]")
+    assert drawing.startswith("x[0, 0]")
+    assert "expected" not in drawing
 
 
-def test_colours_add_no_letters(tmp_path):
+def test_colors_add_no_characters(tmp_path):
     text = f"{FOUR}, window: 3, stride: 2, padding: 1"
-    plain = drawn(tmp_path, text)
-    assert drawn(tmp_path, text, ascii_only=False).replace("·", ".") == plain
-    assert plain.isascii()
+    ascii_drawing = drawn(tmp_path, text)
+    assert drawn(tmp_path, text, ascii_only=False).replace("·", ".") == ascii_drawing
+    assert ascii_drawing.isascii()
 
 
 @pytest.mark.parametrize(
@@ -170,14 +170,16 @@ def test_numbers_are_short(tmp_path, values, dtype, shown):
 def test_every_case_of_the_suite_can_be_drawn(catalogue, columns):
     smoke = catalogue.select("smoke")
     drawings = {case.id: drawing_lines(case, compute_expected(case), columns, ascii_only=True) for case in smoke}
-    walked = {case.id for case in smoke if case.operator in WINDOW_OPERATORS and not isinstance(case.expect, Rejected)}
-    missing = [name for name in walked if not drawings[name]]
-    assert len(missing) < len(walked) / 5
+    with_windows = {
+        case.id for case in smoke if case.operator in WINDOW_OPERATORS and not isinstance(case.expect, Rejected)
+    }
+    missing = [name for name in with_windows if not drawings[name]]
+    assert len(missing) < len(with_windows) / 5
     for lines in drawings.values():
         assert all(line.plain.isascii() for line in lines)
 
 
-def test_operators_that_are_drawn_walk_windows():
+def test_operators_that_are_drawn_have_windows():
     assert {"max_pool", "avg_pool", "conv"} < WINDOW_OPERATORS
     for name in WINDOW_OPERATORS & OPERATORS.keys():
         assert "dilation" in OPERATORS[name].defaults

@@ -1,4 +1,4 @@
-"""What a run says of itself while it goes."""
+"""Progress of a run on a terminal, in a pipe, and with --quiet and --verbose."""
 
 import io
 
@@ -22,21 +22,21 @@ def console(terminal=False):
 
 
 def clock(monkeypatch, step):
-    """Let each look at the clock find it so many seconds later."""
+    """Replace the clock by one that advances by a number of seconds with every call."""
     times = iter(range(0, 10**9, step))
     monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(times)))
 
 
-def said(live, *results):
+def printed(live, *results):
     with live:
         for number, result in enumerate(results, 1):
-            live.step(number, len(results), result)
+            live.add_result(number, len(results), result)
     return live.console.file.getvalue()
 
 
 @pytest.fixture
 def ran(conformance, monkeypatch, tmp_path):
-    """Return a function that runs a fake backend, and returns status and both outputs."""
+    """Return a function that runs a fake backend and returns the exit status and both outputs."""
     monkeypatch.chdir(tmp_path)
     path = family(tmp_path, *CASES)
 
@@ -48,39 +48,39 @@ def ran(conformance, monkeypatch, tmp_path):
     return run
 
 
-def test_how_far_a_run_is_says_rate_statuses_and_what_is_left():
+def test_progress_has_the_rate_statuses_and_remaining_time():
     counts = {"known": 10, "pass": 1190}
     assert progress_text(1200, 6064, 5, counts) == "1,200 of 6,064, 240/s, 1,190 pass, 10 known, 20 s left"
     assert progress_text(1, 3, 10, {"fail": 1}) == "1 of 3, 0.1/s, 1 fail, 20 s left"
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7500, "2 h 5 min")])
-def test_span_has_two_units_at_most(seconds, text):
+def test_duration_has_at_most_two_units(seconds, text):
     assert duration_text(seconds) == text
 
 
-def test_pipe_gets_a_line_every_few_seconds(monkeypatch):
+def test_pipe_has_a_line_every_few_seconds(monkeypatch):
     clock(monkeypatch, 2)
-    lines = said(RunProgress("numpy", console=console()), *[PASS] * 7).splitlines()
+    lines = printed(RunProgress("numpy", console=console()), *[PASS] * 7).splitlines()
     assert lines == [
         "numpy: 3 of 7, 0.5/s, 3 pass, 8 s left",
         "numpy: 6 of 7, 0.5/s, 6 pass, 2 s left",
     ]
 
 
-def test_short_run_says_nothing_in_a_pipe():
-    assert said(RunProgress("numpy", console=console()), PASS, FAIL) == ""
+def test_short_run_prints_nothing_in_a_pipe():
+    assert printed(RunProgress("numpy", console=console()), PASS, FAIL) == ""
 
 
-def test_quiet_run_says_nothing_however_long(monkeypatch):
+def test_quiet_run_prints_no_progress(monkeypatch):
     clock(monkeypatch, 100)
-    assert said(RunProgress("numpy", progress.QUIET_OUTPUT, console()), PASS, FAIL) == ""
-    assert said(RunProgress("numpy", progress.QUIET_OUTPUT, console(terminal=True)), PASS, FAIL) == ""
+    assert printed(RunProgress("numpy", progress.QUIET_OUTPUT, console()), PASS, FAIL) == ""
+    assert printed(RunProgress("numpy", progress.QUIET_OUTPUT, console(terminal=True)), PASS, FAIL) == ""
 
 
-def test_terminal_gets_a_bar_with_rate_and_statuses():
+def test_terminal_has_a_bar_with_rate_and_statuses():
     live = RunProgress("numpy", console=console(terminal=True))
-    text = said(live, PASS, PASS, FAIL)
+    text = printed(live, PASS, PASS, FAIL)
     assert "3/3" in text
     assert "/s" in text
     assert "✓ 2" in text
@@ -88,38 +88,38 @@ def test_terminal_gets_a_bar_with_rate_and_statuses():
     assert "max_pool/a" not in text
 
 
-def test_verbose_run_names_what_is_unexpected_harmlessly():
-    (line,) = said(RunProgress("numpy", VERBOSE_OUTPUT, console()), PASS, FAIL).splitlines()
+def test_verbose_run_prints_unexpected_results_without_control_characters():
+    (line,) = printed(RunProgress("numpy", VERBOSE_OUTPUT, console()), PASS, FAIL).splitlines()
     assert line == "numpy: ✗ fail max_pool/a on fake.s: value: \\x1b[2J[red]off"
 
 
-def test_verbose_run_says_when_a_worker_starts_and_what_crashed(ran):
+def test_verbose_run_prints_worker_starts_and_crashes(ran):
     status, _, lines = ran("--verbose", bodies=(CRASHES,))
     assert status == 1
     assert sum("worker" in line and "started in" in line and "numpy" in line for line in lines) > 6
     assert sum(line.startswith("numpy: ! crashed max_pool/") for line in lines) == 6
 
 
-def test_verbose_run_says_what_it_resumes(ran, tmp_path):
+def test_verbose_run_prints_the_number_of_resumed_results(ran, tmp_path):
     ran()
     path = tmp_path / "build" / "conformance" / "results" / "numpy.jsonl"
     records = path.read_text("utf-8").splitlines(keepends=True)
     path.write_text("".join(records[:-2]), "utf-8")
     status, _, lines = ran("--verbose", "--resume")
     assert status == 0
-    assert "numpy: 5 of 6 results stand already" in lines
+    assert "numpy: 5 of 6 results already present" in lines
 
 
-def test_ordinary_run_says_nothing_on_standard_error(ran):
+def test_run_prints_nothing_on_standard_error_by_default(ran):
     assert ran(bodies=(None, ALWAYS_WRONG))[2] == []
 
 
-def test_quiet_run_prints_one_line_where_all_is_well(ran):
+def test_quiet_run_prints_one_line_if_all_results_are_expected(ran):
     status, out, lines = ran("--quiet")
     assert (status, out, lines) == (0, "✓ All agree\n", [])
 
 
-def test_quiet_run_prints_what_is_unexpected_and_the_last_line(ran):
+def test_quiet_run_prints_unexpected_results_and_the_last_line(ran):
     status, out, lines = ran("--quiet", bodies=(None, ALWAYS_WRONG))
     assert (status, lines) == (1, [])
     assert "pass" not in out

@@ -1,4 +1,4 @@
-"""What changed between two sets of results: the comparison, what three views make of it, and the exit status."""
+"""`conformance diff`: the comparison of two sets of results, its three output formats, and the exit status."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def alpha(*records, surfaces=(NN,), complete=True, **changes):
 
 @pytest.fixture
 def sides(tmp_path):
-    """Write old and new runs into two folders; return these."""
+    """Return a function that writes old and new runs to two folders and returns the folders."""
 
     def write(old, new):
         shutil.rmtree(tmp_path / "old", ignore_errors=True)
@@ -51,7 +51,7 @@ def compared(sides):
 
 @pytest.fixture
 def diff(sides, conformance):
-    """Run `conformance diff` on old and new runs; return status, output and errors."""
+    """Return a function that runs `conformance diff` on old and new runs: (status, output, errors)."""
 
     def call(old, new, *options):
         return conformance("diff", *sides(old, new), *options)
@@ -60,7 +60,9 @@ def diff(sides, conformance):
 
 
 def kinds(difference):
-    return [(change.kind, change.case.case, change.surface, change.old_text, change.now) for change in difference.changes]
+    return [
+        (change.kind, change.case.case, change.surface, change.old_text, change.now) for change in difference.changes
+    ]
 
 
 def test_same_results_have_no_difference(diff):
@@ -76,7 +78,7 @@ def test_times_and_the_order_of_results_are_no_difference(compared):
     assert (difference.changes, difference.facts) == ((), {})
 
 
-def test_changed_status_is_told_with_case_surface_and_both_statuses(diff):
+def test_changed_status_is_listed_with_case_surface_and_both_statuses(diff):
     failed = differing(POOL, NN, WRONG, WORST)
     status, out, _ = diff(alpha(result(POOL, NN)), alpha(failed))
     assert status == 1
@@ -89,13 +91,13 @@ def test_changed_status_is_told_with_case_surface_and_both_statuses(diff):
     ]
 
 
-def test_what_was_wrong_is_told_where_it_is_right_now(compared):
+def test_fixed_result_has_its_earlier_message(compared):
     difference = compared(alpha(differing(POOL, NN, WRONG, WORST)), alpha(result(POOL, NN)))
     assert kinds(difference) == [("status", POOL, NN, "fail", "pass")]
     assert change_text(difference.changes[0]) == "value: at [0, 0, 1, 1] expected 15, got 14"
 
 
-def test_changes_are_grouped_the_worst_first_and_in_each_the_smallest_case(compared):
+def test_changes_are_grouped_by_severity_with_the_smallest_case_first(compared):
     names = [LARGE, "avg_pool/three-channels", POOL, CONV]
     old = [result(name, NN) for name in (*names, NAN)]
     new = [
@@ -108,12 +110,12 @@ def test_changes_are_grouped_the_worst_first_and_in_each_the_smallest_case(compa
         ("✓ pass → ✗ fail", [CONV]),
         ("✓ pass → ✗ fail", ["avg_pool/three-channels", LARGE]),
         ("✓ pass → ≈ known", [POOL]),
-        ("other values, though judged the same", [NAN]),
+        ("different values, same status", [NAN]),
     ]
 
 
 @pytest.mark.parametrize("status", ["pass", "fail", "known", "stale"])
-def test_other_bits_under_the_same_status_are_a_changed_value(diff, status):
+def test_other_bits_with_the_same_status_are_a_changed_value(diff, status):
     status_, out, _ = diff(
         alpha(result(POOL, NN, status=status)),
         alpha(result(POOL, NN, status=status, digest="00", got=array([5, 7, 13, 15.000001], [1, 1, 2, 2]))),
@@ -129,30 +131,30 @@ def test_other_bits_under_the_same_status_are_a_changed_value(diff, status):
         (array([5, 7, "nan", 16], [1, 1, 2, 2]), "2 of 4 elements, most at [0, 0, 1, 0]: 13 → nan"),
         (array([5, 7, 10**400, 16], [1, 1, 2, 2]), f"2 of 4 elements, most at [0, 0, 1, 0]: 13 → {10**400}"),
         (array([5, 7, 13], [1, 1, 3]), "float32 [1, 1, 2, 2] → float32 [1, 1, 3]"),
-        (array(None, [80, 80]), "other bits, furthest off by 0 → 0.25 error bounds"),
-        (None, "other bits, furthest off by 0 → 0.25 error bounds"),
+        (array(None, [80, 80]), "different bits, largest error 0 → 0.25 error bounds"),
+        (None, "different bits, largest error 0 → 0.25 error bounds"),
     ],
 )
-def test_changed_value_says_what_moved_as_far_as_the_files_tell(compared, got, words):
+def test_changed_value_describes_the_change_from_the_files(compared, got, words):
     new = result(POOL, NN, digest="00", budget_used=0.25, **({"got": got} if got else {"verdict": "differ"}))
     difference = compared(alpha(result(POOL, NN)), alpha(new))
     assert [change_text(change) for change in difference.changes] == [words]
 
 
-def test_a_sign_of_zero_is_a_changed_value(compared):
+def test_another_sign_of_zero_is_a_changed_value(compared):
     one, other = (array([zero, 4], [1, 2]) for zero in (0.0, -0.0))
     difference = compared(alpha(result(BORDER, NN, got=one)), alpha(result(BORDER, NN, got=other, digest="00")))
     assert [change_text(change) for change in difference.changes] == ["1 of 2 elements, most at [0, 0]: 0.0 → -0.0"]
 
 
-def test_known_refusal_of_what_was_returned_wrongly_is_a_change(compared):
+def test_known_rejection_after_a_wrong_value_is_a_change(compared):
     old = differing(POOL, NN, WRONG, WORST, status="known", reason="so")
     new = rejected(POOL, NN, status="known", verdict="differ", kind="rejected", reason="so")
     difference = compared(alpha(old), alpha(new))
     assert [(change.kind, change_text(change)) for change in difference.changes] == [("value", "returned → rejected")]
 
 
-def test_bits_of_what_flickers_or_has_no_meaning_are_not_compared(compared):
+def test_bits_of_flaky_and_meaningless_results_are_not_compared(compared):
     flaky = differing(POOL, NN, WRONG, WORST, status="known", flaky=True, reason="so")
     senseless = result(TOO_LARGE, NN, status="fail", verdict="differ", kind="accepted", budget_used=None)
     old = alpha(flaky, senseless)
@@ -161,16 +163,16 @@ def test_bits_of_what_flickers_or_has_no_meaning_are_not_compared(compared):
     assert kinds(compared(alpha(steady), alpha({**steady, "digest": "00"}))) == [("value", POOL, NN, "known", "known")]
 
 
-def test_another_answer_is_told_once_though_the_output_is_another_too(diff):
+def test_changed_answer_is_listed_once_although_the_output_changed_too(diff):
     old = alpha(result(BORDER, NN), convention(NN, None, "real-cells", "undocumented"))
     new = alpha(result(BORDER, NN, digest="00"), convention(NN, None, "whole-window", "undocumented"))
     status, out, _ = diff(old, new)
     assert status == 1
     assert f"  {BORDER} on {NN}: avg_pool-divisor-at-the-border: real-cells → whole-window" in out.splitlines()
-    assert "1 changed the answer to a question." in out
+    assert "1 changed the answer to a convention." in out
 
 
-def test_what_is_gone_matters_and_what_is_new_does_not(compared, diff):
+def test_missing_results_are_significant_and_new_ones_are_not(compared, diff):
     more, less = alpha(result(POOL, NN), result(CONV, NN)), alpha(result(POOL, NN))
     assert kinds(compared(more, less)) == [("removed", CONV, NN, "pass", None)]
     assert diff(more, less)[0] == 1
@@ -180,7 +182,7 @@ def test_what_is_gone_matters_and_what_is_new_does_not(compared, diff):
     assert out.splitlines()[-2:] == ["1 result compared (alpha): 1 new.", "✓ Nothing changed"]
 
 
-def test_surface_that_is_gone_is_told_case_by_case_and_at_the_top(diff):
+def test_missing_surface_is_listed_by_case_and_at_the_top(diff):
     old = alpha(result(POOL, NN), result(POOL, "alpha.f"), surfaces=(NN, "alpha.f"))
     status, out, _ = diff(old, alpha(result(POOL, NN)))
     assert status == 1
@@ -189,7 +191,7 @@ def test_surface_that_is_gone_is_told_case_by_case_and_at_the_top(diff):
 
 
 @pytest.mark.parametrize("change", [{"parameters": {"window": [2, 2]}}, {"digest": "00"}, {"via": ["pad"]}])
-def test_case_that_is_another_one_is_not_compared(compared, change, diff):
+def test_results_of_a_changed_case_are_not_compared(compared, change, diff):
     old, new = alpha(result(POOL, NN)), alpha(differing(POOL, NN, WRONG, WORST))
     new[1] = {**new[1], **change}
     assert kinds(compared(old, new)) == [("redefined", POOL, NN, "pass", "fail")]
@@ -198,21 +200,21 @@ def test_case_that_is_another_one_is_not_compared(compared, change, diff):
     assert "another case under the same id, not compared  max_pool, alpha: 1 result" in out
 
 
-def test_other_words_about_a_case_are_no_difference(compared):
+def test_changed_description_of_a_case_is_no_difference(compared):
     old, new = alpha(result(POOL, NN)), alpha(result(POOL, NN))
     new[1] = {**new[1], "about": "Said better.", "source": "elsewhere", "level": "standard"}
     assert kinds(compared(old, new)) == []
 
 
-def test_other_program_is_noted_and_alone_is_no_change(diff):
+def test_changed_program_alone_is_a_note_and_no_change(diff):
     old, new = alpha(result(POOL, NN), result(CONV, NN)), alpha(result(POOL, NN), result(CONV, NN, digest="00"))
     for record in new:
         if "program" in record:
             record["program"] += "-b"
     status, out, _ = diff(old, new)
     assert status == 1
-    assert out.splitlines()[0] == "2 results compared are of another program than before."
-    assert "(another program than before)" in out
+    assert out.splitlines()[0] == "The program changed for 2 compared results."
+    assert "(the program changed)" in out
     assert "1 changed value." in out
 
 
@@ -220,7 +222,7 @@ def environment(**changes):
     return {**example.header("alpha", [NN])["environment"], **changes}
 
 
-def test_circumstances_that_differ_are_told_and_change_no_status(compared, diff):
+def test_different_circumstances_are_listed_and_change_no_status(compared, diff):
     packages = {"alpha": "2.2.0", "beta": "1"}
     new = alpha(
         result(POOL, NN),
@@ -251,7 +253,7 @@ def test_circumstances_that_differ_are_told_and_change_no_status(compared, diff)
     assert (status, out.splitlines()[0]) == (0, "alpha: 2.1.0 → 2.2.0")
 
 
-def test_instructions_that_one_processor_lacks_are_told_where_both_are_known(compared):
+def test_missing_processor_instructions_are_listed_if_both_processors_are_known(compared):
     one, other, silent = (
         alpha(result(POOL, NN), environment=environment(**cpu))
         for cpu in ({"cpu": ["avx2", "fma"]}, {"cpu": ["fma", "amx"]}, {})
@@ -272,7 +274,7 @@ def test_folders_are_compared_by_backend(diff, compared):
     assert "1 result compared (alpha, delta, gamma): 1 changed value, 1 gone, 1 new." in out
 
 
-def test_same_circumstance_of_several_backends_is_told_once(compared):
+def test_same_circumstance_of_several_backends_is_listed_once(compared):
     old, new = (
         [example.run(name, [f"{name}.nn"], [result(POOL, f"{name}.nn")], ledger=ledger) for name in ("alpha", "beta")]
         for ledger in ("aa", "bb")
@@ -280,7 +282,7 @@ def test_same_circumstance_of_several_backends_is_told_once(compared):
     assert compared(old, new).facts == {DifferingFact("ledger", "aa", "bb"): ("alpha", "beta")}
 
 
-def test_folder_of_a_run_stands_for_its_results(tmp_path, conformance):
+def test_output_folder_of_a_run_is_accepted(tmp_path, conformance):
     for name in ("old", "new"):
         example.write(tmp_path / name / "results", alpha(result(POOL, NN)))
     assert conformance("diff", tmp_path / "old", tmp_path / "new/results/alpha.jsonl")[0] == 0
@@ -295,33 +297,33 @@ def test_two_labels_of_one_backend_are_compared_by_surface(compared):
     assert kinds(same) == [("value", POOL, "alpha.nn@2.3", "pass", "pass")]
 
 
-def test_backends_that_have_nothing_in_common_are_refused_in_one_line(diff, compared):
+def test_backends_without_a_common_result_are_an_error_of_one_line(diff, compared):
     with pytest.raises(Incomparable):
         compared(alpha(result(POOL, NN)), example.delta())
     status, out, error = diff(alpha(result(POOL, NN)), example.delta())
     assert (status, out) == (2, "")
-    assert error == ["conformance: no backend stands in both: OLD holds alpha, NEW holds delta"]
+    assert error == ["conformance: no backend is in both: OLD contains alpha, NEW contains delta"]
 
 
 @pytest.mark.parametrize("partial", ["old", "new"])
-def test_what_a_partial_run_lacks_is_neither_gone_nor_new(diff, partial):
+def test_results_that_an_incomplete_run_lacks_are_neither_missing_nor_new(diff, partial):
     whole, cut = alpha(result(POOL, NN), result(CONV, NN)), alpha(result(POOL, NN), complete=False)
     status, out, _ = diff(*((cut, whole) if partial == "old" else (whole, cut)))
     assert status == 3
     assert out.splitlines() == [
-        "1 result compared (alpha): 1 wait for the end of a run.",
-        f"✗ alpha, {partial} results: a partial run, which stopped after 1 (conformance run --resume)",
+        "1 result compared (alpha): 1 waiting for a run to finish.",
+        f"✗ alpha, {partial} results: partial run, stopped after 1 result (conformance run --resume)",
         "✗ The comparison is incomplete",
     ]
 
 
-def test_change_in_a_partial_run_is_shown_and_the_run_is_incomplete_all_the_same(diff):
+def test_change_in_an_incomplete_run_is_shown(diff):
     status, out, _ = diff(alpha(result(POOL, NN)), alpha(result(POOL, NN, digest="00"), complete=False))
     assert status == 3
     assert out.splitlines()[-1] == "✗ Something changed, and the comparison is incomplete"
 
 
-def test_run_in_which_nothing_ran_is_incomplete(diff):
+def test_run_without_results_is_incomplete(diff):
     status, out, _ = diff(example.delta(), example.delta())
     assert status == 3
     assert "✗ delta, new results: nothing ran" in out
@@ -329,7 +331,7 @@ def test_run_in_which_nothing_ran_is_incomplete(diff):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder with one file that is sound, one that is not, and folders that cannot be compared."""
+    """A folder with a valid file, an invalid file, and folders that cannot be compared."""
     monkeypatch.chdir(tmp_path)
     example.write(tmp_path, alpha(result(POOL, NN)))
     (tmp_path / "bad.jsonl").write_text("oops\n", "utf-8")
@@ -348,7 +350,7 @@ def here(tmp_path, monkeypatch):
         (["diff", "alpha.jsonl", "nowhere.jsonl"], 2, "nowhere.jsonl: cannot be read"),
         (["diff", "alpha.jsonl", "bad.jsonl"], 2, "bad.jsonl:1: not JSON"),
         (["diff", "alpha.jsonl", "empty"], 3, "no results in empty"),
-        (["diff", "alpha.jsonl", "twice"], 2, "the backend 'alpha' also stands in"),
+        (["diff", "alpha.jsonl", "twice"], 2, "the backend 'alpha' is also in"),
         (["diff", "alpha.jsonl", "alpha.jsonl", "--format", "html"], 2, "'html' is not one of"),
         (["diff", "alpha.jsonl", "alpha.jsonl", "--out", "bad.jsonl/x"], 2, "bad.jsonl"),
     ],
@@ -359,7 +361,7 @@ def test_wrong_usage_is_one_line(conformance, arguments, status, says):
     assert says in error[0]
 
 
-def test_long_groups_are_cut_on_the_terminal_and_whole_in_json(diff):
+def test_long_groups_are_shortened_on_the_terminal_and_complete_in_json(diff):
     names = [f"alpha.{number}" for number in range(30)]
     old, new = (
         alpha(*(result(POOL, name, digest=digest) for name in names), surfaces=names) for digest in ("00", "11")
@@ -370,7 +372,7 @@ def test_long_groups_are_cut_on_the_terminal_and_whole_in_json(diff):
     assert len(json.loads(diff(old, new, "--format", "json")[1])["changes"]) == 30
 
 
-def test_of_what_is_new_the_terminal_shows_one_and_counts_the_rest(diff):
+def test_terminal_shows_one_new_result_and_counts_the_others(diff):
     names = [f"alpha.{number}" for number in range(5)]
     old, new = (alpha(*(result(POOL, name) for name in some), surfaces=names) for some in (names[:1], names))
     _, out, _ = diff(old, new)
@@ -382,7 +384,7 @@ def test_of_what_is_new_the_terminal_shows_one_and_counts_the_rest(diff):
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
-def test_out_writes_what_would_be_printed_and_keeps_the_status(diff, tmp_path, form):
+def test_out_writes_the_printed_text_with_the_same_exit_status(diff, tmp_path, form):
     old, new = alpha(result(POOL, NN)), alpha(result(POOL, NN, digest="00"))
     path = tmp_path / "deep" / "diff.txt"
     assert diff(old, new, "--format", form, "--out", path)[:2] == (1, f"difference: {path}\n")
@@ -415,7 +417,7 @@ def test_page_has_a_table_for_each_group(diff):
     assert f"| `{CONV}` | `{NN}` | pass |" in lines
 
 
-def test_page_never_grows_beyond_what_it_takes(compared):
+def test_page_has_a_limited_size(compared):
     names = [f"alpha.{'x' * 200}{number}" for number in range(300)]
     cases = list(example.CASES)
     old, new = (
@@ -432,7 +434,7 @@ HOSTILE = example.HOSTILE + "\n| a | b |\n\ud800[red]x[/]"
 
 @pytest.fixture
 def hostile():
-    """Old and new runs of which every text that a framework, a package or a file may bring is hostile."""
+    """Old and new runs in which every text of a framework, package or file contains control characters and markup."""
     surfaces = (NN, HOSTILE)
     old = alpha(result(POOL, NN), result(POOL, HOSTILE), result(CONV, HOSTILE), surfaces=surfaces)
     died = example.died(POOL, NN, "crashed", HOSTILE)
@@ -449,7 +451,7 @@ def hostile():
 
 @pytest.fixture
 def pairs(hostile, tmp_path):
-    """Write the hostile runs, lone surrogates too, as JSON can; return the paths of old and new ones."""
+    """Write the hostile runs, including lone surrogates, which JSON allows; return the paths of old and new ones."""
     paths = []
     for number, runs in enumerate(hostile):
         paths.append([tmp_path / f"{name}{number}.jsonl" for name in ("old", "new")])
@@ -458,7 +460,7 @@ def pairs(hostile, tmp_path):
     return paths
 
 
-def test_hostile_texts_reach_no_terminal(pairs, tmp_path, conformance):
+def test_control_characters_in_texts_are_escaped_on_the_terminal(pairs, tmp_path, conformance):
     for paths in pairs:
         status, out, _ = conformance("diff", *paths)
         assert status == 1
@@ -469,7 +471,7 @@ def test_hostile_texts_reach_no_terminal(pairs, tmp_path, conformance):
             assert "[red]x[/]" in text
 
 
-def test_hostile_texts_stay_text_on_the_page_and_in_json(pairs):
+def test_markup_in_texts_is_escaped_on_the_page_and_in_json(pairs):
     for paths in pairs:
         difference = compare_reports(*(load_report([path]) for path in paths))
         page = comparison_markdown.render_difference_markdown(difference)

@@ -1,4 +1,4 @@
-"""`conformance ledger`, on results that a fake backend in the place of the built-in one has made."""
+"""`conformance ledger`, with results of a fake backend."""
 
 import pytest
 import yaml
@@ -29,21 +29,21 @@ entries:
 """
 
 
-def spoilt(step, window, body="x = x.min(axis=(-2, -1))"):
-    """Answer rightly, but with this body after the windows of this extent in float32."""
+def wrong_value(step, window, body="x = x.min(axis=(-2, -1))"):
+    """Return the right values, except for windows of one size in float32, for which `body` is added."""
     walk = WIDE.format(window=step.window, step=step.stride[0])
     return (walk, body if step.window == window and step.dtype == "float32" else "x = x.max(axis=(-2, -1))")
 
 
 def wrong(name, window=(3, 3), body="x = x.min(axis=(-2, -1))", **keywords):
     kept = surface(name, **keywords)
-    kept.lowerings["max_pool"] = lambda step: spoilt(step, window, body)
+    kept.lowerings["max_pool"] = lambda step: wrong_value(step, window, body)
     return kept
 
 
 @pytest.fixture(autouse=True)
-def book(tmp_path, monkeypatch):
-    """Every command runs in a folder of its own, with a ledger of its own; return that file."""
+def ledger_file(tmp_path, monkeypatch):
+    """Run every command in its own temporary folder with its own ledger; return the ledger file."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "ledger.yaml"
     path.write_text(ENTRY, "utf-8")
@@ -53,7 +53,7 @@ def book(tmp_path, monkeypatch):
 
 @pytest.fixture
 def ran(tmp_path, monkeypatch, conformance):
-    """Run the cases on fake surfaces; return the options that go with them."""
+    """Return a function that runs the cases on fake surfaces and returns the options for these cases."""
 
     def run(*surfaces, status=1, cases=CASES):
         path = family(tmp_path, *cases)
@@ -77,13 +77,13 @@ def entry(out):
     return found
 
 
-def test_help_says_what_add_does_with_an_example(conformance):
+def test_help_of_add_has_an_example(conformance):
     status, out, _ = conformance("ledger", "add", "--help")
     assert status == 0
     assert "Example: conformance ledger add " in out
 
 
-def test_failures_become_an_entry_that_says_what_they_have_in_common(ran, add):
+def test_entry_selects_what_the_failures_have_in_common(ran, add):
     status, out, notes = add(*ran(wrong("numpy.loops"), surface("numpy.right")))
     assert status == 0
     found = entry(out)
@@ -104,14 +104,14 @@ def test_failures_become_an_entry_that_says_what_they_have_in_common(ran, add):
     )
 
 
-def test_a_written_entry_makes_the_run_green(ran, add, book, conformance):
+def test_a_written_entry_makes_the_failures_known(ran, add, ledger_file, conformance):
     options = ran(wrong("numpy.loops"))
-    before = book.read_text("utf-8")
+    before = ledger_file.read_text("utf-8")
     assert add(*options)[0] == 0
-    assert book.read_text("utf-8") == before
+    assert ledger_file.read_text("utf-8") == before
     status, out, notes = add(*options, "--write", "--id", "wide", "--observed", "The least.")
-    assert (status, notes[-1]) == (0, f"written to {book}")
-    assert book.read_text("utf-8").startswith(before)
+    assert (status, notes[-1]) == (0, f"written to {ledger_file}")
+    assert ledger_file.read_text("utf-8").startswith(before)
     assert entry(out)["observed"] == "The least."
     assert ran(wrong("numpy.loops"), status=0)
     assert conformance("ledger", *options)[1].splitlines() == [
@@ -120,7 +120,7 @@ def test_a_written_entry_makes_the_run_green(ran, add, book, conformance):
     ]
 
 
-def test_the_same_results_serve_for_several_entries(ran, add):
+def test_the_same_results_can_be_used_for_several_entries(ran, add):
     options = ran(wrong("numpy.one"), wrong("numpy.two", (2, 2)))
     first = entry(add(*options, "--surface", "*.one", "--write")[1])
     second = entry(add(*options, "--write")[1])
@@ -131,12 +131,12 @@ def test_the_same_results_serve_for_several_entries(ran, add):
     assert (status, errors) == (2, ["conformance: no case that matches * has a failure without a ledger entry"])
 
 
-def test_a_failure_that_was_not_chosen_is_left_alone(ran, add):
+def test_entry_does_not_cover_failures_that_are_not_selected(ran, add):
     options = ran(wrong("numpy.loops"))
     assert entry(add(*options, case="*/wide-strided")[1])["where"] == {"window": 3, "stride": 1}
 
 
-def test_ids_stand_where_nothing_else_is_exact(tmp_path, ran, add):
+def test_entry_lists_ids_if_no_selector_is_exact(tmp_path, ran, add):
     flag = tmp_path / "flag"
     fickle = f"x = x.max(axis=(-2, -1)) - (not os.path.exists({str(flag)!r})); open({str(flag)!r}, 'w').close()"
     twin = CASES[1].replace("id: wide", "id: wide-again")
@@ -155,27 +155,27 @@ def test_ids_stand_where_nothing_else_is_exact(tmp_path, ran, add):
         ("x = x[0, :, :, :, 0, 0]", "shape", "returned shape [1, 1, 1], not [1, 1, 1, 1]"),
     ],
 )
-def test_what_was_observed_comes_from_the_smallest_failing_case(ran, add, body, kind, observed):
+def test_observed_result_comes_from_the_smallest_failing_case(ran, add, body, kind, observed):
     found = entry(add(*ran(wrong("numpy.loops", body=body)))[1])
     assert found["kinds"] == [kind]
     assert observed in found["observed"]
     assert "max_pool/wide" in found["observed"]
 
 
-def test_nothing_that_fails_is_one_line(ran, add):
+def test_no_failure_is_an_error_of_one_line(ran, add):
     options = ran(surface("numpy.loops"), status=0)
     says = "no case that matches max_pool/* has a failure without a ledger entry"
     assert add(*options, case="max_pool/*") == (2, "", [f"conformance: {says}"])
 
 
-def test_no_results_is_one_line(add):
+def test_no_results_is_an_error_of_one_line(add):
     status, _, errors = add()
     assert (status, len(errors)) == (3, 1)
     assert "no results in build/conformance/results" in errors[0]
     assert add("nothing.jsonl")[2] == ["conformance: nothing.jsonl: cannot be read: No such file or directory"]
 
 
-def test_partial_results_are_refused(ran, add, tmp_path):
+def test_incomplete_results_are_an_error(ran, add, tmp_path):
     options = ran(wrong("numpy.loops"))
     path = tmp_path / "build/conformance/results/numpy.jsonl"
     path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:-1]), "utf-8")
@@ -184,7 +184,7 @@ def test_partial_results_are_refused(ran, add, tmp_path):
     assert "the run is incomplete" in errors[0]
 
 
-def test_results_of_other_cases_are_refused(ran, add, tmp_path):
+def test_results_of_other_cases_are_an_error(ran, add, tmp_path):
     ran(wrong("numpy.loops"))
     other = family(tmp_path, *CASES[:2], name="other.yaml")
     status, _, errors = add("--cases", other)
@@ -194,7 +194,7 @@ def test_results_of_other_cases_are_refused(ran, add, tmp_path):
     )
 
 
-def test_failures_of_several_kinds_are_told_apart(ran, add):
+def test_failures_of_several_kinds_are_an_error(ran, add):
     options = ran(wrong("numpy.one"), wrong("numpy.two", (2, 2), CRASHES))
     status, _, errors = add(*options)
     assert (status, len(errors)) == (2, 1)
@@ -209,8 +209,8 @@ def test_cases_that_fail_on_one_surface_and_agree_on_another_need_two_entries(ra
     assert "but not in this way on numpy." in errors[0]
 
 
-def test_failure_of_another_kind_than_its_entry_says_is_told(ran, add, book):
-    book.write_text(ENTRY.replace("max_pool/gone", "max_pool/wide"), "utf-8")
+def test_failure_of_another_kind_than_its_entry_is_an_error(ran, add, ledger_file):
+    ledger_file.write_text(ENTRY.replace("max_pool/gone", "max_pool/wide"), "utf-8")
     status, _, errors = add(*ran(wrong("numpy.loops")))
     assert (status, len(errors)) == (2, 1)
     assert "max_pool/wide on numpy.loops: entry other has this case with kind dtype, not with value" in errors[0]
@@ -225,12 +225,12 @@ def test_failure_of_another_kind_than_its_entry_says_is_told(ran, add, book):
         (["--issue", "bug 7"], "key 'issue'"),
     ],
 )
-def test_an_entry_that_the_ledger_refuses_is_not_written(ran, add, book, options, says):
-    before = book.read_text("utf-8")
+def test_an_invalid_entry_is_not_written(ran, add, ledger_file, options, says):
+    before = ledger_file.read_text("utf-8")
     status, out, errors = add(*ran(wrong("numpy.loops")), "--write", *options)
     assert (status, out, len(errors)) == (2, "", 1)
     assert says in errors[0]
-    assert book.read_text("utf-8") == before
+    assert ledger_file.read_text("utf-8") == before
 
 
 @pytest.mark.parametrize("missing", ["--case", "--reason"])
@@ -242,7 +242,7 @@ def test_case_and_reason_must_be_given(conformance, missing):
     assert missing in errors[0]
 
 
-def test_entries_are_listed_with_what_they_are_about(conformance, monkeypatch):
+def test_entries_are_listed_with_cases_and_surfaces(conformance, monkeypatch):
     monkeypatch.undo()
     status, out, _ = conformance("ledger")
     entries = ledger.load_ledger().entries

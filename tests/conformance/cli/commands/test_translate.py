@@ -1,4 +1,4 @@
-"""`conformance translate` with parameters and with layers: what it prints, what it says of it, what it refuses."""
+"""`conformance translate` with parameters and with layers: output, remarks and errors."""
 
 import json
 import shlex
@@ -24,14 +24,14 @@ PLAIN = "max_pool --window 3 --stride 2 --padding 1"
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch, catalogue):
-    """Every command runs in a folder of its own, and the suite's catalogue is read once."""
+    """Run every command in its own temporary folder, and read the suite's catalogue only once."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(catalogues, "load_catalogue", lambda *_, **__: catalogue)
 
 
 @pytest.fixture
 def translated(capsys):
-    """Run the command with a line of arguments; return exit status, standard output and standard error."""
+    """Return a function that runs the command with a line of arguments: (status, output, errors)."""
 
     def command(line, *further, command="translate"):
         with pytest.raises(SystemExit) as left:
@@ -44,13 +44,13 @@ def translated(capsys):
 
 
 def programs(translated, line):
-    """Return what a line is translated to, as JSON has it."""
+    """Return the JSON output for a line of arguments."""
     status, out, error = translated(f"{line} --format json")
     assert (status, error) == (0, "")
     return json.loads(out)
 
 
-def test_parameters_on_the_command_line_are_a_case(translated):
+def test_parameters_on_the_command_line_define_a_case(translated):
     status, out, _ = translated(f"{PLAIN} --rank 2")
     assert status == 0
     assert out.startswith(
@@ -138,7 +138,10 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
         ("pad --pads -9", "pad: Negative pads take away more cells than some axis has. (CropExceedsInput: "),
         ("'nn.MaxPool2d(3)'", "a layer needs --from, one of "),
         ("'nn.MaxPool2d(3)' --from torch", "--from torch: cannot parse layers of this surface, known are "),
-        ("'nn.MaxPool2d(3)' --from torch.nn --stride 2", "--stride cannot be combined with --from: the layer specifies it"),
+        (
+            "'nn.MaxPool2d(3)' --from torch.nn --stride 2",
+            "--stride cannot be combined with --from: the layer specifies it",
+        ),
         ("'nn.MaxPool2d(0)' --from torch.nn", "max_pool: --window 0 on axis 0 must be at least 1"),
         ("'nn.MaxPool2d(open(0))' --from torch.nn", "column 14: Call is neither a number"),
         ("'layers.MaxPool2D(2, padding=\"same\")' --from tf.keras.layers", "add --shape"),
@@ -146,14 +149,14 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
         (f"{PLAIN} --verified nowhere.json", "nowhere.json: No such file"),
     ],
 )
-def test_what_cannot_be_translated_is_refused_in_one_line(translated, line, says):
+def test_invalid_requests_are_errors_of_one_line(translated, line, says):
     status, out, error = translated(line)
     assert (status, out) == (2, "")
     assert len(error.splitlines()) == 1
     assert says in error
 
 
-def test_layer_is_read_and_what_it_left_to_defaults_is_said_first(translated):
+def test_layer_is_parsed_and_its_defaults_are_listed_first(translated):
     _, out, _ = translated("", "--from", "torch.nn", "nn.AvgPool2d(3, padding=1)", "--surface", "torch.nn")
     first = " ".join(out.split("\n\n")[0].replace("#", "").split())
     assert first.startswith("avg_pool, window 3 x 3, stride 3 x 3, padding 1 x 1, ")
@@ -163,7 +166,7 @@ def test_layer_is_read_and_what_it_left_to_defaults_is_said_first(translated):
     assert "nn.AvgPool2d(3, padding=1)(x)" in out
 
 
-def test_layer_with_same_padding_is_read_for_the_shape_that_is_said(translated):
+def test_layer_with_same_padding_is_parsed_for_the_given_shape(translated):
     text = 'keras.layers.MaxPooling2D(3, strides=2, padding="same")'
     _, out, _ = translated("--shape 1,2,8,8 --surface torch.nn.functional --from tf.keras.layers", text)
     assert "padding (0, 1) x (0, 1)" in out
@@ -171,12 +174,12 @@ def test_layer_with_same_padding_is_read_for_the_shape_that_is_said(translated):
 
 
 @pytest.mark.parametrize(("said", "status"), [("keras.layers", 0), ("torch.nn", 0), ("F", 0), ("nn", 2)])
-def test_layers_are_also_read_from_what_people_import_where_that_is_one_thing(translated, said, status):
+def test_from_accepts_an_imported_name_of_a_single_dialect(translated, said, status):
     text = {"keras.layers": "keras.layers.MaxPool2D(2)", "F": "F.max_pool2d(x, 2)"}.get(said, "nn.MaxPool2d(2)")
     assert translated("", "--from", said, text)[0] == status
 
 
-def test_surfaces_of_books_are_left_out_unless_asked_for(translated):
+def test_surfaces_of_books_are_omitted_unless_named(translated):
     asked = f"{PLAIN} --format json"
     assert "tinygrad.Tensor" in json.loads(translated(asked)[1])["surfaces"]
     assert not [name for name in json.loads(translated(asked)[1])["surfaces"] if name.endswith(".book")]
@@ -185,20 +188,22 @@ def test_surfaces_of_books_are_left_out_unless_asked_for(translated):
     ]
 
 
-def test_remarks_say_what_differs_and_why_it_is_no_single_call(translated):
+def test_remarks_describe_differences_and_why_a_program_has_several_calls(translated):
     said = programs(translated, PLAIN)["surfaces"]
     assert said["tf.nn"]["layout"].startswith("takes data (n, *spatial, c); ")
     assert said["torch.nn"]["layout"] == ""
     assert "stride when none is given: window" in said["torch.nn"]["answers"]
     assert any(answer.startswith("stride when none is given: one") for answer in said["flax.linen"]["answers"])
-    assert said["tf.keras.layers"]["remarks"][0].startswith("padded, because the native call does not support the case: ")
+    assert said["tf.keras.layers"]["remarks"][0].startswith(
+        "padded, because the native call does not support the case: "
+    )
     average = programs(translated, "avg_pool --window 3 --padding 1")["surfaces"]
     assert any(answer.startswith("divisor at the border: ") for answer in average["torch.nn"]["answers"])
     unpadded = programs(translated, "avg_pool --window 3")["surfaces"]
     assert not any(answer.startswith("divisor at the border") for answer in unpadded["torch.nn"]["answers"])
 
 
-def test_text_that_depends_on_the_size_says_so_and_only_that(translated):
+def test_only_programs_that_depend_on_the_input_size_have_a_remark_about_it(translated):
     said = programs(translated, "avg_pool --window 3 --stride 1 --padding same_upper")["surfaces"]
     for surface in ("jax.lax", "flax.linen", "tf.nn"):
         assert not any("it depends on" in remark for remark in said[surface]["remarks"])
@@ -207,7 +212,7 @@ def test_text_that_depends_on_the_size_says_so_and_only_that(translated):
         assert any("it depends on the spatial size" in remark for remark in said[surface]["remarks"])
 
 
-def test_known_deviation_is_a_warning_where_the_ledger_speaks_of_this_very_case(translated):
+def test_known_deviation_of_the_case_is_a_warning(translated):
     known = next(entry for entry in ledger.load_ledger().entries if entry.id == "mxnet-pad-drops-the-value")
     said = programs(translated, "pad --pads 1 --value 7")["surfaces"]
     assert said["mxnet.npx"]["warnings"] == [f"known deviation {known.id}: {' '.join(known.reason.split())}"]
@@ -223,7 +228,7 @@ def test_markdown_has_a_section_for_each_program(translated):
     assert "\n## Unsupported\n\n- tf.book: " in out
 
 
-def test_json_has_what_was_asked_in_the_words_of_the_catalogue(translated):
+def test_json_has_the_request_in_the_form_of_the_catalogue(translated):
     said = programs(translated, f"{PLAIN} --shape 1,1,9,9 --surface torch.nn")
     assert (said["operator"], said["shape_chosen"], said["inputs"]["x"]["shape"]) == ("max_pool", False, [1, 1, 9, 9])
     assert said["parameters"]["padding"] == [[1, 1], [1, 1]]
@@ -232,7 +237,7 @@ def test_json_has_what_was_asked_in_the_words_of_the_catalogue(translated):
     }  # fmt: skip
 
 
-def test_every_case_of_the_catalogue_asks_for_itself(catalogue):
+def test_every_case_of_the_catalogue_can_be_requested(catalogue):
     asked = 0
     for case in [*catalogue.select("smoke"), *catalogue.cases[::37]]:
         request = CaseRequest.from_case(case)
@@ -248,7 +253,7 @@ def test_every_case_of_the_catalogue_asks_for_itself(catalogue):
 
 
 @pytest.mark.parametrize("operator", FORWARD_OPERATORS)
-def test_other_sizes_are_of_the_same_parameters(catalogue, operator):
+def test_other_sizes_have_the_same_parameters(catalogue, operator):
     case = next(case for case in catalogue.cases if case.operator == operator and CaseRequest.from_case(case))
     words = [
         word
@@ -278,7 +283,7 @@ def test_sizes_are_written_with_commas_and_pairs_with_colons(kind, text, value):
 
 
 def count(**words):
-    """Return what was counted of results, each (status, how, dtype, rank, entry)."""
+    """Return the counter of results, each (status, how, dtype, rank, entry)."""
     one = verified.OperatorCounter()
     for result in words["results"]:
         one.add(*result)
@@ -299,20 +304,20 @@ def summary(*results):
     return verified.summarise([("a.b", "a", "standard", {"a": "1.2+cpu", "numpy": "2"}, counted)])
 
 
-def test_summary_counts_what_agrees_deviates_and_fails_and_not_what_is_unsupported():
+def test_summary_counts_all_results_except_unsupported_ones():
     tried = summary(*RESULTS).tried("a.b", "max_pool")
     assert (tried.agree, tried.dtypes, tried.ranks) == ({"native": 1, "padded": 1}, ("float32", "float64"), (1, 2))
     assert (tried.known, tried.otherwise, tried.cases) == ({"an-entry": 1}, {"fail": 1}, 2)
 
 
-def test_summary_reads_back_to_itself():
+def test_summary_can_be_parsed():
     text = verified.summary_text(summary(*RESULTS))
     assert verified.parse_summary(text, "here") == summary(*RESULTS)
     assert verified.summary_text(verified.parse_summary(text, "here")) == text
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', '{"format": 1, "surfaces": {"a": 1}}'])
-def test_what_is_no_summary_is_refused(text):
+def test_invalid_summary_is_an_error(text):
     with pytest.raises(verified.ConformanceError, match=r"^here: "):
         verified.parse_summary(text, "here")
 
@@ -327,13 +332,13 @@ def test_what_is_no_summary_is_refused(text):
         ([], "float32", "not verified: never run"),
     ],
 )
-def test_sentence_says_how_far_it_has_been_tried(results, dtype, says):
+def test_sentence_describes_how_far_a_program_is_verified(results, dtype, says):
     assert verified.verified_sentence(summary(*results), "a.b", "max_pool", "native", dtype=dtype, rank=2).endswith(
         says
     )
 
 
-def test_what_comes_with_the_suite_is_a_summary_of_its_own_surfaces_operators_and_entries():
+def test_shipped_summary_has_known_surfaces_operators_and_entries():
     shipped, entries = verified.shipped_summary(), {entry.id for entry in ledger.load_ledger().entries}
     assert shipped.surfaces.keys() <= describe.surfaces_by_name().keys()
     assert "torch.nn" in shipped.surfaces
@@ -344,7 +349,7 @@ def test_what_comes_with_the_suite_is_a_summary_of_its_own_surfaces_operators_an
     assert verified.VERIFIED_PATH.read_text("utf-8") == verified.summary_text(shipped)
 
 
-def test_command_summarises_results_and_translate_quotes_them(translated, tmp_path):
+def test_translate_prints_counts_of_a_given_summary(translated, tmp_path):
     results = write(tmp_path, alpha(), delta())
     status, out, error = translated("--out said.json", *map(str, results), command="verified")
     assert (status, out, error) == (0, "", "")
@@ -356,7 +361,7 @@ def test_command_summarises_results_and_translate_quotes_them(translated, tmp_pa
     assert translated("", *map(str, results), command="verified")[1] == Path("said.json").read_text("utf-8")
 
 
-def test_partial_run_is_not_summarised(translated, tmp_path):
+def test_incomplete_run_is_not_summarized(translated, tmp_path):
     status, _, error = translated("", *map(str, write(tmp_path, gamma())), command="verified")
     assert (status, error) == (
         2,

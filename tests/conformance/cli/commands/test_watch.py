@@ -1,4 +1,4 @@
-"""A night told from the one before: what is new, what may be the reason, and what was told already."""
+"""`conformance watch`: new items of a nightly run, their likely causes, and items that were reported before."""
 
 import json
 
@@ -26,12 +26,12 @@ def environment(**changes):
 BUMP = {"environment": environment(packages=NEWER)}
 
 
-def sound(**changes):
+def unchanged(**changes):
     return example.run("alpha", [NN], example.all_pass(NN), **changes)
 
 
 def with_pool(record, **changes):
-    """A run with another result of one case."""
+    """Return a run with another result for one case."""
     records = [one for one in example.all_pass(NN) if one["case"] != POOL]
     return example.run("alpha", [NN], [*records, record], **changes)
 
@@ -41,7 +41,7 @@ def broken(**changes):
 
 
 def other_seed(found, seed=8, code=None, **changes):
-    """An exploration with another seed, and where it is said with other code of the suite."""
+    """Return an exploration with another seed and, if given, another version of the suite."""
     records = example.exploration(findings=found, **changes)
     records[0]["explored"] |= {"seed": seed} | ({"code": code} if code else {})
     return records
@@ -49,7 +49,7 @@ def other_seed(found, seed=8, code=None, **changes):
 
 @pytest.fixture
 def night(tmp_path):
-    """Write the files of a night; return its folder."""
+    """Return a function that writes the files of a nightly run and returns their folder."""
 
     def write(name, *runs, explored=()):
         example.write(tmp_path / name / "results", *runs)
@@ -61,7 +61,7 @@ def night(tmp_path):
 
 @pytest.fixture
 def watched(conformance, tmp_path):
-    """Run the command; return status, output, the issues, the summary and the lines of standard error."""
+    """Return a function that runs the command: (status, issues, texts, summary, errors, output)."""
 
     def call(tonight, last=None):
         out = tmp_path / "watch"
@@ -76,8 +76,8 @@ def watched(conformance, tmp_path):
 
 
 @pytest.fixture
-def remembered(tmp_path):
-    """Put what the night told that was watched last beside the files of a night; return its folder."""
+def with_history(tmp_path):
+    """Return a function that copies the seen.json of the last command to the folder of a nightly run."""
 
     def put(folder):
         folder.mkdir(exist_ok=True)
@@ -87,17 +87,17 @@ def remembered(tmp_path):
     return put
 
 
-def test_a_night_like_the_one_before_has_nothing_new(night, watched):
+def test_a_run_like_the_previous_one_has_nothing_new(night, watched):
     last = night("last", broken(), explored=[example.exploration()])
     tonight = night("tonight", broken(), explored=[example.exploration()])
     status, issues, _, summary, errors, said = watched(tonight, last)
     assert (status, issues, errors) == (0, [], [])
     assert "## ✅ Nothing new" in summary
-    assert "Findings that were told before: 1." in summary
+    assert "Findings that were reported before: 1." in summary
     assert said.startswith("Nothing new")
 
 
-def test_on_the_first_night_all_that_is_wrong_is_new(night, watched):
+def test_in_the_first_run_every_failure_is_new(night, watched):
     status, issues, texts, summary, *_ = watched(night("tonight", broken(), explored=[example.exploration()]))
     assert status == 1
     assert [one["why"] for one in issues] == ["first", "first"]
@@ -105,7 +105,7 @@ def test_on_the_first_night_all_that_is_wrong_is_new(night, watched):
     assert all("There is no earlier night of this backend" in text for text in texts)
 
 
-def test_an_issue_has_the_smallest_case_what_came_of_it_versions_and_a_script(night, watched):
+def test_an_issue_has_the_smallest_case_its_result_versions_and_a_script(night, watched):
     _, (found, differs), texts, *_ = watched(night("tonight", broken(), explored=[example.exploration()]))
     assert found["title"].startswith(
         "alpha: max_pool on alpha.nn: numbers are off by more than rounding allows whenever"
@@ -122,7 +122,7 @@ def test_an_issue_has_the_smallest_case_what_came_of_it_versions_and_a_script(ni
     assert "expected 15, got 14" in texts[1]
 
 
-def test_a_case_of_the_suite_comes_with_its_script(night, watched, monkeypatch):
+def test_an_issue_about_a_catalogue_case_has_its_script(night, watched, monkeypatch):
     monkeypatch.setattr("conformance.cli.commands.watch._case_script", lambda case, surface: f"# {case} on {surface}\n")
     _, _, (text,), *_ = watched(night("tonight", broken()))
     assert f"```python\n# {POOL} on {NN}\n```" in text
@@ -148,58 +148,62 @@ def test_script_is_that_of_the_case(conformance):
         ({}, "flaky", "It is not the same every time, though nothing differs."),
     ],
 )
-def test_a_new_difference_is_told_with_what_may_be_the_reason(night, watched, changes, why, said):
-    status, (issue,), (text,), summary, *_ = watched(night("tonight", broken(**changes)), night("last", sound()))
+def test_a_new_difference_has_its_likely_cause(night, watched, changes, why, said):
+    status, (issue,), (text,), summary, *_ = watched(night("tonight", broken(**changes)), night("last", unchanged()))
     assert (status, issue["why"]) == (1, why)
     assert said in text.replace("\\", "")
     assert said in summary.replace("\\", "")
 
 
-def test_another_catalogue_is_a_reason_in_the_suite(night, watched):
+def test_another_catalogue_is_a_cause_in_the_suite(night, watched):
     newer = {"catalogue": {"digest": "00" * 16, "version": "2.0.0", "cases": 9}}
-    _, (issue,), (text,), *_ = watched(night("tonight", broken(**newer)), night("last", sound()))
+    _, (issue,), (text,), *_ = watched(night("tonight", broken(**newer)), night("last", unchanged()))
     assert issue["why"] == "suite"
     assert "2.0.0 (000000000000)" in text
 
 
-def test_another_program_is_a_reason_in_the_suite(night, watched):
+def test_another_program_is_a_cause_in_the_suite(night, watched):
     records = example.all_pass(NN)
     differs = example.differing(POOL, NN, WRONG, WORST, program=f"{NN}-padded", how="padded")
     told = [differs if one["case"] == POOL else one for one in records]
     run = example.run("alpha", [NN], told)
     run.insert(1, example.program(NN, how="padded"))
-    _, (issue,), (text,), *_ = watched(night("tonight", run), night("last", sound()))
+    _, (issue,), (text,), *_ = watched(night("tonight", run), night("last", unchanged()))
     assert issue["why"] == "suite"
     assert "the program: alpha.nn-native → alpha.nn-padded" in text
 
 
 @pytest.mark.parametrize("versions", [{}, {"environment": environment(packages=NEWER)}])
-def test_what_is_not_the_same_when_repeated_is_flaky_whatever_else_changed(night, watched, versions):
+def test_result_that_differs_when_repeated_is_flaky(night, watched, versions):
     flaky = example.differing(POOL, NN, WRONG, WORST, status="flaky", flaky=True, message="of 3 runs: two and one")
-    _, (issue,), *_ = watched(night("tonight", with_pool(flaky, **versions)), night("last", sound()))
+    _, (issue,), *_ = watched(night("tonight", with_pool(flaky, **versions)), night("last", unchanged()))
     assert issue["why"] == "flaky"
 
 
-def test_what_flickers_is_told_once(night, watched, remembered):
+def test_flaky_result_is_reported_once(night, watched, with_history):
     flaky = example.differing(POOL, NN, WRONG, WORST, status="flaky", flaky=True)
     first = night("first", with_pool(flaky))
-    assert watched(first, night("zeroth", sound()))[0] == 1
-    calm = remembered(night("calm", sound()))
+    assert watched(first, night("zeroth", unchanged()))[0] == 1
+    calm = with_history(night("calm", unchanged()))
     assert watched(night("again", with_pool(flaky)), calm)[0] == 0
 
 
-def test_what_flickered_and_then_always_crashes_is_told(night, watched, remembered):
-    watched(night("first", with_pool(example.result(POOL, NN, status="flaky", flaky=True))), night("zeroth", sound()))
+def test_flaky_result_that_then_always_crashes_is_reported(night, watched, with_history):
+    watched(
+        night("first", with_pool(example.result(POOL, NN, status="flaky", flaky=True))), night("zeroth", unchanged())
+    )
     dead = with_pool(example.died(POOL, NN, "crashed", "SIGSEGV"), **BUMP)
-    status, (issue,), *_ = watched(night("tonight", dead), remembered(night("last", sound())))
+    status, (issue,), *_ = watched(night("tonight", dead), with_history(night("last", unchanged())))
     assert (status, issue["why"]) == (1, "versions")
     assert "max_pool crashes the process" in issue["title"]
 
 
-def test_what_flickered_and_then_has_other_values_is_told(night, watched, remembered):
-    watched(night("first", with_pool(example.result(POOL, NN, status="flaky", flaky=True))), night("zeroth", sound()))
+def test_flaky_result_that_then_has_other_values_is_reported(night, watched, with_history):
+    watched(
+        night("first", with_pool(example.result(POOL, NN, status="flaky", flaky=True))), night("zeroth", unchanged())
+    )
     moved = with_pool(example.result(POOL, NN, digest="0" * 32), **BUMP)
-    summary = watched(night("tonight", moved), remembered(night("last", sound())))[3]
+    summary = watched(night("tonight", moved), with_history(night("last", unchanged())))[3]
     assert "## ❌ 1 changed value" in summary
 
 
@@ -218,14 +222,14 @@ FLICKERS = example.result(POOL, NN, status="flaky", flaky=True)
     ],
     ids=["fails, then crashes", "fails, then hangs", "stale, then fails", "flickers, then crashes"],
 )
-def test_what_was_wrong_is_told_when_it_is_wrong_in_another_way(night, watched, was, now, does):
+def test_failure_of_another_kind_is_reported_again(night, watched, was, now, does):
     last = night("last", with_pool(was))
     status, (issue,), *_ = watched(night("tonight", with_pool(now, **BUMP)), last)
     assert status == 1
     assert f"max_pool {does}" in issue["title"]
 
 
-def test_another_case_of_the_id_of_one_that_was_wrong_is_not_told(night, watched):
+def test_changed_case_of_a_known_failure_is_not_reported(night, watched):
     other = with_pool(CRASHES)
     for one in other:
         if one["record"] == "case" and one["case"] == POOL:
@@ -233,16 +237,16 @@ def test_another_case_of_the_id_of_one_that_was_wrong_is_not_told(night, watched
     assert watched(night("tonight", other), night("last", broken()))[0] == 0
 
 
-def test_what_is_no_longer_wrong_is_gone_and_nothing_new(night, watched):
-    status, issues, _, summary, *_ = watched(night("tonight", sound()), night("last", broken()))
+def test_fixed_failure_is_listed_and_nothing_is_new(night, watched):
+    status, issues, _, summary, *_ = watched(night("tonight", unchanged()), night("last", broken()))
     assert (status, issues) == (0, [])
-    assert "### Gone: no longer wrong" in summary
+    assert "### Fixed: these results pass now" in summary
     assert f"`{POOL}`" in summary
 
 
-def test_changed_values_are_told_by_their_number_and_open_no_issue(night, watched):
+def test_changed_values_are_counted_and_open_no_issue(night, watched):
     moved = with_pool(example.result(POOL, NN, digest="0" * 32), environment=environment(packages=NEWER))
-    status, issues, _, summary, *_ = watched(night("tonight", moved), night("last", sound()))
+    status, issues, _, summary, *_ = watched(night("tonight", moved), night("last", unchanged()))
     assert (status, issues) == (1, [])
     assert "## ❌ 1 changed value" in summary
     assert "| version bump | alpha | `max_pool` | value, 1 result |" in summary
@@ -256,12 +260,12 @@ SAME = {
 
 
 @pytest.mark.parametrize("change", SAME.values(), ids=SAME)
-def test_a_finding_is_known_again_from_what_another_seed_made_of_it(night, watched, change):
+def test_a_finding_of_another_seed_is_recognized(night, watched, change):
     again = example.finding(id="max_pool-ffffffff", **{"true": ["odd"], **change})
     last = night("last", explored=[example.exploration()])
     status, issues, _, summary, *_ = watched(night("tonight", explored=[other_seed([again])]), last)
     assert (status, issues) == (0, [])
-    assert "Findings that were told before: 1." in summary
+    assert "Findings that were reported before: 1." in summary
     assert "not drawn again" not in summary
 
 
@@ -274,7 +278,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("change", OTHERS.values(), ids=OTHERS)
-def test_another_cause_is_new_and_the_old_one_was_not_drawn_again(night, watched, change):
+def test_another_cause_is_new_and_the_old_one_was_not_generated_again(night, watched, change):
     last = night("last", explored=[example.exploration()])
     tonight = night("tonight", explored=[other_seed([example.finding(id="max_pool-ffffffff", **change)])])
     status, (issue,), (text,), summary, *_ = watched(tonight, last)
@@ -284,7 +288,7 @@ def test_another_cause_is_new_and_the_old_one_was_not_drawn_again(night, watched
     assert "`max_pool-0a1b2c3d`" in summary
 
 
-def test_what_other_code_of_the_suite_finds_is_not_put_down_to_chance(night, watched):
+def test_finding_of_another_suite_version_is_not_attributed_to_chance(night, watched):
     found = example.finding(id="max_pool-ffffffff", operator="min_pool")
     last = night("last", explored=[other_seed([], seed=7, code="00ff" * 8)])
     tonight = night("tonight", explored=[other_seed([found], code="ff00" * 8)])
@@ -293,12 +297,12 @@ def test_what_other_code_of_the_suite_finds_is_not_put_down_to_chance(night, wat
     assert "the suite's code: 00ff00ff → ff00ff00" in text
 
 
-def test_findings_without_conditions_cannot_be_told_apart(night, watched):
+def test_findings_without_conditions_cannot_be_distinguished(night, watched):
     found = [example.finding(id=f"max_pool-{name}", case=case, conditions=None, true=[]) for name, case in
              (("aaaaaaaa", example.FOUND), ("bbbbbbbb", OTHER))]  # fmt: skip
     status, (issue,), (text,), *_ = watched(night("tonight", explored=[example.exploration(findings=found)]))
     assert status == 1
-    assert "- `max_pool-bbbbbbbb` cannot be told from it" in text
+    assert "- `max_pool-bbbbbbbb` counts as the same finding" in text
     third = example.finding(id="max_pool-cccccccc", case="max_pool/explored/third", conditions=None, true=[])
     tonight = night("next", explored=[other_seed([third])])
     assert watched(tonight, night("tonight"))[0] == 0
@@ -319,7 +323,7 @@ def test_a_finding_may_be_of_a_new_version(night, watched):
 
 
 @pytest.mark.parametrize(("way", "why"), [("value", "flaky"), ("law: shift", "drawn"), ("surfaces: value", "drawn")])
-def test_a_finding_that_is_not_there_again_flickers_unless_the_reference_never_showed_it(night, watched, way, why):
+def test_a_missing_finding_is_flaky_unless_the_reference_was_not_its_oracle(night, watched, way, why):
     records = other_seed([example.finding(way=way)])
     last = night("last", explored=[example.exploration(findings=[])])
     for number, one in enumerate(records):
@@ -330,16 +334,16 @@ def test_a_finding_that_is_not_there_again_flickers_unless_the_reference_never_s
     assert issue["why"] == why
 
 
-def test_a_finding_of_the_night_before_last_is_known(night, watched, remembered):
+def test_a_finding_of_the_run_before_the_previous_one_is_known(night, watched, with_history):
     first = night("first", explored=[example.exploration()])
     assert watched(first)[0] == 1
-    second = remembered(night("second", explored=[other_seed([])]))
+    second = with_history(night("second", explored=[other_seed([])]))
     assert watched(night("third", explored=[other_seed([example.finding()], 9)]), second)[0] == 0
 
 
-def test_a_backend_that_is_missing_makes_the_night_incomplete(night, watched):
-    last = night("last", sound(), example.beta(), explored=[example.exploration()])
-    status, _, _, summary, errors, _ = watched(night("tonight", sound()), last)
+def test_a_missing_backend_makes_the_run_incomplete(night, watched):
+    last = night("last", unchanged(), example.beta(), explored=[example.exploration()])
+    status, _, _, summary, errors, _ = watched(night("tonight", unchanged()), last)
     assert status == 3
     assert errors == [
         "beta: the night before has its results, this one has not.",
@@ -348,58 +352,60 @@ def test_a_backend_that_is_missing_makes_the_night_incomplete(night, watched):
     assert "❌ beta: the night before" in summary
 
 
-def cut():
-    """A run that ended before it came to the case."""
+def incomplete():
+    """Return a run that ended before the case."""
     return example.run("alpha", [NN], [one for one in example.all_pass(NN) if one["case"] != POOL], complete=False)
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["with its memory", "without it"])
-def test_what_breaks_beside_a_night_that_was_cut_is_told_once(night, watched, remembered, kept):
-    remember = remembered if kept else lambda folder: folder
-    assert watched(night("second", cut()), night("first", sound()))[:2] == (3, [])
-    status, (issue,), (text,), *_ = watched(night("third", broken()), remember(night("second", cut())))
+def test_a_failure_after_an_incomplete_run_is_reported_once(night, watched, with_history, kept):
+    remember = with_history if kept else lambda folder: folder
+    assert watched(night("second", incomplete()), night("first", unchanged()))[:2] == (3, [])
+    status, (issue,), (text,), *_ = watched(night("third", broken()), remember(night("second", incomplete())))
     assert (status, issue["why"]) == (1, "suite")
     assert "the result: none, for the run was cut → there" in text
     assert watched(night("fourth", broken()), remember(night("third", broken())))[0] == 0
 
 
-def test_what_was_wrong_before_a_night_that_was_cut_is_not_told_again(night, watched, remembered):
+def test_a_failure_before_an_incomplete_run_is_not_reported_again(night, watched, with_history):
     assert watched(night("first", broken()))[0] == 1
-    assert watched(night("second", cut()), remembered(night("first", broken())))[:2] == (3, [])
-    last = remembered(night("second", cut()))
+    assert watched(night("second", incomplete()), with_history(night("first", broken())))[:2] == (3, [])
+    last = with_history(night("second", incomplete()))
     assert watched(night("tonight", broken()), last)[0] == 0
     status, (issue,), *_ = watched(night("tonight", with_pool(CRASHES)), last)
     assert (status, "crashes the process" in issue["title"]) == (1, True)
 
 
-def test_what_was_mended_before_a_night_that_was_cut_is_told_again(night, watched, remembered):
-    watched(night("second", sound()), night("first", broken()))
-    watched(night("third", cut()), remembered(night("second", sound())))
-    assert watched(night("tonight", broken()), remembered(night("third", cut())))[0] == 1
+def test_a_failure_fixed_before_an_incomplete_run_is_reported_again(night, watched, with_history):
+    watched(night("second", unchanged()), night("first", broken()))
+    watched(night("third", incomplete()), with_history(night("second", unchanged())))
+    assert watched(night("tonight", broken()), with_history(night("third", incomplete())))[0] == 1
 
 
-def test_a_backend_that_is_back_brings_nothing_new_with_what_it_told(night, watched, remembered):
+def test_known_failures_of_a_returning_backend_are_not_new(night, watched, with_history):
     first = night("first", broken(), example.beta())
     watched(first)
-    watched(night("second", example.beta()), remembered(first))
-    status, issues, *_ = watched(night("third", broken(), example.beta()), remembered(night("second", example.beta())))
+    watched(night("second", example.beta()), with_history(first))
+    status, issues, *_ = watched(
+        night("third", broken(), example.beta()), with_history(night("second", example.beta()))
+    )
     assert (status, issues) == (0, [])
 
 
-def test_what_fails_and_flickers_in_turn_is_told_once_of_each(night, watched, remembered):
-    last, told = night("0", sound()), []
+def test_alternating_failure_and_flakiness_are_each_reported_once(night, watched, with_history):
+    last, told = night("0", unchanged()), []
     for name, one in zip("12345", (broken(), with_pool(FLICKERS)) * 3, strict=False):
         told.append(watched(night(name, one), last)[0])
-        last = remembered(night(name, one))
+        last = with_history(night(name, one))
     assert told == [1, 1, 0, 0, 0]
 
 
-def test_a_run_that_was_cut_makes_the_night_incomplete(night, watched):
+def test_an_incomplete_results_file_makes_the_run_incomplete(night, watched):
     status, *_ = watched(night("tonight", example.gamma()), night("last", example.gamma()))
     assert status == 3
 
 
-def test_texts_of_frameworks_stay_texts(night, watched):
+def test_texts_of_frameworks_are_escaped(night, watched):
     texts = dict.fromkeys(("sentence", "said", "case_text", "script"), example.HOSTILE + "\n```\n<b>")
     runs = example.exploration(findings=[example.finding(**texts)], message=example.HOSTILE)
     _, issues, (text,), summary, *_ = watched(night("tonight", explored=[runs]))
@@ -414,7 +420,7 @@ def test_texts_of_frameworks_stay_texts(night, watched):
     assert "\n" not in issues[0]["title"]
 
 
-def test_findings_without_conditions_on_other_surfaces_have_issues_of_their_own(night, watched):
+def test_findings_without_conditions_on_other_surfaces_have_separate_issues(night, watched):
     other = example.finding(id="max_pool-bbbbbbbb", case=OTHER, surfaces=["alpha.other"], conditions=None, true=[])
     found = [example.finding(conditions=None, true=[]), other]
     _, issues, texts, *_ = watched(night("tonight", explored=[example.exploration(findings=found)]))
@@ -422,53 +428,53 @@ def test_findings_without_conditions_on_other_surfaces_have_issues_of_their_own(
 
 
 def twice(*records, **changes):
-    """A run with two surfaces, all well but for these results."""
+    """Return a run with two surfaces that passes except for the given results."""
     bad = {(one["case"], one["surface"]) for one in records}
     good = [one for surface in (NN, FUNCTIONAL) for one in example.all_pass(surface)]
     rest = [one for one in good if (one["case"], one["surface"]) not in bad]
     return example.run("alpha", [NN, FUNCTIONAL], [*rest, *records], **changes)
 
 
-def refused(surface, message, **changes):
-    return example.violation(POOL, surface, status="fail", verdict="differ", kind="rejected", message=message, **changes)
+def rejected(surface, message, **changes):
+    return example.rejected(POOL, surface, status="fail", verdict="differ", kind="rejected", message=message, **changes)
 
 
 REFUSALS = {
-    "for other reasons": [refused(NN, "no kernel"), refused(FUNCTIONAL, "bad padding")],
-    "one flickers": [refused(NN, "no kernel"), refused(FUNCTIONAL, "no kernel", flaky=True)],
+    "for other reasons": [rejected(NN, "no kernel"), rejected(FUNCTIONAL, "bad padding")],
+    "one flickers": [rejected(NN, "no kernel"), rejected(FUNCTIONAL, "no kernel", flaky=True)],
 }
 
 
 @pytest.mark.parametrize("records", REFUSALS.values(), ids=REFUSALS)
-def test_differences_of_one_case_have_issues_of_their_own(night, watched, records):
+def test_differences_of_one_case_have_separate_issues(night, watched, records):
     _, issues, texts, *_ = watched(night("tonight", twice(*records, **BUMP)), night("last", twice()))
     assert len({one["key"] for one in issues}) == len({*texts}) == 2
 
 
-def test_another_reason_has_an_issue_of_its_own_and_another_number_has_not(night, watched):
+def test_another_message_has_a_separate_issue_and_another_number_has_not(night, watched):
     messages = ("no kernel of 3 axes at 0x7f3ac0", "no kernel of 2 axes at 0x7e01ff", "bad padding")
-    keys = [watched(night("tonight", with_pool(refused(NN, message))))[1][0]["key"] for message in messages]
+    keys = [watched(night("tonight", with_pool(rejected(NN, message))))[1][0]["key"] for message in messages]
     assert keys[0] == keys[1] != keys[2]
 
 
-def test_a_key_that_two_news_would_have_is_told_apart_every_night(night, watched):
+def test_equal_keys_are_made_distinct_in_every_run(night, watched):
     runs = [broken(), [one | {"backend": "alpha@new"} if one["record"] == "header" else one for one in broken()]]
     first, second = (watched(night("tonight", *runs))[1:3] for _ in range(2))
     assert first == second
     assert len({one["key"] for one in first[0]}) == len({*first[1]}) == 2
 
 
-def test_an_issue_is_no_longer_than_it_may_be(night, watched):
+def test_an_issue_has_a_limited_length(night, watched):
     found = example.finding(script="x = 1\n" * 20_000)
     _, _, (text,), *_ = watched(night("tonight", explored=[example.exploration(findings=[found])]))
     assert len(text) < 61_000
-    assert "*Cut here: 1 lines of this page are left out. The results file has all.*" in text
+    assert "*1 lines of this page are omitted. The results file contains everything.*" in text
     assert "values: [[[0, 1]]]" in text
 
 
-def test_what_a_night_told_outlives_its_results(night, watched, remembered, tmp_path):
+def test_reported_items_remain_known_without_the_results(night, watched, with_history, tmp_path):
     assert watched(night("tonight", broken(), explored=[example.exploration()]))[0] == 1
-    assert watched(tmp_path / "tonight", remembered(tmp_path / "last"))[0] == 0
+    assert watched(tmp_path / "tonight", with_history(tmp_path / "last"))[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -479,8 +485,8 @@ def test_what_a_night_told_outlives_its_results(night, watched, remembered, tmp_
         (["tonight", "--against", "empty"], 3, "no results in empty"),
     ],
 )
-def test_no_night_is_said_in_a_line(conformance, night, folder, arguments, status, said):  # noqa: PLR0917
-    night("tonight", sound())
+def test_missing_run_is_an_error_of_one_line(conformance, night, folder, arguments, status, said):  # noqa: PLR0917
+    night("tonight", unchanged())
     (folder / "empty").mkdir()
     found, _, errors = conformance("watch", *arguments)
     assert found == status
@@ -499,8 +505,8 @@ def test_no_night_is_said_in_a_line(conformance, night, folder, arguments, statu
         ('{"format": 1, "findings": [], "flickering": [], "wrong": [{}]}', "lacks the key 'backend'"),
     ],
 )
-def test_what_no_night_has_told_is_refused_in_a_line(conformance, night, text, said):
-    last, tonight = night("last", sound()), night("tonight", sound())
+def test_invalid_history_is_an_error_of_one_line(conformance, night, text, said):
+    last, tonight = night("last", unchanged()), night("tonight", unchanged())
     (last / "seen.json").write_text(text, "utf-8")
     status, _, errors = conformance("watch", tonight, "--against", last)
     assert status == 2
@@ -508,7 +514,7 @@ def test_what_no_night_has_told_is_refused_in_a_line(conformance, night, text, s
     assert said in errors[0]
 
 
-def test_memory_is_read_as_it_was_written():
+def test_history_can_be_parsed():
     seen = ReportedFinding.of("alpha", _parsed(example.finding()), "2026-11-20")
     memory = History((seen,), frozenset({(NN, POOL)}), frozenset({WrongResult("alpha", NN, POOL, "fail")}))
     assert History.parse(memory.to_json()) == memory
