@@ -1,8 +1,8 @@
-"""Time of `conformance check` on the suite's own catalogue: one process, all cores, and with what is known already.
+"""Measure `conformance check` on the suite's own catalogue: with one process, with all cores, and with a full cache.
 
 python benchmarks/check_speed.py --rounds 3
 
-The rounds alternate, so that whatever else the machine does burdens all alike: the ratios are what to look at.
+Each round measures all three, so other load on the machine affects all of them. Compare ratios rather than times.
 """
 
 import argparse
@@ -17,42 +17,42 @@ from conformance.judging import ledger
 from conformance.system.parallel import core_count
 
 
-def seconds(examiner: check.CaseChecker) -> float:
-    """Return how long a whole check takes, reading included."""
+def seconds(checker: check.CaseChecker) -> float:
+    """Return the time of a complete check in seconds, including the reading of all files."""
     start = time.perf_counter()
     assert (
-        list(check.check_problems(loading.load_catalogue(), ledger.load_ledger(), check.read_lock(), checker=examiner))
+        list(check.check_problems(loading.load_catalogue(), ledger.load_ledger(), check.read_lock(), checker=checker))
         == []
     )
     return time.perf_counter() - start
 
 
-def known(folder: str) -> CheckCache:
-    """Return a cache that holds the whole catalogue."""
+def full_cache(folder: str) -> CheckCache:
+    """Return a cache that contains the whole catalogue."""
     empty = CheckCache(Path(folder) / "cache.json")
     seconds(check.CaseChecker(empty))
     return CheckCache(empty.path, {**empty.records, **empty.new_records})
 
 
 def main() -> None:
-    """Print the medians and their ratios to one process."""
+    """Print the median times and their ratios to one process."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rounds", type=int, default=3)
     rounds = arguments.parse_args().rounds
     with tempfile.TemporaryDirectory() as folder:
-        ways = {
+        checkers = {
             "one process": check.CaseChecker(jobs=1),
             f"{core_count()} processes": check.CaseChecker(),
-            "known already": check.CaseChecker(known(folder)),
+            "full cache": check.CaseChecker(full_cache(folder)),
         }
-        times: dict[str, list[float]] = {way: [] for way in ways}
+        times: dict[str, list[float]] = {name: [] for name in checkers}
         for _ in range(rounds):
-            for way, examiner in ways.items():
-                times[way].append(seconds(examiner))
+            for name, checker in checkers.items():
+                times[name].append(seconds(checker))
     base = median(times["one process"])
     print(f"{len(loading.load_catalogue().cases)} cases, median of {rounds} rounds")
-    for way, taken in times.items():
-        print(f"{way:<14} {median(taken):7.2f} s   {base / median(taken):5.1f} times as fast as one process")
+    for name, taken in times.items():
+        print(f"{name:<14} {median(taken):7.2f} s   {base / median(taken):5.1f} times as fast as one process")
 
 
 if __name__ == "__main__":

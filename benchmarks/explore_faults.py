@@ -1,8 +1,8 @@
-"""How many cases exploring takes to find planted faults, guided and not, and how small the cases are that it leaves.
+"""Measure how many generated cases it takes to find the planted bugs, and how small the shrunk cases are.
 
-All surfaces of the backend `planted` (tests/planted_faults) are explored at once, each until its fault is found: a case
-counts whether or not anything is left to find in its operator. Of each fault the first case that showed it is shrunk,
-and held against the smallest that was found by hand.
+All surfaces of the backend `planted` (tests/support/planted_package) are explored together, each until its bug is
+found. Every generated case counts, even if all bugs of its operator have been found. The first case that shows a bug is
+shrunk and compared with the smallest case found by hand.
 
     python benchmarks/explore_faults.py --cases 20000 --seed 0 --draw guided --shrink --write guided-0.json
     python benchmarks/explore_faults.py --cases 20000 --seed 0 --draw plain --write plain-0.json
@@ -10,10 +10,11 @@ and held against the smallest that was found by hand.
     python benchmarks/explore_faults.py --compare guided-*.json plain-*.json uniform-*.json
     python benchmarks/explore_faults.py --columns guided-0.json plain-0.json uniform-0.json --write columns.json
 
-guided: as `conformance explore` draws; plain: from the same space, each case by itself; uniform: every parameter
-uniform in its range, see explore_uniform.py. --compare prints what each found within how many cases, and how many cases
-a fault took as a geometric mean, one not found counted as all; the last makes columns for
-`benchmarks/planted_catalogue.py --columns`.
+guided: draws as `conformance explore` does. plain: independent draws from the same space. uniform: every parameter is
+uniform in its range, see explore_uniform.py.
+
+--compare prints the number of bugs found within several numbers of cases, and the geometric mean of the cases per bug.
+A bug that is not found counts with all cases. --columns writes columns for `benchmarks/planted_catalogue.py --columns`.
 """
 
 import argparse
@@ -45,37 +46,38 @@ from conformance.judging.ledger import Ledger
 sys.path.insert(0, str(Path(__file__).parent))
 from explore_uniform import Uniform
 
-HOME = Path(__file__).parent.parent / "tests" / "planted_faults"
-HANG = 2.0
-FEARED_NAMES = ("crash", "hang")
-"""How the names of faults begin that end the process or never come back."""
+PACKAGE = Path(__file__).parent.parent / "tests" / "support" / "planted_package"
+HANG_SECONDS = 2.0
+"""Time limit of one case in seconds."""
+FATAL_NAMES = ("crash", "hang")
+"""Prefixes of the names of bugs that crash or hang the process."""
 LIMITS = (1000, 2000, 4000, 20_000, 200_000)
-"""In how many cases searches are compared."""
+"""Numbers of cases for which searches are compared."""
 
 
-def faults() -> dict[str, Any]:
-    """Return the planted faults by name, their package imported from where the tests have it."""
-    sys.path.insert(0, str(HOME))
-    os.environ["PYTHONPATH"] = str(HOME)
+def planted_bugs() -> dict[str, Any]:
+    """Import the package of planted bugs from the tests folder; return the bugs by name."""
+    sys.path.insert(0, str(PACKAGE))
+    os.environ["PYTHONPATH"] = str(PACKAGE)
     import conformance_planted  # noqa: PLC0415
 
-    return dict(conformance_planted.FAULTS)
+    return dict(conformance_planted.BUGS)
 
 
-def away(recipe: Candidate, smallest: dict[str, Any]) -> int:
-    """Return how many more factors of a shrunk recipe are not plain than of the smallest case known by hand."""
-    return len(list(recipe.non_default_factors())) - _away_by_hand(recipe.operator, smallest)
+def extra_factors(candidate: Candidate, smallest: dict[str, Any]) -> int:
+    """Return how many more non-default factors a shrunk candidate has than the smallest case found by hand."""
+    return len(list(candidate.non_default_factors())) - _factors_by_hand(candidate.operator, smallest)
 
 
-def _away_by_hand(operator: str, smallest: dict[str, Any]) -> int:
+def _factors_by_hand(operator: str, smallest: dict[str, Any]) -> int:
     from conformance.cases.parsing import parse_case  # noqa: PLC0415
 
     case = parse_case({"operator": operator, "source": "-"}, {"id": "smallest", **smallest}, "-")
-    return steps_away(case)
+    return count_non_default_factors(case)
 
 
-def steps_away(case: Any) -> int:
-    """Return how many parts of the parameters and shapes of a case are not plain, as `Recipe.away` counts them."""
+def count_non_default_factors(case: Any) -> int:
+    """Return the number of non-default parameters and sizes of a case, as `Candidate.non_default_factors` counts."""
     defaults, given = OPERATORS[case.operator].defaults, case.parameters
     window = given.get("window") or (case.inputs["kernel"].shape[2:] if "kernel" in case.inputs else ())
     count = sum(size != 1 for size in window) + (len(case.shape) > 3)
@@ -92,189 +94,197 @@ def steps_away(case: Any) -> int:
         count += sum(size != 1 for size in given.get(name) or ())
     count += sum(size != 0 for size in given.get("output_padding") or ())
     count += sum(any(pair) for name in ("padding", "pads") if name in given for pair in given[name])
-    plain = {"rounding", "count_include_pad", "divisor", "p", "mode", "value", "ties", "output"}
-    return count + sum(given[name] != defaults.get(name) for name in plain & given.keys())
+    scalars = {"rounding", "count_include_pad", "divisor", "p", "mode", "value", "ties", "output"}
+    return count + sum(given[name] != defaults.get(name) for name in scalars & given.keys())
 
 
-def differs(surface: str, recipe: Candidate) -> bool:
-    """Whether a fault changes anything in a case, so that it is worth being judged; True for what may not come back.
+def differs(surface: str, candidate: Candidate) -> bool:
+    """Check whether a bug changes the output of a case. Other cases need not be judged.
 
-    Without its fault a surface agrees with the reference, on all of the catalogue.
+    Without the bug the surface agrees with the reference on the whole catalogue. A bug that crashes or hangs cannot be
+    run in this process, so the answer for it is True.
     """
     name = surface.removeprefix("planted.")
-    if name.startswith(FEARED_NAMES):
+    if name.startswith(FATAL_NAMES):
         return True
-    step = case_step(recipe.case)
-    known = OPERATORS[step.operator].defaults.keys() | ({"output"} if recipe.operator.startswith("conv") else set())
-    given = {**step.parameters, "output": recipe.case.parameters.get("output")}
+    step = case_step(candidate.case)
+    known = OPERATORS[step.operator].defaults.keys() | ({"output"} if candidate.operator.startswith("conv") else set())
+    given = {**step.parameters, "output": candidate.case.parameters.get("output")}
     given = {key: value for key, value in given.items() if key in known}
-    arrays = [spec.make() for spec in _in_order(recipe)]
-    one, other = (_outcome(which, recipe.operator, arrays, given) for which in (name, "none"))
-    return one != other
+    arrays = [spec.make() for spec in _ordered_inputs(candidate)]
+    with_bug, correct = (_outcome(which, candidate.operator, arrays, given) for which in (name, "none"))
+    return with_bug != correct
 
 
-def _in_order(recipe: Candidate) -> list[Any]:
-    return [recipe.case.inputs[name] for name in OPERATORS[recipe.operator].inputs if name in recipe.case.inputs]
+def _ordered_inputs(candidate: Candidate) -> list[Any]:
+    return [
+        candidate.case.inputs[name] for name in OPERATORS[candidate.operator].inputs if name in candidate.case.inputs
+    ]
 
 
-def _outcome(name: str, verb: str, arrays: list[Any], given: dict[str, Any]) -> str:
-    """Return what a surface makes of arrays, so that equal results are equal: a digest, or what was said."""
+def _outcome(name: str, operator: str, arrays: list[Any], given: dict[str, Any]) -> str:
+    """Return the digest of a surface's output, or the error message."""
     import conformance_planted  # noqa: PLC0415
 
     try:
-        return array_digest(conformance_planted.call(name, verb, *arrays, **given))
+        return array_digest(conformance_planted.call(name, operator, *arrays, **given))
     except (ValueError, IndexError, TypeError) as error:
         return repr(error)
 
 
 class Search:
-    """One search for all faults: the explorer draws, and each surface is tried until its fault is found."""
+    """A search for all bugs: the explorer draws cases, and each surface is run until its bug is found."""
 
-    def __init__(self, lab: LocalEvaluator, known: dict[str, Any], seed: int, draw: str) -> None:
-        made = {
+    def __init__(self, evaluator: LocalEvaluator, known: dict[str, Any], seed: int, draw: str) -> None:
+        swept = {
             operator: OperatorSpace.from_sweeps(operator, loading.load_catalogue().sweeps) for operator in OPERATORS
         }
-        spaces: Any = {name: Uniform(space) for name, space in made.items()} if draw == "uniform" else made
-        self.explorer = Explorer(lab, spaces, seed, guided=draw == "guided")
-        self.lab = lab
-        self.wanted = {fault.surface: fault for fault in known.values()}
+        spaces: Any = {name: Uniform(space) for name, space in swept.items()} if draw == "uniform" else swept
+        self.explorer = Explorer(evaluator, spaces, seed, guided=draw == "guided")
+        self.evaluator = evaluator
+        self.bugs = {bug.surface: bug for bug in known.values()}
         self.found: dict[str, tuple[int, Candidate, str]] = {}
 
     def surfaces(self, operator: str) -> list[str]:
-        """Return the surfaces that an operator may still show something on."""
-        return [name for name, fault in self.wanted.items() if operator in fault.operators and name not in self.found]
+        """Return the surfaces with a bug in an operator that has not been found yet."""
+        return [name for name, bug in self.bugs.items() if operator in bug.operators and name not in self.found]
 
     def generation(self, size: int) -> None:
-        """Draw a generation, and try what may find something."""
-        tried = []
-        for number, recipe in enumerate(self.explorer.draw_generation(size), self.explorer.counts.cases + 1):
-            suspect = [name for name in self.surfaces(recipe.operator) if differs(name, recipe)]
-            tried += self.lab.evaluate([recipe], suspect) if suspect else [CandidateResult(recipe)]
-            for seen in tried[-1].surface_results:
-                if seen.is_new:
-                    self.found[seen.surface] = (number, recipe, seen.symptom)
-        self.explorer.record_results(tried)
+        """Draw a generation and evaluate the cases that may show a bug."""
+        results = []
+        for number, candidate in enumerate(self.explorer.draw_generation(size), self.explorer.counts.cases + 1):
+            surfaces = [name for name in self.surfaces(candidate.operator) if differs(name, candidate)]
+            results += self.evaluator.evaluate([candidate], surfaces) if surfaces else [CandidateResult(candidate)]
+            for result in results[-1].surface_results:
+                if result.is_new:
+                    self.found[result.surface] = (number, candidate, result.symptom)
+        self.explorer.record_results(results)
 
     def smallest(self, surface: str) -> Candidate:
-        """Return what the case that showed a fault shrinks to."""
-        _, recipe, way = self.found[surface]
+        """Shrink the case that showed the bug of a surface."""
+        _, candidate, symptom = self.found[surface]
+        evaluations_left, differing_count = MAX_SHRINK_EVALUATIONS, 0
 
-        left, found = MAX_SHRINK_EVALUATIONS, 0
-
-        def shows(some: Any) -> list[bool]:
-            nonlocal left, found
-            worth = [one for one in some if differs(surface, one)][: left if found < max_differing(way) else 0]
-            left -= len(worth)
-            tried = self.lab.evaluate(worth, [surface]) if worth else []
-            seen = {id(one.candidate): one.result_on(surface) for one in tried}
-            shown = [
-                bool(there and there.is_new and there.symptom == way) for there in (seen.get(id(one)) for one in some)
-            ]
-            found += sum(shown)
+        def shows(candidates: Any) -> list[bool]:
+            nonlocal evaluations_left, differing_count
+            limit = evaluations_left if differing_count < max_differing(symptom) else 0
+            evaluated = [one for one in candidates if differs(surface, one)][:limit]
+            evaluations_left -= len(evaluated)
+            results = self.evaluator.evaluate(evaluated, [surface]) if evaluated else []
+            by_id = {id(result.candidate): result.result_on(surface) for result in results}
+            on_surface = [by_id.get(id(one)) for one in candidates]
+            shown = [bool(result and result.is_new and result.symptom == symptom) for result in on_surface]
+            differing_count += sum(shown)
             return shown
 
-        return shrink(recipe, shows, 1 if way.startswith(FATAL_SYMPTOMS) else SHRINK_BATCH_SIZE)
+        return shrink(candidate, shows, 1 if symptom.startswith(FATAL_SYMPTOMS) else SHRINK_BATCH_SIZE)
 
 
 def columns(tables: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return columns for the table of planted faults, by their titles."""
-    made = {}
+    """Return columns for the table of planted bugs, by title."""
+    by_title = {}
     for table in tables:
-        faults = {name: one or {} for name, one in table["faults"].items()}
-        made[f"{TITLES[table['draw']]}, of {table['cases']:,}"] = _cells(faults, "first")
-    shrunk_to = {name: one or {} for name, one in tables[0]["faults"].items()}
-    if any(one.get("steps") is not None for one in shrunk_to.values()):
-        made["extra parameters"] = _cells(shrunk_to, "steps")
-    return made
+        bugs = {name: one or {} for name, one in table["faults"].items()}
+        by_title[f"{TITLES[table['draw']]}, of {table['cases']:,}"] = _cells(bugs, "first")
+    shrunk = {name: one or {} for name, one in tables[0]["faults"].items()}
+    if any(one.get("steps") is not None for one in shrunk.values()):
+        by_title["extra parameters"] = _cells(shrunk, "steps")
+    return by_title
 
 
 TITLES = {"guided": "explored", "plain": "independent draws", "uniform": "uniform"}
 
 
-def _cells(faults: dict[str, Any], key: str) -> dict[str, str]:
-    return {name: f"{one[key]:,}" if one.get(key) is not None else "–" for name, one in faults.items()}
+def _cells(bugs: dict[str, Any], key: str) -> dict[str, str]:
+    return {name: f"{one[key]:,}" if one.get(key) is not None else "–" for name, one in bugs.items()}
 
 
 def compare(tables: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield for each way to draw, over its seeds, what was found in how many cases, and how many cases a fault took."""
+    """Yield for each kind of draws the number of bugs found and the cases per bug, over all seeds."""
     firsts = {draw: [_firsts(table) for table in tables if table["draw"] == draw] for draw in TITLES}
     for limit in LIMITS:
         means = {}
         for draw, seeds in firsts.items():
-            own = [found for found, cases in seeds if cases >= limit]
-            if not own:
+            long_enough = [found for found, cases in seeds if cases >= limit]
+            if not long_enough:
                 continue
-            taken = [min(first, limit) for seed in own for first in seed]
+            taken = [min(first, limit) for seed in long_enough for first in seed]
             means[draw] = statistics.geometric_mean(taken)
-            counts = [sum(first <= limit for first in seed) for seed in own]
-            yield f"{limit:,} cases, {draw}: found {counts}, cases for a fault {means[draw]:.0f}"
-            yield from _as_many(firsts["guided"], draw, min(counts))
+            counts = [sum(first <= limit for first in seed) for seed in long_enough]
+            yield f"{limit:,} cases, {draw}: found {counts}, cases per bug {means[draw]:.0f}"
+            yield from _cases_for_as_many(firsts["guided"], draw, min(counts))
         for draw in means.keys() - {"guided"} if "guided" in means else ():
-            yield f"{limit:,} cases, {draw} / guided: {means[draw] / means['guided']:.2f} times the cases for a fault"
+            yield f"{limit:,} cases, {draw} / guided: {means[draw] / means['guided']:.2f} times the cases per bug"
 
 
 def _firsts(table: dict[str, Any]) -> tuple[list[float], float]:
-    """Return for each fault when it was found, in order, and how many cases are known: any, if all are found."""
+    """Return the sorted numbers of the first cases that show a bug, and the number of cases of the search.
+
+    The number of cases is infinite if all bugs were found, because more cases would not change the result.
+    """
     found = sorted((one or {}).get("first", math.inf) for one in table["faults"].values())
     return found, table["cases"] if math.inf in found else math.inf
 
 
-def _as_many(guided: list[tuple[list[float], float]], draw: str, count: int) -> Iterator[str]:
+def _cases_for_as_many(guided: list[tuple[list[float], float]], draw: str, count: int) -> Iterator[str]:
     if draw != "guided" and guided and count:
-        yield f"    as many, {count}, were found by exploring in {[found[count - 1] for found, _ in guided]} cases"
+        yield f"    exploring finds {count} bugs within {[found[count - 1] for found, _ in guided]} cases"
 
 
 def main() -> None:
-    """Search, shrink, and write what came of it."""
+    """Parse the command line; search and shrink, or compare the results of searches."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--draw", choices=TITLES, default="guided", help="how cases are drawn")
-    parser.add_argument("--shrink", action="store_true", help="shrink the first case that shows each fault")
-    parser.add_argument("--columns", type=Path, nargs="+", metavar="FILE", help="make columns of searches")
-    parser.add_argument("--compare", type=Path, nargs="+", metavar="FILE", help="print what searches have found")
+    parser.add_argument("--shrink", action="store_true", help="shrink the first case that shows each bug")
+    parser.add_argument(
+        "--columns", type=Path, nargs="+", metavar="FILE", help="write table columns for these searches"
+    )
+    parser.add_argument("--compare", type=Path, nargs="+", metavar="FILE", help="print a comparison of these searches")
     parser.add_argument("--write", type=Path, metavar="FILE")
-    asked = parser.parse_args()
-    tables = [json.loads(path.read_text("utf-8")) for path in asked.columns or asked.compare or ()]
-    if asked.compare:
+    arguments = parser.parse_args()
+    tables = [json.loads(path.read_text("utf-8")) for path in arguments.columns or arguments.compare or ()]
+    if arguments.compare:
         print("\n".join(compare(tables)))
         return
-    if not asked.write:
+    if not arguments.write:
         parser.error("--write FILE is missing")
-    if asked.columns:
-        asked.write.write_text(json.dumps(columns(tables), indent=1), "utf-8")
+    if arguments.columns:
+        arguments.write.write_text(json.dumps(columns(tables), indent=1), "utf-8")
         return
-    asked.write.write_text(json.dumps(search(asked)), "utf-8")
+    arguments.write.write_text(json.dumps(search(arguments)), "utf-8")
 
 
-def search(asked: argparse.Namespace) -> dict[str, Any]:
-    """Search for all faults, and return what came of it."""
-    known = faults()
+def search(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Search for all bugs; return the seed, the kind of draws, the number of cases, and the result for each bug."""
+    known = planted_bugs()
     registry.backend_names.cache_clear()
     backend = registry.get_backend("planted")
     start = time.perf_counter()
-    with LocalEvaluator(backend, sys.executable, Ledger(), limits=Limits(case_seconds=HANG)) as lab:
-        search = Search(lab, known, asked.seed, asked.draw)
-        while search.explorer.counts.cases < asked.cases and len(search.found) < len(known):
-            search.generation(min(CANDIDATES_PER_GENERATION, asked.cases - search.explorer.counts.cases))
+    with LocalEvaluator(backend, sys.executable, Ledger(), limits=Limits(case_seconds=HANG_SECONDS)) as evaluator:
+        search = Search(evaluator, known, arguments.seed, arguments.draw)
+        while search.explorer.counts.cases < arguments.cases and len(search.found) < len(known):
+            search.generation(min(CANDIDATES_PER_GENERATION, arguments.cases - search.explorer.counts.cases))
             done = search.explorer.counts.cases
             print(
                 f"{done:,} cases, {time.perf_counter() - start:.0f} s: {len(search.found)} of {len(known)}", flush=True
             )
         table = {}
-        for name, fault in known.items():
-            if fault.surface not in search.found:
+        for name, bug in known.items():
+            if bug.surface not in search.found:
                 table[name] = None
                 continue
-            small = search.smallest(fault.surface) if asked.shrink else None
-            steps = away(small, dict(fault.smallest)) if small and small.operator == fault.operators[0] else None
+            small = search.smallest(bug.surface) if arguments.shrink else None
+            same_operator = small and small.operator == bug.operators[0]
+            steps = extra_factors(small, dict(bug.smallest)) if same_operator else None
             table[name] = {
-                "first": search.found[fault.surface][0],
+                "first": search.found[bug.surface][0],
                 "steps": steps,
                 "case": small and small.raw_case["id"],
             }
             print(name, table[name], flush=True)
-    return {"seed": asked.seed, "draw": asked.draw, "cases": asked.cases, "faults": table}
+    return {"seed": arguments.seed, "draw": arguments.draw, "cases": arguments.cases, "faults": table}
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Time of the reference over four decades of size: it is linear in the number of elements.
+"""Measure the time of the reference over four decades of size, to show that it is linear in the number of elements.
 
 python benchmarks/linear.py --write docs/reference_linear.svg
 
-Left out is what would take too long: softmax_pool, and lp_pool with a p that is large or not whole, which compute each
-window in decimal numbers.
+Operators that would take too long are left out: softmax_pool, and lp_pool with a large or fractional p. They compute
+each window in decimal arithmetic.
 """
 
 # ruff: noqa: E402  (threads are limited before NumPy starts them)
@@ -40,7 +40,7 @@ OPERATORS: dict[str, Callable[[np.ndarray], object]] = {
 
 
 def seconds(operator: Callable[[np.ndarray], object], x: np.ndarray) -> float:
-    """Median processor time of a few calls, fewer where they are long."""
+    """Return the median processor time of 3 to 50 calls; fewer if they are long."""
     times = []
     while len(times) < 3 or (sum(times) < 0.2 and len(times) < 50):
         start = time.process_time()
@@ -60,7 +60,7 @@ def measure() -> dict[str, list[tuple[int, float]]]:
 
 
 def slope(points: list[tuple[int, float]]) -> float:
-    """Exponent e of time ~ elements**e, fitted to the sizes where the fixed cost of a call is small."""
+    """Return the exponent e of time ~ elements**e, fitted to the sizes for which the fixed cost of a call is small."""
     sizes, times = np.log10(np.array(points[2:])).T
     return float(np.polyfit(sizes, times, 1)[0])
 
@@ -75,9 +75,9 @@ def draw(measured: dict[str, list[tuple[int, float]]], path: Path) -> None:
         axes.loglog(
             *zip(*points, strict=True), marker="o", markersize=3, label=f"{name} (exponent {slope(points):.2f})"
         )
-    least, greatest = measured["max_pool"][0][0], measured["max_pool"][-1][0]
+    smallest, largest = measured["max_pool"][0][0], measured["max_pool"][-1][0]
     axes.loglog(
-        [least, greatest], [least * 1e-9, greatest * 1e-9], color="gray", linestyle=":", label="1 ns an element"
+        [smallest, largest], [smallest * 1e-9, largest * 1e-9], color="gray", linestyle=":", label="1 ns per element"
     )
     axes.set(xlabel="elements of the input, float32", ylabel="processor seconds")
     axes.legend(frameon=False, fontsize=8)
@@ -87,15 +87,15 @@ def draw(measured: dict[str, list[tuple[int, float]]], path: Path) -> None:
 
 
 def main() -> None:
-    """Parse the command line, measure, print and perhaps draw."""
+    """Parse the command line, measure, print, and draw the plot if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", type=Path, metavar="FILE", help="draw the plot here (.svg or .png)")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the plot to this file (.svg or .png)")
     arguments = parser.parse_args()
     measured = measure()
     for name, points in measured.items():
         print(f"{name}: time ~ elements**{slope(points):.2f}")
         for elements, time_taken in points:
-            print(f"  {elements:>10} {1e3 * time_taken:10.3f} ms {1e9 * time_taken / elements:8.2f} ns an element")
+            print(f"  {elements:>10} {1e3 * time_taken:10.3f} ms {1e9 * time_taken / elements:8.2f} ns per element")
     if arguments.write:
         draw(measured, arguments.write)
 

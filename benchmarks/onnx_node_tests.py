@@ -1,13 +1,13 @@
-"""How fast the node tests that onnx ships for window operators run: by onnx's own test runner, and by the suite.
+"""Measure how fast the node tests of onnx for window operators run: with onnx's test runner, and with the suite.
 
-Both test ONNX Runtime in one process of its own. onnx's runner has its tests made, as it always does, and runs those
-of these operators; the suite runs the same parameters, shapes and dtypes as cases, on a warm cache, and judges them by
-its own bounds. Inputs of more than 1,000 numbers, too long for a case file, are its own full mantissas. Each is
-measured from the start of Python on. Medians of rounds in which both have their turn.
+Both test ONNX Runtime in a separate process. onnx's runner generates all of its tests, as it always does, and runs
+those of these operators. The suite runs the same parameters, shapes and dtypes as cases, with a warm cache, and judges
+them with its own error bounds. Inputs of more than 1,000 numbers are too long for a case file; the suite generates them
+as full mantissas. Both times include the start of Python. Each round measures both, and the result is the median.
 
     python benchmarks/onnx_node_tests.py --python PATH/TO/python --write docs/run_speed.md
 
-The interpreter holds onnxruntime and onnx.
+The interpreter needs onnxruntime and onnx.
 """
 
 import pickle
@@ -35,13 +35,14 @@ OPERATORS = (
     *("MaxPool", "AveragePool", "LpPool", "GlobalMaxPool", "GlobalAveragePool"),
     *("MaxUnpool", "Pad", "Conv", "ConvTranspose"),
 )
-# The words of onnx for inputs -> those of the suite, in the order of onnx.
+# Operator of onnx -> names of its inputs in the suite, in the order of onnx.
 INPUTS = {
     **dict.fromkeys(("Conv", "ConvTranspose"), ("x", "kernel", "bias")),
     "MaxUnpool": ("x", "indices"),
 }
-WRITTEN = 1000
-# Writes [(name, operator, node as source text, inputs)]; what pads a Pad is an attribute of it, on all axes.
+MAX_WRITTEN_NUMBERS = 1000
+"""Maximum number of numbers of an input that are written into a case file."""
+# Writes [(name, operator, node as source text, inputs)]. The pads of a Pad become an attribute for all axes.
 COLLECT = """\
 import pickle, sys, warnings
 from onnx import helper
@@ -86,82 +87,91 @@ sys.exit(f"{ran} tests ran, {len(sys.argv) - 1} were asked for" if ran != len(sy
 """
 
 
-def collected(python: str, folder: Path) -> list[tuple[str, str, str, list[Any]]]:
+def collect_tests(python: str, folder: Path) -> list[tuple[str, str, str, list[Any]]]:
     """Return the tests of onnx: name, operator, node as source text, inputs as (dtype, shape, numbers)."""
     path = folder / "tests.pickle"
     subprocess.run([python, "-c", COLLECT, str(path), " ".join(OPERATORS)], check=True)  # noqa: S603
-    found: list[tuple[str, str, str, list[Any]]] = pickle.loads(path.read_bytes())  # noqa: S301
-    return found
+    tests: list[tuple[str, str, str, list[Any]]] = pickle.loads(path.read_bytes())  # noqa: S301
+    return tests
 
 
-def cases(operator: str, text: str, inputs: Sequence[Any]) -> tuple[str, list[dict[str, Any]]]:
-    """Return the operator of the suite, and one case for each output. Raises ConformanceError for what has none."""
+def raw_cases(operator: str, text: str, inputs: Sequence[Any]) -> tuple[str, list[dict[str, Any]]]:
+    """Return the operator of the suite and one raw case per output. Raises ConformanceError if no case fits."""
     shapes = [tuple(shape) for _, shape, _ in inputs]
     weighted = operator in {"Conv", "ConvTranspose"}
-    found = parse_layer(text, registry.dialects()["onnxruntime"], shapes[0], shapes[1] if weighted else None)
-    asked = replace(
-        found.request, shape=shapes[0], dtype=inputs[0][0], kernel=shapes[1] if weighted else None, bias=len(inputs) > 2
+    layer = parse_layer(text, registry.dialects()["onnxruntime"], shapes[0], shapes[1] if weighted else None)
+    request = replace(
+        layer.request, shape=shapes[0], dtype=inputs[0][0], kernel=shapes[1] if weighted else None, bias=len(inputs) > 2
     )
-    case = asked.case()
+    case = request.case()
     given = {key: value for key, value in case.parameters.items() if value is not None}
     for name, (dtype, shape, numbers) in zip(INPUTS.get(operator, ("x",)), inputs, strict=False):
         flat = np.ravel(numbers).tolist()
-        given[name] = {"dtype": dtype, "shape": list(shape), "values": flat if len(flat) <= WRITTEN else "mantissas"}
+        values = flat if len(flat) <= MAX_WRITTEN_NUMBERS else "mantissas"
+        given[name] = {"dtype": dtype, "shape": list(shape), "values": values}
     outputs = ("values", "indices") if "output" in given else (None,)
     return case.operator, [given | ({"output": one} if one else {}) for one in outputs]
 
 
-def written(tests: Sequence[tuple[str, str, str, list[Any]]], folder: Path) -> dict[str, list[str]]:
-    """Write the cases, a file for each operator; return the ids of each test that the suite can say."""
+def write_cases(tests: Sequence[tuple[str, str, str, list[Any]]], folder: Path) -> dict[str, list[str]]:
+    """Write the cases, one file per operator; return the case ids of each test that the suite can express."""
     files: dict[str, list[Any]] = defaultdict(list)
     ids: dict[str, list[str]] = {}
     for name, operator, text, inputs in tests:
         try:
-            asked, found = cases(operator, text, inputs)
+            suite_operator, cases = raw_cases(operator, text, inputs)
         except ConformanceError as error:
-            print(f"left out on both sides: {name}: {error}", file=sys.stderr)
+            print(f"left out of both measurements: {name}: {error}", file=sys.stderr)
             continue
         ids[name] = []
-        for number, case in enumerate(found):
+        for number, case in enumerate(cases):
             short = f"{name.removeprefix('test_').replace('_', '-').lower()}{f'-{number}' if number else ''}"
-            files[asked].append({"id": short, "about": f"{name} of onnx.", **case})
-            ids[name].append(f"{asked}/{short}")
+            files[suite_operator].append({"id": short, "about": f"{name} of onnx.", **case})
+            ids[name].append(f"{suite_operator}/{short}")
     (folder / "onnx").mkdir(parents=True)
-    for asked, listed in files.items():
-        document = {"operator": asked, "source": "onnx, backend/test/case/node", "cases": listed}
-        plain = yaml.safe_dump(_listed(document), sort_keys=False)
-        (folder / "onnx" / f"{asked}.yaml").write_text(plain, "utf-8")
+    for suite_operator, cases in files.items():
+        document = {"operator": suite_operator, "source": "onnx, backend/test/case/node", "cases": cases}
+        content = yaml.safe_dump(_as_lists(document), sort_keys=False)
+        (folder / "onnx" / f"{suite_operator}.yaml").write_text(content, "utf-8")
     return ids
 
 
-def _listed(value: Any) -> Any:
-    """Return tuples as lists, which YAML has."""
+def _as_lists(value: Any) -> Any:
+    """Replace tuples by lists, because YAML has no tuples."""
     if isinstance(value, dict):
-        return {key: _listed(one) for key, one in value.items()}
-    return [_listed(one) for one in value] if isinstance(value, (list, tuple)) else value
+        return {key: _as_lists(one) for key, one in value.items()}
+    return [_as_lists(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def main() -> None:
     """Measure, and print the table."""
     parser = tables.arguments(__doc__)
-    parser.add_argument("--python", required=True, help="the interpreter that holds onnxruntime and onnx")
-    parser.add_argument("--rounds", type=int, default=3, help="how many times each is measured")
-    asked = parser.parse_args()
+    parser.add_argument("--python", required=True, help="an interpreter with onnxruntime and onnx")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds")
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        ids = written(collected(asked.python, folder), folder / "cases")
-        run = [sys.executable, "-m", "conformance.cli", "run", "--backend", f"onnxruntime={asked.python}", "--quiet"]
+        ids = write_cases(collect_tests(arguments.python, folder), folder / "cases")
+        run = [
+            sys.executable,
+            "-m",
+            "conformance.cli",
+            "run",
+            "--backend",
+            f"onnxruntime={arguments.python}",
+            "--quiet",
+        ]
         run += ["--jobs", "1", "--cases", str(folder / "cases"), "--out", str(folder)]
-        commands = {"onnx's runner": [asked.python, "-c", RUNNER, *ids], "`conformance run`": run}
-        took: dict[str, list[float]] = {name: [] for name in commands}
-        for number in range(asked.rounds + 1):
-            for one, command in commands.items():
-                lasted = seconds(command, red=True, kept=ONE_THREAD_VARIABLES)
-                if number:
-                    took[one].append(lasted)
-    rows = [(one, f"{median(times):.2f}", f"{len(ids) / median(times):.0f}") for one, times in took.items()]
-    title = f"{len(ids)} node tests of onnx on ONNX Runtime, {asked.rounds} rounds, {tables.here()}"
-    tables.tell(title, ("", "seconds", "tests per second"), rows, asked.write)
+        commands = {"onnx's runner": [arguments.python, "-c", RUNNER, *ids], "`conformance run`": run}
+        taken: dict[str, list[float]] = {name: [] for name in commands}
+        for number in range(arguments.rounds + 1):
+            for runner, command in commands.items():
+                duration = seconds(command, may_fail=True, variables=ONE_THREAD_VARIABLES)
+                if number:  # the first round fills the caches
+                    taken[runner].append(duration)
+    rows = [(runner, f"{median(times):.2f}", f"{len(ids) / median(times):.0f}") for runner, times in taken.items()]
+    title = f"{len(ids)} node tests of onnx on ONNX Runtime, {arguments.rounds} rounds, {tables.environment()}"
+    tables.write_table(title, ("", "seconds", "tests per second"), rows, arguments.write)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Count the cases that other suites have for the operators of this one, and write them to benchmarks/others.json.
+"""Count the cases of other test suites for the operators of this suite, and write the counts to benchmarks/others.json.
 
     python benchmarks/others.py --onnx          with onnx installed
     python benchmarks/others.py --opinfo        with torch and expecttest installed
     python benchmarks/others.py --stablehlo     with jax and absl-py installed
-    python benchmarks/others.py --tosa          with tosa-tools installed, its commands on the path; some minutes
+    python benchmarks/others.py --tosa          with tosa-tools installed and its commands on the path; takes minutes
 
-Each replaces its own part of the file and leaves the rest; what is counted by hand stands in BY_HAND below, with where
-it was read. `conformance catalogue` prints the file beside the suite's own counts.
+Each option replaces one part of the file and leaves the rest. BY_HAND below contains the parts that were counted by
+hand, with their sources. `conformance catalogue` shows the counts next to those of this suite.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 FILE = Path(__file__).with_suffix(".json")
 OPINFO_DTYPE = "float32"
 
-# Operator of the suite -> names of the operator there.
+# Operator of this suite -> names of the operator in the other suite.
 ONNX = {
     "max_pool": ["MaxPool"],
     "avg_pool": ["AveragePool"],
@@ -72,7 +72,7 @@ BY_HAND = [
         "name": "WebNN baseline",
         "what": f"`it(…)` blocks in `test/` of github.com/{WEBNN}: pool2d_test.js at 0a4bef73, l2pool2d_test.js at "
         "5d9c2f3d, pad_test.js at 72bd656e, conv_transpose2d_test.js at 1dde2344; 2-D, each layout counted. "
-        "conv2d_test.js was not counted: it is 101,000 letters long",
+        "conv2d_test.js was not counted because it is 101,000 characters long",
         "counts": {
             "max_pool": 12,
             "avg_pool": 10,
@@ -85,14 +85,14 @@ BY_HAND = [
     {
         "name": "WebNN conformance tests",
         "what": "not counted. github.com/web-platform-tests/wpt has pooling, pad, conv2d and conv_transpose2d in "
-        "`webnn/conformance_tests/` (seen at dfa296f8), but the data of the cases were not at hand",
+        "`webnn/conformance_tests/` (seen at dfa296f8), but the data of the cases were not available",
         "counts": {},
     },
 ]
 
 
 def onnx_nodes() -> dict[str, object]:
-    """Count onnx's node tests by the operators in their models."""
+    """Count the node tests of onnx by the operators in their models."""
     import onnx  # noqa: PLC0415 - each part needs its own package only
     from onnx.backend.test.case.node import collect_testcases  # noqa: PLC0415
 
@@ -101,7 +101,7 @@ def onnx_nodes() -> dict[str, object]:
         found.update({node.op_type for node in case.model.graph.node})
     return {
         "name": "onnx node tests",
-        "what": f"models of onnx {onnx.__version__} (`onnx.backend.test.case.node`) that hold the operator",
+        "what": f"models of onnx {onnx.__version__} (`onnx.backend.test.case.node`) that contain the operator",
         "counts": {name: sum(found[other] for other in names) for name, names in ONNX.items()},
     }
 
@@ -117,41 +117,41 @@ def opinfo_samples() -> dict[str, object]:
     return {
         "name": "PyTorch OpInfo",
         "what": f"`sample_inputs` of torch {torch.__version__} on the CPU in {OPINFO_DTYPE}, all ranks and modes "
-        "together; they are held against another implementation or another dtype, not against expected numbers",
+        "together; they are compared with another implementation or another dtype, not with expected numbers",
         "counts": {name: sum(known.get(part, 0) for part in parts) for name, parts in OPINFO.items()},
     }
 
 
 def stablehlo_harnesses() -> dict[str, object]:
-    """Count the harnesses of jax from which StableHLO's testdata are made."""
+    """Count the harnesses of jax from which the test data of StableHLO are generated."""
     import jax  # noqa: PLC0415
     from jax._src.internal_test_util.test_harnesses import all_harnesses  # noqa: PLC0415
 
     found = Counter(harness.group_name for harness in all_harnesses)
     return {
         "name": "StableHLO testdata",
-        "what": f"harnesses of jax {jax.__version__} (`jax._src.internal_test_util.test_harnesses`), of which the "
-        "files in `stablehlo/testdata/` are made, by primitive: reduce_window of max, min and add, "
-        f"select_and_scatter_add, pad, conv_general_dilated; {len(all_harnesses):,} of all primitives; "
-        "the expected numbers are jax's own",
+        "what": f"harnesses of jax {jax.__version__} (`jax._src.internal_test_util.test_harnesses`), from which the "
+        "files in `stablehlo/testdata/` are generated, by primitive: reduce_window of max, min and add, "
+        f"select_and_scatter_add, pad, conv_general_dilated; {len(all_harnesses):,} for all primitives; "
+        "the expected numbers come from jax",
         "counts": {name: sum(found[part] for part in parts) for name, parts in STABLEHLO.items()},
     }
 
 
 def tosa_tests() -> dict[str, object]:
-    """Count the tests that TOSA's conformance generator lists; their names begin with the operator's."""
+    """Count the tests that TOSA's conformance generator lists. Their names start with the operator."""
     names = sorted(name for parts in TOSA.values() for name in parts)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "list"
-        choice = ["--profile", "all", "--extension", "all", "--tosa-version", TOSA_VERSION, "--operators", *names]
-        command = ["tosa_verif_conformance_generator", "--list-tests-to-file", str(path), *choice]
+        options = ["--profile", "all", "--extension", "all", "--tosa-version", TOSA_VERSION, "--operators", *names]
+        command = ["tosa_verif_conformance_generator", "--list-tests-to-file", str(path), *options]
         subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL)  # noqa: S603 - its own command
         listed = path.read_text("utf-8").split()
     return {
         "name": "TOSA conformance tests",
         "what": f"names that `tosa_verif_conformance_generator` of tosa-tools {version('tosa-tools')} lists for TOSA "
-        f"{TOSA_VERSION}, all profiles and extensions, calls to be refused among them; channels last, "
-        "2-D but for conv3d",
+        f"{TOSA_VERSION} with all profiles and extensions, including calls that must be rejected; channels last, "
+        "2-D except for conv3d",
         "counts": {
             name: sum(test.startswith(tuple(f"{part}_" for part in parts)) for test in listed)
             for name, parts in TOSA.items()
@@ -163,18 +163,18 @@ PARTS = {"onnx": onnx_nodes, "opinfo": opinfo_samples, "stablehlo": stablehlo_ha
 
 
 def main() -> None:
-    """Count what was asked for, and write the file."""
+    """Count the requested parts and write the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in PARTS:
         parser.add_argument(f"--{name}", action="store_true")
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     old = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
     parts = {
-        name: count() if getattr(chosen, name) else old.get("parts", {}).get(name) for name, count in PARTS.items()
+        name: count() if getattr(arguments, name) else old.get("parts", {}).get(name) for name, count in PARTS.items()
     }
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    whole = {"counted": today, "parts": {**parts, "by_hand": BY_HAND}}
-    FILE.write_text(json.dumps(whole, indent=1) + "\n", "utf-8")
+    counts = {"counted": today, "parts": {**parts, "by_hand": BY_HAND}}
+    FILE.write_text(json.dumps(counts, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""How fast the reference is: against onnx's ReferenceEvaluator, and against torch on one thread.
+"""Measure the speed of the reference compared with onnx's ReferenceEvaluator, and with torch on one thread.
 
-Ratios are medians of pairs measured in turn within one run, so that whatever else the machine does slows both.
+Ratios are medians of pairs that are measured one after the other, so other load on the machine slows both.
 
     python benchmarks/reference_speed.py --write docs/benchmarks.md
 """
@@ -36,7 +36,7 @@ POOLS = {"max_pool": "MaxPool", "avg_pool": "AveragePool", "lp_pool": "LpPool"}
 
 @dataclass(frozen=True)
 class Shape:
-    """One operator on one input; out: 0 for pooling, else the kernels of a convolution."""
+    """One operator on one input; out: number of kernels of a convolution, 0 for pooling."""
 
     operator: str
     shape: tuple[int, ...]
@@ -53,18 +53,18 @@ class Shape:
 
     @property
     def megabytes(self) -> float:
-        """Size of the input."""
+        """Size of the input in megabytes."""
         return math.prod(self.shape) * 4 / 1e6
 
     @property
-    def words(self) -> str:
-        """The case as the table has it."""
+    def description(self) -> str:
+        """The case as shown in the table."""
         size = "×".join(map(str, self.shape))
         kernels = f" → {self.out}" + (f", {self.groups} groups" if self.groups > 1 else "") if self.out else ""
         return f"{self.operator} {size}{kernels}, window {self.window}, stride {self.stride}, padding {self.padding}"
 
     def arrays(self) -> list[np.ndarray]:
-        """Full-mantissa inputs: x, and the kernel of a convolution."""
+        """Return random inputs with full mantissas: x, and the kernel of a convolution."""
         rng = np.random.default_rng(1)
         x = rng.standard_normal(self.shape, dtype=np.float32)
         if not self.out:
@@ -73,9 +73,9 @@ class Shape:
         return [x, rng.standard_normal(kernel, dtype=np.float32)]
 
     def parameters(self) -> dict[str, Any]:
-        """Parameters as the reference takes them."""
-        walk = {"stride": self.stride, "padding": self.padding}
-        return {**walk, "groups": self.groups} if self.out else {**walk, "window": self.window}
+        """Return the parameters of the reference's function."""
+        common = {"stride": self.stride, "padding": self.padding}
+        return {**common, "groups": self.groups} if self.out else {**common, "window": self.window}
 
 
 IMAGES = [
@@ -140,28 +140,28 @@ CONVOLUTIONS = {
 
 
 def seconds(function: Callable[[], object]) -> float:
-    """Processor seconds of one call; all run on one thread, and other programs take none of these."""
+    """Return the processor time of one call in seconds; unlike wall time it excludes other programs."""
     start = time.process_time()
     function()
     return time.process_time() - start
 
 
 def in_turn(functions: Iterable[Callable[[], object]], rounds: int) -> list[list[float]]:
-    """Seconds of each function in every round, the first of which only warms up."""
+    """Return the seconds of each function in every round. A first round, which only warms up, is not included."""
     functions = list(functions)
     measured = [[seconds(function) for function in functions] for _ in range(rounds + 1)][1:]
     return [list(column) for column in zip(*measured, strict=True)]
 
 
 def ratio(above: list[float], below: list[float]) -> float:
-    """Median of the ratios of each round."""
+    """Return the median of the ratios of all rounds."""
     return median(a / b for a, b in zip(above, below, strict=True))
 
 
 def evaluator(case: Shape) -> Callable[[], object]:
-    """Return a run of onnx's ReferenceEvaluator on the case's inputs."""
-    window, ends = [case.window] * case.rank, [case.padding] * 2 * case.rank
-    attributes = {"kernel_shape": window, "strides": [case.stride] * case.rank, "pads": ends}
+    """Return a call of onnx's ReferenceEvaluator on the inputs of the case."""
+    window, pads = [case.window] * case.rank, [case.padding] * 2 * case.rank
+    attributes = {"kernel_shape": window, "strides": [case.stride] * case.rank, "pads": pads}
     attributes |= {"group": case.groups} if case.out else {}
     arrays = dict(zip(("x", "kernel"), case.arrays(), strict=False))
     node = helper.make_node(POOLS.get(case.operator, "Conv"), list(arrays), ["y"], **attributes)
@@ -174,20 +174,20 @@ def evaluator(case: Shape) -> Callable[[], object]:
     return lambda: model.run(None, arrays)
 
 
-def as_the_suite(case: Shape) -> Callable[[], object]:
-    """Return a run of the reference that wants the value and its bound."""
+def reference_call(case: Shape) -> Callable[[], object]:
+    """Return a call of the reference that computes the value and its error bound, as the suite does."""
     operator, arrays, parameters = reference.OPERATORS[case.operator], case.arrays(), case.parameters()
     return lambda: (exact := operator(*arrays, **parameters)).value is not exact.bound()
 
 
 def against_onnx(rounds: int) -> list[str]:
-    """Measure every image case; return Markdown lines."""
+    """Measure all image cases; return Markdown lines."""
     lines = ["| case | onnx ms | reference ms | times faster |", "|---|--:|--:|--:|"]
     ratios: dict[str, list[float]] = {}
     for case in IMAGES:
-        theirs, ours = in_turn([evaluator(case), as_the_suite(case)], rounds)
+        theirs, ours = in_turn([evaluator(case), reference_call(case)], rounds)
         ratios.setdefault(case.operator, []).append(ratio(theirs, ours))
-        lines.append(f"| {case.words} | {milli(theirs)} | {milli(ours)} | {ratios[case.operator][-1]:.1f} |")
+        lines.append(f"| {case.description} | {milli(theirs)} | {milli(ours)} | {ratios[case.operator][-1]:.1f} |")
     means = {operator: geometric_mean(values) for operator, values in ratios.items()}
     listed = ", ".join(f"{operator} {mean:.1f}" for operator, mean in means.items())
     over_cases = geometric_mean(value for values in ratios.values() for value in values)
@@ -197,19 +197,19 @@ def against_onnx(rounds: int) -> list[str]:
         "",
         f"Geometric mean over the cases: **{over_cases:.0f}**; over the operators: **{over_operators:.0f}**",
         f"({listed}). Target: 30.",
-        "onnx computes a convolution as one matrix product in float32. The reference computes two in float64: one for the "
-        "sums, and",
+        "onnx computes a convolution as one matrix product in float32. The reference computes two in float64: one for "
+        "the sums, and",
         "one for the sums of absolute values in the bound.",
     ]
 
 
 def milli(times: list[float]) -> str:
-    """Median in milliseconds."""
+    """Return the median in milliseconds."""
     return f"{1e3 * median(times):.2f}"
 
 
 def torch_calls(case: Shape) -> tuple[Callable[[], object], Callable[[], object] | None]:
-    """Return runs of torch on contiguous and, where it exists for the rank, on channels_last inputs."""
+    """Return calls of torch on contiguous inputs and on channels_last inputs; None if the rank has no such layout."""
     functions = torch.nn.functional
     function = getattr(functions, f"{case.operator}{case.rank}d")
     x, *kernel = map(torch.from_numpy, case.arrays())
@@ -218,50 +218,52 @@ def torch_calls(case: Shape) -> tuple[Callable[[], object], Callable[[], object]
     layouts = {2: torch.channels_last, 3: torch.channels_last_3d}
     if case.rank not in layouts:
         return lambda: function(x, *kernel, **parameters), None
-    last = [tensor.contiguous(memory_format=layouts[case.rank]) for tensor in (x, *kernel)]
-    return lambda: function(x, *kernel, **parameters), lambda: function(*last, **parameters)
+    channels_last = [tensor.contiguous(memory_format=layouts[case.rank]) for tensor in (x, *kernel)]
+    return lambda: function(x, *kernel, **parameters), lambda: function(*channels_last, **parameters)
 
 
 def measure(case: Shape, rounds: int) -> tuple[str, float, float | None]:
-    """Return a table row, and how many times as fast as torch the reference is: contiguous, and channels_last."""
+    """Return a table row and the speed of the reference relative to torch: contiguous, and channels_last."""
     operator, arrays, parameters = getattr(reference, case.operator), case.arrays(), case.parameters()
     parameters |= {"count_include_pad": True} if case.operator == "avg_pool" else {}
 
-    def off() -> None:
+    def unchecked() -> None:
         with without_certainty_check():
             operator(*arrays, **parameters)
 
-    first, last = torch_calls(case)
-    ours, certain, theirs, *further = in_turn(
-        [off, lambda: operator(*arrays, **parameters), first, *([last] if last else [])], rounds
+    contiguous, channels_last = torch_calls(case)
+    ours, checked, theirs, *more = in_turn(
+        [unchecked, lambda: operator(*arrays, **parameters), contiguous, *([channels_last] if channels_last else [])],
+        rounds,
     )
-    fast, other = ratio(theirs, ours), ratio(further[0], ours) if further else None
+    speed, speed_last = ratio(theirs, ours), ratio(more[0], ours) if more else None
     size = f"{case.megabytes:.0f}" if case.megabytes >= 10 else f"{case.megabytes:.1f}"
-    beside = "–" if other is None else f"{other:.2f}"
-    columns = [case.words, size, milli(theirs), milli(ours), f"{fast:.2f}", beside, f"{ratio(certain, ours):.1f}"]
-    return f"| {' | '.join(columns)} |", fast, other
+    speed_last_text = "–" if speed_last is None else f"{speed_last:.2f}"
+    times = [milli(theirs), milli(ours), f"{speed:.2f}", speed_last_text, f"{ratio(checked, ours):.1f}"]
+    return f"| {' | '.join([case.description, size, *times])} |", speed, speed_last
 
 
 HEADER = [
-    "| case | input MB | torch ms | reference ms | times as fast | as torch channels_last | time with the check, times |",
+    "| case | input MB | torch ms | reference ms | times as fast | as torch channels_last |"
+    " time with the check, times |",
     "|---|--:|--:|--:|--:|--:|--:|",
 ]
 
 
 def against_torch(cases: list[Shape], rounds: int, groups: dict[str, Callable[[Shape], bool]]) -> list[str]:
-    """Measure the cases; return Markdown lines, the last ones geometric means over some groups."""
+    """Measure the cases; return Markdown lines with a row per case and the geometric mean of each group."""
     measured = [(case, *measure(case, rounds)) for case in cases]
     lines = [*HEADER, *(row for _, row, _, _ in measured), ""]
-    for words, belongs in groups.items():
-        mean = geometric_mean(fast for case, _, fast, _ in measured if belongs(case))
-        others = [other for case, _, _, other in measured if belongs(case) and other is not None]
-        beside = f"; compared with channels_last {geometric_mean(others):.2f}" if others else ""
-        lines.append(f"- {words}: geometric mean **{mean:.2f}** times as fast as torch{beside}")
+    for name, contains in groups.items():
+        mean = geometric_mean(speed for case, _, speed, _ in measured if contains(case))
+        speeds_last = [speed for case, _, _, speed in measured if contains(case) and speed is not None]
+        compared = f"; compared with channels_last {geometric_mean(speeds_last):.2f}" if speeds_last else ""
+        lines.append(f"- {name}: geometric mean **{mean:.2f}** times as fast as torch{compared}")
     return lines
 
 
 def pooling_groups() -> dict[str, Callable[[Shape], bool]]:
-    """The groups for which there is an aim."""
+    """Return the groups of pooling cases that have a target, by title."""
     return {
         f"{operator}, {words} (target {aim})": lambda case, operator=operator, ranks=ranks: (
             case.operator == operator and case.rank in ranks
@@ -272,7 +274,7 @@ def pooling_groups() -> dict[str, Callable[[Shape], bool]]:
 
 
 def report(rounds: int) -> str:
-    """Return the whole report in Markdown."""
+    """Return the documentation page in Markdown."""
     torch.set_num_threads(1)
     today = datetime.now(timezone.utc).date().isoformat()
     modules = ", ".join(f"{module.__name__} {module.__version__}" for module in (np, onnx, torch))
@@ -309,17 +311,19 @@ def report(rounds: int) -> str:
 
 
 def machine() -> str:
-    """The processor in words."""
+    """Return the name of the processor."""
     path = Path("/proc/cpuinfo")
     named = [line.split(":", 1)[1].strip() for line in path.read_text().splitlines() if line.startswith("model name")]
     return named[0] if named else platform.machine()
 
 
 def main() -> None:
-    """Parse the command line, measure, print and perhaps write."""
+    """Parse the command line, measure, print, and write the page if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9, help="rounds in each of which every competitor has its turn")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the Markdown here as well")
+    parser.add_argument(
+        "--rounds", type=int, default=9, help="number of rounds; each measures every implementation once"
+    )
+    parser.add_argument("--write", type=Path, metavar="FILE", help="also write the Markdown to this file")
     arguments = parser.parse_args()
     text = report(arguments.rounds)
     print(text)

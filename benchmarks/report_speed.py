@@ -1,7 +1,7 @@
-"""What the HTML report of a large run costs: to make, in a file, to open and to filter in headless Chromium.
+"""Measure the HTML report of a large run: time and size of the file, and time to open and filter it in Chromium.
 
-The results are those of the built-in backend at level standard, told of one surface after the other, each with its own
-programs, until there are 50,000 of them; 500 are turned into differences. Needs playwright and chromium.
+The results of the built-in backend at level standard are repeated for the surfaces of other backends, each with its own
+programs, until there are 50,000 results. 500 of them are changed into differences. Needs playwright and chromium.
 
     python benchmarks/report_speed.py
 """
@@ -34,19 +34,21 @@ Record = dict[str, Any]
 MAKE = """\
 import resource, sys, time
 start = time.perf_counter()
-from reports.html import render_html
-from reports.reading import load
-page = render_html(load(sys.argv[2:]))
+from reports.results.reader import load_report
+from reports.views.html import render_html
+page = render_html(load_report(sys.argv[2:]))
 open(sys.argv[1], "w", encoding="utf-8").write(page)
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
-AIMS = {"file, MB": 15, "made in, s": 20, "memory, MB": 500, "first view, s": 1, "data there, s": 2, "filter, s": 0.2}
+TARGETS = {
+    "file, MB": 15, "made in, s": 20, "memory, MB": 500, "first view, s": 1, "data ready, s": 2, "filter, s": 0.2,
+}  # fmt: skip
 FILTERS = (
     "operator=max_pool", "surface={surface}", "status=fail", "dtype=float16", "kind=value", "text=padding%20stride",
     "parameter=stride&value=%5B2%2C2%5D", "operator=conv&dtype=float32&text=groups", "text=zzz", "",
     "sort=case", "sort=-share&text=padding", "sort=said",
 )  # fmt: skip
-# From the change of the address to the second frame after it: what was asked for is then on the screen.
+# Time from the change of the address to the second frame after it, when the filtered results are on the screen.
 FILTERED = """
 (place) => new Promise((done) => {
   const start = performance.now();
@@ -60,91 +62,95 @@ ROUNDS = 3
 
 
 def main() -> None:
-    """Make results, a report of them, and measure both; exit status 1 where an aim is missed."""
+    """Create results and their report, and measure both. Exit status 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=int, default=50_000)
     parser.add_argument("--differences", type=int, default=500)
-    parser.add_argument("--base", type=Path, help="results of the built-in backend, lest they be made anew")
-    parser.add_argument("--keep", type=Path, help="where to leave the page")
-    given = parser.parse_args()
+    parser.add_argument("--base", type=Path, help="existing results of the built-in backend, instead of a new run")
+    parser.add_argument("--keep", type=Path, help="write the report to this file and keep it")
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        lines = (given.base or base(folder)).read_text("utf-8").splitlines()
-        maker = Maker([json.loads(line) for line in lines], given.results, given.differences)
-        paths = list(maker.files(folder))
-        assert (maker.made, maker.wrong) == (given.results, given.differences)
-        page = given.keep or folder / "report.html"
-        found = {**written(page, paths), **seen(page)}
-    missed = [what for what, number in found.items() if number > AIMS[what]]
-    for what, number in found.items():
-        print(f"{what:<14} {number:8.2f}   aim {AIMS[what]}{'   MISSED' if what in missed else ''}")
+        lines = (arguments.base or run_built_in_backend(folder)).read_text("utf-8").splitlines()
+        generator = ResultsGenerator([json.loads(line) for line in lines], arguments.results, arguments.differences)
+        paths = list(generator.files(folder))
+        assert (generator.created, generator.differing) == (arguments.results, arguments.differences)
+        page = arguments.keep or folder / "report.html"
+        measured = {**write_report(page, paths), **open_report(page)}
+    missed = [name for name, number in measured.items() if number > TARGETS[name]]
+    for name, number in measured.items():
+        print(f"{name:<14} {number:8.2f}   target {TARGETS[name]}{'   MISSED' if name in missed else ''}")
     sys.exit(1 if missed else 0)
 
 
-def base(folder: Path) -> Path:
-    """Run the built-in backend at level standard."""
+def run_built_in_backend(folder: Path) -> Path:
+    """Run the built-in backend at level standard; return the results file."""
     command = [sys.executable, "-m", "conformance.cli", "run", "--backend", "numpy", "--level", "standard", "--quiet"]
     subprocess.run([*command, "--out", str(folder)], check=True)  # noqa: S603  # this interpreter
     return folder / "results" / "numpy.jsonl"
 
 
 @dataclass
-class Maker:
-    """Makes results out of those of the built-in backend; counts those made and those of them that differ."""
+class ResultsGenerator:
+    """Creates results from the records of the built-in backend.
+
+    results, differences: how many to create. created, differing: how many have been created.
+    """
 
     records: list[Record]
     results: int
     differences: int
-    made: int = 0
-    wrong: int = 0
+    created: int = 0
+    differing: int = 0
 
     def files(self, folder: Path) -> Iterator[Path]:
-        """Write results files, one a backend, until there are as many results as asked for."""
-        known = loading.load_catalogue(level="standard").by_id
+        """Write one results file per backend until there are enough results."""
+        catalogue = loading.load_catalogue(level="standard").by_id
         for name in itertools.cycle(one for one in registry.backend_names() if one != "numpy"):
-            if self.made >= self.results:
+            if self.created >= self.results:
                 return
-            label = f"{name}@{self.made}"
-            yield _file(folder / f"{label}.jsonl", self._backend(label, registry.get_backend(name).surfaces, known))
+            label = f"{name}@{self.created}"
+            yield _file(folder / f"{label}.jsonl", self._backend(label, registry.get_backend(name).surfaces, catalogue))
 
-    def _backend(self, label: str, surfaces: Sequence[Surface], known: Mapping[str, Case]) -> list[Record]:
+    def _backend(self, label: str, surfaces: Sequence[Surface], catalogue: Mapping[str, Case]) -> list[Record]:
         head, names = self.records[0], [surface.name for surface in surfaces]
         cases = {one["case"]: one for one in self.records if one["record"] == "case"}
         judged = [one for one in self.records if one["record"] == "result"]
-        programs, told = [], []
+        programs, results = [], []
         for surface, result in itertools.product(surfaces, judged):
-            if self.made < self.results:
-                program = _program(known[result["case"]], surface) if result["program"] else None
+            if self.created < self.results:
+                program = _program(catalogue[result["case"]], surface) if result["program"] else None
                 programs += [program] if program else []
-                told.append(self._result(result, surface, program, cases[result["case"]]))
-        used = {one["case"] for one in told}
+                results.append(self._result(result, surface, program, cases[result["case"]]))
+        used = {one["case"] for one in results}
         environment = {**head["environment"], "setup": dict.fromkeys(names, "import numpy as np\n")}
-        first = {**head, "backend": label, "surfaces": names, "environment": environment}
-        count = dict(Counter(one["status"] for one in told))
-        last = {"record": "footer", "results": len(told), "by_status": count, "seconds": 100.0}
-        return [first, *(case for name, case in cases.items() if name in used), *programs, *told, last]
+        header = {**head, "backend": label, "surfaces": names, "environment": environment}
+        counts = dict(Counter(one["status"] for one in results))
+        footer = {"record": "footer", "results": len(results), "by_status": counts, "seconds": 100.0}
+        return [header, *(case for name, case in cases.items() if name in used), *programs, *results, footer]
 
     def _result(self, result: Record, surface: Surface, program: Record | None, case: Record) -> Record:
-        self.made += 1
-        told = {**result, "surface": surface.name, "program": program and program["program"]}
+        self.created += 1
+        copied = {**result, "surface": surface.name, "program": program and program["program"]}
         data = case["expected"].get("data")
-        due = self.wrong * self.results < self.made * self.differences
+        due = self.differing * self.results < self.created * self.differences
         if not due or result["status"] != "pass" or not data or isinstance(data[0], str):
-            return told
-        self.wrong += 1
-        return {**told, **_difference(case["expected"])}
+            return copied
+        self.differing += 1
+        return {**copied, **_difference(case["expected"])}
 
 
 def _program(case: Case, surface: Surface) -> Record:
-    """Return the record of the program that a surface has for a case; where it has none, of a line in its stead."""
-    found = translate(case, surface)
-    text = found.text if isinstance(found, Program) else f"def run(x):\n    return {surface.name}(x)  # {case.id}\n"
+    """Return the record of a surface's program for a case, or of a placeholder if the surface has no program."""
+    translated = translate(case, surface)
+    placeholder = f"def run(x):\n    return {surface.name}(x)  # {case.id}\n"
+    text = translated.text if isinstance(translated, Program) else placeholder
     digest = hashlib.blake2b(f"{surface.name} {text}".encode(), digest_size=8).hexdigest()
     return {"record": "program", "program": digest, "surface": surface.name, "how": "native", "text": text}
 
 
 def _difference(expected: Record) -> Record:
-    """Return what a result says that gets the first element wrong."""
+    """Return the fields of a result whose first element is wrong."""
     first = expected["data"][0]
     got = {**expected, "data": [first + 1, *expected["data"][1:]]}
     worst = {"index": [0] * len(got["shape"]), "expected": first, "got": first + 1, "absolute": 1, "ulp": 9}
@@ -158,21 +164,21 @@ def _file(path: Path, records: list[Record]) -> Path:
     return path
 
 
-def written(page: Path, paths: list[Path]) -> dict[str, float]:
-    """Make the report in a process of its own; return what it cost and how large it is."""
+def write_report(page: Path, paths: list[Path]) -> dict[str, float]:
+    """Write the report in a separate process; return its time, memory and size."""
     command = [sys.executable, "-c", MAKE, str(page), *map(str, paths)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603  # this interpreter
     seconds, memory = map(float, done.stdout.split())
     return {"file, MB": page.stat().st_size / 1e6, "made in, s": seconds, "memory, MB": memory}
 
 
-def seen(page: Path) -> dict[str, float]:
-    """Open the report and filter its results; return the medians of some rounds, the slowest filter."""
+def open_report(page: Path) -> dict[str, float]:
+    """Open the report and filter its results; return the median times; each round counts its slowest filter."""
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         rounds = [_round(browser.new_page(), page) for _ in range(ROUNDS)]
         browser.close()
-    return {what: median(one[what] for one in rounds) for what in rounds[0]}
+    return {name: median(one[name] for one in rounds) for name in rounds[0]}
 
 
 def _round(tab: Page, page: Path) -> dict[str, float]:
@@ -186,7 +192,7 @@ def _round(tab: Page, page: Path) -> dict[str, float]:
     tab.evaluate(FILTERED, "#/results")
     times = [tab.evaluate(FILTERED, f"#/results?{one.format(surface=surface)}") / 1000 for one in FILTERS]
     tab.close()
-    return {"first view, s": painted, "data there, s": ready, "filter, s": max(times)}
+    return {"first view, s": painted, "data ready, s": ready, "filter, s": max(times)}
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How much memory the suite's own process takes in a run, and how long a case takes, from 1,000 cases to 100,000.
+"""Measure the memory of the suite's process during a run, and the time per case, for 1,000 to 100,000 cases.
 
-Each run is `conformance run` on the built-in backend with one worker and everything it does, over sweeps of maxima of
-level exhaustive: extents, windows, strides and dtypes, every combination. Memory is the largest resident size of the
-suite's process, beside what it had after its imports; that of the worker is not in it.
+Each run is a complete `conformance run` on the built-in backend with one worker. Its cases are max_pool sweeps of level
+exhaustive: all combinations of extents, windows, strides and dtypes. Memory is the maximum resident size of the suite's
+process, and its size after the imports. The memory of the worker is not included.
 
     python benchmarks/run_memory.py --cases 1000 6000 --write docs/run_memory.md
 """
@@ -18,11 +18,11 @@ from pathlib import Path
 import tables
 
 SIZES = (1_000, 6_000, 20_000, 100_000)
-OF_AN_EXTENT = 1_000
-"""Rows of the sweep for each extent: ten windows, ten strides, ten dtypes."""
+CASES_PER_EXTENT = 1_000
+"""Number of cases of a sweep for each extent: ten windows, ten strides, ten dtypes."""
 FIRST_EXTENT = 30
-MOST_EXTENTS = 25
-"""Of one sweep; a factor has no more than 30 levels."""
+MAX_EXTENTS = 25
+"""Maximum number of extents of one sweep. A factor may have at most 30 levels."""
 HEAD = "operator: max_pool\nsource: a benchmark\nsweeps:\n"
 SWEEP = """\
   - id: from-{first}
@@ -52,9 +52,10 @@ COLUMNS = ("cases", "seconds", "CPU ms per case", "results file MB", "start MB",
 
 @dataclass(frozen=True)
 class Measured:
-    """One run: how many cases, seconds, seconds of the processor that the suite's own process took, and bytes.
+    """Measurements of one run.
 
-    written: of the results file; start, peak: of memory after the imports, and at most.
+    seconds: wall time. processor: processor time of the suite's process in seconds. written: size of the results file.
+    start, peak: memory after the imports, and its maximum. Sizes are in bytes.
     """
 
     cases: int
@@ -73,30 +74,36 @@ class Measured:
 
 
 def measure(cases: int) -> Measured:
-    """Run so many cases."""
-    extents = [FIRST_EXTENT + number for number in range(cases // OF_AN_EXTENT)]
-    parts = [extents[start : start + MOST_EXTENTS] for start in range(0, len(extents), MOST_EXTENTS)]
+    """Run this number of cases and return the measurements."""
+    extents = [FIRST_EXTENT + number for number in range(cases // CASES_PER_EXTENT)]
+    parts = [extents[start : start + MAX_EXTENTS] for start in range(0, len(extents), MAX_EXTENTS)]
     sweeps = [SWEEP.format(first=part[0], extents=part) for part in parts]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "max_pool.yaml"
         path.write_text(HEAD + "".join(sweeps), "utf-8")
-        asked = ["run", "--backend", "numpy", "--level", "exhaustive", "--jobs", "1", "--no-cache"]
-        command = [sys.executable, "-c", RUN, *asked, "--cases", str(path), "--out", name]
+        arguments = ["run", "--backend", "numpy", "--level", "exhaustive", "--jobs", "1", "--no-cache"]
+        command = [sys.executable, "-c", RUN, *arguments, "--cases", str(path), "--out", name]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)  # noqa: S603
         status, start, peak, seconds, processor = json.loads(done.stdout.splitlines()[-1])
         if status:
-            sys.exit(f"a run of {cases} cases left with {status}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+            sys.exit(
+                f"a run of {cases} cases ended with exit status {status}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+            )
         written = (folder / "results" / "numpy.jsonl").stat().st_size
     return Measured(cases, seconds, processor, written, start, peak)
 
 
 def main() -> None:
-    """Measure what is asked for, and print the table."""
+    """Parse the command line, measure, and print the table."""
     parser = tables.arguments(__doc__)
-    parser.add_argument("--cases", type=int, nargs="+", default=SIZES, help=f"how many, in steps of {OF_AN_EXTENT:,}")
-    asked = parser.parse_args()
-    tables.tell(tables.here(), COLUMNS, [measure(cases).cells for cases in asked.cases], asked.write)
+    parser.add_argument(
+        "--cases", type=int, nargs="+", default=SIZES, help=f"numbers of cases, multiples of {CASES_PER_EXTENT:,}"
+    )
+    arguments = parser.parse_args()
+    tables.write_table(
+        tables.environment(), COLUMNS, [measure(cases).cells for cases in arguments.cases], arguments.write
+    )
 
 
 if __name__ == "__main__":

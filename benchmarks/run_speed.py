@@ -1,15 +1,15 @@
-"""How fast a run is: against the same programs in a bare loop in one process, both from the start of Python on.
+"""Measure the speed of a run compared with a bare loop over the same programs in one process (the floor).
 
-The floor imports the framework and calls every program once on its inputs, which it finds ready on disk; it judges
-nothing, survives nothing, writes nothing and has nothing kept that was compiled before. The suite is `conformance run`
-with one worker, what it keeps from one run to the next, and everything it does. Ratios are medians of rounds in which
-both have their turn, after one run that nobody measures.
+The floor imports the framework and calls every program once on inputs that are ready on disk. It does not judge
+results, survive crashes or write files, and compilation caches of earlier runs are not available to it. The suite is a
+complete `conformance run` with one worker and warm caches. Both times include the start of Python. Each round measures
+both, after one run that is not measured, and ratios are medians over the rounds.
 
     python benchmarks/run_speed.py --backend torch=PATH/TO/python --surface torch.nn --write docs/run_speed.md
 
-With --start it is measured how long the first result takes, beside the import of the framework and the program itself.
-With --workers N the rounds are of one worker and of N, each without anything that a framework has kept compiled, and
-beside them of one floor and of N at once: as much as the machine does more in the same time, so much may be had.
+--start measures the time until the first result, and separately the import of the framework and the program itself.
+--workers N measures runs with one worker and with N, without compilation caches of the framework. It also measures one
+floor, and N floors at the same time: their ratio is the speedup that the machine allows.
 """
 
 import json
@@ -67,8 +67,8 @@ WORKERS = (
 
 
 @dataclass(frozen=True)
-class Place:
-    """What is measured, where, and how many times."""
+class Setting:
+    """The measured backend, its interpreter, the selected cases, and the number of rounds."""
 
     backend: Backend
     python: str
@@ -77,13 +77,13 @@ class Place:
     operators: tuple[str, ...] = ()
 
     def results(self, folder: Path) -> Path:
-        """Return the file in which a run leaves its results."""
+        """Return the path of the results file of a run."""
         return folder / "results" / f"{self.backend.name}.jsonl"
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One surface: how many results, and the seconds of each round, as (floor, suite)."""
+    """Measurements of one surface; rounds: seconds of each round, (floor, suite)."""
 
     surface: str
     results: int
@@ -92,20 +92,23 @@ class Measured:
     @property
     def cells(self) -> tuple[str, ...]:
         """The row of the table."""
-        whole = median(last for _, last in self.rounds)
+        suite_seconds = median(suite for _, suite in self.rounds)
         return (
             f"`{self.surface}`",
             f"{self.results:,}",
-            f"{median(first for first, _ in self.rounds):.1f}",
-            f"{whole:.1f}",
-            f"**{median(last / first for first, last in self.rounds):.2f}**",
-            f"{self.results / whole:,.0f}",
+            f"{median(floor for floor, _ in self.rounds):.1f}",
+            f"{suite_seconds:.1f}",
+            f"**{median(suite / floor for floor, suite in self.rounds):.2f}**",
+            f"{self.results / suite_seconds:,.0f}",
         )
 
 
 @dataclass(frozen=True)
-class Shared:
-    """One surface: how many results, and seconds of each round: one worker, several, one floor, as many floors."""
+class MeasuredWorkers:
+    """Measurements of one surface with several workers.
+
+    rounds: seconds of each round, (one worker, several workers, one floor, as many floors).
+    """
 
     surface: str
     results: int
@@ -124,8 +127,11 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class Started:
-    """One surface: seconds of each round, as (framework's import, until the first result stood, its own program)."""
+class MeasuredStart:
+    """Measurements of the start on one surface.
+
+    rounds: seconds of each round, (import of the framework, time until the first result, its program).
+    """
 
     surface: str
     rounds: Sequence[tuple[float, float, float]]
@@ -134,118 +140,132 @@ class Started:
     def cells(self) -> tuple[str, ...]:
         """The row of the table."""
         parts = [f"{median(column):.2f}" for column in zip(*self.rounds, strict=True)]
-        beside = median(first - alone - program for alone, first, program in self.rounds)
-        return f"`{self.surface}`", *parts, f"**{beside:.2f}**"
+        overhead = median(first - imported - program for imported, first, program in self.rounds)
+        return f"`{self.surface}`", *parts, f"**{overhead:.2f}**"
 
 
 def packed(array: Array) -> tuple[str, tuple[int, ...], bytes]:
-    """Return an array as every NumPy reads it: its dtype, shape and bytes; bfloat16 as a worker gets it, in words."""
+    """Return dtype, shape and bytes of an array; bfloat16 as uint16, as in the worker protocol."""
     dtype = "uint16" if array.dtype.name == "bfloat16" else array.dtype.name
     return dtype, array.shape, array.tobytes()
 
 
 def seconds(
-    command: Sequence[str], *, red: bool = False, kept: Mapping[str, str] | None = None, alone: bool = False
+    command: Sequence[str],
+    *,
+    may_fail: bool = False,
+    variables: Mapping[str, str] | None = None,
+    new_session: bool = False,
 ) -> float:
-    """Return how long a command takes, from its start to its end.
+    """Return the time of a command in seconds, from its start to its end.
 
-    red: whether exit status 1 is no fault of it; kept: variables of the environment; alone: whether it gets a session
-    of its own, as a worker does: Linux shares processors out among those.
+    may_fail: whether exit status 1 is accepted. variables: additional environment variables.
+    new_session: whether to run it in a new session, as workers run. Linux shares processor time between sessions.
     """
-    env = {**os.environ, **(kept or {})}
+    env = {**os.environ, **(variables or {})}
     start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, start_new_session=alone)  # noqa: S603
-    if done.returncode not in {0, int(red)}:
-        sys.exit(f"{command[0]} … left with {done.returncode}: {done.stderr[-2000:]}")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, start_new_session=new_session)  # noqa: S603
+    if done.returncode not in {0, int(may_fail)}:
+        sys.exit(f"{command[0]} … ended with exit status {done.returncode}: {done.stderr[-2000:]}")
     return time.perf_counter() - start
 
 
-def suite(place: Place, surface: str, out: Path, jobs: int = 1) -> list[str]:
-    """Return the command of a run."""
+def suite(setting: Setting, surface: str, out: Path, jobs: int = 1) -> list[str]:
+    """Return the command line of a run."""
     return [
-        *(sys.executable, "-m", "conformance.cli", "run", "--backend", f"{place.backend.name}={place.python}"),
-        *("--surface", surface, "--level", place.level, "--jobs", str(jobs), "--out", str(out)),
-        *(word for operator in place.operators for word in ("--operator", operator)),
+        *(sys.executable, "-m", "conformance.cli", "run", "--backend", f"{setting.backend.name}={setting.python}"),
+        *("--surface", surface, "--level", setting.level, "--jobs", str(jobs), "--out", str(out)),
+        *(word for operator in setting.operators for word in ("--operator", operator)),
     ]
 
 
-def ready(place: Place, surface: Surface, folder: Path) -> tuple[Path, int]:
-    """Write what the floor runs, every program that came back from its process; return it, and how many results."""
-    (found,) = reader.load_report([place.results(folder)]).backends
-    came_back = {result.case for result in found.results if result.outcome in {"returned", "rejected"}}
-    backend, cases = place.backend, loading.load_catalogue(level=place.level)
-    run = Run(backend, cases, Ledger(), Selection(place.level, (surface.name,), place.operators), python=sys.executable)
+def prepare_floor(setting: Setting, surface: Surface, folder: Path) -> tuple[Path, int]:
+    """Write the programs of the floor; return their file, and the number of results of the suite.
+
+    Programs that crashed or hung are left out, because the floor would not survive them.
+    """
+    (report,) = reader.load_report([setting.results(folder)]).backends
+    survived = {result.case for result in report.results if result.outcome in {"returned", "rejected"}}
+    backend, cases = setting.backend, loading.load_catalogue(level=setting.level)
+    run = Run(
+        backend, cases, Ledger(), Selection(setting.level, (surface.name,), setting.operators), python=sys.executable
+    )
     jobs = [
         (task.program.text, [packed(array) for array in run.expected(task.case).inputs.values()])
         for task in run.tasks()
-        if isinstance(task.program, Program) and task.case.id in came_back
+        if isinstance(task.program, Program) and task.case.id in survived
     ]
     path = folder / f"{surface.name}.pickle"
     path.write_bytes(pickle.dumps((f"{backend.threads}\n{backend.setup}", backend.reset, jobs)))
-    return path, len(found.results)
+    return path, len(report.results)
 
 
-def measure(place: Place, surface: Surface) -> Measured:
-    """Measure one surface of a backend against the floor."""
+def measure(setting: Setting, surface: Surface) -> Measured:
+    """Measure the suite and the floor on one surface."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = suite(place, surface.name, folder)
-        seconds(command, red=True)
-        jobs, results = ready(place, surface, folder)
-        floor = [place.python, "-c", FLOOR, str(jobs)]
-        seconds([place.python, "-c", f"{place.backend.threads}\n{place.backend.setup}"])
+        command = suite(setting, surface.name, folder)
+        seconds(command, may_fail=True)
+        jobs, results = prepare_floor(setting, surface, folder)
+        floor = [setting.python, "-c", FLOOR, str(jobs)]
+        seconds([setting.python, "-c", f"{setting.backend.threads}\n{setting.backend.setup}"])
         pairs = []
-        for _ in range(place.rounds):
-            bare = seconds(
-                floor, kept={**ONE_THREAD_VARIABLES, "XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)}, alone=True
-            )
-            pairs.append((bare, seconds(command, red=True)))
+        for _ in range(setting.rounds):
+            variables = {**ONE_THREAD_VARIABLES, "XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)}
+            floor_seconds = seconds(floor, variables=variables, new_session=True)
+            pairs.append((floor_seconds, seconds(command, may_fail=True)))
     return Measured(surface.name, results, pairs)
 
 
-def at_once(command: Sequence[str], empty: Sequence[Mapping[str, str]]) -> float:
-    """Return how long so many processes of a command take side by side, each with variables of its own."""
-    with ThreadPoolExecutor(len(empty)) as pool:
+def in_parallel(command: Sequence[str], environments: Sequence[Mapping[str, str]]) -> float:
+    """Return the time of parallel processes of one command; environments: the variables of each process."""
+    with ThreadPoolExecutor(len(environments)) as pool:
         start = time.perf_counter()
-        list(pool.map(lambda own: seconds(command, kept={**ONE_THREAD_VARIABLES, **own}, alone=True), empty))
+        each = ({**ONE_THREAD_VARIABLES, **variables} for variables in environments)
+        list(pool.map(lambda variables: seconds(command, variables=variables, new_session=True), each))
         return time.perf_counter() - start
 
 
-def measure_workers(place: Place, jobs: int, surface: Surface) -> Shared:
-    """Measure one surface of a backend with one worker and with several."""
+def measure_workers(setting: Setting, jobs: int, surface: Surface) -> MeasuredWorkers:
+    """Measure one surface with one worker and with several."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        commands = [suite(place, surface.name, folder, number) for number in (1, jobs)]
-        seconds(commands[0], red=True)
-        programs, results = ready(place, surface, folder)
-        floor = [place.python, "-c", FLOOR, str(programs)]
+        commands = [suite(setting, surface.name, folder, number) for number in (1, jobs)]
+        seconds(commands[0], may_fail=True)
+        programs, results = prepare_floor(setting, surface, folder)
+        floor = [setting.python, "-c", FLOOR, str(programs)]
         rounds = []
-        for _ in range(place.rounds):
-            nothing = [{"XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)} for _ in range(3 + jobs)]
+        for _ in range(setting.rounds):
+            # Each process gets an empty cache folder, so no framework finds compiled programs.
+            empty = [{"XDG_CACHE_HOME": tempfile.mkdtemp(dir=name)} for _ in range(3 + jobs)]
             one, many = (
-                seconds(command, red=True, kept=empty) for command, empty in zip(commands, nothing[:2], strict=True)
+                seconds(command, may_fail=True, variables=variables)
+                for command, variables in zip(commands, empty[:2], strict=True)
             )
-            rounds.append((one, many, at_once(floor, nothing[2:3]), at_once(floor, nothing[3:])))
-    return Shared(surface.name, results, jobs, rounds)
+            rounds.append((one, many, in_parallel(floor, empty[2:3]), in_parallel(floor, empty[3:])))
+    return MeasuredWorkers(surface.name, results, jobs, rounds)
 
 
-def measure_start(place: Place, surface: Surface) -> Started:
-    """Measure how long the first result takes, and the import of the framework alone."""
-    leave = "import os; os._exit(0)"  # as a worker does: what the framework takes to end is no part of its import
-    alone = [place.python, "-c", f"{place.backend.threads}\n{place.backend.setup}\n{leave}"]
+def measure_start(setting: Setting, surface: Surface) -> MeasuredStart:
+    """Measure the time until the first result, and the import of the framework."""
+    leave = "import os; os._exit(0)"  # as a worker does: the shutdown of the framework does not count as import
+    import_only = [setting.python, "-c", f"{setting.backend.threads}\n{setting.backend.setup}\n{leave}"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = suite(place, surface.name, folder)
-        seconds(command, red=True)
+        command = suite(setting, surface.name, folder)
+        seconds(command, may_fail=True)
         rounds = [
-            (seconds(alone, kept=ONE_THREAD_VARIABLES, alone=True), *first(command, place.results(folder)))
-            for _ in range(place.rounds)
+            (
+                seconds(import_only, variables=ONE_THREAD_VARIABLES, new_session=True),
+                *first_result(command, setting.results(folder)),
+            )
+            for _ in range(setting.rounds)
         ]
-    return Started(surface.name, rounds)
+    return MeasuredStart(surface.name, rounds)
 
 
-def first(command: Sequence[str], path: Path) -> tuple[float, float]:
-    """Return how long it takes from the start of a run until its first result stands, and what its program took."""
+def first_result(command: Sequence[str], path: Path) -> tuple[float, float]:
+    """Return the time from the start of a run to its first written result, and the time of its program, in seconds."""
     path.unlink()
     start = time.perf_counter()
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
@@ -253,9 +273,9 @@ def first(command: Sequence[str], path: Path) -> tuple[float, float]:
         while run.poll() is None:
             lines = path.read_bytes().splitlines() if path.exists() else []
             results = (json.loads(line) for line in lines if line.startswith(b'{"record": "result"'))
-            ran = next((result for result in results if result["outcome"] != "unsupported"), None)
-            if ran:
-                return time.perf_counter() - start, ran["seconds"]
+            result = next((result for result in results if result["outcome"] != "unsupported"), None)
+            if result:
+                return time.perf_counter() - start, result["seconds"]
             time.sleep(0.002)
     finally:
         run.terminate()
@@ -264,29 +284,29 @@ def first(command: Sequence[str], path: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Measure what is asked for, and print the table."""
+    """Parse the command line, measure, and print the table."""
     parser = tables.arguments(__doc__)
-    parser.add_argument("--backend", required=True, metavar="NAME[=PYTHON]", help="the backend, and its interpreter")
-    parser.add_argument("--surface", action="append", help="only this surface, again for another; else all")
-    parser.add_argument("--operator", action="append", default=[], help="only this operator, again for another")
+    parser.add_argument("--backend", required=True, metavar="NAME[=PYTHON]", help="the backend and its interpreter")
+    parser.add_argument("--surface", action="append", help="only this surface; may be repeated")
+    parser.add_argument("--operator", action="append", default=[], help="only this operator; may be repeated")
     parser.add_argument("--level", choices=LEVELS, default="standard")
-    parser.add_argument("--rounds", type=int, default=3, help="how many times each is measured")
-    parser.add_argument("--workers", type=int, metavar="N", help="measure N workers against one, in place of the floor")
-    parser.add_argument("--start", action="store_true", help="measure the start, up to the first result")
-    asked = parser.parse_args()
-    name, _, python = asked.backend.partition("=")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds")
+    parser.add_argument("--workers", type=int, metavar="N", help="compare N workers with one")
+    parser.add_argument("--start", action="store_true", help="measure the time until the first result")
+    arguments = parser.parse_args()
+    name, _, python = arguments.backend.partition("=")
     backend = registry.get_backend(name)
-    surfaces = [one for one in backend.surfaces if not asked.surface or one.name in asked.surface]
-    place = Place(backend, python or sys.executable, asked.level, asked.rounds, tuple(asked.operator))
-    columns, one = COLUMNS, partial(measure, place)
-    if asked.workers:
-        columns = tuple(column.format(asked.workers) for column in WORKERS)
-        one = partial(measure_workers, place, asked.workers)
-    if asked.start:
-        columns, one = START, partial(measure_start, place)
-    which = ", ".join(asked.operator) or "all operators"
-    title = f"`{name}`, level {asked.level}, {which}, {asked.rounds} rounds, {tables.here()}"
-    tables.tell(title, columns, [one(surface).cells for surface in surfaces], asked.write)
+    surfaces = [one for one in backend.surfaces if not arguments.surface or one.name in arguments.surface]
+    setting = Setting(backend, python or sys.executable, arguments.level, arguments.rounds, tuple(arguments.operator))
+    columns, one = COLUMNS, partial(measure, setting)
+    if arguments.workers:
+        columns = tuple(column.format(arguments.workers) for column in WORKERS)
+        one = partial(measure_workers, setting, arguments.workers)
+    if arguments.start:
+        columns, one = START, partial(measure_start, setting)
+    which = ", ".join(arguments.operator) or "all operators"
+    title = f"`{name}`, level {arguments.level}, {which}, {arguments.rounds} rounds, {tables.environment()}"
+    tables.write_table(title, columns, [one(surface).cells for surface in surfaces], arguments.write)
 
 
 if __name__ == "__main__":
