@@ -191,5 +191,5 @@ def test_source_of_the_family_stands_for_every_case_that_has_none(tmp_path):
 
 def test_the_gradient_of_a_bias_that_is_not_there_is_refused(tmp_path):
     text = "id: a, x: {values: [[[1, 2]]]}, kernel: {values: [[[3]]]}, grad: {values: integers}, output: bias"
-    with pytest.raises(CatalogueError, match="key 'output': the case has no bias"):
+    with pytest.raises(CatalogueError, match="key 'output': the case has no input bias"):
         one(tmp_path, text, operator="conv_grad")

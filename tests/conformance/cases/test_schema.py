@@ -104,11 +104,11 @@ def test_case_without_an_id_goes_by_its_number(tmp_path):
     assert "4: case number 1: needs the key 'id'" in refusals(family(tmp_path, "x: {values: [1]}"))
 
 
-def test_value_that_cannot_be_read_is_told_once_beside_the_faults_of_the_schema(tmp_path):
+def test_unreadable_value_is_reported_once_with_the_errors_of_the_schema(tmp_path):
     path = family(tmp_path, f"{SOUND}, stride: 0x1f, stride: 2, about: 3", "id: b, x: {values: [2020-01-01]}, windw: 1")
     assert [line.split(": ", 2)[1:] for line in refusals(path)] == [
-        ["case a", "key 'about': 3 is not a sentence"],
         ["case a", "duplicate key 'stride'"],
+        ["case a", "key 'about': 3 is not a sentence"],
         ["case a", "key 'stride': '0x1f' cannot be read as a number"],
         ["case b", "key 'windw': unknown key, did you mean 'window'?"],
         ["case b", "key 'x.values.0': values of type tag:yaml.org,2002:timestamp are not allowed"],

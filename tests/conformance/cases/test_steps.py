@@ -75,7 +75,7 @@ def test_written_zeros_differ_exactly_where_a_negative_value_wins_a_window_with_
     step = pooling_step_for(x, **parameters)
     plain, written = reference.max_pool(x, **parameters), run_steps(pad_zeros_then_pool(step), x)
     cells = np.prod(step.window)
-    touches = step.walk.counts(False) < cells
+    touches = step.windows.counts(False) < cells
     assert np.array_equal(written != plain, (plain < 0) & touches)
 
 
@@ -85,7 +85,7 @@ def test_every_rewriting_is_the_operator_that_it_rewrites(word, walk, counted, d
     x, parameters = walk
     further = {"count_include_pad": counted, "divisor": divisor} if word == "avg_pool" else {}
     step = pooling_step_for(x, word, **parameters, **further)
-    assume(word != "avg_pool" or divisor is not None or (step.walk.counts(counted) > 0).all())
+    assume(word != "avg_pool" or divisor is not None or (step.windows.counts(counted) > 0).all())
     wanted = getattr(reference, word)(x, **parameters, **further)
     for rewrite in REWRITES[word]:
         steps = rewrite(step)

@@ -13,12 +13,12 @@ X = "x: {values: arange, shape: [1, 1, 4, 4]}"
 
 
 def refusal(case):
-    with pytest.raises(CatalogueError) as refused:
+    with pytest.raises(CatalogueError) as raised:
         compute_expected(case)
-    message = str(refused.value)
+    message = str(raised.value)
     assert "\n" not in message
-    assert message.startswith(f"{case.place}: case {case.id}: ")
-    return message.removeprefix(f"{case.place}: case {case.id}: ")
+    assert message.startswith(f"{case.location}: case {case.id}: ")
+    return message.removeprefix(f"{case.location}: case {case.id}: ")
 
 
 def reads(printed, value, bound=0.0):
@@ -101,12 +101,12 @@ def test_pinned_number_that_holds_is_kept_as_a_reading(tmp_path):
     assert target.exact.value.tolist() == [[[[5, 7], [13, 15]]]]
 
 
-def test_operator_that_follows_reads_the_result_before_it(tmp_path):
+def test_operator_in_then_reads_the_previous_result(tmp_path):
     case = one(tmp_path, f"id: a, {X}, window: 2, stride: 1, then: [{{operator: min_pool, window: 3}}]")
     assert compute_expected(case).target.exact.value.tolist() == [[[[5]]]]
 
 
-def test_parameters_of_an_operator_that_follows_count(tmp_path):
+def test_parameters_of_an_operator_in_then_are_used(tmp_path):
     follows = "then: [{operator: avg_pool, window: 3, stride: 1, padding: 1, count_include_pad: %s}]"
     counted, real = (
         compute_expected(one(tmp_path, f"id: a, {X}, window: 2, stride: 1, {follows % word}")).target.exact.value[
@@ -117,7 +117,7 @@ def test_parameters_of_an_operator_that_follows_count(tmp_path):
     assert (counted, real) == (np.float32((5 + 6 + 9 + 10) / 9), (5 + 6 + 9 + 10) / 4)
 
 
-def test_rounded_result_may_not_be_read_on(tmp_path):
+def test_rounded_result_must_not_be_read_by_then(tmp_path):
     x = "x: {values: [[[1, 2, 4, 8, 16]]]}"
     case = one(
         tmp_path,
@@ -127,7 +127,7 @@ def test_rounded_result_may_not_be_read_on(tmp_path):
     assert refusal(case) == "max_pool would read a rounded result; only exact results can be read by 'then'"
 
 
-def test_exact_average_may_be_read_on(tmp_path):
+def test_exact_average_can_be_read_by_then(tmp_path):
     x = "x: {values: [[[3, 6, 9, 12]]]}"
     case = one(
         tmp_path,
@@ -146,7 +146,7 @@ def test_exact_average_may_be_read_on(tmp_path):
         ("stride: 0, expect: {rejected: WindowExceedsPaddedInput}", "the case does not have the violation Window"),
     ],
 )
-def test_fault_must_be_known_and_really_there(tmp_path, text, says):
+def test_violation_must_be_known_and_present(tmp_path, text, says):
     case = one(tmp_path, f"id: a, {X}, window: 2, {text}")
     assert refusal(case).startswith(f"key 'expect.rejected': {says}")
 
@@ -193,19 +193,19 @@ def test_digest_tells_the_inputs(tmp_path, changed):
     assert len({compute_expected(one(tmp_path, text)).digest for text in texts}) == 2
 
 
-def test_digest_tells_the_result(tmp_path):
+def test_digest_depends_on_the_result(tmp_path):
     texts = [f"id: a, {X}, window: {window}" for window in (2, 3)]
     assert len({compute_expected(one(tmp_path, text)).digest for text in texts}) == 2
 
 
-def test_every_pinned_number_of_the_suite_holds(catalogue):
+def test_every_printed_output_of_the_catalogue_matches(catalogue):
     pinned = [case for case in catalogue.cases if getattr(case.expect, "readings", ())]
     assert len(pinned) > 25
     for case in pinned:
         compute_expected(case)
 
 
-def test_answers_that_cannot_be_told_apart_are_refused(tmp_path):
+def test_answers_with_equal_results_are_rejected(tmp_path):
     text = f"id: a, about: b, {X}, window: 2, answers: {{two: {{stride: 2}}, window: {{stride: [2, 2]}}}}"
     assert refusal(one(tmp_path, text, section="questions")).endswith(
         "two and window give the same result, so they are one answer"
@@ -215,13 +215,13 @@ def test_answers_that_cannot_be_told_apart_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("fault", "words"), [("Nothing", "unknown violation"), ("StrideIsZero", "does not have the violation")]
 )
-def test_answer_that_names_a_fault_the_question_has_not_is_refused(tmp_path, fault, words):
+def test_answer_with_a_violation_that_the_case_does_not_have_is_rejected(tmp_path, fault, words):
     text = f"id: a, about: b, {X}, window: 2, answers: {{no: {{rejected: {fault}}}, two: {{stride: 2}}}}"
     assert words in refusal(one(tmp_path, text, section="questions"))
 
 
 @pytest.mark.parametrize(("shape", "fault"), [("[1, 1, 2, 2]", ""), ("[2, 2]", "the printed shape is [2, 2]")])
-def test_printed_shape_holds_to_the_letter(tmp_path, shape, fault):
+def test_printed_shape_must_be_equal(tmp_path, shape, fault):
     case = one(tmp_path, f"id: a, {X}, window: 2, expect: {{shape: {shape}}}")
     assert compute_expected(case).target.print_mismatch.startswith(fault)
     assert bool(compute_expected(case).target.print_mismatch) == bool(fault)

@@ -153,7 +153,7 @@ def test_views_say_that_it_flickers_and_show_what_was_seen(tmp_path):
     (group,) = summary.difference_groups(report)
     assert (group.status, group.kind, group.action) == ("flaky", "flaky", "is flaky")
     assert "then, in a separate process, returned" in group.reason
-    assert "flickered" in " ".join(summary.report_problems(report))
+    assert "differed between repetitions (flaky)" in " ".join(summary.report_problems(report))
     (one,) = contradictions.find_contradictions(report)
     assert "is flaky" in [words for words, _ in one.behaviours]
 

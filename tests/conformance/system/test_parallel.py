@@ -1,4 +1,4 @@
-"""Many things at once: the same answers, in order; and what goes wrong is one line."""
+"""Parallel map: the order of the results, one line for a dead process, and exit with the parent process."""
 
 import os
 import signal
@@ -13,14 +13,14 @@ from conformance import ConformanceError
 from conformance.system.parallel import CHUNK_SIZE, map_parallel
 from tests import ROOT
 
-THINGS = list(range(200))
+ITEMS = list(range(200))
 
 
 def square(number):
     return number * number
 
 
-def where(_number):
+def process_id(_number):
     return os.getpid()
 
 
@@ -30,47 +30,50 @@ def die(number):
     return number
 
 
-def test_answers_are_in_order_whoever_gives_them():
-    assert list(map_parallel(square, THINGS, 2)) == list(map_parallel(square, THINGS, 1)) == list(map(square, THINGS))
+def test_results_are_in_order():
+    assert list(map_parallel(square, ITEMS, 2)) == list(map_parallel(square, ITEMS, 1)) == list(map(square, ITEMS))
 
 
-def test_other_processes_do_the_work():
-    assert os.getpid() not in set(map_parallel(where, THINGS, 2))
-    assert set(map_parallel(where, THINGS, 1)) == {os.getpid()}
+def test_items_are_processed_in_other_processes():
+    assert os.getpid() not in set(map_parallel(process_id, ITEMS, 2))
+    assert set(map_parallel(process_id, ITEMS, 1)) == {os.getpid()}
 
 
-def test_few_things_are_not_worth_a_process():
-    assert set(map_parallel(where, THINGS[:20], 2)) == {os.getpid()}
+def test_few_items_are_processed_in_this_process():
+    assert set(map_parallel(process_id, ITEMS[:20], 2)) == {os.getpid()}
 
 
-def test_process_that_dies_is_one_line():
+def test_dead_process_is_a_one_line_error():
     with pytest.raises(ConformanceError, match="a process of the check died"):
-        list(map_parallel(die, THINGS, 2))
+        list(map_parallel(die, ITEMS, 2))
 
 
-def tell_and_sleep(number):
+def print_pid_and_sleep(number):
     if number % CHUNK_SIZE == 0:
         print(os.getpid(), flush=True)
     time.sleep(60)
 
 
-def alive(process):
+def is_alive(process):
     try:
-        # A zombie is dead; its first parent can no longer ask after it.
+        # A zombie process has ended, but its parent did not wait for it.
         return Path(f"/proc/{process}/stat").read_text("utf-8").rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-def test_processes_go_when_the_one_that_started_them_is_killed():
-    text = "if __name__ == '__main__':\n from tests.conformance.system import test_parallel as t\n list(t.each(t.tell_and_sleep, t.THINGS, 2))"
+def test_processes_exit_if_the_parent_is_killed():
+    text = (
+        "if __name__ == '__main__':\n from tests.conformance.system import test_parallel as t\n"
+        " list(t.map_parallel(t.print_pid_and_sleep, t.ITEMS, 2))"
+    )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, env=environment) as parent:
         workers = [int(parent.stdout.readline()) for _ in range(2)]
-        assert all(map(alive, workers))
+        assert all(map(is_alive, workers))
         parent.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + 20
-    while any(map(alive, workers)) and time.monotonic() < deadline:
+    while any(map(is_alive, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not any(map(alive, workers))
+    assert not any(map(is_alive, workers))
