@@ -29,7 +29,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 @pytest.fixture(scope="module")
 def planted():
-    """The package of planted faults, as if it were installed, for this process and for its workers."""
+    """The package of planted bugs, importable in this process and in its workers."""
     caches = (registry.backend_names, registry.get_backend, registry._external_backends)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(PACKAGE_FOLDER))

@@ -106,6 +106,7 @@ def test_programs_are_one_call_of_the_package(catalogue):
 @pytest.fixture(scope="module")
 def benchmark(planted):
     """The names of the script that writes the documentation page."""
+    assert planted.BUGS  # the script imports the same package
     return SimpleNamespace(**runpy.run_path(str(ROOT / "benchmarks" / "planted_catalogue.py")))
 
 

@@ -334,7 +334,8 @@ def finding_of(sweeps, **changed):
 
 def test_a_finding_is_a_sentence(sweeps):
     assert finding_of(sweeps).sentence == (
-        "max_pool on torch.nn: numbers are wrong by more than rounding allows in all tested cases with dilation and ceil."
+        "max_pool on torch.nn: numbers are wrong by more than rounding allows"
+        " in all tested cases with dilation and ceil."
     )
     assert " in most tested cases with " in finding_of(sweeps, agreeing_count=1).sentence
     assert finding_of(sweeps, conditions=None).sentence.endswith("; no simple condition describes when.")
@@ -354,7 +355,7 @@ def output(conformance, planted, tmp_path):
 def test_the_command_writes_results_cases_scripts_and_a_page(output, conformance):
     folder, out, err = output
     assert "60 cases" in out
-    assert any("a second" in line for line in err)
+    assert any("per second" in line for line in err)
     header = json.loads((folder / "results" / "planted.jsonl").read_text("utf-8").splitlines()[0])
     (first, *_) = header["explored"]["findings"]
     assert first["sentence"] in out
@@ -499,7 +500,7 @@ def test_findings_before_an_interruption_are_written(conformance, monkeypatch, t
     options = ("--backend", "planted", "--surface", "planted.dilated-extent", "--operator", "min_pool")
     status, out, err = conformance("explore", *options, "--jobs", 1, "--out", tmp_path)
     assert status == 130
-    assert "planted: interrupted; what was found so far is written" in err
+    assert "planted: interrupted; the findings so far are written" in err
     assert "60 cases" in out
     assert (tmp_path / "planted.md").exists()
     assert (tmp_path / "results" / "planted.jsonl").exists()

@@ -108,7 +108,7 @@ def test_in_the_first_run_every_failure_is_new(night, watched):
 def test_an_issue_has_the_smallest_case_its_result_versions_and_a_script(night, watched):
     _, (found, differs), texts, *_ = watched(night("tonight", broken(), explored=[example.exploration()]))
     assert found["title"].startswith(
-        "alpha: max_pool on alpha.nn: numbers are off by more than rounding allows whenever"
+        "alpha: max_pool on alpha.nn: numbers are wrong by more than rounding allows in all"
     )
     assert found["title"].endswith(f"[{found['key']}]")
     for said in (
@@ -145,7 +145,7 @@ def test_script_is_that_of_the_case(conformance):
         ({"ledger": "1" * 32}, "suite", "ledger: none → 111111111111"),
         ({"environment": environment(platform="Linux-9")}, "suite", "→ Linux-9"),
         ({"environment": environment(suite={"nn-conformance": "9.9"})}, "suite", "suite: nn-conformance: 0.1.0 → 9.9"),
-        ({}, "flaky", "It is not the same every time, though nothing differs."),
+        ({}, "flaky", "The result is not always the same, but nothing differs."),
     ],
 )
 def test_a_new_difference_has_its_likely_cause(night, watched, changes, why, said):
@@ -216,7 +216,7 @@ FLICKERS = example.result(POOL, NN, status="flaky", flaky=True)
     ("was", "now", "does"),
     [
         (example.differing(POOL, NN, WRONG, WORST), CRASHES, "crashes the process"),
-        (example.differing(POOL, NN, WRONG, WORST), example.died(POOL, NN, "timed_out", "60 s"), "does not come to an"),
+        (example.differing(POOL, NN, WRONG, WORST), example.died(POOL, NN, "timed_out", "60 s"), "times out on"),
         (STALE, example.differing(POOL, NN, WRONG, WORST), "returns other values"),
         (FLICKERS, CRASHES, "crashes the process"),
     ],
@@ -266,7 +266,7 @@ def test_a_finding_of_another_seed_is_recognized(night, watched, change):
     status, issues, _, summary, *_ = watched(night("tonight", explored=[other_seed([again])]), last)
     assert (status, issues) == (0, [])
     assert "Findings that were reported before: 1." in summary
-    assert "not drawn again" not in summary
+    assert "not found again" not in summary
 
 
 OTHERS = {
@@ -283,8 +283,8 @@ def test_another_cause_is_new_and_the_old_one_was_not_generated_again(night, wat
     tonight = night("tonight", explored=[other_seed([example.finding(id="max_pool-ffffffff", **change)])])
     status, (issue,), (text,), summary, *_ = watched(tonight, last)
     assert (status, issue["why"]) == (1, "drawn")
-    assert "other cases were drawn: seed: 7 → 8" in text
-    assert "not drawn again" in summary
+    assert "Other cases were generated: seed: 7 → 8" in text
+    assert "not found again" in summary
     assert "`max_pool-0a1b2c3d`" in summary
 
 
@@ -294,7 +294,7 @@ def test_finding_of_another_suite_version_is_not_attributed_to_chance(night, wat
     tonight = night("tonight", explored=[other_seed([found], code="ff00" * 8)])
     status, (issue,), (text,), *_ = watched(tonight, last)
     assert (status, issue["why"]) == (1, "suite")
-    assert "the suite's code: 00ff00ff → ff00ff00" in text
+    assert "source of the suite: 00ff00ff → ff00ff00" in text
 
 
 def test_findings_without_conditions_cannot_be_distinguished(night, watched):
@@ -346,10 +346,10 @@ def test_a_missing_backend_makes_the_run_incomplete(night, watched):
     status, _, _, summary, errors, _ = watched(night("tonight", unchanged()), last)
     assert status == 3
     assert errors == [
-        "beta: the night before has its results, this one has not.",
-        "alpha: the night before has its exploration, this one has not.",
+        "beta: no results in this night, but in the previous one.",
+        "alpha: no exploration in this night, but in the previous one.",
     ]
-    assert "❌ beta: the night before" in summary
+    assert "❌ beta: no results in this night" in summary
 
 
 def incomplete():
@@ -363,7 +363,7 @@ def test_a_failure_after_an_incomplete_run_is_reported_once(night, watched, with
     assert watched(night("second", incomplete()), night("first", unchanged()))[:2] == (3, [])
     status, (issue,), (text,), *_ = watched(night("third", broken()), remember(night("second", incomplete())))
     assert (status, issue["why"]) == (1, "suite")
-    assert "the result: none, for the run was cut → there" in text
+    assert "the result: missing, the run was interrupted → exists" in text
     assert watched(night("fourth", broken()), remember(night("third", broken())))[0] == 0
 
 
@@ -501,7 +501,7 @@ def test_missing_run_is_an_error_of_one_line(conformance, night, folder, argumen
         ("[]", "lacks the key 'format'"),
         ('{"format": 2}', "unknown format 2"),
         ('{"format": 1, "findings": [{}], "flickering": []}', "lacks the key 'backend'"),
-        ('{"format": 1, "findings": [], "flickering": [{"surface": 3}]}', "'surface' is 3, not a text"),
+        ('{"format": 1, "findings": [], "flickering": [{"surface": 3}]}', "'surface' is 3, not a string"),
         ('{"format": 1, "findings": [], "flickering": [], "wrong": [{}]}', "lacks the key 'backend'"),
     ],
 )
