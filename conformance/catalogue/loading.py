@@ -192,13 +192,13 @@ def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> list[Case]
         errors.append(str(error))
         return []
     known = document_errors(document, catalogue_folder() / "schema.json")
-    errors += [f"{path}:{error.line}: {error.message}" for error in known]
+    errors += [f"{path}:{found.line}: {found.message}" for found in known]
     operator = document.data.get("operator") if isinstance(document.data, dict) else None
     if not isinstance(operator, str) or operator not in OPERATORS:
         return []
     by_item: dict[YamlPath, list[DocumentError]] = {}
-    for error in known:
-        by_item.setdefault(error.key_path[:2], []).append(error)
+    for found in known:
+        by_item.setdefault(found.key_path[:2], []).append(found)
     items = [(kind, index) for kind in ("cases", "questions") for index in _positions_by_kind(document, kind)]
     cases = [_read_case(document, item, by_item.get(item, ()), errors) for item in items]
     cases += _read_rejects(document, _valid_positions(document, "rejects", by_item), errors)
