@@ -202,7 +202,7 @@ def test_existing_file_is_unchanged_if_merging_fails(cut, tmp_path):
 
 def test_views_name_the_shard(cut):
     assert report_verdict(reader.load_report([shard(cut, 2)])).sentence.endswith("fake: only shard 2/3.")
-    with pytest.raises(UnreadableResults, match="conformance merge joins shards"):
+    with pytest.raises(UnreadableResults, match="combine shards with conformance merge"):
         reader.load_report([shard(cut, 1), shard(cut, 2)])
 
 
