@@ -1,4 +1,4 @@
-"""A call of every operator that is right, and values that no parameter should choke on."""
+"""A valid call of every operator, and unusual values that a parameter must accept or reject with a clean error."""
 
 import inspect
 
@@ -11,7 +11,7 @@ X = np.arange(2 * 2 * 4 * 5, dtype=np.float32).reshape(2, 2, 4, 5)
 KERNEL = np.ones((2, 2, 2, 2), np.float32)
 BIAS = np.ones(2, np.float32)
 
-# Operator -> its arrays, and the parameters that must be given.
+# For each operator, its arrays and required parameters.
 CALLS = {
     "max_pool": ([X], {"window": 2}),
     "min_pool": ([X], {"window": 2}),
@@ -35,7 +35,7 @@ CALLS = {
 
 
 def call(name):
-    """Return (arrays, parameters) of a right call of an operator, a gradient's made from its operator's."""
+    """Return (arrays, parameters) of a valid call; that of a gradient is made from the call of its forward operator."""
     if name in CALLS or not name.endswith("_grad"):
         return CALLS[name]
     arrays, parameters = CALLS[name.removesuffix("_grad")]
@@ -45,22 +45,22 @@ def call(name):
 
 
 def known():
-    """Operators that have a call here."""
+    """Return the operators that have a call in CALLS."""
     return [name for name in reference.OPERATORS if name.removesuffix("_grad") in CALLS]
 
 
 def array_names(name):
-    """Names of the array arguments, in order."""
+    """Return the names of the array arguments, in order."""
     return list(inspect.signature(reference.OPERATORS[name]).parameters)[: len(call(name)[0])]
 
 
 def parameter_names(name):
-    """Names of all other arguments."""
+    """Return the names of all other arguments."""
     return list(inspect.signature(reference.OPERATORS[name]).parameters)[len(call(name)[0]) :]
 
 
 class Unlike:
-    """Like nothing that an operator takes."""
+    """A type that no operator accepts."""
 
     def __repr__(self):
         return "Unlike()"

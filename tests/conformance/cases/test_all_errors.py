@@ -1,4 +1,4 @@
-"""Several faults of one case, each told, and none that is only due to another."""
+"""All errors of a case are reported, without errors that are consequences of others."""
 
 import json
 import re
@@ -15,13 +15,13 @@ X = "x: {values: arange, shape: [1, 1, 4, 4]}"
 
 
 def faults(folder, text, **keywords):
-    """Return what is said of the only case of a file, in the order of the words."""
+    """Return the sorted error messages of the only case of a file."""
     with pytest.raises(CatalogueError) as refused:
         load(folder, f"id: a, {text}", **keywords)
     return sorted(line.split("case a: ")[1] for line in str(refused.value).splitlines())
 
 
-def test_unknown_key_window_that_does_not_fit_and_ragged_output_are_told_together(tmp_path):
+def test_unknown_key_window_that_does_not_fit_and_ragged_output_are_reported_together(tmp_path):
     assert faults(tmp_path, f"{X}, window: 9, strid: 1, expect: [[1, 2], [3]]") == [
         "key 'expect': its rows differ in length",
         "key 'strid': unknown key, did you mean 'stride'?",
@@ -29,7 +29,7 @@ def test_unknown_key_window_that_does_not_fit_and_ragged_output_are_told_togethe
     ]
 
 
-def test_faults_of_every_part_are_told_together(tmp_path):
+def test_errors_of_every_part_are_reported_together(tmp_path):
     text = "x: {values: [1, 2], shape: [3]}, bias: {values: arange}, window: 2, mode: constant, via: [conv], divisor: 2"
     assert [line.split(":")[0] for line in faults(tmp_path, f"{text}, then: [{{operator: pad}}], also: [[1]]")] == [
         "key 'also'",
@@ -42,7 +42,7 @@ def test_faults_of_every_part_are_told_together(tmp_path):
     ]
 
 
-def test_key_one_letter_off_is_not_told_as_missing_too(tmp_path):
+def test_key_one_letter_off_is_not_reported_as_missing_too(tmp_path):
     assert faults(tmp_path, f"{X}, windw: 2") == ["key 'windw': unknown key, did you mean 'window'?"]
 
 
@@ -61,11 +61,11 @@ def test_key_one_letter_off_is_not_told_as_missing_too(tmp_path):
         f"{X}, padding: 1",
     ],
 )
-def test_fault_that_may_be_due_to_another_is_not_told(tmp_path, text):
+def test_error_that_may_be_due_to_another_is_not_told(tmp_path, text):
     assert len(faults(tmp_path, text)) == 1
 
 
-def test_missing_inputs_and_other_faults_of_a_convolution_are_told_together(tmp_path):
+def test_missing_inputs_and_other_errors_of_a_convolution_are_reported_together(tmp_path):
     assert faults(tmp_path, f"{X}, count_include_pad: true, rounding: ceil", operator="conv") == [
         "conv needs the key 'kernel'",
         "key 'count_include_pad': conv has no such parameter; known parameters: dilation, groups, padding, stride",
@@ -116,7 +116,7 @@ def test_question_is_looked_at_like_a_case(tmp_path):
     assert [line.split(": ")[2] for line in told] == ["key 'divisor'", "key 'mode'"]
 
 
-def test_case_that_is_no_mapping_is_one_fault(tmp_path):
+def test_case_that_is_no_mapping_is_one_error(tmp_path):
     path = tmp_path / "file.yaml"
     path.write_text("operator: max_pool\nsource: s\ncases: [3, {a: 1}]\n", "utf-8")
     _, told = loading.load_with_errors([path])
@@ -161,7 +161,7 @@ SOUND = {"id": "a", "x": {"values": "arange", "shape": [1, 2, 5, 5]}, "window": 
     st.sets(st.sampled_from(sorted(SOUND)), max_size=2),
     st.sampled_from(["max_pool", "conv", "pad", "max_pool_grad"]),
 )
-def test_whatever_a_case_says_its_faults_are_told_line_by_line(tmp_path_factory, changes, dropped, operator):
+def test_whatever_a_case_says_its_errors_are_reported_line_by_line(tmp_path_factory, changes, dropped, operator):
     raw = {key: value for key, value in SOUND.items() if key not in dropped}
     for key, value in changes.items():
         outer, _, inner = key.partition(".")
@@ -174,5 +174,5 @@ def test_whatever_a_case_says_its_faults_are_told_line_by_line(tmp_path_factory,
     assert len(set(told)) == len(told)
 
 
-def test_sound_case_has_no_faults(tmp_path):
+def test_valid_case_has_no_errors(tmp_path):
     assert loading.load_with_errors([family(tmp_path, f"id: a, {X}, window: 2")])[1] == []

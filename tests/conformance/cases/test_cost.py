@@ -9,7 +9,7 @@ from tests.support.fake_backends import one
 
 
 def counted(size, window, stride, pads):
-    """Count the cells of each window one by one: over the padded input, and over real cells."""
+    """Count the cells of each window with loops: over the padded input, and over real cells only."""
     starts = [
         range(0, n + before + after - w + 1, s)
         for n, w, s, (before, after) in zip(size, window, stride, pads, strict=True)

@@ -61,7 +61,7 @@ def test_every_second_number_nearly_cancels_the_one_before(dtype):
 
 
 @given(st.integers(1, 6), st.integers(1, 30), st.integers(0, 40), st.integers(0, 2**32 - 1))
-def test_no_two_numbers_of_a_plane_are_alike(planes, cells, more, seed):
+def test_no_two_numbers_of_a_plane_are_equal(planes, cells, more, seed):
     numbers = made("distinct", (planes, 1, cells), "int64", low=-3, high=-3 + cells - 1 + more, seed=seed)
     assert all(len(set(plane.ravel().tolist())) == cells for plane in numbers)
     assert numbers.min() >= -3
@@ -116,7 +116,7 @@ def test_a_mark_is_what_it_is_called_in_every_floating_dtype(dtype, mark):
         ("{values: arange, seed: 4, shape: [1, 1, 4]}", "key 'x.seed': is not an option of values: arange"),
     ],
 )
-def test_what_a_generator_does_not_make_is_refused_in_one_line(tmp_path, x, message):
+def test_what_a_generator_does_not_make_is_rejected_in_one_line(tmp_path, x, message):
     with pytest.raises(CatalogueError) as refused:
         one(tmp_path, f"id: a, x: {x}, window: 2")
     assert message in str(refused.value)

@@ -66,7 +66,7 @@ def test_kernel_gives_the_window_of_a_convolution(tmp_path):
         ("window: 2, then: [{operator: max_pool, window: 1, divisor: 2}]", "key 'then.0.divisor': max_pool has no"),
     ],
 )
-def test_parameters_that_contradict_each_other_are_refused(tmp_path, text, says):
+def test_parameters_that_contradict_each_other_are_rejected(tmp_path, text, says):
     assert refusal(tmp_path, f"id: a, {X}, {text}").startswith(says)
 
 
@@ -85,7 +85,7 @@ def test_parameters_that_contradict_each_other_are_refused(tmp_path, text, says)
         ("values: arange, shape: [1000, 1000, 1000]", "key 'x.shape': [1000, 1000, 1000] has more than the limit"),
     ],
 )
-def test_inputs_that_contradict_themselves_are_refused(tmp_path, array, says):
+def test_inputs_that_contradict_themselves_are_rejected(tmp_path, array, says):
     assert refusal(tmp_path, f"id: a, x: {{{array}}}, window: 1").startswith(says)
 
 
@@ -105,7 +105,7 @@ def test_inputs_that_contradict_themselves_are_refused(tmp_path, array, says):
         ("integers, shape: [1, 1, 3]", "uint16"),
     ],
 )
-def test_numbers_that_the_dtype_does_not_hold_are_refused_instead_of_wrapped(tmp_path, values, dtype):
+def test_numbers_that_the_dtype_does_not_hold_are_rejected_instead_of_wrapped(tmp_path, values, dtype):
     said = refusal(tmp_path, f"id: a, x: {{values: {values}, dtype: {dtype}}}, window: 1")
     assert said.startswith("key 'x.values': ")
     assert said.endswith(f"cannot be represented in {dtype}")
@@ -189,7 +189,7 @@ def test_source_of_the_family_stands_for_every_case_that_has_none(tmp_path):
     assert (first.source, second.source) == ("a test", "mine")
 
 
-def test_the_gradient_of_a_bias_that_is_not_there_is_refused(tmp_path):
+def test_the_gradient_of_a_bias_that_is_missing_is_rejected(tmp_path):
     text = "id: a, x: {values: [[[1, 2]]]}, kernel: {values: [[[3]]]}, grad: {values: integers}, output: bias"
     with pytest.raises(CatalogueError, match="key 'output': the case has no input bias"):
         one(tmp_path, text, operator="conv_grad")

@@ -11,7 +11,7 @@ SOUND = "id: a, x: {values: arange, shape: [1, 1, 4, 4]}, window: [2, 2]"
 
 
 def refusals(path):
-    """Return what is said of each fault, after the file's name."""
+    """Return the error messages without the file name."""
     with pytest.raises(CatalogueError) as refused:
         loading.load_catalogue([path])
     lines = str(refused.value).splitlines()
@@ -66,13 +66,13 @@ def test_value_of_the_wrong_type_is_named_with_line_case_and_key(tmp_path, text,
     assert " is not " in said[0]
 
 
-def test_every_fault_of_a_file_is_told_in_the_order_of_lines(tmp_path):
+def test_every_error_of_a_file_is_reported_in_the_order_of_lines(tmp_path):
     path = family(tmp_path, f"{SOUND}, stride: x", "id: b", "id: c, x: {values: [1]}, windw: 1")
     assert [line.split(":")[0] for line in refusals(path)] == ["4", "5", "6", "6"]
     assert refusals(path)[1] == "5: case b: needs the key 'x'"
 
 
-def test_every_unknown_key_of_a_case_is_told(tmp_path):
+def test_every_unknown_key_of_a_case_is_reported(tmp_path):
     said = refusals(family(tmp_path, f"{SOUND}, strid: 1, padding_: 2, about: 3"))
     assert [line.split(": ")[2] for line in said] == ["key 'about'", "key 'padding_'", "key 'strid'"]
 
@@ -116,7 +116,7 @@ def test_unreadable_value_is_reported_once_with_the_errors_of_the_schema(tmp_pat
 
 
 @pytest.mark.parametrize("name", ['"a\\nb"', '"ab\\n"', "A", "a/../b", "/a", '""', '"\\e[31m"'])
-def test_id_that_is_not_plain_is_refused_in_one_line(tmp_path, name):
+def test_id_that_is_not_plain_is_rejected_in_one_line(tmp_path, name):
     said = refusals(family(tmp_path, SOUND.replace("id: a", f"id: {name}")))
     assert len(said) == 1
     assert said[0].startswith("4: case ")
@@ -125,7 +125,7 @@ def test_id_that_is_not_plain_is_refused_in_one_line(tmp_path, name):
 
 
 @pytest.mark.parametrize("text", ["", "word", "[1]", "3", "operator: pool\nsource: s\n", "source: s\n"])
-def test_file_that_is_no_catalogue_is_refused(tmp_path, text):
+def test_file_that_is_no_catalogue_is_rejected(tmp_path, text):
     path = tmp_path / "file.yaml"
     path.write_text(text, "utf-8")
     assert refusals(path)[0].startswith("1: ")
@@ -136,7 +136,7 @@ def test_long_values_are_cut_short_in_messages(tmp_path):
     assert len(said[0]) < 200
 
 
-# Alternatives of a value. A description of theirs would take the place of that of the key, which says more.
+# Alternatives of a value. Their descriptions would replace the more useful description of the key.
 BLOCKS = {"number", "numbers", "perAxis", "pairs", "padsLevel"}
 SCHEMAS = [catalogue_folder() / name for name in ("schema.json", "ledger.schema.json")]
 

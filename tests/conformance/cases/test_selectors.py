@@ -254,7 +254,7 @@ def test_keys_are_facts_and_the_parameters_of_all_operators():
     assert {"padded", "count_include_pad", "groups", "mode", "value", "stride"} <= set(keys)
 
 
-def test_unknown_key_is_told_with_what_is_known():
+def test_unknown_key_is_reported_with_what_is_known():
     assert selectors.unknown_key_problem("padded") is None
     assert "did you mean 'padded'?" in selectors.unknown_key_problem("pdded")
     assert "known keys: operator, dtype" in selectors.unknown_key_problem("weather")

@@ -21,7 +21,7 @@ from tests.support.run_steps import pooling_step_for, run_steps
 
 @st.composite
 def walks(draw, *, padded=True, roundings=("floor",), low=-50):
-    """Draw integers and the parameters of a walk over them, one to three axes."""
+    """Draw an integer input with one to three spatial axes, and window parameters for it."""
     rank = draw(st.integers(1, 3))
 
     def axes(least, most):
@@ -159,7 +159,7 @@ def test_every_composition_of_the_catalogue_is_what_the_reference_says_or_has_a_
         assert same is not (case.via == ("pad", "max_pool") and bool((x < 0).all())), case.id
 
 
-def test_a_window_too_large_for_convolutions_and_relu_is_refused_at_once(tmp_path):
+def test_a_window_too_large_for_convolutions_and_relu_is_rejected_at_once(tmp_path):
     text = "id: a, x: {values: arange, shape: [1, 1, 40, 40]}, window: [40, 40], via: [conv, relu]"
     with pytest.raises(CatalogueError, match="needs a window of at most 100 cells, not 1600"):
         one(tmp_path, text)

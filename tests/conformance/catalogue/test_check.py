@@ -28,7 +28,7 @@ def test_built_in_catalogue_has_no_problems(catalogue):
     assert list(check.check_problems(catalogue, ledger.load_ledger(), check.read_lock(), checker=examiner)) == []
 
 
-def test_sound_catalogue_has_no_problems(tmp_path):
+def test_valid_catalogue_has_no_problems(tmp_path):
     assert problems(tmp_path, f"id: a, {X}, window: 2, expect: [[[[5, 7], [13, 15]]]]") == []
 
 
@@ -101,7 +101,7 @@ def test_lock_catches_a_case_that_is_renamed_or_dropped(tmp_path):
         (f"id: a, {X}, window: 2, expect: [[[[5, 7], [13, 15]]]]", None),
     ],
 )  # fmt: skip
-def test_drift_is_told_by_what_drifted(tmp_path, other, what):
+def test_drift_is_reported_by_what_drifted(tmp_path, other, what):
     found = about_cases(drift(tmp_path, frozen(tmp_path, f"id: a, {X}, window: 2"), other))
     assert len(found) == (what is not None)
     assert all(
@@ -109,8 +109,8 @@ def test_drift_is_told_by_what_drifted(tmp_path, other, what):
     )
 
 
-def test_change_of_an_expected_output_alone_is_told(tmp_path):
-    # Nothing but the reference itself could do it.
+def test_change_of_an_expected_output_alone_is_reported(tmp_path):
+    # Only a change of the reference could do this.
     text = f"id: a, {X}, window: 2"
     before = frozen(tmp_path, text)
     record = before.records["max_pool/a"]
@@ -138,7 +138,7 @@ def test_drift_of_many_cases_is_named_for_the_first_and_counted_for_the_others(t
     assert found[20] == "and 10 more drifted"
 
 
-def test_faulty_case_is_told_once_and_not_as_gone(tmp_path):
+def test_faulty_case_is_reported_once_and_not_as_gone(tmp_path):
     before = frozen(tmp_path, f"id: a, {X}, window: 2")
     found = drift(tmp_path, before, f"id: a, {X}, window: 2, expect: {{rejected: StrideIsZero}}")
     assert len([line for line in found if "case max_pool/a" in line]) == 1
@@ -152,7 +152,7 @@ def test_processes_find_what_one_finds(tmp_path):
     assert len(alone) == 110
 
 
-def test_what_was_sound_is_not_examined_again_and_a_fault_always_is(tmp_path, monkeypatch):
+def test_what_was_valid_is_not_examined_again_and_a_error_always_is(tmp_path, monkeypatch):
     catalogue = load(tmp_path, f"id: a, {X}, window: 2", f"id: b, {X}, window: 2, expect: [1]")
     cache, asked = CheckCache(tmp_path / "cache.json"), []
     monkeypatch.setattr(check, "examine", lambda task: (asked.append(task.id), check_case(task))[1])

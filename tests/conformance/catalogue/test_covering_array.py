@@ -1,4 +1,4 @@
-"""Covering arrays: every combination that can stand together, and no row that cannot."""
+"""Covering arrays contain every possible combination and no impossible row."""
 
 import itertools
 
@@ -17,7 +17,7 @@ def rows_of(*sizes):
 
 
 def combinations(rows, strength):
-    """Every combination of levels, found the slow way."""
+    """Return every combination of levels, found by brute force."""
     subsets = list(itertools.combinations(range(rows.shape[1]), strength))
     return {(subset, tuple(row[list(subset)].tolist())) for row in rows for subset in subsets}
 

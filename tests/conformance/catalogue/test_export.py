@@ -1,4 +1,4 @@
-"""The export: files that say of every case all that there is to say, and that give the same verdicts when read back."""
+"""The export: files that describe every case completely, and give the same verdicts when read back."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ QUESTION = (
 
 @pytest.fixture(scope="module")
 def smoke(catalogue, tmp_path_factory):
-    """The suite's own catalogue, exported at level smoke."""
+    """Return the built-in catalogue, exported at level smoke."""
     folder = tmp_path_factory.mktemp("export") / "smoke"
     export.write_export(catalogue, catalogue.select("smoke"), folder)
     return folder
@@ -243,7 +243,7 @@ def test_file_that_was_changed_or_lost_is_one_line(tmp_path):
 
 
 def rewritten(folder, change):
-    """Change the catalogue as someone would who knows of the digests."""
+    """Change the exported catalogue and update its digests."""
     whole = document(folder)
     change(whole["cases"][0])
     content = json.dumps(whole).encode()

@@ -1,4 +1,4 @@
-"""Freezing adds; what would remove an id or change an answer must be asked for. Releases follow from the lock."""
+"""Freezing adds cases; removing an id or changing a result needs an option. Releases use the records of the lock."""
 
 import pytest
 
@@ -14,7 +14,7 @@ OTHER = ONE.replace("window: 2", "window: 4")
 
 @pytest.fixture(autouse=True)
 def own(tmp_path, monkeypatch):
-    """Freeze to a folder of the test."""
+    """Freeze to a temporary folder."""
     for module in (check, freeze):
         monkeypatch.setattr(module, "lock_path", lambda: tmp_path / "lock.json")
     monkeypatch.setattr(freeze, "changelog_path", lambda: tmp_path / "CHANGELOG.md")

@@ -14,18 +14,18 @@ def refusals(*paths):
     return str(refused.value).splitlines()
 
 
-def test_id_used_twice_is_refused_naming_both_places(tmp_path):
+def test_id_used_twice_is_rejected_naming_both_places(tmp_path):
     path = family(tmp_path, f"id: a, {X}, window: 2", f"id: a, {X}, window: 3")
     assert refusals(path) == [f"{path}:5: duplicate case id max_pool/a, first defined at {path}:4"]
 
 
-def test_id_used_twice_across_files_is_refused_naming_both(tmp_path):
+def test_id_used_twice_across_files_is_rejected_naming_both(tmp_path):
     one = family(tmp_path, f"id: a, {X}, window: 2", name="one.yaml")
     two = family(tmp_path, f"id: a, {X}, window: 2", name="two.yaml")
     assert refusals(one, two) == [f"{two}:4: duplicate case id max_pool/a, first defined at {one}:4"]
 
 
-def test_faults_of_all_files_are_told_at_once(tmp_path):
+def test_errors_of_all_files_are_reported_at_once(tmp_path):
     one = family(tmp_path, "id: a", name="one.yaml")
     two = tmp_path / "two.yaml"
     two.write_text("a: [", "utf-8")
@@ -109,12 +109,12 @@ def test_empty_folder_beside_a_good_file_is_named(tmp_path):
     assert refusals(path, empty) == [f"{empty}: contains no case files (expected <family>/<operator>.yaml)"]
 
 
-def test_fault_of_one_case_hides_no_fault_of_another_in_the_file(tmp_path):
+def test_error_of_one_case_hides_no_error_of_another_in_the_file(tmp_path):
     path = family(tmp_path, SOUND.replace("window: 2", "windw: 2"), SOUND.replace("id: a", "id: b, via: [conv]"), SOUND)
     assert [line.split(":")[1] for line in refusals(path)] == ["4", "5"]
 
 
-def test_sound_cases_of_a_file_with_faults_are_still_there_to_examine(tmp_path):
+def test_valid_cases_of_a_file_with_errors_are_still_there_to_examine(tmp_path):
     found, faults = catalogues.load_with_errors([family(tmp_path, SOUND, SOUND.replace("id: a", "id: b, stride: x"))])
     assert [case.id for case in found.cases] == ["max_pool/a"]
     assert len(faults) == 1

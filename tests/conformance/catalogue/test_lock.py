@@ -1,4 +1,4 @@
-"""The lock's file: every format that was ever written, one line a record, all of it or nothing."""
+"""The lock file: all formats can be read; it has one line per record and is written atomically."""
 
 import json
 
@@ -29,7 +29,7 @@ def test_first_format_is_read_without_parts(tmp_path):
     (tmp_path / "lock.json").write_text(json.dumps({"max_pool/a": "a" * 32}), "utf-8")
     old = lock.read_lock_file(tmp_path / "lock.json")
     assert old == Lock({"max_pool/a": FrozenCase("a" * 32)})
-    # Writing what is the same now is no change: the first 128 bits are those of the first format.
+    # Equal cases are not a change: the first 128 bits are those of format 1.
     assert lock.compare_records(old.records, {"max_pool/a": A}).names == ()
     assert lock.compare_records(old.records, {"max_pool/a": B}).names == ("max_pool/a",)
 

@@ -1,4 +1,4 @@
-"""A case whose bound would hide another reading of its parameters is found out."""
+"""A case is reported if its error bound would hide another reading of its parameters."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def near(folder, text):
     return list(indistinguishable_readings(case, compute_expected(case)))
 
 
-def test_padding_on_the_wrong_side_hides_among_values_that_are_nearly_alike(tmp_path):
+def test_padding_on_the_wrong_side_hides_among_values_that_are_nearly_equal(tmp_path):
     text = "id: a, x: {{values: [[[{}]]]}}, window: 2, stride: 1, padding: [[1, 0]]"
     alike = text.format("1.0, 1.0000001, 1.0000002")
     assert near(tmp_path, alike) == ["with padding before and after swapped"]

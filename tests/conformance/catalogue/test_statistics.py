@@ -21,7 +21,7 @@ OTHERS = {
 
 
 def rows(page, title):
-    """Return the table of a section: its cells by the name in the first column, the head under its own."""
+    """Return the cells of a section's table by the name in the first column, including the header."""
     section = page.split(f"## {title}\n")[1].split("\n## ")[0]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("|")]
     return {row[0]: row[1:] for row in cells if "---" not in row[0]}
@@ -29,7 +29,7 @@ def rows(page, title):
 
 @pytest.fixture(scope="module")
 def page(catalogue):
-    """The page of the suite's own catalogue."""
+    """Return the page of the built-in catalogue."""
     return statistics.statistics_page(catalogue, statistics.read_other_suites(ROOT / "benchmarks" / "others.json"))
 
 

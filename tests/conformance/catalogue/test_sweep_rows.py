@@ -1,4 +1,4 @@
-"""Sweeps of level exhaustive: read only when asked for, all that their factors make, one record of the lock each."""
+"""Exhaustive sweeps: loaded only on request, with all possible rows, and one record each in the lock."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def load(tmp_path):
 
 @pytest.fixture
 def frozen(tmp_path, monkeypatch):
-    """Freeze a catalogue, and return the lock."""
+    """Freeze a catalogue and return the lock."""
     for module in (check, freeze):
         monkeypatch.setattr(module, "lock_path", lambda: tmp_path / "lock.json")
 

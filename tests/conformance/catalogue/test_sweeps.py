@@ -1,4 +1,4 @@
-"""Sweeps: ids made of parameters, rows that are kept, and what a sweep cannot be."""
+"""Sweeps: ids made from parameters, permanent rows, and invalid sweeps."""
 
 import json
 
@@ -58,7 +58,7 @@ def test_every_name_leads_back_to_its_row():
 
 def test_impossible_rows_are_left_out():
     factors = {"rank": [1], "extent": [2], "window": [1, 2, 3], "stride": [1], "padding": [0, 1, 2]}
-    # A window of one cell on padding holds no cell; one of three needs padding on both sides.
+    # A window of one cell in the padding contains no cell of x; one of three needs padding on both sides.
     assert sorted(sweep(factors).rows()) == [
         "1d-i2-w1-s1",
         "1d-i2-w2-s1",
@@ -160,7 +160,7 @@ def test_a_faulty_sweep_is_one_line_with_file_and_key(tmp_path, faulty, message)
     assert "\n" not in str(refused.value)
 
 
-def test_a_product_beyond_the_limit_is_refused():
+def test_a_product_beyond_the_limit_is_rejected():
     many = {name: list(range(1, 31)) for name in ("extent", "window", "stride", "channels", "batch")}
     with pytest.raises(ValueError, match="more than the limit of 200000"):
         sweep({"rank": [1], **many})
@@ -183,7 +183,7 @@ def test_padding_words_are_no_pads(tmp_path):
         load(tmp_path, words, operator="pad")
 
 
-def test_what_would_be_taken_for_a_row_is_refused(tmp_path):
+def test_what_would_be_taken_for_a_row_is_rejected(tmp_path):
     with pytest.raises(CatalogueError, match="another sweep of the operator has the same id"):
         load(tmp_path, text(), text("rank: [2], extent: [3], window: [1]"))
     path = family(tmp_path, text(), section="sweeps")
@@ -201,7 +201,7 @@ def test_a_lock_that_is_none_is_one_line(tmp_path, garbage):
     assert "\n" not in str(refused.value)
 
 
-def test_a_frozen_name_of_an_absurd_rank_is_refused_at_once():
+def test_a_frozen_name_of_an_absurd_rank_is_rejected_at_once():
     with pytest.raises(ValueError, match="not a row of this sweep"):
         sweep().row_levels(["99999999d-i5-w2-s1"])
 
@@ -216,7 +216,7 @@ def test_a_dilation_of_windows_of_one_cell_covers_nothing():
 
 
 @pytest.mark.parametrize(("operator", "missing"), [("max_unpool", "output_size"), ("pad", "pads")])
-def test_a_sweep_without_a_needed_factor_is_refused(operator, missing):
+def test_a_sweep_without_a_needed_factor_is_rejected(operator, missing):
     raw = {"id": "a", "cover": "pairs", "factors": {"rank": [1], "extent": [4]}, "x": {"values": "integers"}}
     raw |= {"indices": {"values": "distinct"}} if operator == "max_unpool" else {}
     with pytest.raises(ValueError, match=f"key 'factors.{missing}' is missing"):

@@ -1,4 +1,4 @@
-"""Cases that leave the ordinary numbers of their dtype are found out."""
+"""Cases that leave the range of normal numbers of their dtype are reported."""
 
 import pytest
 

@@ -23,7 +23,7 @@ WINDOW, ONE = "x = x[:, :, 2:3, 2:3]", "x = x[:, :, 2:, 2:]"
 
 
 def said(capsys, *arguments, status=0):
-    """Return what the command prints."""
+    """Return the output of the command."""
     with pytest.raises(SystemExit) as caught:
         main(["conventions", *arguments])
     assert (caught.value.code or 0) == status
@@ -33,7 +33,7 @@ def said(capsys, *arguments, status=0):
 
 @pytest.fixture
 def fake(monkeypatch):
-    """Return what makes the registry know only fake surfaces."""
+    """Return a function that replaces the registry by fake surfaces."""
 
     def install(*surfaces):
         known = backend(*surfaces)
@@ -45,7 +45,7 @@ def fake(monkeypatch):
 
 
 def run(tmp_path, known, *cases):
-    """Run questions; return the catalogue's file and the results."""
+    """Run convention cases; return the catalogue file and the results file."""
     catalogue, path = load(tmp_path, *cases, section="questions"), tmp_path / "fake.jsonl"
     Run(known, catalogue, Ledger(), python=sys.executable).execute(path)
     return str(tmp_path / "file.yaml"), str(path)
@@ -72,14 +72,14 @@ def test_one_question_is_printed_in_full(capsys):
     assert "https://docs.pytorch.org/" in text
 
 
-def test_filters_that_match_nothing_are_told(capsys):
+def test_filters_that_match_nothing_are_reported(capsys):
     assert "no selected surface answers" in said(capsys, "--question", "nope/*", status=3)
 
 
 def test_results_stand_beside_what_is_declared(tmp_path, capsys, fake):
     known = fake(
-        surface("a", WINDOW, declares=declares("window")),
-        surface("b", ONE, declares=declares("window")),
+        surface("a", WINDOW, declarations=declares("window")),
+        surface("b", ONE, declarations=declares("window")),
         surface("c", ONE),
     )
     again = QUESTION.replace("id: q, ", "id: r, question: q, ")
@@ -137,7 +137,7 @@ def test_page_is_current(capsys):
 def test_an_answer_that_depends_on_the_processor_is_said_with_the_feature(monkeypatch, capsys):
     declaration = Declaration("window", observed="1.0", cpu={"avx512_fp16": "one"})
     monkeypatch.setattr(registry, "backend_names", lambda: ["fake"])
-    speaking = surface("s", declares={"max_pool/stride-when-none-is-given": declaration})
+    speaking = surface("s", declarations={"max_pool/stride-when-none-is-given": declaration})
     monkeypatch.setattr(registry, "get_backend", lambda *_: backend(speaking))
     assert "window (one with avx512_fp16)" in said(capsys, "--format", "markdown")
     found = json.loads(said(capsys, "--format", "json", "--question", "max_pool/stride-when-none-is-given"))

@@ -163,7 +163,7 @@ def test_violation_must_be_known_and_present(tmp_path, text, says):
         ("conv", "kernel: {values: arange, shape: [1, 2, 1, 1]}", "KernelChannelsMismatch"),
     ],
 )
-def test_each_named_fault_is_refused_by_the_reference(tmp_path, operator, text, fault):
+def test_each_named_error_is_rejected_by_the_reference(tmp_path, operator, text, fault):
     case = one(tmp_path, f"id: a, {X}, {text}, expect: {{rejected: {fault}}}", operator=operator)
     target = compute_expected(case).target
     assert (target.exact, target.violation) == (None, fault)

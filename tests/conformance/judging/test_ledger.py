@@ -20,7 +20,7 @@ def loaded(tmp_path, *entries):
 
 
 def entry_for(tmp_path, entry, case, surface="s.nn", packages=None):
-    """Return the entry that speaks of a case of this id."""
+    """Return the entry that applies to the case with this id."""
     folder = tmp_path / "cases"
     folder.mkdir(exist_ok=True)
     (found,) = load(folder, f"id: {case}, {PADDED}").cases
@@ -80,7 +80,7 @@ def test_entry_holds_for_its_versions_only(tmp_path, version, covered):
     assert (entry is not None) is covered
 
 
-def test_entry_for_versions_of_a_package_that_is_not_there_is_silent(tmp_path):
+def test_entry_for_versions_of_a_package_that_is_missing_is_silent(tmp_path):
     text = ENTRY.replace("kinds", 'versions: {framework: "<2"}, kinds')
     assert entry_for(tmp_path, text, "a", packages={"other": "1"}) is None
 
@@ -137,7 +137,7 @@ def test_unknown_key_of_a_selector_is_one_line_with_what_is_known(tmp_path):
     assert len(refusals(tmp_path, text.replace("operator:", "operators:"))) == 2
 
 
-def test_entry_that_matches_nothing_is_told(tmp_path, catalogue):
+def test_entry_that_matches_nothing_is_reported(tmp_path, catalogue):
     idle = loaded(tmp_path, ENTRY).unmatched_entries(catalogue.cases, ["s.nn"])
     assert len(idle) == 1
     assert "entry e: matches no case" in idle[0]
@@ -179,7 +179,7 @@ def test_every_known_deviation_of_the_suite_has_a_reason_in_words():
     assert all(isinstance(item, SpecifierSet) for entry in entries for item in entry.versions.values())
 
 
-def test_two_entries_of_one_id_are_refused(tmp_path):
+def test_two_entries_of_one_id_are_rejected(tmp_path):
     assert refusals(tmp_path, ENTRY, ENTRY) == ["3: entry e: duplicate id"]
 
 
@@ -199,7 +199,7 @@ def test_digest_changes_with_what_an_entry_says_and_not_with_where_it_stands(tmp
 
 
 def test_many_entries_cost_little_for_each_case(tmp_path, catalogue):
-    """10,000 cases and 50 entries are looked through in a few seconds at most, on the slowest machine."""
+    """Look up 10,000 cases in 50 entries in a few seconds, also on a slow machine."""
     texts = (WHERE if number % 2 else ENTRY.replace("max_pool/a*", f"conv/x{number}*") for number in range(50))
     book = loaded(tmp_path, *(text.replace("id: e", f"id: e{number}") for number, text in enumerate(texts)))
     start = time.process_time()
@@ -259,7 +259,7 @@ def test_entry_is_asked_about_the_operators_that_it_picks_by(tmp_path, operators
     assert entry.may_match_operator("max_pool") is asked
 
 
-def test_feature_that_no_processor_has_is_told(tmp_path):
+def test_feature_that_no_processor_has_is_reported(tmp_path):
     (said,) = refusals(tmp_path, ENTRY.replace("observed: 0", "cpu: [avx512_fp8], observed: 0"))
     assert "a feature of a processor" in said
 
@@ -284,7 +284,7 @@ def test_all_causes_that_reach_a_case_nobody_wrote_speak_for_it(tmp_path):
     assert "crashed" not in loaded(tmp_path, BEYOND, other).find_entry(written, "s.nn", {}).kinds
 
 
-def test_cause_that_leaves_out_a_case_of_its_entry_is_told(tmp_path, catalogue):
+def test_cause_that_leaves_out_a_case_of_its_entry_is_reported(tmp_path, catalogue):
     narrow = WHERE.replace("surfaces", "beyond: {operator: max_pool, rank: 7}, surfaces")
     (said,) = loaded(tmp_path, narrow).unmatched_entries(catalogue.cases, ["s.nn"])
     assert "key 'beyond': does not match max_pool/" in said

@@ -1,4 +1,4 @@
-"""A case that crashes or hangs is run once more, alone; one that is not the same every time is flaky."""
+"""A case that crashes or hangs is run again in a separate process; a case with varying outcomes is flaky."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ COUNTS = "np.runs = getattr(np, 'runs', 0) + 1\n"
 
 
 def once(folder, deed, then=RIGHT):
-    """Return a program that does something the first time, and something else ever after."""
+    """Return a program that behaves differently at its first run."""
     return FIRST.format(flag=str(folder / "flag"), deed=deed, then=then)
 
 
@@ -51,7 +51,7 @@ def test_case_that_does_it_again_is_no_flaky_one(tmp_path, body, status):
     assert first["message"].endswith(SAME_IN_NEW_PROCESS)
 
 
-def test_crash_that_only_comes_after_other_programs_is_told_as_such():
+def test_crash_that_only_comes_after_other_programs_is_reported_as_such():
     poison, dies = "np.poison = True", "if hasattr(np, 'poison'):\n    os.abort()"
     _, died, _ = outcomes(poison, dies, "x = x + 1")
     assert "signal 6" in died.flakiness
@@ -59,14 +59,14 @@ def test_crash_that_only_comes_after_other_programs_is_told_as_such():
 
 
 def test_case_is_run_again_alone(tmp_path):
-    """Whatever was sent ahead of the crash waits for its turn, and runs once only after it."""
+    """Programs queued behind a crashing one run once, after it."""
     note = tmp_path / "note"
     tell = f"open({str(note)!r}, 'a').write('%s')\n"
     outcomes(tell % "a", tell % "b" + "os.abort()", tell % "c", tell % "d")
     assert note.read_text() == "abbcd"
 
 
-def test_fault_of_the_program_is_not_tried_again(tmp_path):
+def test_error_of_the_program_is_not_tried_again(tmp_path):
     note = tmp_path / "note"
     (found,) = outcomes(f"open({str(note)!r}, 'a').write('a')\nnope()")
     assert (found.kind, found.flakiness, note.read_text()) == ("crashed", "", "a")
@@ -164,7 +164,7 @@ def test_run_with_other_repeats_is_not_resumed(tmp_path):
         run(tmp_path, surface("s"), repeat=3, resume=True)
 
 
-def test_two_trials_are_told_in_the_order_in_which_they_were_seen():
+def test_two_trials_are_reported_in_the_order_in_which_they_were_seen():
     one = np.ones(1)
     came = combine_retry(ProgramOutcome("timed_out", message="no answer"), ProgramOutcome("returned", (one,)))
     assert came.kind == "timed_out"

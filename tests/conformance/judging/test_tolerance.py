@@ -9,7 +9,7 @@ from conformance.judging.tolerance import target_for
 
 
 def average(cells):
-    """Return a case that averages so many float16 ones."""
+    """Return a case that averages this number of float16 ones."""
     x = ArraySpec("arange", (1, 1, cells), "float16", {"start": 1, "step": 0})
     walk = {"window": (cells,), "stride": (cells,), "padding": ((0, 0),), "dilation": (1,), "rounding": "floor"}
     return Case("avg_pool/ones", "avg_pool", {"x": x}, {**walk, "count_include_pad": False, "divisor": None})

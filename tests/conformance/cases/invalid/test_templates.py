@@ -27,7 +27,7 @@ def refusal(folder, text, **keywords):
     return str(refused.value).removeprefix(f"{folder / 'file.yaml'}:4: ")
 
 
-def test_each_fault_makes_a_case_beside_the_valid_one(tmp_path):
+def test_each_error_makes_a_case_beside_the_valid_one(tmp_path):
     first, second = load(tmp_path, entry(ZERO, "{id: b, rejected: WindowIsZero, window: [0, 3], level: standard}"))
     assert (first.id, first.expect, first.level) == ("max_pool/zero", Rejected("StrideIsZero"), "smoke")
     assert (first.parameters["stride"], first.valid_case.parameters["stride"]) == ((0, 1), (1, 1))
@@ -57,11 +57,11 @@ def test_what_is_wrong_with_an_entry_is_one_line_with_its_key(tmp_path, text, sa
     assert "\n" not in said
 
 
-def test_sound_entry_has_no_problems(tmp_path):
+def test_valid_entry_has_no_problems(tmp_path):
     assert problems(tmp_path, entry(ZERO), section="rejects") == []
 
 
-def test_second_fault_is_a_problem(tmp_path):
+def test_second_error_is_a_problem(tmp_path):
     both = "{id: a, rejected: StrideIsZero, stride: [0, 1], dilation: [0, 1]}"
     (found,) = problems(tmp_path, entry(both), section="rejects")
     assert found.endswith(
@@ -69,7 +69,7 @@ def test_second_fault_is_a_problem(tmp_path):
     )
 
 
-def test_valid_case_with_a_fault_is_a_problem(tmp_path):
+def test_valid_case_with_a_error_is_a_problem(tmp_path):
     padded = f"{BASE}, padding: [[2, 2], [0, 0]]"
     found = problems(tmp_path, entry("{id: a, rejected: StrideIsZero, stride: [0, 1]}", base=padded), section="rejects")
     assert "it has the violations StrideIsZero and PaddingReachesWindow, but must have one only" in found[0]
@@ -87,7 +87,7 @@ def test_case_without_a_valid_one_beside_it_is_a_problem(tmp_path):
     assert found.endswith("it has no valid case, write it under 'rejects'")
 
 
-def test_adapter_that_loses_the_fault_is_a_problem(tmp_path, monkeypatch):
+def test_adapter_that_loses_the_error_is_a_problem(tmp_path, monkeypatch):
     deaf = backend(Surface("deaf", {"max_pool": lambda _step: "pool(x)"}), surface("hears"))
     monkeypatch.setattr(registry, "backend_names", lambda: ["fake"])
     monkeypatch.setattr(registry, "get_backend", lambda *_: deaf)

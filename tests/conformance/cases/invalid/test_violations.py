@@ -14,7 +14,7 @@ def rejected(catalogue):
     return [case for case in catalogue.cases if isinstance(case.expect, Rejected)]
 
 
-def test_every_fault_that_is_not_asked_about_has_a_case(catalogue, rejected):
+def test_every_error_that_is_not_asked_about_has_a_case(catalogue, rejected):
     demanded = {case.expect.predicate for case in rejected}
     questioned = {name for case in catalogue.cases for name in faults.disputed_violations(case)}
     assert demanded | (questioned & VIOLATIONS.keys()) == VIOLATIONS.keys()
@@ -23,7 +23,7 @@ def test_every_fault_that_is_not_asked_about_has_a_case(catalogue, rejected):
 
 
 @pytest.mark.parametrize("name", VIOLATIONS)
-def test_case_has_its_fault_alone_and_the_valid_case_beside_it_has_none(rejected, name):
+def test_case_has_its_error_alone_and_the_valid_case_beside_it_has_none(rejected, name):
     for case in (case for case in rejected if case.expect.predicate == name):
         assert violations_of(case) == [name]
         assert violations_of(case.valid_case) == []
@@ -35,24 +35,24 @@ def test_valid_case_beside_a_faulty_one_means_something(rejected):
     assert all(compute_expected(case).target.exact is not None for case in beside.values())
 
 
-def test_every_fault_is_looked_for_in_every_case_without_a_word(catalogue):
+def test_every_error_is_looked_for_in_every_case_without_a_word(catalogue):
     assert all(isinstance(has_violation(name, case), bool) for case in catalogue.cases for name in VIOLATIONS)
 
 
-def test_case_that_lacks_what_a_fault_is_of_does_not_have_it(catalogue):
+def test_case_that_lacks_what_a_error_is_of_does_not_have_it(catalogue):
     case = catalogue.by_id["max_pool/book-loops"]
     assert violations_of(case) == []
     assert not has_violation("KernelRankMismatch", case)
 
 
-def test_every_fault_is_said_in_one_sentence():
+def test_every_error_is_said_in_one_sentence():
     for test in VIOLATIONS.values():
         assert test.__doc__.endswith(".")
         assert "\n" not in test.__doc__
         assert "|" not in test.__doc__
 
 
-def test_page_tells_faults_that_are_demanded_from_those_that_are_asked_about(catalogue):
+def test_page_tells_errors_that_are_demanded_from_those_that_are_asked_about(catalogue):
     rows = {
         line.split("`")[1]: line.split(" | ")
         for line in faults.violations_page(catalogue).splitlines()
