@@ -67,8 +67,8 @@ def part_of(case):
 @pytest.mark.parametrize("text", DISALLOWED)
 def test_check_reports_disallowed_parts(text):
     backend = next(backend for backend, surface in SURFACES if surface.name == "torch.nn")
-    found = [*unexpected_parts(backend, SimpleNamespace(inputs={"x": None}), text)]
-    assert any(DISALLOWED[text] in part for part in found)
+    parts = unexpected_parts(backend, SimpleNamespace(inputs={"x": None}), text)
+    assert any(DISALLOWED[text] in part for part in parts)
 
 
 @pytest.mark.parametrize("number", range(len(SURFACES)), ids=lambda number: SURFACES[number][1].name)
