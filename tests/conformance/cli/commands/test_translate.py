@@ -109,9 +109,9 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
             "max_pool --window 9999999",
             "--window: 9999999 is not a whole number, or one for each spatial axis, at most 1000000",
         ),
-        ("max_pool --window 3,x", "Invalid value for '--window': '3,x' is not a whole number"),
+        ("max_pool --window 3,x", "Invalid value for '--window': '3,x' is not an integer"),
         ("max_pool --window 3 --padding same", "Invalid value for '--padding': 'same' is not"),
-        ("max_pool --window 3 --padding 1:2:3", "Invalid value for '--padding': '1:2:3' is not a number or"),
+        ("max_pool --window 3 --padding 1:2:3", "Invalid value for '--padding': '1:2:3' is not an integer or"),
         ("max_pool --window 30 --shape 1,1,8,8", "max_pool: --window 30 exceeds the padded input 8 on axis 0"),
         ("max_pool --window 3 --p 2", "max_pool: --p: max_pool has no such parameter; known parameters: dilation"),
         ("max_pool --window 3 --shape 1,1", "--shape: [1, 1] is not (n, c, *spatial)"),
@@ -125,17 +125,17 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
         ("conv", "conv needs --window or --kernel-shape"),
         (
             "conv --window 3 --groups 3 --channels 4",
-            "conv: The channels of the input do not fall into equal groups. (Gro",
+            "conv: The number of groups does not divide the number of input channels. (Gro",
         ),
         ("conv --window 3 --groups 0", "conv: --groups: 0 is not a whole number from 1 to"),
         (
             "conv_transpose --window 3 --padding=-1:0",
-            "conv_transpose: --padding ((-1, 0),) must be at least 0; output_",
+            "conv_transpose: --padding ((-1, 0),) must be at least 0; to add cells, use output_",
         ),
-        ("conv_transpose --window 3 --padding 60", "conv_transpose: A transposed convolution takes away more cells"),
+        ("conv_transpose --window 3 --padding 60", "conv_transpose: The padding of a transposed convolution crops"),
         ("avg_pool --window 3 --divisor 0", "avg_pool: "),
         ("pad", "pad needs --pads"),
-        ("pad --pads -9", "pad: Negative pads take away more cells than some axis has. (CropExceedsInput: "),
+        ("pad --pads -9", "pad: Negative pads crop more cells than some axis has. (CropExceedsInput: "),
         ("'nn.MaxPool2d(3)'", "a layer needs --from, one of "),
         ("'nn.MaxPool2d(3)' --from torch", "--from torch: cannot parse layers of this surface, known are "),
         (
@@ -206,10 +206,10 @@ def test_remarks_describe_differences_and_why_a_program_has_several_calls(transl
 def test_only_programs_that_depend_on_the_input_size_have_a_remark_about_it(translated):
     said = programs(translated, "avg_pool --window 3 --stride 1 --padding same_upper")["surfaces"]
     for surface in ("jax.lax", "flax.linen", "tf.nn"):
-        assert not any("it depends on" in remark for remark in said[surface]["remarks"])
+        assert not any("the program depends on" in remark for remark in said[surface]["remarks"])
     said = programs(translated, "avg_pool --window 3 --stride 2 --padding same_upper")["surfaces"]
     for surface in ("jax.lax", "flax.linen"):
-        assert any("it depends on the spatial size" in remark for remark in said[surface]["remarks"])
+        assert any("the program depends on the spatial size" in remark for remark in said[surface]["remarks"])
 
 
 def test_known_deviation_of_the_case_is_a_warning(translated):
@@ -305,7 +305,7 @@ def summary(*results):
 
 
 def test_summary_counts_all_results_except_unsupported_ones():
-    tried = summary(*RESULTS).tried("a.b", "max_pool")
+    tried = summary(*RESULTS).operator_summary("a.b", "max_pool")
     assert (tried.agree, tried.dtypes, tried.ranks) == ({"native": 1, "padded": 1}, ("float32", "float64"), (1, 2))
     assert (tried.known, tried.otherwise, tried.cases) == ({"an-entry": 1}, {"fail": 1}, 2)
 
