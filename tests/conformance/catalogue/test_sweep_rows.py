@@ -50,7 +50,7 @@ def ids(cases):
 def test_rows_are_read_only_when_they_are_asked_for(load):
     assert ids(load(level="standard")) == ["max_pool/a"]
     assert len(load().cases) == ROWS + 1
-    assert [sweep.id for sweep in load(level="standard").unloaded] == ["all"]
+    assert [sweep.id for sweep in load(level="standard").unloaded_sweeps] == ["all"]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_level_of_the_command_decides_what_is_checked_and_listed(load, tmp_path,
 def test_freeze_in_the_suites_own_folder_is_what_the_version_is_read_from(load, frozen, tmp_path, monkeypatch):
     monkeypatch.setattr(freeze, "changelog_path", lambda: tmp_path / "CHANGELOG.md")
     first, second = load(), load(strides="[1, 2, 3]")
-    monkeypatch.setattr(catalogues, "home", lambda: tmp_path)
+    monkeypatch.setattr(catalogues, "catalogue_folder", lambda: tmp_path)
     assert catalogues.catalogue_version() == ""
     frozen(first, release="1.0.0")
     assert catalogues.catalogue_version() == "1.0.0"

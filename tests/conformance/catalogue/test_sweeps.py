@@ -43,7 +43,7 @@ def test_a_level_goes_round_the_axes_and_one_that_is_like_another_there_is_left_
     # On one axis [[1, 0], [0, 1]] is [1, 0].
     names = sweep(PADDED).rows()
     assert not any("x" in name for name in names if name.startswith("1d"))
-    case = sweep(PADDED).case("2d-i5x4-w3x2-s2-p1.0x0.1-ceil")
+    case = sweep(PADDED).raw_case("2d-i5x4-w3x2-s2-p1.0x0.1-ceil")
     assert case["window"] == [3, 2]
     assert case["stride"] == [2, 2]
     assert case["padding"] == [[1, 0], [0, 1]]
@@ -75,7 +75,7 @@ def test_words_for_padding_round_down():
 
 def test_each_row_has_numbers_of_its_own_that_its_dtype_holds():
     some = sweep({**FACTORS, "dtype": ["int8", "uint8", "bool"]})
-    cases = [some.case(name) for name in some.rows()]
+    cases = [some.raw_case(name) for name in some.rows()]
     assert len({case["x"]["seed"] for case in cases}) == len(cases)
     ranges = {case["x"]["dtype"]: (case["x"]["low"], case["x"]["high"]) for case in cases}
     assert ranges == {"int8": (-9, 9), "uint8": (0, 9), "bool": (0, 1)}
@@ -84,18 +84,18 @@ def test_each_row_has_numbers_of_its_own_that_its_dtype_holds():
 def test_a_convolution_gets_kernel_bias_and_groups():
     factors = {"rank": [2], "extent": [4], "window": [[3, 2]], "groups": [2], "bias": [False, True], "out": [1]}
     some = sweep(factors, operator="conv", kernel={"values": "integers"}, bias={"values": "integers"})
-    case = some.case("2d-o1-i4-w3x2-g2-bias")
+    case = some.raw_case("2d-o1-i4-w3x2-g2-bias")
     assert (case["x"]["shape"], case["kernel"]["shape"], case["bias"]["shape"]) == ([2, 6, 4, 4], [2, 3, 3, 2], [2])
     assert case["groups"] == 2
     assert "window" not in case
-    assert "bias" not in some.case("2d-o1-i4-w3x2-g2")
+    assert "bias" not in some.raw_case("2d-o1-i4-w3x2-g2")
 
 
 def test_rows_that_are_frozen_stay_and_only_what_they_lack_is_added():
     some = sweep(PADDED, cover="pairs")
     before = some.rows()
     grown = sweep({**PADDED, "dilation": [1, 2]}, cover="pairs")
-    assert grown.rows(before, grow=False) == before
+    assert grown.rows(before, extend=False) == before
     after = grown.rows(before)
     assert after[: len(before)] == before
     assert len(after) > len(before)
@@ -147,7 +147,7 @@ def test_rows_of_a_sweep_are_cases_with_its_level(tmp_path):
         (text("rank: [1], extent: [5], window: []"), "window"),
         (text(cover="some"), "cover"),
         (text("rank: [1], extent: [5], colour: [2]"), "colour"),
-        (text().replace("id: geometry", "id: geometry/more"), "key 'id': the id of a sweep has no slash"),
+        (text().replace("id: geometry", "id: geometry/more"), "key 'id': the id of a sweep must not contain a slash"),
         (text(bias="{values: integers}"), "key 'bias': max_pool has no such input"),
         (text().replace("id: geometry", f"id: {'a' * 99}"), "is longer than 100 characters"),
     ],
@@ -162,7 +162,7 @@ def test_a_faulty_sweep_is_one_line_with_file_and_key(tmp_path, faulty, message)
 
 def test_a_product_beyond_the_limit_is_rejected():
     many = {name: list(range(1, 31)) for name in ("extent", "window", "stride", "channels", "batch")}
-    with pytest.raises(ValueError, match="more than the limit of 200000"):
+    with pytest.raises(ValueError, match="exceed the limit of 200000"):
         sweep({"rank": [1], **many})
 
 
