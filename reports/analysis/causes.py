@@ -94,7 +94,7 @@ class CommonConditions:
         return [part for group in groups for part in (self._split_group(group) if not group.reason else [group])]
 
     def _split_group(self, group: DifferenceGroup) -> list[DifferenceGroup]:
-        """Repeatedly split off the results with the most frequent condition, until fewer than MIN_CASES cases share one."""
+        """Repeatedly split off the results with the most frequent condition, while MIN_CASES cases share one."""
         passing, rest, parts = self._passing_conditions(group), group.results, []
         also_passing = frozenset[str]().union(*passing)
         while rest and passing:

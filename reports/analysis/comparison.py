@@ -208,7 +208,7 @@ def _behaviour(result: ResultRecord) -> tuple[str, str | None]:
 
 
 def _has_stable_output(before: ResultRecord, after: ResultRecord) -> bool:
-    """Whether the bits are comparable: not for flaky results, nor for calls that should have been rejected."""
+    """Whether the bits are comparable. They are not for flaky results, nor for calls that should have been rejected."""
     return not (before.flaky or after.flaky or before.kind == after.kind == "accepted")
 
 

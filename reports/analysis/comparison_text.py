@@ -100,7 +100,8 @@ def difference_sentence(difference: ReportDifference) -> str:
     names = ", ".join(pair.name for pair in difference.pairs)
     parts = [f"{number:,} {KIND_COUNT_TEXTS[kind]}" for kind, number in counts_by_kind(difference).items()]
     parts += [f"{difference.missing_count:,} waiting for a run to finish"] if difference.missing_count else []
-    return f"{count_text(difference.compared_count, 'result')} compared ({names}): {', '.join(parts) or 'all are the same'}."
+    compared = count_text(difference.compared_count, "result")
+    return f"{compared} compared ({names}): {', '.join(parts) or 'all are the same'}."
 
 
 def difference_notes(difference: ReportDifference) -> list[str]:

@@ -18,8 +18,8 @@ def shortest_conjunction(
     """Return the fewest conditions that all covered items satisfy, and at most `exceptions` of the other items.
 
     covered, others: the conditions of each item. rank: sort key of a condition. Among conjunctions of the same length,
-    the one with the fewest exceptions is returned, then the one with the lowest ranks. An exact conjunction is preferred
-    to a shorter one with exceptions. Returns None if no conjunction of 1 to MAX_CONDITIONS conditions exists.
+    the one with the fewest exceptions is returned, then the one with the lowest ranks. An exact conjunction is
+    preferred to a shorter one with exceptions. Returns None if no conjunction of 1 to MAX_CONDITIONS conditions exists.
     """
     shared = frozenset.intersection(*covered) if covered else frozenset[str]()
     # Other items with the same shared conditions are counted together. A bit mask per condition marks their rows.
@@ -37,7 +37,7 @@ def shortest_conjunction(
 
 
 def _undominated_conditions(masks: dict[str, int], rank: Callable[[str], tuple[float | str, ...]]) -> list[str]:
-    """Remove conditions that another condition can always replace: it excludes at least as many items, or ranks lower."""
+    """Remove conditions that another one can replace. It excludes at least the same items, and more or ranks lower."""
     return [
         one
         for one, mask in masks.items()

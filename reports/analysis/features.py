@@ -119,7 +119,7 @@ class AxisWindows:
         return self.unreached_cells > 0 and (self.rounding == "full" or (self.rounding == "ceil" and inside))
 
     def cells_with_predecessor(self, position: int) -> set[bool]:
-        """Return, over all full windows with the input cell at `position`, whether they contain an earlier input cell."""
+        """Return, over the full windows with the input cell at `position`, whether they have an earlier input cell."""
         starts = ((position + self.before - cell * self.dilation, cell) for cell in range(self.window))
         cells = [cell for start, cell in starts if 0 <= start <= self.first_window_room and start % self.stride == 0]
         return {cell > 0 and position >= self.dilation for cell in cells}

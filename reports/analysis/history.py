@@ -38,9 +38,15 @@ class ReportedFinding:
     def of(cls, backend: str, finding: FindingRecord, since: str) -> ReportedFinding:
         """Return the stored form of a finding."""
         return cls(
-            without_label(backend), finding.operator, finding.symptom, tuple(sorted(map(without_label, finding.surfaces))),
-            finding.conditions, tuple(sorted(finding.features)), finding.case, since,
-        )  # fmt: skip
+            without_label(backend),
+            finding.operator,
+            finding.symptom,
+            tuple(sorted(map(without_label, finding.surfaces))),
+            finding.conditions,
+            tuple(sorted(finding.features)),
+            finding.case,
+            since,
+        )
 
     @classmethod
     def parse(cls, fields: JsonFields) -> ReportedFinding:
@@ -61,8 +67,8 @@ class ReportedFinding:
     def is_same(self, other: ReportedFinding) -> bool:
         """Whether two findings count as the same, even if another seed led to another smallest case.
 
-        They have the same symptom on a common surface. Also, the smallest cases are equal, the conditions of one finding
-        are true for the smallest case of the other, or neither has conditions.
+        They have the same symptom on a common surface. Also, the smallest cases are equal, the conditions of one
+        finding are true for the smallest case of the other, or neither has conditions.
         """
         if (self.backend, self.operator, self.way) != (other.backend, other.operator, other.way):
             return False

@@ -70,7 +70,7 @@ def likely_cause(
 
 
 def differing_circumstances(before: BackendRun, after: BackendRun) -> tuple[list[DifferingFact], list[DifferingFact]]:
-    """Return the differing versions of the framework, its packages and Python, and the other differing circumstances."""
+    """Return the differing versions of the framework, its packages and Python, and the other differing facts."""
     packages = {*before.header.environment.packages, *after.header.environment.packages, "Python"}
     facts = differing_facts(before, after)
     old, new = before.header.explored, after.header.explored

@@ -34,7 +34,7 @@ class CaseFile:
 class LazyCase(CaseRecord):
     """A case that reads all fields except CACHED_FIELDS from its file when they are needed.
 
-    fields: the values of CACHED_FIELDS; offset, length: of its line, in bytes; size: number of input elements, if known.
+    fields: values of CACHED_FIELDS. offset, length: of its line, in bytes. size: number of input elements, if known.
     """
 
     __slots__ = (*CACHED_FIELDS, "_case_file", "_length", "_offset", "_size")

@@ -24,8 +24,8 @@ RUN_SUITE_NAME = "the whole run"  # cannot be the id of a case, because ids cont
 def render_junit(report: Report) -> str:
     """Return JUnit XML that is valid against Jenkins' schema junit-10.xsd.
 
-    Unexpected statuses are failures. If a run did not finish, or nothing ran in it, each of its suites contains an error,
-    so that an incomplete run never passes.
+    Unexpected statuses are failures. If a run did not finish, or nothing ran in it, each of its suites contains an
+    error, so that an incomplete run never passes.
     """
     root = ElementTree.Element("testsuites", name="conformance")
     for backend in report.backends:

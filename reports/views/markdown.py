@@ -111,10 +111,15 @@ def _findings_section(report: Report) -> Iterator[PageSection]:
 def _contradictions_section(report: Report) -> Iterator[PageSection]:
     cases = report.cases
     rows = [
-        [escape_markdown(one.backend), code_span(one.operator), "; ".join(map(escape_markdown, contradiction_lines(one, cases))), code_span(one.cases[0]),
-         f"{len(one.cases):,}"]
+        [
+            escape_markdown(one.backend),
+            code_span(one.operator),
+            "; ".join(map(escape_markdown, contradiction_lines(one, cases))),
+            code_span(one.cases[0]),
+            f"{len(one.cases):,}",
+        ]
         for one in find_contradictions(report)
-    ]  # fmt: skip
+    ]
     if rows:
         yield table_section([], ["backend", "operator", "behaviour of the surfaces", "smallest case", "cases"], rows)
 
@@ -122,13 +127,16 @@ def _contradictions_section(report: Report) -> Iterator[PageSection]:
 def _conventions_section(report: Report) -> Iterator[PageSection]:
     rows = [
         [
-            code_span(question), escape_markdown(answer.about), code_span(surface), code_span(answer.observed or "not observed"),
+            code_span(convention),
+            escape_markdown(answer.about),
+            code_span(surface),
+            code_span(answer.observed or "not observed"),
             code_span(answer.declared or "nothing") + (" ❌ contradicted" if answer.contradicted else ""),
             escape_markdown(answer.source),
         ]
-        for question, answers in summary.answers_by_convention(report).items()
+        for convention, answers in summary.answers_by_convention(report).items()
         for surface, answer in answers.items()
-    ]  # fmt: skip
+    ]
     if rows:
         yield table_section([], ["convention", "about", "surface", "observed", "declared", "source"], rows)
 

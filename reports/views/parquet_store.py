@@ -203,6 +203,6 @@ def _counted_result(row: tuple[Any, ...]) -> ResultRecord:
 def _placeholder_case(name: str) -> CaseRecord:
     operator = name.partition("/")[0]
     return CaseRecord(
-        case=name, operator=operator, level=CATALOGUE_LEVELS[0], about="", source="", via=(), question=None, parameters={},
-        inputs={}, cost=None, expected=RecordedAnswers({}), digest="", pinned=0, terms=0, bound=None,
+        case=name, operator=operator, level=CATALOGUE_LEVELS[0], about="", source="", via=(), question=None,
+        parameters={}, inputs={}, cost=None, expected=RecordedAnswers({}), digest="", pinned=0, terms=0, bound=None,
     )  # fmt: skip

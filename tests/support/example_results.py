@@ -272,7 +272,9 @@ def finding(**changes):
         "operator": "max_pool",
         "surfaces": ["alpha.nn"],
         "way": "value",
-        "sentence": "max_pool on alpha.nn: numbers are wrong by more than rounding allows in all tested cases with stride.",
+        "sentence": (
+            "max_pool on alpha.nn: numbers are wrong by more than rounding allows in all tested cases with stride."
+        ),
         "conditions": ["stride"],
         "true": ["one axis", "stride"],
         "first": 17,

@@ -22,7 +22,7 @@ WINDOW_PARAMETERS = list(
 )
 ENDS = [(0, 0), (1, 2), (-1, 1), (2, -2)]
 MODES = ["constant", "edge", "reflect", "symmetric", "wrap"]
-# The largest input value that the drawing reads from the last plane of x, for each output; null if it reads only padding.
+# For each output, the largest value that the drawing reads from the last plane of x; null if it reads only padding.
 LARGEST = """
 () => Report.data.cases.map((one) => {
   const { shape } = one.inputs.x;

@@ -109,7 +109,7 @@ def test_incomplete_file_shows_its_findings(tmp_path):
 
 def test_markdown_and_terminal_show_a_finding_in_one_line(both):
     report = load_report(both, allow_mixed=True)
-    assert "| `max_pool-0a1b2c3d` | max\\_pool on alpha.nn: numbers are off" in render_markdown(report)
+    assert "| `max_pool-0a1b2c3d` | max\\_pool on alpha.nn: numbers are wrong" in render_markdown(report)
     assert f"✗ max_pool-0a1b2c3d {SENTENCE}" in printed(report)
 
 
