@@ -75,7 +75,7 @@ def _behaviour(result: ResultRecord, answers: Mapping[tuple[str, str], str], cas
 
 
 def contradiction_lines(one: SurfaceContradiction, cases: Mapping[str, CaseRecord]) -> list[str]:
-    """Return one line per behaviour in the smallest case, with a differing element if there is one."""
+    """Return one line per behaviour in the smallest case, with a differing element, if any."""
     lines = []
     for (description, surfaces), result in zip(one.behaviours, one.results, strict=True):
         deviation = deviation_text(result, cases[result.case]) if result.verdict == "differ" else ""

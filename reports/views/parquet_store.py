@@ -181,7 +181,7 @@ def _build_run(parts: Sequence[StoreFile], paths: Sequence[str]) -> BackendRun:
 
 
 def _merge_footers(parts: Sequence[StoreFile], paths: Sequence[str]) -> Footer | None:
-    """Return the footer of the complete run; None if a shard has none. Statuses are in the order of STATUSES."""
+    """Return the footer of the complete run; None if a shard lacks it. Statuses are in the order of STATUSES."""
     ends = [part.footer for part in parts]
     if None in ends:
         return None
