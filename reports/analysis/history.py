@@ -140,7 +140,7 @@ class History:
         return json.dumps(record, indent=1) + "\n"
 
     def find_same(self, seen: ReportedFinding) -> ReportedFinding | None:
-        """Return the first reported finding that counts as the same; None if it is new."""
+        """Return the first reported finding that counts as the same, or None."""
         return next((one for one in self.findings if one.is_same(seen)), None)
 
     def with_findings(self, findings: Iterable[ReportedFinding]) -> History:

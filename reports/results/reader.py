@@ -62,7 +62,7 @@ class BackendRun:
 
     @property
     def version(self) -> str | None:
-        """Version of the package with the name of the backend or its first part; None if there is no such package.
+        """Version of the package with the name of the backend or its first part; else None.
 
         A backend "NAME-ENGINE" has the version of the package "NAME".
         """
