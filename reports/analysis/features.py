@@ -72,7 +72,7 @@ def _axis_pairs(value: Json) -> list[list[float]]:
 
 
 def _flat_numbers(value: Json) -> list[float]:
-    """Return the numbers in a parameter as a flat list; empty if it contains none."""
+    """Return the numbers in a parameter as a flat list; empty if there are no numbers."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return []
     if isinstance(value, list):

@@ -120,7 +120,7 @@ def counts_by_operator(report: Report) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def nothing_ran(backend: BackendRun) -> bool:
-    """Whether a backend executed no program. Always false for a shard or an exploration, which may contain none."""
+    """Whether a backend executed no program. Always false for a shard or an exploration, which may contain no programs."""
     complete_catalogue = backend.header.shard is None and backend.header.explored is None
     return complete_catalogue and all(result.outcome == "unsupported" for result in backend.results)
 
@@ -201,7 +201,7 @@ def _exploration_sentences(report: Report) -> list[str]:
 
 
 def _counts_sentence(report: Report) -> list[str]:
-    """Return sentences with the numbers of results by status; none if there are only explorations."""
+    """Return sentences with the numbers of results by status; empty if there are only explorations."""
     if report.explorations and not report.backends:
         return []
     counted = count_by_status(report.results)
