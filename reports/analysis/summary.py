@@ -120,7 +120,7 @@ def counts_by_operator(report: Report) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def nothing_ran(backend: BackendRun) -> bool:
-    """Whether a backend executed no program. Always false for a shard or an exploration, which may contain no programs."""
+    """Whether a backend executed no program. Always false for a shard or an exploration, which may have no programs."""
     complete_catalogue = backend.header.shard is None and backend.header.explored is None
     return complete_catalogue and all(result.outcome == "unsupported" for result in backend.results)
 
