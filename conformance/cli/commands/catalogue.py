@@ -24,7 +24,7 @@ def catalogue(paths: tuple[Path, ...], others: Path | None) -> None:
 
     The page counts cases by operator, level, kind, rank and dtype, and gives the coverage of each sweep.
 
-    Example: conformance catalogue --others benchmarks/others.json > docs/catalogue.md
+    Example: conformance catalogue --others benchmarks/others.json > catalogue.md
     """
     other_suites = statistics.read_other_suites(others) if others else None
     click.echo(statistics.statistics_page(catalogues.load_catalogue(paths), other_suites), nl=False)
