@@ -1,1 +1,1 @@
-"""One case: operators, inputs, parameters, and what makes a case invalid."""
+"""Data model of a case: operators, inputs, parameters, violations, and the parser for case files."""

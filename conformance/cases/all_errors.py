@@ -1,7 +1,7 @@
-"""All errors of a case in a YAML file.
+"""Find all errors of a case in a YAML file.
 
-`parse_case` stops at the first error. To find the others, the key with the error is removed and the rest is parsed
-again.
+`parse_case` stops at the first error. To find the others, `all_errors` removes the key with the error and parses the
+rest again.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def all_errors(
 ) -> list[CaseError]:
     """Return all errors of a case except the known ones; an empty list if the case is valid.
 
-    known_errors: the path of each key with an error, and whether the key is merely unknown. Errors that may only be
-    consequences of other errors are omitted.
+    known_errors: for each error that was already found, the path of the key, and whether the key is unknown.
+    Errors that may be consequences of other errors are omitted.
     """
     # sure: no removed key can have caused the errors that follow; doubtful: inputs whose further errors are omitted.
     operator, rest, sure, doubtful = OPERATORS[family["operator"]], raw, True, set[str]()
     if not isinstance(raw, dict):
         return []
-    # Unknown keys first: they can be removed without touching others.
+    # Unknown keys first: removing them does not affect other keys.
     for key_path, unknown in sorted(known_errors, key=lambda known: not known[1]):
         if unknown and (len(key_path) == 1 or key_path[0] in operator.inputs):
             rest = _without_key(rest, key_path)
@@ -75,7 +75,7 @@ def _find_errors(
             parse_case(family, rest, place)
         except CaseError as error:
             key_path = error.key_path
-            # The geometry of an incomplete case has errors that are consequences of the removed keys.
+            # If keys were removed, errors in per-axis parameters and derived shapes may be consequences of the removal.
             consequence = not sure and (
                 not key_path
                 or key_path[0] in PER_AXIS_KEYS
@@ -87,7 +87,7 @@ def _find_errors(
                 _without_path(rest, key_path),
                 sure and bool(key_path) and _is_optional(operator, rest, key_path),
             )
-            # The inputs are parsed before the geometry, so they have no further errors and can be replaced.
+            # Inputs are parsed before per-axis parameters, so they have no further errors and can be replaced.
             rest = rest if sure else _permissive_case(operator, rest, placeholder_inputs=consequence)
 
 
@@ -120,7 +120,9 @@ def _without_path(rest: RawCase, key_path: YamlPath) -> RawCase:
 
 
 def _permissive_case(operator: Operator, rest: RawCase, *, placeholder_inputs: bool = False) -> RawCase:
-    """Return a case without its geometry, which is parsed as one that must be rejected, so that windows need not fit.
+    """Return a case without per-axis parameters and rounding, to find errors in the other keys.
+
+    The case is parsed as one that must be rejected, so the windows need not fit the input.
 
     placeholder_inputs: replace all inputs, not only the missing ones.
     """

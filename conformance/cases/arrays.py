@@ -45,7 +45,8 @@ class ArraySpec:
     """Specification of one input array.
 
     values: "literal" with numbers in `options["numbers"]`, or the name of a generator;
-    shape: (n, c, *spatial) for x, (out, in/groups, *window) for a kernel, (out,) for a bias, the output's for grad.
+    shape: (n, c, *spatial) for x, (out, in/groups, *window) for a kernel, (out,) for a bias, the shape of the
+    output for grad.
     """
 
     values: str
@@ -58,7 +59,8 @@ class ArraySpec:
         dtype = NUMPY_DTYPES[self.dtype]
         elements = GENERATORS[self.values].make(self.shape, dtype, **self.options)
         if not (isinstance(elements, np.ndarray) and elements.dtype == dtype):
-            # NumPy converts a list of int64 and uint64 values to float64, which loses digits; object preserves them.
+            # NumPy converts int64 and uint64 values in one list to float64, which loses digits.
+            # dtype=object preserves them.
             exact = object if dtype.kind in "iu" and not isinstance(elements, np.ndarray) else None
             elements = np.asarray(elements, np.float64 if dtype.kind in "fV" else exact).astype(dtype)
         array: Array = elements.reshape(self.shape)

@@ -31,7 +31,8 @@ LEVELS = ("smoke", "standard", "exhaustive")
 class Value:
     """The backend must return the result of the reference; every printed output must match both.
 
-    readings: the printed outputs; inexact: the reason why a printed number is not correctly rounded, "" if all are.
+    readings: the printed outputs.
+    inexact: the reason why a printed number is not correctly rounded; "" if all numbers are correctly rounded.
     """
 
     readings: tuple[PrintedArray, ...] = ()
@@ -67,9 +68,9 @@ class Case:
     parameters: all parameters, expanded and explicit, except those that a convention case omits.
     via: the composition that every surface must use in place of the operator.
     then: operators applied to the output, one after the other.
-    omitted_parameters: the parameters that only the answers of a convention give.
-    convention_name: the convention of the operator that the case observes, where its name is not that of the case.
-    tags: words by which surfaces select cases beyond their level.
+    omitted_parameters: parameters of a convention case that the call omits; only the answers have values for them.
+    convention_name: the name of the convention that the case observes, if it differs from the name of the case.
+    tags: words that select cases for a surface in addition to its level, see `Surface.slow_tag`.
     location: file and line.
     valid_case: for a case that must be rejected, the same case without the violation.
     """

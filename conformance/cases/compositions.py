@@ -141,7 +141,10 @@ def relu_maximum_kernels(window: Sequence[int]) -> list[NDArray[Any]]:
 
 
 def relu_maximum_channels(window: Sequence[int]) -> list[int]:
-    """Return the number of channels after each convolution: 6, 3, 1 for 2 x 2, and 14, 8, 5, 3, 1 for 3 x 3."""
+    """Return the number of channels after each convolution, for example 6, 3, 1 for a 2 x 2 window.
+
+    For a 3 x 3 window: 14, 8, 5, 3, 1.
+    """
     return [kernel.shape[0] for kernel in relu_maximum_kernels(window)]
 
 
@@ -154,7 +157,7 @@ def _pairwise_maximum_weights(values: int) -> tuple[Matrix, Matrix]:
 
 
 def _block_diagonal(matrices: Sequence[Matrix]) -> Matrix:
-    """Return the block-diagonal matrix of the given ones."""
+    """Return the block-diagonal matrix with these blocks."""
     rows = sum(matrix.shape[0] for matrix in matrices)
     columns = sum(matrix.shape[1] for matrix in matrices)
     combined = np.zeros((rows, columns), np.int64)

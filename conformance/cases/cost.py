@@ -37,7 +37,7 @@ class Cost:
 
 
 def operator_cost(case: Case) -> Cost | None:
-    """Return the cost of a case's operator; None if it is not counted, or if a parameter is omitted or invalid."""
+    """Return the cost of a case's operator; None for uncounted operators and for omitted or invalid parameters."""
     if case.omitted_parameters or case.operator not in OPERATORS_WITH_COST:
         return None
     try:
@@ -71,7 +71,7 @@ def _window_operations(step: Step, cells: Array) -> Mapping[str, Array]:
 
 
 def _combination_count(cells: Array) -> Array:
-    """Return the number of binary operations that combine so many values: one fewer, and 0 for an empty window."""
+    """Return the number of binary operations that combine the values: one less than `cells`, at least 0."""
     operations: Array = np.maximum(cells - 1, 0)
     return operations
 

@@ -20,14 +20,14 @@ MAX_REFERENCE_TERMS = 500_000_000
 
 
 def size_problem(case: Case) -> str:
-    """Return an error message if a case is too large, "" otherwise. Invalid steps are skipped: they have no size."""
+    """Return an error message if a case is too large, "" otherwise. Invalid steps have no size and are skipped."""
     return next((problem for step in _reference_steps(case) for problem in _step_size_problems(step)), "")
 
 
 def _reference_steps(case: Case) -> Iterator[Step]:
     """Yield the steps that the reference computes, for every answer of a convention.
 
-    Compositions are ignored: their size is that of the operator.
+    The composition in `via` is ignored; the operator is counted in its place.
     """
     given = [case.parameters]
     if isinstance(case.expect, Answers):

@@ -52,8 +52,8 @@ def parse_parameters(
 ) -> dict[str, Any]:
     """Return every parameter of the operator. Raises CaseError.
 
-    omitted: parameters that only the answers of a convention give; invalid: whether the parameters may be invalid,
-    because the case must be rejected or observes a convention.
+    omitted: parameters that the call omits; only the answers of a convention have values for them.
+    invalid: whether the parameters may be invalid, because the case must be rejected or observes a convention.
     """
     known = set(operator.defaults)
     for key in raw.keys() - known - RESERVED_KEYS - set(INPUT_ORDER):
@@ -100,7 +100,8 @@ def _window_parameters(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec]
         )
         parameters = {"window": walk.window, "stride": walk.stride, "padding": walk.pads, "dilation": walk.dilation}
         if any(min(pair) < 0 for pair in walk.pads):
-            # The reference crops. Pooling and convolution of the frameworks reject negative padding; `pad` accepts it.
+            # The reference would crop. Pooling and convolution of the frameworks reject negative padding.
+            # The operator `pad` accepts it.
             raise ValueError(f"padding {given['padding']} must be at least 0; to crop, use the operator pad first")
     except ValueError as error:
         if not invalid:
@@ -125,7 +126,7 @@ def _transposed_parameters(
     if given["padding"] in {"same_upper", "same_lower"} and not invalid:
         check_ranks(parameters, len(size))
         output = [extent * step for extent, step in zip(size, parameters["stride"], strict=True)]
-        # The pads are those of the convolution that reads the output with windows at this stride.
+        # The padding of a convolution in the opposite direction: it reads the output with this window and stride.
         pads = Windows.of(output, window, parameters["stride"], given["padding"], parameters["dilation"]).pads
         axes = zip(size, parameters["stride"], parameters["dilation"], window, pads, strict=True)
         unpadded = [(n - 1) * s + d * (w - 1) + 1 - sum(ends) for n, s, d, w, ends in axes]

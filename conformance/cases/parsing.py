@@ -1,4 +1,4 @@
-"""Parsing of a case from the data of a YAML file: all parameters become explicit and all shapes known."""
+"""Parsing of a case from the data of a YAML file: parameters are expanded and shapes are computed."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def _parse_answer(name: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | Arra
 
 
 def _omitted_parameters(expect: Value | Rejected | Answers, raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the parameters that a convention case omits from the call: those that only its answers give."""
+    """Return the parameters that a convention case omits from the call; only its answers have values for them."""
     if not isinstance(expect, Answers):
         return ()
     overrides = [answer for answer in expect.named.values() if isinstance(answer, Mapping)]

@@ -81,7 +81,7 @@ def document_errors(document: YamlDocument, schema: Path) -> list[DocumentError]
 
 
 def _errors_of(document: YamlDocument, error: ValidationError) -> Iterator[DocumentError]:
-    """Yield the errors that one error of the validator represents: one, or one for each unknown key."""
+    """Convert an error of the validator: yield one error, or one for each key if keys are unknown."""
     parent: YamlPath = tuple(error.absolute_path)
     unknown = _unknown_keys(error)
     if error.validator != "required" and not unknown and document.is_unreadable(parent):

@@ -104,7 +104,7 @@ def _has_negative(case: Case) -> bool:
 
 
 def _specials_alone_in_window(case: Case) -> frozenset[str]:
-    """Return each special value for which some pooling window contains no other value of x, ignoring padding."""
+    """Return each special value that fills a pooling window: all cells of x in the window have this value."""
     x = case.inputs["x"]
     specials = special_values_of(x).intersection(SPECIALS_TESTED_ALONE)
     if (
@@ -123,7 +123,7 @@ def _fills_some_window(number: float, x: np.ndarray[Any, Any], case: Case) -> bo
         maxima = REFERENCE["max_pool"]((~is_number).astype(np.int8), **parameters).value
     except (ValueError, TypeError):  # an invalid case
         return False
-    # The maximum is 1 for a window with another value, and the lowest integer for a window without cells of x.
+    # A maximum of 1 means that the window has another value; the lowest integer means that it has no cells of x.
     return bool((maxima == 0).any())
 
 
@@ -196,14 +196,14 @@ def _output_is_square(case: Case) -> bool:
 
 
 def _has_crowded_windows(case: Case) -> bool:
-    """Whether all windows together have at least MIN_CROWDED_CELLS cells; without windows, whether x has."""
+    """Whether all windows together have at least MIN_CROWDED_CELLS cells. Without windows, count the cells of x."""
     cells = _parameter_per_axis(case, "window")
     output = _output_shape(case) if cells else case.shape
     return bool(output) and math.prod(output) * math.prod(cells) >= MIN_CROWDED_CELLS
 
 
 def _bins_differ_by_reciprocal(case: Case) -> bool:
-    """Whether edges of adaptive pooling change if computed in float64 with the rounded reciprocal of the bin count."""
+    """Whether an edge of an adaptive pooling bin changes if it is computed as index * size * (1 / bins) in float64."""
     bins = _parameter_per_axis(case, "output_size") if case.operator.startswith("adaptive_") else ()
     return any(_edges_differ_by_reciprocal(size, count) for size, count in zip(case.shape[2:], bins, strict=False))
 
@@ -218,14 +218,14 @@ def _edges_differ_by_reciprocal(size: int, count: int) -> bool:
 
 
 def _end_padding(case: Case) -> Iterator[tuple[Any, Any]]:
-    """Yield the padding before and after each axis, of a window operator or of `pad`."""
+    """Yield the padding before and after each axis; for `pad`, the pads."""
     given = case.parameters.get("padding", case.parameters.get("pads", ()))
     for end in () if given == "valid" else given if isinstance(given, tuple) else (given,):
         yield end if isinstance(end, tuple) else (end, end)
 
 
 def _has_partial_window(case: Case) -> bool:
-    """Whether a window may extend past x: into padding, or past the end where the output size is rounded up."""
+    """Whether a window may extend past x: into padding, or past the end if the output size is rounded up."""
     if FEATURES["padded"](case):
         return True
     window, stride, dilation = (_parameter_per_axis(case, name) for name in ("window", "stride", "dilation"))

@@ -26,8 +26,8 @@ class Step:
     operator: an operator of the catalogue, never a gradient, or one of `relu`, `negate`, `scale`, `over_ones`;
     shape: (n, c, *spatial) of the input; kernel: shape (out, in/groups, *window) of the weights, `()` without weights;
     constants: arrays written into the program, `kernel` or `scale`, channels first;
-    gradient: whether the case requests the gradient of the step, which some framework calls do not have;
-    parts: of `over_ones`, the summing steps: their result for x is divided by their result for ones.
+    gradient: whether the case requests the gradient of the step; some framework calls have no gradient;
+    parts: only for `over_ones`: steps that compute a sum; their result for x is divided by their result for ones.
     """
 
     operator: str
@@ -90,7 +90,10 @@ class Step:
 
     @property
     def window_reach(self) -> PerAxisPairs:
-        """Number of cells by which the windows extend past each end of x: the padding, plus the overhang at the end."""
+        """Number of cells by which the windows extend past each end of x.
+
+        This is the padding; at the end, the cells of the last window that exceed the padding are added (overhang).
+        """
         walk = self.windows
         return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
 
@@ -148,7 +151,7 @@ class Step:
         return replace(self, shape=before.output)
 
 
-# Output extents of operators for which they are neither a number of windows nor the extents of the input.
+# Output extents of operators whose output size is neither the number of windows nor the input size.
 OUTPUT_EXTENTS: Mapping[str, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
     {
         "conv_transpose": Step._transposed_extents,
@@ -197,7 +200,7 @@ def without_padding(step: Step, padding: Step) -> Step:
 
 
 def split_padding(step: Step, value: float) -> tuple[tuple[Step, ...], Step]:
-    """Return zero or one `pad` steps that cover the reach of the windows, and the step without padding."""
+    """Return a `pad` step for all cells outside x (or no step, if there are none), and the step without padding."""
     if not any(any(pair) for pair in step.window_reach):
         return (), step.with_parameters(rounding="floor") if "rounding" in step.parameters else step
     padding = pad_step(step, step.window_reach, value)
@@ -205,9 +208,10 @@ def split_padding(step: Step, value: float) -> tuple[tuple[Step, ...], Step]:
 
 
 def split_counted_zeros(step: Step) -> tuple[tuple[Step, ...], Step]:
-    """Return zero or one `pad` steps with the zeros that an average counts, and the average that counts no padding.
+    """Split the counted zeros from average pooling: return a `pad` step, or no step, and the remaining average.
 
-    The overhang of the last window is not counted, so it remains padding of the average.
+    The remaining average counts no padding. Cells of the last window past the padding are never counted, so they
+    remain padding of the average.
     """
     if not (step.parameters["count_include_pad"] and step.padded):
         return (), step.with_parameters(count_include_pad=False)

@@ -134,7 +134,7 @@ def _construct_items(document: YamlDocument, node: yaml.MappingNode, parent: Yam
     for key_node, value_node in node.value:
         key, line = key_node.value, key_node.start_mark.line + 1
         if not isinstance(key, str) or key in seen:
-            # A rejected key gets a path made from its position, which is unique and has its own line.
+            # The path of a rejected key contains its position, so that it is unique and has a line.
             rejected = (*parent, f"line {line}, column {key_node.start_mark.column + 1}")
             document.lines[rejected] = line
             _add_error(document, rejected, f"duplicate key {key!r}" if isinstance(key, str) else "a key must be a word")

@@ -1,4 +1,4 @@
-"""Expected results, computed by the reference: an exact result, a rejection, or one of these for each answer."""
+"""Compute the expected result of a case: a result of the reference, a rejection, or one of these for each answer."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _make_target(case: Case, inputs: Mapping[str, Array]) -> Target:
 
 
 def compute_reference(operator: str, inputs: Mapping[str, Array], parameters: Mapping[str, Any]) -> Exact:
-    """Call the reference; of several results return the one named by the parameter `output`."""
+    """Call the reference. If it returns several results, return the one named by the parameter `output`."""
     known = OPERATORS[operator]
     given = {name: value for name, value in parameters.items() if name not in {"output", DEFAULTS_KEY, FLAT_PADS_KEY}}
     result = oracle.OPERATORS[operator](**inputs, **given)

@@ -128,9 +128,9 @@ def _version_matches(version: str | None, specifier: SpecifierSet) -> bool:
 class Ledger:
     """All entries; the first one that matches a case applies to it.
 
-    external_count: number of entries, at the end, from the ledger of a backend in another package; for_exploration:
-    whether all matching entries apply, as the first one with the kinds of all. A generated case may have several
-    causes.
+    external_count: number of entries from the ledger of a backend in another package; they come last.
+    for_exploration: whether all matching entries apply, because a generated case may have several causes. The lookup
+    returns the first one, with the kinds of all.
     """
 
     entries: tuple[LedgerEntry, ...] = ()
@@ -192,7 +192,7 @@ class Ledger:
         )
 
     def for_generated_cases(self) -> Ledger:
-        """Return the ledger for generated cases: entries use their exploration selector, where they have one."""
+        """Return the ledger for generated cases: an exploration selector replaces `cases` and `where` of its entry."""
         entries = (
             replace(entry, cases=(), selector=entry.exploration_selector) if entry.exploration_selector else entry
             for entry in self.entries

@@ -37,7 +37,8 @@ _TypedValue = tuple[bool, SelectorValue]
 class _Condition:
     """A key and values that match every failing case.
 
-    excluded_bits: a bit for each passing case that does not match; unmatched_bits: the same for cases without a result.
+    excluded_bits: bit mask of the passing cases that the condition does not match.
+    unmatched_bits: bit mask of the cases without a result that it does not match.
     """
 
     key: str
@@ -95,13 +96,13 @@ def _values_for_key(features: CaseFeatures, key: str) -> frozenset[_TypedValue]:
 
 
 def _smallest_covers(options: Sequence[frozenset[_TypedValue]]) -> Iterator[tuple[_TypedValue, ...]]:
-    """Yield the smallest sets of values that include a value of every case; special values before generators.
+    """Yield the smallest sets with at least one value of every case. Special values come before generators.
 
-    options: the values of each case.
+    options: for each case, its values.
     """
     if not all(options):
         return
-    # The value of a case with a single value is in every set.
+    # If a case has only one value, every set contains this value.
     forced = dict.fromkeys(value for option in options if len(option) == 1 for value in option)
     free = [option for option in options if option.isdisjoint(forced)]
     words = sorted({value for option in free for value in option}, key=lambda word: (word[1] in GENERATORS, repr(word)))
@@ -142,12 +143,12 @@ def _search_conjunction(conditions: Sequence[_Condition], all_passing: int) -> t
 
 
 def _is_dominated(number: int, condition: _Condition, conditions: Sequence[_Condition]) -> bool:
-    """Whether another condition can always replace this one. Of two equivalent conditions the earlier one remains."""
+    """Whether another condition can always replace this one. If two are equivalent, only the later one is dominated."""
     keys = [other.key for other in conditions]
     return any(
         other.dominates(condition) and (place < number or not condition.dominates(other))
         for place, other in enumerate(conditions)
-        # A key occurs once in a selector, so a key with several conditions may be needed for another of them.
+        # A selector uses each key once. If the other key has several conditions, a different one of them may be needed.
         if place != number and (other.key == condition.key or keys.count(other.key) == 1)
     )
 

@@ -1,9 +1,9 @@
 """The error bound for a surface, which depends on its declared accumulation dtype and on TF32.
 
-Frameworks add 16-bit numbers in float32, or in the 16-bit type with rounding after every addition. This is a
-convention for each operator, and separately for the gradients of kernel and bias. The declared answer of a surface
-selects its bound; without an answer the bound is that of float32. In a composition of several calls, each intermediate
-result is rounded to the dtype, so the bound is that of the 16-bit type.
+Frameworks add 16-bit numbers in float32, or in the 16-bit type with rounding after every addition. Each operator has a
+convention for this choice; the gradients of kernel and bias have separate ones. The declared answer of a surface
+selects its bound. Without an answer, the bound for float32 applies. In a composition of several calls, each
+intermediate result is rounded to the dtype, so the bound for the 16-bit type applies.
 
 If a run allows TF32, factors of float32 products may be cut from 24 to 11 significant bits. Inputs that have at most
 11 bits use the bound of float32, so that with small integers a missing element is still detected.
@@ -50,7 +50,8 @@ def target_for(
 ) -> Target | None:
     """Return the target with the error bound for a surface; None if rounding allows no finite bound.
 
-    how: the kind of program, `native`, `padded` or `composed`; inputs: of the case, inspected if TF32 is allowed.
+    how: the kind of program, `native`, `padded` or `composed`.
+    inputs: the input arrays of the case, inspected if TF32 is allowed.
     """
     if target.exact is None or target.exact.exact:
         return target

@@ -157,9 +157,10 @@ def judge_declaration(
 ) -> OutcomeVerdict:
     """Compare an observed answer with the declaration of the surface.
 
-    A difference is of kind `changed` if the declaration was observed in an earlier version and the answer is a named
-    one, else of kind `convention`. conflicting: another answer that the surface gave for the same convention in this
-    run, with its case; such a contradiction is not a change.
+    A difference is of kind `changed` if the declaration was observed in a version, the new answer is a named one, and
+    there is no conflicting answer. Other differences are of kind `convention`.
+
+    conflicting: another answer that the surface gave for the same convention in this run, with its case.
     """
     if declaration is not None and observed == declaration.answer:
         return OutcomeVerdict("agree")

@@ -1,4 +1,7 @@
-"""Process information from /proc, and killing of processes that a worker leaves behind."""
+"""Read process information from /proc, and kill processes that a worker started.
+
+A supervisor is the process whose first child is a worker.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +43,14 @@ def worker_pid(supervisor: int) -> int:
 
 
 def kill_below(supervisor: int) -> bool:
-    """Kill all descendants of a supervisor, which then exits; return whether it had any."""
+    """Kill all descendants of a supervisor and return whether it had any. The supervisor then exits."""
     descendants = descendant_pids(supervisor)
     _kill_all(descendants)
     return bool(descendants)
 
 
 def kill_group(group: int, mark: str) -> None:
-    """Kill a process group, and the processes that left the group but still have the worker's variable."""
+    """Kill a process group, and the processes that left the group but have `WORKER_VARIABLE=mark`."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
     _kill_all(_pids_with_variable(f"{WORKER_VARIABLE}={mark}".encode()))

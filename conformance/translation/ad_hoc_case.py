@@ -182,9 +182,9 @@ class CaseRequest:
         return max(DEFAULT_EXTENT, reach, 2 * output, pads + 1)
 
     def _parameter_on_axis(self, name: str, axis: int, default: int) -> int:
-        """Return the value of a parameter on an axis; the default if it is no number in range."""
+        """Return the value of a parameter on an axis, or the default if the value is not an integer in range."""
         value = self.parameters.get(name, default)
-        # Two rounds: per axis first, then a pair of pads becomes its larger number.
+        # First select the entry of the axis, then, if it is a pair of pads, its larger number.
         for _ in range(2):
             if isinstance(value, (list, tuple)) and value:
                 value = value[axis % len(value)] if _ == 0 else max(value)
@@ -204,7 +204,7 @@ class CaseRequest:
 
     @classmethod
     def from_case(cls, case: Case) -> CaseRequest | None:
-        """Return the request for a case; None for conventions, cases that must be rejected, and compositions."""
+        """Return the request for a case; None for convention cases, cases that must be rejected, and compositions."""
         if not isinstance(case.expect, Value) or case.via or case.then:
             return None
         operator = OPERATORS[case.operator]

@@ -118,7 +118,7 @@ def lower_step(step: Step, surface: Surface, *, native_only: bool, inner: bool) 
         if not native_only:
             raise
         code = Unsupported(f"the call cannot be written for these parameters: {_lowering_error_text(error)}")
-    # A call that the framework is known to reject is the observation itself for these cases.
+    # For these cases, the rejection is the observed behaviour, so the rejected call is run.
     if native_only and isinstance(code, Unsupported) and code.rejected_call:
         code = code.rejected_call
     if not isinstance(code, Unsupported):

@@ -20,9 +20,9 @@ MAX_PROGRAM_FILES = 32
 class ProgramCache:
     """Programs of a backend for the cases of a catalogue, by case id and surface.
 
-    The key contains the digests of the catalogue and of the suite's source. Backends that differ in their label only
-    share the programs. Programs of a backend from another package are not cached on disk, since the digest does not
-    cover its source.
+    The key contains the digests of the catalogue and of the suite's source. Backends that differ only in
+    their label share programs. Programs of a backend from another package are not cached on disk, because the digest
+    does not include its source.
     """
 
     def __init__(self, backend: Backend, digest: str) -> None:

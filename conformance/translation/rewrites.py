@@ -32,7 +32,7 @@ def pad_zeros_then_convolve(step: Step) -> tuple[Step, ...]:
 
 
 def pad_counted_zeros_then_average(step: Step) -> tuple[Step, ...]:
-    """Return explicit padding with zeros, then an average that counts them, if padding counts."""
+    """Return explicit padding with zeros, then an unpadded average, if padding cells are counted."""
     counted = step.parameters["count_include_pad"] and step.parameters["divisor"] is None
     if not counted or any(step.windows.overhang):
         return ()
@@ -42,7 +42,7 @@ def pad_counted_zeros_then_average(step: Step) -> tuple[Step, ...]:
 def average_over_counted_ones(step: Step) -> tuple[Step, ...]:
     """Return the zero-padded average of full windows, divided by the same average of ones.
 
-    The quotient is the fraction of elements that count. A dilated window is summed as a convolution with ones.
+    The average of ones is the fraction of elements that count. A dilated window is summed as a convolution with ones.
     """
     counts = step.windows.counts(step.parameters["count_include_pad"])
     one_divisor = step.parameters["divisor"] is not None or (counts == counts.flat[0]).all()
@@ -105,7 +105,7 @@ def crop_then_pad(step: Step) -> tuple[Step, ...]:
 
 
 def _with_explicit_padding(step: Step, value: float) -> tuple[Step, ...]:
-    """Return explicit padding, with the overhang of the last window, then the step without it; () if there is none."""
+    """Return explicit padding for all cells outside x, then the step without padding; () if there are none."""
     padding, unpadded = split_padding(step, value)
     return (*padding, unpadded) if unpadded != step else ()
 

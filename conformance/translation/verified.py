@@ -125,7 +125,7 @@ def _json_text(value: Any) -> str:
 
 
 def parse_summary(text: str, place: str) -> VerifiedSummary:
-    """Parse a summary from JSON. Raises ConformanceError with `place`, the name of the file, if it is invalid."""
+    """Parse a summary from JSON. If it is invalid, raises ConformanceError with the file name `place`."""
     try:
         data = json.loads(text)
         if data["format"] != VERIFIED_FORMAT:

@@ -47,7 +47,7 @@ def _read_declarations(path: Path, surfaces: Iterable[str]) -> DeclarationsBySur
 
 
 def _surface_errors(file: File, known: set[str]) -> Iterable[str]:
-    """Yield an error for each unknown surface, and for each `like` that leads to no surface with answers."""
+    """Yield an error for each unknown surface, and for each `like` chain that ends at a surface without answers."""
     for name in file.data:
         if name not in known:
             yield f"{file.location_of((name,))}: surface {name!r}: unknown, known are {', '.join(sorted(known))}"
@@ -69,7 +69,7 @@ def _surface_declarations(file: File, name: str) -> dict[str, Declaration]:
     raw = file.data[name]
     others = _surface_declarations(file, raw[LIKE_KEY]) if LIKE_KEY in raw else {}
     own = {convention: answer for convention, answer in raw.items() if convention != LIKE_KEY}
-    # null removes an answer that `like` brings in.
+    # null removes an answer inherited through `like`.
     inherited = {convention: answer for convention, answer in others.items() if convention not in own}
     parsed = {convention: _parse_declaration(answer) for convention, answer in own.items() if answer is not None}
     return {**inherited, **parsed}

@@ -43,7 +43,10 @@ class Device:
         return {"CUDA_VISIBLE_DEVICES": ""} if self.name == CPU else {}
 
     def environment_record(self, hardware: str) -> Mapping[str, str]:
-        """Return the entries of a results header; empty for the CPU. hardware: the model, as the framework names it."""
+        """Return the entries of a results header; empty for the CPU.
+
+        hardware: the device model, as the framework names it.
+        """
         if self.name == CPU:
             return {}
         return {"device": self.name, "hardware": hardware, "precision": self.precision}
@@ -104,7 +107,7 @@ def limit_instructions_source(variables: InstructionVariables, machine: str = ""
 
 
 def _value_source(value: str | tuple[str, str]) -> str:
-    """Return source text for a value. Of two values, the text chooses at run time; it is the same everywhere."""
+    """Return source text for a value. With two values, the text selects one at run time by processor features."""
     if isinstance(value, str):
         return f'"{value}"'
     default, with_float16 = value

@@ -60,7 +60,7 @@ ArgumentReader = Callable[[BoundCall, Any], Any]
 
 @dataclass(frozen=True)
 class ArgumentReading:
-    """The argument that sets a parameter of the catalogue, and its conversion; None leaves the parameter out."""
+    """The argument that sets a parameter of the catalogue, and its conversion. A result of None omits the parameter."""
 
     argument: str
     convert: ArgumentReader

@@ -159,9 +159,9 @@ def _imported_names(node: ast.stmt) -> set[str]:
 
 
 def divide_by_ones(lines: Sequence[str], ones: str, name: str = "total") -> tuple[str, ...]:
-    """Return lines that divide the result for `x` by the result for ones: sums by counts, which gives averages.
+    """Return lines that divide the result for `x` by the result for ones. If `lines` compute sums, this gives averages.
 
-    lines: the last one assigns `x`; they become the body of a function.
+    lines: the body of the function; the last line assigns `x`.
     ones: an expression for an array of ones in the layout of `x`.
     name: the name of the function. Lines that create a layer and its weights stay outside, so they run once.
     """
@@ -206,7 +206,7 @@ def _repeated_index_text(mode: str, size: int) -> str:
 
 
 def is_framework_same(step: Step) -> bool:
-    """Whether the padding is the framework's own `same`, without a definition by the suite."""
+    """Whether the padding is the framework's own `same`, which the suite does not define."""
     return step.parameters.get("padding") == FRAMEWORK_SAME
 
 

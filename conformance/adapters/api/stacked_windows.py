@@ -20,7 +20,7 @@ class StackedWindows:
 
     pad: writes the surface's explicit padding, as an expression in `x`.
     stack: name of the function that stacks a list on a new first axis.
-    softmax, sum, max: over this axis.
+    softmax, sum, max: reductions over this axis.
     """
 
     pad: Callable[[Step], Code]

@@ -21,9 +21,9 @@ class OutputCrop:
 
     @classmethod
     def split(cls, before: int, after: int, limit: int) -> OutputCrop:
-        """Split the cells to remove before and after; the output padding must be less than `limit`."""
+        """Return the arguments and the slice that remove these cells; the output padding must be less than `limit`."""
         if 0 <= before - after < limit:
-            # The call alone is enough: it removes `before` cells from both ends and adds some again at the end.
+            # No slice is needed: the call removes `before` cells from both ends and adds `before - after` at the end.
             return cls(before, before - after, 0, 0)
         both = max(min(before, after), 0)
         return cls(both, max(-after, 0), before - both, max(after - both, 0))

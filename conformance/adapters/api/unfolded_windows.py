@@ -26,6 +26,6 @@ def window_lines(pad: Lowering, step: Step) -> tuple[str, ...] | Unsupported:
 
 
 def cell_axes(step: Step, first: int | None = None) -> str:
-    """Return the axes of a window's cells in `windows`, or the spatial axes from `first` on."""
+    """Return the axes of the window cells in `windows`, or, with `first`, as many axes starting there."""
     start = -step.rank if first is None else first
     return tuple_of(range(start, start + step.rank))

@@ -1,4 +1,8 @@
-"""Expansion of `rejects` entries: one valid case, and the changes that make it invalid, one case per violation."""
+"""Expansion of `rejects` entries of a case file into cases that must be rejected.
+
+An entry has one valid case and a list of violations, with the change that causes each. It expands to one case per
+violation.
+"""
 
 from __future__ import annotations
 
