@@ -1,4 +1,4 @@
-"""Covering arrays: few rows that contain every possible combination of t levels, for a strength t.
+"""Covering arrays of strength t: few rows that contain every possible combination of t levels.
 
 A row has one number per factor, the position of its level. All valid rows are enumerated, so constraints need no
 special treatment: a combination is possible if a valid row contains it. The library covertable 3.2 was tried: it took

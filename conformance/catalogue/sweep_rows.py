@@ -39,7 +39,7 @@ def sweep_definition_text(sweep: Sweep) -> str:
 
 @dataclass
 class PartCache:
-    """Equal parts of the rows of a sweep, by their text, so that rows share objects and need less memory."""
+    """Cache of the parts of a sweep's rows, by their text. Rows with equal parts share objects to save memory."""
 
     parts: dict[str, Any] = field(default_factory=dict)
 

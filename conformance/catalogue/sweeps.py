@@ -158,7 +158,7 @@ class Sweep:
             yield ", ".join(f"{name} {_yaml_level(self.factors[name][level])}" for name, level in pairs)
 
     def rows_without_integer_twin(self, names: Iterable[str]) -> list[str]:
-        """Return the missing rows with integers for rows with full mantissas: the same geometry, with values integers.
+        """Return the names of missing rows with integer values, one for each row with full mantissas.
 
         A large error bound can hide a missing element, but results of integers are exact. These rows are in float32
         if the sweep has it, because 16-bit types represent too few integers exactly.
@@ -207,7 +207,7 @@ class Sweep:
         return tuple(row)
 
     def is_possible(self, row: Sequence[int]) -> bool:
-        """Whether the geometry of a row is valid and not a repetition of one with equal names of levels."""
+        """Whether the geometry of a row is valid and does not repeat a geometry with equal level names."""
         level = self._levels_of_row(row)
         rank, size = level["rank"], level_per_axis(level["extent"], level["rank"])
         for factor, number in zip(self.factors, row, strict=True):

@@ -60,7 +60,7 @@ class ClusterWorkers(Protocol):
 
 @contextlib.contextmanager
 def open_cluster(address: str | None) -> Iterator[ClusterWorkers]:
-    """Yield the workers of the scheduler at an address, without an address processes of this machine.
+    """Yield the workers of the scheduler at an address. Without an address, yield processes of this machine.
 
     The address "local" starts a Dask cluster on this machine. Raises ConformanceError if Dask is not installed or the
     scheduler does not respond.

@@ -29,7 +29,7 @@ def worker_count(programs: int, cores: int) -> int:
 class WorkerPool:
     """Workers that share the jobs. A program is always run by the same worker, which has it compiled.
 
-    `start`, `stop`, `environment` and `outcomes` have the meaning of those of Worker. All workers have the same
+    `start`, `stop`, `environment` and `outcomes` mean the same as in Worker. All workers have the same
     environment.
     """
 

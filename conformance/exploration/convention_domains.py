@@ -37,7 +37,7 @@ class ConventionDomain:
 
     conventions: id of the convention, by operator.
     contains: whether a candidate of one of these operators is in the domain.
-    draw_inside: changes a draft so that it often lies in the domain.
+    draw_inside: changes a draft so that it is often in the domain.
     """
 
     conventions: Mapping[str, str]

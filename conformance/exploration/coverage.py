@@ -43,7 +43,7 @@ class Coverage:
 
 
 class OperatorScheduler:
-    """Schedule of operators: an operator gets more turns, the higher the novelty of its recent candidates."""
+    """Schedule of operators: operators whose recent candidates had a high novelty get more turns."""
 
     def __init__(self, operators: Iterable[str]) -> None:
         self._recent_novelty = dict.fromkeys(operators, 1.0)

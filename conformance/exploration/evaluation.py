@@ -63,7 +63,7 @@ class SurfaceResult:
 
 @dataclass(frozen=True)
 class CandidateResult:
-    """A candidate and its results on all surfaces; without results if its values leave the normal range."""
+    """A candidate and its results on all surfaces; no results if its values leave the normal range."""
 
     candidate: Candidate
     surface_results: Sequence[SurfaceResult] = ()

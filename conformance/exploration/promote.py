@@ -24,7 +24,7 @@ def promote_finding(explored: Path, finding: str, catalogue: Path, name: str = "
     explored: output folder of `explore`. catalogue: folder of the catalogue. name: id of the case without its operator.
 
     Raises ConformanceError if the finding does not exist, if the catalogue would become invalid, or if the case
-    observes a convention. As an ordinary case it would require the answer of the reference from every surface.
+    observes a convention. The promoted case would require the answer of the reference from every surface.
     """
     operator, raw, observed = _find_case(explored, finding)
     if observed:

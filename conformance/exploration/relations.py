@@ -6,7 +6,7 @@ and for sums of integers that are exact in any order.
 - batch: a batch gives the same results as its items one by one.
 - channels: pooling gives the same results for each channel alone.
 - axes: reversing the order of the spatial axes reverses it in the result.
-- shift: without its first cells the input gives the same windows except the first ones.
+- shift: removing the first cells of the input removes the first windows and does not change the others.
 - negation: a minimum is the negated maximum of the negated values.
 - convolution: an average is a convolution with equal weights.
 - adjoint: a convolution and its gradient are adjoint, <conv x, y> = <x, gradient y>.

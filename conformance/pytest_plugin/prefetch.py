@@ -48,7 +48,7 @@ class Prefetcher:
             self._running = True
 
     def stop(self) -> None:
-        """Stop the worker if it is running. Kill it if it is running a task: nobody needs the outcome."""
+        """Stop the worker if it is running. Kill it if it is running a task, because its outcome is not needed."""
         if self._running:
             self._running = False
             (self._worker.kill if self._queue.in_flight else self._worker.stop)()

@@ -32,7 +32,7 @@ OUTCOME_VERBS = {
 
 @dataclass(frozen=True)
 class CommonCondition:
-    """A condition that holds for all cases of a group and for some of the passing results on the same surfaces."""
+    """A condition that all cases of a group satisfy, and some of the passing results on the same surfaces."""
 
     condition: str
     matching_passes: int

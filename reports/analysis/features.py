@@ -20,7 +20,7 @@ EQUALS_SIGN = " = "  # in conditions on exact values, which are less general tha
 
 
 def case_conditions(case: CaseRecord) -> Iterator[str]:
-    """Yield the conditions that hold for a case."""
+    """Yield the conditions that are true for a case."""
     for name, array in case.inputs.items():
         yield f"{name} in {array.dtype}"
         yield from (text.format(name) for text, holds in VALUE_CONDITIONS.items() if holds(array))

@@ -1,4 +1,4 @@
-"""Cases of which only the fields that summaries need are in memory. Other fields are read from the results file."""
+"""Cases with only the fields that summaries need in memory. Other fields are read from the results file."""
 
 from __future__ import annotations
 
