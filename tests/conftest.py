@@ -76,6 +76,14 @@ def conformance(capsys):
 
 
 @pytest.fixture
+def own_folder(tmp_path, monkeypatch, catalogue):
+    """Run the test in its own temporary folder, and read the suite's catalogue only once."""
+    monkeypatch.chdir(tmp_path)
+    read = catalogues.load_catalogue
+    monkeypatch.setattr(catalogues, "load_catalogue", lambda paths=(), **_: read(paths) if paths else catalogue)
+
+
+@pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A new working directory. The suite's own ledger is loaded only once, for speed."""
     monkeypatch.chdir(tmp_path)

@@ -158,7 +158,7 @@ class Sweep:
             yield ", ".join(f"{name} {_yaml_level(self.factors[name][level])}" for name, level in pairs)
 
     def rows_without_integer_twin(self, names: Iterable[str]) -> list[str]:
-        """Return the names of missing rows with integer values, one for each row with full mantissas.
+        """Return the names of the missing integer twins: rows with the same geometry and integer values.
 
         A large error bound can hide a missing element, but results of integers are exact. These rows are in float32
         if the sweep has it, because 16-bit types represent too few integers exactly.

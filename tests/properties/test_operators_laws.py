@@ -300,7 +300,7 @@ def test_small_blocks_change_nothing(name, size, monkeypatch):
     x = np.random.default_rng(3).integers(-9, 9, (2, 3, *size)).astype(np.float32)
     at_once = IN_BLOCKS[name](x, np.random.default_rng(4))
     for module in (blocks, padding, stochastic_pooling):
-        monkeypatch.setattr(module, "BYTES", 64)
+        monkeypatch.setattr(module, "BLOCK_BYTES", 64)
     equal(IN_BLOCKS[name](x, np.random.default_rng(4)), at_once)
 
 

@@ -45,7 +45,7 @@ def test_layers_fit_each_other_and_weigh_by_one(window):
     assert set(np.concatenate([kernel.ravel() for kernel in kernels]).tolist()) == {-1, 0, 1}
 
 
-def test_show_tells_the_number_of_convolutions_and_channels(tmp_path):
+def test_show_prints_the_number_of_convolutions_and_channels(tmp_path):
     text = "id: a, x: {values: arange, shape: [1, 1, 6, 6]}, window: [3, 3], via: [conv, relu]"
     case = one(tmp_path, text)
-    assert "5 convolutions of 14, 8, 5, 3, 1 channels" in case_text(case, compute_expected(case))
+    assert "5 convolutions with 14, 8, 5, 3, 1 output channels" in case_text(case, compute_expected(case))

@@ -16,6 +16,7 @@ from conformance.exploration.coverage import Coverage, OperatorScheduler, featur
 from conformance.exploration.diagnosis import neighbours_of
 from conformance.exploration.features import candidate_conditions, factor_kinds
 from conformance.exploration.rng import Rng
+from conformance.exploration.shrinking import shrink
 from conformance.exploration.sizes import LONG_AXIS_CELLS
 from conformance.exploration.space import MAX_BINNED_CELLS, MAX_TERMS, OperatorSpace, count_terms, is_affordable
 from conformance.judging.expected import compute_expected
@@ -242,3 +243,39 @@ def test_neighbours_have_no_bias_if_the_sweep_has_none(sweeps):
     space = OperatorSpace.from_sweeps("conv", sweeps)
     drawn = next(one for one in draws(space, 100, "no bias") if "bias" not in one.inputs)
     assert not any(one.levels["bias"] for one in neighbours_of(drawn, space))
+
+
+@pytest.mark.parametrize(("numbers", "shrunk"), [([0, 0, 3, 1, 0], [1, 1]), ([1, 5, 0, 0], [1, 1])])
+def test_numbers_are_cut_at_either_end(numbers, shrunk):
+    levels = {
+        "rank": 1, "batch": 1, "channels": 1, "extent": (len(numbers),), "window": (1,), "stride": (1,),
+        "padding": ((0, 0),), "dilation": (1,), "rounding": "floor", "values": "integers", "dtype": "float32",
+    }  # fmt: skip
+    candidate = Candidate("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[numbers]]})
+
+    def has_adjacent_nonzeros(one):
+        x = one.case.inputs["x"].make().ravel()
+        return bool(one.written_numbers) and bool((x[:-1] * x[1:]).any())
+
+    def differs(candidates):
+        return list(map(has_adjacent_nonzeros, candidates))
+
+    assert shrink(candidate, differs).written_numbers["x"] == [[shrunk]]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number"), [("uint64", 2**64 - 2), ("int64", -(2**63)), ("bool", 1), ("float16", 0.5)]
+)
+def test_written_numbers_are_exact(dtype, number):
+    """64-bit integers are not converted through another dtype."""
+    levels = {
+        "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (1,), "stride": (2,), "padding": ((0, 0),),
+        "dilation": (1,), "rounding": "floor", "values": "integers", "dtype": dtype,
+    }  # fmt: skip
+    candidate = Candidate("max_pool", levels, {"x": {"values": "integers"}}, {"x": [[[number, 0]]]})
+    assert candidate.is_valid()
+
+    def differs(candidates):
+        return [one.case.inputs["x"].make().ravel()[0] == number for one in candidates]
+
+    assert shrink(candidate, differs).written_numbers["x"][0][0][0] == number

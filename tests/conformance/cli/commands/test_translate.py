@@ -375,3 +375,15 @@ def test_translations_of_a_case_are_its_programs(translated, catalogue):
         program = translate(catalogue.by_id["max_pool/book-stride-2-padding-1"], surface)
         if name in said and isinstance(program, Program):
             assert program.text in said[name]["program"]
+
+
+CASE = "max_pool/book-loops"
+
+
+def test_translate_prints_a_program_for_every_primary_surface(conformance):
+    _, out, _ = conformance("translate", CASE)
+    primary = {surface.name for _, surface in describe.primary_surfaces()}
+    for name in describe.surfaces_by_name():
+        assert (f"\n# {name}: " in out) == (name in primary)
+    others = {"torch.book", "torch.compile", "jax.jit"}
+    assert {"torch.nn", "onnxruntime", "tinygrad.Tensor"} <= primary - others == primary

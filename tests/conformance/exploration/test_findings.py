@@ -1,0 +1,193 @@
+"""Tests of conformance.exploration.findings."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+from conformance.adapters import registry
+from conformance.catalogue import loading
+from conformance.exploration import diagnosis
+from conformance.exploration import findings as findings_module
+from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult, normalise_message
+from conformance.exploration.explorer import Explorer, StopCondition
+from conformance.exploration.features import candidate_conditions
+from conformance.exploration.findings import ExplorationFinding
+from conformance.exploration.metamorphic import MetamorphicChecker
+from conformance.exploration.output import finding_record
+from conformance.exploration.rng import Rng
+from conformance.exploration.space import OperatorSpace
+from conformance.judging import ledger
+from conformance.judging.ledger import Ledger
+
+
+@pytest.fixture(scope="module")
+def sweeps():
+    return loading.load_catalogue().sweeps
+
+
+def test_known_deviations_are_only_counted(sweeps):
+    evaluator = LocalEvaluator(registry.get_backend("numpy"), sys.executable, Ledger())
+    collector = findings_module.FindingCollector(evaluator, {})
+    candidate = OperatorSpace.from_sweeps("pad", sweeps).draw(Rng(1))
+    known = CandidateResult(
+        candidate, [SurfaceResult("numpy.loops", "known", "value"), SurfaceResult("numpy.loops", "stale")]
+    )
+    assert collector.add([known], 0) == []
+
+
+def evaluator_of(*bugs, jobs=1, limits=None):
+    names = [f"planted.{name}" for name in bugs]
+    return LocalEvaluator(
+        registry.get_backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs, limits=limits
+    )
+
+
+def explore(evaluator, sweeps, cases, *operators, seed=0):
+    with evaluator:
+        explorer = Explorer(evaluator, {name: OperatorSpace.from_sweeps(name, sweeps) for name in operators}, seed)
+        explorer.explore(StopCondition(cases))
+    return explorer
+
+
+@pytest.mark.usefixtures("planted")
+def test_differences_with_one_cause_are_grouped(sweeps):
+    explorer = explore(evaluator_of("dilated-extent"), sweeps, 60, "min_pool")
+    collector, failed = explorer.findings, explorer.counts.statuses["fail"]
+    assert failed > 10
+    assert len(collector.findings) <= 3
+    assert sum(one.explained_count for one in collector.findings) + collector.uncounted >= failed
+
+
+def test_messages_that_differ_only_in_numbers_are_equal():
+    one = normalise_message("RuntimeError: input image (T: 1 H: 2) smaller than kernel size (kT: 1)\nmore")
+    assert one == normalise_message("RuntimeError: input image (T: 7 H: 9) smaller than kernel size (kT: 13)")
+    assert normalise_message("") == ""
+
+
+def finding_of(sweeps, **changed):
+    candidate = OperatorSpace.from_sweeps("max_pool", sweeps).draw(Rng("finding"))
+    finding = ExplorationFinding("max_pool", "value", candidate, ("torch.nn",), ("dilation", "ceil"), 1)
+    return replace(finding, **changed)
+
+
+def test_a_finding_is_a_sentence(sweeps):
+    assert finding_of(sweeps).sentence == (
+        "max_pool on torch.nn: numbers are wrong by more than rounding allows"
+        " in all tested cases with dilation and ceil."
+    )
+    assert " in most tested cases with " in finding_of(sweeps, agreeing_count=1).sentence
+    assert finding_of(sweeps, conditions=None).sentence.endswith("; no simple condition describes when.")
+    assert "the metamorphic relation shift is violated" in finding_of(sweeps, symptom="law: shift").sentence
+
+
+@pytest.mark.usefixtures("planted")
+def test_differences_covered_by_a_ledger_entry_are_only_counted(sweeps, tmp_path):
+    ledger_file = tmp_path / "ledger.yaml"
+    entry = (
+        "{id: e, cases: [min_pool/of-the-catalogue], surfaces: [planted.dilated-extent], kinds: [shape],"
+        " reason: its output is known to be small, beyond: {operator: min_pool, dilated: true}}"
+    )
+    ledger_file.write_text(f"entries:\n  - {entry}\n", "utf-8")
+    names, loaded = ["planted.dilated-extent"], ledger.load_ledger(ledger_file)
+    evaluator = LocalEvaluator(registry.get_backend("planted"), sys.executable, loaded, surfaces=names)
+    explorer = explore(evaluator, sweeps, 40, "min_pool")
+    assert explorer.findings.findings == []
+    assert explorer.counts.statuses["known"] > 5
+
+
+class InlineEvaluator:
+    """An evaluator that runs work in this process, without a backend."""
+
+    def map(self, work, pieces):
+        return [work(self, *piece) for piece in pieces]
+
+
+def test_agreeing_compositions_do_not_hide_a_cause_in_native_calls(sweeps):
+    """Native calls with a remainder are wrong, compositions are correct: the conditions name the native call."""
+
+    class WrongNativeCalls(InlineEvaluator):
+        def evaluate(self, candidates, _surfaces=(), **_options):
+            return [CandidateResult(one, (self.surface_result(one),)) for one in candidates]
+
+        def surface_result(self, one):
+            if one.levels["p"] % 2:
+                return SurfaceResult("s", "pass", how="composed")
+            wrong = "cells left over" in candidate_conditions(one)
+            return SurfaceResult("s", "fail", "value", "native") if wrong else SurfaceResult("s", "pass", how="native")
+
+    evaluator = WrongNativeCalls()
+    space = OperatorSpace.from_sweeps("lp_pool", sweeps)
+    collector = findings_module.FindingCollector(evaluator, {"lp_pool": space})
+    drawn = [space.draw(Rng("own call", number)) for number in range(60)]
+    (finding,) = collector.add(evaluator.evaluate(drawn), 0)
+    assert set(finding.conditions) == {"a call of its own", "cells left over"}
+    assert set(finding.conditions) <= set(finding_record(finding)["true"])
+
+
+def test_a_crash_that_does_not_repeat_is_counted_but_no_finding(sweeps):
+    class AlwaysPasses(InlineEvaluator):
+        calls = 0
+
+        def evaluate(self, candidates, _surfaces=(), **_options):
+            self.calls += 1
+            return [CandidateResult(one, (SurfaceResult("s", "pass"),)) for one in candidates]
+
+    evaluator = AlwaysPasses()
+    space = OperatorSpace.from_sweeps("pad", sweeps)
+    collector = findings_module.FindingCollector(evaluator, {"pad": space})
+    candidate = space.draw(Rng("spoilt"))
+    assert collector.add([CandidateResult(candidate, (SurfaceResult("s", "flaky", "flaky"),))], 0) == []
+    assert collector.passing_candidates == 1
+    assert evaluator.calls > 1
+
+
+def test_candidates_that_satisfy_another_relation_do_not_count_as_agreeing(sweeps, monkeypatch):
+    def batch_result(one):
+        violated = one.levels["batch"] > 1
+        return SurfaceResult("s", "fail" if violated else "pass", "law: batch" if violated else "", kind="law: batch")
+
+    def fake_evaluate(_evaluator, _symptom, candidates, *_surfaces):
+        return [CandidateResult(one, (batch_result(one),)) for one in candidates]
+
+    monkeypatch.setattr(diagnosis, "evaluate", fake_evaluate)
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
+    drawn = [space.draw(Rng("two laws", number)) for number in range(60)]
+    channels_result = SurfaceResult("s", "pass", kind="law: channels")
+    results = [CandidateResult(one, (channels_result, batch_result(one))) for one in drawn]
+    (finding,) = findings_module.FindingCollector(InlineEvaluator(), {"max_pool": space}).add(results, 0)
+    assert (finding.symptom, finding.conditions) == ("law: batch", ("batch of 2 or more",))
+
+
+def test_a_crash_in_a_related_call_is_a_finding_of_the_relation(sweeps, monkeypatch):
+    monkeypatch.setitem(diagnosis.MAX_FATAL_EVALUATIONS, "crashed", 8)
+    numpy = registry.get_backend("numpy")
+    (loops,) = numpy.surfaces
+    crashing = replace(loops, lowerings={**loops.lowerings, "conv_grad": lambda _step: "__import__('os')._exit(7)"})
+    space = OperatorSpace.from_sweeps("conv", sweeps)
+    drawn = [space.draw(Rng("other call", number)) for number in range(200)]
+    with LocalEvaluator(replace(numpy, surfaces=(crashing,)), sys.executable, Ledger()) as evaluator:
+        results = MetamorphicChecker(evaluator).evaluate(drawn, relation="adjoint")
+        first = next(one for one in results if any(item.is_new for item in one.surface_results))
+        collector = findings_module.FindingCollector(evaluator, {"conv": space})
+        (finding,) = collector.add([first], 0)
+    assert finding.symptom.startswith("law: adjoint: crashed: ")
+    assert "in another call of the metamorphic relation adjoint the process crashes" in finding.sentence
+    assert finding.candidate.shrink_key < first.candidate.shrink_key
+    assert collector.passing_candidates == 0
+
+
+def test_a_difference_that_does_not_repeat_is_counted_but_no_finding(sweeps, monkeypatch):
+    evaluated = []
+
+    def agreeing(_evaluator, _symptom, candidates, *_surfaces):
+        evaluated.extend(candidates)
+        return [CandidateResult(one, (SurfaceResult("s", "pass"),)) for one in candidates]
+
+    monkeypatch.setattr(diagnosis, "evaluate", agreeing)
+    space = OperatorSpace.from_sweeps("pad", sweeps)
+    candidate = space.draw(Rng("once"))
+    collector = findings_module.FindingCollector(InlineEvaluator(), {"pad": space})
+    assert collector.add([CandidateResult(candidate, (SurfaceResult("s", "fail", "value"),))], 0) == []
+    assert collector.passing_candidates == 1
+    assert evaluated.count(candidate) >= diagnosis.MAX_CONFIRMATIONS

@@ -1,0 +1,81 @@
+"""Tests of conformance.exploration.shrinking."""
+
+import itertools
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from conformance.adapters import registry
+from conformance.cases.steps import case_step
+from conformance.catalogue import loading
+from conformance.execution.worker_process import Worker
+from conformance.exploration.evaluation import LocalEvaluator
+from conformance.exploration.oracles import evaluate
+from conformance.exploration.rng import Rng
+from conformance.exploration.shrinking import shrink
+from conformance.exploration.space import OperatorSpace
+from conformance.judging.ledger import Ledger
+
+
+@pytest.fixture(scope="module")
+def sweeps():
+    return loading.load_catalogue().sweeps
+
+
+def test_shrinking_reaches_the_smallest_candidate_that_differs(sweeps):
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
+
+    def differs(candidates):
+        return [max(one.per_axis("window")) > 1 and max(one.per_axis("stride")) > 2 for one in candidates]
+
+    for number in range(8):
+        drawn = next(one for seed in range(999) if differs([one := space.draw(Rng(number, seed))])[0])
+        smallest = shrink(drawn, differs)
+        assert sorted(smallest.non_default_factors()) == ["stride", "window"]
+        assert (smallest.per_axis("window"), smallest.per_axis("stride"), smallest.rank) == ((2,), (3,), 1)
+        assert smallest.written_numbers["x"] == [[[0.0, 0.0]]]
+
+
+def has_tie(candidate):
+    """Check whether the largest number of a window occurs twice in it."""
+    x, step = candidate.case.inputs["x"].make(), case_step(candidate.case)
+    if any(map(any, step.padding)) or max(step.dilation) > 1:
+        return False
+    windows = np.lib.stride_tricks.sliding_window_view(x, step.window, axis=tuple(range(2, x.ndim)))
+    flat = windows.reshape(-1, math.prod(step.window))
+    return bool(((flat == flat.max(axis=1, keepdims=True)).sum(axis=1) > 1).any())
+
+
+def test_shrinking_removes_numbers_that_are_not_needed(sweeps):
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
+    drawn = (space.draw(Rng("ties", number)) for number in range(999))
+    tied = list(itertools.islice((one for one in drawn if one.levels["dtype"] == "float32" and has_tie(one)), 8))
+    smallest = [shrink(one, lambda candidates: list(map(has_tie, candidates))) for one in tied]
+    assert [one.written_numbers["x"] for one in smallest] == [[[[0.0, 0.0]]]] * 8
+    assert {one.per_axis("window") for one in smallest} == {(2,)}
+
+
+def evaluator_of(*bugs, jobs=1, limits=None):
+    names = [f"planted.{name}" for name in bugs]
+    return LocalEvaluator(
+        registry.get_backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs, limits=limits
+    )
+
+
+@pytest.mark.usefixtures("planted")
+def test_a_crash_is_not_repeated_while_shrinking(sweeps, monkeypatch):
+    def run_again(*_):
+        raise AssertionError("run again")
+
+    space = OperatorSpace.from_sweeps("conv", sweeps)
+    drawn = [space.draw(Rng("crash", number)) for number in range(150)]
+    with evaluator_of("crash-of-two-channels-for-one") as evaluator:
+        results = (one for one in evaluator.evaluate(drawn) if one.surface_results)
+        first = next(one.candidate for one in results if one.surface_results[0].symptom.startswith("crashed"))
+        monkeypatch.setattr(Worker, "_run_in_new_process", run_again)
+        (once,) = evaluate(evaluator, "crashed: signal", [first])
+        assert once.surface_results[0].status == "crashed"
+        with pytest.raises(AssertionError, match="run again"):
+            evaluate(evaluator, "", [first])
