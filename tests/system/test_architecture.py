@@ -107,6 +107,13 @@ def test_an_import_along_the_rule_is_accepted(tmp_path):
     assert list(violations({"conformance.judging.verdict": path}, rules())) == []
 
 
+def test_reference_imports_no_other_package_and_no_framework():
+    files = [path for path in FILES if label(path).startswith("reference/")]
+    assert len(files) > 30
+    for path in files:
+        assert not {name.split(".")[0] for name in imports(path)} & {"conformance", "reports", *FRAMEWORKS}, path
+
+
 def test_reports_import_nothing_of_the_suite():
     files = [path for path in FILES if label(path).startswith("reports/")]
     assert len(files) > 30

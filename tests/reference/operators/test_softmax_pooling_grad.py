@@ -12,35 +12,7 @@ from reference import Windows
 from reference.operators import softmax_pooling_grad
 from reference.operators.softmax_pooling import SoftmaxWindows
 from reference.operators.softmax_pooling_grad import SoftmaxTerm, _term_sum, is_constant_sum, is_exact_sum
-
-
-def roundoff(dtype):
-    return float(ml_dtypes.finfo(dtype).eps) / 2
-
-
-FUNCTION = 8  # unit roundoffs: four units in the last place
-
-
-def near(got, expected):
-    """Whether a part of a bound is rounded up, and by hardly anything."""
-    return expected <= Decimal(float(got)) <= expected * (1 + Decimal(2) ** -36)
-
-
-def softmax_parts(values, u):
-    """Return p, c, the average y, T, C and M of one window, as the docstrings of softmax pooling name them."""
-    weights = [(x - max(values)).exp() for x in values]
-    p = [weight / sum(weights) for weight in weights]
-    y = sum(x * share for x, share in zip(values, p, strict=True))
-    c = [((1 + FUNCTION * u) * (u * (max(values) - x)).exp() - 1) / u for x in values]
-    t = sum(share * more * abs(x - y) for share, more, x in zip(p, c, values, strict=True))
-    return (
-        p,
-        c,
-        y,
-        t,
-        sum(a * b for a, b in zip(p, c, strict=True)),
-        sum(abs(x) * s for x, s in zip(values, p, strict=True)),
-    )
+from tests.support.softmax_bounds import near, roundoff, softmax_parts
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])
