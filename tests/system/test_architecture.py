@@ -21,6 +21,7 @@ ARROW = "←"
 # Packages that may import the analysis and the views of results; the execution may import the results format only.
 READERS = {"conformance.exploration", "conformance.cli", "conformance.pytest_plugin"}
 VIEWS = {"reports.analysis", "reports.views"}
+VOCABULARY = "reports.results.vocabulary"
 
 
 def label(path):
@@ -131,7 +132,11 @@ def test_only_entry_points_import_views_of_results():
 def test_only_the_execution_and_entry_points_import_the_results_format():
     for module, path in MODULES.items():
         if module.startswith("conformance") and package_of(module, {*READERS, "conformance.execution"}) is None:
-            assert not {name for name in imports(path) if name.startswith("reports")}, module
+            assert not {name for name in imports(path) if name.startswith("reports")} - {VOCABULARY}, module
+
+
+def test_the_vocabulary_of_results_imports_nothing_of_the_project():
+    assert not {name for name in imports(MODULES[VOCABULARY]) if name.split(".")[0] in {"conformance", "reports"}}
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if "adapters" in path.parts], ids=label)

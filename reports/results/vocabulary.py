@@ -1,0 +1,72 @@
+"""The fixed words of results files: levels, outcomes, verdicts, differences, statuses, and how a program was written."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Word(str, Enum):
+    """A member of a fixed set of words; equal to its text. `enum.StrEnum` does the same from Python 3.11 on."""
+
+    __str__ = str.__str__
+    __format__ = str.__format__  # type: ignore[assignment]  # Enum would format the name of the member
+
+
+class Level(Word):
+    """How many cases a run covers; each level includes the one before it."""
+
+    SMOKE = "smoke"
+    STANDARD = "standard"
+    EXHAUSTIVE = "exhaustive"
+
+
+class How(Word):
+    """How a program expresses a case: one call, explicit padding before the call, or several operators."""
+
+    NATIVE = "native"
+    PADDED = "padded"
+    COMPOSED = "composed"
+
+
+class Outcome(Word):
+    """What a backend did with a program."""
+
+    RETURNED = "returned"
+    REJECTED = "rejected"  # it raised an exception
+    UNSUPPORTED = "unsupported"  # there is no program
+    CRASHED = "crashed"
+    TIMED_OUT = "timed_out"
+
+
+class Verdict(Word):
+    """The comparison of an outcome with the expected result."""
+
+    AGREE = "agree"
+    DIFFER = "differ"
+
+
+class DifferenceKind(Word):
+    """What differs, if the verdict is `differ`."""
+
+    SHAPE = "shape"
+    DTYPE = "dtype"
+    VALUE = "value"
+    SPECIAL = "special"  # a NaN or an infinity, expected or returned
+    PINNED = "pinned"  # a printed output of the case
+    ACCEPTED = "accepted"  # returned instead of rejected
+    REJECTED = "rejected"  # rejected instead of returned
+    CONVENTION = "convention"  # an answer that the surface does not declare
+    CHANGED = "changed"  # an answer that was observed in another version
+
+
+class Status(Word):
+    """The status of a result, worst first."""
+
+    FAIL = "fail"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed_out"
+    FLAKY = "flaky"
+    STALE = "stale"  # the ledger expects a difference, but the results agree
+    KNOWN = "known"  # the ledger describes the difference
+    UNSUPPORTED = "unsupported"
+    PASS = "pass"
