@@ -7,9 +7,9 @@ Imports between packages go one way. `A ← B` means "B may import A":
     reports.results ← reports.analysis ← reports.views
 
 `reports` imports nothing of this package. Only `exploration`, `cli` and `pytest_plugin` import `reports.analysis` and
-`reports.views`; `execution` may import `reports.results`, the format of results files. `cases` and the packages after it
-may import `reports.results.vocabulary`, the statuses and other fixed words of the format. Inside `adapters`, the order
-is `api`, then one package per backend, then `registry`.
+`reports.views`; `execution` may import `reports.results`, the format of results files. All packages from `cases` on may
+import `reports.results.vocabulary`, the enums of the format. Inside `adapters`, the order is `api`, then one package
+per backend, then `registry`.
 """
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""The fixed words of results files: levels, outcomes, verdicts, differences, statuses, and how a program was written."""
+"""The enums of results files: level, how a program is written, outcome, verdict, kind of difference, status."""
 
 from __future__ import annotations
 
@@ -69,4 +69,4 @@ class Status(Word):
     STALE = "stale"  # the ledger expects a difference, but the results agree
     KNOWN = "known"  # the ledger describes the difference
     UNSUPPORTED = "unsupported"
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 - not a password
