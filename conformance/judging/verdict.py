@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapters.api.surface import Declaration
+from conformance.adapters.api.declarations import Declaration
 from conformance.cases.arrays import Array, array_digest
 from conformance.judging.expected import Expected, Target, find_print_mismatch
 from reference import Exact

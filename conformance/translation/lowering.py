@@ -20,13 +20,12 @@ from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS
 from conformance.cases.steps import Step, case_step
 from conformance.translation.rewrites import REWRITES
+from reports.results.vocabulary import How
 
 INPUTS_CONVERTED_LIKE_X = frozenset({"scale", "grad", "indices"})
 BFLOAT16 = "bfloat16"
-KINDS_OF_PROGRAM = ("native", "padded", "composed")
-"""Kinds of programs, in the order of preference."""
-LoweredStep = tuple[list[str], str]
-"""The lines of a step, and their kind of program."""
+LoweredStep = tuple[list[str], How]
+"""The lines of a step, and how they express it."""
 
 
 def translate(case: Case, surface: Surface) -> Program | Unsupported:
@@ -45,7 +44,7 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
             return part
         lines += part[0]
         kinds.append(part[1])
-    how = "composed" if len(steps) > 1 or case.via else kinds[0]
+    how = How.COMPOSED if len(steps) > 1 or case.via else kinds[0]
     if not OPERATORS[case.operator].is_gradient:
         body = surface.wrap_program(lines, [*case.inputs]) if surface.wrap_program else lines
         return Program(surface.name, how, _program_text(case, surface, body))
@@ -62,7 +61,7 @@ def _native_gradient(case: Case, surface: Surface) -> Program | Unsupported:
     if isinstance(code, Unsupported):
         return code
     to_numpy = surface.gradient_to_numpy.get(case.parameters.get("output", "x"))
-    return Program(surface.name, "native", _program_text(case, surface, _step_lines(step, surface, code), to_numpy))
+    return Program(surface.name, How.NATIVE, _program_text(case, surface, _step_lines(step, surface, code), to_numpy))
 
 
 def _gradient_text(case: Case, surface: Surface, lines: Sequence[str]) -> str | Unsupported:
@@ -122,7 +121,7 @@ def lower_step(step: Step, surface: Surface, *, native_only: bool, inner: bool) 
     if native_only and isinstance(code, Unsupported) and code.rejected_call:
         code = code.rejected_call
     if not isinstance(code, Unsupported):
-        return _step_lines(step, surface, code), "native"
+        return _step_lines(step, surface, code), How.NATIVE
     if native_only:
         return code
     for attempt in (_fallback(step, surface), _rewrite(step, surface)):
@@ -171,13 +170,13 @@ def _fallback(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
     if lowering is None or not surface.supports(step.operator, step.dtype):
         return None
     code = lowering(step)
-    return code if isinstance(code, Unsupported) else (_step_lines(step, surface, code), "composed")
+    return code if isinstance(code, Unsupported) else (_step_lines(step, surface, code), How.COMPOSED)
 
 
 def _building_block(step: Step, surface: Surface) -> LoweredStep | None:
     lowering = surface.building_blocks.get(step.operator) or _generic_lowerings(surface).get(step.operator)
     code = lowering(step) if lowering and surface.supports_anywhere(step.dtype) else None
-    return None if code is None or isinstance(code, Unsupported) else (_step_lines(step, surface, code), "native")
+    return None if code is None or isinstance(code, Unsupported) else (_step_lines(step, surface, code), How.NATIVE)
 
 
 def _rewrite(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
@@ -192,8 +191,8 @@ def _rewrite(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
         lowered = [part for part in parts if not isinstance(part, Unsupported)]
         if steps and len(lowered) == len(parts):
             one_call = [part.operator for part in steps] in (["pad", step.operator], [step.operator])
-            kinds = ["padded" if one_call else "composed", *(kind for _, kind in lowered)]
-            return [line for lines, _ in lowered for line in lines], max(kinds, key=KINDS_OF_PROGRAM.index)
+            kinds = [How.PADDED if one_call else How.COMPOSED, *(kind for _, kind in lowered)]
+            return [line for lines, _ in lowered for line in lines], max(kinds, key=[*How].index)
         unsupported = next((part for part in parts if isinstance(part, Unsupported)), unsupported)
     return unsupported
 
@@ -209,7 +208,7 @@ def _divide_by_ones(step: Step, surface: Surface) -> LoweredStep | Unsupported:
             return lowered
         lines += lowered[0]
     name = "mean" if step.parts[-1].operator == "avg_pool" else "total"
-    return [*source_text.divide_by_ones(lines, surface.ones_expression, name)], "composed"
+    return [*source_text.divide_by_ones(lines, surface.ones_expression, name)], How.COMPOSED
 
 
 def _generic_lowerings(surface: Surface) -> Mapping[str, Lowering]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from conformance.adapters.api.surface import Surface, Unsupported
 from conformance.cases.case import Case, Value
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS
-from conformance.translation.lowering import KINDS_OF_PROGRAM, translate
+from conformance.translation.lowering import translate
+from reports.results.vocabulary import How
 
 NOT_AVAILABLE = "–"
 """Sign of cases that are unsupported."""
@@ -35,7 +36,7 @@ class Support:
 
     def counts(self) -> Iterator[tuple[str, int]]:
         """Yield each kind of program with its number of cases: native first, unsupported last."""
-        yield from ((how, self.counts_by_kind[how]) for how in KINDS_OF_PROGRAM if self.counts_by_kind[how])
+        yield from ((how, self.counts_by_kind[how]) for how in How if self.counts_by_kind[how])
         if self.unsupported_reasons:
             yield NOT_AVAILABLE, sum(self.unsupported_reasons.values())
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api.surface import Code, Surface, Unsupported
 from conformance.cases.steps import PerAxisPairs, Step
+from reports.results.vocabulary import Level
 
 PLANE_RANK = 2
 MAX_OUTPUT_CELLS = 1000
@@ -25,6 +28,16 @@ CHANNELS_LAST_ZEROS: Mapping[tuple[tuple[int, ...], tuple[int, ...] | None, PerA
     ((3, 3), (2, 2), ((1, 0), (1, 0))): ((1, 0), (1, 0)),
     ((2, 3), (2, 3), ((0, 0), (1, 1))): ((0, 0), (1, 1)),
 }
+
+
+def book_surface(name: str, pool: Callable[[str, Step], Code], **fields: Any) -> Surface:
+    """Return a surface of the book's programs for max and average pooling.
+
+    pool: writes the program, from "max" or "mean" and the step. fields: further fields of the surface.
+    """
+    lowerings = {"max_pool": partial(pool, "max"), "avg_pool": partial(pool, "mean")}
+    # A composition would be a program that the book does not print.
+    return Surface(name, lowerings, allows_compositions=False, max_level=Level.SMOKE, **fields)
 
 
 def shows_padded_pooling(step: Step, extra_examples: BookExamples = ()) -> bool:

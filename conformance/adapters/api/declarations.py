@@ -1,13 +1,13 @@
-"""Read the answers that the surfaces of a backend declare, from `<backend>.yaml` in the adapter's folder."""
+"""Answers to conventions that surfaces declare, and the files `<backend>.yaml` that contain them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance import CatalogueError
-from conformance.adapters.api.surface import UNDOCUMENTED, Citation, Declaration
 from conformance.system.cache import cached_data
 
 if TYPE_CHECKING:
@@ -17,6 +17,62 @@ ADAPTERS = Path(__file__).parents[1]
 SCHEMA_FILE = ADAPTERS / "declarations.schema.json"
 LIKE_KEY = "like"
 """Key of a surface whose value names another surface with the same answers."""
+UNDOCUMENTED = "undocumented"
+
+
+@dataclass(frozen=True)
+class Citation:
+    """The document that gives an answer: the page, the version that it describes, the quoted sentence."""
+
+    url: str
+    version: str
+    sentence: str
+
+    def __str__(self) -> str:
+        """Return all three as one text, in the form that results files contain."""
+        return f'{self.url} ({self.version}): "{self.sentence}"'
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """The answer of a surface to a convention: documented, or observed in one version.
+
+    source: the document as text, or "undocumented".
+    observed: the version in which an undocumented answer was observed.
+    issue: URL of a discussion. note: additional information for readers.
+    cpu: other answers, by the Linux name of a processor feature. The first feature that the processor has applies.
+    device: other answers, by the name of the device.
+    """
+
+    answer: str
+    source: str = UNDOCUMENTED
+    observed: str | None = None
+    issue: str | None = None
+    note: str = ""
+    document: Citation | None = None
+    cpu: Mapping[str, str] = field(default_factory=dict)
+    device: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answer, followed by the answers on other processors and devices."""
+        return (self.answer, *self.cpu.values(), *self.device.values())
+
+    def for_processor(self, features: Collection[str]) -> Declaration:
+        """Return the declaration for a processor with these features."""
+        others = (other for feature, other in self.cpu.items() if feature in features)
+        return replace(self, answer=next(others, self.answer), cpu={})
+
+    def for_device(self, device: str) -> Declaration:
+        """Return the declaration for a device other than the CPU; processor features do not apply to it."""
+        return replace(self, answer=self.device.get(device, self.answer), cpu={})
+
+    @property
+    def documented(self) -> bool:
+        """Whether a document gives the answer."""
+        return self.source != UNDOCUMENTED
+
+
 DeclarationsBySurface = Mapping[str, Mapping[str, Declaration]]
 """For each surface its answers, by the ids of the conventions."""
 

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from conformance.adapters.api.source_text import padded_indices_text
 from conformance.adapters.api.surface import Code, Unsupported
 from conformance.cases.steps import Step
 
+IndexWriter = Callable[[str, int], str]
+"""Writes the line that indexes one axis of `x`, from the list of its source cells and the number of the axis."""
 
-def indexed_pad(step: Step) -> Code:
-    """Return lines that index each padded axis with the list of its source cells."""
+
+def indexed_pad(step: Step, write_line: IndexWriter | None = None, *, first_axis: int = 2) -> Code:
+    """Return lines that index each padded axis with the list of its source cells; "x" if nothing is padded.
+
+    write_line: the gather of the framework; by default, `x` is sliced like a NumPy array.
+    first_axis: the number of the first spatial axis.
+    """
     mode = step.parameters["mode"]
     if mode == "constant":
-        return Unsupported("constant padding cannot be written as indexing: no cell has the value")
-    axes = list(zip(range(step.rank), step.padding, step.shape[2:], strict=True))
+        return Unsupported("indexing cannot insert a constant")
+    axes = list(zip(range(first_axis, first_axis + step.rank), step.padding, step.shape[2:], strict=True))
     if any(size + min(before, 0) + min(after, 0) < 1 for _, (before, after), size in axes):
         return Unsupported("an axis without cells has no cell to repeat")
     lines = tuple(
-        f"x = x[:, :, {':, ' * axis}{padded_indices_text(mode, size, before, after)}]"
+        (write_line or _slice_line)(padded_indices_text(mode, size, before, after), axis)
         for axis, (before, after), size in axes
         if before or after
     )
     return lines or "x"
+
+
+def _slice_line(cells: str, axis: int) -> str:
+    # One axis a line: lists for several axes in one index would be paired instead of combined.
+    return f"x = x[{':, ' * axis}{cells}]"

@@ -15,9 +15,9 @@ def is_whole_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def sizes_argument(argument: str) -> ArgumentReading:
-    """Read one integer, or one for each spatial axis; None leaves the parameter out."""
-    return ArgumentReading(argument, _read_sizes)
+def sizes_argument(argument: str, *, default: int | None = None) -> ArgumentReading:
+    """Read one integer, or one for each spatial axis. default: the value for None; None leaves the parameter out."""
+    return ArgumentReading(argument, lambda call, value: default if value is None else _read_sizes(call, value))
 
 
 def _read_sizes(call: BoundCall, value: Any) -> Any:
@@ -30,11 +30,6 @@ def _read_sizes(call: BoundCall, value: Any) -> Any:
             raise UnreadableLayer(f"{len(value)} numbers for {call.spatial_axes(value)} spatial axes")
         return value
     raise UnreadableLayer("neither an integer nor one for each spatial axis")
-
-
-def sizes_or_ones_argument(argument: str) -> ArgumentReading:
-    """Read sizes; None means 1."""
-    return ArgumentReading(argument, lambda call, value: 1 if value is None else _read_sizes(call, value))
 
 
 def number_argument(argument: str) -> ArgumentReading:
@@ -82,13 +77,28 @@ def flag_argument(argument: str) -> ArgumentReading:
     return choice_argument(argument, {True: True, False: False})
 
 
+def modes_argument(argument: str, *modes: str) -> ArgumentReading:
+    """Read a padding mode that has its name in the catalogue."""
+    return choice_argument(argument, {mode: mode for mode in modes})
+
+
+def optional_array_argument(argument: str) -> ArgumentReading:
+    """Read whether an array is passed, for example a bias."""
+    return ArgumentReading(argument, lambda _call, value: value is not None)
+
+
+def operator_with_indices(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the operator: max pooling with `return_indices` is max_pool_with_indices."""
+    return {"operator": "max_pool_with_indices"} if call.arguments["return_indices"] is True else {}
+
+
 def rounding_argument(argument: str, rule: str = "ceil") -> ArgumentReading:
     """Read whether the output size is rounded up. rule: the rounding rule for True."""
     return choice_argument(argument, {False: "floor", True: rule})
 
 
 SAME_AND_VALID_WORDS = {"same": "same_upper", "valid": 0}
-SAME_LOWER_WORDS = {"same_lower": "same_lower"}
+AUTO_PAD_NAMES = {"same_upper": "same_upper", "same_lower": "same_lower", "valid": 0}
 
 
 def named_padding_argument(argument: str, names: Mapping[str, Any] = SAME_AND_VALID_WORDS) -> ArgumentReading:
@@ -207,16 +217,13 @@ def surplus_over_size(
 
 
 def unpooled_size(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the output size of an unpooling with this window, stride and padding."""
-    per_axis = [
-        value if isinstance(value, tuple) else (value,) * call.spatial_axes()
-        for value in (found["window"], found.get("stride", found["window"]), found["padding"])
-    ]
-    axes = zip(call.input_extents("the size of the output"), *per_axis, strict=True)
-    size = tuple((extent - 1) * stride - 2 * pad + window for extent, window, stride, pad in axes)
-    for key in ("window", "stride", "padding"):
-        found.pop(key, None)
-    return {"output_size": size}
+    """Return the output size of an unpooling with this window, stride and padding, which it removes from `found`."""
+    window, rank = found.pop("window"), call.spatial_axes()
+    stride, padding = found.pop("stride", None) or window, one_per_axis(found.pop("padding"), rank)
+    pads = (sum(pad) if isinstance(pad, tuple) else 2 * pad for pad in padding)
+    extents = call.input_extents("the size of the output")
+    axes = zip(extents, one_per_axis(stride, rank), pads, one_per_axis(window, rank), strict=False)
+    return {"output_size": tuple((extent - 1) * by - ends + size for extent, by, ends, size in axes)}
 
 
 def ends_from_last_axis(call: BoundCall, value: Any) -> Any:

@@ -172,6 +172,13 @@ def divide_by_ones(lines: Sequence[str], ones: str, name: str = "total") -> tupl
     return (*layer_lines, f"def {name}(x):", *body, f"x = {name}(x) / {name}({ones})")
 
 
+def function_lines(decorator: str, name: str, lines: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines as a decorated function of the inputs `names`, followed by its call, which assigns `x`."""
+    inputs = ", ".join(names)
+    body = (f"{INDENT}{line}" for line in (*lines, "return x"))
+    return (decorator, f"def {name}({inputs}):", *body, f"x = {name}({inputs})")
+
+
 def bins_text(size: int, count: int) -> str:
     """Return the bins of an axis as text, a list of (start, stop) from ⌊o·n/m⌋ to ⌈(o + 1)·n/m⌉ for bin o of m."""
     if count and size % count == 0:

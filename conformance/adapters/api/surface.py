@@ -23,10 +23,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from conformance.adapters.api.declarations import Declaration
 from conformance.adapters.api.devices import NATIVE, ON_CPU, Device, InstructionVariables
-from conformance.cases.case import LEVELS
 from conformance.cases.operators import GRADIENT_SUFFIX
 from conformance.cases.steps import Step
+from reports.results.vocabulary import How, Level
 
 FLOATS = frozenset({"float32", "float64"})
 
@@ -59,61 +60,6 @@ Returns lines that assign the gradient of this input to `x`. `grad` is the gradi
 ProgramWrapper = Callable[[Sequence[str], Sequence[str]], Sequence[str]]
 """Takes the lines of an operator and the names of its inputs, and puts the lines into one unit: a compiled function,
 or a graph that is built and run. Returns lines that assign the result to `x`."""
-
-UNDOCUMENTED = "undocumented"
-
-
-@dataclass(frozen=True)
-class Citation:
-    """The document that gives an answer: the page, the version that it describes, the quoted sentence."""
-
-    url: str
-    version: str
-    sentence: str
-
-    def __str__(self) -> str:
-        """Return all three as one text, in the form that results files contain."""
-        return f'{self.url} ({self.version}): "{self.sentence}"'
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """The answer of a surface to a convention: documented, or observed in one version.
-
-    source: the document as text, or "undocumented".
-    observed: the version in which an undocumented answer was observed.
-    issue: URL of a discussion. note: additional information for readers.
-    cpu: other answers, by the Linux name of a processor feature. The first feature that the processor has applies.
-    device: other answers, by the name of the device.
-    """
-
-    answer: str
-    source: str = UNDOCUMENTED
-    observed: str | None = None
-    issue: str | None = None
-    note: str = ""
-    document: Citation | None = None
-    cpu: Mapping[str, str] = field(default_factory=dict)
-    device: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def answers(self) -> tuple[str, ...]:
-        """The answer, followed by the answers on other processors and devices."""
-        return (self.answer, *self.cpu.values(), *self.device.values())
-
-    def for_processor(self, features: Collection[str]) -> Declaration:
-        """Return the declaration for a processor with these features."""
-        others = (other for feature, other in self.cpu.items() if feature in features)
-        return replace(self, answer=next(others, self.answer), cpu={})
-
-    def for_device(self, device: str) -> Declaration:
-        """Return the declaration for a device other than the CPU; processor features do not apply to it."""
-        return replace(self, answer=self.device.get(device, self.answer), cpu={})
-
-    @property
-    def documented(self) -> bool:
-        """Whether a document gives the answer."""
-        return self.source != UNDOCUMENTED
 
 
 @dataclass(frozen=True)
@@ -178,7 +124,7 @@ class Surface:
     ones_expression: str = ""
     takes_flat_pads: bool = False
     validates: bool = True
-    max_level: str = "exhaustive"
+    max_level: Level = Level.EXHAUSTIVE
     slow_tag: str = ""
     missing_requirement: Callable[[], str | None] | None = None
     wrap_program: ProgramWrapper | None = None
@@ -208,16 +154,19 @@ class Surface:
         )
 
     def is_run(
-        self, level: str, tags: Collection[str], requested_level: str = LEVELS[-1], *, slow: bool = False
+        self, level: str, tags: Collection[str], requested_level: str = Level.EXHAUSTIVE, *, slow: bool = False
     ) -> bool:
         """Whether a run up to the requested level runs a case with this level and these tags on the surface.
 
         slow: whether the run includes all cases of slow surfaces.
         """
-        highest = LEVELS.index(self.max_level)
+        levels = list(Level)
+        highest = levels.index(self.max_level)
         if self.slow_tag:
-            highest = LEVELS.index(requested_level) if slow else min(highest, LEVELS.index(requested_level) - 1)
-        return LEVELS.index(level) <= highest or self.slow_tag in tags
+            requested = levels.index(Level(requested_level))
+            # By default, a slow surface runs one level less than the others, so that a run of all takes about as long.
+            highest = requested if slow else min(highest, requested - 1)
+        return levels.index(Level(level)) <= highest or self.slow_tag in tags
 
     def supports_anywhere(self, dtype: str) -> bool:
         """Whether the surface supports a dtype for at least one operator."""
@@ -300,13 +249,10 @@ class Backend:
 
 @dataclass(frozen=True)
 class Program:
-    """The source text that computes a case. It defines `run`, from NumPy arrays (n, c, *spatial) to one such array.
-
-    how: "native" (one call), "padded" (explicit padding first, then the call) or "composed" (several operators).
-    """
+    """The source text that computes a case. It defines `run`, from NumPy arrays (n, c, *spatial) to one such array."""
 
     surface: str
-    how: str
+    how: How
     text: str
 
     @property

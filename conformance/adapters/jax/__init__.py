@@ -14,25 +14,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api import d2l
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
+    ALL_DTYPES,
+    FLOATING,
     INDENT,
+    INTEGERS,
+    SELECTION_OPERATORS,
+    Bfloat16Conversion,
+    Code,
+    DeviceSupport,
+    Lowering,
+    StackedWindows,
+    Step,
+    Surface,
+    Unsupported,
     call,
+    channels_last_fields,
+    crops,
+    d2l,
     number,
     pairs_for_all_axes,
     pairs_of,
     quoted,
     text_unless_default,
     tuple_of,
+    unsupported_lowering,
 )
-from conformance.adapters.api.stacked_windows import StackedWindows
-from conformance.adapters.api.surface import Bfloat16Conversion, Code, DeviceSupport, Lowering, Surface, Unsupported
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
-from conformance.adapters.jax.pooling import LayoutPooling, fractional_max_pool
+from conformance.adapters.jax.pooling import LayoutPooling
 from conformance.adapters.jax.windows import JIT, Layout, inline_jit_lines, jit_lines
-from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.steps import Step
 
 PACKAGES = ("jax", "jaxlib", "flax", "numpy")
 THREADS = """\
@@ -66,6 +77,7 @@ if ran % 200 == 0:
     jax.clear_caches()
 """
 MATMUL_PRECISION_SETUP = 'jax.config.update("jax_default_matmul_precision", "{}")\n'
+# By default, JAX computes products of float32 in TF32 on a GPU that has it; "highest" disables this.
 CUDA_SUPPORT = DeviceSupport(
     'hardware = jax.devices("cuda")[0].device_kind\n',
     {"float32": MATMUL_PRECISION_SETUP.format("highest"), "tf32": MATMUL_PRECISION_SETUP.format("tensorfloat32")},
@@ -83,7 +95,7 @@ def _lax_pad(step: Step) -> Code:
 
 
 def _jnp_pad(step: Step, *, channels_last: bool) -> Code:
-    if any(min(pair) < 0 for pair in step.padding):
+    if crops(step):
         return Unsupported("jnp.pad cannot crop")
     pairs, mode = pairs_of(pairs_for_all_axes(step.padding, channels_last=channels_last)), step.parameters["mode"]
     if mode != "constant":
@@ -101,11 +113,12 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
     unsupported = d2l.unsupported_by_loops(step)
     if unsupported:
         return unsupported
-    (height, width), (n, c, rows, columns) = step.window, step.output
+    n, c, *size = step.output
+    shape = (n, *size, c)
     return (
-        f"y = jnp.zeros({(n, rows, columns, c)}, x.dtype)",
-        f"for n, i, j, c in np.ndindex({(n, rows, columns, c)}):",
-        f"    y = y.at[n, i, j, c].set(x[n, i:i + {height}, j:j + {width}, c].{reduce}())",
+        f"y = jnp.zeros({shape}, x.dtype)",
+        f"for n, i, j, c in np.ndindex({shape}):",
+        f"    y = y.at[n, i, j, c].set(x[n, i:i + {step.window[0]}, j:j + {step.window[1]}, c].{reduce}())",
         "x = y",
     )
 
@@ -118,6 +131,7 @@ def _compile_with_jit(lines: Sequence[str], names: Sequence[str]) -> Sequence[st
 def jit_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return lines that compute the gradient of one input with `jax.vjp`, compiled as one function."""
     inputs = ", ".join(names)
+    # Compiled functions inside are inlined: each of them would be compiled once more, for its own shapes.
     return (
         JIT,
         f"def gradient(grad, {inputs}):",
@@ -154,40 +168,26 @@ def _fallbacks(pooling: LayoutPooling) -> Mapping[str, Lowering]:
     }
 
 
+NO_FRACTIONAL_POOLING = unsupported_lowering(
+    "JAX has no fractional pooling, whose window positions depend on the samples"
+)
+
+
 def _shared_lowerings(pooling: LayoutPooling) -> Mapping[str, Lowering]:
     """Return the lowerings that `jax.lax` and Flax share."""
     return {
         "global_max_pool": pooling.global_pool,
         "global_avg_pool": pooling.global_pool,
-        "fractional_max_pool": fractional_max_pool,
+        "fractional_max_pool": NO_FRACTIONAL_POOLING,
         "relu": lambda _step: "jax.nn.relu(x)",
     }
 
 
-INTEGERS = frozenset(name for name, dtype in NUMPY_DTYPES.items() if dtype.kind in "iu")
-FLOATING = frozenset({"bfloat16", "float16", "float32", "float64"})
-SELECTION_OPERATORS = (
-    "max_pool",
-    "min_pool",
-    "max_pool_with_indices",
-    "max_unpool",
-    "global_max_pool",
-    "adaptive_max_pool",
-    "pad",
-)
-DTYPES = {"": FLOATING | INTEGERS} | dict.fromkeys(SELECTION_OPERATORS, FLOATING | INTEGERS | {"bool"})
+DTYPES = {"": FLOATING | INTEGERS} | dict.fromkeys((*SELECTION_OPERATORS, "pad"), ALL_DTYPES)
 BFLOAT16 = Bfloat16Conversion("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
-# device_put is not compiled, while jnp.asarray is compiled for every shape.
-TO_FRAMEWORK_CHANNELS_FIRST = dict.fromkeys(("x", "kernel", "bias", "draws"), "jax.device_put({})")
-MOVE_CHANNELS_LAST = "jax.device_put(np.moveaxis({}, 1, -1))"
-TO_FRAMEWORK_CHANNELS_LAST = {
-    "x": MOVE_CHANNELS_LAST,
-    "draws": MOVE_CHANNELS_LAST,
-    "kernel": "jax.device_put(np.moveaxis({}, (0, 1), (-1, -2)))",
-    "bias": "jax.device_put({})",
-}
-GRADIENT_TO_NUMPY = {"kernel": "np.moveaxis(np.asarray(x), (-1, -2), (0, 1))", "bias": "np.asarray(x)"}
-TO_NUMPY = "np.moveaxis(np.asarray(x), -1, 1)"
+# In JAX 0.10, jnp.asarray compiles once for every shape and dtype; device_put does not compile.
+TO_FRAMEWORK, TO_NUMPY = "jax.device_put({})", "np.asarray(x)"
+CHANNELS_LAST_FIELDS = channels_last_fields(TO_FRAMEWORK, TO_NUMPY)
 CHANNELS_FIRST_POOLING, CHANNELS_LAST_POOLING = (
     LayoutPooling(Layout(channels_last=False)),
     LayoutPooling(Layout(channels_last=True)),
@@ -215,13 +215,10 @@ def _flax_surface(api: Linen | Nnx) -> Surface:
             "pad": partial(_jnp_pad, channels_last=True),
         },
         building_blocks={"pad": partial(_jnp_pad, channels_last=True)},
-        to_framework=TO_FRAMEWORK_CHANNELS_LAST,
-        to_numpy=TO_NUMPY,
-        channels_last=True,
         dtypes=DTYPES,
         bfloat16=BFLOAT16,
         write_gradient=jit_gradient,
-        gradient_to_numpy=GRADIENT_TO_NUMPY,
+        **CHANNELS_LAST_FIELDS,
     )
 
 
@@ -243,8 +240,8 @@ LAX_SURFACE = Surface(
         "conv_transpose": composed_transpose,
         "pad": partial(_jnp_pad, channels_last=False),
     },
-    to_framework=TO_FRAMEWORK_CHANNELS_FIRST,
-    to_numpy="np.asarray(x)",
+    to_framework=dict.fromkeys(("x", "kernel", "bias", "draws"), TO_FRAMEWORK),
+    to_numpy=TO_NUMPY,
     dtypes=DTYPES,
     bfloat16=BFLOAT16,
     write_gradient=jit_gradient,
@@ -255,13 +252,5 @@ SURFACES = (
     replace(LAX_SURFACE, name="jax.jit", wrap_program=_compile_with_jit),
     _flax_surface(Linen("linen", "nn")),
     _flax_surface(Nnx("nnx", "nnx")),
-    Surface(
-        "jax.book",
-        {"max_pool": partial(_d2l_pool, "max"), "avg_pool": partial(_d2l_pool, "mean")},
-        to_framework=TO_FRAMEWORK_CHANNELS_LAST,
-        to_numpy=TO_NUMPY,
-        channels_last=True,
-        allows_compositions=False,
-        max_level="smoke",
-    ),
+    d2l.book_surface("jax.book", _d2l_pool, **CHANNELS_LAST_FIELDS),
 )

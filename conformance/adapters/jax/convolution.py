@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
+    Code,
+    PerAxisPairs,
+    Step,
+    Unsupported,
+    axis_letters,
     call,
+    groups_argument,
     is_framework_same,
     number,
-    text_unless_default,
     tuple_of,
     uses_framework_defaults,
 )
-from conformance.adapters.api.surface import Code, Unsupported
 from conformance.adapters.jax.windows import jit_lines, padding_text
-from conformance.cases.steps import PerAxisPairs, Step
 
-SPATIAL_LETTERS = "DHW"
+MAX_RANK = 3
 NO_BIAS = Unsupported("lax convolutions have no bias")
 NO_OUTPUT_PADDING = Unsupported("the output size is determined by padding alone, not by output_padding")
 TOO_MANY_AXES = Unsupported("more than three spatial axes are not supported")
@@ -24,6 +27,7 @@ TOO_MANY_AXES = Unsupported("more than three spatial axes are not supported")
 
 def dilation_text(step: Step) -> str | None:
     """Return the dilation as text, or None if it is 1."""
+    # Unlike other frameworks, XLA takes no single number for all axes.
     return tuple_of(step.dilation) if step.dilated else None
 
 
@@ -38,7 +42,6 @@ def lax_conv(step: Step) -> Code:
     """Return `lax.conv_general_dilated`."""
     if step.bias:
         return NO_BIAS
-    groups = text_unless_default(1, step.parameters["groups"])
     arguments = (tuple_of(step.stride or ()), padding_text(step.padding, step))
     return call(
         "lax.conv_general_dilated",
@@ -46,7 +49,7 @@ def lax_conv(step: Step) -> Code:
         "kernel",
         *arguments,
         rhs_dilation=dilation_text(step),
-        feature_group_count=groups,
+        feature_group_count=groups_argument(step),
     )
 
 
@@ -90,30 +93,32 @@ def lax_transpose(step: Step) -> Code:
         return Unsupported("lax.conv_transpose has no groups")
     if min(step.parameters["output_padding"]) < 0:
         return NO_OUTPUT_PADDING
-    if step.rank > len(SPATIAL_LETTERS):
+    if step.rank > MAX_RANK:
         return TOO_MANY_AXES
-    names = SPATIAL_LETTERS[-step.rank :]
+    stride = tuple_of(step.stride or ())
     if uses_framework_defaults(step):
+        padding, names = padding_text(step.padding, step), _dimension_numbers(step, "IO")
         return unsupported_with_defaults(step) or call(
-            "lax.conv_transpose",
-            "x",
-            "kernel",
-            tuple_of(step.stride or ()),
-            padding_text(step.padding, step),
-            dimension_numbers=str((f"NC{names}", f"IO{names}", f"NC{names}")).replace("'", '"'),
+            "lax.conv_transpose", "x", "kernel", stride, padding, dimension_numbers=names
         )
     return call(
         "lax.conv_transpose",
         "x",
         "kernel",
-        tuple_of(step.stride or ()),
+        stride,
         str(_adjoint_padding(step)),
         rhs_dilation=dilation_text(step),
         # transpose_kernel flips the spatial axes of the kernel and swaps its channel axes, hence "OI" instead of "IO".
-        dimension_numbers=str((f"NC{names}", f"OI{names}", f"NC{names}")).replace("'", '"'),
+        dimension_numbers=_dimension_numbers(step, "OI"),
         transpose_kernel="True",
         use_consistent_padding="True",
     )
+
+
+def _dimension_numbers(step: Step, kernel_channels: str) -> str:
+    """Return the axes of input, kernel and output. By default, lax.conv_transpose expects channels last."""
+    names = axis_letters(step.rank)
+    return f'("NC{names}", "{kernel_channels}{names}", "NC{names}")'
 
 
 def composed_transpose(step: Step) -> Code:

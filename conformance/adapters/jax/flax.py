@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conformance.adapters.api.source_text import INDENT, call, text_unless_default, tuple_of, uses_framework_defaults
-from conformance.adapters.api.surface import Code, Unsupported
+from conformance.adapters.api import (
+    INDENT,
+    Code,
+    Step,
+    Unsupported,
+    call,
+    groups_argument,
+    text_unless_default,
+    tuple_of,
+    uses_framework_defaults,
+)
 from conformance.adapters.jax.convolution import (
     NO_OUTPUT_PADDING,
     dilation_text,
@@ -15,7 +24,6 @@ from conformance.adapters.jax.convolution import (
 )
 from conformance.adapters.jax.pooling import neutral_value
 from conformance.adapters.jax.windows import is_floating, padding_text, padding_with_overhang
-from conformance.cases.steps import Step
 
 NO_DILATION = Unsupported("flax pooling has no dilation")
 NO_INTEGERS = Unsupported("flax layers compute integers in float32")
@@ -61,6 +69,7 @@ class Flax:
             return Unsupported("flax averages of integers are not integers", rejected_call=self._pool_call(step))
         if include and parameters["rounding"] != "floor" and any(step.windows.overhang):
             return Unsupported("cells past the padded input would be counted")
+        # In 64-bit mode, the counts without padding are a float64 array, and so is the average of float32.
         uses_default = include or not any(any(pair) for pair in padding_with_overhang(step))
         if step.gradient and not uses_default and step.dtype != "float64":
             return Unsupported(
@@ -80,8 +89,8 @@ class Flax:
 
     def conv(self, step: Step) -> Code:
         """Return the convolution layer with the weights of the case."""
-        groups = text_unless_default(1, step.parameters["groups"])
-        layer = self._layer("Conv", step, padding_text(step.padding, step), feature_group_count=groups)
+        padding = padding_text(step.padding, step)
+        layer = self._layer("Conv", step, padding, feature_group_count=groups_argument(step))
         return self.apply_layer(layer, step) if is_floating(step) else NO_INTEGERS
 
     def conv_transpose(self, step: Step) -> Code:
@@ -100,6 +109,7 @@ class Flax:
         groups = int(step.parameters["groups"])
         if groups == 1 or not is_floating(step):
             return self.conv_transpose(step)
+        # Flax has no groups here because its layers call lax.conv_transpose, which has none.
         arrays = {"x": "part", "kernel": "weights"} | ({"bias": "shift"} if step.bias else {})
         split = ", ".join(f"jnp.split({name}, {groups}, -1)" for name in arrays)
         loop = f"for {', '.join(arrays.values())} in zip({split})"
@@ -162,7 +172,8 @@ class Linen(Flax):
 class Nnx(Flax):
     """Flax NNX, whose layers own their weights.
 
-    `nnx.eval_shape` creates a layer without initializing the weights, which are then set to those of the case.
+    `nnx.eval_shape` creates a layer without initializing the weights, which are then set to those of the case. Drawing
+    random weights would compile for every kernel shape, which takes about two seconds each.
     """
 
     def feature_arguments(self, step: Step) -> tuple[int, ...]:
@@ -182,6 +193,7 @@ class Nnx(Flax):
     def apply_layer(self, layer: str, step: Step) -> Code:
         """Return lines that create the layer, set its weights and call it."""
         weights = ("kernel", "bias") if step.bias else ("kernel",)
+        # `layer.kernel[...] = kernel` would cast to the dtype of the layer, float32; a new Param does not cast.
         assignments = (f"layer.{name} = nnx.Param({name})" for name in weights)
         return (f"layer = nnx.eval_shape(lambda: {layer})", *assignments, "x = layer(x)")
 

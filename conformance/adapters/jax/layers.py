@@ -1,31 +1,33 @@
-"""Signatures of JAX functions and Flax layers, with the defaults of JAX 0.10 and Flax 0.12."""
+"""Signatures of `jax.lax` functions and of `jnp.pad`, with the defaults of JAX 0.10."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.adapters.api.layer_arguments import (
+from conformance.adapters.api import (
     SAME_AND_VALID_WORDS,
+    ArgumentReading,
+    BoundCall,
+    Dialect,
+    LayerSignature,
     Pairs,
+    PlainName,
+    UnreadableLayer,
     array_pads,
-    choice_argument,
     count_argument,
     crop_from_padding,
-    flag_argument,
     is_whole_number,
     kernel_reach,
+    modes_argument,
     number_argument,
     one_per_axis,
     padding_argument,
     padding_from_crop,
     read_pairs,
     sizes_argument,
-    sizes_or_ones_argument,
     spatial_entries,
 )
-from conformance.adapters.api.layer_parser import PlainName, UnreadableLayer
-from conformance.adapters.api.layers import ArgumentReading, BoundCall, Dialect, LayerSignature
 
 OPERAND_COUNT = 3
 """Length of `dimension_numbers`: input, kernel and output."""
@@ -103,6 +105,7 @@ def _dilated_input_padding(padding: Any, strides: tuple[int, ...], reach: tuple[
     """Return the padding of the dilated input, from a padding name or from numbers, as JAX computes it."""
     if padding == "VALID":
         return tuple((extent - 1, max(extent, stride) - 1) for extent, stride in zip(reach, strides, strict=True))
+    # lax._conv_transpose_padding: SAME is defined by the output size, not by the padding of a forward convolution.
     if padding == "SAME":
         axes = [(extent + stride - 2, extent, stride) for extent, stride in zip(reach, strides, strict=True)]
         starts = [extent - 1 if stride > extent - 1 else -(-total // 2) for total, extent, stride in axes]
@@ -135,7 +138,7 @@ def _read_padding(call: BoundCall, value: Any) -> Any:
 
 
 TRANSPOSED_ARGUMENTS = {
-    "stride": sizes_or_ones_argument("strides"),
+    "stride": sizes_argument("strides", default=1),
     "padding": ArgumentReading("padding", _read_padding),
 }
 
@@ -153,7 +156,6 @@ def _read_edges(call: BoundCall, value: Any) -> Any:
 
 def jnp_pad_signature(*, channels_last: bool) -> LayerSignature:
     """Return the signature of `jnp.pad` for one layout."""
-    modes = ("constant", "edge", "reflect", "symmetric", "wrap")
     return LayerSignature(
         "jnp.pad|jax.numpy.pad(array, pad_width, mode='constant', *, constant_values=0, reflect_type='even')",
         "pad",
@@ -161,7 +163,7 @@ def jnp_pad_signature(*, channels_last: bool) -> LayerSignature:
             "pads": ArgumentReading(
                 "pad_width", lambda call, value: array_pads(call, value, channels_last=channels_last)
             ),
-            "mode": choice_argument("mode", {mode: mode for mode in modes}),
+            "mode": modes_argument("mode", "constant", "edge", "reflect", "symmetric", "wrap"),
             "value": number_argument("constant_values"),
         },
         array_arguments=("array",),
@@ -191,7 +193,7 @@ LAX_LAYERS = (
         {
             "stride": sizes_argument("window_strides"),
             "padding": padding_argument("padding", PADDING_NAMES),
-            "dilation": sizes_or_ones_argument("rhs_dilation"),
+            "dilation": sizes_argument("rhs_dilation", default=1),
             "groups": count_argument("feature_group_count"),
         },
         array_arguments=("lhs", "rhs"),
@@ -210,7 +212,7 @@ LAX_LAYERS = (
         "conv_transpose(lhs, rhs, strides, padding, rhs_dilation=None, dimension_numbers=None, transpose_kernel=False, "
         "precision=None, preferred_element_type=None, use_consistent_padding=False)",
         "conv_transpose",
-        {**TRANSPOSED_ARGUMENTS, "dilation": sizes_or_ones_argument("rhs_dilation")},
+        {**TRANSPOSED_ARGUMENTS, "dilation": sizes_argument("rhs_dilation", default=1)},
         array_arguments=("lhs", "rhs"),
         required_values={"transpose_kernel": (False, True), "use_consistent_padding": (False, True)},
         adjust=lambda call, parameters: {
@@ -228,123 +230,6 @@ LAX_LAYERS = (
 )
 
 JNP_PREFIXES = ("jnp", "jax.numpy")
-LAX_DIALECTS = {
-    "jax.lax": Dialect(("lax", "jax.lax", *JNP_PREFIXES), (*LAX_LAYERS, jnp_pad_signature(channels_last=False)))
-}
-
-WINDOW_ARGUMENTS = {
-    "window": sizes_argument("window_shape"),
-    "stride": sizes_or_ones_argument("strides"),
-    "padding": padding_argument("padding", SAME_AND_VALID_WORDS),
-}
-LINEN_POOLING_LAYERS = (
-    LayerSignature(
-        "max_pool(inputs, window_shape, strides=None, padding='VALID')",
-        "max_pool",
-        WINDOW_ARGUMENTS,
-        array_arguments=("inputs",),
-    ),
-    LayerSignature(
-        "avg_pool(inputs, window_shape, strides=None, padding='VALID', count_include_pad=True)",
-        "avg_pool",
-        {**WINDOW_ARGUMENTS, "count_include_pad": flag_argument("count_include_pad")},
-        array_arguments=("inputs",),
-    ),
-    LayerSignature(
-        "min_pool(inputs, window_shape, strides=None, padding='VALID')",
-        "min_pool",
-        WINDOW_ARGUMENTS,
-        array_arguments=("inputs",),
-    ),
-)
-
-
-def _read_kernel_extents(call: BoundCall, value: Any) -> Any:
-    """Read the extents of a kernel. A single number means one spatial axis."""
-    return sizes_argument("kernel_size").convert(call, (value,) if is_whole_number(value) else value)
-
-
-KERNEL_ARGUMENTS = {
-    "out_channels": count_argument("features"),
-    "window": ArgumentReading("kernel_size", _read_kernel_extents),
-    "dilation": sizes_or_ones_argument("kernel_dilation"),
-    "bias": flag_argument("use_bias"),
-}
-CONVOLUTION_ARGUMENTS = {
-    **KERNEL_ARGUMENTS,
-    "stride": sizes_or_ones_argument("strides"),
-    "padding": padding_argument("padding", SAME_AND_VALID_WORDS),
-    "groups": count_argument("feature_group_count"),
-}
-INITIALISER_ARGUMENTS = (
-    "dtype",
-    "param_dtype",
-    "precision",
-    "kernel_init",
-    "bias_init",
-    "promote_dtype",
-    "preferred_element_type",
-)
-IGNORED_ARGUMENTS = (*INITIALISER_ARGUMENTS, "parent", "name")
-NNX_IGNORED_ARGUMENTS = (*INITIALISER_ARGUMENTS, "rngs", "kernel_metadata", "bias_metadata")
-CHANNEL_ARGUMENTS = {"channels": count_argument("in_features"), "out_channels": count_argument("out_features")}
-CONVOLUTION_DEFAULTS = "input_dilation=1, kernel_dilation=1, feature_group_count=1, use_bias=True, mask=None"
-TRANSPOSED_DEFAULTS = "kernel_dilation=None, use_bias=True, mask=None"
-
-
-def _weighted_layer(
-    name: str, features: str, defaults: str, operator: str, readings: Mapping[str, ArgumentReading], **fields: Any
-) -> LayerSignature:
-    """Return a layer with weights. In NNX, the arguments after the strides are keyword-only."""
-    keyword_only = "*, " if features.startswith("in") else ""
-    signature = f"{name}({features}, kernel_size, strides=1, {keyword_only}padding='SAME', {defaults})"
-    return LayerSignature(signature, operator, readings, **fields)
-
-
-def _convolution_layers(
-    features: str, readings: Mapping[str, ArgumentReading], ignored: tuple[str, ...]
-) -> tuple[LayerSignature, ...]:
-    """Return the convolution layers of one API of Flax. features: its arguments for the numbers of channels."""
-    undilated_input = {"input_dilation": (1, None), "mask": None}
-    unmasked = {"mask": None, "transpose_kernel": (False, True)}
-    return (
-        _weighted_layer(
-            "Conv",
-            features,
-            CONVOLUTION_DEFAULTS,
-            "conv",
-            {**CONVOLUTION_ARGUMENTS, **readings},
-            required_values=undilated_input,
-            ignored_arguments=ignored,
-        ),
-        _weighted_layer(
-            "ConvTranspose",
-            features,
-            f"{TRANSPOSED_DEFAULTS}, transpose_kernel=False",
-            "conv_transpose",
-            {**KERNEL_ARGUMENTS, **TRANSPOSED_ARGUMENTS, **readings},
-            required_values=unmasked,
-            ignored_arguments=ignored,
-            adjust=transposed_parameters,
-            note=orientation_note,
-        ),
-    )
-
-
-PAD_SIGNATURE = jnp_pad_signature(channels_last=True)
 DIALECTS = {
-    **LAX_DIALECTS,
-    "flax.nnx": Dialect(
-        ("nnx", "flax.nnx", *JNP_PREFIXES),
-        (
-            *LINEN_POOLING_LAYERS,
-            *_convolution_layers("in_features, out_features", CHANNEL_ARGUMENTS, NNX_IGNORED_ARGUMENTS),
-            PAD_SIGNATURE,
-        ),
-    ),
-    "flax.linen": Dialect(
-        ("nn", "linen", "flax.linen", *JNP_PREFIXES),
-        (*LINEN_POOLING_LAYERS, *_convolution_layers("features", {}, IGNORED_ARGUMENTS), PAD_SIGNATURE),
-        ("apply",),
-    ),
+    "jax.lax": Dialect(("lax", "jax.lax", *JNP_PREFIXES), (*LAX_LAYERS, jnp_pad_signature(channels_last=False)))
 }

@@ -15,9 +15,21 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from conformance.adapters.api.surface import AdapterVariant, Bfloat16Conversion, Code, Lowering, Surface, Unsupported
+from conformance.adapters.api import (
+    ALL_DTYPES,
+    FLOATING,
+    AdapterVariant,
+    Bfloat16Conversion,
+    Code,
+    Level,
+    Lowering,
+    Surface,
+    Unsupported,
+    channels_last_fields,
+    unsupported_lowering,
+)
 from conformance.adapters.keras import convolution, padding, pooling
-from conformance.adapters.keras.engines import ALL_DTYPES, ENGINES, FLOATING, Engine
+from conformance.adapters.keras.engines import ENGINES, Engine
 
 SETUP = """\
 import os
@@ -36,17 +48,14 @@ if uncleared > 200 or np.random.get_state()[1][0] != 0:
     keras.utils.set_random_seed(0)
     uncleared = 0
 """
-TO_FRAMEWORK_CHANNELS_LAST = "keras.ops.convert_to_tensor(np.moveaxis({}, 1, -1))"
-TO_NUMPY = "np.moveaxis(keras.ops.convert_to_numpy(x), -1, 1)"
+TO_FRAMEWORK, TO_NUMPY = "keras.ops.convert_to_tensor({})", "keras.ops.convert_to_numpy(x)"
+CHANNELS_LAST_FIELDS = channels_last_fields(TO_FRAMEWORK, TO_NUMPY)
 FLOATING_ONLY = Unsupported("norms, exponentials and probabilities need a floating-point dtype")
 NO_KERNEL = Unsupported("the engine has no convolution kernel for the dtype")
 NO_UINT64 = Unsupported("Keras on PyTorch has no uint64")
+NO_FRACTIONAL_POOLING = unsupported_lowering("Keras has no fractional pooling")
 FLOATING_OPERATORS = ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities")
 CONVOLUTION_OPERATORS = ("conv", "conv_transpose")
-
-
-def _fractional_max_pool(_step: object) -> Unsupported:
-    return Unsupported("Keras has no fractional pooling")
 
 
 def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping[str, Lowering]:
@@ -62,7 +71,7 @@ def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping
         "adaptive_avg_pool": pooling.adaptive_pool_by_bins,
         "stochastic_pool_probabilities": pooling.stochastic_pool_probabilities,
         "stochastic_pool": pooling.stochastic_pool,
-        "pad": padding.indexed_pad,
+        "pad": padding.gathered_pad,
     }
     with_indices = partial(pooling.max_pool_with_indices, engine, write_call)
     bound = {name: partial(lowering, engine) for name, lowering in compositions.items()}
@@ -91,7 +100,7 @@ def _layer_surface(
         {
             **_pooling_lowerings(engine, write_call),
             **dict.fromkeys(("global_max_pool", "global_avg_pool"), partial(pooling.global_layer_pool, write_call)),
-            "fractional_max_pool": _fractional_max_pool,
+            "fractional_max_pool": NO_FRACTIONAL_POOLING,
             "conv": partial(convolution.layer_convolution, engine),
             "conv_transpose": partial(convolution.layer_transpose, engine),
             "pad": partial(padding.zero_padding_layer, engine),
@@ -106,20 +115,9 @@ def _layer_surface(
 
 def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
     """Return the surfaces of one engine: operations, layers, and layers with channels first."""
-    make_surface = partial(
+    make_surface: Callable[..., Surface] = partial(
         Surface,
-        to_framework={
-            "x": TO_FRAMEWORK_CHANNELS_LAST,
-            "kernel": "keras.ops.convert_to_tensor(np.moveaxis({}, (0, 1), (-1, -2)))",
-            "bias": "keras.ops.convert_to_tensor({})",
-            "draws": TO_FRAMEWORK_CHANNELS_LAST,
-        },
-        to_numpy=TO_NUMPY,
-        gradient_to_numpy={
-            "kernel": "np.moveaxis(keras.ops.convert_to_numpy(x), (-1, -2), (0, 1))",
-            "bias": "keras.ops.convert_to_numpy(x)",
-        },
-        channels_last=True,
+        **CHANNELS_LAST_FIELDS,
         ones_expression=pooling.ONES_EXPRESSION,
         bfloat16=Bfloat16Conversion(engine.bfloat16_expression, 'keras.ops.cast({}, "bfloat16")'),
         dtypes={
@@ -140,7 +138,7 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
             {
                 **_pooling_lowerings(engine, pooling.ops_call),
                 **dict.fromkeys(("global_max_pool", "global_avg_pool"), pooling.global_ops_pool),
-                "fractional_max_pool": _fractional_max_pool,
+                "fractional_max_pool": NO_FRACTIONAL_POOLING,
                 "conv": partial(convolution.ops_convolution, engine),
                 "conv_transpose": partial(convolution.ops_transpose, engine),
                 "pad": partial(padding.pad, engine),
@@ -166,11 +164,13 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
             f"keras-{engine.name}.layers.channels_first",
             engine.channels_first,
             pooling.channels_first_layer_call,
+            # The compositions are written for channels last only.
             fallbacks={},
-            to_framework={**make_surface.keywords["to_framework"], "x": "keras.ops.convert_to_tensor({})"},
-            to_numpy="keras.ops.convert_to_numpy(x)",
+            # Keras passes kernels channels last in both layouts.
+            to_framework={**CHANNELS_LAST_FIELDS["to_framework"], "x": TO_FRAMEWORK},
+            to_numpy=TO_NUMPY,
             channels_last=False,
-            max_level="smoke",
+            max_level=Level.SMOKE,
             slow_tag="compiled",
         ),
     )

@@ -7,8 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from conformance.adapters import jax, tensorflow, torch
-from conformance.adapters.api.devices import InstructionVariables
-from conformance.adapters.api.surface import DeviceSupportByName, GradientWriter, Unsupported
+from conformance.adapters.api import (
+    ALL_DTYPES,
+    FLOATING,
+    DeviceSupportByName,
+    GradientWriter,
+    InstructionVariables,
+    Step,
+    Unsupported,
+)
 from conformance.adapters.jax.windows import jit_lines
 from conformance.adapters.tensorflow.channels_first import ONEDNN_ONLY
 from conformance.adapters.tensorflow.convolution import DILATION_ISSUE, NO_INTEGERS_3D
@@ -20,18 +27,14 @@ from conformance.adapters.tensorflow.dtypes import (
     ones_per_axis,
 )
 from conformance.adapters.tensorflow.pooling import unsupported_adaptive, unsupported_pooling
-from conformance.adapters.torch.calls import SHORT_FLOATS
 from conformance.adapters.torch.convolution import autograd_gradient
 from conformance.adapters.torch.pooling import FLOAT16_ISSUE, INTEGER_AVERAGES_ISSUE, INTEGER_POOLING_ISSUE
-from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.steps import Step
+from conformance.cases.arrays import SHORT_FLOATS
 
 KernelLimit = Callable[[Step], Unsupported | None]
 """Returns why an engine has no kernel for a Keras call, or None if it has one."""
 
 CHANNELS_FIRST_FORMAT = '"channels_first"'
-FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
-ALL_DTYPES = frozenset(NUMPY_DTYPES)
 
 
 def no_limit(_step: Step) -> None:
@@ -118,11 +121,9 @@ def _torch_pooling_limit(step: Step) -> Unsupported | None:
 
 
 def _torch_layer_weights_limit(step: Step) -> Unsupported | None:
-    return (
-        None
-        if step.dtype in FLOATING
-        else Unsupported("layers do not support integer weights, which cannot be trained")
-    )
+    # torch.nn.Parameter requires a gradient, which PyTorch has for floating-point dtypes only.
+    reason = "layers do not support integer weights, which cannot be trained"
+    return None if step.dtype in FLOATING else Unsupported(reason)
 
 
 def _torch_layer_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
@@ -137,7 +138,7 @@ TORCH_ENGINE = Engine(
     ("torch",),
     autograd_gradient,
     _torch_layer_gradient,
-    # PyTorch calls the mode wrap "circular".
+    # PyTorch calls the mode wrap "circular". It rejects Keras' name edge, and Keras computes symmetric as edge.
     {"reflect": "reflect", "symmetric": "symmetric", "wrap": "circular"},
     threads="import torch\n\ntorch.set_num_threads(1)\n",
     instruction_variables=torch.HOLDS,

@@ -5,12 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from conformance.adapters.api.layer_arguments import array_pads, choice_argument, number_argument, sizes_argument
-from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
+from conformance.adapters.api import (
+    IMPLIED_GROUPS,
+    ArgumentReading,
+    BoundCall,
+    Dialect,
+    LayerSignature,
+    array_pads,
+    choice_argument,
+    number_argument,
+    sizes_argument,
+)
 from conformance.adapters.keras import VARIANTS
 from conformance.adapters.tensorflow.keras_layers import CONVOLUTION_ARGUMENTS, POOLING_ARGUMENTS, transposed_parameters
 from conformance.adapters.tensorflow.keras_layers import DIALECTS as TF_KERAS_DIALECTS
 
+# The modes of keras.ops.pad are those of NumPy; an engine may also accept its own names, such as PyTorch's circular.
 PADDING_MODES = {mode: mode for mode in ("constant", "edge", "reflect", "symmetric", "wrap")} | {"circular": "wrap"}
 WINDOW_ARGUMENTS = {key: CONVOLUTION_ARGUMENTS[key] for key in ("stride", "padding", "dilation")}
 ARRAY_ARGUMENTS: dict[str, Any] = {"array_arguments": ("inputs", "kernel")}

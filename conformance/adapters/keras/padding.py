@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
+    Code,
+    Step,
+    Unsupported,
     call,
-    padded_indices_text,
+    crops,
+    exceeds_extent,
+    indexed_pad,
     pairs_for_all_axes,
     pairs_of,
     text_unless_default,
 )
-from conformance.adapters.api.surface import Code, Unsupported
 from conformance.adapters.keras.engines import Engine
 from conformance.adapters.tensorflow.dtypes import VOLUME_RANK, padding_layer
-from conformance.cases.steps import Step
 
 CONSTANT_MODE = "constant"
 CANNOT_CROP = Unsupported("keras.ops.pad is documented to add cells, not to remove them")
@@ -30,11 +33,10 @@ def constant_pad(step: Step, *, channels_last: bool = True) -> str:
 def pad(engine: Engine, step: Step) -> Code:
     """Return `keras.ops.pad`, if the engine supports the mode."""
     mode = step.parameters["mode"]
-    crops = any(min(pair) < 0 for pair in step.padding)
     if mode == CONSTANT_MODE:
         text = constant_pad(step, channels_last=not engine.has_channels_first)
-        return replace(CANNOT_CROP, rejected_call=text) if crops else text
-    if crops:
+        return replace(CANNOT_CROP, rejected_call=text) if crops(step) else text
+    if crops(step):
         return CANNOT_CROP
     if mode not in engine.padding_modes:
         return Unsupported(f"keras.ops.pad has no mode {mode} on this engine")
@@ -48,35 +50,25 @@ def pad(engine: Engine, step: Step) -> Code:
 
 def _unsupported_amount(engine: Engine, step: Step) -> str:
     """Return why the engine rejects the amounts of padding in a mode that it supports; "" if it accepts them."""
-    mode = step.parameters["mode"]
-    sizes = zip(step.shape[2:], step.padding, strict=True)
-    margin = engine.padding_margins.get(mode)
-    if margin is not None and any(max(pair) > size - margin for size, pair in sizes):
-        return f"mode {mode} on this engine cannot add more cells than the input has"
+    if exceeds_extent(step, engine.padding_margins):
+        return f"mode {step.parameters['mode']} on this engine cannot add more cells than the input has"
+    # Keras passes to PyTorch the pads of the last axes only, as far as the first axis that has any, and PyTorch
+    # rejects two pads for four axes.
     if engine.has_channels_first and not engine.pads_volumes and step.rank > 1 and not any(step.padding[0]):
         return "this engine cannot pad the last of four axes alone"
     return ""
 
 
-def indexed_pad(engine: Engine, step: Step) -> Code:
+def gathered_pad(engine: Engine, step: Step) -> Code:
     """Return a gather along each axis, for modes and amounts of padding that `keras.ops.pad` does not support."""
-    mode = step.parameters["mode"]
-    if mode == CONSTANT_MODE:
-        return Unsupported("a gather has no index for a constant")
-    axes = list(zip(step.padding, step.shape[2:], strict=True))
-    if any(size + min(before, 0) + min(after, 0) < 1 for (before, after), size in axes):
-        return Unsupported("an empty axis has no cells to repeat")
-    lines = tuple(
-        f"x = keras.ops.take(x, {padded_indices_text(mode, size, *pair)}, axis={axis})"
-        for axis, (pair, size) in enumerate(axes, 2 if engine.has_channels_first else 1)
-        if any(pair)
-    )
-    return engine.as_one_function(*lines) if lines else "x"
+    first = 2 if engine.has_channels_first else 1
+    code = indexed_pad(step, lambda cells, axis: f"x = keras.ops.take(x, {cells}, axis={axis})", first_axis=first)
+    return engine.as_one_function(*code) if isinstance(code, tuple) else code
 
 
 def zero_padding_layer(engine: Engine, step: Step) -> Code:
     """Return a layer that pads with zeros, or one that crops."""
-    if engine.has_channels_first and step.rank == 1 and any(min(pair) < 0 for pair in step.padding):
+    if engine.has_channels_first and step.rank == 1 and crops(step):
         return Unsupported("Cropping1D has no data_format")
     return padding_layer("keras.layers", step, data_format=engine.data_format)
 
@@ -86,4 +78,4 @@ def padding_layer_or_ops(engine: Engine, step: Step) -> Code:
     for code in (zero_padding_layer(engine, step), pad(engine, step)):
         if not isinstance(code, Unsupported):
             return code
-    return indexed_pad(engine, step)
+    return gathered_pad(engine, step)

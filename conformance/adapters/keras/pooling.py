@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from conformance.adapters.api.dtypes import FLOATING
 from conformance.adapters.api.source_text import (
     bins_text,
     call,
@@ -21,7 +22,7 @@ from conformance.adapters.api.source_text import (
 )
 from conformance.adapters.api.stacked_windows import StackedWindows
 from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.keras.engines import CHANNELS_FIRST_FORMAT, FLOATING, Engine
+from conformance.adapters.keras.engines import CHANNELS_FIRST_FORMAT, Engine
 from conformance.adapters.keras.padding import constant_pad
 from conformance.adapters.tensorflow.dtypes import ROUNDS_DOWN, VOLUME_RANK, padding_name, spatial_axes_text
 from conformance.adapters.tensorflow.pooling import divides_by_padding

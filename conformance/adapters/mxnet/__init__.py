@@ -14,21 +14,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from conformance.adapters.api import d2l
-from conformance.adapters.api.source_text import tuple_of
-from conformance.adapters.api.surface import Code, Lowering, Surface, Unsupported
+from conformance.adapters.api import (
+    FLOATS,
+    Code,
+    Lowering,
+    Step,
+    Surface,
+    d2l,
+    tuple_of,
+    unsupported_lowering,
+    unsupported_operators,
+)
 from conformance.adapters.mxnet import convolution as weights
 from conformance.adapters.mxnet import ndarray as nd
 from conformance.adapters.mxnet import padding, pooling, windows
 from conformance.adapters.mxnet.calls import (
-    ALL_DTYPES,
+    ARRAY_DTYPES,
     FLOATING,
     ArrayApi,
     floating_only,
     missing_dtypes,
     unsupported_convolution_dtypes,
 )
-from conformance.cases.steps import Step
 
 PACKAGES = ("mxnet", "numpy")
 THREADS = """\
@@ -36,6 +43,7 @@ import os
 
 os.environ["OMP_NUM_THREADS"] = "1"
 """
+# MXNet 1.9.1 contains oneDNN under its former name, DNNL.
 HOLDS = {"DNNL_MAX_CPU_ISA": "AVX2"}
 SETUP = """\
 import mxnet as mx
@@ -58,47 +66,38 @@ except mx.MXNetError:
 """
 
 
-def _unsupported(reason: str) -> Lowering:
-    return lambda _step: Unsupported(reason)
-
-
 # Operators that no surface has. Listing them gives this reason even for dtypes that are unsupported anyway.
-UNSUPPORTED_OPERATORS: Mapping[str, Lowering] = {
-    "min_pool": _unsupported("MXNet has no minimum pooling"),
-    "softmax_pool": _unsupported("MXNet has no softmax pooling"),
-    "max_pool_with_indices": _unsupported("pooling returns no indices"),
-    "max_unpool": _unsupported("MXNet has no unpooling"),
-    "adaptive_max_pool": _unsupported("MXNet has no adaptive maximum pooling"),
-    "adaptive_avg_pool": _unsupported("adaptive average pooling exists only for 2-D data in mxnet.nd arrays"),
-    "fractional_max_pool": _unsupported(
-        "MXNet has no fractional pooling, and windows that differ by channel need a loop"
-    ),
-    "stochastic_pool": _unsupported("MXNet has no stochastic pooling"),
-    "stochastic_pool_probabilities": _unsupported("MXNet has no stochastic pooling"),
-}
+UNSUPPORTED_OPERATORS = unsupported_operators(
+    {
+        "min_pool": "MXNet has no minimum pooling",
+        "softmax_pool": "MXNet has no softmax pooling",
+        "max_pool_with_indices": "pooling returns no indices",
+        "max_unpool": "MXNet has no unpooling",
+        "adaptive_max_pool": "MXNet has no adaptive maximum pooling",
+        "adaptive_avg_pool": "adaptive average pooling exists only for 2-D data in mxnet.nd arrays",
+        "fractional_max_pool": "MXNet has no fractional pooling, and windows that differ by channel need a loop",
+        "stochastic_pool": "MXNet has no stochastic pooling",
+        "stochastic_pool_probabilities": "MXNet has no stochastic pooling",
+    }
+)
 
 
 def _d2l_pool(reduce: str, step: Step) -> Code:
     """Return the loop of the book "Dive into Deep Learning", or the padded layer that its MXNet tab shows."""
     if d2l.shows_padded_pooling(step):
         return pooling.gluon_pool(step)
-    unsupported = d2l.unsupported_by_loops(step)
-    if unsupported:
-        return unsupported
-    height, width = step.window
-    return (
+    return d2l.unsupported_by_loops(step) or (
         f"y = mnp.zeros({tuple_of(step.output)}, dtype=x.dtype)",
         "for n, c, i, j in np.ndindex(y.shape):",
-        f"    y[n, c, i, j] = x[n, c, i:i + {height}, j:j + {width}].{reduce}()",
+        f"    y[n, c, i, j] = x[n, c, i:i + {step.window[0]}, j:j + {step.window[1]}].{reduce}()",
         "x = y",
     )
 
 
-FLOAT32_AND_FLOAT64 = frozenset({"float32", "float64"})
 DTYPES = {
     "": FLOATING,
-    **dict.fromkeys(("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad"), ALL_DTYPES),
-    **dict.fromkeys(("conv", "conv_transpose"), FLOAT32_AND_FLOAT64),
+    **dict.fromkeys(("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad"), ARRAY_DTYPES),
+    **dict.fromkeys(("conv", "conv_transpose"), FLOATS),
 }
 UNSUPPORTED_DTYPES = {
     "": floating_only("pooling"),
@@ -128,6 +127,7 @@ FALLBACKS: Mapping[str, Callable[..., Code]] = {
     "stochastic_pool_probabilities": windows.stochastic_pool_probabilities,
     "stochastic_pool": windows.stochastic_pool,
 }
+# Written with a method of the array, which is the same for mxnet.np and mxnet.nd and works for empty arrays.
 GLOBAL_MAXIMUM_FALLBACKS: Mapping[str, Lowering] = {"global_max_pool": windows.channel_maximum}
 
 
@@ -163,8 +163,8 @@ SURFACES = (
             "global_avg_pool": pooling.gluon_global_pool,
             "conv": weights.gluon_conv,
             "conv_transpose": weights.gluon_transpose,
-            "lp_pool": _unsupported("gluon has no Lp pooling"),
-            "pad": _unsupported("gluon has no padding of mnp arrays; its users call mnp.pad"),
+            "lp_pool": unsupported_lowering("gluon has no Lp pooling"),
+            "pad": unsupported_lowering("gluon has no padding of mnp arrays; its users call mnp.pad"),
             "relu": lambda _step: 'nn.Activation("relu")(x)',
         },
         fallbacks={
@@ -207,13 +207,11 @@ SURFACES = (
         },
         write_gradient=weights.autograd_gradient,
     ),
-    Surface(
+    d2l.book_surface(
         "mxnet.book",
-        {"max_pool": partial(_d2l_pool, "max"), "avg_pool": partial(_d2l_pool, "mean")},
+        _d2l_pool,
         to_framework={"x": "mnp.array({0}, dtype={0}.dtype)"},
         to_numpy="x.asnumpy()",
         unsupported_dtypes={"": floating_only("the book's loop")},
-        allows_compositions=False,
-        max_level="smoke",
     ),
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conformance.adapters.api.surface import Lowering, Unsupported
-from conformance.cases.steps import Step
+from conformance.adapters.api import ALL_DTYPES, Lowering, Unsupported
 
 NO_BFLOAT16 = Unsupported("MXNet has no arrays of bfloat16: \"data type 'bfloat16' not understood\"")
 NO_INTEGER_CONVOLUTION = Unsupported("convolution takes floating point numbers only")
@@ -14,7 +13,8 @@ INT8_SATURATES = Unsupported("int8 convolution saturates, but integer sums must 
 NO_FLOAT16 = Unsupported('"FP16 gemm on cpu not implemented!"', "https://github.com/apache/mxnet/issues/12700")
 FLOATING = frozenset({"float16", "float32", "float64"})
 INTEGERS = frozenset({"int8", "int32", "int64", "uint8"})
-ALL_DTYPES = FLOATING | INTEGERS | {"bool"}
+ARRAY_DTYPES = FLOATING | INTEGERS | {"bool"}
+"""Dtypes of `mxnet.np` arrays. The others cannot even be passed to a program."""
 NO_ASYMMETRIC_PADDING = Unsupported("padding before and after an axis cannot differ")
 
 
@@ -43,9 +43,8 @@ class ArrayApi:
 
 def missing_dtypes() -> Mapping[str, Unsupported]:
     """Return the reason for every dtype that MXNet arrays do not support."""
-    names = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-    integers = {name: Unsupported(f"MXNet has no arrays of {name}") for name in names if name not in INTEGERS}
-    return {**integers, "bfloat16": NO_BFLOAT16}
+    missing = ALL_DTYPES - ARRAY_DTYPES - {"bfloat16"}
+    return {name: Unsupported(f"MXNet has no arrays of {name}") for name in sorted(missing)} | {"bfloat16": NO_BFLOAT16}
 
 
 def unsupported_convolution_dtypes() -> Mapping[str, Unsupported]:
@@ -58,8 +57,3 @@ def floating_only(operation: str) -> Mapping[str, Unsupported]:
     """Return the reason for every dtype that is not floating point."""
     unsupported = Unsupported(f"{operation} takes floating point numbers only")
     return {**missing_dtypes(), **dict.fromkeys((*INTEGERS, "bool"), unsupported)}
-
-
-def spatial_axes(step: Step, first: int = 2) -> tuple[int, ...]:
-    """Return the indices of the spatial axes."""
-    return tuple(range(first, first + step.rank))

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
     INDENT,
+    Code,
+    OutputCrop,
+    Step,
+    Unsupported,
     call,
+    crops,
+    dilation_argument,
+    groups_argument,
     is_framework_same,
+    nonzero_argument,
+    output_crops,
+    output_slice,
     per_axis,
-    slices,
-    text_unless_default,
     tuple_of,
     uses_framework_defaults,
 )
-from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.api.transposed import OutputCrop
 from conformance.adapters.mxnet.calls import NO_ASYMMETRIC_PADDING, ArrayApi
 from conformance.adapters.mxnet.padding import NP_API, differentiable_line
-from conformance.cases.steps import Step
 
 NO_NAMED_PADDING = Unsupported("convolutions have no named padding")
 NO_EMPTY_CONVOLUTION = Unsupported("after a convolution of an empty array, the next one in the process fails")
@@ -48,39 +53,36 @@ def _recorded_lines(lines: Sequence[str]) -> Sequence[str]:
     return (*prepared, "with autograd.record():", *recorded, "x.backward(grad)")
 
 
-def call_conv(step: Step, *, api: ArrayApi = NP_API) -> Code:
-    """Return the call, or the reason why it is unsupported."""
+def _unsupported_conv(step: Step) -> Unsupported | None:
+    """Return the reason why no convolution of MXNet can express the step, or None."""
     if is_framework_same(step):
         return NO_NAMED_PADDING
     if 0 in step.shape:
         return NO_EMPTY_CONVOLUTION
-    if step.symmetric is None:
-        return NO_ASYMMETRIC_PADDING
-    return call(
+    return NO_ASYMMETRIC_PADDING if step.symmetric is None else None
+
+
+def call_conv(step: Step, *, api: ArrayApi = NP_API) -> Code:
+    """Return the call, or the reason why it is unsupported."""
+    return _unsupported_conv(step) or call(
         api.convolution,
         "x",
         "kernel",
         "bias" if step.bias else None,
         kernel=tuple_of(step.window),
         stride=tuple_of(step.stride or ()),
-        pad=tuple_of(step.symmetric) if step.padded else None,
+        pad=tuple_of(step.symmetric or ()) if step.padded else None,
         dilate=tuple_of(step.dilation) if step.dilated else None,
         num_filter=str(step.kernel[0]),
-        num_group=text_unless_default(1, step.parameters["groups"]),
+        num_group=groups_argument(step),
         no_bias=None if step.bias else "True",
     )
 
 
 def gluon_conv(step: Step) -> Code:
     """Return lines that build the layer, set its weights and call it."""
-    if is_framework_same(step):
-        return NO_NAMED_PADDING
-    if 0 in step.shape:
-        return NO_EMPTY_CONVOLUTION
-    if step.symmetric is None:
-        return NO_ASYMMETRIC_PADDING
     padding = per_axis(step.symmetric) if step.padded else None
-    return _layer_lines(f"nn.Conv{step.rank}D", step, padding)
+    return _unsupported_conv(step) or _layer_lines(f"nn.Conv{step.rank}D", step, padding)
 
 
 def _layer_lines(name: str, step: Step, padding: str | None, output_padding: str | None = None) -> tuple[str, ...]:
@@ -91,8 +93,8 @@ def _layer_lines(name: str, step: Step, padding: str | None, output_padding: str
         strides=per_axis(step.stride),
         padding=padding,
         output_padding=output_padding,
-        dilation=per_axis(step.dilation) if step.dilated else None,
-        groups=text_unless_default(1, step.parameters["groups"]),
+        dilation=dilation_argument(step),
+        groups=groups_argument(step),
         use_bias=None if step.bias else "False",
         in_channels=str(step.shape[1]),
     )
@@ -107,20 +109,15 @@ def _transposed_arguments(step: Step) -> tuple[tuple[int, ...], tuple[int, ...],
     # Invalid parameters are passed on unchanged, so that the call can reject them.
     if step.symmetric is not None and (wrong_rank or min(*output_padding, *(size - 1 for size in stride)) < 0):
         return step.symmetric, output_padding, []
-    axes = _output_crops(step)
+    axes = output_crops(step, stride)
     return tuple(axis.padding for axis in axes), tuple(axis.output_padding for axis in axes), axes
-
-
-def _output_crops(step: Step) -> list[OutputCrop]:
-    pairs = zip(step.padding, step.parameters["output_padding"], step.stride or (), strict=True)
-    return [OutputCrop.split(before, after - extra, stride) for (before, after), extra, stride in pairs]
 
 
 def _unsupported_transposed(step: Step, axes: Sequence[OutputCrop], *, sliced: bool) -> Unsupported | None:
     """Return the reason why one transposed convolution cannot express the padding, or None."""
-    if any(min(pair) < 0 for pair in step.padding):
+    if crops(step):
         return Unsupported("padding of a transposed convolution crops the output, it cannot extend it")
-    if any(axis.slice_before or axis.slice_after for axis in axes) and not sliced:
+    if any(axis.needs_slice for axis in axes) and not sliced:
         return Unsupported("a transposed convolution crops both ends equally, except for adj")
     too_large = any(axis.output_padding >= stride for axis, stride in zip(axes, step.stride or (), strict=False))
     if too_large and not uses_framework_defaults(step):
@@ -147,25 +144,19 @@ def call_transpose(step: Step, *, sliced: bool = False, api: ArrayApi = NP_API) 
         adj=tuple_of(adj) if any(adj) else None,
         dilate=tuple_of(step.dilation) if step.dilated else None,
         num_filter=str(step.channels),
-        num_group=text_unless_default(1, step.parameters["groups"]),
+        num_group=groups_argument(step),
+        # Unlike Convolution, Deconvolution has no bias by default.
         no_bias="False" if step.bias else None,
     )
     unsupported = _unsupported_transposed(step, axes, sliced=sliced)
     if unsupported:
         return unsupported if sliced else Unsupported(unsupported.reason, rejected_call=text)
-    return text + _output_slice(axes)
+    return text + output_slice(axes)
 
 
 def gluon_transpose(step: Step, *, sliced: bool = False) -> Code:
     """Return lines that build the layer, set its weights and call it; see call_transpose for `sliced`."""
     pad, adj, axes = _transposed_arguments(step)
-    lines = _layer_lines(
-        f"nn.Conv{step.rank}DTranspose", step, per_axis(pad) if any(pad) else None, per_axis(adj) if any(adj) else None
-    )
-    crop = _output_slice(axes)
+    lines = _layer_lines(f"nn.Conv{step.rank}DTranspose", step, nonzero_argument(pad), nonzero_argument(adj))
+    crop = output_slice(axes)
     return _unsupported_transposed(step, axes, sliced=sliced) or ((*lines, f"x = x{crop}") if crop else lines)
-
-
-def _output_slice(axes: Sequence[OutputCrop]) -> str:
-    bounds = [axis.slice_text for axis in axes]
-    return slices(bounds, channels_last=False) if any(bound != ":" for bound in bounds) else ""

@@ -6,17 +6,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.adapters.api.layer_arguments import (
+from conformance.adapters.api import (
+    ArgumentReading,
+    BoundCall,
+    Dialect,
+    LayerSignature,
+    UnreadableLayer,
+    axis_letters,
     choice_argument,
     count_argument,
     flag_argument,
     is_whole_number,
+    modes_argument,
     number_argument,
     rounding_argument,
     sizes_argument,
 )
-from conformance.adapters.api.layer_parser import UnreadableLayer
-from conformance.adapters.api.layers import ArgumentReading, BoundCall, Dialect, LayerSignature
 
 POOLING_ARGUMENTS = {
     "window": sizes_argument("pool_size"),
@@ -43,7 +48,7 @@ def _layers_by_rank(
 ) -> Iterator[LayerSignature]:
     """Yield the layer for 1, 2 and 3 spatial axes. The word `layout` in the signature becomes the default layout."""
     for rank in (1, 2, 3):
-        layout = "NC" + "DHW"[-rank:]
+        layout = f"NC{axis_letters(rank)}"
         with_layout = signature.replace("layout", f"layout='{layout}'")
         yield LayerSignature(
             f"{name.format(rank)}({with_layout})",
@@ -57,7 +62,7 @@ def _layers_by_rank(
 def _with_ceil_mode_first(layers: Iterator[LayerSignature], *ranks: int) -> Iterator[LayerSignature]:
     """Yield the layers; for the given ranks, `ceil_mode` comes before `layout`, as in MXNet's signatures."""
     for rank, layer in enumerate(layers, 1):
-        before, layout, after = layer.signature.partition(f"layout='NC{'DHW'[-rank:]}'")
+        before, layout, after = layer.signature.partition(f"layout='NC{axis_letters(rank)}'")
         reordered = f"{before}ceil_mode=False, {layout}{after.replace(', ceil_mode=False', '', 1)}"
         yield replace(layer, signature=reordered) if rank in ranks else layer
 
@@ -67,6 +72,7 @@ CONVOLUTION_SIGNATURE = (
     "channels, kernel_size, strides=1, padding=0, {}dilation=1, groups=1, layout, activation=None, use_bias=True, "
 )
 CONVOLUTION_SIGNATURE += "weight_initializer=None, bias_initializer='zeros', in_channels=0"
+# In Gluon, the position of `layout` among the arguments of a pooling layer depends on the number of axes.
 GLUON_LAYERS = (
     *_with_ceil_mode_first(_layers_by_rank("MaxPool{}D", POOLING_SIGNATURE, "max_pool", POOLING_ARGUMENTS), 3),
     *_with_ceil_mode_first(
@@ -192,7 +198,7 @@ ND_LAYERS = (
         "pad",
         {
             "pads": ArgumentReading("pad_width", _read_flat_pads),
-            "mode": choice_argument("mode", {"constant": "constant", "edge": "edge", "reflect": "reflect"}),
+            "mode": modes_argument("mode", "constant", "edge", "reflect"),
             "value": number_argument("constant_value"),
         },
         array_arguments=("data",),

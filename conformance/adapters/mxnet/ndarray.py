@@ -6,11 +6,22 @@ size of 0 means "unknown"; with it, empty arrays happen to work. The adapter run
 
 from __future__ import annotations
 
-from conformance.adapters.api.source_text import call, number, padded_indices_text, quoted, slices, text_unless_default
-from conformance.adapters.api.surface import Code, Lowering, Unsupported
+from conformance.adapters.api import (
+    Code,
+    Lowering,
+    Step,
+    Unsupported,
+    call,
+    crops,
+    exceeds_extent,
+    number,
+    padded_indices_text,
+    quoted,
+    slices,
+    text_unless_default,
+)
 from conformance.adapters.mxnet.calls import FLOATING, ArrayApi
 from conformance.adapters.mxnet.padding import CONSTANT_MODE, full_array
-from conformance.cases.steps import Step
 
 ROW_RANK, PLANE_RANK, VOLUME_RANK = 1, 2, 3
 NO_EMPTY_ARRAYS = Unsupported(
@@ -33,15 +44,11 @@ def native_pad(step: Step) -> Code:
         return Unsupported("mx.nd.pad has no such mode", rejected_call=text)
     if step.dtype not in FLOATING:
         return Unsupported("mx.nd.pad takes floating point numbers only", rejected_call=text)
-    if any(min(pair) < 0 for pair in step.padding):
+    if crops(step):
         return Unsupported("mx.nd.pad does not write the gradient of elements that it crops", rejected_call=text)
-    if step.parameters["mode"] == "reflect" and _pads_beyond_extent(step):
+    if exceeds_extent(step, {"reflect": 1}):
         return Unsupported("mx.nd.pad reflects by less than the input size only", rejected_call=text)
     return text
-
-
-def _pads_beyond_extent(step: Step) -> bool:
-    return any(max(pair) >= size for pair, size in zip(step.padding, step.shape[2:], strict=True))
 
 
 def _pad_call(step: Step, operand: str = "x", axes: int = 2) -> str:
@@ -67,7 +74,7 @@ def gathered_pad(step: Step) -> Code:
     Constant padding of integers writes x into an array that is filled with the value.
     """
     mode = step.parameters["mode"]
-    if any(min(pair) < 0 for pair in step.padding):
+    if crops(step):
         return Unsupported("padding does not crop")
     if mode != CONSTANT_MODE:
         pairs = enumerate(zip(step.padding, step.shape[2:], strict=True), 2)

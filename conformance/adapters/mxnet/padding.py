@@ -9,8 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
+    Code,
+    Step,
+    Unsupported,
     call,
+    crops,
     number,
     pairs_for_all_axes,
     pairs_of,
@@ -18,9 +22,7 @@ from conformance.adapters.api.source_text import (
     text_unless_default,
     tuple_of,
 )
-from conformance.adapters.api.surface import Code, Unsupported
 from conformance.adapters.mxnet.calls import ArrayApi
-from conformance.cases.steps import Step
 
 CONSTANT_MODE = "constant"
 MAX_EXACT_INTEGER = 2**53
@@ -41,7 +43,7 @@ def pad(step: Step) -> Code:
     )
     if mode == "wrap":
         return Unsupported(NO_WRAP, rejected_call=text)
-    if any(min(pair) < 0 for pair in step.padding):
+    if crops(step):
         unwritten = Unsupported("mnp.pad does not write the gradient of elements that it crops", rejected_call=text)
         return unwritten if mode == CONSTANT_MODE else READS_OUT_OF_BOUNDS
     return text
@@ -53,7 +55,7 @@ def _pairs_text(step: Step) -> str:
 
 def wrapped_pad(step: Step) -> Code:
     """Return padding in mode wrap as cyclic indexing of each axis."""
-    if step.parameters["mode"] != "wrap" or any(min(pair) < 0 for pair in step.padding):
+    if step.parameters["mode"] != "wrap" or crops(step):
         return Unsupported("cyclic indexing implements mode wrap only")
     text = "x"
     for axis, ((before, after), size) in enumerate(zip(step.padding, step.shape[2:], strict=True), 2):
@@ -72,7 +74,7 @@ def differentiable_pad(step: Step) -> Code:
     mode = step.parameters["mode"]
     if mode == "wrap":
         return wrapped_pad(step)
-    if mode != CONSTANT_MODE or value == 0 or any(min(pair) < 0 for pair in step.padding):
+    if mode != CONSTANT_MODE or value == 0 or crops(step):
         return pad(step)
     pairs, filled = _pairs_text(step), full_array(step, "mnp")
     return f"mnp.where(mnp.pad(mnp.ones_like(x), {pairs}), mnp.pad(x, {pairs}), {filled})"
@@ -101,6 +103,7 @@ NP_API = ArrayApi(
 
 def differentiable_line(line: str) -> str:
     """Return the line, or for modes that mnp.pad does not differentiate, indexing with padded flat indices."""
+    # The constant mode has a gradient of its own, and programs write no `mode` for it.
     start = "x = mnp.pad(x, "
     if not line.startswith(start) or "mode=" not in line:
         return line

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 
+from conformance.adapters.api.call_arguments import spatial_axes
 from conformance.adapters.api.source_text import bins_text, number, pairs_of, tuple_of
 from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.mxnet.calls import FLOATING, ArrayApi, spatial_axes
+from conformance.adapters.mxnet.calls import FLOATING, ArrayApi
 from conformance.adapters.mxnet.padding import NP_API, surround
 from conformance.cases.arrays import highest_value
 from conformance.cases.steps import Step, pad_step

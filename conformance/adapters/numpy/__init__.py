@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from conformance.adapters.api.surface import Bfloat16Conversion, Code, Lowering, Surface, Unsupported
+from conformance.adapters.api import (
+    ALL_DTYPES,
+    FLOATING,
+    INTEGERS,
+    SELECTION_OPERATORS,
+    Bfloat16Conversion,
+    Code,
+    Lowering,
+    Step,
+    Surface,
+    Unsupported,
+)
 from conformance.adapters.numpy.padding_convolution import (
     conv,
     conv_gradient,
@@ -24,9 +35,7 @@ from conformance.adapters.numpy.pooling import (
     window_pool,
     window_pool_gradient,
 )
-from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.operators import FORWARD_OPERATORS, GRADIENT_SUFFIX, OPERATORS
-from conformance.cases.steps import Step
 
 PACKAGES = ("numpy", "ml_dtypes")
 THREADS = ""
@@ -38,19 +47,6 @@ import ml_dtypes
 import numpy as np
 """
 RESET = ""
-FLOATING = frozenset({"bfloat16", "float16", "float32", "float64"})
-INTEGERS = frozenset(name for name, dtype in NUMPY_DTYPES.items() if dtype.kind in "iu")
-SUPPORTED_DTYPES = FLOATING | INTEGERS | {"bool"}
-SELECTION_OPERATORS = (
-    "max_pool",
-    "min_pool",
-    "max_pool_with_indices",
-    "max_unpool",
-    "global_max_pool",
-    "adaptive_max_pool",
-    "fractional_max_pool",
-    "pad",
-)
 SUMMING_OPERATORS = ("avg_pool", "global_avg_pool", "adaptive_avg_pool", "conv", "conv_transpose")
 NO_DEFAULTS = Unsupported("the loops have no defaults and check no parameters")
 PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
@@ -66,7 +62,7 @@ def _lower_if_valid(lowering: Lowering, step: Step) -> Code:
     """Return the lowering's code if all parameters are given and valid; the loops themselves check nothing."""
     if OPERATORS[step.operator].defaults.keys() - step.parameters.keys() - {"output"}:
         return NO_DEFAULTS
-    try:
+    try:  # computing the output size raises an error for parameters of the wrong length
         valid = min(step.output[2:]) >= 0
     except (TypeError, ValueError):
         valid = False
@@ -88,7 +84,7 @@ SURFACES = (
         dtypes={
             "": FLOATING,
             **dict.fromkeys(SUMMING_OPERATORS, FLOATING | INTEGERS),
-            **dict.fromkeys(SELECTION_OPERATORS, SUPPORTED_DTYPES),
+            **dict.fromkeys((*SELECTION_OPERATORS, "fractional_max_pool", "pad"), ALL_DTYPES),
             # No int8: the backend declares no answer to the convention about int8 averages whose sum overflows.
             "avg_pool": FLOATING | INTEGERS - {"int8"},
         },

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from conformance.adapters.api.source_text import INDENT, number, tuple_of
-from conformance.adapters.api.source_text import crop as crop_text
-from conformance.adapters.api.surface import Code
-from conformance.cases.steps import Step
+from conformance.adapters.api import INDENT, Code, Step, number, tuple_of
+from conformance.adapters.api import crop as crop_text
 
 # Index of the element that a mode copies to position a of an axis with n elements.
 SOURCE_CELL_BY_MODE: Mapping[str, str] = {

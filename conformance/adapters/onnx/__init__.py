@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from conformance.adapters.api.source_text import is_framework_same
-from conformance.adapters.api.surface import Bfloat16Conversion, Surface, Unsupported
+from conformance.adapters.api import Bfloat16Conversion, Step, Surface, Unsupported, is_framework_same
 from conformance.adapters.onnx import nodes, windows
 from conformance.adapters.onnx.dtypes import (
     ANY_CALL,
@@ -22,7 +21,6 @@ from conformance.adapters.onnx.dtypes import (
     unsupported_output_padding,
 )
 from conformance.adapters.onnx.graph import model_lines
-from conformance.cases.steps import Step
 
 PACKAGES = ("onnx", "numpy", "ml_dtypes")
 THREADS = ""
@@ -87,6 +85,7 @@ def node_limit(step: Step) -> Unsupported | None:
     )
 
 
+# The evaluator runs nodes as NumPy functions one by one, so there is no session to configure.
 def evaluate_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     """Return lines that build the model and evaluate it."""
     return (*model_lines(lines, names), "(x,) = ReferenceEvaluator(model).run(None, inputs)")

@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api.surface import Code, Lowering, Unsupported
+from conformance.adapters.api import ALL_DTYPES, FLOATING, Code, Lowering, Step, Unsupported
 from conformance.adapters.onnx import nodes
-from conformance.adapters.onnx.windows import BYTE_INTEGERS, FLOATING, NodeLimit
-from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.steps import Step
+from conformance.adapters.onnx.windows import BYTE_INTEGERS, NodeLimit
 
 SIGNED_INTEGERS = frozenset({"int8", "int16", "int32", "int64"})
-INTEGERS = SIGNED_INTEGERS | {f"u{name}" for name in SIGNED_INTEGERS}
-ALL_DTYPES = frozenset(NUMPY_DTYPES)
 # Types that the schemas of opset 26 allow.
 SCHEMA_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, FLOATING),
@@ -40,6 +36,7 @@ def limited_lowerings(limit: NodeLimit) -> Mapping[str, Lowering]:
 
 
 def _lower_within_limit(lowering: Lowering, limit: NodeLimit, step: Step) -> Code:
+    # The node's own reason comes first: where the node cannot be written, no runtime can reject it.
     code, unsupported = lowering(step), limit(step)
     if unsupported is None or isinstance(code, Unsupported):
         return code

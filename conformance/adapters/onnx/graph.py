@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from conformance.adapters.api.source_text import INDENT
+from conformance.adapters.api import INDENT
 
 OPSET_VERSION = 26
 OUTPUT_NAME = "y"
@@ -48,6 +48,7 @@ class GraphBuilder:
         """Add a NumPy line. A constant that no node has read yet can be assigned again."""
         if name not in self._unread_constants or self._unread_constants[name] in self.constants:
             self._unread_constants[name] = self._unique_name(name)
+        # Only constants occur in NumPy lines: nodes have no value before the graph runs.
         for variable, tensor in self._unread_constants.items():
             source = re.sub(rf"\b{variable}\b", tensor, source)
         self._tensors[name] = self._unread_constants[name]

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.adapters.api.layer_arguments import (
+from conformance.adapters.api import (
+    AUTO_PAD_NAMES,
+    ArgumentReading,
+    BoundCall,
+    Dialect,
+    LayerSignature,
+    UnreadableLayer,
     choice_argument,
     count_argument,
     is_whole_number,
+    modes_argument,
     number_argument,
-    one_per_axis,
     padding_by_name,
     sizes_argument,
+    unpooled_size,
 )
-from conformance.adapters.api.layer_parser import UnreadableLayer
-from conformance.adapters.api.layers import ArgumentReading, BoundCall, Dialect, LayerSignature
 
-AUTO_PAD_VALUES = {"same_upper": "same_upper", "same_lower": "same_lower", "valid": 0}
 MAX_CONV_INPUTS = 3
 NODE_PARAMETERS = "inputs, outputs, name=None, doc_string=None, domain=None, overload=None, *, "
 WINDOW_SIGNATURE = "strides=None, pads=None, dilations=None, auto_pad='NOTSET'"
@@ -37,7 +41,7 @@ def _apply_auto_pad(call: BoundCall, found: dict[str, Any]) -> None:
     """Replace the padding by the one that auto_pad names."""
     named = call.arguments["auto_pad"]
     if named != "NOTSET":
-        found["padding"] = padding_by_name(call, named, AUTO_PAD_VALUES)
+        found["padding"] = padding_by_name(call, named, AUTO_PAD_NAMES)
 
 
 def _pooling_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
@@ -72,11 +76,7 @@ def _unpooled_size(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     inputs = call.arguments["inputs"]
     if isinstance(inputs, tuple) and len(inputs) > UNPOOL_INPUT_COUNT:
         raise UnreadableLayer("inputs: output_shape given as an input cannot be read")
-    window = found.pop("window")
-    rank = len(window) if isinstance(window, tuple) else call.spatial_axes()
-    stride, padding = one_per_axis(found.pop("stride"), rank), found.pop("padding") or ((0, 0),) * rank
-    axes = zip(call.input_extents("the size of the output"), stride, padding, one_per_axis(window, rank), strict=False)
-    return {"output_size": tuple((extent - 1) * step - sum(pads) + size for extent, step, pads, size in axes)}
+    return unpooled_size(call, found)
 
 
 UNPOOL_INPUT_COUNT = 2
@@ -84,17 +84,11 @@ ARRAY_ARGUMENT_COUNT = 3
 TENSOR_INDICES_NOTE = "its indices count through the whole tensor; the programs below take indices in each channel"
 
 
-def _ones_argument(argument: str) -> ArgumentReading:
-    return ArgumentReading(
-        argument, lambda call, value: 1 if value is None else sizes_argument(argument).convert(call, value)
-    )
-
-
 WINDOW_ARGUMENTS = {
     "window": sizes_argument("kernel_shape"),
-    "stride": _ones_argument("strides"),
+    "stride": sizes_argument("strides", default=1),
     "padding": ArgumentReading("pads", _read_flat_pads),
-    "dilation": _ones_argument("dilations"),
+    "dilation": sizes_argument("dilations", default=1),
     "rounding": choice_argument("ceil_mode", {0: "floor", 1: "ceil"}),
 }
 CONVOLUTION_ARGUMENTS = {
@@ -136,10 +130,9 @@ SUPPORTED_NODES = (
         "conv_transpose",
         {
             **CONVOLUTION_ARGUMENTS,
-            "output_padding": ArgumentReading(
-                "output_padding", lambda call, value: sizes_argument("x").convert(call, value) or 0
-            ),
+            "output_padding": sizes_argument("output_padding", default=0),
         },
+        # SAME of a ConvTranspose depends on output_shape, which cannot be translated.
         required_values={"output_shape": None, "auto_pad": ("NOTSET", "VALID")},
         adjust=_has_bias,
     ),
@@ -157,7 +150,7 @@ UNPOOLING_NODES = (
         "pad",
         {
             "pads": ArgumentReading("pads", _read_array_pads),
-            "mode": choice_argument("mode", {mode: mode for mode in ("constant", "edge", "reflect", "wrap")}),
+            "mode": modes_argument("mode", "constant", "edge", "reflect", "wrap"),
             "value": number_argument("value"),
         },
     ),

@@ -8,17 +8,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
+    Code,
+    Lowering,
+    PerAxisPairs,
+    Step,
+    Unsupported,
     call,
     flat_pad_list,
+    groups_argument,
+    indexed_pad,
     is_framework_same,
     number,
-    padded_indices_text,
     quoted,
+    spatial_axes,
     text_unless_default,
 )
-from conformance.adapters.api.surface import Code, Lowering, Unsupported
-from conformance.cases.steps import PerAxisPairs, Step
 
 NODE_TYPES: Mapping[str, str] = {
     "max_pool": "MaxPool",
@@ -47,11 +52,6 @@ def ints_text(values: Sequence[int]) -> str:
 def int_array_text(values: Sequence[int]) -> str:
     """Return the source text of an integer array, as used for inputs such as pads and axes."""
     return f"np.array({ints_text(values)})"
-
-
-def spatial_axes(step: Step) -> tuple[int, ...]:
-    """Return the indices of the spatial axes."""
-    return tuple(range(2, 2 + step.rank))
 
 
 def flat_pads(pairs: PerAxisPairs) -> list[int]:
@@ -138,6 +138,7 @@ def max_unpool(step: Step) -> Code:
         "strides": ints_text(strides) if set(strides) != {1} else None,
         "pads": ints_text(pads * 2) if any(pads) else None,
     }
+    # MaxUnpool counts its indices through the whole tensor; each channel adds the number of cells before it.
     planes = math.prod(step.shape[:2])
     if planes == 1:
         return call("MaxUnpool", "x", "indices", **attributes)
@@ -149,16 +150,14 @@ def max_unpool(step: Step) -> Code:
 def conv(step: Step) -> Code:
     """Return the Conv node, which takes the window size from the kernel."""
     bias = "bias" if step.bias else None
-    return call(
-        "Conv", "x", "kernel", bias, **_window_attributes(step), group=text_unless_default(1, step.parameters["groups"])
-    )
+    return call("Conv", "x", "kernel", bias, **_window_attributes(step), group=groups_argument(step))
 
 
 def conv_transpose(step: Step) -> Code:
     """Return the ConvTranspose node."""
     bias, output_padding = "bias" if step.bias else None, step.parameters["output_padding"]
     attributes = {
-        "group": text_unless_default(1, step.parameters["groups"]),
+        "group": groups_argument(step),
         "output_padding": ints_text(output_padding) if any(output_padding) else None,
     }
     return call("ConvTranspose", "x", "kernel", bias, **_window_attributes(step), **attributes)
@@ -183,17 +182,13 @@ def pad(step: Step) -> Code:
     return (f"pads = {int_array_text(flat_pads(((0, 0), (0, 0), *step.padding)))}", *value_line, f"x = {text}")
 
 
-def indexed_pad(step: Step) -> Code:
+def gathered_pad(step: Step) -> Code:
     """Return Gather nodes that index each axis, for modes that Pad does not have."""
-    mode = step.parameters["mode"]
-    if mode == "constant":
-        return Unsupported("indexing cannot insert a constant")
-    lines: tuple[str, ...] = ()
-    for axis, ((before, after), size) in enumerate(zip(step.padding, step.shape[2:], strict=True), 2):
-        if before or after:
-            cells = f"cells = np.array({padded_indices_text(mode, size, before, after)})"
-            lines += (cells, f"x = Gather(x, cells, axis={axis})")
-    return lines
+    code = indexed_pad(step, lambda cells, axis: f"cells = np.array({cells})\nx = Gather(x, cells, axis={axis})")
+    if isinstance(code, Unsupported):
+        return code
+    # A program without a node is the identity; `x` alone would be no line.
+    return tuple(line for lines in code for line in lines.split("\n")) if code != "x" else ()
 
 
 def crop(step: Step) -> Code:
@@ -210,6 +205,7 @@ def subsample(step: Step) -> Code:
 
 
 def _slice_node(step: Step, bounds: Sequence[tuple[int, int, int]]) -> Code:
+    # Slice takes its bounds as inputs since opset 10, so they are constants of the graph.
     names, columns = ("starts", "stops", "steps"), zip(*bounds, strict=True)
     lines = (f"{name} = {int_array_text(values)}" for name, values in zip(names, columns, strict=True))
     return (*lines, f"axes = {int_array_text(spatial_axes(step))}", "x = Slice(x, starts, stops, axes, steps)")

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
+from conformance.adapters.api.call_arguments import spatial_axes
 from conformance.adapters.api.source_text import call, number, pairs_of, tuple_of
 from conformance.adapters.api.surface import Code, Lowering, Unsupported
 from conformance.adapters.onnx.nodes import (
     flat_pads,
-    indexed_pad,
+    gathered_pad,
     int_array_text,
     ints_text,
     plane_indices,
     pooling_node,
-    spatial_axes,
 )
 from conformance.cases.arrays import SHORT_FLOATS, highest_value, lowest_value
 from conformance.cases.steps import Step
@@ -301,5 +301,5 @@ FALLBACKS: Mapping[str, Lowering] = {
     "adaptive_avg_pool": adaptive_pool,
     "stochastic_pool_probabilities": partial(in_float32, stochastic_pool_probabilities),
     "stochastic_pool": partial(in_float32, stochastic_pool),
-    "pad": indexed_pad,
+    "pad": gathered_pad,
 }

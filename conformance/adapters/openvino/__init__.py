@@ -13,10 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from conformance.adapters.api.surface import Bfloat16Conversion, Lowering, Surface, Unsupported
+from conformance.adapters.api import (
+    SELECTION_OPERATORS,
+    Bfloat16Conversion,
+    Step,
+    Surface,
+    Unsupported,
+    spatial_axes,
+    unsupported_operators,
+)
 from conformance.adapters.openvino import convolution as weights
 from conformance.adapters.openvino import padding, pooling, windows
-from conformance.cases.steps import Step
 
 PACKAGES = ("openvino", "numpy")
 THREADS = ""
@@ -38,6 +45,7 @@ WEIGHT_INPUTS = ("kernel", "bias")
 
 def _build_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     """Return lines that build, compile and run a model: weights are constants, other inputs are parameters."""
+    # Weights are constants, as in a converted model; the plugin chooses kernels for constant weights.
     data = [name for name in names if name not in WEIGHT_INPUTS]
     constants = [f"{name} = ops.constant({name})" for name in names if name in WEIGHT_INPUTS]
     nodes = ", ".join(data)
@@ -48,42 +56,30 @@ def _build_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     return (*constants, *parameters, *lines, 'x = core.compile_model(ov.Model([x], parameters), "CPU")(data)[0]')
 
 
-def _unsupported(reason: str) -> Lowering:
-    return lambda _step: Unsupported(reason)
-
-
 # Operators that the opset lacks. A dtype that no operator supports still gets its own reason.
-UNSUPPORTED_OPERATORS: Mapping[str, Lowering] = {
-    "min_pool": _unsupported("OpenVINO has no minimum pooling"),
-    "lp_pool": _unsupported("OpenVINO has no Lp pooling"),
-    "softmax_pool": _unsupported("OpenVINO has no softmax pooling"),
-    "max_unpool": _unsupported("OpenVINO has no unpooling"),
-    "fractional_max_pool": _unsupported("OpenVINO has no fractional pooling"),
-    "stochastic_pool": _unsupported("OpenVINO has no stochastic pooling"),
-    "stochastic_pool_probabilities": _unsupported("OpenVINO has no stochastic pooling"),
-}
-
-
-def _scale(_step: Step) -> str:
-    return "ops.multiply(x, scale)"
+UNSUPPORTED_OPERATORS = unsupported_operators(
+    {
+        "min_pool": "OpenVINO has no minimum pooling",
+        "lp_pool": "OpenVINO has no Lp pooling",
+        "softmax_pool": "OpenVINO has no softmax pooling",
+        "max_unpool": "OpenVINO has no unpooling",
+        "fractional_max_pool": "OpenVINO has no fractional pooling",
+        "stochastic_pool": "OpenVINO has no stochastic pooling",
+        "stochastic_pool_probabilities": "OpenVINO has no stochastic pooling",
+    }
+)
 
 
 def _subsample(step: Step) -> str:
-    zeros, axes = [0] * step.rank, list(range(2, 2 + step.rank))
+    zeros, axes = [0] * step.rank, [*spatial_axes(step)]
     return f"ops.slice(x, {zeros}, {[*step.shape[2:]]}, {[*(step.stride or ())]}, {axes})"
 
 
+# float64 and integers of 32 bits and more are computed in float32 or int32.
 FLOATING = frozenset({"bfloat16", "float16", "float32"})
 SHORT_INTEGERS = frozenset({"int8", "int16", "uint8", "uint16"})
 EXACT_DTYPES = FLOATING | SHORT_INTEGERS | {"bool"}
-SELECTION_OPERATORS = (
-    "max_pool",
-    "min_pool",
-    "max_pool_with_indices",
-    "max_unpool",
-    "global_max_pool",
-    "adaptive_max_pool",
-)
+# Every value of these dtypes is exact in float32, so an operator that only selects values does not change them.
 DTYPES = {"": FLOATING, **dict.fromkeys(SELECTION_OPERATORS, EXACT_DTYPES), "pad": EXACT_DTYPES | {"int32", "uint32"}}
 DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT_INTEGERS)
 UNSUPPORTED_WIDE_DTYPES = {
@@ -138,13 +134,13 @@ SURFACES = (
             "stochastic_pool": windows.stochastic_pool,
             "conv": weights.biased_conv,
             "conv_transpose": weights.biased_transpose,
-            "pad": padding.indexed_pad,
+            "pad": padding.gathered_pad,
         },
         building_blocks={
             "pad": padding.pad,
             "relu": lambda _step: "ops.relu(x)",
             "negate": lambda _step: "ops.negative(x)",
-            "scale": _scale,
+            "scale": lambda _step: "ops.multiply(x, scale)",
             "crop": padding.crop,
             "subsample": _subsample,
         },

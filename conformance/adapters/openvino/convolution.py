@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api.source_text import call, is_framework_same
-from conformance.adapters.api.surface import Code, Lowering, Unsupported
+from conformance.adapters.api import Code, Lowering, Step, Unsupported, call, is_framework_same
 from conformance.adapters.openvino.padding import pad_lists
-from conformance.cases.steps import Step
 
 NO_BIAS = Unsupported("convolutions have no bias")
 NO_EMPTY_CONVOLUTION = Unsupported("a convolution over 0 channels compiles but does not write its output")
@@ -19,6 +17,7 @@ def _grouped_kernel(step: Step, groups: int) -> str:
     """Return the kernel; for several groups, with a leading axis for the groups."""
     if groups == 1:
         return "kernel"
+    # The False after the shape disables special_zero, which would give a size of 0 the meaning "as in the input".
     return f"ops.reshape(kernel, {[groups, step.kernel[0] // groups, *step.kernel[1:]]}, False)"
 
 

@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.adapters.api.layer_arguments import (
+from conformance.adapters.api import (
+    AUTO_PAD_NAMES,
+    IMPLIED_GROUPS,
+    ArgumentReading,
+    BoundCall,
+    Dialect,
+    LayerSignature,
+    ReshapedName,
+    UnreadableLayer,
     choice_argument,
     is_whole_number,
+    modes_argument,
     number_argument,
     padding_by_name,
     sizes_argument,
 )
-from conformance.adapters.api.layer_parser import ReshapedName, UnreadableLayer
-from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
 from reference import Windows
 
-AUTO_PAD_VALUES = {"same_upper": "same_upper", "same_lower": "same_lower", "valid": 0}
 OPSET_MODULES = tuple(
     f"{package}opset{version}" for version in range(16, 0, -1) for package in ("", "ov.", "openvino.")
 )
+# MaxPool-8 added dilations before the pads, so the same positional arguments mean something else in older opsets.
 ORIGINAL_OPSET_MODULES = tuple(module for module in OPSET_MODULES if int(module.rpartition("opset")[2]) < 8)  # noqa: PLR2004 - MaxPool-8
 LEADING_AXES = 2
 """Number of axes before the spatial ones: batch and channels."""
@@ -46,7 +53,7 @@ def _read_pads(call: BoundCall, value: Any) -> Any:
     """Read pads_begin and pads_end as pairs per axis, or the padding that auto_pad names."""
     named = call.arguments.get("auto_pad")
     if isinstance(named, str) and named.lower() not in {"explicit", "notset"}:
-        return padding_by_name(call, named, AUTO_PAD_VALUES)
+        return padding_by_name(call, named, AUTO_PAD_NAMES)
     return _pair_pads(value, call.arguments["pads_end"])
 
 
@@ -210,7 +217,7 @@ OPSET_LAYERS = (
         "pad",
         {
             "pads": ArgumentReading("pads_begin", _read_array_pads),
-            "mode": choice_argument("pad_mode", {mode: mode for mode in ("constant", "edge", "reflect", "symmetric")}),
+            "mode": modes_argument("pad_mode", "constant", "edge", "reflect", "symmetric"),
             "value": number_argument("arg_pad_value"),
         },
         array_arguments=("arg",),

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from conformance.adapters.api.source_text import call, number, padded_indices_text, quoted
-from conformance.adapters.api.surface import Code, Unsupported
-from conformance.cases.steps import Step
+from conformance.adapters.api import Code, Step, Unsupported, call, exceeds_extent, indexed_pad, number, quoted
 
 NO_WRAP = Unsupported("pad has no mode wrap")
 SHORT_DTYPE_NAMES = {"float16": "f16", "bfloat16": "bf16"}
@@ -38,8 +36,7 @@ def pad(step: Step) -> Code:
     text = call("ops.pad", "x", *pad_lists(step, outer=2), quoted(mode), value)
     if mode == "wrap":
         return Unsupported(NO_WRAP.reason, rejected_call=text)
-    pads = zip(step.padding, step.shape[2:], strict=True)
-    if mode in EXTENT_MARGINS and any(max(pair) > size - EXTENT_MARGINS[mode] for pair, size in pads):
+    if exceeds_extent(step, EXTENT_MARGINS):
         return Unsupported(f"mode {mode} cannot repeat the input more than once", rejected_call=text)
     return text
 
@@ -49,17 +46,6 @@ def crop(step: Step) -> str:
     return call("ops.pad", "x", *pad_lists(step, outer=2), '"constant"')
 
 
-def indexed_pad(step: Step) -> Code:
+def gathered_pad(step: Step) -> Code:
     """Return indexing of each axis, for modes that the call does not have."""
-    mode = step.parameters["mode"]
-    if mode == "constant":
-        return Unsupported("indexing cannot insert a constant")
-    axes = list(zip(range(2, 2 + step.rank), step.padding, step.shape[2:], strict=True))
-    if any(size + min(before, 0) + min(after, 0) < 1 for _, (before, after), size in axes):
-        return Unsupported("an empty axis has no elements to repeat")
-    lines = tuple(
-        f"x = ops.gather(x, {padded_indices_text(mode, size, before, after)}, {axis})"
-        for axis, (before, after), size in axes
-        if before or after
-    )
-    return lines or "x"
+    return indexed_pad(step, lambda cells, axis: f"x = ops.gather(x, {cells}, {axis})")

@@ -13,11 +13,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from conformance.adapters.api import d2l
-from conformance.adapters.api.devices import InstructionVariables
-from conformance.adapters.api.source_text import INDENT, call, pairs_for_all_axes, pairs_of, per_axis
-from conformance.adapters.api.surface import Bfloat16Conversion, Code, DeviceSupport, Lowering, Surface, Unsupported
+from conformance.adapters.api import (
+    ALL_DTYPES,
+    FLOATING,
+    INDENT,
+    Bfloat16Conversion,
+    Code,
+    DeviceSupport,
+    InstructionVariables,
+    Level,
+    Lowering,
+    Step,
+    Surface,
+    Unsupported,
+    call,
+    channels_last_fields,
+    d2l,
+    pairs_for_all_axes,
+    pairs_of,
+    per_axis,
+    unsupported_lowering,
+)
 from conformance.adapters.tensorflow import channels_first, compiled
 from conformance.adapters.tensorflow.composed import (
     FALLBACKS,
@@ -37,12 +55,8 @@ from conformance.adapters.tensorflow.convolution import (
     native_transpose,
 )
 from conformance.adapters.tensorflow.dtypes import (
-    ALL_DTYPES,
-    FLOATING,
-    INTEGERS,
     NO_INTEGER_AVERAGES,
     padding_layer,
-    unsupported_dtypes,
 )
 from conformance.adapters.tensorflow.pooling import (
     avg_pool,
@@ -52,7 +66,6 @@ from conformance.adapters.tensorflow.pooling import (
     max_pool,
     max_pool_with_argmax,
 )
-from conformance.cases.steps import Step
 
 PACKAGES = ("tensorflow", "keras", "numpy")
 THREADS = """\
@@ -134,17 +147,14 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
     unsupported = d2l.unsupported_by_loops(step)
     if unsupported:
         return unsupported
-    (height, width), (n, c, rows, columns) = step.window, step.output
+    n, c, *size = step.output
+    shape = (n, *size, c)
     return (
-        f"y = tf.Variable(tf.zeros({(n, rows, columns, c)}, x.dtype))",
-        f"for n, i, j, c in np.ndindex({(n, rows, columns, c)}):",
-        f"    y[n, i, j, c].assign(tf.reduce_{reduce}(x[n, i:i + {height}, j:j + {width}, c]))",
+        f"y = tf.Variable(tf.zeros({shape}, x.dtype))",
+        f"for n, i, j, c in np.ndindex({shape}):",
+        f"    y[n, i, j, c].assign(tf.reduce_{reduce}(x[n, i:i + {step.window[0]}, j:j + {step.window[1]}, c]))",
         "x = y",
     )
-
-
-def _fractional_max_pool(_step: Step) -> Code:
-    return Unsupported("tf.nn.fractional_max_pool draws its window sequences from a seed and takes no samples")
 
 
 def tape_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
@@ -157,6 +167,7 @@ def tape_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) 
     )
 
 
+# Also used by Keras on TensorFlow.
 def layer_tape_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines of `tape_gradient`; for the weights of a layer, the gradient of the layer's variable.
 
@@ -171,50 +182,37 @@ def layer_tape_gradient(lines: Sequence[str], names: Sequence[str], input_name: 
     )
 
 
-# The suite's arrays are (n, c, *spatial) and its kernels (out, in/groups, *window).
-TO_FRAMEWORK_CHANNELS_LAST = "tf.constant(np.moveaxis({}, 1, -1))"
-KERNEL_GRADIENT_TO_NUMPY = "np.moveaxis(x.numpy(), (-1, -2), (0, 1))"
 CONVOLUTION_DTYPES = FLOATING | {"int32"}
 NO_KERNELS = Unsupported("convolutions support floating-point dtypes and int32 only")
 FLOATING_ONLY = Unsupported("norms, exponentials and probabilities need a floating-point dtype")
-TO_FRAMEWORK = {
-    "x": TO_FRAMEWORK_CHANNELS_LAST,
-    "kernel": "tf.constant(np.moveaxis({}, (0, 1), (-1, -2)))",
-    "bias": "tf.constant({})",
-    "draws": TO_FRAMEWORK_CHANNELS_LAST,
-}
-_make_surface: Callable[..., Surface] = partial(
-    Surface,
-    to_framework=TO_FRAMEWORK,
-    to_numpy="np.moveaxis(x.numpy(), -1, 1)",
-    gradient_to_numpy={"kernel": KERNEL_GRADIENT_TO_NUMPY, "bias": "x.numpy()"},
-    channels_last=True,
+AVERAGES = ("avg_pool", "global_avg_pool", "adaptive_avg_pool")
+FLOATING_OPERATORS = ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities")
+CONVOLUTIONS = ("conv", "conv_transpose")
+LAYOUT_FIELDS = channels_last_fields("tf.constant({})", "x.numpy()")
+FIELDS: dict[str, Any] = dict(
+    **LAYOUT_FIELDS,
     ones_expression=ONES_EXPRESSION,
     bfloat16=Bfloat16Conversion("tf.bitcast({}, tf.bfloat16)", "tf.cast({}, tf.bfloat16)"),
     dtypes={
         "": ALL_DTYPES,
-        **dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING),
-        **dict.fromkeys(("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities"), FLOATING),
-        **dict.fromkeys(("conv", "conv_transpose"), CONVOLUTION_DTYPES),
+        **dict.fromkeys((*AVERAGES, *FLOATING_OPERATORS), FLOATING),
+        **dict.fromkeys(CONVOLUTIONS, CONVOLUTION_DTYPES),
     },
     unsupported_dtypes={
-        **dict.fromkeys(
-            ("avg_pool", "global_avg_pool", "adaptive_avg_pool"),
-            unsupported_dtypes(INTEGERS | {"bool"}, NO_INTEGER_AVERAGES),
-        ),
-        **dict.fromkeys(("conv", "conv_transpose"), unsupported_dtypes(ALL_DTYPES - CONVOLUTION_DTYPES, NO_KERNELS)),
-        **dict.fromkeys(
-            ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities"),
-            unsupported_dtypes(INTEGERS | {"bool"}, FLOATING_ONLY),
-        ),
+        **dict.fromkeys(AVERAGES, dict.fromkeys(ALL_DTYPES - FLOATING, NO_INTEGER_AVERAGES)),
+        **dict.fromkeys(FLOATING_OPERATORS, dict.fromkeys(ALL_DTYPES - FLOATING, FLOATING_ONLY)),
+        **dict.fromkeys(CONVOLUTIONS, dict.fromkeys(ALL_DTYPES - CONVOLUTION_DTYPES, NO_KERNELS)),
     },
 )
+_make_surface: Callable[..., Surface] = partial(Surface, **FIELDS)
 
 TF_NN_LOWERINGS: Mapping[str, Lowering] = {
     "max_pool": max_pool,
     "avg_pool": avg_pool,
     "max_pool_with_indices": max_pool_with_argmax,
-    "fractional_max_pool": _fractional_max_pool,
+    "fractional_max_pool": unsupported_lowering(
+        "tf.nn.fractional_max_pool draws its window sequences from a seed and takes no samples"
+    ),
     "conv": native_convolution,
     "conv_transpose": native_transpose,
     "pad": pad,
@@ -233,7 +231,7 @@ SURFACES = (
         wrap_program=compiled.compile_with_xla,
         write_gradient=compiled.compile_gradient_with_xla(tape_gradient),
         # Compiling each program takes long.
-        max_level="smoke",
+        max_level=Level.SMOKE,
         slow_tag="compiled",
     ),
     _make_surface(
@@ -247,14 +245,15 @@ SURFACES = (
             "relu": TF_NN_LOWERINGS["relu"],
         },
         fallbacks={"conv": channels_first.with_bias},
-        to_framework={**TO_FRAMEWORK, "x": "tf.constant({})"},
+        # Kernels have the same layout as with channels last; only data is not moved.
+        to_framework={**LAYOUT_FIELDS["to_framework"], "x": "tf.constant({})"},
         to_numpy="x.numpy()",
         channels_last=False,
         # The lowerings themselves report unsupported dtypes.
         dtypes={"": ALL_DTYPES},
         unsupported_dtypes={},
         write_gradient=tape_gradient,
-        max_level="smoke",
+        max_level=Level.SMOKE,
         slow_tag="compiled",
     ),
     _make_surface(
@@ -281,10 +280,5 @@ SURFACES = (
         building_blocks={"pad": _layer_padding},
         write_gradient=layer_tape_gradient,
     ),
-    _make_surface(
-        "tf.book",
-        {"max_pool": partial(_d2l_pool, "max"), "avg_pool": partial(_d2l_pool, "mean")},
-        allows_compositions=False,  # the surface contains only programs that the book prints
-        max_level="smoke",
-    ),
+    d2l.book_surface("tf.book", _d2l_pool, **FIELDS),
 )

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
+    Code,
+    Step,
+    Unsupported,
+    axis_letters,
     call,
+    dilation_argument,
     is_framework_same,
     pairs_for_all_axes,
     pairs_of,
-    per_axis,
+    stride_argument,
     tuple_of,
 )
-from conformance.adapters.api.surface import Code, Unsupported
 from conformance.adapters.tensorflow import composed, pooling
 from conformance.adapters.tensorflow.convolution import NO_BIAS, NO_GROUPS_3D, native_convolution, native_transpose
 from conformance.adapters.tensorflow.dtypes import (
@@ -22,9 +26,7 @@ from conformance.adapters.tensorflow.dtypes import (
     ones_per_axis,
     padding_name,
 )
-from conformance.cases.steps import Step
 
-DATA_FORMATS = {1: '"NCW"', 2: '"NCHW"', 3: '"NCDHW"'}
 ONEDNN_ONLY = Unsupported("channels first is supported on the CPU for float32 and bfloat16 only, by oneDNN")
 NO_EXPLICIT_PADDING = Unsupported(
     "Default MaxPoolingOp only supports NHWC on device type CPU: oneDNN has no explicit padding"
@@ -38,7 +40,7 @@ def _with_data_format(step: Step, text: Code) -> Code:
     if isinstance(text, Unsupported) or step.dtype not in ONEDNN_DTYPES:
         return replace(text, rejected_call=None) if isinstance(text, Unsupported) else ONEDNN_ONLY
     assert isinstance(text, str)  # noqa: S101 - every lowering here is a single call
-    return f"{text[:-1]}, data_format={DATA_FORMATS[step.rank]})"
+    return f'{text[:-1]}, data_format="NC{axis_letters(step.rank)}")'
 
 
 def max_pool(step: Step) -> Code:
@@ -65,9 +67,8 @@ def conv(step: Step) -> Code:
         return _with_data_format(step, native_convolution(step))
     if step.parameters["groups"] != 1 or (step.dilated and step.stride != ones_per_axis(step)):
         return NO_GROUPS_3D if step.parameters["groups"] != 1 else NO_STRIDED_DILATION
-    strides = per_axis(step.stride) if step.stride != ones_per_axis(step) else None
-    dilations = per_axis(step.dilation) if step.dilated else None
-    keywords = {"strides": strides, "padding": f'"{padding_name(step)}"', "dilations": dilations}
+    same = f'"{padding_name(step)}"'
+    keywords = {"strides": stride_argument(step), "padding": same, "dilations": dilation_argument(step)}
     return _with_data_format(step, call("tf.nn.convolution", "x", "kernel", **keywords))
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conformance.adapters.api.source_text import INDENT
-from conformance.adapters.api.surface import Code, GradientWriter, Unsupported
+from conformance.adapters.api import Code, GradientWriter, Step, Unsupported, function_lines
 from conformance.adapters.tensorflow import composed, pooling
 from conformance.adapters.tensorflow.dtypes import padding_name
-from conformance.cases.steps import Step
 
 NO_EXPLICIT_PADDING = Unsupported("XLA does not support pooling with explicit padding")
 NO_ARGMAX = Unsupported("No registered 'MaxPoolWithArgmax' OpKernel for XLA_CPU_JIT devices")
@@ -17,13 +15,8 @@ NO_ARGMAX = Unsupported("No registered 'MaxPoolWithArgmax' OpKernel for XLA_CPU_
 
 def compile_with_xla(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     """Return the lines as one function that XLA compiles."""
-    parameters = ", ".join(names)
-    return (
-        "@tf.function(jit_compile=True)",
-        f"def compiled({parameters}):",
-        *(f"{INDENT}{line}" for line in (*lines, "return x")),
-        f"x = compiled({parameters})",
-    )
+    # Without jit_compile, a tf.function is a graph of the same kernels that separate calls use.
+    return function_lines("@tf.function(jit_compile=True)", "compiled", lines, names)
 
 
 def compile_gradient_with_xla(write_gradient: GradientWriter) -> GradientWriter:

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from conformance.adapters.api.dtypes import FLOATING
 from conformance.adapters.api.source_text import (
     bins_text,
     call,
@@ -21,13 +22,7 @@ from conformance.adapters.api.source_text import (
 )
 from conformance.adapters.api.stacked_windows import StackedWindows
 from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.tensorflow.dtypes import (
-    FLOATING,
-    ONEDNN_DTYPES,
-    POOLING_DTYPES,
-    VOLUME_RANK,
-    spatial_axes_text,
-)
+from conformance.adapters.tensorflow.dtypes import ONEDNN_DTYPES, POOLING_DTYPES, VOLUME_RANK, spatial_axes_text
 from conformance.adapters.tensorflow.pooling import max_pool, max_pool_with_argmax
 from conformance.cases.arrays import highest_value, lowest_value
 from conformance.cases.steps import Step, split_counted_zeros, split_padding

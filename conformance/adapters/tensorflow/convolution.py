@@ -1,28 +1,26 @@
-"""Convolutions and transposed convolutions, of `tf.nn` and of Keras layers.
-
-Parameters that a call does not support are composed: groups by splitting the channels, dilation by a kernel with zeros
-between its cells, and the padding of a transposed convolution by cropping its output.
-"""
+"""Convolutions and transposed convolutions, of `tf.nn` and of Keras layers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
+    FLOATING,
+    ChannelsLastComposition,
+    Code,
+    Step,
+    Unsupported,
     call,
+    dilation_argument,
+    groups_argument,
     is_framework_same,
-    pairs_for_all_axes,
-    pairs_of,
     per_axis,
-    slices,
+    single_group,
+    stride_argument,
     text_unless_default,
     tuple_of,
     uses_framework_defaults,
+    with_dilated_kernel,
 )
-from conformance.adapters.api.surface import Code, Unsupported
 from conformance.adapters.tensorflow.dtypes import (
-    FLOATING,
     NO_STRIDED_DILATION,
     ONEDNN_DTYPES,
     PLANE_RANK,
@@ -31,7 +29,6 @@ from conformance.adapters.tensorflow.dtypes import (
     ones_per_axis,
     padding_name,
 )
-from conformance.cases.steps import Step
 from reference import Windows
 
 GROUPS_ISSUE = "https://github.com/tensorflow/tensorflow/issues/50397"
@@ -58,10 +55,15 @@ NO_DILATION_GRADIENT = Unsupported(
 )
 NO_INTEGERS_3D = Unsupported("three-dimensional convolutions have no kernels for integers")
 LAYER_PADDING_ONLY = Unsupported("layers support valid and same padding only")
-ConvolutionWriter = Callable[[Step, str, str], Code]
-"""Writes a convolution without bias, from the step and the names of its input and its kernel."""
-PreparationLines = Callable[[Step], tuple[str, ...]]
-"""Returns the lines that a surface needs before such a convolution."""
+# On the CPU, transposed convolutions have groups and dilations in float32 and bfloat16 only, and other cropping than
+# VALID and SAME in two dimensions only.
+COMPOSITION = ChannelsLastComposition(
+    scatter="tf.scatter_nd",
+    split="tf.split({name}, {groups}, -1)",
+    concatenate="tf.concat({parts}, -1)",
+    pad="tf.pad",
+    biased="tf.nn.bias_add(x, bias)",
+)
 
 
 def _array_axes_text(step: Step, numbers: tuple[int, ...] | None) -> str | None:
@@ -88,14 +90,19 @@ def _convolution_text(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
 
 def _unsupported_groups(step: Step, padding: str | None) -> Unsupported | None:
     """Return why the call does not support the groups; None if it does."""
-    groups, remainder = divmod(step.shape[1], step.kernel[1])
-    if remainder == 0 and groups != step.parameters["groups"]:
+    if infers_other_groups(step):
         return GROUPS_FROM_SHAPES
     if step.parameters["groups"] == 1:
         return None
     if step.rank == VOLUME_RANK:
         return NO_GROUPS_3D
     return None if not step.gradient or _uses_onednn(step, padding) else NO_GROUP_GRADIENT
+
+
+def infers_other_groups(step: Step) -> bool:
+    """Whether the shapes imply another number of groups than the case has, which only a case to reject does."""
+    groups, remainder = divmod(step.shape[1], step.kernel[1])
+    return remainder == 0 and groups != step.parameters["groups"]
 
 
 def _unsupported_dilation(step: Step, padding: str | None) -> Unsupported | None:
@@ -121,31 +128,12 @@ def composed_convolution(step: Step) -> Code:
     """Return a convolution followed by the bias addition, with one call for each group if the call has no groups."""
     text = _convolution_text(step)
     if isinstance(text, Unsupported) and step.parameters["groups"] != 1:
-        text = _split_groups(single_group(step), step.parameters["groups"], _convolution_text)
+        text = COMPOSITION.per_group(single_group(step), step.parameters["groups"], _convolution_text)
     return _with_bias(step, text)
 
 
 def _with_bias(step: Step, text: Code) -> Code:
     return f"tf.nn.bias_add({text}, bias)" if step.bias and isinstance(text, str) else text
-
-
-def single_group(step: Step) -> Step:
-    """Return the step of one group, without bias."""
-    groups = step.parameters["groups"]
-    kernel = (step.kernel[0] // groups, *step.kernel[1:])
-    shape = (step.shape[0], step.shape[1] // groups, *step.shape[2:])
-    return replace(step.with_parameters(groups=1), shape=shape, kernel=kernel, bias=False)
-
-
-def _split_groups(group: Step, groups: int, write_call: ConvolutionWriter) -> Code:
-    """Return one convolution for each group of channels, concatenated along the channels."""
-    if groups == 1:
-        return write_call(group, "x", "kernel")
-    text = write_call(group, "part", "weights")
-    if isinstance(text, Unsupported):
-        return text
-    pairs = f"zip(tf.split(x, {groups}, -1), tf.split(kernel, {groups}, -1))"
-    return f"tf.concat([{text} for part, weights in {pairs}], -1)"
 
 
 def _matches_forward_convolution(step: Step, padding: str | tuple[tuple[int, int], ...]) -> bool:
@@ -161,6 +149,7 @@ def _matches_forward_convolution(step: Step, padding: str | tuple[tuple[int, int
 
 
 def _transposed_text(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
+    # VALID and SAME are tried first: with explicit pads, oneDNN would not compute the call.
     padding = next((name for name, rule in PADDING_RULES.items() if _matches_forward_convolution(step, rule)), None)
     if step.rank == VOLUME_RANK and step.parameters["groups"] != 1:
         return NO_GROUPS_3D
@@ -174,10 +163,8 @@ def _transposed_text(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
         return Unsupported("transposed convolutions support explicit padding in two dimensions only")
     output = tuple_of([step.output[0], *step.output[2:], step.output[1]])  # channels last
     text = f'"{padding}"' if padding else array_padding_text(step)
-    dilations = per_axis(step.dilation) if step.dilated else None
-    return call(
-        f"tf.nn.conv{step.rank}d_transpose", x, kernel, output, per_axis(step.stride), text, dilations=dilations
-    )
+    name, dilations = f"tf.nn.conv{step.rank}d_transpose", dilation_argument(step)
+    return call(name, x, kernel, output, per_axis(step.stride), text, dilations=dilations)
 
 
 PADDING_RULES = {"VALID": "valid", "SAME": "same_upper"}
@@ -199,49 +186,7 @@ def native_transpose(step: Step) -> Code:
 def composed_transpose(step: Step) -> Code:
     """Return a transposed convolution whose groups, dilation, cropping and bias are separate calls where needed."""
     text = _transposed_text(step)
-    return _with_bias(step, text) if isinstance(text, str) else _crop_and_add_bias(step, _transposed_text)
-
-
-def _crop_and_add_bias(step: Step, write_call: ConvolutionWriter, prepare: PreparationLines = lambda _step: ()) -> Code:
-    """Return an uncropped transposed convolution, then the slicing of the output, then the bias addition.
-
-    prepare: returns lines that must precede the call, such as those that build a layer.
-    """
-    dilation: tuple[str, ...] = ()
-    full = replace(step.with_parameters(padding=((0, 0),) * step.rank, output_padding=(0,) * step.rank), bias=False)
-    if step.dilated and isinstance(write_call(single_group(full), "x", "kernel"), Unsupported):
-        dilation, full = (_dilated_kernel_line(step),), with_dilated_kernel(full)
-    text = _split_groups(single_group(full), step.parameters["groups"], write_call)
-    if isinstance(text, Unsupported):
-        return text
-    lines = (*dilation, *prepare(single_group(full)), f"x = {text}", *_crop_lines(step, full))
-    return (*lines, "x = tf.nn.bias_add(x, bias)") if step.bias else lines
-
-
-def _crop_lines(step: Step, full: Step) -> tuple[str, ...]:
-    """Return lines that slice the output from the full one, and append zeros where it is longer."""
-    bounds, pads = [], []
-    for (before, _), size, full_size in zip(step.padding, step.output[2:], full.output[2:], strict=True):
-        stop = before + size
-        bounds.append(f"{before or ''}:{'' if stop >= full_size else stop}")
-        pads.append((0, max(stop - full_size, 0)))
-    crop = (f"x = x{slices(bounds, channels_last=True)}",) if any(bound != ":" for bound in bounds) else ()
-    pads_text = pairs_of(pairs_for_all_axes(tuple(pads), channels_last=True))
-    return (*crop, f"x = tf.pad(x, {pads_text})") if any(after for _, after in pads) else crop
-
-
-def with_dilated_kernel(step: Step) -> Step:
-    """Return the undilated step whose kernel has zeros between its cells."""
-    extents = tuple((window - 1) * dilation + 1 for window, dilation in zip(step.window, step.dilation, strict=True))
-    return replace(step.with_parameters(dilation=ones_per_axis(step)), kernel=(*step.kernel[:2], *extents))
-
-
-def _dilated_kernel_line(step: Step) -> str:
-    """Return the line that writes zeros between the cells of the kernel."""
-    extents = with_dilated_kernel(step).window
-    ranges = ", ".join(f"0:{extent}:{dilation}" for extent, dilation in zip(extents, step.dilation, strict=True))
-    places = f"np.moveaxis(np.mgrid[{ranges},], 0, -1)" if step.rank == 1 else f"np.moveaxis(np.mgrid[{ranges}], 0, -1)"
-    return f"kernel = tf.scatter_nd({places}, kernel, {tuple_of([*extents, step.kernel[1], step.kernel[0]])})"
+    return _with_bias(step, text) if isinstance(text, str) else COMPOSITION.transposed_lines(step, _transposed_text)
 
 
 def layer_convolution(step: Step) -> Code:
@@ -253,29 +198,41 @@ def layer_convolution(step: Step) -> Code:
         return NO_STRIDED_DILATION
     if step.rank == VOLUME_RANK and step.dtype not in FLOATING:
         return NO_INTEGERS_3D
-    same, groups = text_unless_default("VALID", padding, '"same"'), text_unless_default(1, step.parameters["groups"])
-    layer = _layer_text(f"Conv{step.rank}D", step, step.kernel[0], padding=same, groups=groups)
+    same = text_unless_default("VALID", padding, '"same"')
+    layer = _layer_text(f"Conv{step.rank}D", step, step.kernel[0], padding=same, groups=groups_argument(step))
     return _weighted_layer_lines(layer, step)
 
 
-def _layer_text(name: str, step: Step, filters: int, **arguments: str | None) -> str:
+def keras_layer_text(name: str, step: Step, filters: int, *, default_initializer: bool, **arguments: str | None) -> str:
+    """Return the expression of a convolution layer of Keras. name: with its module.
+
+    default_initializer: whether the layer can draw its initial weights.
+    """
     return call(
-        f"tf.keras.layers.{name}",
+        name,
         str(filters),
         per_axis(step.window),
-        strides=per_axis(step.stride) if step.stride != ones_per_axis(step) else None,
+        strides=stride_argument(step),
         # In the order of the signature: padding and output_padding come before dilation_rate.
         **{"padding": arguments.pop("padding"), "output_padding": arguments.pop("output_padding", None)},
-        dilation_rate=per_axis(step.dilation) if step.dilated else None,
+        dilation_rate=dilation_argument(step),
         groups=arguments.pop("groups", None),
         use_bias=None if step.bias else "False",
-        # The default initializer does not support integers.
-        kernel_initializer=None if step.dtype in FLOATING else '"zeros"',
+        kernel_initializer=None if default_initializer else '"zeros"',
+        **arguments,
+        # Without a dtype, a layer casts its input to float32.
         dtype="x.dtype",
     )
 
 
+def _layer_text(name: str, step: Step, filters: int, **arguments: str | None) -> str:
+    # The default initializer, glorot_uniform, does not support integers.
+    has_default = step.dtype in FLOATING
+    return keras_layer_text(f"tf.keras.layers.{name}", step, filters, default_initializer=has_default, **arguments)
+
+
 def _weighted_layer_lines(layer: str, step: Step) -> Code:
+    # A layer has variables only once it is built, and before that it has nothing to set.
     weights = "[kernel, bias]" if step.bias else "[kernel]"
     return (f"conv = {layer}", "conv.build(x.shape)", f"conv.set_weights({weights})", "x = conv(x)")
 
@@ -325,7 +282,7 @@ def layer_transpose(step: Step) -> Code:
 
 def composed_layer_transpose(step: Step) -> Code:
     """Return a stateless layer call for each group, with dilation, cropping and bias as separate operations."""
-    return _crop_and_add_bias(step, _stateless_layer_text, _layer_with_weights)
+    return COMPOSITION.transposed_lines(step, _stateless_layer_text, _built_layer_lines)
 
 
 def _stateless_layer_text(step: Step, x: str, kernel: str) -> Code:
@@ -333,6 +290,6 @@ def _stateless_layer_text(step: Step, x: str, kernel: str) -> Code:
     return layer if isinstance(layer, Unsupported) else f"conv.stateless_call([{kernel}], [], {x})[0]"
 
 
-def _layer_with_weights(step: Step) -> tuple[str, ...]:
+def _built_layer_lines(step: Step) -> tuple[str, ...]:
     shape = tuple_of([step.shape[0], *step.shape[2:], step.shape[1]])
     return (f"conv = {_transposed_layer_text(step)}", f"conv.build({shape})")

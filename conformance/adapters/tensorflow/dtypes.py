@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
+    FLOATING,
+    INTEGERS,
+    Code,
+    Step,
+    Unsupported,
     call,
     is_framework_same,
     pairs_for_all_axes,
     pairs_of,
+    spatial_axes,
     uses_framework_defaults,
 )
-from conformance.adapters.api.surface import Code, Unsupported
-from conformance.cases.steps import PerAxisPairs, Step
 from reference import Windows
 
 VOLUME_RANK = 3
 PLANE_RANK = 2
-FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
-INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
-ALL_DTYPES = FLOATING | INTEGERS | {"bool"}
 POOLING_DTYPES = FLOATING | INTEGERS - {"uint32", "uint64"}
 ONEDNN_DTYPES = frozenset({"float32", "bfloat16"})
 """Dtypes that the kernels of oneDNN support.
@@ -35,13 +34,9 @@ NO_STRIDED_DILATION = Unsupported("strides and dilations above 1 cannot be combi
 NO_INTEGER_AVERAGES = Unsupported("average pooling supports floating-point dtypes only")
 
 
-def unsupported_dtypes(dtypes: Iterable[str], reason: Unsupported) -> Mapping[str, Unsupported]:
-    """Return one reason for several dtypes, as a table for `Surface.unsupported_dtypes`."""
-    return dict.fromkeys(dtypes, reason)
-
-
 def is_same_padding(step: Step) -> bool:
     """Whether the padding equals the padding of SAME for this input size."""
+    # The padding of SAME depends on the stride, so padding that equals it for one input size may differ for another.
     if step.stride is None or not step.padded:
         return False
     return step.padding == Windows.of(step.shape[2:], step.window, step.stride, "same_upper", step.dilation).pads
@@ -66,7 +61,7 @@ def ones_per_axis(step: Step) -> tuple[int, ...]:
 
 def spatial_axes_text(step: Step) -> str:
     """Return the numbers of the spatial axes, as text."""
-    return str(tuple(range(1, step.rank + 1)))
+    return str(spatial_axes(step, first=1))
 
 
 def padding_layer(module: str, step: Step, data_format: str | None = None) -> Code:
@@ -81,10 +76,8 @@ def padding_layer(module: str, step: Step, data_format: str | None = None) -> Co
         return Unsupported("layers pad or crop, not both")
     # A convention case passes negative pads to ZeroPadding itself, to observe the result.
     crops = min(ends) < 0 and not uses_framework_defaults(step)
-    name, pads = ("Cropping", _reversed_pads(step.padding)) if crops else ("ZeroPadding", step.padding)
+    removed = tuple((-before, -after) for before, after in step.padding)
+    name, pads = ("Cropping", removed) if crops else ("ZeroPadding", step.padding)
+    # The one-dimensional layers take one pair, the others a tuple of pairs.
     amounts = str(pads[0]) if step.rank == len(pads) == 1 else pairs_of(pads)
     return call(f"{module}.{name}{step.rank}D", amounts, data_format=data_format, dtype="x.dtype") + "(x)"
-
-
-def _reversed_pads(pads: PerAxisPairs) -> PerAxisPairs:
-    return tuple((-before, -after) for before, after in pads)

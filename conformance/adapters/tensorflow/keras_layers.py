@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.adapters.api.layer_arguments import (
+from conformance.adapters.api import (
+    ArgumentReading,
+    BoundCall,
+    Dialect,
+    LayerSignature,
     count_argument,
     flag_argument,
     is_whole_number,
@@ -17,7 +21,6 @@ from conformance.adapters.api.layer_arguments import (
     sizes_argument,
     split_surplus,
 )
-from conformance.adapters.api.layers import ArgumentReading, BoundCall, Dialect, LayerSignature
 
 IGNORED_ARGUMENTS = ("name", "dtype", "trainable", "input_shape", "batch_input_shape", "autocast")
 IGNORED_WEIGHT_ARGUMENTS = (

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.adapters.api.layer_arguments import (
+from conformance.adapters.api import (
+    IMPLIED_GROUPS,
     SAME_AND_VALID_WORDS,
+    ArgumentReading,
+    BoundCall,
+    Dialect,
+    LayerSignature,
     Pairs,
+    UnreadableLayer,
     batch_and_channel_entries,
-    choice_argument,
     is_whole_number,
     kernel_reach,
+    modes_argument,
     named_padding_argument,
     number_argument,
     one_per_axis,
@@ -19,13 +25,10 @@ from conformance.adapters.api.layer_arguments import (
     padding_from_crop,
     read_pairs,
     sizes_argument,
-    sizes_or_ones_argument,
     spatial_entries,
     split_surplus,
     surplus_over_size,
 )
-from conformance.adapters.api.layer_parser import UnreadableLayer
-from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
 
 NON_SPATIAL_AXES = 2
 """Number of axes of an array that are not spatial: batch and channels."""
@@ -39,7 +42,7 @@ def _strides_argument(argument: str) -> ArgumentReading:
             if batch_and_channel_entries(value, channels_last=True) != (1, 1):
                 raise UnreadableLayer("the strides of batch and channels must be 1")
             return spatial_entries(value, channels_last=True)
-        return sizes_or_ones_argument(argument).convert(call, value)
+        return sizes_argument(argument, default=1).convert(call, value)
 
     return ArgumentReading(argument, read)
 
@@ -94,37 +97,28 @@ TF_NN_LAYERS = (
         "max_pool",
         {
             "window": sizes_argument("window_shape"),
-            "stride": sizes_or_ones_argument("strides"),
+            "stride": sizes_argument("strides", default=1),
             "padding": named_padding_argument("padding"),
-            "dilation": sizes_or_ones_argument("dilations"),
+            "dilation": sizes_argument("dilations", default=1),
         },
         array_arguments=("input",),
         required_values=REQUIRED_DATA_FORMAT,
         adjust=_pooling_operator,
     ),
-    LayerSignature(
-        "conv1d(input, filters, stride, padding, data_format=None, dilations=None, name=None)",
-        "conv",
-        {**CONVOLUTION_ARGUMENTS, "stride": _strides_argument("stride")},
-        fixed_parameters={"groups": IMPLIED_GROUPS},
-        array_arguments=("input", "filters"),
-        required_values=REQUIRED_DATA_FORMAT,
-    ),
-    LayerSignature(
-        "conv2d|conv3d(input, filters, strides, padding, data_format=None, dilations=None, name=None)",
-        "conv",
-        CONVOLUTION_ARGUMENTS,
-        fixed_parameters={"groups": IMPLIED_GROUPS},
-        array_arguments=("input", "filters"),
-        required_values=REQUIRED_DATA_FORMAT,
-    ),
-    LayerSignature(
-        "convolution(input, filters, strides=None, padding='VALID', data_format=None, dilations=None, name=None)",
-        "conv",
-        CONVOLUTION_ARGUMENTS,
-        fixed_parameters={"groups": IMPLIED_GROUPS},
-        array_arguments=("input", "filters"),
-        required_values=REQUIRED_DATA_FORMAT,
+    *(
+        LayerSignature(
+            f"{name}(input, filters, {placement}, data_format=None, dilations=None, name=None)",
+            "conv",
+            {**CONVOLUTION_ARGUMENTS, "stride": _strides_argument(stride)},
+            fixed_parameters={"groups": IMPLIED_GROUPS},
+            array_arguments=("input", "filters"),
+            required_values=REQUIRED_DATA_FORMAT,
+        )
+        for name, placement, stride in (
+            ("conv1d", "stride, padding", "stride"),
+            ("conv2d|conv3d", "strides, padding", "strides"),
+            ("convolution", "strides=None, padding='VALID'", "strides"),
+        )
     ),
 )
 
@@ -207,7 +201,7 @@ PAD_LAYER = LayerSignature(
     "pad",
     {
         "pads": ArgumentReading("paddings", _read_padding),
-        "mode": choice_argument("mode", {"constant": "constant", "reflect": "reflect", "symmetric": "symmetric"}),
+        "mode": modes_argument("mode", "constant", "reflect", "symmetric"),
         "value": number_argument("constant_values"),
     },
     array_arguments=("tensor",),

@@ -12,9 +12,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from conformance.adapters.api.surface import Bfloat16Conversion, DeviceSupport, Lowering, Surface, Unsupported
+from conformance.adapters.api import (
+    ALL_DTYPES,
+    FLOATING,
+    INTEGERS,
+    SELECTION_OPERATORS,
+    Bfloat16Conversion,
+    DeviceSupport,
+    Level,
+    Surface,
+    Unsupported,
+    indexed_pad,
+    unsupported_operators,
+)
 from conformance.adapters.tinygrad import calls, windows
-from conformance.adapters.tinygrad.padding import indexed_pad, pad
+from conformance.adapters.tinygrad.padding import pad
 
 PACKAGES = ("tinygrad", "numpy")
 THREADS = """\
@@ -57,33 +69,26 @@ DEVICES = {
 
 def _backward_lines(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input."""
+    # The lines assign x again, so the input needs another name.
     return (f"leaf = {input_name}", *lines, "(x,) = x.gradient(leaf, gradient=grad)")
 
 
-def _unsupported(reason: str) -> Lowering:
-    return lambda _step: Unsupported(reason)
-
-
 # These operators are listed so that an unsupported dtype is reported with its own reason for them too.
-UNSUPPORTED_OPERATORS: Mapping[str, Lowering] = {
-    "min_pool": _unsupported("tinygrad has no minimum pooling"),
-    "lp_pool": _unsupported("tinygrad has no Lp pooling"),
-    "softmax_pool": _unsupported("tinygrad has no softmax pooling"),
-    "adaptive_max_pool": _unsupported("tinygrad has no adaptive pooling"),
-    "adaptive_avg_pool": _unsupported("tinygrad has no adaptive pooling"),
-    "fractional_max_pool": _unsupported("tinygrad has no fractional pooling"),
-    "stochastic_pool": _unsupported("tinygrad has no stochastic pooling"),
-    "stochastic_pool_probabilities": _unsupported("tinygrad has no stochastic pooling"),
-}
-FLOATING = frozenset({"bfloat16", "float16", "float32", "float64"})
-INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
-SELECTION_OPERATORS = (
-    *("max_pool", "min_pool", "max_pool_with_indices", "max_unpool"),
-    *("global_max_pool", "adaptive_max_pool", "pad", "relu", "negate"),
+UNSUPPORTED_OPERATORS = unsupported_operators(
+    {
+        "min_pool": "tinygrad has no minimum pooling",
+        "lp_pool": "tinygrad has no Lp pooling",
+        "softmax_pool": "tinygrad has no softmax pooling",
+        "adaptive_max_pool": "tinygrad has no adaptive pooling",
+        "adaptive_avg_pool": "tinygrad has no adaptive pooling",
+        "fractional_max_pool": "tinygrad has no fractional pooling",
+        "stochastic_pool": "tinygrad has no stochastic pooling",
+        "stochastic_pool_probabilities": "tinygrad has no stochastic pooling",
+    }
 )
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
-    **dict.fromkeys(SELECTION_OPERATORS, FLOATING | INTEGERS | {"bool"}),
+    **dict.fromkeys((*SELECTION_OPERATORS, "pad", "relu", "negate"), ALL_DTYPES),
     **dict.fromkeys(("conv", "conv_transpose"), FLOATING | INTEGERS),
 }
 NO_INTEGER_AVERAGES = Unsupported("averages, powers and quotients of integers are float32")
@@ -130,7 +135,8 @@ SURFACES = (
         ),
         ones_expression="x.ones_like()",
         takes_flat_pads=True,
-        max_level="smoke",
+        # Every program is compiled with clang, and compiled programs of one shape do not serve another.
+        max_level=Level.SMOKE,
         slow_tag="compiled",
         write_gradient=_backward_lines,
     ),

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api.source_text import call, is_framework_same, per_axis, text_unless_default, tuple_of
-from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.tinygrad.padding import flat_pads_text
-from conformance.cases.steps import Step
+from conformance.adapters.api import (
+    Code,
+    Step,
+    Unsupported,
+    call,
+    dilation_argument,
+    flat_pads,
+    groups_argument,
+    is_framework_same,
+    nonzero_argument,
+    per_axis,
+    spatial_axes,
+    text_unless_default,
+    tuple_of,
+)
 
 NO_NAMED_PADDING = Unsupported("tinygrad has no padding by name")
 NO_FLAT_PADS = Unsupported("two numbers for each axis are read as the padding before and after it")
@@ -17,7 +28,7 @@ def padding_text(step: Step) -> str | None:
     """Return the padding: one number for each axis, or one list with both ends of each axis, the last axis first."""
     if not step.padded:
         return None
-    return flat_pads_text(step) if step.symmetric is None else per_axis(step.symmetric)
+    return flat_pads(step) if step.symmetric is None else per_axis(step.symmetric)
 
 
 def _unsupported_padding(step: Step) -> Unsupported | None:
@@ -36,9 +47,10 @@ def _pool_call(name: str, step: Step, **options: str | None) -> str | Unsupporte
         return NO_FULL_ROUNDING
     text = call(
         f"x.{name}",
+        # Not one number for all axes: the methods pool as many axes as the window has numbers.
         tuple_of(step.window),
         stride=per_axis(step.stride) if step.stride != step.window else None,
-        dilation=per_axis(step.dilation) if step.dilated else None,
+        dilation=dilation_argument(step),
         padding=padding_text(step),
         ceil_mode=text_unless_default("floor", rounding, "True"),
         **options,
@@ -72,15 +84,10 @@ def max_unpool(step: Step) -> Code:
     return call("x.max_unpool2d", "indices", output_size=tuple_of(step.parameters["output_size"]))
 
 
-def spatial_axes(step: Step) -> str:
-    """Return the spatial axes."""
-    return tuple_of(range(2, 2 + step.rank))
-
-
 def global_pool(step: Step) -> Code:
     """Return the reduction of whole planes."""
     kind = "max" if step.operator == "global_max_pool" else "mean"
-    return f"x.{kind}({spatial_axes(step)}, keepdim=True)"
+    return f"x.{kind}({tuple_of(spatial_axes(step))}, keepdim=True)"
 
 
 def convolution(name: str, step: Step) -> Code:
@@ -96,10 +103,10 @@ def convolution(name: str, step: Step) -> Code:
         f"x.{name}",
         "kernel",
         "bias" if step.bias else None,
-        groups=text_unless_default(1, step.parameters["groups"]),
+        groups=groups_argument(step),
         stride=per_axis(step.stride) if any(stride != 1 for stride in step.stride or ()) else None,
-        dilation=per_axis(step.dilation) if step.dilated else None,
+        dilation=dilation_argument(step),
         padding=padding_text(step),
-        output_padding=per_axis(output_padding) if any(output_padding) else None,
+        output_padding=nonzero_argument(output_padding),
         dtype=f"dtypes.{step.dtype}" if narrow else None,
     )

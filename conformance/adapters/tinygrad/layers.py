@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.adapters.api.layer_arguments import (
+from conformance.adapters.api import (
+    REPLICATE_AND_CIRCULAR_NAMES,
+    ArgumentReading,
+    BoundCall,
+    Dialect,
+    LayerSignature,
+    UnreadableLayer,
     choice_argument,
     count_argument,
+    ends_from_last_axis,
     flag_argument,
     is_whole_number,
     number_argument,
+    operator_with_indices,
+    optional_array_argument,
     rounding_argument,
     sizes_argument,
     unpooled_size,
 )
-from conformance.adapters.api.layer_arguments import ends_from_last_axis as ends
-from conformance.adapters.api.layer_parser import UnreadableLayer
-from conformance.adapters.api.layers import ArgumentReading, BoundCall, Dialect, LayerSignature
 
 DEFAULT_RANK = 2
 
@@ -30,6 +36,7 @@ def _spatial_axes(call: BoundCall) -> int:
     return len(call.kernel_shape) - 2 if call.kernel_shape else call.spatial_axes()
 
 
+# The names end with 2d for every number of axes, so nothing but the window tells how many there are.
 def _read_window(call: BoundCall, value: Any) -> Any:
     return sizes_argument("kernel_size").convert(call, (value,) * DEFAULT_RANK if is_whole_number(value) else value)
 
@@ -49,7 +56,7 @@ def _read_padding(call: BoundCall, value: Any) -> Any:
 def _read_pads(call: BoundCall, value: Any) -> Any:
     """Read one list with both ends of the last axes, the last first, or a pair or None for each axis of the array."""
     if not isinstance(value, tuple) or not any(item is None or isinstance(item, tuple) for item in value):
-        return ends(call, value)
+        return ends_from_last_axis(call, value)
     pairs = tuple((0, 0) if item is None else item for item in value)
     if len(pairs) <= DEFAULT_RANK or pairs[:2] != ((0, 0), (0, 0)):
         raise UnreadableLayer("not a pair for each axis of the array, with None or (0, 0) for batch and channels")
@@ -58,12 +65,6 @@ def _read_pads(call: BoundCall, value: Any) -> Any:
     ):
         raise UnreadableLayer("not a pair of integers, or None, for each axis of the array")
     return pairs[2:]
-
-
-def _indexed_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the operator: with `return_indices`, it is max_pool_with_indices."""
-    del found
-    return {"operator": "max_pool_with_indices"} if call.arguments["return_indices"] is True else {}
 
 
 def _unpooled_size(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
@@ -106,18 +107,18 @@ POOLING_ARGUMENTS = {
 CONVOLUTION_ARGUMENTS = {
     "groups": count_argument("groups"),
     **{key: POOLING_ARGUMENTS[key] for key in ("stride", "dilation", "padding")},
-    "bias": ArgumentReading("bias", lambda _call, value: value is not None),
+    "bias": optional_array_argument("bias"),
 }
 POOLING_SIGNATURE = "kernel_size=(2, 2), stride=None, dilation=1, padding=0"
 CONVOLUTION_SIGNATURE = "weight, bias=None, groups=1, stride=1, dilation=1, padding=0"
-PADDING_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+PADDING_MODES = {"constant": "constant", **{name: mode for mode, name in REPLICATE_AND_CIRCULAR_NAMES.items()}}
 
 TENSOR_METHODS = (
     LayerSignature(
         f"max_pool2d({POOLING_SIGNATURE}, ceil_mode=False, return_indices=False)",
         "max_pool",
         POOLING_ARGUMENTS,
-        adjust=_indexed_operator,
+        adjust=operator_with_indices,
         has_rank_in_name=False,
     ),
     LayerSignature(

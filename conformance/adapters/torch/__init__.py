@@ -13,20 +13,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from conformance.adapters.api import d2l
-from conformance.adapters.api.indexed_padding import indexed_pad
-from conformance.adapters.api.source_text import tuple_of
-from conformance.adapters.api.stacked_windows import StackedWindows
-from conformance.adapters.api.surface import Bfloat16Conversion, Code, DeviceSupport, Lowering, Surface
+from conformance.adapters.api import (
+    ALL_DTYPES,
+    FLOATING,
+    Bfloat16Conversion,
+    Code,
+    DeviceSupport,
+    Level,
+    Lowering,
+    StackedWindows,
+    Step,
+    Surface,
+    d2l,
+    indexed_pad,
+    tuple_of,
+)
 from conformance.adapters.torch import adaptive as regions
 from conformance.adapters.torch import channels_last as layout
 from conformance.adapters.torch import compiled as compiling
 from conformance.adapters.torch import convolution as weights
 from conformance.adapters.torch import padding, pooling, windows
 from conformance.adapters.torch.calls import (
-    ALL_DTYPES,
-    FLOATING,
     INTEGERS,
     CallWriter,
     functional_call,
@@ -35,7 +44,6 @@ from conformance.adapters.torch.calls import (
     layer_call,
     no_kernel,
 )
-from conformance.cases.steps import Step
 
 PACKAGES = ("torch", "numpy")
 THREADS = """\
@@ -49,6 +57,7 @@ cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(cache, "nn-conformance", "inductor"))
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 """
+# ATen, oneDNN and MKL each select kernels by processor features, so each has a variable of its own.
 HOLDS = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 SETUP = """\
 import numpy as np
@@ -70,16 +79,12 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
     """Return the book's loop over the positions of a plane, or the padded layer that its tab shows."""
     if d2l.shows_padded_pooling(step, READER_EXAMPLES):
         return pooling.max_pool(layer_call, step)
-    unsupported = d2l.unsupported_by_loops(step)
-    if unsupported:
-        return unsupported
-    height, width = step.window
-    return (
+    return d2l.unsupported_by_loops(step) or (
         f"y = torch.zeros({tuple_of(step.output)}, dtype=x.dtype)",
         "for plane, out in zip(x.flatten(0, 1), y.flatten(0, 1)):",
         "    for i in range(out.shape[0]):",
         "        for j in range(out.shape[1]):",
-        f"            out[i, j] = plane[i:i + {height}, j:j + {width}].{reduce}()",
+        f"            out[i, j] = plane[i:i + {step.window[0]}, j:j + {step.window[1]}].{reduce}()",
         "x = y",
     )
 
@@ -88,6 +93,7 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
 READER_EXAMPLES = (((2, 3), (2, 3), ((1, 1), (1, 1))),)
 STACKED_WINDOWS = StackedWindows(padding.functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
 FLOATING_AND_SIGNED = FLOATING | INTEGERS
+# In DTYPES, fallbacks count as support: a dtype without a kernel is computed in a wider one where that is exact.
 # Fallbacks compute integers in float64, which does not represent all values of int64 and uint64.
 CARRIED_DTYPES = ALL_DTYPES - {"int64", "uint64"}
 DTYPES: Mapping[str, frozenset[str]] = {
@@ -124,6 +130,7 @@ UNSUPPORTED_DTYPES = {
     "conv": no_kernel("convolution", except_dtypes=FLOATING_AND_SIGNED),
     "conv_transpose": no_kernel("transposed convolution", except_dtypes=DTYPES["conv_transpose"]),
 }
+# Convolutions of integers work as functions, but the constructor of a layer fails before its weights can be set.
 UNSUPPORTED_RANDOM_WEIGHTS = dict.fromkeys(INTEGERS, weights.NO_RANDOM_INTEGER_WEIGHTS)
 LAYER_DTYPES = {**DTYPES, "conv": FLOATING, "conv_transpose": FLOATING}
 LAYER_UNSUPPORTED_DTYPES = {
@@ -132,7 +139,7 @@ LAYER_UNSUPPORTED_DTYPES = {
     "conv_transpose": {**UNSUPPORTED_DTYPES["conv_transpose"], **UNSUPPORTED_RANDOM_WEIGHTS},
 }
 INPUT_NAMES = ("x", "kernel", "bias", "samples", "draws")
-TO_FRAMEWORK = dict.fromkeys(INPUT_NAMES, "torch.from_numpy({})")
+# NumPy has no bfloat16: the words are reinterpreted, not converted. The field named bfloat16 marks the result.
 BFLOAT16 = Bfloat16Conversion(
     "{}.view(torch.bfloat16)",
     "{}.to(torch.bfloat16)",
@@ -140,6 +147,7 @@ BFLOAT16 = Bfloat16Conversion(
 )
 
 
+# Tensors of CUDA have no `numpy` method: `x.cpu()` copies them first, also in the expression for bfloat16.
 def surface_on_cuda(surface: Surface) -> Surface:
     """Return the surface with inputs moved to the CUDA device, and results moved back."""
     bfloat16 = Bfloat16Conversion(
@@ -149,6 +157,7 @@ def surface_on_cuda(surface: Surface) -> Surface:
     return replace(surface, to_framework=to_framework, to_numpy="x.cpu().numpy()", bfloat16=bfloat16)
 
 
+# Products and convolutions have a switch each; the default of cuDNN is True, that of matmul is False.
 TF32_SETUP = "torch.backends.cuda.matmul.allow_tf32 = {0}\ntorch.backends.cudnn.allow_tf32 = {0}\n"
 CUDA_SUPPORT = DeviceSupport(
     "torch.cuda.init()\nhardware = torch.cuda.get_device_name()\n",
@@ -203,14 +212,14 @@ def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowe
     }
 
 
-_make_surface: Callable[..., Surface] = partial(
-    Surface,
-    to_framework=TO_FRAMEWORK,
-    to_numpy="x.numpy()",
-    bfloat16=BFLOAT16,
-    ones_expression=windows.ONES_EXPRESSION,
-    takes_flat_pads=True,
-)
+FIELDS: dict[str, Any] = {
+    "to_framework": dict.fromkeys(INPUT_NAMES, "torch.from_numpy({})"),
+    "to_numpy": "x.numpy()",
+    "bfloat16": BFLOAT16,
+    "ones_expression": windows.ONES_EXPRESSION,
+    "takes_flat_pads": True,
+}
+_make_surface: Callable[..., Surface] = partial(Surface, **FIELDS)
 
 FUNCTIONAL_LOWERINGS = _lowerings(
     functional_call, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"
@@ -255,15 +264,15 @@ SURFACES = (
         write_gradient=compiling.compiled_gradient,
         wrap_program=compiling.compile_lines,
         missing_requirement=compiling.missing_compiler,
-        max_level="smoke",
+        # Inductor compiles every program with a C++ compiler, which takes seconds.
+        max_level=Level.SMOKE,
         slow_tag="compiled",
     ),
-    _make_surface(
+    d2l.book_surface(
         "torch.book",
-        {"max_pool": partial(_d2l_pool, "max"), "avg_pool": partial(_d2l_pool, "mean")},
+        _d2l_pool,
+        **FIELDS,
         dtypes={"": FLOATING, "max_pool": FLOATING_AND_SIGNED},
         unsupported_dtypes={"avg_pool": no_kernel("the mean of a tensor", except_dtypes=FLOATING)},
-        allows_compositions=False,
-        max_level="smoke",
     ),
 )

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from conformance.adapters.api.source_text import call, flat_pad_list, number, tuple_of
-from conformance.adapters.api.surface import Code, Lowering, Unsupported
-from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.steps import Step
+from conformance.adapters.api import ALL_DTYPES, FLOATING, Code, Lowering, Step, Unsupported, call, number
+from conformance.cases.arrays import SHORT_FLOATS
 
 CallWriter = Callable[..., str]
 """Writes the call of an operator on one surface: functional_call or layer_call."""
 
-SHORT_FLOATS = frozenset({"float16", "bfloat16"})
-FLOATING = SHORT_FLOATS | {"float32", "float64"}
-INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8"})
+# uint16, uint32 and uint64 have been dtypes of tensors since PyTorch 2.3, but few operators have kernels for them.
 UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
-ALL_DTYPES = FLOATING | INTEGERS | UNSIGNED | {"bool"}
+INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8"})
 UNSIGNED_ISSUE = "https://github.com/pytorch/pytorch/issues/58734"
 # For dtypes without a kernel, a dtype that has one and represents all values.
 WIDER_DTYPES: Mapping[str, str] = {"bool": "uint8", "uint16": "int32", "uint32": "int64"}
@@ -55,11 +51,6 @@ def sizes_text(values: Sequence[int | None]) -> str:
     return str(tuple(value if value is None else int(value) for value in values))
 
 
-def pads_text(step: Step) -> str:
-    """Return the pads in the order of PyTorch, the last axis first; a flat list of the case is not changed."""
-    return tuple_of(flat_pad_list(step) or [end for pair in reversed(step.padding) for end in pair])
-
-
 def call_if_floating(operation: str, step: Step, text: str) -> Code:
     """Return the call; other dtypes than floating point have no kernel."""
     if step.dtype in FLOATING:
@@ -84,6 +75,7 @@ def as_lines(code: str | tuple[str, ...]) -> tuple[str, ...]:
 
 def in_float32(lowering: Lowering, step: Step) -> Code:
     """Return several calls on 16-bit floats in float32: in 16 bits, each call would round its result."""
+    # A single call rounds once, so it stays in 16 bits.
     if step.dtype not in SHORT_FLOATS or isinstance(lowering(step), str):
         return lowering(step)
     return in_wider_dtype(dict.fromkeys(SHORT_FLOATS, "float32"), lowering, step)
@@ -91,7 +83,7 @@ def in_float32(lowering: Lowering, step: Step) -> Code:
 
 def no_kernel(operation: str, *, except_dtypes: frozenset[str], issue: str | None = None) -> Mapping[str, Unsupported]:
     """Return the reason for all dtypes except some, in the form of Surface.unsupported_dtypes."""
-    others = NUMPY_DTYPES.keys() - except_dtypes
+    others = ALL_DTYPES - except_dtypes
     return {
         name: Unsupported(
             f"{operation} has no kernel for {name} on the CPU", UNSIGNED_ISSUE if name in UNSIGNED else issue

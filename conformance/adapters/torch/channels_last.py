@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api.source_text import INDENT
-from conformance.adapters.api.surface import Code, Lowering, Unsupported
+from conformance.adapters.api import INDENT, Code, Lowering, Step, Unsupported
 from conformance.adapters.torch.calls import as_lines
 from conformance.adapters.torch.convolution import autograd_gradient
-from conformance.cases.steps import Step
 
 MEMORY_FORMATS: Mapping[int, str] = {2: "torch.channels_last", 3: "torch.channels_last_3d"}
 # Inputs other than x that are converted to the memory format.
@@ -36,6 +34,7 @@ def _lower_channels_last(lowering: Lowering, step: Step) -> Code:
         return (*conversions, *as_lines(code))
     if not code.rejected_call:
         return code
+    # The call of a convention case must reject images in this format, not images in the default one.
     return replace(code, rejected_call=(*conversions, *as_lines(code.rejected_call)))
 
 
@@ -43,6 +42,7 @@ def _convert_line(name: str, rank: int) -> str:
     return f"{name} = {name}.to(memory_format={MEMORY_FORMATS[rank]})"
 
 
+# A composition converts x before each of its calls, although all calls but the first get it in the right format.
 INPUT_CONVERSION_LINES = tuple(_convert_line("x", rank) for rank in MEMORY_FORMATS)
 
 

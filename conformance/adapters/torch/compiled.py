@@ -7,9 +7,10 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 
-from conformance.adapters.api.source_text import INDENT
+from conformance.adapters.api import function_lines
 from conformance.adapters.torch.convolution import autograd_gradient
 
+# Inductor's own defaults. Checking them before a run gives one message, where each case would fail otherwise.
 DEFAULT_COMPILERS: Mapping[str, str] = {"darwin": "clang++", "win32": "cl"}
 
 
@@ -23,14 +24,10 @@ def missing_compiler() -> str | None:
 
 def compile_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     """Return the lines inside a compiled function, and its call."""
-    inputs = ", ".join(names)
-    return (
-        "@torch.compile(fullgraph=True)",
-        f"def forward({inputs}):",
-        *(f"{INDENT}{line}" for text in lines for line in text.split("\n")),
-        f"{INDENT}return x",
-        f"x = forward({inputs})",
-    )
+    # A kernel that the program contains has several lines, and each must be indented.
+    single_lines = [line for text in lines for line in text.split("\n")]
+    # With fullgraph=True, code that cannot be part of the graph is an error instead of a silent eager call.
+    return function_lines("@torch.compile(fullgraph=True)", "forward", single_lines, names)
 
 
 def compiled_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
+    Code,
+    Step,
+    Unsupported,
     call,
+    dilation_argument,
+    groups_argument,
     is_framework_same,
+    nonzero_argument,
+    output_crops,
+    output_slice,
     per_axis,
-    slices,
-    text_unless_default,
+    stride_argument,
     uses_framework_defaults,
 )
-from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.api.transposed import OutputCrop
 from conformance.adapters.torch.calls import INTEGERS
-from conformance.cases.steps import Step
 
 Keywords = dict[str, str | None]
+# Parameters require a gradient by default. Only programs for the gradient of a weight remove this argument.
 NO_GRADIENT_ARGUMENT = ", requires_grad=False"
 LAYER_PARAMETERS: Mapping[str, str] = {"kernel": "conv.weight", "bias": "conv.bias"}
 NO_ASYMMETRIC_PADDING = Unsupported("convolution has one padding for both ends of an axis")
@@ -40,23 +45,17 @@ def layer_autograd_gradient(lines: Sequence[str], names: Sequence[str], input_na
     return (*trainable, f"(x,) = torch.autograd.grad(x, {LAYER_PARAMETERS[input_name]}, grad)")
 
 
-def _padding_text(step: Step) -> str | None:
-    if is_framework_same(step):
-        return '"same"'
-    return per_axis(step.symmetric) if step.padded else None
-
-
 def _is_asymmetric(step: Step) -> bool:
     return not is_framework_same(step) and step.symmetric is None
 
 
 def _convolution_keywords(step: Step) -> Keywords:
-    ones = (1,) * step.rank
+    padding = per_axis(step.symmetric) if step.padded else None
     return {
-        "stride": per_axis(step.stride) if step.stride != ones else None,
-        "padding": _padding_text(step),
-        "dilation": per_axis(step.dilation) if step.dilated else None,
-        "groups": text_unless_default(1, step.parameters["groups"]),
+        "stride": stride_argument(step),
+        "padding": '"same"' if is_framework_same(step) else padding,
+        "dilation": dilation_argument(step),
+        "groups": groups_argument(step),
     }
 
 
@@ -80,6 +79,7 @@ def _functional_text(name: str, step: Step, keywords: Keywords) -> str:
 
 def _layer_lines(name: str, step: Step, keywords: Keywords) -> tuple[str, ...]:
     channels = (str(step.shape[1]), str(step.channels), per_axis(step.window))
+    # By default a layer has weights of float32, and rejects an input of another dtype.
     extra = {"bias": None if step.bias else "False", "dtype": "x.dtype"}
     lines = [f"conv = {call(f'nn.{name}{step.rank}d', *channels, **keywords, **extra)}"]
     lines += [f"conv.weight = nn.Parameter(kernel{NO_GRADIENT_ARGUMENT})"]
@@ -102,23 +102,21 @@ def _transposed_keywords(step: Step, *, sliced: bool) -> tuple[Keywords, str] | 
         return Unsupported("transposed convolution has no padding by name")
     if _has_invalid_parameters(step):
         given = step.parameters["output_padding"]
-        return _convolution_keywords(step) | {"output_padding": per_axis(given) if any(given) else None}, ""
+        return _convolution_keywords(step) | {"output_padding": nonzero_argument(given)}, ""
     if any(min(pair) < 0 for pair in step.padding):
         return Unsupported("transposed convolution has no negative padding")
+    # Unlike other frameworks, PyTorch compares output_padding with the larger of stride and dilation.
     limits = [max(pair) for pair in zip(step.stride or (), step.dilation, strict=True)]
-    pairs = zip(step.padding, step.parameters["output_padding"], limits, strict=True)
-    axes = [OutputCrop.split(before, after - added, limit) for (before, after), added, limit in pairs]
-    needs_slice = any(axis.slice_before or axis.slice_after for axis in axes)
-    if needs_slice and not sliced:
+    axes = output_crops(step, limits)
+    crop = output_slice(axes)
+    if crop and not sliced:
         return Unsupported("transposed convolution removes the same from both ends, except for output_padding")
     too_large = any(axis.output_padding >= limit for axis, limit in zip(axes, limits, strict=True))
     if too_large and not uses_framework_defaults(step):
         return Unsupported("output_padding must be smaller than either stride or dilation")
-    padding, output_padding = tuple(axis.padding for axis in axes), tuple(axis.output_padding for axis in axes)
-    keywords = _convolution_keywords(step) | {"padding": per_axis(padding) if any(padding) else None}
-    keywords["output_padding"] = per_axis(output_padding) if any(output_padding) else None
-    bounds = [axis.slice_text for axis in axes]
-    return keywords, slices(bounds, channels_last=False) if needs_slice else ""
+    keywords = _convolution_keywords(step) | {"padding": nonzero_argument(tuple(axis.padding for axis in axes))}
+    keywords["output_padding"] = nonzero_argument(tuple(axis.output_padding for axis in axes))
+    return keywords, crop
 
 
 def functional_transpose(step: Step, *, sliced: bool = False) -> Code:

@@ -6,21 +6,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.adapters.api.layer_arguments import (
+from conformance.adapters.api import (
+    REPLICATE_AND_CIRCULAR_NAMES,
     SAME_AND_VALID_WORDS,
+    ArgumentReading,
+    BoundCall,
+    Dialect,
+    LayerSignature,
+    UnreadableLayer,
     choice_argument,
     count_argument,
+    ends_from_last_axis,
     flag_argument,
     is_whole_number,
     number_argument,
+    one_per_axis,
+    operator_with_indices,
+    optional_array_argument,
     padding_argument,
     rounding_argument,
     sizes_argument,
     unpooled_size,
 )
-from conformance.adapters.api.layer_arguments import ends_from_last_axis as ends
-from conformance.adapters.api.layer_parser import UnreadableLayer
-from conformance.adapters.api.layers import ArgumentReading, BoundCall, Dialect, LayerSignature
 
 POOLING_ARGUMENTS: Mapping[str, ArgumentReading] = {
     "window": sizes_argument("kernel_size"),
@@ -52,19 +59,13 @@ WEIGHTED_ARGUMENTS = {
     "window": sizes_argument("kernel_size"),
     "bias": flag_argument("bias"),
 }
-BIAS_ARGUMENT = {"bias": ArgumentReading("bias", lambda _call, value: value is not None)}
+BIAS_ARGUMENT = {"bias": optional_array_argument("bias")}
 PLACEMENT_ARGUMENTS = ("device", "dtype")
-
-
-def _indexed_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the operator: with `return_indices`, it is max_pool_with_indices."""
-    del found
-    return {"operator": "max_pool_with_indices"} if call.arguments["return_indices"] is True else {}
 
 
 def _read_output_size(call: BoundCall, value: Any) -> Any:
     """Return the output size; None means the extent of the input."""
-    values = value if isinstance(value, tuple) else (value,) * call.spatial_axes()
+    values = one_per_axis(value, call.spatial_axes())
     if len(values) != call.spatial_axes() or not all(size is None or is_whole_number(size) for size in values):
         raise UnreadableLayer("neither a whole number nor one for each spatial axis")
     if None not in values:
@@ -74,11 +75,11 @@ def _read_output_size(call: BoundCall, value: Any) -> Any:
     )
 
 
-PADDING_MODES = {"constant": "constant", "replicate": "edge", "reflect": "reflect", "circular": "wrap"}
+PADDING_MODES = {"constant": "constant", **{name: mode for mode, name in REPLICATE_AND_CIRCULAR_NAMES.items()}}
 
 
 def _pad_parameters(mode: str, value: str = "") -> tuple[Mapping[str, ArgumentReading], Mapping[str, Any]]:
-    readings = {"pads": ArgumentReading("padding", ends)}
+    readings = {"pads": ArgumentReading("padding", ends_from_last_axis)}
     return (readings | {"value": number_argument("value")} if value else readings), {"mode": mode}
 
 
@@ -100,7 +101,7 @@ def _padding_layer(name: str, mode: str, value: str = "") -> LayerSignature:
 
 NN_LAYERS = (
     _pooling_layer(
-        "MaxPool{rank}d", DILATION_SIGNATURE_TAIL, "max_pool", MAX_POOLING_ARGUMENTS, adjust=_indexed_operator
+        "MaxPool{rank}d", DILATION_SIGNATURE_TAIL, "max_pool", MAX_POOLING_ARGUMENTS, adjust=operator_with_indices
     ),
     _pooling_layer("AvgPool1d", AVERAGE_SIGNATURE_TAIL, "avg_pool", AVERAGE_POOLING_ARGUMENTS),
     _pooling_layer(
@@ -158,6 +159,8 @@ NN_LAYERS = (
 )
 
 
+# A layer and its function read the same parameters, but order their arguments differently: `ceil_mode` and
+# `return_indices` of max_pool2d are exchanged in MaxPool2d.
 def _functional_signature(layer: LayerSignature, name: str, signature: str, **changes: Any) -> LayerSignature:
     """Return the function that corresponds to a layer; the input is its first argument."""
     return replace(layer, signature=f"{name}({signature})", **{"array_arguments": ("input",), **changes})
@@ -205,7 +208,7 @@ FUNCTIONAL_LAYERS = (
         "pad(input, pad, mode='constant', value=None)",
         "pad",
         {
-            "pads": ArgumentReading("pad", ends),
+            "pads": ArgumentReading("pad", ends_from_last_axis),
             "mode": choice_argument("mode", PADDING_MODES),
             "value": number_argument("value"),
         },

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from conformance.adapters.api.source_text import call, number, text_unless_default
-from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.torch.calls import FLOATING, INTEGERS, LAYER_NAMES, UNSIGNED_ISSUE, pads_text
-from conformance.cases.steps import Step
+from conformance.adapters.api import (
+    FLOATING,
+    REPLICATE_AND_CIRCULAR_NAMES,
+    Code,
+    Step,
+    Unsupported,
+    call,
+    crops,
+    exceeds_extent,
+    flat_pads,
+    number,
+    text_unless_default,
+)
+from conformance.adapters.torch.calls import INTEGERS, LAYER_NAMES, UNSIGNED_ISSUE
 
-PADDING_MODES: Mapping[str, str] = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}
 NO_SYMMETRIC = Unsupported("PyTorch has no symmetric padding", "https://github.com/pytorch/pytorch/issues/189236")
 # In these modes, a pad may be at most the extent minus this number.
 EXTENT_MARGINS: Mapping[str, int] = {"reflect": 1, "wrap": 0}
@@ -20,8 +29,10 @@ def functional_pad(step: Step) -> Code:
     """Return the call, or Unsupported with the reason."""
     mode = step.parameters["mode"]
     if mode == "constant":
-        return call("F.pad", "x", pads_text(step), value=text_unless_default(0, step.parameters["value"]))
-    return _call_within_limits(step, call("F.pad", "x", pads_text(step), mode=f'"{PADDING_MODES.get(mode)}"'))
+        return call("F.pad", "x", flat_pads(step), value=text_unless_default(0, step.parameters["value"]))
+    return _call_within_limits(
+        step, call("F.pad", "x", flat_pads(step), mode=f'"{REPLICATE_AND_CIRCULAR_NAMES.get(mode)}"')
+    )
 
 
 def layer_pad(step: Step) -> Code:
@@ -30,7 +41,7 @@ def layer_pad(step: Step) -> Code:
     if step.rank > MAX_PADDED_AXES:
         return Unsupported("padding layers support one to three axes")
     value = number(step.parameters["value"]) if mode == "constant" else None
-    text = call(f"nn.{LAYER_NAMES.get(mode)}{step.rank}d", pads_text(step), value) + "(x)"
+    text = call(f"nn.{LAYER_NAMES.get(mode)}{step.rank}d", flat_pads(step), value) + "(x)"
     return text if mode == "constant" else _call_within_limits(step, text)
 
 
@@ -43,12 +54,14 @@ def _call_within_limits(step: Step, text: str) -> Code:
         return Unsupported("padding in modes other than constant supports one to three axes")
     if mode != "wrap" and step.dtype not in FLOATING | INTEGERS:
         return Unsupported(
-            f"padding in mode {PADDING_MODES[mode]} has no kernel for {step.dtype} on the CPU", UNSIGNED_ISSUE
+            f"padding in mode {REPLICATE_AND_CIRCULAR_NAMES[mode]} has no kernel for {step.dtype} on the CPU",
+            UNSIGNED_ISSUE,
         )
-    if any(min(pair) < 0 for pair in step.padding):
+    if crops(step):
         return Unsupported("negative pads are applied first, as a crop")
-    pads = zip(step.padding, step.shape[2:], strict=True)
-    if mode in EXTENT_MARGINS and any(max(pair) > size - EXTENT_MARGINS[mode] for pair, size in pads):
+    if exceeds_extent(step, EXTENT_MARGINS):
         limit = "less than" if mode == "reflect" else "at most"
-        return Unsupported(f"pads in mode {PADDING_MODES[mode]} must be {limit} the extent", rejected_call=text)
+        return Unsupported(
+            f"pads in mode {REPLICATE_AND_CIRCULAR_NAMES[mode]} must be {limit} the extent", rejected_call=text
+        )
     return text

@@ -6,20 +6,13 @@ import math
 from dataclasses import replace
 from functools import partial
 
+from conformance.adapters.api.dtypes import FLOATING
 from conformance.adapters.api.source_text import is_framework_same, number, per_axis, text_unless_default
 from conformance.adapters.api.surface import Code, Lowering, Unsupported
 from conformance.adapters.api.unfolded_windows import cell_axes, window_lines
-from conformance.adapters.torch.calls import (
-    FLOATING,
-    INTEGERS,
-    SHORT_FLOATS,
-    WIDER_DTYPES,
-    CallWriter,
-    as_lines,
-    in_wider_dtype,
-)
+from conformance.adapters.torch.calls import INTEGERS, WIDER_DTYPES, CallWriter, as_lines, in_wider_dtype
 from conformance.adapters.torch.windows import integer_avg_pool
-from conformance.cases.arrays import lowest_value
+from conformance.cases.arrays import SHORT_FLOATS, lowest_value
 from conformance.cases.steps import Step, pad_step
 
 INTEGER_POOLING_ISSUE = "https://github.com/pytorch/pytorch/issues/33086"

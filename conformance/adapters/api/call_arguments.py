@@ -1,0 +1,58 @@
+"""Arguments that calls of several frameworks share: strides, dilations, groups and pads, as source text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conformance.adapters.api.source_text import flat_pad_list, per_axis, text_unless_default, tuple_of
+from conformance.cases.steps import Step
+
+REPLICATE_AND_CIRCULAR_NAMES: Mapping[str, str] = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}
+"""Names of padding modes in frameworks that do not use those of NumPy."""
+
+
+def stride_argument(step: Step) -> str | None:
+    """Return the stride; None if it is 1, the default of convolutions, or if a convention case omits it."""
+    return per_axis(step.stride) if step.stride != (1,) * step.rank else None
+
+
+def dilation_argument(step: Step) -> str | None:
+    """Return the dilation; None if it is 1."""
+    return per_axis(step.dilation) if step.dilated else None
+
+
+def groups_argument(step: Step) -> str | None:
+    """Return the number of groups; None if it is 1."""
+    return text_unless_default(1, step.parameters["groups"])
+
+
+def nonzero_argument(values: tuple[int, ...]) -> str | None:
+    """Return one number for each axis, such as padding; None if all of them are 0."""
+    return per_axis(values) if any(values) else None
+
+
+def flat_pads(step: Step) -> str:
+    """Return the pads as one list, the last axis first; a flat list of the case is not changed."""
+    # "not changed": a convention case passes the list itself, to observe how the call reads its order.
+    return tuple_of(flat_pad_list(step) or [end for pair in reversed(step.padding) for end in pair])
+
+
+def crops(step: Step) -> bool:
+    """Whether any pad is negative."""
+    return any(min(pair) < 0 for pair in step.padding)
+
+
+def exceeds_extent(step: Step, margins: Mapping[str, int]) -> bool:
+    """Whether a pad is larger than the call accepts in the mode of the step.
+
+    margins: by mode, the extent of the input minus the largest pad; other modes accept any pad. The margin of `reflect`
+    is usually 1, because the cell at the edge is not repeated.
+    """
+    margin = margins.get(step.parameters["mode"])
+    pads = zip(step.padding, step.shape[2:], strict=True)
+    return margin is not None and any(max(pair) > size - margin for pair, size in pads)
+
+
+def spatial_axes(step: Step, first: int = 2) -> tuple[int, ...]:
+    """Return the numbers of the spatial axes. first: 2 for channels first, 1 for channels last."""
+    return tuple(range(first, first + step.rank))

@@ -1,0 +1,42 @@
+"""Sets of dtypes that adapters combine, and tables of reasons why a dtype or an operator is not supported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conformance.adapters.api.surface import Lowering, Unsupported
+from conformance.cases.arrays import NUMPY_DTYPES
+from conformance.cases.steps import Step
+
+ALL_DTYPES = frozenset(NUMPY_DTYPES)
+# NumPy reports the kind V, "void", for bfloat16 of ml_dtypes.
+FLOATING = frozenset(name for name, dtype in NUMPY_DTYPES.items() if dtype.kind in "fV")
+INTEGERS = frozenset(name for name, dtype in NUMPY_DTYPES.items() if dtype.kind in "iu")
+SELECTION_OPERATORS = (
+    "max_pool",
+    "min_pool",
+    "max_pool_with_indices",
+    "max_unpool",
+    "global_max_pool",
+    "adaptive_max_pool",
+)
+"""Operators that only select elements of the input, so that they need no arithmetic in its dtype."""
+
+
+def is_floating(step: Step) -> bool:
+    """Whether the step computes in a floating-point dtype."""
+    return step.dtype in FLOATING
+
+
+def unsupported_operators(reasons: Mapping[str, str]) -> Mapping[str, Lowering]:
+    """Return lowerings that report why the framework lacks an operator.
+
+    Without such a lowering, an operator that only a composition provides would have no native call, and an unsupported
+    dtype of it would be reported as a missing operator.
+    """
+    return {operator: unsupported_lowering(reason) for operator, reason in reasons.items()}
+
+
+def unsupported_lowering(reason: str) -> Lowering:
+    """Return a lowering that supports no step, with the reason."""
+    return lambda _step: Unsupported(reason)
