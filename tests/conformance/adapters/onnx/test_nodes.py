@@ -1,0 +1,60 @@
+"""The module `nodes` of ONNX."""
+
+from conformance.translation.lowering import translate
+from tests.conformance.adapters.onnx.programs import PLANE, both, nodes
+
+
+@both
+def test_pads_before_all_axes_come_first(made, surface):
+    case = made("pad", f"{PLANE}, pads: [[1, 2], [3, 0]], value: 7")
+    text = translate(case, surface).text
+    assert "pads = np.array([0, 0, 1, 3, 0, 0, 2, 0])" in text
+    assert "value = np.array(7, x.dtype)" in text
+    assert nodes(translate(case, surface)) == ['"Pad", ["x", "pads", "value"], ["y"]']
+
+
+@both
+def test_indices_are_converted_to_indices_in_each_channel(made, surface):
+    x = "x: {values: arange, shape: [2, 2, 1, 4]}"
+    case = made("max_pool_with_indices", f"{x}, window: [1, 2], stride: [1, 2], output: indices")
+    program = translate(case, surface)
+    assert program.how == "composed"
+    assert "plane = np.array(4)" in program.text
+    assert nodes(program)[1] == '"Mod", ["indices", "plane"], ["y"]'
+
+
+@both
+def test_indices_of_one_channel_are_not_converted(made, surface):
+    case = made("max_pool_with_indices", f"{PLANE}, window: [1, 2], stride: [1, 2], output: indices")
+    program = translate(case, surface)
+    assert (program.how, len(nodes(program))) == ("native", 1)
+
+
+@both
+def test_unpooling_converts_indices_to_indices_in_the_whole_tensor(made, surface):
+    case = made(
+        "max_unpool",
+        "x: {values: arange, shape: [1, 3, 2]}, indices: {values: [[[0, 1], [2, 3], [0, 3]]]}, output_size: [4]",
+    )
+    program = translate(case, surface)
+    assert "first = np.arange(3).reshape(1, 3, 1) * 4" in program.text
+    assert nodes(program)[0] == '"Add", ["indices", "first"], ["add"]'
+
+
+@both
+def test_convention_about_the_default_stride_passes_no_strides(catalogue, surface):
+    assert "strides" not in translate(catalogue.by_id["max_pool/stride-when-none-is-given"], surface).text
+
+
+@both
+def test_flat_pads_are_passed_with_their_axes(catalogue, surface):
+    program = translate(catalogue.by_id["pad/order-of-pads"], surface)
+    assert "pads = np.array([1, 2, 3, 0])" in program.text
+    assert nodes(program) == ['"Pad", ["x", "pads", "", "axes"], ["y"]']
+
+
+@both
+def test_unpooling_to_a_smaller_size_pads_by_less_than_the_window(made, surface):
+    case = made("max_unpool", "x: {values: [[[1, 2, 3]]]}, indices: {values: [[[0, 0, 0]]]}, output_size: [1]")
+    (node,) = nodes(translate(case, surface))
+    assert "kernel_shape=[3], pads=[2, 2]" in node

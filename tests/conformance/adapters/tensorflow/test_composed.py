@@ -1,0 +1,47 @@
+"""The module `composed` of TensorFlow."""
+
+import pytest
+
+from conformance.cases.steps import Step
+from tests.conformance.adapters.tensorflow.programs import lines
+from tests.support.example_steps import pooling_step
+
+
+def test_positions_in_the_padding_are_never_the_smallest_index():
+    step = pooling_step("max_pool_with_indices", (1, 1, 3), window=(2,), padding=((1, 0),), output="indices")
+    how, code = lines(step)
+    assert how == "composed"
+    assert code[0] == "x = tf.pad(x, ((0, 0), (1, 0), (0, 0)), constant_values=-np.inf)"
+    assert "constant_values=3" in code[1]
+
+
+@pytest.mark.parametrize(("mode", "pads"), [("edge", (1, 2)), ("wrap", (1, 2)), ("reflect", (3, 0))])
+def test_padding_unsupported_by_tf_pad_is_a_gather_with_numpy_indices(mode, pads):
+    step = Step("pad", (1, 1, 3), "float32", {"pads": (pads,), "mode": mode, "value": 0})
+    assert lines(step) == ("composed", [f'x = tf.gather(x, np.pad(np.arange(3), {pads}, "{mode}"), axis=1)'])
+
+
+def test_mirrored_padding_up_to_the_input_extent_is_one_call():
+    step = Step("pad", (1, 1, 3), "float32", {"pads": ((2, 2),), "mode": "reflect", "value": 0})
+    assert lines(step) == ("native", ['x = tf.pad(x, ((0, 0), (2, 2), (0, 0)), "REFLECT")'])
+
+
+def test_bins_are_reduced_one_axis_at_a_time():
+    step = Step("adaptive_avg_pool", (1, 1, 5, 4), "float32", {"output_size": (3, 4)})
+    bins = "[(o * 5 // 3, -(-(o + 1) * 5 // 3)) for o in range(3)]"
+    text = f"x = tf.stack([tf.reduce_mean(x[:, start:stop], 1) for start, stop in {bins}], 1)"
+    assert lines(step) == ("composed", [text])
+
+
+@pytest.mark.parametrize(("dtype", "reduction"), [("bool", "any"), ("uint32", "max")])
+def test_maximum_in_a_dtype_without_a_pooling_kernel_is_stacked(dtype, reduction):
+    how, code = lines(pooling_step("max_pool", (1, 1, 4), dtype, window=(2,)))
+    assert how == "composed"
+    assert code[-1].startswith(f"x = tf.reduce_{reduction}(tf.stack(")
+
+
+def test_three_dimensional_float64_average_divides_by_the_cells_of_the_input():
+    step = pooling_step("avg_pool", (1, 1, 2, 2, 2), "float64", window=(2, 2, 2), padding=((1, 0), (0, 0), (0, 0)))
+    how, code = lines(step)
+    assert how == "composed"
+    assert code[-1] == "x = total(x) / total(tf.ones_like(x))"
