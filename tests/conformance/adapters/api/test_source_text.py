@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import ml_dtypes
 import numpy as np
@@ -10,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hn
 
+import reference
 from conformance.adapters.api import source_text
+from conformance.adapters.api.source_text import function_lines, padded_indices_text
 from conformance.cases.arrays import NUMPY_DTYPES
 
 KINDS = [name for name in NUMPY_DTYPES if name != "bfloat16"]
@@ -106,4 +109,24 @@ def test_function_of_lines_that_end_with_a_block_returns_x():
         "    for part in x:",
         "        x = part",
         "    return x",
+    )
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+def test_indices_of_a_padded_axis_agree_with_the_reference(mode):
+    for size, before, after in product((1, 2, 3, 5), (-1, 0, 1, 4, 11), (-1, 0, 2, 9)):
+        if size + min(before, 0) + min(after, 0) > 0:
+            expected = reference.pad(np.arange(size)[None, None], [(before, after)], mode=mode)
+            indices = eval(padded_indices_text(mode, size, before, after))  # noqa: S307 - program text
+            assert indices == np.asarray(expected).ravel().tolist()
+
+
+def test_lines_are_a_decorated_function_that_is_called_with_its_inputs():
+    assert function_lines("@compiled", "forward", ["y = x + kernel", "x = y"], ["x", "kernel"]) == (
+        "@compiled",
+        "def forward(x, kernel):",
+        "    y = x + kernel",
+        "    x = y",
+        "    return x",
+        "x = forward(x, kernel)",
     )
