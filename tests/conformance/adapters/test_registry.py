@@ -8,6 +8,8 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
+from conformance.adapters.api.devices import CUDA, Device
+from conformance.adapters.api.surface import LABEL_SEPARATOR
 from conformance.judging import ledger
 from conformance.translation.lowering import translate
 
@@ -175,3 +177,8 @@ def test_no_yaml_files_are_read_for_a_single_file_module(package, tmp_path):
     (tmp_path / "loud_conformance.py").write_text(ADAPTER, "utf-8")
     (tmp_path / "loud.yaml").write_text("this is: [invalid", "utf-8")
     assert registry.get_backend("loud").ledger is None
+
+
+def test_backend_has_label_and_device():
+    new = registry.get_backend(f"torch{LABEL_SEPARATOR}new", device=Device(CUDA))
+    assert (new.name, new.device.name) == ("torch@new", CUDA)

@@ -293,3 +293,16 @@ def test_cause_that_leaves_out_a_case_of_its_entry_is_reported(tmp_path, catalog
 def test_unknown_key_of_a_cause_is_one_line(tmp_path):
     (said,) = refusals(tmp_path, BEYOND.replace("padded", "padedd"))
     assert "key 'beyond.padedd': unknown key, did you mean 'padded'?" in said
+
+
+@pytest.mark.parametrize(
+    ("listed", "covered"),
+    [("", {"cpu"}), ("device: [cuda],", {"cuda"}), ("device: [cpu, cuda],", {"cpu", "cuda"})],
+)
+def test_ledger_entry_applies_to_the_devices_that_it_names_by_default_the_cpu(tmp_path, made, listed, covered):
+    case = made("max_pool", "x: {values: arange, shape: [1, 1, 4, 4]}, window: 2")
+    path = tmp_path / "ledger.yaml"
+    entry = f"id: e, cases: ['*'], surfaces: [s], kinds: [shape], {listed} reason: It is known to be so on this device."
+    path.write_text(f"entries:\n  - {{{entry}}}\n", "utf-8")
+    entries = ledger.load_ledger(path)
+    assert {device for device in ("cpu", "cuda") if entries.find_entry(case, "s", {}, (), device)} == covered

@@ -59,3 +59,47 @@ def test_a_selection_has_no_bound_whatever_the_surface_adds_in():
     declares = {"max_pool/accumulation-in-float16": Declaration("own")}
     target = target_for(compute_expected(case).target, case, Surface("some", {}, declarations=declares))
     assert np.array_equal(target.bound, [[[0]]])
+
+
+def convolution(made, values, dtype="float32"):
+    return made(
+        "conv",
+        f"x: {{values: {values}, shape: [1, 2, 5], dtype: {dtype}}}, "
+        f"kernel: {{values: {values}, shape: [2, 2, 3], dtype: {dtype}}}",
+    )
+
+
+def bounds(case, how="native"):
+    """Return the bounds without and with TF32."""
+    expected = compute_expected(case)
+    surfaces = [Surface("s", {}, tf32=tf32) for tf32 in (False, True)]
+    return [target_for(expected.target, case, surface, how, expected.inputs).bound for surface in surfaces]
+
+
+def test_bound_with_tf32_is_that_of_factors_with_11_bits(made):
+    case = convolution(made, "mantissas")
+    exact, (full, rough) = compute_expected(case).target.exact, bounds(case)
+    x, kernel = (one.view(np.uint32) & np.uint32(0xFFFFE000) for one in compute_expected(case).inputs.values())
+    truncated = np.stack(
+        [
+            [(x.view(np.float32)[0, :, i : i + 3].astype(float) * kernel.view(np.float32)[out]).sum() for i in range(3)]
+            for out in range(2)
+        ]
+    )[None].astype(np.float32)
+    error = exact.distance(truncated)
+    assert (error > full).any()
+    assert (error <= rough).all()
+    assert (rough <= exact.magnitude * 2.0**-8).all()
+
+
+@pytest.mark.parametrize(("values", "dtype"), [("integers", "float32"), ("mantissas", "float64")])
+def test_tf32_does_not_change_the_bound_of_numbers_that_it_represents_or_of_other_dtypes(made, values, dtype):
+    full, rough = bounds(convolution(made, values, dtype))
+    assert np.array_equal(full, rough)
+
+
+def test_tf32_changes_the_bound_of_an_average_only_if_it_is_composed(made):
+    case = made("avg_pool", "x: {values: mantissas, shape: [1, 1, 4]}, window: 3")
+    native, composed = bounds(case), bounds(case, "composed")
+    assert np.array_equal(*native)
+    assert (composed[1] > composed[0]).all()

@@ -1,115 +1,122 @@
-"""Runs on a device other than the CPU: programs, results, declarations, and errors if the device is missing."""
+"""Devices and precisions, and limits of processor instructions: AVX2 by default, none with `--instructions native`."""
 
-import ast
-import builtins
 import ctypes
-import json
+import io
+import os
+import subprocess
+import sys
 
-import numpy as np
 import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.adapters.api import devices
-from conformance.adapters.api.devices import CUDA, TF32, Device
-from conformance.adapters.api.placement import backend_on_device
-from conformance.adapters.api.surface import LABEL_SEPARATOR, Declaration, DeviceSupport, Program, Surface
-from conformance.execution.worker_process import Job
-from conformance.judging import ledger
-from conformance.judging.expected import compute_expected
-from conformance.judging.tolerance import target_for
-from conformance.translation.lowering import translate
-from tests.support.fake_backends import backend, family, program, surface
-from tests.support.program_text import bound_names, read_names
-from tests.support.started_workers import X, soon, started
-
-FOUR = "x: {values: arange, shape: [1, 1, 4, 4]}"
-NAMES = [name for name in registry.backend_names() if registry.get_backend(name).devices]
-SUPPORT = DeviceSupport(
-    "hardware = f'{model} of a test'\n",
-    {"float32": "model = 'model'\n", "tf32": "model = 'rough model'\n"},
-    reset="if globals().get('broken'):\n    raise SystemExit('the device is lost')\n",
+from conformance.adapters.api.devices import (
+    AVX2,
+    AVX512,
+    AVX512_FP16,
+    NATIVE,
+    READ_FEATURES_SOURCE,
+    Device,
+    instruction_limit,
+    limit_instructions_source,
+    used_features,
 )
-MISSING = DeviceSupport("raise RuntimeError('none is built in')", {"float32": "", "tf32": ""})
+from conformance.execution.targets import run_targets
 
 
-@pytest.fixture
-def fake(monkeypatch, folder):
-    """Return a function that replaces the built-in backend by one with a device, and simulates this device."""
-
-    def replace(*surfaces, support=SUPPORT, **texts):
-        made = backend(*(surfaces or (surface("numpy.loops"),)), name="numpy", devices={CUDA: support}, **texts)
-        monkeypatch.setattr(
-            registry,
-            "get_backend",
-            lambda _name, _instructions="", device=devices.ON_CPU: backend_on_device(made, device),
-        )
-        monkeypatch.setattr(devices, "device_problem", lambda _name: None)
-        return family(folder, f"id: a, {FOUR}, window: 2", f"id: b, {FOUR}, window: 3")
-
-    return replace
+@pytest.fixture(autouse=True)
+def x86(monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    registry.get_backend.cache_clear()
+    yield
+    registry.get_backend.cache_clear()
 
 
-def header(folder):
-    return json.loads((folder / "results" / "numpy.jsonl").read_text("utf-8").splitlines()[0])
+def test_source_sets_the_variables_before_other_code_runs():
+    text = limit_instructions_source({"ONE": "1", "TWO": "--a=b"})
+    script = f"{text}print(os.environ['ONE'], os.environ['TWO'])"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert out.stdout == "1 --a=b\n"
 
 
-def run(conformance, folder, path, *options):
-    return conformance("run", "--backend", "numpy", "--cases", path, "--out", folder, "--no-cache", *options)
+def test_no_source_without_variables_or_on_another_machine():
+    assert limit_instructions_source({}) == ""
+    assert limit_instructions_source({"ONE": "1"}, "aarch64") == ""
 
 
-def test_results_record_the_device_and_that_tf32_is_disabled(conformance, fake, folder):
-    status, out, _ = run(conformance, folder, fake(), "--device", "cuda")
-    assert (status, "All agree" in out) == (0, True)
-    environment = header(folder)["environment"]
-    assert (environment["device"], environment["hardware"], environment["precision"]) == (
-        "cuda",
-        "model of a test",
-        "float32",
+def test_features_above_the_limit_are_not_used():
+    features = ["amx_tile", "avx", "avx2", "avx512_fp16", "avx512f", "avx_vnni", "fma"]
+    assert used_features(features, AVX2) == ["avx", "avx2", "fma"]
+    assert used_features(features, AVX512) == ["avx", "avx2", "avx512f", "fma"]
+    assert used_features(features, NATIVE) == features
+
+
+def test_limit_is_higher_on_a_processor_with_float16_arithmetic():
+    features = ["amx_tile", "avx2", "avx512_bf16", "avx512_fp16", "avx512f", "avx_vnni"]
+    assert used_features(features, AVX512_FP16) == ["avx2", "avx512_bf16", "avx512_fp16", "avx512f"]
+    without = [name for name in features if name != "avx512_fp16"]
+    assert used_features(without, AVX512_FP16) == ["avx2", "avx512f"]
+    assert instruction_limit({"ONEDNN_MAX_CPU_ISA": ("AVX512_CORE", "AVX512_CORE_FP16")}) == AVX512_FP16
+
+
+@pytest.mark.parametrize(("flags", "chosen"), [("avx2 avx512_fp16 amx", "more"), ("avx2 avx512f", "less")])
+def test_source_reads_the_processor_features_at_run_time(flags, chosen, monkeypatch):
+    monkeypatch.setattr("os.path.exists", lambda _path: True)
+    monkeypatch.setattr("builtins.open", lambda *_args, **_options: io.StringIO(f"flags : {flags}\n"))
+    monkeypatch.setattr("os.environ", {})
+    exec(limit_instructions_source({"ONE": ("less", "more")}), {})  # noqa: S102 - as a worker does
+    assert os.environ["ONE"] == chosen
+
+
+def test_limit_follows_from_the_values_of_the_variables():
+    assert instruction_limit({"ONEDNN_MAX_CPU_ISA": "AVX2"}) == AVX2
+    assert instruction_limit({"ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}) == AVX512
+
+
+LEVELS = {
+    **dict.fromkeys(["torch", "jax", "mxnet", "keras-torch", "keras-jax"], AVX2),
+    **dict.fromkeys(["tensorflow", "keras-tensorflow"], AVX512_FP16),
+    "openvino": AVX512,
+}
+
+
+@pytest.mark.parametrize(("name", "level"), LEVELS.items())
+def test_backends_with_variables_set_them_before_threads(name, level):
+    limited, native = registry.get_backend(name), registry.get_backend(name, NATIVE)
+    assert limited.threads.startswith(("import os\n\nos.environ[", f"import os\n\n{READ_FEATURES_SOURCE}os.environ["))
+    assert limited.threads.endswith(native.threads)
+    assert (limited.instructions, native.instructions) == (level, NATIVE)
+    # Rejudging passes the limit as recorded in the results.
+    assert registry.get_backend(name, level) == limited
+
+
+def test_keras_has_the_limit_of_its_engine():
+    engine, keras = registry.get_backend("tensorflow"), registry.get_backend("keras-tensorflow")
+    assert keras.threads == engine.threads
+
+
+def test_backend_without_variables_has_no_limit():
+    assert registry.get_backend("onnxruntime").instructions == NATIVE
+
+
+def test_run_may_disable_the_limit():
+    assert run_targets(["torch"], [], NATIVE)[0].backend.instructions == NATIVE
+    assert run_targets(["torch"], [])[0].backend.instructions == AVX2
+
+
+def test_results_record_the_limit(conformance, tmp_path):
+    status, _, _ = conformance(
+        "run", "--backend", "numpy", "--case", "max_pool/book-*", "--instructions", NATIVE, "--out", tmp_path
     )
-    assert environment["setup"]["numpy.loops"].endswith("model = 'model'\n")
+    assert status == 0
+    assert '"instructions": "native"' in (tmp_path / "results" / "numpy.jsonl").read_text("utf-8").splitlines()[0]
 
 
-def test_results_record_that_tf32_is_allowed(conformance, fake, folder):
-    run(conformance, folder, fake(), "--device", "cuda", "--precision", "tf32")
-    environment = header(folder)["environment"]
-    assert (environment["hardware"], environment["precision"]) == ("rough model of a test", "tf32")
-
-
-def test_results_of_the_cpu_record_no_device(conformance, fake, folder):
-    run(conformance, folder, fake())
-    assert not {"device", "hardware", "precision"} & header(folder)["environment"].keys()
-
-
-def test_results_of_a_device_cannot_be_resumed_on_another(conformance, fake, folder):
-    path = fake()
-    run(conformance, folder, path, "--device", "cuda")
-    status, _, errors = run(conformance, folder, path, "--resume")
-    assert (status, len(errors)) == (2, 1)
-    assert "cannot resume, environment differs from this run" in errors[0]
-
-
-def test_results_of_a_device_are_rejudged_for_it(conformance, fake, folder):
-    path = fake()
-    run(conformance, folder, path, "--device", "cuda", "--precision", "tf32")
-    status, out, _ = conformance("rejudge", folder / "results" / "numpy.jsonl", "--cases", path)
-    assert (status, "2 results are valid" in out) == (0, True)
-
-
-def test_framework_without_the_device_is_a_usage_error_of_one_line(conformance, fake, folder):
-    status, _, errors = run(conformance, folder, fake(support=MISSING), "--device", "cuda")
-    assert (status, errors) == (2, ["conformance: backend numpy: no cuda: RuntimeError: none is built in"])
-
-
-def test_missing_driver_is_an_error_before_workers_start(conformance, fake, folder, monkeypatch):
-    path, patched = fake(), devices.device_problem
-    monkeypatch.undo()
-    monkeypatch.chdir(folder)
-    assert patched("cuda") is None
-    monkeypatch.setattr(devices, "CUDA_DRIVER_LIBRARY", "libnosuchdriver.so.1")
-    status, _, errors = conformance("run", "--backend", "torch", "--cases", path, "--device", "cuda")
-    assert (status, len(errors)) == (2, 1)
-    assert errors[0].startswith("conformance: device cuda: no NVIDIA driver is on this machine (libnosuchdriver.so.1: ")
+def test_other_limits_are_rejected(conformance):
+    status, _, errors = conformance("run", "--instructions", "avx10")
+    assert status == 2
+    assert "'avx10' is not one of 'avx2', 'native'" in errors[-1]
 
 
 @pytest.mark.parametrize(
@@ -130,170 +137,7 @@ def test_driver_reports_the_number_of_devices(monkeypatch, status, count, messag
     assert devices.device_problem("cpu") is None
 
 
-def test_device_that_the_backend_does_not_support_is_a_usage_error(conformance, monkeypatch):
-    monkeypatch.setattr(devices, "device_problem", lambda _name: None)
-    status, _, errors = conformance("run", "--backend", "numpy", "--device", "cuda")
-    assert (status, errors) == (2, ["conformance: backend 'numpy': device cuda is not supported, only cpu"])
-
-
-def test_tf32_is_not_available_on_the_cpu(conformance):
-    status, _, errors = conformance("run", "--backend", "numpy", "--precision", "tf32")
-    assert (status, errors) == (2, ["conformance: precision tf32: the device cpu has none; --device cuda has"])
-
-
 @pytest.mark.parametrize("arguments", [{"name": "mps"}, {"name": "cuda", "precision": "half"}])
 def test_other_devices_and_precisions_are_rejected(arguments):
     with pytest.raises(ConformanceError, match="not one of"):
         Device(**arguments)
-
-
-def test_list_of_backends_has_devices_and_why_they_are_missing(conformance, fake, monkeypatch):
-    monkeypatch.setattr(registry, "backend_names", lambda: ("numpy",))
-    fake()
-    assert conformance("backends")[1].rstrip().endswith("numpy.loops; on cpu; on cuda (model of a test)")
-    fake(support=MISSING)
-    line = "on cpu; not on cuda: backend numpy: no cuda: RuntimeError: none is built in"
-    assert conformance("backends")[1].rstrip().endswith(line)
-    monkeypatch.setattr(devices, "device_problem", lambda name: f"{name} is far away")
-    assert conformance("backends")[1].rstrip().endswith("; on cpu; not on cuda: cuda is far away")
-
-
-def variable_length(device):
-    """Return the length of the variable that hides devices, as a program reads it."""
-    with started(devices={CUDA: SUPPORT}, device=device) as worker:
-        body = "x = np.array([len(os.environ.get('CUDA_VISIBLE_DEVICES', 'all of them'))], np.float32)"
-        (outcome,) = worker.outcomes([Job(program(body), (X,))])
-    return outcome.arrays[0].tolist()
-
-
-def test_devices_are_hidden_from_programs_of_the_cpu(monkeypatch):
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert variable_length(Device()) == [0]
-    assert variable_length(Device("cuda")) == [len("all of them")]
-
-
-def test_lost_device_ends_the_worker_and_fails_one_case():
-    made = backend_on_device(backend(devices={CUDA: SUPPORT}), Device("cuda"))
-    lost = "globals()['broken'] = globals()['__builtins__'] and True\nraise RuntimeError('a kernel failed')"
-    breaks = program(lost.replace("globals()", "sys._getframe(2).f_locals['names']"))
-    with started(retry=False, **{key: getattr(made, key) for key in ("reset", "setup", "devices", "device")}) as worker:
-        first = worker.connection.process.pid
-        crashed, after = worker.outcomes([Job(breaks, (X,)), Job(program("pass"), (X,))])
-        assert worker.connection.process.pid != first
-    assert (crashed.kind, after.kind) == ("crashed", "returned")
-    assert "the device is lost" in crashed.message
-    assert soon(lambda: worker.connection is None)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_setup_selects_the_device_and_the_precision(name):
-    on_cpu, full, rough = (
-        registry.get_backend(name, device=device) for device in (Device(), Device(CUDA), Device(CUDA, TF32))
-    )
-    assert full.setup.startswith(on_cpu.setup)
-    assert full.setup != rough.setup
-    assert full.threads.startswith(on_cpu.threads)
-    for text in (full.threads, full.setup, rough.setup, full.probe, full.reset):
-        ast.parse(text)
-    assert not any(one.tf32 for one in full.surfaces)
-    assert all(one.tf32 for one in rough.surfaces)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_programs_on_a_device_use_only_what_its_setup_binds(name, catalogue):
-    on_device = registry.get_backend(name, device=Device(CUDA))
-    known = bound_names(ast.parse(on_device.setup)) | set(dir(builtins))
-    found = [translate(case, one) for case in catalogue.cases[::7] for one in on_device.surfaces]
-    texts = [one.text for one in found if isinstance(one, Program)]
-    assert texts
-    for text in texts:
-        tree = ast.parse(text)
-        assert read_names(tree) - bound_names(tree) <= known
-
-
-def test_tensors_are_moved_to_the_device_and_back(catalogue):
-    one = next(one for one in registry.get_backend("torch", device=Device(CUDA)).surfaces if one.name == "torch.nn")
-    lines = translate(catalogue.by_id["max_pool/book-stride-2-padding-1"], one).text.splitlines()
-    assert lines[1].strip() == 'x = torch.from_numpy(x).to("cuda")'
-    assert lines[-1].strip() == "return x.cpu().numpy()"
-
-
-def test_backend_has_label_and_device():
-    new = registry.get_backend(f"torch{LABEL_SEPARATOR}new", device=Device(CUDA))
-    assert (new.name, new.device.name) == ("torch@new", CUDA)
-
-
-def test_repro_script_uses_the_device(conformance):
-    _, out, _ = conformance("repro", "max_pool/book-1d", "--surface", "torch.nn", "--device", "cuda")
-    assert "torch.set_default_device('cuda')" in out
-    assert "torch.backends.cudnn.allow_tf32 = False" in out
-    status, _, errors = conformance("repro", "max_pool/book-1d", "--surface", "numpy.loops", "--device", "cuda")
-    assert (status, errors) == (2, ["conformance: backend 'numpy': device cuda is not supported, only cpu"])
-
-
-def test_declaration_may_have_another_answer_on_a_device_and_features_do_not_apply_to_it():
-    both = Declaration("one", "a page", cpu={"avx2": "two"}, device={"cuda": "three"})
-    only_cpu = Declaration("one", "a page", cpu={"avx2": "two"})
-    made = backend_on_device(
-        backend(surface("s", declarations={"q": both, "r": only_cpu}), devices={CUDA: SUPPORT}), Device(CUDA)
-    ).surfaces[0]
-    answers = {convention: one.answer for convention, one in made.for_processor(["avx2"]).declarations.items()}
-    assert answers == {"q": "three", "r": "one"}
-    assert both.answers == ("one", "two", "three")
-
-
-@pytest.mark.parametrize(
-    ("listed", "covered"),
-    [("", {"cpu"}), ("device: [cuda],", {"cuda"}), ("device: [cpu, cuda],", {"cpu", "cuda"})],
-)
-def test_ledger_entry_applies_to_the_devices_that_it_names_by_default_the_cpu(tmp_path, made, listed, covered):
-    case = made("max_pool", f"{FOUR}, window: 2")
-    path = tmp_path / "ledger.yaml"
-    entry = f"id: e, cases: ['*'], surfaces: [s], kinds: [shape], {listed} reason: It is known to be so on this device."
-    path.write_text(f"entries:\n  - {{{entry}}}\n", "utf-8")
-    entries = ledger.load_ledger(path)
-    assert {device for device in ("cpu", "cuda") if entries.find_entry(case, "s", {}, (), device)} == covered
-
-
-def convolution(made, values, dtype="float32"):
-    return made(
-        "conv",
-        f"x: {{values: {values}, shape: [1, 2, 5], dtype: {dtype}}}, "
-        f"kernel: {{values: {values}, shape: [2, 2, 3], dtype: {dtype}}}",
-    )
-
-
-def bounds(case, how="native"):
-    """Return the bounds without and with TF32."""
-    expected = compute_expected(case)
-    surfaces = [Surface("s", {}, tf32=tf32) for tf32 in (False, True)]
-    return [target_for(expected.target, case, surface, how, expected.inputs).bound for surface in surfaces]
-
-
-def test_bound_with_tf32_is_that_of_factors_with_11_bits(made):
-    case = convolution(made, "mantissas")
-    exact, (full, rough) = compute_expected(case).target.exact, bounds(case)
-    x, kernel = (one.view(np.uint32) & np.uint32(0xFFFFE000) for one in compute_expected(case).inputs.values())
-    truncated = np.stack(
-        [
-            [(x.view(np.float32)[0, :, i : i + 3].astype(float) * kernel.view(np.float32)[out]).sum() for i in range(3)]
-            for out in range(2)
-        ]
-    )[None].astype(np.float32)
-    error = exact.distance(truncated)
-    assert (error > full).any()
-    assert (error <= rough).all()
-    assert (rough <= exact.magnitude * 2.0**-8).all()
-
-
-@pytest.mark.parametrize(("values", "dtype"), [("integers", "float32"), ("mantissas", "float64")])
-def test_tf32_does_not_change_the_bound_of_numbers_that_it_represents_or_of_other_dtypes(made, values, dtype):
-    full, rough = bounds(convolution(made, values, dtype))
-    assert np.array_equal(full, rough)
-
-
-def test_tf32_changes_the_bound_of_an_average_only_if_it_is_composed(made):
-    case = made("avg_pool", "x: {values: mantissas, shape: [1, 1, 4]}, window: 3")
-    native, composed = bounds(case), bounds(case, "composed")
-    assert np.array_equal(*native)
-    assert (composed[1] > composed[0]).all()

@@ -1,14 +1,16 @@
 """A backend configured for a device: its source text, its surfaces and their declarations."""
 
+import ast
 from dataclasses import replace
 
 import pytest
 
 from conformance import ConformanceError
+from conformance.adapters import registry
 from conformance.adapters.api.devices import CUDA, ON_CPU, TF32, Device
 from conformance.adapters.api.placement import backend_on_device
-from conformance.adapters.api.surface import DeviceSupport
-from tests.support.fake_backends import backend
+from conformance.adapters.api.surface import Declaration, DeviceSupport
+from tests.support.fake_backends import backend, surface
 
 SUPPORT = DeviceSupport(
     "probe",
@@ -40,3 +42,31 @@ def test_backend_is_unchanged_on_the_cpu():
 def test_device_without_support_is_an_error():
     with pytest.raises(ConformanceError, match="backend 'fake': device cuda is not supported, only cpu"):
         backend_on_device(backend(), Device(CUDA))
+
+
+NAMES = [name for name in registry.backend_names() if registry.get_backend(name).devices]
+
+
+def test_declaration_may_have_another_answer_on_a_device_and_features_do_not_apply_to_it():
+    both = Declaration("one", "a page", cpu={"avx2": "two"}, device={"cuda": "three"})
+    only_cpu = Declaration("one", "a page", cpu={"avx2": "two"})
+    made = backend_on_device(
+        backend(surface("s", declarations={"q": both, "r": only_cpu}), devices={CUDA: SUPPORT}), Device(CUDA)
+    ).surfaces[0]
+    answers = {convention: one.answer for convention, one in made.for_processor(["avx2"]).declarations.items()}
+    assert answers == {"q": "three", "r": "one"}
+    assert both.answers == ("one", "two", "three")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_setup_selects_the_device_and_the_precision(name):
+    on_cpu, full, rough = (
+        registry.get_backend(name, device=device) for device in (Device(), Device(CUDA), Device(CUDA, TF32))
+    )
+    assert full.setup.startswith(on_cpu.setup)
+    assert full.setup != rough.setup
+    assert full.threads.startswith(on_cpu.threads)
+    for text in (full.threads, full.setup, rough.setup, full.probe, full.reset):
+        ast.parse(text)
+    assert not any(one.tf32 for one in full.surfaces)
+    assert all(one.tf32 for one in rough.surfaces)
