@@ -64,6 +64,7 @@ def _adapter_modules() -> tuple[str, ...]:
 
 
 def _backends_of_module(module: str) -> list[str]:
+    # A variant is part of the name of its backend: keras-jax is the variant jax of the module keras.
     variants: Mapping[str, AdapterVariant] | None = getattr(_import_adapter(module), "VARIANTS", None)
     return [module] if variants is None else [f"{module}-{variant}" for variant in variants]
 
@@ -90,6 +91,7 @@ def _external_backends() -> tuple[Mapping[str, Backend], Mapping[str, str]]:
     modules = built_in_modules() if points else {}
     built_in = [_backend_from_module(name, _import_adapter(module)) for name, module in modules.items()]
     backend_of_surface = {surface.name: backend.name for backend in built_in for surface in backend.surfaces}
+    # One unusable package must not prevent runs of other backends, so errors are collected.
     for point in points:
         try:
             if point.name in {*modules, *found}:
@@ -138,6 +140,7 @@ def _check_label(name: str, label: str) -> None:
 
 def _load_external(point: EntryPoint, backend_of_surface: Mapping[str, str]) -> Backend:
     """Return the backend of an entry point. Raises ConformanceError with the reason if it cannot be used."""
+    # Both separate parts of --backend NAME@LABEL=PYTHON.
     if {LABEL_SEPARATOR, "="} & {*point.name}:
         raise ConformanceError("a name with @ or = cannot be given on the command line")
     try:
@@ -176,6 +179,7 @@ def _backend_from_module(name: str, module: ModuleType, instructions: str = AVX2
         made = AdapterVariant(module.PACKAGES, module.SETUP, module.SURFACES, module.RESET, *optional)
     # The source is empty on processors other than x86; the results then record no limit.
     source = limit_instructions_source(made.instruction_variables) if instructions != NATIVE else ""
+    # Recorded in the results: answers may differ between instruction sets.
     limit = instruction_limit(made.instruction_variables) if source else NATIVE
     threads = source + made.threads
     return Backend(name, made.packages, made.setup, made.reset, made.surfaces, threads, limit, devices=made.devices)
@@ -217,6 +221,7 @@ def dialects() -> dict[str, Dialect]:
     for backend in _adapter_modules():
         package = _import_adapter(backend)
         for module in pkgutil.iter_modules(package.__path__):
+            # jax and tensorflow have two modules of layers, one for each API.
             if module.name.endswith("layers"):
                 found |= importlib.import_module(f"{package.__name__}.{module.name}").DIALECTS
     return dict(sorted(found.items()))

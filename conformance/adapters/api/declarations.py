@@ -96,6 +96,7 @@ def _read_declarations(path: Path, surfaces: Iterable[str]) -> DeclarationsBySur
     from conformance.cases.yaml_reader import read_yaml  # noqa: PLC0415 - the same
 
     file, known = read_yaml(path), set(surfaces)
+    # The references between surfaces are checked only in files that follow the schema.
     errors = error_messages(file, SCHEMA_FILE) or [*_surface_errors(file, known)]
     if errors:
         raise CatalogueError("\n".join(errors))

@@ -68,6 +68,7 @@ def device_problem(name: str) -> str | None:
         driver = ctypes.CDLL(CUDA_DRIVER_LIBRARY)
     except OSError as error:
         return f"no NVIDIA driver is on this machine ({error})"
+    # The driver is queried first: importing a framework takes seconds, and some frameworks only warn.
     found = ctypes.c_int()
     status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(found))
     return None if status == 0 and found.value else f"the NVIDIA driver finds no device (CUDA error {status})"
@@ -99,6 +100,7 @@ def limit_instructions_source(variables: InstructionVariables, machine: str = ""
 
     machine: as `platform.machine` names it, by default this machine. Empty without variables, or if it is not x86.
     """
+    # The variables limit x86 instructions; other processors have only one set.
     if not variables or (machine or platform.machine()) not in X86_MACHINES:
         return ""
     lines = (f'os.environ["{name}"] = {_value_source(value)}\n' for name, value in variables.items())
@@ -125,6 +127,7 @@ def used_features(features: Collection[str], instructions: str) -> list[str]:
     """Return the processor features that a limit leaves enabled, by their Linux names."""
     if instructions == NATIVE:
         return list(features)
+    # The limits of AVX-512 keep only its core, except on processors with float16 arithmetic.
     enabled = AVX512_CORE_FEATURES if instructions in {AVX512, AVX512_FP16} else set()
     if instructions == AVX512_FP16 and FLOAT16_FEATURE in features:
         enabled = {name for name in features if name.startswith("avx512")}

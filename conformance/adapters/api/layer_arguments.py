@@ -24,6 +24,7 @@ def _read_sizes(call: BoundCall, value: Any) -> Any:
     if value is None or is_whole_number(value):
         return value
     if isinstance(value, tuple) and value and all(map(is_whole_number, value)):
+        # A list of one number means that number for all axes, in all frameworks that take lists.
         if len(value) == 1 != call.spatial_axes(value):
             return value[0]
         if len(value) != call.spatial_axes(value):
@@ -111,6 +112,7 @@ def padding_by_name(call: BoundCall, value: Any, names: Mapping[str, Any]) -> An
     if not isinstance(value, str) or isinstance(value, PlainName) or value.lower() not in names:
         raise UnreadableLayer(f"not one of {', '.join(map(repr, names))}")
     padding = names[value.lower()]
+    # SAME depends on the input size if the stride is more than 1; a shape is required always, for one rule.
     if isinstance(padding, str) and padding.startswith("same"):
         call.input_extents("the padding")
     return padding
@@ -122,13 +124,10 @@ def padding_argument(argument: str, names: Mapping[str, Any] | None = None) -> A
     def read(call: BoundCall, value: Any) -> Any:
         if names is not None and isinstance(value, str):
             return padding_by_name(call, value, names)
-        return read_pairs(call, value) if _is_nested(value) else _read_sizes(call, value)
+        has_pairs = isinstance(value, tuple) and any(isinstance(item, tuple) for item in value)
+        return read_pairs(call, value) if has_pairs else _read_sizes(call, value)
 
     return ArgumentReading(argument, read)
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, tuple) and any(isinstance(item, tuple) for item in value)
 
 
 def read_pairs(call: BoundCall, value: Any) -> Any:
@@ -184,6 +183,7 @@ def padding_from_crop(ends: Pairs, stride: Sequence[int], dilation: Sequence[int
     ends: the cells removed before and after on each axis; a negative number adds cells. Raises UnreadableLayer if cells
     are added before the first, or more after the last than output_padding can add.
     """
+    # output_padding may be less than the stride or than the dilation, in the catalogue as in PyTorch.
     for axis, ((before, after), *limits) in enumerate(zip(ends, stride, dilation, strict=True)):
         most = max(limits) - 1
         if before < 0:
@@ -233,5 +233,6 @@ def ends_from_last_axis(call: BoundCall, value: Any) -> Any:
         return ((value, value),) * rank
     if not isinstance(value, tuple) or len(value) % 2 or len(value) > 2 * rank or not all(map(is_whole_number, value)):
         raise UnreadableLayer(f"neither an integer nor two for each of at most {rank} axes")
+    # Axes that the list does not reach are not padded.
     found = [(value[2 * axis], value[2 * axis + 1]) for axis in range(len(value) // 2)]
     return tuple(reversed([*found, *[(0, 0)] * (rank - len(found))]))

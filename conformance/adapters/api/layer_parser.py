@@ -146,6 +146,7 @@ def _constructor_call(node: ast.expr, apply_methods: Collection[str]) -> ast.Cal
 def _check_inputs_only(node: ast.Call, layer: ast.Call) -> ast.Call:
     """Return the layer. Raises UnreadableLayer unless all arguments of the outer call are names."""
     for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+        # Values are not read: the layer is called with arrays, which only have names here.
         if not isinstance(argument, ast.Dict):  # the weights that `apply` takes
             _dotted_name(argument)
     return layer
@@ -164,6 +165,7 @@ def _dotted_name(node: ast.expr) -> PlainName:
     if not isinstance(inner, ast.Name):
         _raise_unreadable(node, f"{type(inner).__name__} is neither a number, a string, a list of these nor a name")
     parts = [inner.id, *parts]
+    # No dunder names, although nothing is resolved: the text of a name may become part of a program.
     if any(part.startswith("__") for part in parts):
         _raise_unreadable(node, f"{'.'.join(parts)} is not allowed as an argument")
     return PlainName(".".join(parts))
@@ -173,6 +175,7 @@ def _literal_value(node: ast.expr) -> Any:
     """Return a number, a string, a tuple of these, or a name as PlainName."""
     if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str, type(None))):
         return node.value
+    # -2 is an operator and a number in Python's syntax; no other operator is allowed.
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = None if isinstance(node.operand, ast.UnaryOp) else _literal_value(node.operand)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -194,6 +197,7 @@ def _cast_value(node: ast.Call) -> Any:
         return _reshaped_name(node)
     if not CAST_FUNCTIONS.fullmatch(name) or not node.args:
         _raise_unreadable(node, "Call is neither a number, a string, a list of these nor a name")
+    # dtypes and devices of a cast; they must be names.
     for option in (*node.args[1:], *(keyword.value for keyword in node.keywords)):
         _dotted_name(option)
     value = _literal_value(node.args[0])

@@ -104,6 +104,7 @@ class LayerSignature:
             for pattern in patterns
             for rank in SPATIAL_RANKS[: 3 if RANK_PLACEHOLDER in pattern else 1]
         )
+        # The digit may be within the name, as in conv2d_transpose.
         found = ((name, re.search(r"([1-3])[dD]", name) if self.has_rank_in_name else None) for name in names)
         return [(name, int(rank[1]) if rank else None) for name, rank in found]
 
@@ -115,6 +116,7 @@ class LayerSignature:
 
 @lru_cache
 def _signature(text: str) -> inspect.Signature:
+    # Python's own parser reads positional, keyword-only and default arguments; nothing is executed.
     function = ast.parse(f"def f({text}): pass").body[0]
     assert isinstance(function, ast.FunctionDef)  # noqa: S101 - for mypy; the text above is a function
     found, kinds = function.args, inspect.Parameter
@@ -148,6 +150,7 @@ class Dialect:
     @cached_property
     def syntax(self) -> LayerSyntax:
         """The syntax of a layer call. Arguments that every layer ignores may have any value."""
+        # An argument that one layer reads must be parsed even if another layer ignores it.
         used = {name for layer in self.layers for name in layer.parameters.parameters}
         ignored = {name for layer in self.layers for name in layer.ignored_arguments} - used
         return LayerSyntax(

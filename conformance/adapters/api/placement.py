@@ -19,6 +19,7 @@ def backend_on_device(backend: Backend, device: Device) -> Backend:
     return replace(
         backend,
         device=device,
+        # After the texts of the CPU, whose choice of a device they replace.
         threads=backend.threads + support.threads,
         setup=backend.setup + support.setup + support.precisions[device.precision],
         probe=support.probe,

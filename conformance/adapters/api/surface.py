@@ -140,6 +140,7 @@ class Surface:
 
     def unsupported_reason(self, operator: str, dtype: str) -> Unsupported | None:
         """Return why the framework does not support the operator for the dtype, None if the surface gives no reason."""
+        # From the most specific to the most general entry.
         tables = (
             self.unsupported_dtypes.get(name, {}) for name in (operator, operator.removesuffix(GRADIENT_SUFFIX), "")
         )
@@ -235,6 +236,7 @@ class Backend:
     reset: str
     surfaces: tuple[Surface, ...]
     threads: str = ""
+    # A limit is part of the backend, since it is set before the framework is imported.
     instructions: str = NATIVE
     ledger: Path | None = None
     devices: DeviceSupportByName = field(default_factory=dict)

@@ -21,6 +21,7 @@ from conformance.adapters.jax.windows import jit_lines, padding_text
 
 MAX_RANK = 3
 NO_BIAS = Unsupported("lax convolutions have no bias")
+# A negative output padding would be a crop at the end, which padding expresses already.
 NO_OUTPUT_PADDING = Unsupported("the output size is determined by padding alone, not by output_padding")
 TOO_MANY_AXES = Unsupported("more than three spatial axes are not supported")
 
@@ -33,6 +34,7 @@ def dilation_text(step: Step) -> str | None:
 
 def _convolution_lines(step: Step, *lines: str) -> Code:
     """Return a compiled function of lines that convolve, and of the bias addition if there is a bias."""
+    # The bias is broadcast over the spatial axes: channels first, so it needs trailing axes of 1.
     add_bias = f"x = x + bias.reshape(1, -1{', 1' * step.rank})"
     names = ("x", "kernel", "bias") if step.bias else ("x", "kernel")
     return jit_lines(*lines, *(add_bias,) * step.bias, names=names, called="convolve")
@@ -66,6 +68,7 @@ def _adjoint_padding(step: Step) -> PerAxisPairs:
 
 def transposed_padding(step: Step) -> PerAxisPairs:
     """Return the padding of the dilated input: the reach of the kernel minus the padding of the forward convolution."""
+    # The gradient of a convolution that pads by p pads by reach - 1 - p: padding more reads less of the border.
     axes = zip(step.window, step.dilation, _adjoint_padding(step), strict=True)
     return tuple((d * (w - 1) - before, d * (w - 1) - after) for w, d, (before, after) in axes)
 
@@ -91,6 +94,7 @@ def lax_transpose(step: Step) -> Code:
         return NO_BIAS
     if step.parameters["groups"] != 1:
         return Unsupported("lax.conv_transpose has no groups")
+    # The reference accepts output padding of any size; for XLA it is padding of the dilated input.
     if min(step.parameters["output_padding"]) < 0:
         return NO_OUTPUT_PADDING
     if step.rank > MAX_RANK:

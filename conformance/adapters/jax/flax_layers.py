@@ -54,6 +54,7 @@ LINEN_POOLING_LAYERS = (
 
 def _read_kernel_extents(call: BoundCall, value: Any) -> Any:
     """Read the extents of a kernel. A single number means one spatial axis."""
+    # nn.Conv(8, 3) is one-dimensional in Flax for every input; other frameworks have the rank in the name.
     return sizes_argument("kernel_size").convert(call, (value,) if is_whole_number(value) else value)
 
 
@@ -89,6 +90,7 @@ def _weighted_layer(
     name: str, features: str, defaults: str, operator: str, readings: Mapping[str, ArgumentReading], **fields: Any
 ) -> LayerSignature:
     """Return a layer with weights. In NNX, the arguments after the strides are keyword-only."""
+    # In Linen a layer is a dataclass, whose fields are positional; NNX has constructors.
     keyword_only = "*, " if features.startswith("in") else ""
     signature = f"{name}({features}, kernel_size, strides=1, {keyword_only}padding='SAME', {defaults})"
     return LayerSignature(signature, operator, readings, **fields)
@@ -98,6 +100,7 @@ def _convolution_layers(
     features: str, readings: Mapping[str, ArgumentReading], ignored: tuple[str, ...]
 ) -> tuple[LayerSignature, ...]:
     """Return the convolution layers of one API of Flax. features: its arguments for the numbers of channels."""
+    # input_dilation inserts cells between those of the input; a mask multiplies the kernel.
     undilated_input = {"input_dilation": (1, None), "mask": None}
     unmasked = {"mask": None, "transpose_kernel": (False, True)}
     return (
@@ -124,6 +127,7 @@ def _convolution_layers(
     )
 
 
+# Flax has no padding of its own; its users call jnp.pad, with channels last.
 PAD_SIGNATURE = jnp_pad_signature(channels_last=True)
 DIALECTS = {
     "flax.nnx": Dialect(

@@ -61,6 +61,7 @@ def _reduction_operator(call: BoundCall, parameters: dict[str, Any]) -> Mapping[
     if not isinstance(operation, PlainName) or name not in operators:
         raise UnreadableLayer(f"computation={operation}: only lax.max and lax.min can be translated")
     operator, sign = operators[name]
+    # Another initial value would be an additional operand of every window.
     if str(initial).rpartition(".")[2] not in {"inf"} or str(initial).startswith("-") != bool(sign):
         raise UnreadableLayer(f"init_value={initial}: only {sign}jnp.inf can be translated")
     return {"operator": operator}
@@ -78,6 +79,7 @@ def _check_axis_names(call: BoundCall, parameters: dict[str, Any]) -> Mapping[st
     has_letters = (
         isinstance(names, tuple) and len(names) == OPERAND_COUNT and all(isinstance(letters, str) for letters in names)
     )
+    # Letters of the non-spatial axes are removed; what remains is the order of the spatial axes.
     non_spatial = ("NC", "OI", "NC")
     orders = {
         letters.translate(dict.fromkeys(map(ord, dropped)))
@@ -90,6 +92,7 @@ def _check_axis_names(call: BoundCall, parameters: dict[str, Any]) -> Mapping[st
     return {}
 
 
+# The default of JAX and Flax. The case is the same convolution with a flipped kernel, so the text needs a note.
 KERNEL_NOT_FLIPPED_NOTE = (
     "without transpose_kernel=True the kernel is not flipped: the translated case has a kernel flipped along every "
     "spatial axis"
@@ -112,6 +115,7 @@ def _dilated_input_padding(padding: Any, strides: tuple[int, ...], reach: tuple[
         return tuple((before, total - before) for before, (total, *_) in zip(starts, axes, strict=True))
     if isinstance(padding, str):
         raise UnreadableLayer(f"padding={padding!r}: neither 'SAME' nor 'VALID'")
+    # Numbers are the padding of the dilated input itself.
     ends = one_per_axis(padding, len(strides))
     if len(ends) != len(strides):
         raise UnreadableLayer(f"padding={padding}: not a pair for each spatial axis")
@@ -132,14 +136,13 @@ def transposed_parameters(call: BoundCall, parameters: dict[str, Any]) -> Mappin
     return padding_from_crop(crop_from_padding(pads, window, dilation), strides, dilation)
 
 
-def _read_padding(call: BoundCall, value: Any) -> Any:
-    """Read a padding name unchanged, and numbers as pairs."""
-    return value if isinstance(value, str) else padding_argument("padding").convert(call, value)
-
-
 TRANSPOSED_ARGUMENTS = {
     "stride": sizes_argument("strides", default=1),
-    "padding": ArgumentReading("padding", _read_padding),
+    # A name is resolved later, once stride and dilation are known.
+    "padding": ArgumentReading(
+        "padding",
+        lambda call, value: value if isinstance(value, str) else padding_argument("padding").convert(call, value),
+    ),
 }
 
 
@@ -183,6 +186,7 @@ LAX_LAYERS = (
             "dilation": _per_axis_argument("window_dilation"),
         },
         array_arguments=("operand",),
+        # A base dilation inserts cells between those of the input, which no parameter of the catalogue does.
         required_values={"base_dilation": None},
         adjust=_reduction_operator,
     ),
@@ -197,6 +201,7 @@ LAX_LAYERS = (
             "groups": count_argument("feature_group_count"),
         },
         array_arguments=("lhs", "rhs"),
+        # lhs_dilation makes the call a transposed convolution, batch_group_count a gradient.
         required_values={"lhs_dilation": None, "batch_group_count": 1},
         ignored_arguments=("precision", "preferred_element_type", "out_sharding"),
         adjust=_check_axis_names,

@@ -53,6 +53,7 @@ def ops_convolution(engine: Engine, step: Step) -> Code:
         return GROUPS_FROM_SHAPES
     same, dilation = text_unless_default("VALID", padding, '"same"'), dilation_argument(step)
     text = call("keras.ops.conv", "x", "kernel", strides=stride_argument(step), padding=same, dilation_rate=dilation)
+    # A convention case runs the call in spite of the limit, to observe the answer of the engine.
     limit = engine.convolution_limit(step)
     return replace(limit, rejected_call=text) if limit else text
 
@@ -74,6 +75,7 @@ def _layer_text(engine: Engine, name: str, step: Step, filters: int, **arguments
 
 def _built_layer_lines(engine: Engine, layer: str, step: Step) -> tuple[str, ...]:
     """Return lines that create a layer and its variables."""
+    # build() takes the shape of the data in the layout of the layer.
     shape = step.shape if engine.has_channels_first else (step.shape[0], *step.shape[2:], step.shape[1])
     return (f"conv = {layer}", f"conv.build({tuple_of(shape)})")
 
@@ -95,6 +97,7 @@ def layer_convolution(engine: Engine, step: Step) -> Code:
     name, groups = f"Conv{step.rank}D", groups_argument(step)
     layer = _layer_text(engine, name, step, step.kernel[0], padding=same, groups=groups)
     limit = engine.layer_weights_limit(step) or engine.convolution_limit(step)
+    # Stride and dilation are checked first: Keras rejects both on every engine when the layer is created.
     return limit or _weighted_layer_lines(engine, layer, step)
 
 

@@ -108,6 +108,7 @@ class Engine:
 
 def _torch_pooling_limit(step: Step) -> Unsupported | None:
     if step.dtype in FLOATING:
+        # pytorch#83321: F.avg_pool3d and F.lp_pool3d are the only calls without 16-bit kernels.
         unsupported = "avg" in step.operator and step.rank == VOLUME_RANK and step.dtype in SHORT_FLOATS
         reason = "three-dimensional average pooling has no kernel for float16 and bfloat16"
         return Unsupported(reason, FLOAT16_ISSUE) if unsupported else None
@@ -130,6 +131,7 @@ def _torch_layer_gradient(lines: Sequence[str], names: Sequence[str], input_name
     """Return the lines followed by the gradient of one input, or of a variable of the layer."""
     if input_name == "x" or not any(line.startswith("conv.set_weights") for line in lines):
         return autograd_gradient(lines, names, input_name)
+    # `value` is the torch.nn.Parameter inside the Keras variable.
     return (*lines, f"(x,) = torch.autograd.grad(x, conv.{input_name}.value, grad)")
 
 
@@ -161,6 +163,7 @@ def _jax_layer_gradient(lines: Sequence[str], names: Sequence[str], input_name: 
     A layer is created outside the function, which passes the weights to `stateless_call`.
     """
     created = tuple(line for line in lines if line.startswith(("conv = ", "conv.build")))
+    # jax.vjp differentiates functions of arrays, and the variables of a layer are state.
     stateless_call = f"conv.stateless_call([{', '.join(names[1:])}], [], x)[0]"
     forward = [line.replace("conv(x)", stateless_call) for line in lines if not line.startswith("conv")]
     return (*created, *jax.jit_gradient(forward, names, input_name))
@@ -184,6 +187,7 @@ JAX_ENGINE = Engine(
 def _tensorflow_pooling_limit(step: Step) -> Unsupported | None:
     if "avg" in step.operator and step.dtype not in FLOATING:
         return NO_INTEGER_AVERAGES
+    # Keras pools adaptive bins with ordinary windows on TensorFlow, so their limits apply, and one more.
     return unsupported_adaptive(step) if step.operator.startswith("adaptive") else unsupported_pooling(step)
 
 

@@ -84,6 +84,7 @@ OPS_LAYERS = (
         array_arguments=("x",),
     ),
 )
+# keras.ops and keras.layers are the same on every engine; only the behaviour differs.
 OPS_DIALECT = Dialect(("keras.ops", "ops", "tf.keras.ops"), OPS_LAYERS)
 DIALECTS = {
     **{f"keras-{engine}.ops": OPS_DIALECT for engine in VARIANTS},

@@ -26,6 +26,7 @@ CANNOT_CROP = Unsupported("keras.ops.pad is documented to add cells, not to remo
 def constant_pad(step: Step, *, channels_last: bool = True) -> str:
     """Return `keras.ops.pad` in constant mode."""
     pads = pairs_of(pairs_for_all_axes(step.padding, channels_last=channels_last))
+    # A number would make the padding of a bool array an integer.
     text = "True" if step.dtype == "bool" else None
     return call("keras.ops.pad", "x", pads, constant_values=text_unless_default(0, step.parameters["value"], text))
 
@@ -62,7 +63,7 @@ def _unsupported_amount(engine: Engine, step: Step) -> str:
 def gathered_pad(engine: Engine, step: Step) -> Code:
     """Return a gather along each axis, for modes and amounts of padding that `keras.ops.pad` does not support."""
     first = 2 if engine.has_channels_first else 1
-    code = indexed_pad(step, lambda cells, axis: f"x = keras.ops.take(x, {cells}, axis={axis})", first_axis=first)
+    code = indexed_pad(step, lambda cells, axis: (f"x = keras.ops.take(x, {cells}, axis={axis})",), first_axis=first)
     return engine.as_one_function(*code) if isinstance(code, tuple) else code
 
 
@@ -75,6 +76,7 @@ def zero_padding_layer(engine: Engine, step: Step) -> Code:
 
 def padding_layer_or_ops(engine: Engine, step: Step) -> Code:
     """Return a padding layer, or operations if no layer supports the step."""
+    # A gather comes last: it works for every mode, but is the least like what users write.
     for code in (zero_padding_layer(engine, step), pad(engine, step)):
         if not isinstance(code, Unsupported):
             return code

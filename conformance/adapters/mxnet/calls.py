@@ -15,6 +15,7 @@ FLOATING = frozenset({"float16", "float32", "float64"})
 INTEGERS = frozenset({"int8", "int32", "int64", "uint8"})
 ARRAY_DTYPES = FLOATING | INTEGERS | {"bool"}
 """Dtypes of `mxnet.np` arrays. The others cannot even be passed to a program."""
+# Explicit padding comes first in this case, see padding.differentiable_pad.
 NO_ASYMMETRIC_PADDING = Unsupported("padding before and after an axis cannot differ")
 
 

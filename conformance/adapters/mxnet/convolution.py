@@ -26,12 +26,15 @@ from conformance.adapters.mxnet.calls import NO_ASYMMETRIC_PADDING, ArrayApi
 from conformance.adapters.mxnet.padding import NP_API, differentiable_line
 
 NO_NAMED_PADDING = Unsupported("convolutions have no named padding")
+# "Check failed: delay_alloc", once, in the next convolution of the same process: another case would fail.
 NO_EMPTY_CONVOLUTION = Unsupported("after a convolution of an empty array, the next one in the process fails")
 # Lines that run before recording: setting weights must not be recorded, constants need not be.
 PREPARATION_PREFIXES = ("conv", "kernel = ", "scale = ")
 VOLUME_RANK = 3
 NO_3D_TRANSPOSED_DILATION = Unsupported('"Dilate is not supported in 3d deconvolution"')
+# float32 is computed by oneDNN, which has the third axis; float64 by MXNet's own kernel.
 NO_3D_TRANSPOSED = Unsupported('"Only 1D or 2D Deconvolution is natively supported" in float64')
+# A parameter of a layer has its own gradient array, so it needs no attach_grad.
 LAYER_PARAMETERS = {"kernel": "conv.weight", "bias": "conv.bias"}
 
 
@@ -50,6 +53,7 @@ def layer_autograd_gradient(lines: Sequence[str], names: Sequence[str], input_na
 def _recorded_lines(lines: Sequence[str]) -> Sequence[str]:
     prepared = [line for line in lines if line.startswith(PREPARATION_PREFIXES)]
     recorded = [f"{INDENT}{differentiable_line(line)}" for line in lines if not line.startswith(PREPARATION_PREFIXES)]
+    # "Inplace operations are not supported" while gradients are recorded, and setting weights is one.
     return (*prepared, "with autograd.record():", *recorded, "x.backward(grad)")
 
 
@@ -81,8 +85,7 @@ def call_conv(step: Step, *, api: ArrayApi = NP_API) -> Code:
 
 def gluon_conv(step: Step) -> Code:
     """Return lines that build the layer, set its weights and call it."""
-    padding = per_axis(step.symmetric) if step.padded else None
-    return _unsupported_conv(step) or _layer_lines(f"nn.Conv{step.rank}D", step, padding)
+    return _unsupported_conv(step) or _layer_lines(f"nn.Conv{step.rank}D", step, nonzero_argument(step.symmetric or ()))
 
 
 def _layer_lines(name: str, step: Step, padding: str | None, output_padding: str | None = None) -> tuple[str, ...]:
@@ -98,6 +101,7 @@ def _layer_lines(name: str, step: Step, padding: str | None, output_padding: str
         use_bias=None if step.bias else "False",
         in_channels=str(step.shape[1]),
     )
+    # Weights exist after initialize, and have the dtype of x only after cast.
     lines = [f"conv = {layer}", "conv.initialize()", "conv.cast(x.dtype)", "conv.weight.set_data(kernel)"]
     return (*lines, *["conv.bias.set_data(bias)"] * step.bias, "x = conv(x)")
 
@@ -107,6 +111,7 @@ def _transposed_arguments(step: Step) -> tuple[tuple[int, ...], tuple[int, ...],
     output_padding, stride = tuple(step.parameters["output_padding"]), step.stride or ()
     wrong_rank = any(len(values) != step.rank for values in (output_padding, stride, step.padding, step.dilation))
     # Invalid parameters are passed on unchanged, so that the call can reject them.
+    # An output padding below 0, or a stride below 1, must be rejected by MXNet itself.
     if step.symmetric is not None and (wrong_rank or min(*output_padding, *(size - 1 for size in stride)) < 0):
         return step.symmetric, output_padding, []
     axes = output_crops(step, stride)

@@ -27,6 +27,7 @@ POOLING_ARGUMENTS = {
     "window": sizes_argument("pool_size"),
     "stride": sizes_argument("strides"),
     "padding": sizes_argument("padding"),
+    # ceil_mode selects the convention `full`, which keeps a last window that starts in the padding.
     "rounding": rounding_argument("ceil_mode", "full"),
 }
 AVERAGE_POOLING_ARGUMENTS = {**POOLING_ARGUMENTS, "count_include_pad": flag_argument("count_include_pad")}
@@ -38,6 +39,7 @@ WEIGHTED_ARGUMENTS = {
     "dilation": sizes_argument("dilation"),
     "groups": count_argument("groups"),
     "bias": flag_argument("use_bias"),
+    # 0 means that the layer infers the number at the first call.
     "channels": ArgumentReading("in_channels", lambda _call, value: value or None),
 }
 IGNORED_ARGUMENTS = ("weight_initializer", "bias_initializer", "prefix", "params")
@@ -97,6 +99,7 @@ GLUON_LAYERS = (
 
 def _read_per_axis(call: BoundCall, value: Any) -> Any:
     """Return one size per axis; an empty tuple means the default."""
+    # An empty tuple is the default of every shape parameter of an MXNet operator.
     if value is None or value == ():
         return None
     return sizes_argument("kernel").convert(call, value)
@@ -118,8 +121,10 @@ def _pooling_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, An
         return {"operator": f"global_{kind}"}
     if "window" not in found:
         raise UnreadableLayer("kernel is required unless global_pool=True")
+    # One signature serves all kinds of pooling, and their operators have different parameters.
     for word in {"count_include_pad", "p"} - {{"avg_pool": "count_include_pad", "lp_pool": "p"}.get(kind)}:
         found.pop(word, None)
+    # Unlike Gluon, whose stride defaults to the window.
     found.setdefault("stride", 1)
     return {"operator": kind, "stride": found["stride"]}
 
@@ -131,6 +136,7 @@ CONVOLUTION_ARGUMENTS = {
     "padding": _npx_argument("pad"),
     "out_channels": count_argument("num_filter"),
     "groups": count_argument("num_group"),
+    # The argument is negative, and its default differs: False for convolution, True for deconvolution.
     "bias": choice_argument("no_bias", {False: True, True: False}),
 }
 TUNING_ARGUMENTS = ("workspace", "cudnn_tune", "cudnn_off", "layout", "name")
@@ -170,6 +176,7 @@ NPX_LAYERS = (
     ),
 )
 
+# mx.nd names operators by class; npx renamed them in lower case.
 ND_NAMES = {"pooling": "Pooling", "convolution": "Convolution", "deconvolution": "Deconvolution"}
 
 
@@ -181,6 +188,7 @@ def _nd_layer(layer: LayerSignature) -> LayerSignature:
 
 def _read_flat_pads(_call: BoundCall, value: Any) -> Any:
     """Read the padding before and after each axis; batch and channels must have no padding."""
+    # Two numbers for each axis of the array, the first axis first.
     if (
         not isinstance(value, tuple)
         or len(value) % 2

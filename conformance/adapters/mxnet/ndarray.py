@@ -23,6 +23,7 @@ from conformance.adapters.api import (
 from conformance.adapters.mxnet.calls import FLOATING, ArrayApi
 from conformance.adapters.mxnet.padding import CONSTANT_MODE, full_array
 
+# mx.nd.pad takes two or three spatial axes only.
 ROW_RANK, PLANE_RANK, VOLUME_RANK = 1, 2, 3
 NO_EMPTY_ARRAYS = Unsupported(
     '"`0` shapes are unsupported in the `mxnet.nd` interface"', "https://github.com/apache/mxnet/issues/19684"
@@ -54,6 +55,7 @@ def native_pad(step: Step) -> Code:
 def _pad_call(step: Step, operand: str = "x", axes: int = 2) -> str:
     """Return the call; axes: number of leading axes that are not padded."""
     mode = step.parameters["mode"]
+    # One flat list, the first axis first, unlike the pairs of mnp.pad.
     widths = [0, 0] * axes + [width for pair in step.padding for width in pair]
     value = text_unless_default(0, step.parameters["value"]) if mode == CONSTANT_MODE else None
     return call(
@@ -82,6 +84,7 @@ def gathered_pad(step: Step) -> Code:
         return "x" + "".join(f".take(mx.nd.array({indices}), axis={axis})" for axis, indices in indexed)
     if step.dtype in FLOATING:
         return f"{_pad_call(step, 'x.expand_dims(2)', 3)}.squeeze(2)" if step.rank == ROW_RANK else native_pad(step)
+    # No mx.nd.where with a mask: integers have no pad that could make the mask.
     bounds = [f"{before}:{before + size}" for (before, _), size in zip(step.padding, step.shape[2:], strict=True)]
     lines = (f"y = {full_array(step, 'mx.nd')}", f"y{slices(bounds, channels_last=False)} = x", "x = y")
     # MXNet cannot assign to a slice of a bool array.

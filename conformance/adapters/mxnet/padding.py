@@ -25,6 +25,7 @@ from conformance.adapters.api import (
 from conformance.adapters.mxnet.calls import ArrayApi
 
 CONSTANT_MODE = "constant"
+# mnp.full(shape, 2**63 - 1) is -2**63: the number is converted through float64.
 MAX_EXACT_INTEGER = 2**53
 READS_OUT_OF_BOUNDS = Unsupported("mnp.pad reads out of bounds where a reflection is cropped")
 NO_WRAP = "mnp.pad has no mode wrap"
@@ -57,6 +58,7 @@ def wrapped_pad(step: Step) -> Code:
     """Return padding in mode wrap as cyclic indexing of each axis."""
     if step.parameters["mode"] != "wrap" or crops(step):
         return Unsupported("cyclic indexing implements mode wrap only")
+    # One `take` for each axis; its own mode wrap applies the modulo to the indices.
     text = "x"
     for axis, ((before, after), size) in enumerate(zip(step.padding, step.shape[2:], strict=True), 2):
         if before or after:
@@ -76,6 +78,8 @@ def differentiable_pad(step: Step) -> Code:
         return wrapped_pad(step)
     if mode != CONSTANT_MODE or value == 0 or crops(step):
         return pad(step)
+    # mnp.pad of MXNet 1.9.1 lacks a `return` in its constant branch and always pads with 0. A mask of padded ones
+    # selects the original cells. An array replaces the scalar because of apache/mxnet#17893, which 1.9.1 still has.
     pairs, filled = _pairs_text(step), full_array(step, "mnp")
     return f"mnp.where(mnp.pad(mnp.ones_like(x), {pairs}), mnp.pad(x, {pairs}), {filled})"
 

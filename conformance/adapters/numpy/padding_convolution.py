@@ -21,6 +21,7 @@ SOURCE_CELL_BY_MODE: Mapping[str, str] = {
 def _padding_loop(step: Step, array: str, move: str) -> tuple[str, ...]:
     """Return the loop over the padded array; move: the statement that copies between `position` and `at`."""
     mode = step.parameters["mode"]
+    # Negative pads have been applied before, as a crop, so that the modes see only the remaining cells.
     before = tuple_of([max(pair[0], 0) for pair in step.padding])
     source = f"at = [{SOURCE_CELL_BY_MODE[mode]} for a, n in zip(at, {array}.shape[2:])]"
     inside = f"if all(0 <= a < n for a, n in zip(at, {array}.shape[2:])):"
@@ -33,6 +34,7 @@ def _padding_loop(step: Step, array: str, move: str) -> tuple[str, ...]:
 
 
 def _crop_lines(step: Step, array: str) -> str:
+    # The crop is a view, so the gradient can be added to the cells of the uncropped array.
     cropped = any(min(pair) < 0 for pair in step.padding)
     return crop_text(step, channels_last=False).replace("x", array, 1) if cropped else array
 
@@ -74,6 +76,7 @@ def max_unpool_gradient(_step: Step) -> Code:
     return (
         "slope = np.zeros_like(x)",
         "for n, c in np.ndindex(x.shape[:2]):",
+        # Of several values with one index, the last one remains, and only that one gets the gradient.
         f"{INDENT}stays = {{int(index): at for at, index in np.ndenumerate(indices[n, c])}}",
         f"{INDENT}for index, at in stays.items():",
         f"{INDENT * 2}if index >= 0:",
@@ -91,6 +94,7 @@ def _product_loop(step: Step, narrow: str, wide: str, line: str) -> tuple[str, .
     before = tuple_of([pair[0] for pair in step.padding])
     axes = f"zip(position, offset, {tuple_of(step.stride or ())}, {tuple_of(step.dilation)}, {before})"
     return (
+        # A transposed convolution has its kernel as (in, out/groups), so both have the narrow channels first.
         f"share = {step.kernel[0] // step.parameters['groups']}",
         f"for n, o, *position in np.ndindex({narrow}.shape):",
         f"{INDENT}for i, *offset in np.ndindex(kernel.shape[1:]):",
@@ -124,9 +128,11 @@ def conv(step: Step) -> Code:
 def conv_gradient(step: Step) -> Code:
     """Return lines that add, for every product, its gradient times one factor to the gradient of the other."""
     output = step.parameters["output"]
+    # The bias adds to every output cell, so its gradient is the sum of all gradients of a channel.
     if output == "bias":
         loop = ("for n, o, *position in np.ndindex(grad.shape):", f"{INDENT}slope[o] += grad[{NARROW_INDEX}]")
         return ("slope = np.zeros_like(bias)", *loop, "x = slope")
+    # All three gradients walk over the same products; they differ in the factor that they accumulate.
     narrow, wide = _narrow_and_wide(step, "grad")
     x_index, grad_index = (NARROW_INDEX, WIDE_INDEX) if narrow == "x" else (WIDE_INDEX, NARROW_INDEX)
     line = f"slope[{x_index}] += grad[{grad_index}] * kernel[{WEIGHT_INDEX}]"

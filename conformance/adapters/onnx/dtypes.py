@@ -14,6 +14,7 @@ SIGNED_INTEGERS = frozenset({"int8", "int16", "int32", "int64"})
 # Types that the schemas of opset 26 allow.
 SCHEMA_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, FLOATING),
+    # MaxPool takes int8 and uint8 since opset 12, for quantized models.
     "max_pool": FLOATING | BYTE_INTEGERS,
     "max_pool_with_indices": FLOATING | BYTE_INTEGERS,
     "pad": ALL_DTYPES,
@@ -23,6 +24,7 @@ SCHEMA_DTYPES: Mapping[str, frozenset[str]] = {
 SUPPORTED_DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
     **dict.fromkeys(("max_pool", "min_pool", "max_unpool", "global_max_pool", "pad"), ALL_DTYPES),
+    # A sum of bool has no meaning in the suite, and ArgMax takes no bool.
     **dict.fromkeys(("avg_pool", "global_avg_pool", "max_pool_with_indices"), ALL_DTYPES - {"bool"}),
     "relu": FLOATING | SIGNED_INTEGERS,
 }

@@ -13,6 +13,7 @@ from typing import TypeGuard
 
 from conformance.adapters.api import INDENT
 
+# The newest opset that ONNX Runtime 1.31 supports, so that both runtimes run the same model.
 OPSET_VERSION = 26
 OUTPUT_NAME = "y"
 MAX_CODE_LINE_LENGTH = 100
@@ -33,10 +34,12 @@ class GraphBuilder:
         self.constants: dict[str, None] = {}
         self._tensors = {name: name for name in names}  # the tensor that each variable currently names
         self._unread_constants: dict[str, str] = {}  # the tensors of them that are NumPy arrays
+        # The output name is reserved, or a variable y of a composition could take it first.
         self._used_names = {*names, OUTPUT_NAME}
         text = "\n".join(lines)
         statements = [part for part in ast.parse(text).body if isinstance(part, ast.Assign)]
         for part in statements:
+            # Only the last assignment to x is the result; earlier ones are tensors like any other.
             target, last = part.targets[0], part is statements[-1]
             names = [item.id for item in ast.walk(target) if isinstance(item, ast.Name)]
             if _is_node_call(part.value):
@@ -68,6 +71,7 @@ class GraphBuilder:
     def _operand(self, part: ast.expr) -> str:
         if _is_node_call(part):
             return self._node(part, [])
+        # Pad takes its axes as the fourth input, so the third, a value, may be left out by an empty name.
         if not isinstance(part, ast.Name):
             return ""  # an omitted optional input
         tensor = self._tensors[part.id]
@@ -113,6 +117,7 @@ def model_lines(lines: Sequence[str], names: Sequence[str]) -> list[str]:
         *(_list_lines("constants", constants) if constants else []),
         f"inputs = {{{', '.join(inputs)}}}",
         *INPUT_TYPE_LINES,
+        # An output without type and shape: the runtime infers them, and the test sees what it inferred.
         f'outputs = [helper.make_empty_tensor_value_info("{OUTPUT_NAME}")]',
         f'graph = helper.make_graph(nodes, "graph", types, outputs{", constants" * bool(constants)})',
         f'model = helper.make_model_gen_version(graph, opset_imports=[helper.make_opsetid("", {OPSET_VERSION})])',

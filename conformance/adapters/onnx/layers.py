@@ -23,6 +23,7 @@ from conformance.adapters.api import (
 )
 
 MAX_CONV_INPUTS = 3
+# helper.make_node has these arguments itself; all others become attributes, in any order.
 NODE_PARAMETERS = "inputs, outputs, name=None, doc_string=None, domain=None, overload=None, *, "
 WINDOW_SIGNATURE = "strides=None, pads=None, dilations=None, auto_pad='NOTSET'"
 
@@ -40,6 +41,7 @@ def _read_flat_pads(_call: BoundCall, value: Any) -> Any:
 def _apply_auto_pad(call: BoundCall, found: dict[str, Any]) -> None:
     """Replace the padding by the one that auto_pad names."""
     named = call.arguments["auto_pad"]
+    # With auto_pad, the specification ignores pads.
     if named != "NOTSET":
         found["padding"] = padding_by_name(call, named, AUTO_PAD_NAMES)
 
@@ -56,6 +58,7 @@ def _has_bias(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     """Return whether the node has a bias, its third input."""
     _apply_auto_pad(call, found)
     inputs = call.arguments["inputs"]
+    # Inputs are names, and an empty name is an input that is left out.
     return {"bias": isinstance(inputs, tuple) and len(inputs) >= MAX_CONV_INPUTS and inputs[-1] != ""}
 
 
@@ -74,6 +77,7 @@ def _read_array_pads(call: BoundCall, value: Any) -> Any:
 def _unpooled_size(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the output size that follows from window, stride and padding."""
     inputs = call.arguments["inputs"]
+    # Its value is known only when the model runs.
     if isinstance(inputs, tuple) and len(inputs) > UNPOOL_INPUT_COUNT:
         raise UnreadableLayer("inputs: output_shape given as an input cannot be read")
     return unpooled_size(call, found)
@@ -98,6 +102,7 @@ CONVOLUTION_ARGUMENTS = {
 
 SUPPORTED_NODES = (
     LayerSignature(
+        # storage_order=1 would count the indices by columns, which no parameter of the catalogue expresses.
         f"MaxPool({NODE_PARAMETERS}kernel_shape, {WINDOW_SIGNATURE}, ceil_mode=0, storage_order=0)",
         "max_pool",
         WINDOW_ARGUMENTS,
@@ -146,6 +151,7 @@ UNPOOLING_NODES = (
         note=TENSOR_INDICES_NOTE,
     ),
     LayerSignature(
+        # Pads and value are attributes until opset 10 and inputs from 11 on; a text shows only attributes.
         f"Pad({NODE_PARAMETERS}mode='constant', pads=None, value=0.0)",
         "pad",
         {

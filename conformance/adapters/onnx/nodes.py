@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     text_unless_default,
 )
 
+# min_pool, softmax_pool and others are missing: ONNX has no node for them.
 NODE_TYPES: Mapping[str, str] = {
     "max_pool": "MaxPool",
     "max_pool_with_indices": "MaxPool",
@@ -40,6 +41,7 @@ NODE_TYPES: Mapping[str, str] = {
 }
 POOLING_OPERATORS = frozenset({"max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"})
 PADDING_MODES = frozenset({"constant", "edge", "reflect", "wrap"})
+# The default of p in LpPool.
 SQUARE_POWER = 2
 Attributes = dict[str, str | None]
 
@@ -64,6 +66,7 @@ def _window_attributes(step: Step) -> Attributes:
     padding = {"pads": ints_text(flat_pads(step.padding)) if not is_framework_same(step) and step.padded else None}
     return {
         "strides": ints_text(step.stride) if step.stride and set(step.stride) != {1} else None,
+        # auto_pad and pads exclude each other; the specification leaves the pads of SAME to the runtime.
         **({"auto_pad": '"SAME_UPPER"'} if is_framework_same(step) else padding),
         "dilations": ints_text(step.dilation) if step.dilated else None,
     }
@@ -89,6 +92,7 @@ def avg_pool(step: Step) -> Code:
     """Return the AveragePool node, or the reason why it is unsupported."""
     if step.parameters.get("divisor") is not None:
         return Unsupported("AveragePool has no divisor")
+    # The default of count_include_pad is 0, the opposite of PyTorch's. Without padding the argument changes nothing.
     counted = step.parameters.get("count_include_pad") and not is_framework_same(step) and step.padded
     return pooling_node(step, count_include_pad="1" if counted else None)
 
@@ -96,6 +100,7 @@ def avg_pool(step: Step) -> Code:
 def lp_pool(step: Step) -> Code:
     """Return the LpPool node, or the reason why it is unsupported."""
     p = step.parameters["p"]
+    # The attribute p is an integer since opset 2; before, it was a float.
     if p != int(p):
         return Unsupported("p of LpPool must be an integer")
     return pooling_node(step, p=text_unless_default(SQUARE_POWER, int(p)))
@@ -107,6 +112,7 @@ def indexed_max_pool(step: Step) -> Code:
     if isinstance(text, Unsupported) or step.parameters.get("output") != "indices":
         return text
     line = f"values, x = {text}"
+    # In a tensor with one plane, an index in the tensor is an index in the plane.
     if math.prod(step.shape[:2]) == 1:
         return (line,)
     return Unsupported("indices count through the whole tensor", rejected_call=(line,))
@@ -131,6 +137,7 @@ def max_unpool(step: Step) -> Code:
     extents, sizes = step.shape[2:], step.parameters["output_size"]
     strides = [max(size // max(extent, 1), 1) for extent, size in zip(extents, sizes, strict=True)]
     # Padding must be smaller than the window.
+    # A smaller output than input occurs only if padding removes cells, since the stride is at least 1.
     pads = [max(extent - size, 0) for extent, size in zip(extents, sizes, strict=True)]
     axes = zip(extents, sizes, strides, pads, strict=True)
     attributes: Attributes = {
@@ -168,6 +175,7 @@ def pad(step: Step) -> Code:
     mode, flat = step.parameters["mode"], flat_pad_list(step)
     if mode not in PADDING_MODES:
         return Unsupported(f"Pad has no mode {mode}")
+    # The case observes the order of flat pads, so they are passed with the axes that they belong to.
     if flat:
         return (
             f"pads = {int_array_text(flat)}",
@@ -175,6 +183,7 @@ def pad(step: Step) -> Code:
             'x = Pad(x, pads, "", axes)',
         )
     value = step.parameters.get("value", 0) if mode == "constant" else 0
+    # The value must have the dtype of x, which a Python number in a constant would not have.
     value_line = [f"value = np.array({number(value)}, x.dtype)"] if value else []
     text = call(
         "Pad", "x", "pads", "value" if value_line else None, mode=text_unless_default("constant", mode, quoted(mode))
@@ -184,11 +193,9 @@ def pad(step: Step) -> Code:
 
 def gathered_pad(step: Step) -> Code:
     """Return Gather nodes that index each axis, for modes that Pad does not have."""
-    code = indexed_pad(step, lambda cells, axis: f"cells = np.array({cells})\nx = Gather(x, cells, axis={axis})")
-    if isinstance(code, Unsupported):
-        return code
-    # A program without a node is the identity; `x` alone would be no line.
-    return tuple(line for lines in code for line in lines.split("\n")) if code != "x" else ()
+    code = indexed_pad(step, lambda cells, axis: (f"cells = np.array({cells})", f"x = Gather(x, cells, axis={axis})"))
+    # A program without a node is the identity; `x` alone would not be a node.
+    return () if code == "x" else code
 
 
 def crop(step: Step) -> Code:

@@ -38,6 +38,7 @@ RESET = ""
 # Of the types that the schemas allow, those for which the CPU provider has kernels.
 KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, frozenset({"float16", "float32"})),
+    # Observed with ONNX Runtime 1.31.
     "max_pool": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
     "max_pool_with_indices": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
     "pad": ALL_DTYPES - {"bfloat16", "int16", "uint16"},
@@ -47,6 +48,7 @@ NO_BFLOAT16 = Unsupported(
     'the session returns no bfloat16 array: "No corresponding Numpy type for Tensor Type. bfloat16"'
 )
 NO_LARGE_PADS = Unsupported('"Pad should be smaller than kernel."', rejected_call=ANY_CALL)
+# The contents differ at each run, so neither a verdict nor a ledger entry could be stable.
 NO_EMPTY_SUM = Unsupported(
     "a convolution over 0 channels does not write its output, which contains uninitialized memory"
 )
@@ -56,6 +58,7 @@ def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: its schema, a missing kernel, or its attributes."""
     if step.dtype not in KERNEL_DTYPES[step.operator]:
         return unsupported_by_schema(step) or _no_kernel(nodes.NODE_TYPES[step.operator], step.dtype)
+    # The limit is the same for averages and norms, and dilation does not extend it.
     if step.operator in nodes.POOLING_OPERATORS:
         return NO_LARGE_PADS if nodes.padding_covers_window(step) else None
     # Not a rejected call: the session returns memory of other programs, so no answer can be observed.

@@ -9,6 +9,7 @@ from conformance.adapters.api import Code, Lowering, Step, Unsupported, call, is
 from conformance.adapters.openvino.padding import pad_lists
 
 NO_BIAS = Unsupported("convolutions have no bias")
+# Uninitialized memory, such as 5.8e+20: the output that is a sum of no terms is never written.
 NO_EMPTY_CONVOLUTION = Unsupported("a convolution over 0 channels compiles but does not write its output")
 NO_NAMED_PADDING = Unsupported("named padding needs a given output shape")
 
@@ -43,6 +44,7 @@ def conv(step: Step) -> Code:
     prefix, *operands = _operand_texts(step)
     zeros = str([0] * step.rank)
     pads = (zeros, zeros) if is_framework_same(step) else pad_lists(step)
+    # same_upper computes the pads from the input size, as SAME of TensorFlow; the given pads are then ignored.
     auto_pad = '"same_upper"' if is_framework_same(step) else None
     arguments = (str([*(step.stride or ())]), *pads, str([*step.dilation]))
     return call(f"ops.{prefix}convolution", *operands, *arguments, auto_pad=auto_pad)
@@ -56,6 +58,7 @@ def conv_transpose(step: Step) -> Code:
         return NO_NAMED_PADDING
     prefix, *operands = _operand_texts(step)
     before, after = pad_lists(step)
+    # Pads, dilations and output_padding have defaults here, unlike in the forward convolution.
     output_padding = step.parameters["output_padding"]
     return call(
         f"ops.{prefix}convolution_backprop_data",

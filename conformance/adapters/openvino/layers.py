@@ -28,6 +28,7 @@ OPSET_MODULES = tuple(
 )
 # MaxPool-8 added dilations before the pads, so the same positional arguments mean something else in older opsets.
 ORIGINAL_OPSET_MODULES = tuple(module for module in OPSET_MODULES if int(module.rpartition("opset")[2]) < 8)  # noqa: PLR2004 - MaxPool-8
+# Lists of pads for ops.pad have an entry for every axis of the array; lists for pooling have spatial axes only.
 LEADING_AXES = 2
 """Number of axes before the spatial ones: batch and channels."""
 
@@ -52,6 +53,7 @@ def _optional_argument(argument: str, default: int) -> ArgumentReading:
 def _read_pads(call: BoundCall, value: Any) -> Any:
     """Read pads_begin and pads_end as pairs per axis, or the padding that auto_pad names."""
     named = call.arguments.get("auto_pad")
+    # With auto_pad other than EXPLICIT, OpenVINO ignores pads_begin and pads_end.
     if isinstance(named, str) and named.lower() not in {"explicit", "notset"}:
         return padding_by_name(call, named, AUTO_PAD_NAMES)
     return _pair_pads(value, call.arguments["pads_end"])
@@ -76,6 +78,7 @@ def _read_array_pads(call: BoundCall, value: Any) -> Any:
     return pairs[LEADING_AXES:]
 
 
+# Before opset 14 there was no ceil_torch: `ceil` also adds windows that start in the padding.
 ROUNDING_WORDS = {"floor": "floor", "ceil": "full", "ceil_torch": "ceil"}
 WINDOW_ARGUMENTS = {
     "window": _per_axis_argument("kernel_shape"),
@@ -90,6 +93,7 @@ def _operator_of_output(call: BoundCall, found: dict[str, Any]) -> Mapping[str, 
     del found
     if call.result_index != 1:
         return {}
+    # By default, axis=0, indices count through the whole tensor; axis=2 restarts them in each channel.
     if call.arguments.get("axis") != LEADING_AXES:
         raise UnreadableLayer("output(1): only indices in each channel, axis=2, can be translated")
     return {"operator": "max_pool_with_indices"}
@@ -101,18 +105,17 @@ def _check_divisor(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     If padding counts and any axis has padding, elements of a last window past the padded input count too. Without
     padding they do not. Observed with OpenVINO 2026.4 on the CPU.
     """
+    # Without rounding up, no window extends past the padded input, so nothing is left to count.
     no_overhang_counts = found["rounding"] == "floor" or not found["count_include_pad"]
-    if no_overhang_counts or found["padding"] == 0 or not _has_padding(found["padding"]):
+    padding = found["padding"]
+    has_padding = isinstance(padding, str) or (padding != 0 and any(map(any, padding)))
+    if no_overhang_counts or not has_padding:
         return {}
     extents = call.input_extents("whether a last window extends past the padding, where elements count,")
     walk = Windows.of(extents, *(found[key] for key in ("window", "stride", "padding", "dilation", "rounding")))
     if any(walk.overhang):
         raise UnreadableLayer("exclude_pad=False: elements past the padding count, which the catalogue cannot express")
     return {}
-
-
-def _has_padding(padding: Any) -> bool:
-    return isinstance(padding, str) or any(map(any, padding))
 
 
 def _read_groups(call: BoundCall, _value: Any) -> Any:
@@ -149,6 +152,7 @@ def _convolution_layer(
     )
 
 
+# With an output_shape, OpenVINO derives the pads from it, in a way that depends on auto_pad.
 REQUIRED_TRANSPOSED_VALUES = {"output_shape": None, "auto_pad": (None, "EXPLICIT", "explicit", "VALID", "valid")}
 OPSET_LAYERS = (
     LayerSignature(
@@ -169,6 +173,7 @@ OPSET_LAYERS = (
         result_count=1,
     ),
     LayerSignature(
+        # The order of the arguments of avg_pool differs from that of max_pool, which has dilations third.
         f"avg_pool(data_batch, strides, {POOLING_SIGNATURE}, exclude_pad, rounding_type='floor', "
         "auto_pad=None, dilations=None, name=None)",
         "avg_pool",

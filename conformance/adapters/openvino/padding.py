@@ -8,6 +8,7 @@ from conformance.adapters.api import Code, Step, Unsupported, call, exceeds_exte
 
 NO_WRAP = Unsupported("pad has no mode wrap")
 SHORT_DTYPE_NAMES = {"float16": "f16", "bfloat16": "bf16"}
+# Largest pad of a mode: the extent minus this number.
 EXTENT_MARGINS = {"reflect": 1, "symmetric": 0}
 
 
@@ -22,6 +23,7 @@ def pad_value_text(step: Step, value: float) -> str | None:
 
     A float16 constant rejects infinities as out of range, so it is converted from float32. So is bfloat16.
     """
+    # The value is a constant of the graph, in the dtype of x.
     if value == 0:
         return None
     if step.dtype in SHORT_DTYPE_NAMES and (step.dtype == "bfloat16" or math.isinf(value)):
@@ -34,6 +36,7 @@ def pad(step: Step) -> Code:
     mode = step.parameters["mode"]
     value = pad_value_text(step, step.parameters["value"]) if mode == "constant" else None
     text = call("ops.pad", "x", *pad_lists(step, outer=2), quoted(mode), value)
+    # The call is written although the mode does not exist: a convention case observes how it is rejected.
     if mode == "wrap":
         return Unsupported(NO_WRAP.reason, rejected_call=text)
     if exceeds_extent(step, EXTENT_MARGINS):
@@ -48,4 +51,4 @@ def crop(step: Step) -> str:
 
 def gathered_pad(step: Step) -> Code:
     """Return indexing of each axis, for modes that the call does not have."""
-    return indexed_pad(step, lambda cells, axis: f"x = ops.gather(x, {cells}, {axis})")
+    return indexed_pad(step, lambda cells, axis: (f"x = ops.gather(x, {cells}, {axis})",))

@@ -45,6 +45,7 @@ def _with_data_format(step: Step, text: Code) -> Code:
 
 def max_pool(step: Step) -> Code:
     """Return the call, with VALID or SAME padding."""
+    # The forward call works, so a model can be run with channels first on a CPU, but not trained.
     text = NO_POOLING_GRADIENT if step.gradient else pooling.max_pool(step)
     return (
         NO_EXPLICIT_PADDING if isinstance(text, str) and padding_name(step) is None else _with_data_format(step, text)
@@ -65,6 +66,7 @@ def conv(step: Step) -> Code:
         return NO_BIAS if step.bias else Unsupported("padding is VALID or SAME with channels first")
     if step.rank != VOLUME_RANK:
         return _with_data_format(step, native_convolution(step))
+    # In three dimensions, the CPU has no groups, and no call combines strides with dilations.
     if step.parameters["groups"] != 1 or (step.dilated and step.stride != ones_per_axis(step)):
         return NO_GROUPS_3D if step.parameters["groups"] != 1 else NO_STRIDED_DILATION
     same = f'"{padding_name(step)}"'
@@ -95,6 +97,7 @@ def pad(step: Step) -> Code:
 
 def _with_channels_first_pads(step: Step, text: Code | None) -> str | None:
     """Return a channels-last `tf.pad` call with its pads in channels-first order; None stays None."""
+    # The pads are the only part of the call that depends on the layout.
     last, first = (pairs_of(pairs_for_all_axes(step.padding, channels_last=order)) for order in (True, False))
     return text.replace(last, first) if isinstance(text, str) else None
 

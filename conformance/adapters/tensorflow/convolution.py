@@ -66,6 +66,7 @@ COMPOSITION = ChannelsLastComposition(
 )
 
 
+# The one- and two-dimensional calls expand one number to all spatial axes; conv3d does not.
 def _array_axes_text(step: Step, numbers: tuple[int, ...] | None) -> str | None:
     """Return strides or dilations as text: three-dimensional convolutions need a number for every axis of the array."""
     return per_axis(numbers) if step.rank != VOLUME_RANK else tuple_of([1, *(numbers or ()), 1])
@@ -73,6 +74,7 @@ def _array_axes_text(step: Step, numbers: tuple[int, ...] | None) -> str | None:
 
 def _convolution_text(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
     padding = padding_name(step)
+    # conv1d and conv3d accept the names only; conv2d also takes a list of pads.
     if padding is None and step.rank != PLANE_RANK:
         return Unsupported("explicit padding exists for two-dimensional convolutions only")
     if step.rank == VOLUME_RANK and step.dtype not in FLOATING:
@@ -178,6 +180,7 @@ def native_transpose(step: Step) -> Code:
         return call(f"tf.nn.conv{step.rank}d_transpose", "x", "kernel", output, per_axis(step.stride), '"SAME"')
     if uses_framework_defaults(step) and any(step.parameters["output_padding"]):
         return Unsupported("transposed convolution takes the output shape, not output_padding")
+    # TensorFlow compares the channels of the input and of the kernel, and takes the quotient as the groups.
     if step.parameters["groups"] < 1 or step.shape[1] % step.parameters["groups"]:
         return GROUPS_FROM_SHAPES
     return NO_BIAS if step.bias else _transposed_text(step)
@@ -234,6 +237,7 @@ def _layer_text(name: str, step: Step, filters: int, **arguments: str | None) ->
 def _weighted_layer_lines(layer: str, step: Step) -> Code:
     # A layer has variables only once it is built, and before that it has nothing to set.
     weights = "[kernel, bias]" if step.bias else "[kernel]"
+    # build() first: the weights are variables that exist only then.
     return (f"conv = {layer}", "conv.build(x.shape)", f"conv.set_weights({weights})", "x = conv(x)")
 
 

@@ -71,6 +71,7 @@ def padding_layer(module: str, step: Step, data_format: str | None = None) -> Co
     """
     if step.parameters.get("mode", "constant") != "constant" or step.parameters.get("value", 0) != 0:
         return Unsupported("padding layers pad with zeros only")
+    # ZeroPadding and Cropping are two layers, and users would need both for mixed signs.
     ends = [end for pair in step.padding for end in pair]
     if min(ends) < 0 < max(ends):
         return Unsupported("layers pad or crop, not both")

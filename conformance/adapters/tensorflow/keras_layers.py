@@ -22,6 +22,7 @@ from conformance.adapters.api import (
     split_surplus,
 )
 
+# Names, dtypes and initial values change no result of a case, which sets dtype and weights itself.
 IGNORED_ARGUMENTS = ("name", "dtype", "trainable", "input_shape", "batch_input_shape", "autocast")
 IGNORED_WEIGHT_ARGUMENTS = (
     *IGNORED_ARGUMENTS,
@@ -53,6 +54,7 @@ def transposed_parameters(call: BoundCall, parameters: dict[str, Any]) -> Mappin
     `reach` is the extent of the dilated kernel.
     """
     output_padding, same = parameters.get("output_padding"), parameters["padding"] == "same_upper"
+    # keras/src/backend/common/backend_utils.py computes both rules; they differ only for SAME.
     if output_padding is None and same:
         return {}
     window = parameters.get("window") or call.weight_shape("the output size")[2:]
@@ -67,6 +69,7 @@ def transposed_parameters(call: BoundCall, parameters: dict[str, Any]) -> Mappin
     if not same:
         return {}
     added = one_per_axis(output_padding, axes)
+    # The size (size - 1) * stride + reach % 2 + output_padding, as what the full output has in excess of it.
     surplus = tuple(extent - extent % 2 - more for extent, more in zip(reach, added, strict=True))
     return padding_from_crop(split_surplus(surplus), strides, dilation)
 
@@ -100,6 +103,7 @@ def _weighted_layer(
     )
 
 
+# Aliases that Keras exports, MaxPool2D and Convolution2D, are names of the same signature.
 KERAS_LAYERS = (
     LayerSignature(
         f"MaxPooling{{rank}}D|MaxPool{{rank}}D(pool_size=2, {POOLING_SIGNATURE})",

@@ -72,6 +72,7 @@ POOLING_ARGUMENTS = {
     "stride": _strides_argument("strides"),
     "padding": PADDING_READING,
 }
+# Channels first has the surface tf.nn.nchw of its own, whose calls are the same but for this argument.
 REQUIRED_DATA_FORMAT = {"data_format": (None, "NWC", "NHWC", "NDHWC")}
 CONVOLUTION_ARGUMENTS = {
     "stride": _strides_argument("strides"),
@@ -139,10 +140,12 @@ def _padding_from_output_shape(call: BoundCall, parameters: dict[str, Any]) -> M
     rank = len(kernel) - 2
     if not rank == len(size) == len(extents):
         raise UnreadableLayer(f"output_shape: expected one size for each axis of an array with {rank} spatial axes")
+    # TensorFlow infers the cropping: it is what a forward convolution of the output loses.
     strides, dilation = one_per_axis(parameters["stride"], rank), one_per_axis(parameters["dilation"], rank)
     reach = kernel_reach(kernel[2:], dilation)
     _check_forward_size(call, parameters["padding"], size, strides, reach)
     surplus = surplus_over_size(size, extents, strides, reach)
+    # The kernel has (in, out/groups), so the channels of the output give the number of groups.
     groups = channels // max(kernel[1], 1)
     if groups * kernel[1] != channels or groups < 1:
         raise UnreadableLayer(
@@ -187,6 +190,7 @@ TRANSPOSED_ARGUMENTS = {
     "padding": ArgumentReading("padding", _read_crops),
     "dilation": _strides_argument("dilations"),
 }
+# conv{rank}d_transpose and conv_transpose differ only in whether the name has the rank.
 TRANSPOSED_LAYER = LayerSignature(
     "conv{rank}d_transpose|conv_transpose(input, filters, output_shape, strides, padding='SAME', data_format=None, "
     "dilations=None, name=None)",

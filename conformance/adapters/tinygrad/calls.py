@@ -19,6 +19,7 @@ from conformance.adapters.api import (
 )
 
 NO_NAMED_PADDING = Unsupported("tinygrad has no padding by name")
+# (1, 0, 0, 1) for two axes is read as both ends of each axis, so a wrong number of pads cannot be observed.
 NO_FLAT_PADS = Unsupported("two numbers for each axis are read as the padding before and after it")
 NO_FULL_ROUNDING = Unsupported("ceil_mode drops a last window that would start in the padding")
 DROPS_WINDOWS = "ceil_mode drops windows that start in the padding, although they fit"
@@ -42,6 +43,7 @@ def _pool_call(name: str, step: Step, **options: str | None) -> str | Unsupporte
     unsupported = _unsupported_padding(step)
     if unsupported:
         return unsupported
+    # ceil_mode follows PyTorch's formula, which drops windows that start in the padding, also those that fit.
     rounding = step.parameters.get("rounding", "floor")
     if rounding == "full":
         return NO_FULL_ROUNDING
@@ -66,6 +68,7 @@ def max_pool(step: Step) -> Code:
 def indexed_max_pool(step: Step) -> Code:
     """Return the values or the indices of one call; int32 indices are converted to int64, as in the suite."""
     answer = _pool_call("max_pool2d", step, return_indices="True")
+    # The indices are int32, as everywhere in tinygrad; the suite compares dtypes, too.
     result = "[1].cast(dtypes.int64)" if step.parameters.get("output") == "indices" else "[0]"
     return answer if isinstance(answer, Unsupported) else f"{answer}{result}"
 
@@ -95,6 +98,7 @@ def convolution(name: str, step: Step) -> Code:
     unsupported = _unsupported_padding(step)
     if unsupported:
         return unsupported
+    # Products are summed in int32 by default; the catalogue defines sums that wrap in the dtype of x.
     narrow = step.dtype in ("int8", "int16", "uint8", "uint16")
     if narrow and name != "conv2d":
         return Unsupported("transposed convolution has no argument dtype, and sums narrow integers in 32 bits")

@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     unpooled_size,
 )
 
+# Number of axes of the default window, (2, 2).
 DEFAULT_RANK = 2
 
 
@@ -48,6 +49,8 @@ def _read_padding(call: BoundCall, value: Any) -> Any:
         return value
     if not isinstance(value, tuple) or not all(map(is_whole_number, value)) or len(value) not in {axes, 2 * axes}:
         raise UnreadableLayer(f"neither an integer nor one or two for each of {axes} axes")
+    # With as many numbers as axes, a list has one pad for both ends, the first axis first; with twice as many, the last
+    # axis comes first.
     if len(value) == axes:
         return tuple((end, end) for end in value)
     return tuple(reversed([*zip(value[::2], value[1::2], strict=True)]))
@@ -57,6 +60,7 @@ def _read_pads(call: BoundCall, value: Any) -> Any:
     """Read one list with both ends of the last axes, the last first, or a pair or None for each axis of the array."""
     if not isinstance(value, tuple) or not any(item is None or isinstance(item, tuple) for item in value):
         return ends_from_last_axis(call, value)
+    # None stands for an axis without padding.
     pairs = tuple((0, 0) if item is None else item for item in value)
     if len(pairs) <= DEFAULT_RANK or pairs[:2] != ((0, 0), (0, 0)):
         raise UnreadableLayer("not a pair for each axis of the array, with None or (0, 0) for batch and channels")
@@ -69,6 +73,7 @@ def _read_pads(call: BoundCall, value: Any) -> Any:
 
 def _unpooled_size(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the output size: output_size, or the size that window, stride and padding give."""
+    # With output_size, the window only has to be valid, so the other arguments are ignored.
     size = found.get("output_size")
     if size is not None:
         found.clear()
@@ -94,6 +99,7 @@ def _read_output_size(call: BoundCall, value: Any) -> Any:
         return None
     if not isinstance(value, tuple) or not all(map(is_whole_number, value)):
         raise UnreadableLayer("not an integer for each axis")
+    # The method accepts the shape of the whole output and of the plane alone.
     return value[2:] if call.shape and len(value) == len(call.shape) else value
 
 
@@ -164,6 +170,7 @@ TENSOR_METHODS = (
     ),
 )
 
+# Methods after the call that change neither the operator nor its parameters.
 TRAILING_METHODS = ("cast", "realize", "contiguous", "numpy")
 DIALECTS = {
     "tinygrad.Tensor": Dialect(

@@ -28,6 +28,7 @@ def pad(step: Step) -> Code:
         return call("x.pad", flat_pads(step), value=text if value or step.dtype == "bool" else None)
     name = REPLICATE_AND_CIRCULAR_NAMES[mode]
     text = call("x.pad", flat_pads(step), mode=f'"{name}"')
+    # In the catalogue, negative pads crop before the mode applies.
     if crops(step):
         return Unsupported("negative pads are applied first, as a crop", rejected_call=text)
     if exceeds_extent(step, {"reflect": 1, "wrap": 0}):

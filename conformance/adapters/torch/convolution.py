@@ -41,6 +41,7 @@ def layer_autograd_gradient(lines: Sequence[str], names: Sequence[str], input_na
     """Return the lines followed by the gradient of one input; kernel and bias are parameters of the layer."""
     if input_name == "x":
         return autograd_gradient(lines, names, input_name)
+    # Without the argument, a parameter requires a gradient, and autograd.grad accepts it as an input.
     trainable = (line.replace(NO_GRADIENT_ARGUMENT, "") for line in lines)
     return (*trainable, f"(x,) = torch.autograd.grad(x, {LAYER_PARAMETERS[input_name]}, grad)")
 
@@ -50,10 +51,10 @@ def _is_asymmetric(step: Step) -> bool:
 
 
 def _convolution_keywords(step: Step) -> Keywords:
-    padding = per_axis(step.symmetric) if step.padded else None
     return {
         "stride": stride_argument(step),
-        "padding": '"same"' if is_framework_same(step) else padding,
+        # Padding by name has no numbers, so nothing may read them in that case.
+        "padding": '"same"' if is_framework_same(step) else nonzero_argument(step.symmetric or ()),
         "dilation": dilation_argument(step),
         "groups": groups_argument(step),
     }
@@ -63,6 +64,7 @@ def functional_conv(step: Step) -> Code:
     """Return the call, or Unsupported with the reason."""
     if _is_asymmetric(step):
         return NO_ASYMMETRIC_PADDING
+    # Integers have no oneDNN kernel, and of PyTorch's own only the one for int64 is dilated.
     if step.dilated and step.dtype in INTEGERS - {"int64"}:
         return NO_DILATED_INTEGERS
     return _functional_text("conv", step, _convolution_keywords(step))
@@ -90,6 +92,7 @@ def _layer_lines(name: str, step: Step, keywords: Keywords) -> tuple[str, ...]:
 def _has_invalid_parameters(step: Step) -> bool:
     """Whether stride, dilation or output padding are invalid, so that the call must reject them."""
     output_padding = step.parameters["output_padding"]
+    # A length that differs from the number of axes would otherwise fail in zip below, in place of the call.
     per_axis_values = (step.stride or (), step.dilation, step.padding, output_padding)
     out_of_range = min(*(step.stride or ()), *step.dilation) < 1 or min(output_padding) < 0
     wrong_length = any(len(values) != step.rank for values in per_axis_values)
@@ -111,6 +114,7 @@ def _transposed_keywords(step: Step, *, sliced: bool) -> tuple[Keywords, str] | 
     crop = output_slice(axes)
     if crop and not sliced:
         return Unsupported("transposed convolution removes the same from both ends, except for output_padding")
+    # A convention case passes an output padding that is too large, to observe the rejection.
     too_large = any(axis.output_padding >= limit for axis, limit in zip(axes, limits, strict=True))
     if too_large and not uses_framework_defaults(step):
         return Unsupported("output_padding must be smaller than either stride or dilation")

@@ -44,6 +44,7 @@ LP_POOLING_ARGUMENTS = {
 }
 CONVOLUTION_ARGUMENTS = {
     "stride": sizes_argument("stride"),
+    # Convolutions take a padding by name since PyTorch 1.9; pooling does not.
     "padding": padding_argument("padding", SAME_AND_VALID_WORDS),
     "dilation": sizes_argument("dilation"),
     "groups": count_argument("groups"),
@@ -59,7 +60,9 @@ WEIGHTED_ARGUMENTS = {
     "window": sizes_argument("kernel_size"),
     "bias": flag_argument("bias"),
 }
+# A function gets the bias itself, a layer only whether it has one.
 BIAS_ARGUMENT = {"bias": optional_array_argument("bias")}
+# Arguments that change where or in which dtype a layer computes, not what.
 PLACEMENT_ARGUMENTS = ("device", "dtype")
 
 
@@ -89,6 +92,7 @@ def _pooling_layer(
     return LayerSignature(f"{name}(kernel_size, stride=None, padding=0{extra})", operator, readings, **options)
 
 
+# The order of ceil_mode differs: it is last in MaxPool, and comes before count_include_pad in AvgPool.
 AVERAGE_SIGNATURE_TAIL = ", ceil_mode=False, count_include_pad=True"
 DILATION_SIGNATURE_TAIL = ", dilation=1, return_indices=False, ceil_mode=False"
 CONVOLUTION_SIGNATURE = "in_channels, out_channels, kernel_size, stride=1, padding=0"
@@ -103,6 +107,7 @@ NN_LAYERS = (
     _pooling_layer(
         "MaxPool{rank}d", DILATION_SIGNATURE_TAIL, "max_pool", MAX_POOLING_ARGUMENTS, adjust=operator_with_indices
     ),
+    # Only the layers for two and three axes have a divisor.
     _pooling_layer("AvgPool1d", AVERAGE_SIGNATURE_TAIL, "avg_pool", AVERAGE_POOLING_ARGUMENTS),
     _pooling_layer(
         "AvgPool2d|AvgPool3d", f"{AVERAGE_SIGNATURE_TAIL}, divisor_override=None", "avg_pool", DIVISOR_POOLING_ARGUMENTS

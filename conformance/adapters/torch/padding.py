@@ -22,6 +22,7 @@ from conformance.adapters.torch.calls import INTEGERS, LAYER_NAMES, UNSIGNED_ISS
 NO_SYMMETRIC = Unsupported("PyTorch has no symmetric padding", "https://github.com/pytorch/pytorch/issues/189236")
 # In these modes, a pad may be at most the extent minus this number.
 EXTENT_MARGINS: Mapping[str, int] = {"reflect": 1, "wrap": 0}
+# padding layers and modes other than constant are written for 1d, 2d and 3d; constant F.pad takes any number of axes.
 MAX_PADDED_AXES = 3
 
 
@@ -52,6 +53,7 @@ def _call_within_limits(step: Step, text: str) -> Code:
         return NO_SYMMETRIC
     if step.rank > MAX_PADDED_AXES:
         return Unsupported("padding in modes other than constant supports one to three axes")
+    # Circular padding copies slices of x, so it needs no kernel of its own and supports every dtype.
     if mode != "wrap" and step.dtype not in FLOATING | INTEGERS:
         return Unsupported(
             f"padding in mode {REPLICATE_AND_CIRCULAR_NAMES[mode]} has no kernel for {step.dtype} on the CPU",

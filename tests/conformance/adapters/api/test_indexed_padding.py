@@ -19,7 +19,7 @@ def test_only_padded_axes_are_indexed():
 
 def test_gather_gets_the_number_of_the_axis():
     step = padding("wrap", (1, 1, 3, 4), (0, 1), (1, 0))
-    lines = indexed_pad(step, lambda cells, axis: f"{axis}: {cells}", first_axis=1)
+    lines = indexed_pad(step, lambda cells, axis: (f"{axis}: {cells}",), first_axis=1)
     assert lines == ("1: [i % 3 for i in range(4)]", "2: [i % 4 for i in range(-1, 4)]")
 
 
