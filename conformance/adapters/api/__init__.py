@@ -4,6 +4,7 @@ An adapter imports names from here: `from conformance.adapters.api import Surfac
 `surface` describes what an adapter defines.
 """
 
+from conformance.adapters.api.array_operations import ArrayOperations
 from conformance.adapters.api.call_arguments import (
     REPLICATE_AND_CIRCULAR_NAMES,
     crops,
@@ -15,6 +16,7 @@ from conformance.adapters.api.call_arguments import (
     spatial_axes,
     stride_argument,
 )
+from conformance.adapters.api.compositions import PoolingCompositions, as_lines, divisors, in_wider_dtype
 from conformance.adapters.api.declarations import Citation, Declaration
 from conformance.adapters.api.devices import Device, InstructionVariables
 from conformance.adapters.api.dtypes import (
@@ -82,7 +84,6 @@ from conformance.adapters.api.source_text import (
     tuple_of,
     uses_framework_defaults,
 )
-from conformance.adapters.api.stacked_windows import StackedWindows
 from conformance.adapters.api.surface import (
     FLOATS,
     AdapterVariant,
@@ -108,7 +109,7 @@ from conformance.adapters.api.transposed import (
     uncropped_group,
     with_dilated_kernel,
 )
-from conformance.adapters.api.unfolded_windows import cell_axes, window_lines
+from conformance.adapters.api.window_cells import GatheredCells, StackedCells, UnfoldedCells
 from conformance.cases.steps import PerAxisPairs, Step
 from reports.results.vocabulary import Level
 
@@ -125,6 +126,7 @@ __all__ = [
     "SELECTION_OPERATORS",
     "AdapterVariant",
     "ArgumentReading",
+    "ArrayOperations",
     "Backend",
     "Bfloat16Conversion",
     "BoundCall",
@@ -137,6 +139,7 @@ __all__ = [
     "DeviceSupport",
     "DeviceSupportByName",
     "Dialect",
+    "GatheredCells",
     "GradientWriter",
     "InstructionVariables",
     "LayerSignature",
@@ -146,21 +149,23 @@ __all__ = [
     "Pairs",
     "PerAxisPairs",
     "PlainName",
+    "PoolingCompositions",
     "Program",
     "ProgramWrapper",
     "ReshapedName",
-    "StackedWindows",
+    "StackedCells",
     "Step",
     "Surface",
+    "UnfoldedCells",
     "UnreadableLayer",
     "Unsupported",
     "array_pads",
     "array_text",
+    "as_lines",
     "axis_letters",
     "batch_and_channel_entries",
     "bins_text",
     "call",
-    "cell_axes",
     "channels_last_fields",
     "choice_argument",
     "count_argument",
@@ -169,6 +174,7 @@ __all__ = [
     "crops",
     "dilation_argument",
     "divide_by_ones",
+    "divisors",
     "ends_from_last_axis",
     "exceeds_extent",
     "flag_argument",
@@ -176,6 +182,7 @@ __all__ = [
     "flat_pads",
     "function_lines",
     "groups_argument",
+    "in_wider_dtype",
     "indexed_pad",
     "is_floating",
     "is_framework_same",
@@ -217,6 +224,5 @@ __all__ = [
     "unsupported_lowering",
     "unsupported_operators",
     "uses_framework_defaults",
-    "window_lines",
     "with_dilated_kernel",
 ]

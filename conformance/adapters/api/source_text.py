@@ -23,6 +23,7 @@ LAYER_LINE_PREFIXES = ("kernel = ", "conv = ", "conv.")
 
 def number(value: float) -> str:
     """Return a number as Python text; infinities and NaN through NumPy."""
+    # repr() of NumPy scalars is np.float64(1.0) since NumPy 2.
     if isinstance(value, (int, np.integer)):
         return str(int(value))
     value = float(value)
@@ -129,6 +130,7 @@ def required_setup(setup: str, text: str) -> list[str]:
     The order does not change, because a mode may have to run before an import. An empty line separates the two kinds.
     """
     statements = ast.parse(setup).body
+    # A statement that is no import sets a mode, such as 64-bit mode, and is always needed.
     modes = [ast.unparse(node) for node in statements if not _imports(node)]
     used = _names("\n".join([*modes, text]))
     needed = [node for node in statements if not _imports(node) or _imported_names(node) & used]
@@ -158,18 +160,22 @@ def _imported_names(node: ast.stmt) -> set[str]:
     return {(alias.asname or alias.name).split(".")[0] for alias in names}
 
 
-def divide_by_ones(lines: Sequence[str], ones: str, name: str = "total") -> tuple[str, ...]:
+def divide_by_ones(
+    lines: Sequence[str], ones: str, name: str = "total", quotient: str = "{x} / {count}"
+) -> tuple[str, ...]:
     """Return lines that divide the result for `x` by the result for ones. If `lines` compute sums, this gives averages.
 
     lines: the body of the function; the last line assigns `x`.
     ones: an expression for an array of ones in the layout of `x`.
     name: the name of the function. Lines that create a layer and its weights stay outside, so they run once.
+    quotient: template of the division.
     """
+    # Creating a layer inside would draw and set its weights for x and for ones.
     layer_lines = tuple(line for line in lines if line.startswith(LAYER_LINE_PREFIXES))
     *first, last = (line for line in lines if not line.startswith(LAYER_LINE_PREFIXES))
     returned = [last.replace("x =", "return", 1)] if last.startswith("x = ") else [last, "return x"]
     body = (f"{INDENT}{line}" for line in (*first, *returned))
-    return (*layer_lines, f"def {name}(x):", *body, f"x = {name}(x) / {name}({ones})")
+    return (*layer_lines, f"def {name}(x):", *body, f"x = {quotient.format(x=f'{name}(x)', count=f'{name}({ones})')}")
 
 
 def function_lines(decorator: str, name: str, lines: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from conformance.adapters.api import (
     ALL_DTYPES,
@@ -24,26 +23,21 @@ from conformance.adapters.api import (
     Code,
     DeviceSupport,
     Lowering,
-    StackedWindows,
     Step,
     Surface,
     Unsupported,
-    call,
     channels_last_fields,
-    crops,
     d2l,
     number,
     pairs_for_all_axes,
     pairs_of,
-    quoted,
-    text_unless_default,
     tuple_of,
     unsupported_lowering,
 )
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
 from conformance.adapters.jax.pooling import LayoutPooling
-from conformance.adapters.jax.windows import JIT, Layout, inline_jit_lines, jit_lines
+from conformance.adapters.jax.windows import JIT, Layout, inline_jit_lines, jit_lines, jitted
 
 PACKAGES = ("jax", "jaxlib", "flax", "numpy")
 THREADS = """\
@@ -90,17 +84,9 @@ DEVICES = {"cuda": CUDA_SUPPORT}
 def _lax_pad(step: Step) -> Code:
     if step.parameters["mode"] != "constant":
         return Unsupported("lax.pad has the constant mode only")
+    # The third number is the padding between cells.
     edges = [(before, after, 0) for before, after in pairs_for_all_axes(step.padding, channels_last=False)]
     return f"lax.pad(x, jnp.array({number(step.parameters['value'])}, x.dtype), {tuple(edges)})"
-
-
-def _jnp_pad(step: Step, *, channels_last: bool) -> Code:
-    if crops(step):
-        return Unsupported("jnp.pad cannot crop")
-    pairs, mode = pairs_of(pairs_for_all_axes(step.padding, channels_last=channels_last)), step.parameters["mode"]
-    if mode != "constant":
-        return call("jnp.pad", "x", pairs, mode=quoted(mode))
-    return call("jnp.pad", "x", pairs, constant_values=text_unless_default(0, step.parameters["value"]))
 
 
 def _d2l_pool(reduce: str, step: Step) -> Code:
@@ -144,27 +130,18 @@ def jit_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) ->
     )
 
 
-def _softmax_pool(windows: StackedWindows, step: Step) -> Code:
-    return jit_lines(*windows.softmax_pool(step))
-
-
-def _stacked_windows(*, channels_last: bool) -> StackedWindows:
-    pad = partial(_jnp_pad, channels_last=channels_last)
-    return StackedWindows(pad, stack="jnp.stack", softmax="jax.nn.softmax({}, axis=0)", channels_last=channels_last)
-
-
 def _fallbacks(pooling: LayoutPooling) -> Mapping[str, Lowering]:
     """Return the compositions that `jax.lax` and Flax share, for operators without a call."""
     return {
         "avg_pool": pooling.average_pool,
         "lp_pool": pooling.lp_pool,
-        "softmax_pool": partial(_softmax_pool, _stacked_windows(channels_last=pooling.layout.channels_last)),
+        "softmax_pool": jitted(pooling.composed.softmax_pool),
         "max_pool_with_indices": pooling.max_pool_with_indices,
         "max_unpool": pooling.max_unpool,
         "adaptive_max_pool": pooling.adaptive_pool,
         "adaptive_avg_pool": pooling.adaptive_pool,
-        "stochastic_pool_probabilities": pooling.stochastic_pool_probabilities,
-        "stochastic_pool": pooling.stochastic_pool,
+        "stochastic_pool_probabilities": jitted(pooling.composed.stochastic_pool_probabilities),
+        "stochastic_pool": jitted(pooling.composed.stochastic_pool, "draws"),
     }
 
 
@@ -212,9 +189,9 @@ def _flax_surface(api: Linen | Nnx) -> Surface:
             "max_pool": CHANNELS_LAST_POOLING.extreme_pool_or_stacked,
             "min_pool": CHANNELS_LAST_POOLING.extreme_pool_or_stacked,
             "conv_transpose": api.grouped_transpose,
-            "pad": partial(_jnp_pad, channels_last=True),
+            "pad": CHANNELS_LAST_POOLING.layout.jnp_pad,
         },
-        building_blocks={"pad": partial(_jnp_pad, channels_last=True)},
+        building_blocks={"pad": CHANNELS_LAST_POOLING.layout.jnp_pad},
         dtypes=DTYPES,
         bfloat16=BFLOAT16,
         write_gradient=jit_gradient,
@@ -238,7 +215,7 @@ LAX_SURFACE = Surface(
         "min_pool": CHANNELS_FIRST_POOLING.stacked_extreme_pool,
         "conv": biased_conv,
         "conv_transpose": composed_transpose,
-        "pad": partial(_jnp_pad, channels_last=False),
+        "pad": CHANNELS_FIRST_POOLING.layout.jnp_pad,
     },
     to_framework=dict.fromkeys(("x", "kernel", "bias", "draws"), TO_FRAMEWORK),
     to_numpy=TO_NUMPY,

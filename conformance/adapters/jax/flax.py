@@ -12,6 +12,7 @@ from conformance.adapters.api import (
     Unsupported,
     call,
     groups_argument,
+    is_floating,
     text_unless_default,
     tuple_of,
     uses_framework_defaults,
@@ -23,7 +24,7 @@ from conformance.adapters.jax.convolution import (
     unsupported_with_defaults,
 )
 from conformance.adapters.jax.pooling import neutral_value
-from conformance.adapters.jax.windows import is_floating, padding_text, padding_with_overhang
+from conformance.adapters.jax.windows import padding_text, padding_with_overhang
 
 NO_DILATION = Unsupported("flax pooling has no dilation")
 NO_INTEGERS = Unsupported("flax layers compute integers in float32")
@@ -67,6 +68,7 @@ class Flax:
             return Unsupported("flax average pooling has no divisor")
         if not is_floating(step):
             return Unsupported("flax averages of integers are not integers", rejected_call=self._pool_call(step))
+        # Rounding up is written as padding at the end, and nn.avg_pool counts all of its padding or none.
         if include and parameters["rounding"] != "floor" and any(step.windows.overhang):
             return Unsupported("cells past the padded input would be counted")
         # In 64-bit mode, the counts without padding are a float64 array, and so is the average of float32.
@@ -155,6 +157,7 @@ class Linen(Flax):
         if step.dilated:
             return NO_DILATION
         window, stride = tuple_of(step.window), tuple_of(step.stride or (1,) * step.rank)
+        # linen.pool, with an operator of lax, is what linen.min_pool itself calls.
         neutral, padding = neutral_value(step, largest=False), padding_text(padding_with_overhang(step))
         return f"nn.pool(x, {neutral}, lax.min, {window}, {stride}, {padding})"
 
@@ -166,6 +169,7 @@ class Linen(Flax):
     def apply_per_group(self, layer: str, arrays: Mapping[str, str], loop: str) -> Code:
         """Return the layer applied with the weights of each group."""
         weights = ", ".join(f'"{name}": {part}' for name, part in arrays.items() if name != "x")
+        # A Linen layer has no state, so one layer is applied to the weights of each group.
         return (f"layer = {layer}", f'x = jnp.concatenate([layer.apply({{"params": {{{weights}}}}}, part) {loop}], -1)')
 
 
@@ -179,6 +183,7 @@ class Nnx(Flax):
     def feature_arguments(self, step: Step) -> tuple[int, ...]:
         """Return the numbers of input and output channels, for one group if the layer has no groups."""
         groups = int(step.parameters["groups"])
+        # Kernels of the suite: (out, in/groups) for a convolution, (in, out/groups) for a transposed one.
         first, second = step.kernel[:2]
         return (first // groups, second) if step.operator == "conv_transpose" else (second * groups, first)
 

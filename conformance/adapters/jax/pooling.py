@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
 
-from conformance.adapters.api.source_text import bins_text, number
-from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.jax.windows import Layout, divide_lines, divisors, fits_divisor, is_floating, jit_lines
+from conformance.adapters.api import (
+    ArrayOperations,
+    Code,
+    PoolingCompositions,
+    StackedCells,
+    Unsupported,
+    divisors,
+    is_floating,
+    number,
+)
+from conformance.adapters.jax.windows import Layout, divide_lines, fits_divisor, jit_lines, jitted
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.steps import Step, split_counted_zeros
 
@@ -35,11 +44,32 @@ def neutral_value(step: Step, *, largest: bool) -> str:
     return f"jnp.{step.dtype}(jnp.iinfo(x.dtype).{'min' if largest else 'max'})"
 
 
+OPERATIONS = ArrayOperations(
+    stack="jnp.stack({list}{axis})",
+    softmax="jax.nn.softmax({x}, axis=0)",
+    # A sum of 0 becomes inf, so that quotients and gradients are 0 instead of NaN.
+    share="{x} / jnp.where(total == 0, jnp.inf, total)",
+    drawn="""\
+first = (windows.cumsum(0) > share).argmax(0)
+jnp.take_along_axis(windows, first[None], 0)[0]""",
+    move_cells="jnp.moveaxis({x}, 0, {position})",
+)
+# Without a dtype, sums of narrow integers are int64. In the dtype of x they wrap, as in the suite.
+INTEGER_OPERATIONS = replace(OPERATIONS, reduction="{x}.{name}({axes}, x.dtype{keep})")
+
+
 @dataclass(frozen=True)
 class LayoutPooling:
     """Pooling lowerings for one layout."""
 
     layout: Layout
+
+    @property
+    def composed(self) -> PoolingCompositions:
+        """The compositions of array operations."""
+        last = self.layout.channels_last
+        cells = StackedCells(OPERATIONS.stack, channels_last=last)
+        return PoolingCompositions(OPERATIONS, cells, self.layout.jnp_pad, channels_last=last)
 
     def extreme_pool(self, step: Step) -> Code:
         """Return a window reduction with the maximum or minimum."""
@@ -56,7 +86,7 @@ class LayoutPooling:
         if not is_floating(step):
             return Unsupported("stacked windows are padded with infinities")
         edge = -math.inf if largest else math.inf
-        return jit_lines(*self.layout.stacked_cells(step, edge), f"x = windows.{'max' if largest else 'min'}(0)")
+        return jitted(partial(self.composed.extreme_pool, "max" if largest else "min", edge))(step)
 
     def extreme_pool_or_stacked(self, step: Step) -> Code:
         """Return the window reduction, or the stacked cells where the reduction has no gradient."""
@@ -119,58 +149,27 @@ class LayoutPooling:
                 return f"x.max({axes}, keepdims=True)"
             return f"x.max({axes}, keepdims=True, initial={neutral_value(step, largest=True)})"
         if is_floating(step):
-            return f"x.mean({axes}, keepdims=True)"
+            return self.composed.global_pool("mean", step)
         counts = np.array(math.prod(step.shape[2:]))
         if not fits_divisor(step, counts):
             return DIVISOR_TOO_LARGE
-        return divide_lines(step, f"x.sum({axes}, x.dtype, keepdims=True)", counts)
+        total = replace(self.composed, operations=INTEGER_OPERATIONS).global_pool("sum", step)
+        return divide_lines(step, total, counts)
 
     def adaptive_pool(self, step: Step) -> Code:
         """Return one reduction for each bin."""
-        axes, outputs = self.layout.spatial_axes(step), step.output[2:]
+        if step.operator == "adaptive_max_pool" or is_floating(step):
+            reduction = "max" if step.operator == "adaptive_max_pool" else "mean"
+            return jitted(partial(self.composed.adaptive_pool_at_once, reduction))(step)
         bins = [
             [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
-            for size, count in zip(step.shape[2:], outputs, strict=True)
+            for size, count in zip(step.shape[2:], step.output[2:], strict=True)
         ]
-        counts = np.array([math.prod(b - a for a, b in cell) for cell in product(*bins)]).reshape(outputs)
-        texts = map(bins_text, step.shape[2:], outputs)
-        # The loop variables are the start and the stop of the bin on each axis.
-        letters = [*zip("acegik", "bdfhjl", strict=True)][: step.rank]
-        bounds = ", ".join(f"{start}:{stop}" for start, stop in letters)
-        part = f"x[:, {bounds}]" if self.layout.channels_last else f"x[:, :, {bounds}]"
-        loops = " ".join(f"for {a}, {b} in {axis}" for (a, b), axis in zip(letters, texts, strict=True))
-        reduce = {"adaptive_max_pool": f"max({axes})"}.get(
-            step.operator, f"mean({axes})" if is_floating(step) else f"sum({axes}, x.dtype)"
-        )
-        axis = 1 if self.layout.channels_last else 2
-        stacked = f"jnp.stack([{part}.{reduce} {loops}], {axis}).reshape{self.layout.shape(step, outputs)}"
-        if is_floating(step) or step.operator == "adaptive_max_pool":
-            return jit_lines(f"x = {stacked}")
+        counts = np.array([math.prod(b - a for a, b in cell) for cell in product(*bins)]).reshape(step.output[2:])
         if not fits_divisor(step, counts):
             return DIVISOR_TOO_LARGE
-        return jit_lines(*divide_lines(step, stacked, counts))
-
-    def stochastic_pool_probabilities(self, step: Step) -> Code:
-        """Return each cell divided by the sum of its window, with the window axes at the end."""
-        cells = -2 if self.layout.channels_last else -1
-        shape = self.layout.shape(step, (*step.windows.output, *step.windows.window))
-        # The probabilities of a window whose sum is 0 are 0. The inner `where` avoids a division by zero.
-        return jit_lines(
-            *self.layout.stacked_cells(step, 0),
-            "total = windows.sum(0)",
-            "shares = jnp.where(total > 0, windows / jnp.where(total > 0, total, 1), 0)",
-            f"x = jnp.moveaxis(shares, 0, {cells}).reshape{shape}",
-        )
-
-    def stochastic_pool(self, step: Step) -> Code:
-        """Return the first cell of each window at which the cumulative sum exceeds the drawn share of the total."""
-        return jit_lines(
-            *self.layout.stacked_cells(step, 0),
-            "running = windows.cumsum(0)",
-            "drawn = (running > draws * running[-1]).argmax(0)",
-            "x = jnp.take_along_axis(windows, drawn[None], 0)[0]",
-            names=("x", "draws"),
-        )
+        total = replace(self.composed, operations=INTEGER_OPERATIONS).adaptive_pool_at_once("sum", step)
+        return jit_lines(*divide_lines(step, total, counts))
 
 
 def fractional_max_pool(_step: Step) -> Code:

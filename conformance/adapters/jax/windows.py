@@ -1,4 +1,4 @@
-"""Window reductions and stacked window cells in JAX for both layouts, and compiled functions in programs."""
+"""Window reductions and padding in JAX for both layouts, and compiled functions in programs."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
     INDENT,
+    Code,
+    Lowering,
+    Unsupported,
+    as_lines,
     call,
+    crops,
     divide_by_ones,
+    is_floating,
     is_framework_same,
     number,
     pairs_for_all_axes,
     pairs_of,
-    slices,
+    quoted,
+    text_unless_default,
     tuple_of,
 )
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.steps import PerAxisPairs, Step
 
-LOOP_VARIABLES = "ijklmn"
 JIT = "@jax.jit"
 ONES_EXPRESSION = "jnp.ones_like(x)"
-
-
-def is_floating(step: Step) -> bool:
-    """Whether the dtype of the step is a floating-point dtype."""
-    return NUMPY_DTYPES[step.dtype].kind in "fV"
 
 
 def padding_with_overhang(step: Step) -> PerAxisPairs:
@@ -61,6 +62,16 @@ def jit_lines(*lines: str, names: Sequence[str] = ("x",), called: str = "pool") 
     inputs = ", ".join(names)
     body = (*(INDENT + line for line in lines if line), f"{INDENT}return x")
     return (JIT, f"def {called}({inputs}):", *body, f"x = {called}({inputs})")
+
+
+def jitted(lowering: Lowering, *more_inputs: str) -> Lowering:
+    """Return a lowering whose lines are one compiled function of `x` and more inputs."""
+
+    def lower(step: Step) -> Code:
+        code = lowering(step)
+        return code if isinstance(code, Unsupported) else jit_lines(*as_lines(code), names=("x", *more_inputs))
+
+    return lower
 
 
 def inline_jit_lines(lines: Sequence[str]) -> tuple[str, ...]:
@@ -113,32 +124,15 @@ class Layout:
         ]
         return f"lax.pad(x, jnp.array(0, x.dtype), {tuple(edges)})"
 
-    def stacked_cells(self, step: Step, padding: float) -> tuple[str, str]:
-        """Return lines that stack the cells of every window along a new first axis, named `windows`."""
-        windows = step.windows
-        edges = [
-            (before, after, 0)
-            for before, after in pairs_for_all_axes(padding_with_overhang(step), channels_last=self.channels_last)
-        ]
-        padded = f"padded = lax.pad(x, jnp.array({number(padding)}, x.dtype), {tuple(edges)})"
-        bounds = [
-            f"{letter}:{letter} + {(count - 1) * stride + 1}:{stride}"
-            for letter, count, stride in zip(LOOP_VARIABLES, windows.output, windows.stride, strict=False)
-        ]
-        loops = [
-            f"for {letter} in range(0, {window * dilation}, {dilation})"
-            for letter, window, dilation in zip(LOOP_VARIABLES, windows.window, windows.dilation, strict=False)
-        ]
-        stack = f"windows = jnp.stack([padded{slices(bounds, channels_last=self.channels_last)} {' '.join(loops)}])"
-        return padded, stack
-
-
-def divisors(step: Step) -> Array:
-    """Return the divisors of window sums: one number, or one for each output if the counts differ at the border."""
-    divisor, counts = step.parameters["divisor"], step.windows.counts(step.parameters["count_include_pad"])
-    if divisor is not None:
-        return np.array(divisor)
-    return np.array(counts.flat[0]) if (counts == counts.flat[0]).all() else counts
+    def jnp_pad(self, step: Step) -> Code:
+        """Return `jnp.pad`."""
+        if crops(step):
+            return Unsupported("jnp.pad cannot crop")
+        mode = step.parameters["mode"]
+        pairs = pairs_of(pairs_for_all_axes(step.padding, channels_last=self.channels_last))
+        if mode != "constant":
+            return call("jnp.pad", "x", pairs, mode=quoted(mode))
+        return call("jnp.pad", "x", pairs, constant_values=text_unless_default(0, step.parameters["value"]))
 
 
 def divide_lines(step: Step, total: str, counts: Array) -> tuple[str, ...]:
@@ -150,14 +144,12 @@ def divide_lines(step: Step, total: str, counts: Array) -> tuple[str, ...]:
         if is_floating(step):
             return (f"x = {total} / {number(counts.item())}",)
         return (f"total = {total}", f"x = lax.div(total, jnp.full_like(total, {max(counts.item(), 1)}))")
+    ones, quotient = ONES_EXPRESSION, "{x} / {count}"
     if step.dtype in SHORT_FLOATS:  # count in float32: float16 is exact up to 2,048 only, bfloat16 up to 256
-        *lines, _ = divide_by_ones((f"x = {total}",), "")
-        return (*lines, "x = total(x) / total(jnp.ones_like(x, jnp.float32)).astype(x.dtype)")
-    if is_floating(step):
-        return divide_by_ones((f"x = {total}",), ONES_EXPRESSION)
-    *lines, _ = divide_by_ones((f"x = {total}",), "")
-    cells = f"total({ONES_EXPRESSION})"
-    return (*lines, f"x = lax.div(total(x), {cells if counts.all() else f'jnp.maximum({cells}, 1)'})")
+        ones, quotient = "jnp.ones_like(x, jnp.float32)", "{x} / {count}.astype(x.dtype)"
+    elif not is_floating(step):
+        quotient = "lax.div({x}, {count})" if counts.all() else "lax.div({x}, jnp.maximum({count}, 1))"
+    return divide_by_ones((f"x = {total}",), ones, quotient=quotient)
 
 
 def fits_divisor(step: Step, counts: Array) -> bool:

@@ -20,7 +20,6 @@ from conformance.adapters.api import (
     FLOATING,
     AdapterVariant,
     Bfloat16Conversion,
-    Code,
     Level,
     Lowering,
     Surface,
@@ -60,22 +59,21 @@ CONVOLUTION_OPERATORS = ("conv", "conv_transpose")
 
 def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping[str, Lowering]:
     """Return the compositions that the surfaces of an engine share."""
-    compositions: Mapping[str, Callable[..., Code]] = {
-        "max_pool": pooling.stacked_extreme_pool,
-        "min_pool": pooling.stacked_extreme_pool,
-        "avg_pool": pooling.stacked_average_pool,
+    compositions: Mapping[str, Lowering] = {
+        "max_pool": partial(pooling.stacked_extreme_pool, engine),
+        "min_pool": partial(pooling.stacked_extreme_pool, engine),
+        "avg_pool": partial(pooling.stacked_average_pool, engine),
         "lp_pool": pooling.stacked_lp_pool,
-        "softmax_pool": pooling.softmax_pool,
-        "max_unpool": pooling.max_unpool,
+        "softmax_pool": pooling.COMPOSED.softmax_pool,
+        "max_pool_with_indices": partial(pooling.max_pool_with_indices, engine, write_call),
+        "max_unpool": partial(pooling.max_unpool, engine),
         "adaptive_max_pool": pooling.adaptive_pool_by_bins,
         "adaptive_avg_pool": pooling.adaptive_pool_by_bins,
-        "stochastic_pool_probabilities": pooling.stochastic_pool_probabilities,
-        "stochastic_pool": pooling.stochastic_pool,
-        "pad": padding.gathered_pad,
+        "stochastic_pool_probabilities": pooling.COMPOSED.stochastic_pool_probabilities,
+        "stochastic_pool": pooling.COMPOSED.stochastic_pool,
     }
-    with_indices = partial(pooling.max_pool_with_indices, engine, write_call)
-    bound = {name: partial(lowering, engine) for name, lowering in compositions.items()}
-    return {**bound, "max_pool_with_indices": with_indices}
+    compiled = {name: partial(pooling.compiled, engine, lowering) for name, lowering in compositions.items()}
+    return {**compiled, "pad": partial(padding.gathered_pad, engine)}
 
 
 def _pooling_lowerings(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping[str, Lowering]:

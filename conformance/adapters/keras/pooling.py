@@ -6,28 +6,25 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
-from conformance.adapters.api.dtypes import FLOATING
-from conformance.adapters.api.source_text import (
-    bins_text,
+from conformance.adapters.api import (
+    FLOATING,
+    ArrayOperations,
+    Code,
+    Lowering,
+    PoolingCompositions,
+    StackedCells,
+    Unsupported,
     call,
-    divide_by_ones,
-    number,
-    pairs_for_all_axes,
-    pairs_of,
     per_axis,
     text_unless_default,
     uses_framework_defaults,
 )
-from conformance.adapters.api.stacked_windows import StackedWindows
-from conformance.adapters.api.surface import Code, Unsupported
 from conformance.adapters.keras.engines import CHANNELS_FIRST_FORMAT, Engine
 from conformance.adapters.keras.padding import constant_pad
-from conformance.adapters.tensorflow.dtypes import ROUNDS_DOWN, VOLUME_RANK, padding_name, spatial_axes_text
+from conformance.adapters.tensorflow.dtypes import ROUNDS_DOWN, VOLUME_RANK, padding_name
 from conformance.adapters.tensorflow.pooling import divides_by_padding
 from conformance.cases.arrays import NUMPY_DTYPES, highest_value, lowest_value
-from conformance.cases.steps import Step, split_counted_zeros, split_padding
+from conformance.cases.steps import Step
 
 PoolingCallWriter = Callable[..., str]
 ONES_EXPRESSION = "keras.ops.ones_like(x)"
@@ -40,14 +37,43 @@ LAYER_NAMES = {
     "adaptive_max_pool": "AdaptiveMaxPooling",
     "adaptive_avg_pool": "AdaptiveAveragePooling",
 }
-STACKED_WINDOWS = StackedWindows(
-    constant_pad,
-    stack="keras.ops.stack",
-    softmax="keras.ops.softmax({}, axis=0)",
-    sum="keras.ops.sum({}, axis=0)",
-    max="keras.ops.max({}, axis=0)",
-    channels_last=True,
+OPERATIONS = ArrayOperations(
+    reduction="keras.ops.{name}({x}, axis={axes}{keep})",
+    stack="keras.ops.stack({list}{axis})",
+    stack_axis=", axis={number}",
+    reshape="keras.ops.reshape({x}, ({dims}))",
+    softmax="keras.ops.softmax({x}, axis=0)",
+    flat_softmax="keras.ops.reshape(keras.ops.softmax(keras.ops.reshape({x}, (len({x}), -1)), axis=0), {x}.shape)",
+    norm="keras.ops.norm({x}, ord={p}, axis={axes})",
+    ones=ONES_EXPRESSION,
+    where="keras.ops.where({condition}, {x}, {other})",
+    share="keras.ops.divide_no_nan({x}, total)",
+    drawn="""\
+drawn = keras.ops.cumsum(windows, axis=0) > share
+first = drawn & (keras.ops.cumsum(drawn, axis=0) == 1)
+keras.ops.sum(keras.ops.where(first, windows, 0), axis=0)""",
+    move_cells="keras.ops.moveaxis({x}, 0, {position})",
 )
+COMPOSED = PoolingCompositions(
+    OPERATIONS,
+    StackedCells(OPERATIONS.stack, channels_last=True),
+    constant_pad,
+    channels_last=True,
+    # TensorFlow's softmax supports at most five axes.
+    flattens_softmax=lambda step: step.rank == VOLUME_RANK,
+)
+# On PyTorch, keras.ops.norm converts float64 to float32.
+FLOAT64_NORM = "keras.ops.sum(keras.ops.abs({x}) ** {p}, axis={axes}) ** (1 / {p})"
+FLOAT64_COMPOSED = replace(COMPOSED, operations=replace(OPERATIONS, norm=FLOAT64_NORM))
+# Inputs of compositions that read more than x.
+COMPOSITION_INPUTS = {"max_unpool": ("x", "indices"), "stochastic_pool": ("x", "draws")}
+
+
+def compiled(engine: Engine, lowering: Lowering, step: Step) -> Code:
+    """Return the lines of a composition, as one function if the engine would compile each call separately."""
+    code = lowering(step)
+    names = COMPOSITION_INPUTS.get(step.operator, ("x",))
+    return engine.as_one_function(*code, names=names) if isinstance(code, tuple) else code
 
 
 def ops_call(step: Step, *arguments: str | None, **keywords: str | None) -> str:
@@ -102,7 +128,7 @@ def global_layer_pool(write_call: PoolingCallWriter, step: Step) -> Code:
 def global_ops_pool(step: Step) -> Code:
     """Return one reduction of all spatial axes."""
     reduce = "max" if step.operator == "global_max_pool" else "mean"
-    return _unless_integer_average(step, f"keras.ops.{reduce}(x, axis={spatial_axes_text(step)}, keepdims=True)")
+    return _unless_integer_average(step, COMPOSED.global_pool(reduce, step))
 
 
 def _unless_integer_average(step: Step, text: str) -> Code:
@@ -112,12 +138,6 @@ def _unless_integer_average(step: Step, text: str) -> Code:
     return Unsupported("Keras' averages of integers are not integers", rejected_call=text)
 
 
-def padding_lines(step: Step, value: float) -> tuple[tuple[str, ...], Step]:
-    """Return lines of explicit padding, as far as the windows reach, and the step that reads the padded array."""
-    padding, rest = split_padding(step, value)
-    return tuple(f"x = {constant_pad(part)}" for part in padding), rest
-
-
 def stacked_extreme_pool(engine: Engine, step: Step) -> Code:
     """Return the maximum or minimum of the stacked cells, for dtypes and dilations that pooling does not support."""
     if step.operator != "min_pool" and not step.dilated and not engine.pooling_limit(step):
@@ -125,18 +145,17 @@ def stacked_extreme_pool(engine: Engine, step: Step) -> Code:
     if step.operator == "min_pool" and step.dtype in FLOATING:
         return Unsupported("Keras has no minimum pooling")
     if step.operator != "min_pool":
-        return engine.as_one_function(*_first_largest_lines(step))
+        return maximum_pool(step)
     if NUMPY_DTYPES[step.dtype].kind == "i" or step.dtype == "uint64":
         # The bitwise complement reverses the order. Padding with the largest int64 fails on PyTorch, with the largest
         # uint64 on JAX.
-        return engine.as_one_function("x = ~x", *_first_largest_lines(step), "x = ~x")
-    lines, inner = padding_lines(step, highest_value(step.dtype))
-    return engine.as_one_function(*lines, f"x = keras.ops.min({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0)")
+        return ("x = ~x", *maximum_pool(step), "x = ~x")
+    return COMPOSED.extreme_pool("min", highest_value(step.dtype), step)
 
 
-def _first_largest_lines(step: Step) -> tuple[str, ...]:
-    lines, inner = padding_lines(step, lowest_value(step.dtype))
-    return (*lines, f"x = {STACKED_WINDOWS.max.format(STACKED_WINDOWS.stacked_cells('x', inner))}")
+def maximum_pool(step: Step) -> tuple[str, ...]:
+    """Return the maximum of the stacked cells."""
+    return COMPOSED.extreme_pool("max", lowest_value(step.dtype), step)
 
 
 def stacked_average_pool(engine: Engine, step: Step) -> Code:
@@ -145,49 +164,12 @@ def stacked_average_pool(engine: Engine, step: Step) -> Code:
         return Unsupported("Keras' averages of integers are not integers")
     if not step.dilated and not engine.pooling_limit(step):
         return Unsupported("pooling supports the dtype")
-    divisor = step.parameters["divisor"]
-    counts = step.windows.counts(step.parameters["count_include_pad"]) if divisor is None else np.array(divisor)
-    if (counts == counts.flat[0]).all():
-        lines, inner = padding_lines(step, 0)
-        divisor_text = number(counts.flat[0].item())
-        return engine.as_one_function(
-            *lines, f"x = keras.ops.sum({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0) / {divisor_text}"
-        )
-    # The counts differ at the border, so the sum is divided by the same sum over ones. Counted zeros are padded first.
-    counted, rest = split_counted_zeros(step)
-    zeros = tuple(f"x = {constant_pad(padding)}" for padding in counted)
-    lines, inner = padding_lines(rest, 0)
-    total = (*lines, f"x = keras.ops.sum({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0)")
-    return engine.as_one_function(*zeros, *divide_by_ones(total, ONES_EXPRESSION))
+    return COMPOSED.average_pool(step)
 
 
-def stacked_lp_pool(engine: Engine, step: Step) -> Code:
-    """Return the norm of the stacked cells. Zero padding adds nothing to it."""
-    lines, inner = padding_lines(step, 0)
-    p, cells = number(step.parameters["p"]), STACKED_WINDOWS.stacked_cells("x", inner)
-    if step.dtype == "float64":
-        # On PyTorch, keras.ops.norm converts it to float32.
-        return engine.as_one_function(*lines, f"x = keras.ops.sum(keras.ops.abs({cells}) ** {p}, axis=0) ** (1 / {p})")
-    return engine.as_one_function(*lines, f"x = keras.ops.norm({cells}, ord={p}, axis=0)")
-
-
-def softmax_pool(engine: Engine, step: Step) -> Code:
-    """Return the stacked cells weighted by their softmax.
-
-    TensorFlow's softmax supports at most five axes, so in three dimensions all other axes are flattened to one.
-    """
-    if step.rank != VOLUME_RANK:
-        return engine.as_one_function(*STACKED_WINDOWS.softmax_pool(step))
-    # low[0][4:] is the line without "x = ".
-    low, inner = padding_lines(step, -math.inf)
-    zero, _ = padding_lines(step, 0)
-    return engine.as_one_function(
-        f"weights, values = {low[0][4:]}, {zero[0][4:]}" if low else "weights = values = x",
-        f"weights = {STACKED_WINDOWS.stacked_cells('weights', inner)}",
-        "shares = keras.ops.softmax(keras.ops.reshape(weights, (len(weights), -1)), axis=0)",
-        f"values = {STACKED_WINDOWS.stacked_cells('values', inner)}",
-        "x = keras.ops.sum(values * keras.ops.reshape(shares, values.shape), axis=0)",
-    )
+def stacked_lp_pool(step: Step) -> Code:
+    """Return the norm of the stacked cells."""
+    return (FLOAT64_COMPOSED if step.dtype == "float64" else COMPOSED).lp_pool(step)
 
 
 def max_pool_with_indices(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Code:
@@ -196,22 +178,8 @@ def max_pool_with_indices(engine: Engine, write_call: PoolingCallWriter, step: S
         code = window_pool(engine, write_call, replace(step, operator="max_pool"))
         if not isinstance(code, Unsupported):
             return code
-        return engine.as_one_function(*_first_largest_lines(step))
-    spatial, cells = step.shape[2:], math.prod(step.shape[2:])
-    lines, inner = padding_lines(step, lowest_value(step.dtype))
-    places = f"np.arange({cells}).reshape({(1, *spatial, 1)})"
-    if lines:  # positions in the padding get an index past the end, so that they are never the smallest
-        pads = pairs_of(pairs_for_all_axes(step.window_reach, channels_last=True))
-        places = f"np.pad({places}, {pads}, constant_values={cells})"
-    stacked_places = STACKED_WINDOWS.stacked_cells("places", inner).replace("keras.ops", "np")
-    return engine.as_one_function(
-        *lines,
-        f"places = {places}",
-        f"windows = {STACKED_WINDOWS.stacked_cells('x', inner)}",
-        "largest = keras.ops.equal(windows, keras.ops.max(windows, axis=0))",
-        f"places = keras.ops.convert_to_tensor({stacked_places})",
-        f"x = keras.ops.min(keras.ops.where(largest, places, {cells}), axis=0)",
-    )
+        return maximum_pool(step)
+    return COMPOSED.max_indices(step)
 
 
 def max_unpool(engine: Engine, step: Step) -> Code:
@@ -223,54 +191,18 @@ def max_unpool(engine: Engine, step: Step) -> Code:
     size, cells = tuple(step.parameters["output_size"]), math.prod(spatial)
     count = math.prod(size)
     flat_shape = (n, cells, c)
-    lines = (
+    return (
         f"item, _, channel = np.indices({flat_shape})",
         f"places = keras.ops.reshape(keras.ops.where(indices < 0, {count}, indices), {flat_shape})",
         "places = keras.ops.stack([item, places, channel], axis=-1)",
         f"x = keras.ops.scatter(places, keras.ops.reshape(x, {flat_shape}), {(n, count + 1, c)})",
         f"x = keras.ops.reshape(x[:, :{count}], {(n, *size, c)})",
     )
-    return engine.as_one_function(*lines, names=("x", "indices"))
 
 
-def adaptive_pool_by_bins(engine: Engine, step: Step) -> Code:
+def adaptive_pool_by_bins(step: Step) -> Code:
     """Return the reduction of the bins, one axis after the other."""
     reduce = "max" if step.operator == "adaptive_max_pool" else "mean"
     if reduce == "mean" and step.dtype not in FLOATING:
         return Unsupported("Keras' averages of integers are not integers")
-    lines = []
-    for axis, (size, count) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
-        part = f"x[{':, ' * axis}start:stop]"
-        edges = bins_text(size, count)
-        reduced = f"keras.ops.stack([keras.ops.{reduce}({part}, axis={axis}) for start, stop in {edges}], axis={axis})"
-        # An axis with as many bins as cells is unchanged.
-        lines += [f"x = {reduced}"] if count != size else []
-    return engine.as_one_function(*lines) if lines else "x"
-
-
-def stochastic_pool_probabilities(engine: Engine, step: Step) -> Code:
-    """Return each cell divided by the sum of its window, with the window axes after the output axes."""
-    lines, inner = padding_lines(step, 0)
-    rank, windows = step.rank, step.windows
-    shape = (*windows.window, step.shape[0], *windows.output, step.shape[1])
-    order = (rank, *range(rank + 1, 2 * rank + 1), *range(rank), 2 * rank + 1)
-    return engine.as_one_function(
-        *lines,
-        f"windows = {STACKED_WINDOWS.stacked_cells('x', inner)}",
-        "x = keras.ops.divide_no_nan(windows, keras.ops.sum(windows, axis=0))",
-        f"x = keras.ops.transpose(keras.ops.reshape(x, {shape}), {order})",
-    )
-
-
-def stochastic_pool(engine: Engine, step: Step) -> Code:
-    """Return the first cell of each window at which the cumulative sum exceeds the drawn share of the total."""
-    lines, inner = padding_lines(step, 0)
-    return engine.as_one_function(
-        *lines,
-        f"windows = {STACKED_WINDOWS.stacked_cells('x', inner)}",
-        "sums = keras.ops.cumsum(windows, axis=0)",
-        "drawn = keras.ops.greater(sums, draws * keras.ops.sum(windows, axis=0))",
-        "first = drawn & keras.ops.equal(keras.ops.cumsum(drawn, axis=0), 1)",
-        "x = keras.ops.sum(keras.ops.where(first, windows, 0), axis=0)",
-        names=("x", "draws"),
-    )
+    return COMPOSED.adaptive_pool_by_axis(reduce, step)

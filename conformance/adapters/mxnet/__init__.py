@@ -115,18 +115,7 @@ NPX_LOWERINGS: Mapping[str, Callable[..., Code]] = {
     "conv": weights.call_conv,
     "conv_transpose": weights.call_transpose,
 }
-FALLBACKS: Mapping[str, Callable[..., Code]] = {
-    "max_pool": windows.max_pool,
-    "min_pool": windows.min_pool,
-    "softmax_pool": windows.softmax_pool,
-    "lp_pool": pooling.absolute_lp_pool,
-    "max_pool_with_indices": windows.indexed_max_pool,
-    "max_unpool": windows.max_unpool,
-    "adaptive_max_pool": windows.adaptive_max_pool,
-    "adaptive_avg_pool": windows.adaptive_avg_pool,
-    "stochastic_pool_probabilities": windows.stochastic_pool_probabilities,
-    "stochastic_pool": windows.stochastic_pool,
-}
+FALLBACKS: Mapping[str, Lowering] = {**windows.fallbacks(padding.NP_API), "lp_pool": pooling.absolute_lp_pool}
 # Written with a method of the array, which is the same for mxnet.np and mxnet.nd and works for empty arrays.
 GLOBAL_MAXIMUM_FALLBACKS: Mapping[str, Lowering] = {"global_max_pool": windows.channel_maximum}
 
@@ -202,7 +191,13 @@ SURFACES = (
         nd.ND_API,
         fallbacks={
             **GLOBAL_MAXIMUM_FALLBACKS,
-            **_nd_lowerings({**FALLBACKS, "conv_transpose": partial(weights.call_transpose, sliced=True)}),
+            **{name: nd.nonempty_arrays_only(code) for name, code in windows.fallbacks(nd.ND_API).items()},
+            **_nd_lowerings(
+                {
+                    "lp_pool": pooling.absolute_lp_pool,
+                    "conv_transpose": partial(weights.call_transpose, sliced=True),
+                }
+            ),
             "pad": nd.gathered_pad,
         },
         write_gradient=weights.autograd_gradient,

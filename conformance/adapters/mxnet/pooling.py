@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api.source_text import (
+from conformance.adapters.api import (
+    Code,
+    Unsupported,
     call,
     is_framework_same,
     number,
@@ -10,7 +12,6 @@ from conformance.adapters.api.source_text import (
     text_unless_default,
     tuple_of,
 )
-from conformance.adapters.api.surface import Code, Unsupported
 from conformance.adapters.mxnet import windows
 from conformance.adapters.mxnet.calls import FLOATING, NO_ASYMMETRIC_PADDING, ArrayApi
 from conformance.adapters.mxnet.padding import NP_API, surround

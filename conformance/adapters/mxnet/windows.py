@@ -7,16 +7,52 @@ support at most five or six axes, so the windows of a channel are laid out along
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import partial
 
-from conformance.adapters.api.call_arguments import spatial_axes
-from conformance.adapters.api.source_text import bins_text, number, pairs_of, tuple_of
-from conformance.adapters.api.surface import Code, Unsupported
+from conformance.adapters.api import (
+    ArrayOperations,
+    Code,
+    GatheredCells,
+    Lowering,
+    PoolingCompositions,
+    Unsupported,
+    in_wider_dtype,
+    tuple_of,
+)
 from conformance.adapters.mxnet.calls import FLOATING, ArrayApi
-from conformance.adapters.mxnet.padding import NP_API, surround
+from conformance.adapters.mxnet.padding import NP_API
 from conformance.cases.arrays import highest_value
 from conformance.cases.steps import Step, pad_step
 
-SLIDING_WINDOW_VIEW = "np.lib.stride_tricks.sliding_window_view"
+
+def compositions(api: ArrayApi) -> PoolingCompositions:
+    """Return the compositions of gathered windows for one type of arrays."""
+    arrays, operators = api.arrays, api.operators
+    operations = ArrayOperations(
+        stack=f"{arrays}.stack({api.elementwise}{{list}}{{axis}})",
+        stack_axis=", axis={number}",
+        softmax=f"{operators}.softmax({{x}}, axis=-1)",
+        norm=f"({arrays}.abs({{x}}) ** {{p}}).sum({{axes}}) ** (1 / {{p}})",
+        norms={1: f"{arrays}.abs({{x}}).sum({{axes}})", 2: f"{arrays}.sqrt(({{x}} ** 2).sum({{axes}}))"},
+        # A sum of 0 is replaced by infinity, so that all quotients and gradients are 0.
+        share=f"""\
+total = {arrays}.where(total == 0, {arrays}.full(total.shape, np.inf, dtype=total.dtype), total)
+{{x}} / total""",
+        draws="draws.reshape({planes}, 1)",
+        # cumsum has no gradient with axis=-1.
+        drawn=f"""\
+drawn = {arrays}.cumsum(windows, axis=3) > share
+first = drawn.astype("int32").argmax(-1)
+{operators}.pick(windows, first, axis=-1) * drawn.max(-1)""",
+        pick=f'{operators}.pick({arrays}.array({{x}}, dtype="int64"), windows.argmax(-1), axis=-1)',
+    )
+    gather = f"{{x}}.reshape({{planes}}).take({arrays}.array(cells), axis=2)"
+    return PoolingCompositions(operations, GatheredCells(gather, flat=True), api.pad)
+
+
+# Every call rounds its result to float16.
+in_float32 = partial(in_wider_dtype, 'x.astype("{}")'.format, {"float16": "float32"})
 
 
 def explicit_padding(step: Step) -> Step:
@@ -24,126 +60,30 @@ def explicit_padding(step: Step) -> Step:
     return pad_step(step, step.window_reach, 0)
 
 
-def _cell_index_lines(step: Step, api: ArrayApi) -> tuple[str, ...]:
-    """Return lines that assign `cells`: flat indices into the padded spatial axes, one row per window."""
-    walk = step.windows
-    sizes = [size + before + after for size, (before, after) in zip(step.shape[2:], step.window_reach, strict=True)]
-    extents = [(window - 1) * dilation + 1 for window, dilation in zip(walk.window, walk.dilation, strict=True)]
-    axes = zip(sizes, extents, walk.stride, walk.output, strict=True)
-    # The output size may exclude a last window that starts in the padding.
-    ends = [(count - 1) * stride + 1 if size - extent >= count * stride else "" for size, extent, stride, count in axes]
-    bounds = [f":{end}:{stride}" for end, stride in zip(ends, walk.stride, strict=True)]
-    index = ", ".join([*bounds, *(f"::{dilation}" for dilation in walk.dilation)])
-    rows = tuple_of((math.prod(walk.output), math.prod(walk.window)))
-    return (
-        f"plane = np.arange({math.prod(sizes)}).reshape{tuple_of(sizes)}",
-        f"cells = {SLIDING_WINDOW_VIEW}(plane, {tuple_of(extents)})[{index}]",
-        f"cells = {api.arrays}.array(cells.reshape{rows})",
-    )
-
-
-def _window_cells(step: Step, operand: str, planes: tuple[int, ...] | None = None) -> str:
-    """Return the elements of each window of a padded array: (n, c, windows, elements)."""
-    return f"{operand}.reshape{tuple_of((*(planes or step.shape[:2]), -1))}.take(cells, axis=2)"
-
-
-def _gather_window_lines(step: Step, api: ArrayApi, value: float | None = None) -> tuple[str, ...]:
-    """Return lines that assign `windows`; value: padding value, None if the step has no padding."""
-    padded = "x" if value is None else surround(step, step.window_reach, value, api)
-    padding = padded if isinstance(padded, tuple) else (f"x = {padded}",) if padded != "x" else ()
-    return (*padding, *_cell_index_lines(step, api), f"windows = {_window_cells(step, 'x')}")
-
-
-def _restore_layout(step: Step) -> str:
-    return f".reshape{tuple_of(step.output)}"
-
-
 def max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
     """Return the maximum of each window of a step without padding; a rewrite adds explicit padding."""
     if step.padded or step.parameters["rounding"] != "floor":
         return Unsupported("gathering elements by index does not pad")
-    return (*_gather_window_lines(step, api), f"x = windows.max(-1){_restore_layout(step)}")
+    return compositions(api).extreme_pool("max", -math.inf, step)
 
 
 def min_pool(step: Step, api: ArrayApi = NP_API) -> Code:
     """Return the minimum of each window of integers; negation does not work for their least value."""
     if step.dtype in FLOATING:
         return Unsupported("floating-point minimum pooling is negated maximum pooling")
-    return (*_gather_window_lines(step, api, highest_value(step.dtype)), f"x = windows.min(-1){_restore_layout(step)}")
+    return compositions(api).extreme_pool("min", highest_value(step.dtype), step)
 
 
 def lp_pool(step: Step, api: ArrayApi = NP_API) -> Code:
     """Return the norm of each window."""
-    p = step.parameters["p"]
-    magnitude = f"{api.arrays}.abs(windows)"
-    norms = {1: f"{magnitude}.sum(-1)", 2: f"{api.arrays}.sqrt((windows ** 2).sum(-1))"}
-    norm = norms.get(p, f"({magnitude} ** {number(p)}).sum(-1) ** (1 / {number(p)})")
-    return _in_float32(step, (*_gather_window_lines(step, api, 0), f"x = ({norm}){_restore_layout(step)}"))
-
-
-def _in_float32(step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines; for float16, compute in float32, since every call rounds its result."""
-    if step.dtype != "float16":
-        return lines
-    return ('x = x.astype("float32")', *lines, 'x = x.astype("float16")')
-
-
-def softmax_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the softmax-weighted sum of each window; padding has weight 0."""
-    softmax = f"{api.operators}.softmax"
-    low, zero = (surround(step, step.window_reach, value, api) for value in (-math.inf, 0))
-    if low == "x":
-        weighted = f"x = (windows * {softmax}(windows, axis=-1)).sum(-1){_restore_layout(step)}"
-        return _in_float32(step, (*_gather_window_lines(step, api), weighted))
-    lines = (
-        f"weights, values = {low}, {zero}",
-        *_cell_index_lines(step, api),
-        f"weights = {softmax}({_window_cells(step, 'weights')}, axis=-1)",
-        f"x = ({_window_cells(step, 'values')} * weights).sum(-1){_restore_layout(step)}",
-    )
-    return _in_float32(step, lines)
+    return in_float32(compositions(api).lp_pool, step)
 
 
 def indexed_max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
     """Return the maximum of each window or its flat spatial index; padding has index -1."""
-    values = _gather_window_lines(step, api, -math.inf)
     if step.parameters.get("output", "values") == "values":
-        return (*values, f"x = windows.max(-1){_restore_layout(step)}")
-    extents = step.shape[2:]
-    places = f"np.arange(1, {math.prod(extents) + 1}).reshape{tuple_of((1, 1, *extents))}"
-    if any(map(any, step.window_reach)):
-        places = f"np.pad({places}, {pairs_of(((0, 0), (0, 0), *step.window_reach))})"
-    return (
-        *values,
-        f'places = {api.arrays}.array({places} - 1, dtype="int64")',
-        f"places = {api.arrays}.broadcast_to({_window_cells(step, 'places', (1, 1))}, windows.shape)",
-        f"x = {api.operators}.pick(places, windows.argmax(-1), axis=-1){_restore_layout(step)}",
-    )
-
-
-def stochastic_pool_probabilities(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return each element divided by the sum of its window.
-
-    A sum of 0 is replaced by infinity, so that all quotients and gradients are 0.
-    """
-    return (
-        *_gather_window_lines(step, api, 0),
-        "total = windows.sum(-1, keepdims=True)",
-        f"total = {api.arrays}.where(total == 0, {api.arrays}.full(total.shape, np.inf, dtype=total.dtype), total)",
-        f"x = (windows / total){_restore_layout(step)}",
-    )
-
-
-def stochastic_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the first element whose cumulative sum exceeds draw times window sum; 0 if there is none."""
-    return (
-        *_gather_window_lines(step, api, 0),
-        f"share = draws.reshape{tuple_of((*step.shape[:2], -1, 1))} * windows.sum(-1, keepdims=True)",
-        # cumsum has no gradient with axis=-1.
-        f"drawn = {api.arrays}.cumsum(windows, axis=3) > share",
-        'first = drawn.astype("int32").argmax(-1)',
-        f"x = ({api.operators}.pick(windows, first, axis=-1) * drawn.max(-1)){_restore_layout(step)}",
-    )
+        return compositions(api).extreme_pool("max", -math.inf, step)
+    return compositions(api).max_indices(step)
 
 
 def max_unpool(step: Step, api: ArrayApi = NP_API) -> Code:
@@ -158,31 +98,6 @@ def max_unpool(step: Step, api: ArrayApi = NP_API) -> Code:
     )
 
 
-def _bin_texts(step: Step) -> list[str]:
-    """Return the bin boundaries of each axis as source text."""
-    return [bins_text(*axis) for axis in zip(step.shape[2:], step.parameters["output_size"], strict=True)]
-
-
-def adaptive_max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the maximum of each bin, one axis after the other."""
-    stack = f"{api.arrays}.stack({api.elementwise}"
-    return tuple(
-        f"x = {stack}[x[{':, ' * axis}i:j].max({axis}) for i, j in {bins}], axis={axis})"
-        for axis, bins in enumerate(_bin_texts(step), 2)
-    )
-
-
-def adaptive_avg_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the mean of each bin over all axes at once, so that each sum is divided once."""
-    names = [*zip("ikmoqs", "jlnprt", strict=True)][: step.rank]
-    bounds = ", ".join(f"{first}:{last}" for first, last in names)
-    loops = " ".join(
-        f"for {first}, {last} in {bins}" for (first, last), bins in zip(names, _bin_texts(step), strict=True)
-    )
-    means = f"[x[:, :, {bounds}].mean({tuple_of(spatial_axes(step))}) {loops}]"
-    return f"{api.arrays}.stack({api.elementwise}{means}, axis=2).reshape{tuple_of(step.output)}"
-
-
 def adaptive_avg_pool_2d(step: Step, api: ArrayApi = NP_API) -> Code:
     """Return the adaptive pooling call of MXNet, which takes 2-D data in mxnet.nd arrays only."""
     size = tuple_of(step.parameters["output_size"])
@@ -195,9 +110,25 @@ def adaptive_avg_pool_2d(step: Step, api: ArrayApi = NP_API) -> Code:
 def exact_adaptive_avg_pool_2d(step: Step) -> Code:
     """Return the mean of each bin; by the native call except for float16, which it does not add in float32."""
     native = None if step.dtype == "float16" else adaptive_avg_pool_2d(step)
-    return native if isinstance(native, str) else adaptive_avg_pool(step)
+    return native if isinstance(native, str) else compositions(NP_API).adaptive_pool_at_once("mean", step)
 
 
 def channel_maximum(step: Step) -> Code:
     """Return the maximum of each channel, for dtypes that pooling does not take."""
-    return f"x.max({tuple_of(spatial_axes(step))}, keepdims=True)"
+    return compositions(NP_API).global_pool("max", step)
+
+
+def fallbacks(api: ArrayApi) -> Mapping[str, Lowering]:
+    """Return the compositions for one type of arrays."""
+    composed = compositions(api)
+    return {
+        "max_pool": partial(max_pool, api=api),
+        "min_pool": partial(min_pool, api=api),
+        "softmax_pool": partial(in_float32, composed.softmax_pool),
+        "max_pool_with_indices": partial(indexed_max_pool, api=api),
+        "max_unpool": partial(max_unpool, api=api),
+        "adaptive_max_pool": partial(composed.adaptive_pool_by_axis, "max"),
+        "adaptive_avg_pool": partial(composed.adaptive_pool_at_once, "mean"),
+        "stochastic_pool_probabilities": composed.stochastic_pool_probabilities,
+        "stochastic_pool": composed.stochastic_pool,
+    }

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.adapters.api.source_text import INDENT, number, tuple_of
-from conformance.adapters.api.surface import Code
+from conformance.adapters.api import INDENT, Code, number, tuple_of
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.steps import Step
 

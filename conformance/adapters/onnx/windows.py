@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api.call_arguments import spatial_axes
-from conformance.adapters.api.source_text import call, number, pairs_of, tuple_of
-from conformance.adapters.api.surface import Code, Lowering, Unsupported
+from conformance.adapters.api import (
+    ArrayOperations,
+    Code,
+    GatheredCells,
+    Lowering,
+    PoolingCompositions,
+    Unsupported,
+    as_lines,
+    call,
+    in_wider_dtype,
+    number,
+    pairs_of,
+    spatial_axes,
+    tuple_of,
+)
 from conformance.adapters.onnx.nodes import (
     flat_pads,
     gathered_pad,
@@ -36,82 +47,67 @@ WIDER_DTYPES: Mapping[str, str] = {
 }
 EXTREME_DTYPES: Mapping[str, str] = {"int16": "int32", "uint16": "int32", "uint32": "int64"}
 SUM_DTYPES: Mapping[str, str] = {**dict.fromkeys(("int8", "uint8", "int16", "uint16"), "int32"), "uint32": "int64"}
-NORM_NODES: Mapping[float, str] = {1: "ReduceL1", 2: "ReduceL2"}
-LAST_AXIS_LINE = "last = np.array([-1])"
+OPERATIONS = ArrayOperations(
+    reduction="Reduce{name}({x}, {axes}{keep})",
+    reduction_names={"sum": "Sum", "max": "Max", "min": "Min"},
+    kept="",
+    dropped=", keepdims=0",
+    reshape="shape = np.array([{dims}])\nReshape({x}, shape)",
+    softmax="Softmax({x}, axis=-1)",
+    norm="""\
+power = np.array({p}, np.{dtype})
+root = np.array(1 / {p}, np.{dtype})
+Pow(ReduceSum(Pow(Abs({x}), power), {axes}, keepdims=0), root)""",
+    norms={p: f"ReduceL{p}({{x}}, {{axes}}, keepdims=0)" for p in (1, 2)},
+    multiply="Mul({x}, {other})",
+    # A sum of 0 is replaced by infinity, so that quotients are 0.
+    share="""\
+zero = np.array(0, np.{dtype})
+infinite = np.array(np.inf, np.{dtype})
+Div({x}, Where(Equal(total, zero), infinite, total))""",
+    draws="Unsqueeze(draws, last)",
+    drawn="""\
+axis = np.array(-1)
+drawn = Cast(Greater(CumSum(windows, axis), share), to=TensorProto.INT32)
+cell = GatherND(windows, ArgMax(drawn, axis=-1), batch_dims={rank})
+Mul(cell, CastLike(ReduceMax(drawn, last, keepdims=0), cell))""",
+    pick="GatherND({x}, ArgMax(windows, axis=-1), batch_dims={rank})",
+)
+CELLS = GatheredCells(
+    "Gather(Reshape({x}, rows), cells, axis=2)",
+    axis="last",
+    # Nodes read axes and shapes from arrays.
+    more_lines=("rows = np.array([{planes}])", "last = np.array([-1])"),
+)
 
 
-def cast_line(dtype: str) -> str:
-    """Return the line that casts x to another type."""
-    return f"x = Cast(x, to=TensorProto.{ONNX_TYPES[dtype]})"
+def _cast(dtype: str) -> str:
+    return f"Cast(x, to=TensorProto.{ONNX_TYPES[dtype]})"
 
 
-def as_lines(answer: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Return an answer as lines that end with an assignment to x."""
-    return (f"x = {answer}",) if isinstance(answer, str) else answer
+# Every node rounds its result to 16 bits.
+in_float32 = partial(in_wider_dtype, _cast, dict.fromkeys(SHORT_FLOATS, "float32"))
 
 
-def in_wider_dtype(wider: Mapping[str, str], lowering: Lowering, step: Step) -> Code:
-    """Return the lines of a lowering, computed in a wider type where the table has one, and cast back."""
-    if step.dtype not in wider:
-        return lowering(step)
-    answer = lowering(replace(step, dtype=wider[step.dtype]))
-    if isinstance(answer, Unsupported):
-        return answer
-    return (cast_line(wider[step.dtype]), *as_lines(answer), cast_line(step.dtype))
-
-
-def in_float32(lowering: Lowering, step: Step) -> Code:
-    """Return the lines of a lowering; for 16-bit floats, compute in float32, since every node rounds its result."""
-    return in_wider_dtype(dict.fromkeys(SHORT_FLOATS, "float32"), lowering, step)
-
-
-def _padding_lines(step: Step, value: float, name: str = "x") -> tuple[str, ...]:
-    """Return lines that pad x with the value; no lines if no window extends past x."""
-    pads = step.window_reach
-    if not any(any(pair) for pair in pads):
-        return ()
-    value_line = "" if value == 0 else f"value = np.array({number(value)}, {_numpy_dtype(step.dtype)})"
-    text = f"{name} = Pad(x, pads, value)" if value_line else f"{name} = Pad(x, pads)"
-    return (f"pads = {int_array_text(flat_pads(((0, 0), (0, 0), *pads)))}", *filter(None, [value_line]), text)
+def _pad(step: Step) -> tuple[str, ...]:
+    """Return lines that pad x with a constant. Its dtype is not that of the input, where x was cast."""
+    value = step.parameters["value"]
+    pads = f"pads = {int_array_text(flat_pads(((0, 0), (0, 0), *step.padding)))}"
+    if value == 0:
+        return (pads, "x = Pad(x, pads)")
+    return (pads, f"value = {_constant_text(value, step.dtype)}", "x = Pad(x, pads, value)")
 
 
 def _numpy_dtype(dtype: str) -> str:
     return "ml_dtypes.bfloat16" if dtype == "bfloat16" else "np.bool_" if dtype == "bool" else f"np.{dtype}"
 
 
-def _cell_index_lines(step: Step) -> tuple[str, ...]:
-    """Return lines that assign `cells`: flat indices of the elements of every window, into the padded spatial axes."""
-    walk = step.windows
-    sizes = [size + before + after for size, (before, after) in zip(step.shape[2:], step.window_reach, strict=True)]
-    extents = [(window - 1) * dilation + 1 for window, dilation in zip(walk.window, walk.dilation, strict=True)]
-    # The output size may exclude a last window that starts in the padding.
-    stops = [(count - 1) * stride + 1 for count, stride in zip(walk.output, walk.stride, strict=True)]
-    index = [f":{stop}:{stride}" for stop, stride in zip(stops, walk.stride, strict=True)]
-    index += [f"::{dilation}" for dilation in walk.dilation] if step.dilated else []
-    return (
-        f"plane = np.arange({math.prod(sizes)}).reshape{tuple_of(sizes)}",
-        f"cells = np.lib.stride_tricks.sliding_window_view(plane, {tuple_of(extents)})[{', '.join(index)}]",
-        f"cells = cells.reshape{tuple_of((*walk.output, math.prod(walk.window)))}",
-        f"rows = {int_array_text((*step.shape[:2], -1))}",
-    )
+COMPOSED = PoolingCompositions(OPERATIONS, CELLS, _pad)
 
 
-def _window_text(name: str = "x") -> str:
-    """Return the expression for the windows of a padded array: (n, c, *output, elements)."""
-    return f"Gather(Reshape({name}, rows), cells, axis=2)"
-
-
-def gather_window_lines(step: Step, value: float = 0) -> tuple[str, ...]:
-    """Return lines that assign `windows`, (n, c, *output, elements); value: the padding value."""
-    return (*_padding_lines(step, value), *_cell_index_lines(step), f"windows = {_window_text()}", LAST_AXIS_LINE)
-
-
-def _extreme_pool(step: Step, reduce: str, padding: float) -> Code:
+def _extreme_pool(step: Step, reduction: str, padding: float) -> Code:
     """Return the maximum or minimum of each window of integers, in a type that has the node."""
-    wide = replace(step, dtype=EXTREME_DTYPES.get(step.dtype, step.dtype))
-    return _reduce_in_wider_dtype(
-        EXTREME_DTYPES, step, (*gather_window_lines(wide, padding), f"x = {reduce}(windows, last, keepdims=0)")
-    )
+    return in_wider_dtype(_cast, EXTREME_DTYPES, partial(COMPOSED.extreme_pool, reduction, padding), step)
 
 
 def max_pool(limit: NodeLimit, step: Step) -> Code:
@@ -119,17 +115,17 @@ def max_pool(limit: NodeLimit, step: Step) -> Code:
     if step.dtype in FLOATING:
         return Unsupported("explicit padding comes first")
     if step.dtype in WIDER_DTYPES:
-        code = in_wider_dtype(WIDER_DTYPES, lambda wide: limit(wide) or pooling_node(wide), step)
+        code = in_wider_dtype(_cast, WIDER_DTYPES, lambda wide: limit(wide) or pooling_node(wide), step)
         if not isinstance(code, Unsupported):
             return code
-    return _extreme_pool(step, "ReduceMax", lowest_value(step.dtype))
+    return _extreme_pool(step, "max", lowest_value(step.dtype))
 
 
 def min_pool(step: Step) -> Code:
     """Return the minimum of each window of integers; negation does not work for their least value."""
     if step.dtype in FLOATING:
         return Unsupported("floating-point minimum pooling is negated maximum pooling")
-    return _extreme_pool(step, "ReduceMin", highest_value(step.dtype))
+    return _extreme_pool(step, "min", highest_value(step.dtype))
 
 
 def avg_pool(step: Step) -> Code:
@@ -137,10 +133,7 @@ def avg_pool(step: Step) -> Code:
     divisor, counts = step.parameters["divisor"], step.windows.counts(step.parameters["count_include_pad"])
     if divisor is None and not counts.all():
         return Unsupported("a window that contains only padding has no average")
-    wide = replace(step, dtype=SUM_DTYPES.get(step.dtype, step.dtype))
-    total = _reduce_in_wider_dtype(
-        SUM_DTYPES, step, (*gather_window_lines(wide), "x = ReduceSum(windows, last, keepdims=0)")
-    )
+    total = as_lines(in_wider_dtype(_cast, SUM_DTYPES, COMPOSED.window_sum, step))
     if divisor is None and (counts != counts.flat[0]).any():
         divisor_lines = _divisor_lines(step)
     else:
@@ -154,7 +147,8 @@ def _divisor_lines(step: Step) -> tuple[str, ...]:
     counted = [(before, after) if step.parameters["count_include_pad"] else (0, 0) for before, after in walk.pads]
     sizes = [size + sum(pair) for size, pair in zip(step.shape[2:], counted, strict=True)]
     uncounted = [
-        (reach[0] - inner[0], reach[1] - inner[1]) for reach, inner in zip(step.window_reach, counted, strict=True)
+        (reach[0] - inner[0], reach[1] - inner[1])
+        for reach, inner in zip(step.window_reach, counted, strict=True)
     ]
     return (
         f"ones = np.pad(np.ones({tuple_of(sizes)}), {pairs_of(uncounted)})",
@@ -166,29 +160,6 @@ def _constant_text(value: float, dtype: str) -> str:
     return f"np.array({number(value)}, {_numpy_dtype(dtype)})"
 
 
-def lp_pool(step: Step) -> Code:
-    """Return the norm of each window."""
-    p = step.parameters["p"]
-    if p in NORM_NODES:
-        return (*gather_window_lines(step), f"x = {NORM_NODES[p]}(windows, last, keepdims=0)")
-    power = f"power = np.array({number(p)}, {_numpy_dtype(step.dtype)})"
-    root = f"root = np.array(1 / {number(p)}, {_numpy_dtype(step.dtype)})"
-    return (
-        *gather_window_lines(step),
-        power,
-        root,
-        "x = Pow(ReduceSum(Pow(Abs(windows), power), last, keepdims=0), root)",
-    )
-
-
-def softmax_pool(step: Step) -> Code:
-    """Return the softmax-weighted sum of each window; padding has weight 0."""
-    low, zero = _padding_lines(step, -math.inf, "low"), _padding_lines(step, 0, "x")
-    shares = f"Softmax({_window_text('low')}, axis=-1)" if low else "Softmax(windows, axis=-1)"
-    lines = (*low, *zero, *_cell_index_lines(step), f"windows = {_window_text()}", LAST_AXIS_LINE)
-    return (*lines, f"x = ReduceSum(Mul(windows, {shares}), last, keepdims=0)")
-
-
 def indexed_max_pool(limit: NodeLimit, step: Step) -> Code:
     """Return the maximum of each window or its flat spatial index; padding has index -1."""
     if not step.windows.counts(False).all():
@@ -196,20 +167,9 @@ def indexed_max_pool(limit: NodeLimit, step: Step) -> Code:
     native = limit(step) or plane_indices(step)
     if not isinstance(native, Unsupported):
         return native
-    values = gather_window_lines(step, lowest_value(step.dtype))
     if step.parameters.get("output", "values") == "values":
-        return (*values, "x = ReduceMax(windows, last, keepdims=0)")
-    extents, pads = step.shape[2:], step.window_reach
-    shape = tuple_of((*step.shape[:2], *step.windows.output, math.prod(step.window)))
-    plane = f"np.arange({math.prod(extents)}).reshape{tuple_of(extents)}"
-    return (
-        *values,
-        f"places = np.pad({plane}, {pairs_of(pads)}, constant_values=-1)"
-        if any(map(any, pads))
-        else f"places = {plane}",
-        f"places = np.broadcast_to(places.reshape(-1)[cells], {shape})",
-        f"x = GatherND(places, ArgMax(windows, axis=-1), batch_dims={2 + step.rank})",
-    )
+        return COMPOSED.extreme_pool("max", lowest_value(step.dtype), step)
+    return COMPOSED.max_indices(step)
 
 
 def max_unpool(step: Step) -> Code:
@@ -235,14 +195,8 @@ def channel_average(step: Step) -> Code:
 
 
 def _channel_reduction(wider: Mapping[str, str], reduce: str, step: Step) -> tuple[str, ...]:
-    return _reduce_in_wider_dtype(
-        wider, step, (f"axes = {int_array_text(spatial_axes(step))}", f"x = {reduce}(x, axes)")
-    )
-
-
-def _reduce_in_wider_dtype(wider: Mapping[str, str], step: Step, lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines; where the table has a wider type, cast to it first and cast the result back."""
-    return (cast_line(wider[step.dtype]), *lines, cast_line(step.dtype)) if step.dtype in wider else lines
+    lines = (f"axes = {int_array_text(spatial_axes(step))}", f"x = {reduce}(x, axes)")
+    return as_lines(in_wider_dtype(_cast, wider, lambda _step: lines, step))
 
 
 def adaptive_pool(step: Step) -> Code:
@@ -252,30 +206,6 @@ def adaptive_pool(step: Step) -> Code:
         return Unsupported("no node has bins of unequal size")
     window = ints_text([extent // bins for extent, bins in sizes])
     return call(ADAPTIVE_NODES[step.operator], "x", kernel_shape=window, strides=window)
-
-
-def stochastic_pool_probabilities(step: Step) -> Code:
-    """Return each element divided by the sum of its window; a sum of 0 is replaced by infinity, so quotients are 0."""
-    return (
-        *gather_window_lines(step),
-        "total = ReduceSum(windows, last)",
-        f"zero = np.array(0, {_numpy_dtype(step.dtype)})",
-        f"infinite = np.array(np.inf, {_numpy_dtype(step.dtype)})",
-        f"shape = {int_array_text(step.output)}",
-        "x = Reshape(Div(windows, Where(Equal(total, zero), infinite, total)), shape)",
-    )
-
-
-def stochastic_pool(step: Step) -> Code:
-    """Return the first element whose cumulative sum exceeds draw times window sum; 0 if there is none."""
-    return (
-        *gather_window_lines(step),
-        "share = Mul(Unsqueeze(draws, last), ReduceSum(windows, last))",
-        "axis = np.array(-1)",
-        "drawn = Cast(Greater(CumSum(windows, axis), share), to=TensorProto.INT32)",
-        f"cell = GatherND(windows, ArgMax(drawn, axis=-1), batch_dims={2 + step.rank})",
-        "x = Mul(cell, CastLike(ReduceMax(drawn, last, keepdims=0), cell))",
-    )
 
 
 ADAPTIVE_NODES: Mapping[str, str] = {"adaptive_max_pool": "MaxPool", "adaptive_avg_pool": "AveragePool"}
@@ -292,14 +222,14 @@ def fallbacks(limit: NodeLimit) -> Mapping[str, Lowering]:
 FALLBACKS: Mapping[str, Lowering] = {
     "min_pool": min_pool,
     "avg_pool": partial(in_float32, avg_pool),
-    "lp_pool": partial(in_float32, lp_pool),
-    "softmax_pool": partial(in_float32, softmax_pool),
+    "lp_pool": partial(in_float32, COMPOSED.lp_pool),
+    "softmax_pool": partial(in_float32, COMPOSED.softmax_pool),
     "max_unpool": max_unpool,
     "global_max_pool": channel_maximum,
     "global_avg_pool": partial(in_float32, channel_average),
     "adaptive_max_pool": adaptive_pool,
     "adaptive_avg_pool": adaptive_pool,
-    "stochastic_pool_probabilities": partial(in_float32, stochastic_pool_probabilities),
-    "stochastic_pool": partial(in_float32, stochastic_pool),
+    "stochastic_pool_probabilities": partial(in_float32, COMPOSED.stochastic_pool_probabilities),
+    "stochastic_pool": partial(in_float32, COMPOSED.stochastic_pool),
     "pad": gathered_pad,
 }

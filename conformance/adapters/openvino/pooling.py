@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.adapters.api.source_text import call, is_framework_same, text_unless_default
-from conformance.adapters.api.surface import Code, Unsupported
+from conformance.adapters.api import Code, Unsupported, call, is_framework_same, text_unless_default
 from conformance.adapters.openvino.padding import pad_lists
 from conformance.cases.steps import Step
 

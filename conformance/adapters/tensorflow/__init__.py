@@ -40,10 +40,9 @@ from conformance.adapters.tensorflow import channels_first, compiled
 from conformance.adapters.tensorflow.composed import (
     FALLBACKS,
     ONES_EXPRESSION,
-    STACKED_WINDOWS,
     layer_stacked_avg_pool,
     pad,
-    stacked_max_pool,
+    stacked_max_pool_all_dtypes,
 )
 from conformance.adapters.tensorflow.convolution import (
     composed_convolution,
@@ -134,7 +133,9 @@ def _layer_padding(step: Step) -> Code:
 
 
 def _layer_stacked_max_pool(step: Step) -> Code:
-    return stacked_max_pool(step) if step.dtype == "bool" else STACKED_WINDOWS.max_pool(step)
+    if step.dtype != "bool" and (step.padded or step.parameters["rounding"] != "floor"):
+        return Unsupported("layers pad, and round the output size down")
+    return stacked_max_pool_all_dtypes(step)
 
 
 def _d2l_pool(reduce: str, step: Step) -> Code:
@@ -159,6 +160,7 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
 
 def tape_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return lines that run the forward lines on a tape and assign the gradient of one input to x."""
+    # The lines assign x again, so the input keeps another name; only variables are watched by default.
     watched = (f"leaf = {input_name}", "tape.watch(leaf)")
     return (
         "with tf.GradientTape() as tape:",

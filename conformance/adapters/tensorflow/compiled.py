@@ -10,6 +10,7 @@ from conformance.adapters.tensorflow import composed, pooling
 from conformance.adapters.tensorflow.dtypes import padding_name
 
 NO_EXPLICIT_PADDING = Unsupported("XLA does not support pooling with explicit padding")
+# The messages are those of XLA.
 NO_ARGMAX = Unsupported("No registered 'MaxPoolWithArgmax' OpKernel for XLA_CPU_JIT devices")
 
 
@@ -50,7 +51,5 @@ def _max_pool_with_indices(step: Step) -> Code:
 FALLBACKS = {
     **composed.FALLBACKS,
     "max_pool_with_indices": _max_pool_with_indices,
-    # The limit of five axes applies to the eager kernel only. The eager workaround needs a static length, which a graph
-    # does not have.
-    "softmax_pool": composed.STACKED_WINDOWS.softmax_pool,
+    "softmax_pool": composed.GRAPH_COMPOSED.softmax_pool,
 }

@@ -6,32 +6,32 @@ import math
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
-from conformance.adapters.api.dtypes import FLOATING
-from conformance.adapters.api.source_text import (
-    bins_text,
+from conformance.adapters.api import (
+    FLOATING,
+    ArrayOperations,
+    Code,
+    PoolingCompositions,
+    StackedCells,
+    Unsupported,
     call,
-    divide_by_ones,
-    number,
     pairs_for_all_axes,
     pairs_of,
     quoted,
     text_unless_default,
     tuple_of,
 )
-from conformance.adapters.api.stacked_windows import StackedWindows
-from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.tensorflow.dtypes import ONEDNN_DTYPES, POOLING_DTYPES, VOLUME_RANK, spatial_axes_text
+from conformance.adapters.tensorflow.dtypes import ONEDNN_DTYPES, POOLING_DTYPES, VOLUME_RANK
 from conformance.adapters.tensorflow.pooling import max_pool, max_pool_with_argmax
 from conformance.cases.arrays import highest_value, lowest_value
-from conformance.cases.steps import Step, split_counted_zeros, split_padding
+from conformance.cases.steps import Step
 
 CONSTANT_MODE = "constant"
 ONES_EXPRESSION = "tf.ones_like(x)"
 CANNOT_CROP = Unsupported("tf.pad cannot crop")
 # Largest padding minus the input extent, for each mirror mode: `reflect` does not repeat the cell at the border.
 MIRROR_OFFSETS = {"reflect": -1, "symmetric": 0}
+# tf.reduce_max and tf.reduce_min do not support bool.
+BOOL_REDUCTIONS = {"max": "any", "min": "all"}
 
 
 def pad(step: Step) -> Code:
@@ -70,27 +70,34 @@ def indexed_pad(step: Step) -> Code:
     )
 
 
-STACKED_WINDOWS = StackedWindows(
-    pad,
-    stack="tf.stack",
-    softmax="tf.nn.softmax({}, axis=0)",
-    sum="tf.reduce_sum({}, axis=0)",
-    max="tf.reduce_max({}, axis=0)",
-    channels_last=True,
+OPERATIONS = ArrayOperations(
+    reduction="tf.reduce_{name}({x}, axis={axes}{keep})",
+    stack="tf.stack({list}{axis})",
+    reshape="tf.reshape({x}, ({dims}))",
+    softmax="tf.nn.softmax({x}, axis=0)",
+    flat_softmax="tf.reshape(tf.nn.softmax(tf.reshape({x}, (len({x}), -1)), axis=0), {x}.shape)",
+    norm="tf.norm({x}, ord={p}, axis={axes})",
+    ones=ONES_EXPRESSION,
+    where="tf.where({condition}, {x}, {other})",
+    share="tf.math.divide_no_nan({x}, total)",
+    drawn="""\
+drawn = (tf.cumsum(windows) > share) & (tf.cumsum(windows, exclusive=True) <= share)
+tf.reduce_sum(tf.where(drawn, windows, 0), axis=0)""",
+    move_cells="tf.transpose({x}, {order})",
 )
-
-
-def _padding_lines(step: Step, value: float) -> tuple[tuple[str, ...], Step]:
-    """Return lines of explicit padding, as far as the windows reach, and the step that reads the padded array."""
-    padding, rest = split_padding(step, value)
-    return tuple(f"x = {pad(part)}" for part in padding), rest
+# The limit of five axes applies to the eager kernel only. The flattening needs a static length, which a graph does not
+# have.
+GRAPH_COMPOSED = PoolingCompositions(
+    OPERATIONS, StackedCells(OPERATIONS.stack, channels_last=True), pad, channels_last=True
+)
+COMPOSED = replace(GRAPH_COMPOSED, flattens_softmax=lambda step: step.rank == VOLUME_RANK and step.dtype != "float64")
 
 
 def stacked_max_pool(step: Step) -> Code:
     """Return the maximum of the stacked cells, for dtypes without a pooling kernel."""
     if step.dtype in POOLING_DTYPES and (step.rank != VOLUME_RANK or step.dtype in ONEDNN_DTYPES):
         return Unsupported("pooling has kernels for the dtype")
-    return _stacked_extreme(step, "any" if step.dtype == "bool" else "max", lowest_value(step.dtype))
+    return stacked_max_pool_all_dtypes(step)
 
 
 def stacked_min_pool(step: Step) -> Code:
@@ -100,12 +107,17 @@ def stacked_min_pool(step: Step) -> Code:
     """
     if step.dtype in FLOATING:
         return Unsupported("there is no minimum pooling")
-    return _stacked_extreme(step, "all" if step.dtype == "bool" else "min", highest_value(step.dtype))
+    return COMPOSED.extreme_pool(_reduction("min", step), highest_value(step.dtype), step)
 
 
-def _stacked_extreme(step: Step, reduce: str, padding: float) -> Code:
-    lines, step = _padding_lines(step, padding)
-    return (*lines, f"x = tf.reduce_{reduce}({STACKED_WINDOWS.stacked_cells('x', step)}, axis=0)")
+def stacked_max_pool_all_dtypes(step: Step) -> Code:
+    """Return the maximum of the stacked cells, for every dtype."""
+    return COMPOSED.extreme_pool(_reduction("max", step), lowest_value(step.dtype), step)
+
+
+def _reduction(name: str, step: Step) -> str:
+    """Return the reduction; bool has others."""
+    return BOOL_REDUCTIONS.get(name, name) if step.dtype == "bool" else name
 
 
 def stacked_avg_pool(step: Step) -> Code:
@@ -115,61 +127,12 @@ def stacked_avg_pool(step: Step) -> Code:
     """
     if step.dtype in ONEDNN_DTYPES or (step.rank != VOLUME_RANK and not (step.dilated and step.gradient)):
         return Unsupported("pooling has kernels for the dtype")
-    return _divided_average(step)
+    return COMPOSED.average_pool(step)
 
 
 def layer_stacked_avg_pool(step: Step) -> Code:
     """Return the same for layers, and for all dilated windows: a layer with groups is compiled at each call."""
-    return _divided_average(step) if step.dilated else stacked_avg_pool(step)
-
-
-def _divided_average(step: Step) -> Code:
-    divisor = step.parameters["divisor"]
-    counts = step.windows.counts(step.parameters["count_include_pad"]) if divisor is None else np.array(divisor)
-    if (counts == counts.flat[0]).all():
-        lines, inner = _padding_lines(step, 0)
-        return (*lines, f"x = tf.reduce_sum({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0) / {counts.flat[0]}")
-    # The counts differ at the border, so the sum is divided by the same sum over ones. Counted zeros are padded first.
-    counted, rest = split_counted_zeros(step)
-    zeros = tuple(f"x = {pad(padding)}" for padding in counted)
-    lines, inner = _padding_lines(rest, 0)
-    return (
-        *zeros,
-        *divide_by_ones(
-            (*lines, f"x = tf.reduce_sum({STACKED_WINDOWS.stacked_cells('x', inner)}, axis=0)"), ONES_EXPRESSION
-        ),
-    )
-
-
-def lp_pool(step: Step) -> Code:
-    """Return the norm of the stacked cells. Zero padding adds nothing to it."""
-    lines, step = _padding_lines(step, 0)
-    return (
-        *lines,
-        f"x = tf.norm({STACKED_WINDOWS.stacked_cells('x', step)}, ord={number(step.parameters['p'])}, axis=0)",
-    )
-
-
-def softmax_pool(step: Step) -> Code:
-    """Return the stacked cells weighted by their softmax.
-
-    `tf.nn.softmax` supports at most five axes, so in three dimensions the cells of a window are flattened to one axis.
-    """
-    if step.rank != VOLUME_RANK or step.dtype == "float64":
-        return STACKED_WINDOWS.softmax_pool(step)
-    weights = "tf.nn.softmax(tf.reshape({0}, (len({0}), -1)), axis=0)"
-    if not any(any(pair) for pair in step.window_reach):
-        weighted = f"windows * tf.reshape({weights.format('windows')}, windows.shape)"
-        return (f"windows = {STACKED_WINDOWS.stacked_cells('x', step)}", f"x = tf.reduce_sum({weighted}, axis=0)")
-    # low[4:] is the line without "x = ".
-    (low,), inner = _padding_lines(step, -math.inf)
-    (zero,), _ = _padding_lines(step, 0)
-    return (
-        f"weights, values = {low[4:]}, {zero[4:]}",
-        f"weights = {STACKED_WINDOWS.stacked_cells('weights', inner)}",
-        f"weights = tf.reshape({weights.format('weights')}, weights.shape)",
-        f"x = tf.reduce_sum({STACKED_WINDOWS.stacked_cells('values', inner)} * weights, axis=0)",
-    )
+    return COMPOSED.average_pool(step) if step.dilated else stacked_avg_pool(step)
 
 
 def max_pool_with_indices(step: Step) -> Code:
@@ -188,28 +151,11 @@ def max_pool_with_indices(step: Step) -> Code:
     return stacked_max_indices(step)
 
 
-def stacked_max_pool_all_dtypes(step: Step) -> Code:
-    """Return the maximum of the stacked cells, for every dtype."""
-    return _stacked_extreme(step, "any" if step.dtype == "bool" else "max", lowest_value(step.dtype))
-
-
 def stacked_max_indices(step: Step) -> Code:
     """Return the first position in each window at which the stacked values are largest."""
     if step.dtype == "bool":
         return Unsupported("tf.reduce_max takes numbers only")
-    spatial, cells = step.shape[2:], math.prod(step.shape[2:])
-    lines, inner = _padding_lines(step, lowest_value(step.dtype))
-    places = f"np.arange({cells}).reshape({(1, *spatial, 1)})"
-    if lines:  # positions in the padding get an index past the end, so that they are never the smallest
-        pads = pairs_of(pairs_for_all_axes(step.window_reach, channels_last=True))
-        places = f"np.pad({places}, {pads}, constant_values={cells})"
-    return (
-        *lines,
-        f"places = tf.constant({places})",
-        f"windows = {STACKED_WINDOWS.stacked_cells('x', inner)}",
-        "largest = windows == tf.reduce_max(windows, axis=0)",
-        f"x = tf.reduce_min(tf.where(largest, {STACKED_WINDOWS.stacked_cells('places', inner)}, {cells}), axis=0)",
-    )
+    return COMPOSED.max_indices(step)
 
 
 def max_unpool(step: Step) -> Code:
@@ -225,66 +171,30 @@ def max_unpool(step: Step) -> Code:
     )
 
 
-def global_pool(reduce: str, step: Step) -> Code:
+def global_pool(name: str, step: Step) -> Code:
     """Return the reduction of all spatial axes."""
-    if reduce == "max" and step.dtype == "bool":  # tf.reduce_max does not support bool
-        reduce = "any"
-    return f"tf.reduce_{reduce}(x, axis={spatial_axes_text(step)}, keepdims=True)"
+    return COMPOSED.global_pool(_reduction(name, step), step)
 
 
-def adaptive_pool(reduce: str, step: Step) -> Code:
+def adaptive_pool(name: str, step: Step) -> Code:
     """Return the reduction of the bins, one axis after the other."""
-    if reduce == "max" and step.dtype == "bool":
-        reduce = "any"
-    lines = []
-    for axis, (size, bins) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
-        part = f"x[{':, ' * axis}start:stop]"
-        reduced = f"tf.stack([tf.reduce_{reduce}({part}, {axis}) for start, stop in {bins_text(size, bins)}], {axis})"
-        # An axis with as many bins as cells is unchanged.
-        lines += [f"x = {reduced}"] if bins != size else []
-    return tuple(lines) or "x"
-
-
-def stochastic_pool_probabilities(step: Step) -> Code:
-    """Return each cell divided by the sum of its window, with the window axes after the output axes."""
-    lines, inner = _padding_lines(step, 0)
-    rank, windows = step.rank, step.windows
-    shape = (*windows.window, step.shape[0], *windows.output, step.shape[1])
-    order = (rank, *range(rank + 1, 2 * rank + 1), *range(rank), 2 * rank + 1)
-    return (
-        *lines,
-        f"windows = {STACKED_WINDOWS.stacked_cells('x', inner)}",
-        "x = tf.math.divide_no_nan(windows, tf.reduce_sum(windows, axis=0))",
-        f"x = tf.transpose(tf.reshape(x, {shape}), {order})",
-    )
-
-
-def stochastic_pool(step: Step) -> Code:
-    """Return the first cell of each window at which the cumulative sum exceeds the drawn share of the total."""
-    lines, inner = _padding_lines(step, 0)
-    return (
-        *lines,
-        f"windows = {STACKED_WINDOWS.stacked_cells('x', inner)}",
-        "limit = draws * tf.reduce_sum(windows, axis=0)",
-        "drawn = (tf.cumsum(windows) > limit) & (tf.cumsum(windows, exclusive=True) <= limit)",
-        "x = tf.reduce_sum(tf.where(drawn, windows, 0), axis=0)",
-    )
+    return COMPOSED.adaptive_pool_by_axis(_reduction(name, step), step)
 
 
 FALLBACKS = {
     "max_pool": stacked_max_pool,
     "min_pool": stacked_min_pool,
     "avg_pool": stacked_avg_pool,
-    "lp_pool": lp_pool,
-    "softmax_pool": softmax_pool,
+    "lp_pool": COMPOSED.lp_pool,
+    "softmax_pool": COMPOSED.softmax_pool,
     "max_pool_with_indices": max_pool_with_indices,
     "max_unpool": max_unpool,
     "global_max_pool": partial(global_pool, "max"),
     "global_avg_pool": partial(global_pool, "mean"),
     "adaptive_max_pool": partial(adaptive_pool, "max"),
     "adaptive_avg_pool": partial(adaptive_pool, "mean"),
-    "stochastic_pool_probabilities": stochastic_pool_probabilities,
-    "stochastic_pool": stochastic_pool,
+    "stochastic_pool_probabilities": COMPOSED.stochastic_pool_probabilities,
+    "stochastic_pool": COMPOSED.stochastic_pool,
     "pad": indexed_pad,
 }
 """Compositions shared by the surfaces."""

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.adapters.api.source_text import call, per_axis, text_unless_default, tuple_of, uses_framework_defaults
-from conformance.adapters.api.surface import Code, Unsupported
+from conformance.adapters.api import (
+    Code,
+    Unsupported,
+    call,
+    per_axis,
+    text_unless_default,
+    tuple_of,
+    uses_framework_defaults,
+)
 from conformance.adapters.tensorflow.dtypes import (
     FLOAT_ONLY,
     NO_STRIDED_DILATION,

@@ -23,7 +23,6 @@ from conformance.adapters.api import (
     DeviceSupport,
     Level,
     Lowering,
-    StackedWindows,
     Step,
     Surface,
     d2l,
@@ -91,7 +90,6 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
 
 # An example by a reader of the PyTorch tab, with padding on both axes.
 READER_EXAMPLES = (((2, 3), (2, 3), ((1, 1), (1, 1))),)
-STACKED_WINDOWS = StackedWindows(padding.functional_pad, stack="torch.stack", softmax="torch.softmax({}, 0)")
 FLOATING_AND_SIGNED = FLOATING | INTEGERS
 # In DTYPES, fallbacks count as support: a dtype without a kernel is computed in a wider one where that is exact.
 # Fallbacks compute integers in float64, which does not represent all values of int64 and uint64.
@@ -193,11 +191,12 @@ def _lowerings(
 
 
 def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowering) -> Mapping[str, Lowering]:
+    composed = windows.compositions(pad)
     return {
         "max_pool": partial(pooling.fallback_max_pool, write_call),
         "avg_pool": partial(pooling.fallback_avg_pool, write_call, pad),
         "min_pool": partial(pooling.integer_min_pool, write_call, pad),
-        "softmax_pool": partial(in_float32, STACKED_WINDOWS.softmax_pool),
+        "softmax_pool": partial(in_float32, windows.FUNCTIONAL.softmax_pool),
         "lp_pool": partial(in_float32, partial(pooling.fallback_lp_pool, write_call, pad)),
         "max_pool_with_indices": partial(pooling.padded_max_pool, write_call, pad),
         "max_unpool": partial(in_wider_dtype, regions.EXACT_DTYPES, partial(regions.max_unpool, write_call)),
@@ -205,8 +204,8 @@ def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowe
         "global_avg_pool": windows.integer_global_avg_pool,
         "adaptive_max_pool": partial(in_wider_dtype, regions.EXACT_DTYPES, partial(regions.adaptive_pool, write_call)),
         "fractional_max_pool": partial(regions.fractional_max_pool_1d, write_call),
-        "stochastic_pool_probabilities": partial(in_float32, partial(windows.stochastic_pool_probabilities, pad)),
-        "stochastic_pool": partial(in_float32, partial(windows.stochastic_pool, pad)),
+        "stochastic_pool_probabilities": partial(in_float32, composed.stochastic_pool_probabilities),
+        "stochastic_pool": partial(in_float32, composed.stochastic_pool),
         "pad": indexed_pad,
         "conv_transpose": partial(transpose, sliced=True),
     }
@@ -216,7 +215,7 @@ FIELDS: dict[str, Any] = {
     "to_framework": dict.fromkeys(INPUT_NAMES, "torch.from_numpy({})"),
     "to_numpy": "x.numpy()",
     "bfloat16": BFLOAT16,
-    "ones_expression": windows.ONES_EXPRESSION,
+    "ones_expression": windows.OPERATIONS.ones,
     "takes_flat_pads": True,
 }
 _make_surface: Callable[..., Surface] = partial(Surface, **FIELDS)

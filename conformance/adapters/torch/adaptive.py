@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api.source_text import per_axis
-from conformance.adapters.api.surface import Code, Unsupported
-from conformance.adapters.api.unfolded_windows import cell_axes
+from conformance.adapters.api import Code, Unsupported, per_axis
 from conformance.adapters.torch.calls import (
     INTEGERS,
     UNSIGNED,
@@ -18,6 +16,7 @@ from conformance.adapters.torch.calls import (
     in_wider_dtype,
     sizes_text,
 )
+from conformance.adapters.torch.windows import FUNCTIONAL
 from conformance.cases.steps import Step
 
 SUPPORTED_RANKS = (2, 3)
@@ -65,7 +64,7 @@ def channel_maximum(write_call: CallWriter, step: Step) -> Code:
     """Return the largest value of each channel, for dtypes without a kernel for adaptive pooling."""
     if step.dtype in UNSIGNED:
         return in_wider_dtype(EXACT_DTYPES, partial(adaptive_pool, write_call), step)
-    return f"x.amax({cell_axes(step, first=2)}, keepdim=True)"
+    return FUNCTIONAL.global_pool("max", step)
 
 
 def fractional_max_pool(write_call: CallWriter, step: Step) -> Code:

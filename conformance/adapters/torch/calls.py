@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
+from conformance.adapters import api
 from conformance.adapters.api import ALL_DTYPES, FLOATING, Code, Lowering, Step, Unsupported, call, number
 from conformance.cases.arrays import SHORT_FLOATS
 
@@ -48,6 +48,7 @@ def sizes_text(values: Sequence[int | None]) -> str:
     """Return output sizes as text: one number if all are equal; None means the extent of the input."""
     if len(set(values)) == 1 and values[0] is not None:
         return number(values[0])
+    # int(): sizes of the catalogue may be NumPy integers, whose repr is np.int64(2).
     return str(tuple(value if value is None else int(value) for value in values))
 
 
@@ -60,17 +61,10 @@ def call_if_floating(operation: str, step: Step, text: str) -> Code:
 
 def in_wider_dtype(wider: Mapping[str, str], lowering: Lowering, step: Step) -> Code:
     """Return lines that compute in a dtype that represents all values of `x`, and convert the result back."""
+    # int64 and uint64 have no wider dtype, so they are not in such tables.
     if step.dtype not in wider:
         return Unsupported(f"no dtype with a kernel represents all values of {step.dtype}")
-    code = lowering(replace(step, dtype=wider[step.dtype]))
-    if isinstance(code, Unsupported):
-        return code
-    return (f"x = x.to(torch.{wider[step.dtype]})", *as_lines(code), f"x = x.to(torch.{step.dtype})")
-
-
-def as_lines(code: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Return lines of which the last assigns `x`."""
-    return (f"x = {code}",) if isinstance(code, str) else code
+    return api.in_wider_dtype("x.to(torch.{})".format, wider, lowering, step)
 
 
 def in_float32(lowering: Lowering, step: Step) -> Code:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api import INDENT, Code, Lowering, Step, Unsupported
-from conformance.adapters.torch.calls import as_lines
+from conformance.adapters.api import INDENT, Code, Lowering, Step, Unsupported, as_lines
 from conformance.adapters.torch.convolution import autograd_gradient
 
 MEMORY_FORMATS: Mapping[int, str] = {2: "torch.channels_last", 3: "torch.channels_last_3d"}
@@ -26,6 +25,7 @@ def channels_last_lowerings(lowerings: Mapping[str, Lowering]) -> Mapping[str, L
 
 def _lower_channels_last(lowering: Lowering, step: Step) -> Code:
     """Return lines that convert the inputs of a step, followed by the lines of the step."""
+    # PyTorch defines the format for four and five axes.
     if step.rank not in MEMORY_FORMATS:
         return Unsupported("the memory format channels_last requires two or three spatial axes")
     code = lowering(step)
@@ -51,6 +51,7 @@ def without_repeated_conversion(lines: Sequence[str], _names: Sequence[str]) -> 
 
     A conversion inside a function of the program is moved before it.
     """
+    # torch.compile is not part of this surface; a function in the lines is one that divides by ones.
     inner = [line for line in INPUT_CONVERSION_LINES if INDENT + line in lines and line not in lines]
     outer = [line for line in lines if line.strip() not in INPUT_CONVERSION_LINES or not line.startswith(INDENT)]
     return [
@@ -66,5 +67,6 @@ def without_repeated_conversion(lines: Sequence[str], _names: Sequence[str]) -> 
 def channels_last_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input; `grad` gets the same memory format as the images."""
     forward = without_repeated_conversion(lines, names)
+    # With a gradient in the same format, the backward pass runs the channels-last kernels, too.
     grad = [line.replace("x", "grad") for line in INPUT_CONVERSION_LINES if line in forward]
     return autograd_gradient([*forward, *grad], names, input_name)

@@ -6,12 +6,19 @@ import math
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api.dtypes import FLOATING
-from conformance.adapters.api.source_text import is_framework_same, number, per_axis, text_unless_default
-from conformance.adapters.api.surface import Code, Lowering, Unsupported
-from conformance.adapters.api.unfolded_windows import cell_axes, window_lines
-from conformance.adapters.torch.calls import INTEGERS, WIDER_DTYPES, CallWriter, as_lines, in_wider_dtype
-from conformance.adapters.torch.windows import integer_avg_pool
+from conformance.adapters.api import (
+    FLOATING,
+    Code,
+    Lowering,
+    Unsupported,
+    as_lines,
+    is_framework_same,
+    number,
+    per_axis,
+    text_unless_default,
+)
+from conformance.adapters.torch.calls import INTEGERS, WIDER_DTYPES, CallWriter, in_wider_dtype
+from conformance.adapters.torch.windows import compositions, integer_avg_pool
 from conformance.cases.arrays import SHORT_FLOATS, lowest_value
 from conformance.cases.steps import Step, pad_step
 
@@ -217,8 +224,4 @@ def fallback_lp_pool(write_call: CallWriter, pad: Lowering, step: Step) -> Code:
     # For a last window that extends past the input, the call scales the mean to the full window, instead of the sum.
     if isinstance(answer, str) and not any(step.windows.overhang):
         return answer
-    lines = window_lines(pad, step)
-    if isinstance(lines, Unsupported):
-        return lines
-    norm = f"torch.linalg.vector_norm(windows, {number(step.parameters['p'])}, dim={cell_axes(step)})"
-    return (*lines, f"x = {norm}")
+    return compositions(pad).lp_pool(step)

