@@ -164,7 +164,7 @@ class PoolingCompositions:
         """Return lines that reduce the cells of every window. reduce: returns text for the cells and their axes."""
         lines = self.window_lines(step, value)
         name = "windows"
-        if not self.cells.has_index:
+        if not self.cells.has_variable:
             *lines_before, last = lines
             lines, name = tuple(lines_before), last.removeprefix("windows = ")
         return (*lines, *self._result(step, reduce(name, self.cells.axes(step))))

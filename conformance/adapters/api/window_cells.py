@@ -16,21 +16,39 @@ from conformance.cases.steps import Step, pad_step
 LOOP_VARIABLES = "ijklmn"
 
 
+class WindowCells:
+    """How a framework reads the cells of every window."""
+
+    has_variable = True
+    """Whether programs assign the cells to a variable, or use the expression in place."""
+
+    def index_lines(self, _step: Step) -> tuple[str, ...]:
+        """Return lines that the first expression needs before it."""
+        return ()
+
+    def expression(self, name: str, step: Step, *, one_axis: bool = False) -> str:
+        """Return the cells of the windows over the array `name`."""
+        raise NotImplementedError
+
+    def axes(self, step: Step, *, one_axis: bool = False) -> str:
+        """Return the axis or the axes of the cells."""
+        raise NotImplementedError
+
+    def output_shape(self, _step: Step) -> tuple[int, ...] | None:
+        """Return the shape to which a result for the cells is reshaped, None if it has the shape of the output."""
+        return None
+
+
 @dataclass(frozen=True)
-class StackedCells:
+class StackedCells(WindowCells):
     """The cells on a new first axis: `x[:, :, i:i + 5:2]` contains the i-th cell of every window.
 
     stack: template of the function that stacks the list `{list}`.
     """
 
+    has_variable = False
     stack: str
     channels_last: bool = False
-    # The expression is used in place, without a variable for the cells.
-    has_index: bool = False
-
-    def index_lines(self, _step: Step) -> tuple[str, ...]:
-        """Return no lines: slices need no index."""
-        return ()
 
     def expression(self, name: str, step: Step, *, one_axis: bool = False) -> str:
         """Return the cells: (cells, n, c, *output), or with channels last (cells, n, *output, c)."""
@@ -55,20 +73,10 @@ class StackedCells:
         del one_axis
         return "0"
 
-    def output_shape(self, _step: Step) -> tuple[int, ...] | None:
-        """Return None: a reduction of the cells has the shape of the output."""
-        return None
-
 
 @dataclass(frozen=True)
-class UnfoldedCells:
+class UnfoldedCells(WindowCells):
     """Views of the cells, for frameworks whose arrays have the method `unfold`."""
-
-    has_index: bool = True
-
-    def index_lines(self, _step: Step) -> tuple[str, ...]:
-        """Return no lines: a view needs no index."""
-        return ()
 
     def expression(self, name: str, step: Step, *, one_axis: bool = False) -> str:
         """Return the cells: (n, c, *output, *window), or (n, c, *output, cells)."""
@@ -84,13 +92,9 @@ class UnfoldedCells:
         """Return the axes of the cells."""
         return "-1" if one_axis else tuple_of(range(-step.rank, 0))
 
-    def output_shape(self, _step: Step) -> tuple[int, ...] | None:
-        """Return None: a reduction of the cells has the shape of the output."""
-        return None
-
 
 @dataclass(frozen=True)
-class GatheredCells:
+class GatheredCells(WindowCells):
     """Elements by their flat index, for frameworks in which slices are slow or a graph cannot contain them.
 
     gather: template that indexes the spatial axes of `{x}` with the NumPy array `cells`; `{planes}` is the shape
@@ -105,7 +109,6 @@ class GatheredCells:
     axis: str = "-1"
     flat: bool = False
     more_lines: tuple[str, ...] = ()
-    has_index: bool = True
 
     def index_lines(self, step: Step) -> tuple[str, ...]:
         """Return lines that assign `cells`: flat indices into the padded spatial axes for every window."""
@@ -136,9 +139,6 @@ class GatheredCells:
         # The cells are on one axis, in the output of this operator on as many as the window has.
         one_axis = step.operator == "stochastic_pool_probabilities"
         return step.output if self.flat or one_axis else None
-
-
-WindowCells = StackedCells | UnfoldedCells | GatheredCells
 
 
 def planes_text(step: Step) -> str:
