@@ -61,3 +61,22 @@ def unsupported_by_loops(step: Step) -> Unsupported | None:
     if math.prod(step.output) > MAX_OUTPUT_CELLS:
         return Unsupported(f"the book's loops are too slow for more than {MAX_OUTPUT_CELLS:,} output cells")
     return None
+
+
+def channels_last_loop(step: Step, zeros: str, assign: str) -> Code:
+    """Return the loop over the cells of the output, as the channels-last tabs print it, or why it is unsupported.
+
+    zeros: an expression with `{shape}` for the output. assign: a statement that sets its cell (n, i, j, c) to the
+    reduced `{cells}` of the window.
+    """
+    unsupported = unsupported_by_loops(step)
+    if unsupported:
+        return unsupported
+    (height, width), (n, c, *size) = step.window, step.output
+    shape, cells = (n, *size, c), f"x[n, i:i + {height}, j:j + {width}, c]"
+    return (
+        f"y = {zeros.format(shape=shape)}",
+        f"for n, i, j, c in np.ndindex({shape}):",
+        f"    {assign.format(cells=cells)}",
+        "x = y",
+    )

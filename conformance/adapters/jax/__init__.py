@@ -96,17 +96,8 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
         padding = pairs_of(pairs_for_all_axes(pads, channels_last=True))
         stride = tuple_of(step.stride or ())
         return (f"x = jnp.pad(x, {padding})", f"x = nn.max_pool(x, {tuple_of(step.window)}, strides={stride})")
-    unsupported = d2l.unsupported_by_loops(step)
-    if unsupported:
-        return unsupported
-    n, c, *size = step.output
-    shape = (n, *size, c)
-    return (
-        f"y = jnp.zeros({shape}, x.dtype)",
-        f"for n, i, j, c in np.ndindex({shape}):",
-        f"    y = y.at[n, i, j, c].set(x[n, i:i + {step.window[0]}, j:j + {step.window[1]}, c].{reduce}())",
-        "x = y",
-    )
+    assign = f"y = y.at[n, i, j, c].set({{cells}}.{reduce}())"
+    return d2l.channels_last_loop(step, "jnp.zeros({shape}, x.dtype)", assign)
 
 
 def _compile_with_jit(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
@@ -160,6 +151,7 @@ def _shared_lowerings(pooling: LayoutPooling) -> Mapping[str, Lowering]:
     }
 
 
+# XLA computes every dtype, so bool is missing only where sums of it have no meaning.
 DTYPES = {"": FLOATING | INTEGERS} | dict.fromkeys((*SELECTION_OPERATORS, "pad"), ALL_DTYPES)
 BFLOAT16 = Bfloat16Conversion("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
 # In JAX 0.10, jnp.asarray compiles once for every shape and dtype; device_put does not compile.
@@ -226,6 +218,7 @@ LAX_SURFACE = Surface(
 
 SURFACES = (
     LAX_SURFACE,
+    # The same lowerings: whether a whole program is compiled must not change an answer.
     replace(LAX_SURFACE, name="jax.jit", wrap_program=_compile_with_jit),
     _flax_surface(Linen("linen", "nn")),
     _flax_surface(Nnx("nnx", "nnx")),

@@ -14,6 +14,7 @@ from conformance.adapters.api import (
     Code,
     PoolingCompositions,
     StackedCells,
+    Step,
     Unsupported,
     divisors,
     is_floating,
@@ -21,7 +22,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.jax.windows import Layout, divide_lines, fits_divisor, jit_lines, jitted
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.steps import Step, split_counted_zeros
+from conformance.cases.steps import split_counted_zeros
 
 DIVISOR_TOO_LARGE = Unsupported("the dtype cannot represent the divisor")
 # A NaN is larger than every number. Of equal values, or of two NaNs, the one with the smaller index wins.
@@ -170,8 +171,3 @@ class LayoutPooling:
             return DIVISOR_TOO_LARGE
         total = replace(self.composed, operations=INTEGER_OPERATIONS).adaptive_pool_at_once("sum", step)
         return jit_lines(*divide_lines(step, total, counts))
-
-
-def fractional_max_pool(_step: Step) -> Code:
-    """Return unsupported: JAX has no fractional pooling."""
-    return Unsupported("JAX has no fractional pooling, whose window positions depend on the samples")

@@ -12,6 +12,8 @@ from conformance.adapters.api import (
     INDENT,
     Code,
     Lowering,
+    PerAxisPairs,
+    Step,
     Unsupported,
     as_lines,
     call,
@@ -27,7 +29,6 @@ from conformance.adapters.api import (
     tuple_of,
 )
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
-from conformance.cases.steps import PerAxisPairs, Step
 
 JIT = "@jax.jit"
 ONES_EXPRESSION = "jnp.ones_like(x)"

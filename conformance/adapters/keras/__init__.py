@@ -177,6 +177,8 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
 VARIANTS = {
     engine.name: AdapterVariant(
         ("keras", *engine.packages, "numpy"),
+        # Keras imports the engine when it is imported, so the name must be set before, and the engine's own setup
+        # after.
         SETUP.format(engine.name) + engine.setup,
         _engine_surfaces(engine),
         RESET + engine.reset,

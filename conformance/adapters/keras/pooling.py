@@ -13,6 +13,7 @@ from conformance.adapters.api import (
     Lowering,
     PoolingCompositions,
     StackedCells,
+    Step,
     Unsupported,
     call,
     per_axis,
@@ -24,7 +25,6 @@ from conformance.adapters.keras.padding import constant_pad
 from conformance.adapters.tensorflow.dtypes import ROUNDS_DOWN, VOLUME_RANK, padding_name
 from conformance.adapters.tensorflow.pooling import divides_by_padding
 from conformance.cases.arrays import NUMPY_DTYPES, highest_value, lowest_value
-from conformance.cases.steps import Step
 
 PoolingCallWriter = Callable[..., str]
 ONES_EXPRESSION = "keras.ops.ones_like(x)"

@@ -127,6 +127,7 @@ def _make_surface(
         name,
         lowerings,
         building_blocks={"pad": api.pad, "relu": lambda _step: f"{api.operators}.relu(x)"},
+        # Without the dtype, both modules create float32 arrays from any NumPy array.
         to_framework=dict.fromkeys(INPUT_NAMES, f"{api.arrays}.array({{0}}, dtype={{0}}.dtype)"),
         to_numpy="x.asnumpy()",
         ones_expression=f"{api.arrays}.ones_like(x)",
@@ -174,6 +175,7 @@ SURFACES = (
         fallbacks={
             **FALLBACKS,
             **GLOBAL_MAXIMUM_FALLBACKS,
+            # mxnet.nd has the operator itself, mxnet.npx only after a conversion of the array.
             "adaptive_avg_pool": windows.exact_adaptive_avg_pool_2d,
             "pad": padding.wrapped_pad,
             "conv_transpose": partial(weights.call_transpose, sliced=True),
@@ -198,6 +200,7 @@ SURFACES = (
                     "conv_transpose": partial(weights.call_transpose, sliced=True),
                 }
             ),
+            # The gather supports all dtypes; mx.nd.pad supports floating-point dtypes only.
             "pad": nd.gathered_pad,
         },
         write_gradient=weights.autograd_gradient,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conformance.adapters.api import (
     Code,
+    Step,
     Unsupported,
     call,
     is_framework_same,
@@ -15,7 +16,7 @@ from conformance.adapters.api import (
 from conformance.adapters.mxnet import windows
 from conformance.adapters.mxnet.calls import FLOATING, NO_ASYMMETRIC_PADDING, ArrayApi
 from conformance.adapters.mxnet.padding import NP_API, surround
-from conformance.cases.steps import Step, without_padding
+from conformance.cases.steps import without_padding
 
 FLOATING_ONLY_REASON = "pooling takes floating point numbers only"
 SQUARE_POWER = 2

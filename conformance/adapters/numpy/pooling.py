@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.adapters.api import INDENT, Code, number, tuple_of
+from conformance.adapters.api import INDENT, Code, Step, number, tuple_of
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.steps import Step
 
 OUTPUT_CELL = "y[(n, c, *position)]"
 GRADIENT_CELL = "grad[(n, c, *position)]"

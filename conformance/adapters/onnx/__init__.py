@@ -31,6 +31,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 """
 RESET = ""
+# The evaluator computes with NumPy arrays of ml_dtypes.
 BFLOAT16 = Bfloat16Conversion("{}.view(ml_dtypes.bfloat16)", "{}.astype(ml_dtypes.bfloat16)")
 NO_PADDED_STRIDE_ONE = Unsupported(
     "MaxPool with padding and stride 1 reads out of bounds, and it takes no int8 with stride 1", rejected_call=ANY_CALL

@@ -51,6 +51,7 @@ def _build_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     nodes = ", ".join(data)
     parameters = ["data, x = x, ops.parameter(x.shape, x.element_type)", "parameters = [x]"]
     if len(data) > 1:
+        # A model with several inputs gets them as a list, in the order of its parameters.
         nodes_text = "[ops.parameter(each.shape, each.element_type) for each in data]"
         parameters = [f"data = [{nodes}]", f"{nodes} = parameters = {nodes_text}"]
     return (*constants, *parameters, *lines, 'x = core.compile_model(ov.Model([x], parameters), "CPU")(data)[0]')
@@ -139,6 +140,7 @@ SURFACES = (
             "crop": padding.crop,
             "subsample": _subsample,
         },
+        # An opset has no call for ones of the shape of another array.
         ones_expression="ops.broadcast(ops.convert_like(np.float32(1), x), ops.shape_of(x))",
         to_framework={**dict.fromkeys(("x", "indices", "draws"), "ov.Tensor({})"), "scale": "{}"},
         dtypes=DTYPES,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.adapters.api import Code, Unsupported, call, is_framework_same, text_unless_default
+from conformance.adapters.api import Code, Step, Unsupported, call, is_framework_same, text_unless_default
 from conformance.adapters.openvino.padding import pad_lists
-from conformance.cases.steps import Step
 
 NO_STRIDES = Unsupported("strides must be given")
 NO_EXCLUDE = Unsupported("exclude_pad must be given")

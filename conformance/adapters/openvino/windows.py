@@ -11,13 +11,13 @@ from conformance.adapters.api import (
     GatheredCells,
     Lowering,
     PoolingCompositions,
+    Step,
     Unsupported,
     is_floating,
     tuple_of,
 )
 from conformance.adapters.openvino.padding import SHORT_DTYPE_NAMES, pad
 from conformance.cases.arrays import highest_value
-from conformance.cases.steps import Step
 
 
 def compositions(dtype: str) -> PoolingCompositions:

@@ -145,17 +145,9 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
         padding = pairs_of(pairs_for_all_axes(pads, channels_last=True))
         pool = call("tf.keras.layers.MaxPool2D", per_axis(step.window), per_axis(step.stride), dtype="x.dtype")
         return (f"x = tf.pad(x, {padding})", f"x = {pool}(x)")
-    unsupported = d2l.unsupported_by_loops(step)
-    if unsupported:
-        return unsupported
-    n, c, *size = step.output
-    shape = (n, *size, c)
-    return (
-        f"y = tf.Variable(tf.zeros({shape}, x.dtype))",
-        f"for n, i, j, c in np.ndindex({shape}):",
-        f"    y[n, i, j, c].assign(tf.reduce_{reduce}(x[n, i:i + {step.window[0]}, j:j + {step.window[1]}, c]))",
-        "x = y",
-    )
+    # A tensor cannot be assigned to, so the book's tab uses a variable.
+    assign = f"y[n, i, j, c].assign(tf.reduce_{reduce}({{cells}}))"
+    return d2l.channels_last_loop(step, "tf.Variable(tf.zeros({shape}, x.dtype))", assign)
 
 
 def tape_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:

@@ -12,6 +12,7 @@ from conformance.adapters.api import (
     Code,
     PoolingCompositions,
     StackedCells,
+    Step,
     Unsupported,
     call,
     pairs_for_all_axes,
@@ -23,7 +24,6 @@ from conformance.adapters.api import (
 from conformance.adapters.tensorflow.dtypes import ONEDNN_DTYPES, POOLING_DTYPES, VOLUME_RANK
 from conformance.adapters.tensorflow.pooling import max_pool, max_pool_with_argmax
 from conformance.cases.arrays import highest_value, lowest_value
-from conformance.cases.steps import Step
 
 CONSTANT_MODE = "constant"
 ONES_EXPRESSION = "tf.ones_like(x)"

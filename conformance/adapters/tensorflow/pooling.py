@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from conformance.adapters.api import (
     Code,
+    Step,
     Unsupported,
     call,
     per_axis,
@@ -25,7 +26,6 @@ from conformance.adapters.tensorflow.dtypes import (
     ones_per_axis,
     padding_name,
 )
-from conformance.cases.steps import Step
 
 NO_POOLING_DTYPE = Unsupported("max pooling has no kernels for uint32, uint64 and bool")
 

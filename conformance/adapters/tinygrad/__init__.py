@@ -94,6 +94,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
 NO_INTEGER_AVERAGES = Unsupported("averages, powers and quotients of integers are float32")
 UNSUPPORTED_DTYPES = {
     "": dict.fromkeys((*INTEGERS, "bool"), NO_INTEGER_AVERAGES),
+    # The reason of averages would be wrong for them: sums of bool have a dtype, but not that of x.
     "conv": {"bool": Unsupported("sums of bool are int32")},
     "conv_transpose": {"bool": Unsupported("sums of bool are int32")},
 }
@@ -125,6 +126,7 @@ SURFACES = (
             'x.bitcast(dtypes.uint16).numpy().view([("bfloat16", np.uint16)])',
         ),
         ones_expression="x.ones_like()",
+        # Tensor.pad takes one flat list, the last axis first, or a pair for each axis of the array.
         takes_flat_pads=True,
         # Every program is compiled with clang, and compiled programs of one shape do not serve another.
         max_level=Level.SMOKE,

@@ -10,6 +10,7 @@ from conformance.adapters.api import (
     Code,
     Lowering,
     PoolingCompositions,
+    Step,
     UnfoldedCells,
     Unsupported,
     in_wider_dtype,
@@ -18,7 +19,7 @@ from conformance.adapters.api import (
 from conformance.adapters.tinygrad.calls import max_pool
 from conformance.adapters.tinygrad.padding import pad
 from conformance.cases.arrays import SHORT_FLOATS, lowest_value
-from conformance.cases.steps import Step, split_padding
+from conformance.cases.steps import split_padding
 
 OPERATIONS = ArrayOperations(
     kept=", keepdim=True",

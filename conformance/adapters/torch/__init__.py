@@ -206,6 +206,7 @@ def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowe
         "fractional_max_pool": partial(regions.fractional_max_pool_1d, write_call),
         "stochastic_pool_probabilities": partial(in_float32, composed.stochastic_pool_probabilities),
         "stochastic_pool": partial(in_float32, composed.stochastic_pool),
+        # Only symmetric padding, and pads beyond the extent: all other modes are calls.
         "pad": indexed_pad,
         "conv_transpose": partial(transpose, sliced=True),
     }

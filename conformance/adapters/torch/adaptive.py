@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api import Code, Unsupported, per_axis
+from conformance.adapters.api import Code, Step, Unsupported, per_axis
 from conformance.adapters.torch.calls import (
     INTEGERS,
     UNSIGNED,
@@ -17,7 +17,6 @@ from conformance.adapters.torch.calls import (
     sizes_text,
 )
 from conformance.adapters.torch.windows import FUNCTIONAL
-from conformance.cases.steps import Step
 
 SUPPORTED_RANKS = (2, 3)
 STRICT_FRACTIONAL_ISSUE = "https://github.com/pytorch/pytorch/pull/5337"

@@ -10,13 +10,13 @@ from conformance.adapters.api import (
     Code,
     Lowering,
     PoolingCompositions,
+    Step,
     UnfoldedCells,
     Unsupported,
     divisors,
     number,
 )
 from conformance.adapters.torch.padding import functional_pad
-from conformance.cases.steps import Step
 
 OPERATIONS = ArrayOperations(
     reduction_names={"max": "amax", "min": "amin"},

@@ -55,6 +55,17 @@ def test_loops_divide_by_the_number_of_cells_only():
     assert d2l.unsupported_by_loops(step.with_parameters(divisor=None)) is None
 
 
+def test_loop_of_the_channels_last_tabs_visits_every_cell():
+    step = pooling_step("max_pool", (2, 3, 4, 5), window=(2, 3))
+    assert d2l.channels_last_loop(step, "zeros({shape})", "y[n, i, j, c] = {cells}.max()") == (
+        "y = zeros((2, 3, 3, 3))",
+        "for n, i, j, c in np.ndindex((2, 3, 3, 3)):",
+        "    y[n, i, j, c] = x[n, i:i + 2, j:j + 3, c].max()",
+        "x = y",
+    )
+    assert "only planes" in d2l.channels_last_loop(step.with_parameters(stride=(2, 2)), "", "").reason
+
+
 def test_surface_of_the_book_has_two_operators_and_no_compositions():
     made = d2l.book_surface("book", lambda reduce, _step: f"x.{reduce}()", channels_last=True)
     step = Step("max_pool", (1, 1, 4, 4), "float32")
