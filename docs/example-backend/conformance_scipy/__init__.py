@@ -7,7 +7,10 @@ from functools import partial
 
 from conformance.adapters.api import (
     FLOATS,
+    ArrayOperations,
     Code,
+    PoolingCompositions,
+    StackedCells,
     Step,
     Surface,
     Unsupported,
@@ -19,7 +22,7 @@ from conformance.adapters.api import (
 )
 
 PACKAGES = ("scipy", "numpy")
-SETUP = "import numpy as np\nfrom scipy import ndimage, signal\n"
+SETUP = "import numpy as np\nfrom scipy import ndimage, signal, special\n"
 RESET = ""
 INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 FILTERS = {"max": "maximum_filter", "min": "minimum_filter", "avg": "uniform_filter"}
@@ -66,12 +69,29 @@ def _pad(step: Step) -> Code:
     return call("np.pad", "x", pairs, constant_values=number(step.parameters["value"]))
 
 
+# Operators that SciPy lacks are composed of operations on a stack with one slice for each cell of the window.
+OPERATIONS = ArrayOperations(
+    stack="np.stack({list}{axis})",
+    softmax="special.softmax({x}, 0)",
+    norm="np.linalg.norm({x}, {p}, {axes})",
+)
+COMPOSED = PoolingCompositions(OPERATIONS, StackedCells(OPERATIONS.stack), _pad)
+FALLBACKS = {
+    "lp_pool": COMPOSED.lp_pool,
+    "softmax_pool": COMPOSED.softmax_pool,
+    "adaptive_max_pool": partial(COMPOSED.adaptive_pool_by_axis, "max"),
+}
 POOLS = {f"{kind}_pool": partial(_filtered, name) for kind, name in FILTERS.items()}
 CONV = {"conv": lambda step: Unsupported("signal.correlate adds no bias") if step.bias else _correlated(step)}
 BUILDING_BLOCKS = {"pad": _pad, "relu": lambda _step: "np.maximum(x, 0)"}
 DTYPES = {"": FLOATS, "max_pool": FLOATS | INTEGERS, "min_pool": FLOATS | INTEGERS}
 NDIMAGE = Surface(
-    "scipy.ndimage", POOLS, building_blocks=BUILDING_BLOCKS, ones_expression="np.ones_like(x)", dtypes=DTYPES
+    "scipy.ndimage",
+    POOLS,
+    fallbacks=FALLBACKS,
+    building_blocks=BUILDING_BLOCKS,
+    ones_expression="np.ones_like(x)",
+    dtypes=DTYPES,
 )
 SIGNAL = Surface("scipy.signal", CONV, fallbacks={"conv": _correlated}, building_blocks=BUILDING_BLOCKS)
 SURFACES = (NDIMAGE, SIGNAL)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import ndimage, signal
+from scipy import ndimage, signal, special
 
 from conformance.adapters import registry
 from conformance.adapters.api import Step
@@ -12,7 +12,7 @@ NDIMAGE, SIGNAL = registry.get_backend("scipy").surfaces
 
 
 def run(text, **names):
-    return eval(text, {"np": np, "ndimage": ndimage, "signal": signal, "x": X, **names})  # noqa: S307 - a program of the adapter
+    return eval(text, {"np": np, "ndimage": ndimage, "signal": signal, "special": special, "x": X, **names})  # noqa: S307 - a program of the adapter
 
 
 def step(operator, **parameters):
@@ -32,6 +32,12 @@ def test_a_filter_at_every_second_position_is_a_pooling(operator, expected):
 )
 def test_parameters_that_a_filter_lacks_are_unsupported(parameters):
     assert "every position" in NDIMAGE.lowerings["max_pool"](step("max_pool", **parameters)).reason
+
+
+def test_operators_that_scipy_lacks_are_composed():
+    (line,) = NDIMAGE.fallbacks["lp_pool"](step("lp_pool", p=1))
+    assert line == "x = np.linalg.norm(np.stack([x[:, :, i:i + 3:2] for i in range(0, 2, 1)]), 1, 0)"
+    assert run(line.removeprefix("x = ")).tolist() == [[[12, 6]]]
 
 
 def test_correlation_sums_over_all_channels_and_adds_the_bias():
