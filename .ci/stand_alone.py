@@ -16,12 +16,13 @@ from pathlib import Path
 
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Backend, Program, Surface
-from conformance.cases.case import LEVELS, Case, Value
+from conformance.cases.case import Case, Value
 from conformance.catalogue import loading
 from conformance.judging import ledger
 from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
 from conformance.translation.repro import repro_script
+from reports.results.vocabulary import Level
 
 LIMIT = 600
 DRIVER = """\
@@ -87,7 +88,7 @@ def failures(backend: Backend, surface: Surface, cases: list[Case]) -> list[str]
 def main() -> None:
     """Run the sample on every surface of the backend named on the command line."""
     backend = registry.get_backend(sys.argv[1])
-    cases = sorted(loading.load_catalogue().cases, key=lambda case: LEVELS.index(case.level))
+    cases = sorted(loading.load_catalogue().cases, key=lambda case: [*Level].index(case.level))
     known, packages, bad = ledger.load_ledger(), versions(backend), 0
     for surface in backend.surfaces:
         why = surface.missing_requirement() if surface.missing_requirement else None

@@ -31,13 +31,13 @@ import tables
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Backend, Program, Surface
 from conformance.cases.arrays import Array
-from conformance.cases.case import LEVELS
 from conformance.catalogue import loading
 from conformance.execution.connection import ONE_THREAD_VARIABLES
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.judging.ledger import Ledger
 from reports.results import reader
+from reports.results.vocabulary import Level
 
 FLOOR = """\
 import pickle, sys
@@ -289,7 +289,7 @@ def main() -> None:
     parser.add_argument("--backend", required=True, metavar="NAME[=PYTHON]", help="the backend and its interpreter")
     parser.add_argument("--surface", action="append", help="only this surface; may be repeated")
     parser.add_argument("--operator", action="append", default=[], help="only this operator; may be repeated")
-    parser.add_argument("--level", choices=LEVELS, default="standard")
+    parser.add_argument("--level", choices=[str(level) for level in Level], default="standard")
     parser.add_argument("--rounds", type=int, default=3, help="number of rounds")
     parser.add_argument("--workers", type=int, metavar="N", help="compare N workers with one")
     parser.add_argument("--start", action="store_true", help="measure the time until the first result")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from conformance.cases.operators import OPERATORS, Operator
+from conformance.cases.operators import OPERATORS, PARAMETERS, Operator, ParameterKind
 from conformance.cases.parameters import CaseError
 from conformance.cases.parsing import DERIVED_SHAPE_INPUTS, parse_case
 from conformance.cases.yaml_reader import YamlPath
@@ -17,11 +17,13 @@ from conformance.cases.yaml_reader import YamlPath
 RawCase = dict[str, Any]
 KnownError = tuple[YamlPath, bool]
 
+# Keys with a number for each axis. Errors in these may be caused by the wrong rank of another key.
+PER_AXIS_KEYS = {one.name for one in PARAMETERS.values() if one.kind in {ParameterKind.SIZES, ParameterKind.PADDING}}
+# Keys that determine the windows together with the per-axis keys.
+WINDOW_KEYS = {*PER_AXIS_KEYS, "rounding"}
 # Keys that can be removed without changing the meaning of the others.
 OPTIONAL_KEYS = {"about", "source", "level", "tags", "also", "inexact", "via", "then", "bias"}
-OPTIONAL_KEYS |= {"count_include_pad", "divisor", "groups", "mode", "value", "p", "ties", "output"}
-# Keys with a number for each axis. Errors in these may be caused by the wrong rank of another key.
-PER_AXIS_KEYS = {"window", "stride", "padding", "dilation", "output_size", "output_padding"}
+OPTIONAL_KEYS |= {one.name for one in PARAMETERS.values() if not one.is_per_axis} - WINDOW_KEYS
 PLACEHOLDER_INPUT = {"values": "arange", "shape": [1, 1, 1]}
 
 
@@ -33,40 +35,39 @@ def all_errors(
     known_errors: for each error that was already found, the path of the key, and whether the key is unknown.
     Errors that may be consequences of other errors are omitted.
     """
-    # sure: no removed key can have caused the errors that follow; doubtful: inputs whose further errors are omitted.
-    operator, rest, sure, doubtful = OPERATORS[family["operator"]], raw, True, set[str]()
+    operator, rest = OPERATORS[family["operator"]], raw
+    # Whether no removed key can have caused the errors that follow, and inputs whose further errors are omitted.
+    all_relevant, ignored_inputs = True, set[str]()
     if not isinstance(raw, dict):
         return []
     # Unknown keys first: removing them does not affect other keys.
     for key_path, unknown in sorted(known_errors, key=lambda known: not known[1]):
         if unknown and (len(key_path) == 1 or key_path[0] in operator.inputs):
             rest = _without_key(rest, key_path)
-            doubtful |= {str(key_path[0])} & set(operator.inputs)
+            ignored_inputs |= {str(key_path[0])} & set(operator.inputs)
             # The unknown key may be a misspelling of a missing one.
-            sure = sure and not (_required_keys(operator) - rest.keys())
+            all_relevant = all_relevant and not (_required_keys(operator) - rest.keys())
         elif not key_path:
-            sure = sure and "x" in rest  # if x is present, the missing key is the id
+            all_relevant = all_relevant and "x" in rest  # if x is present, the missing key is the id
         else:
-            sure = sure and _is_optional(operator, rest, key_path)
+            all_relevant = all_relevant and _is_optional(operator, rest, key_path)
             rest = _without_path(rest, key_path)
     rest = {"id": "unnamed", **rest}
-    errors = [
-        *_find_errors(family, rest if sure else _permissive_case(operator, rest), place, sure=sure, doubtful=doubtful)
-    ]
+    first = rest if all_relevant else _permissive_case(operator, rest)
+    errors = [*_find_errors(family, first, place, all_relevant=all_relevant, ignored_inputs=ignored_inputs)]
     pinned = {"id": "unnamed"} | {key: rest[key] for key in ("expect", "also", "inexact") if key in rest}
     # A permissive case has no printed output, so the printed output is checked in a separate case.
-    errors += _find_errors(
-        family, {**_permissive_case(operator, pinned), "expect": None, **pinned}, place, sure=True, doubtful=doubtful
-    )
+    second = {**_permissive_case(operator, pinned), "expect": None, **pinned}
+    errors += _find_errors(family, second, place, all_relevant=True, ignored_inputs=ignored_inputs)
     return list({(error.key_path, str(error)): error for error in errors}.values())
 
 
 def _find_errors(
-    family: Mapping[str, Any], rest: RawCase, place: str, *, sure: bool, doubtful: set[str]
+    family: Mapping[str, Any], rest: RawCase, place: str, *, all_relevant: bool, ignored_inputs: set[str]
 ) -> Iterator[CaseError]:
     """Yield the first error of a case, then the errors of the case without that key.
 
-    sure: whether no removed key can have caused an error; doubtful: keys whose errors are not reported.
+    all_relevant: whether no removed key can have caused an error; ignored_inputs: inputs whose errors are not reported.
     """
     operator, before = OPERATORS[family["operator"]], RawCase()
     while rest != before:
@@ -76,19 +77,17 @@ def _find_errors(
         except CaseError as error:
             key_path = error.key_path
             # If keys were removed, errors in per-axis parameters and derived shapes may be consequences of the removal.
-            consequence = not sure and (
+            consequence = not all_relevant and (
                 not key_path
                 or key_path[0] in PER_AXIS_KEYS
                 or (len(key_path) == 1 and key_path[0] in DERIVED_SHAPE_INPUTS)
             )
-            if not consequence and not doubtful & {*key_path[:1]}:
+            if not consequence and not ignored_inputs & {*key_path[:1]}:
                 yield error
-            rest, sure = (
-                _without_path(rest, key_path),
-                sure and bool(key_path) and _is_optional(operator, rest, key_path),
-            )
+            all_relevant = all_relevant and bool(key_path) and _is_optional(operator, rest, key_path)
+            rest = _without_path(rest, key_path)
             # Inputs are parsed before per-axis parameters, so they have no further errors and can be replaced.
-            rest = rest if sure else _permissive_case(operator, rest, placeholder_inputs=consequence)
+            rest = rest if all_relevant else _permissive_case(operator, rest, placeholder_inputs=consequence)
 
 
 def _required_keys(operator: Operator) -> set[str]:
@@ -126,7 +125,7 @@ def _permissive_case(operator: Operator, rest: RawCase, *, placeholder_inputs: b
 
     placeholder_inputs: replace all inputs, not only the missing ones.
     """
-    geometry = (PER_AXIS_KEYS | {"rounding"}) & operator.defaults.keys()
+    geometry = WINDOW_KEYS & operator.defaults.keys()
     remaining = {key: value for key, value in rest.items() if key not in geometry | {"answers", "also", "inexact"}}
     arrays = {
         name: PLACEHOLDER_INPUT

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from conformance.cases.arrays import ArraySpec
+from reports.results.vocabulary import Level
 
 PrintedArray = tuple[tuple[int, ...], tuple[int | Decimal, ...] | None]
 """A printed output: its shape and its numbers in row-major order; decimals have the printed number of digits.
@@ -24,7 +25,6 @@ FLAT_PADS_KEY = "flat_pads"
 """Parameter of a convention case: pads as one flat list, as the call takes them; the answers have pairs."""
 DEFAULTS_KEY = "defaults"
 """Parameter of a convention case whose call passes no argument that the case does not name (no dtype, no layout)."""
-LEVELS = ("smoke", "standard", "exhaustive")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Following:
+class FollowingOperator:
     """An operator that reads the output of the previous one."""
 
     operator: str
@@ -81,10 +81,10 @@ class Case:
     parameters: Mapping[str, Any]
     expect: Value | Rejected | Answers = Value()
     via: tuple[str, ...] = ()
-    then: tuple[Following, ...] = ()
+    then: tuple[FollowingOperator, ...] = ()
     omitted_parameters: tuple[str, ...] = ()
     convention_name: str = ""
-    level: str = "smoke"
+    level: Level = Level.SMOKE
     tags: tuple[str, ...] = ()
     about: str = ""
     source: str = ""
@@ -136,5 +136,9 @@ def _json_default(value: Any) -> Any:
         return str(value)
     if isinstance(value, Mapping):
         return dict(value)
-    # Names of classes and fields become part of the catalogue digest; renaming one changes every digest.
-    return [type(value).__name__, vars(value)]
+    # Names of classes and fields become part of the catalogue digest; renaming a field changes every digest.
+    return [CANONICAL_CLASS_NAMES.get(type(value), type(value).__name__), vars(value)]
+
+
+CANONICAL_CLASS_NAMES: Mapping[type, str] = {FollowingOperator: "Following"}
+"""Names of classes in canonical texts, where they differ from the name of the class."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, WINDOW_PARAMETERS, Rounding
+from conformance.cases.parameters import explicit_windows
 from conformance.cases.steps import Step, case_step, pad_step, without_padding
 from reference import Windows
 
@@ -32,12 +33,9 @@ def plan_steps(case: Case) -> tuple[Step, ...]:
 
 def _following_step(operator: str, given: Mapping[str, Any], before: Step) -> Step:
     parameters = {**OPERATORS[operator].defaults, **given}
-    walk = Windows.of(before.output[2:], *(parameters[name] for name in WINDOW_PARAMETERS))
-    walked = {"window": walk.window, "stride": walk.stride, "padding": walk.pads, "dilation": walk.dilation}
-    return Step(operator, before.output, before.dtype, {**parameters, "rounding": walk.rounding, **walked})
-
-
-WINDOW_PARAMETERS = ("window", "stride", "padding", "dilation", "rounding")
+    windows = Windows.of(before.output[2:], *(parameters[name] for name in WINDOW_PARAMETERS))
+    parameters |= {"rounding": windows.rounding, **explicit_windows(windows)}
+    return Step(operator, before.output, before.dtype, parameters)
 
 
 def _require_defaults(step: Step, **allowed: Any) -> None:
@@ -49,7 +47,9 @@ def _require_defaults(step: Step, **allowed: Any) -> None:
 
 def average_pool_as_convolution(step: Step) -> tuple[Step, ...]:
     """Return average pooling as a depthwise convolution with equal weights."""
-    _require_defaults(step, divisor=None, rounding="floor", **({"count_include_pad": True} if step.padded else {}))
+    _require_defaults(
+        step, divisor=None, rounding=Rounding.FLOOR, **({"count_include_pad": True} if step.padded else {})
+    )
     return window_sum_as_convolution(step, 1 / int(np.prod(step.window)))
 
 
@@ -63,7 +63,7 @@ def window_sum_as_convolution(step: Step, weight: float = 1) -> tuple[Step, ...]
 
 def pad_zeros_then_pool(step: Step) -> tuple[Step, ...]:
     """Return max pooling with explicit zero padding. Correct only for inputs without negative values."""
-    _require_defaults(step, rounding="floor")
+    _require_defaults(step, rounding=Rounding.FLOOR)
     padding = pad_step(step, step.padding, 0)
     return padding, without_padding(step, padding)
 
@@ -79,7 +79,7 @@ def min_pool_as_negated_max(step: Step) -> tuple[Step, ...]:
 
 def max_pool_from_relu(step: Step) -> tuple[Step, ...]:
     """Return max pooling from convolutions and ReLU, exact on integers; see `relu_maximum_kernels`."""
-    _require_defaults(step, padding=((0, 0),) * step.rank, rounding="floor")
+    _require_defaults(step, padding=((0, 0),) * step.rank, rounding=Rounding.FLOOR)
     if step.shape[1] != 1:
         raise ValueError(f"the composition needs one channel, not {step.shape[1]}")
     cells = int(np.prod(step.window))

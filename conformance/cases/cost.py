@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 
 from conformance.cases.arrays import NUMPY_DTYPES, Array
 from conformance.cases.case import Case
 from conformance.cases.compositions import plan_steps
+from conformance.cases.operators import OPERATORS
 from conformance.cases.steps import Step
 
 
@@ -38,7 +38,7 @@ class Cost:
 
 def operator_cost(case: Case) -> Cost | None:
     """Return the cost of a case's operator; None for uncounted operators and for omitted or invalid parameters."""
-    if case.omitted_parameters or case.operator not in OPERATORS_WITH_COST:
+    if case.omitted_parameters or OPERATORS[case.operator].operations is None:
         return None
     try:
         step = plan_steps(replace(case, via=(), then=()))[0]
@@ -64,30 +64,10 @@ def _window_count(step: Step, output: tuple[int, ...]) -> tuple[int, dict[str, t
 
 def _window_operations(step: Step, cells: Array) -> Mapping[str, Array]:
     """Return the number of operations of each kind in one window; cells: the number of cells of each window."""
-    if step.operator == "conv":
-        terms = cells * step.kernel[1]
-        return {"multiplications": terms, "additions": _combination_count(terms) + step.bias}
-    return OPERATIONS_PER_WINDOW[step.operator](cells)
-
-
-def _combination_count(cells: Array) -> Array:
-    """Return the number of binary operations that combine the values: one less than `cells`, at least 0."""
-    operations: Array = np.maximum(cells - 1, 0)
-    return operations
-
-
-def _softmax_operations(cells: Array) -> Mapping[str, Array]:
-    each = {"exponentials": cells, "multiplications": cells}
-    return {**each, "additions": 2 * _combination_count(cells), "divisions": np.ones_like(cells)}
-
-
-OPERATIONS_PER_WINDOW: Mapping[str, Callable[[Array], Mapping[str, Array]]] = MappingProxyType(
-    {
-        "max_pool": lambda cells: {"comparisons": _combination_count(cells)},
-        "min_pool": lambda cells: {"comparisons": _combination_count(cells)},
-        "avg_pool": lambda cells: {"additions": _combination_count(cells), "divisions": np.ones_like(cells)},
-        "softmax_pool": _softmax_operations,
-    }
-)
-OPERATORS_WITH_COST = frozenset({*OPERATIONS_PER_WINDOW, "conv", "pad"})
-"""Operators whose cost is counted. Gradients are excluded: their cost depends on the algorithm."""
+    operations = OPERATORS[step.operator].operations
+    if operations is None:
+        return {}
+    counts = dict(operations(cells * step.kernel[1] if step.kernel else cells))
+    if step.bias:
+        counts["additions"] = counts["additions"] + 1
+    return counts

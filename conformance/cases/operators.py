@@ -1,114 +1,222 @@
-"""The operators of the catalogue: their inputs, outputs, parameters and defaults."""
+"""The table of operators: their inputs, outputs, parameters and properties.
+
+The schema of case files, command-line options, factors of sweeps, the exploration space, costs and drawings are derived
+from this table. CONTRIBUTING.md explains how to add an operator. The classes are in conformance.cases.operator_types.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from types import MappingProxyType
 
-GRADIENT_SUFFIX = "_grad"
-INPUT_ORDER = ("grad", "x", "kernel", "bias", "indices", "samples", "draws")
+import numpy as np
+
+from conformance.cases.arrays import Array
+from conformance.cases.operator_types import (
+    GRADIENT_SUFFIX,
+    PER_AXIS_KINDS,
+    Arithmetic,
+    Geometry,
+    Input,
+    Operator,
+    PaddingWord,
+    PadMode,
+    Parameter,
+    ParameterKind,
+    Rounding,
+    Ties,
+)
+
+__all__ = [
+    "FORWARD_OPERATORS",
+    "GRADIENT_SUFFIX",
+    "INPUTS",
+    "OPERATORS",
+    "PARAMETERS",
+    "PER_AXIS_KINDS",
+    "WINDOW_PARAMETERS",
+    "Arithmetic",
+    "Geometry",
+    "Operator",
+    "PadMode",
+    "PaddingWord",
+    "Parameter",
+    "ParameterKind",
+    "Rounding",
+    "Ties",
+    "gradient_operator",
+]
+
+# fmt: off
+_INPUTS = (
+    Input("grad", "The gradient with respect to the output. Its shape is inferred from the case and is optional.",
+          is_derived=True),
+    Input("x", "The input, in the layout (n, c, *spatial)."),
+    Input("kernel", "The weights: (out, in/groups, *window) of conv, (in, out/groups, *window) of conv_transpose."),
+    Input("bias", "One number for each output channel. Optional."),
+    Input("indices", "The position of each value in the unpadded plane, row-major; int64 if no dtype is given.",
+          dtype="int64", is_derived=True, is_position=True),
+    Input("samples", "Numbers from 0 to 1 that place the windows of fractional pooling.",
+          is_derived=True, is_position=True),
+    Input("draws", "Numbers from 0 to 1 that select a cell of each window in stochastic pooling.",
+          is_derived=True, is_position=True),
+)
+_PARAMETERS = (
+    Parameter("window", ParameterKind.SIZES, None, "Extent of the window on each spatial axis.",
+              required=True, id_prefix="w", always_in_id=True),
+    Parameter("pads", ParameterKind.PAIRS, None,
+              "Number of cells to add before and after each spatial axis; negative numbers crop.",
+              required=True, id_prefix="p", always_in_id=True),
+    Parameter("stride", ParameterKind.SIZES, None,
+              "Stride of the window. If not given, the window for pooling, 1 for convolution.",
+              id_prefix="s", always_in_id=True),
+    Parameter("padding", ParameterKind.PADDING, 0,
+              "Padding cells around the input. They are never the maximum, and count in an average only with "
+              "count_include_pad.", id_prefix="p"),
+    Parameter("dilation", ParameterKind.SIZES, 1, "Distance between neighbouring cells of a window.", id_prefix="d"),
+    Parameter("rounding", ParameterKind.CHOICE, "floor",
+              "The output-size rule. ceil: one more window if cells remain, unless it starts at or beyond before-pad + "
+              "input; full: one more window if cells remain, wherever it starts.",
+              choices=tuple(Rounding), is_geometric=True),
+    Parameter("count_include_pad", ParameterKind.FLAG, False, "Whether padding counts in the divisor of an average.",
+              id_prefix="include"),
+    Parameter("output_size", ParameterKind.SIZES, None, "Extent of the output on each spatial axis.",
+              required=True, id_prefix="to", always_in_id=True),
+    Parameter("output_padding", ParameterKind.SIZES, 0,
+              "Cells that a transposed convolution adds after each spatial axis.", id_prefix="op"),
+    Parameter("p", ParameterKind.NUMBER, 2, "The power of a norm.", limits=(1, 1_000_000), id_prefix="norm"),
+    Parameter("divisor", ParameterKind.COUNT, None, "Divisor of the sum, instead of the count of cells.",
+              limits=(1, 1_000_000), id_prefix="by"),
+    Parameter("groups", ParameterKind.COUNT, 1,
+              "Number of groups. Input and output channels are split into groups that are convolved separately.",
+              limits=(1, 10_000), id_prefix="g"),
+    Parameter("mode", ParameterKind.CHOICE, "constant",
+              "The values that padding has. edge repeats the last cell, reflect mirrors without the last cell, "
+              "symmetric mirrors with it, wrap continues at the opposite end.",
+              choices=tuple(PadMode), is_geometric=True),
+    Parameter("value", ParameterKind.NUMBER, 0, "The value that constant padding writes.", id_prefix="v"),
+    Parameter("ties", ParameterKind.CHOICE, "first", "Which of several equal values receives the gradient.",
+              choices=tuple(Ties), id_prefix="ties.", always_in_id=True),
+    Parameter("output", ParameterKind.OUTPUT, None,
+              "Which of several results is checked: values or indices; for gradients x, kernel or bias.",
+              id_prefix="of.", always_in_id=True),
+)
+# fmt: on
+INPUTS: Mapping[str, Input] = MappingProxyType({one.name: one for one in _INPUTS})
 """All inputs of all operators, in the order in which programs take them."""
-_WINDOW_DEFAULTS: Mapping[str, object] = {
-    "window": None,
-    "stride": None,
-    "padding": 0,
-    "dilation": 1,
-    "rounding": "floor",
-}
-_CONVOLUTION_DEFAULTS: Mapping[str, object] = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
+PARAMETERS: Mapping[str, Parameter] = MappingProxyType({one.name: one for one in _PARAMETERS})
+"""All parameters of all operators, in the order of ids of sweeps."""
+WINDOW_PARAMETERS = ("window", "stride", "padding", "dilation", "rounding")
+"""The parameters that determine the windows of pooling."""
 
 
-@dataclass(frozen=True)
-class Operator:
-    """One operator of the catalogue.
-
-    defaults: every parameter with its default, `None` for one that is required or derived;
-    optional_inputs: inputs that a case may omit; required_parameters: parameters that it must give;
-    outputs: the names of the returned arrays if there are several; the parameter `output` of a case selects one.
-    """
-
-    name: str
-    defaults: Mapping[str, object]
-    inputs: tuple[str, ...] = ("x",)
-    optional_inputs: tuple[str, ...] = ()
-    required_parameters: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
-
-    @property
-    def is_pooling(self) -> bool:
-        """Whether it is pooling with a window and a rounding rule, so that it has no weights."""
-        return "window" in self.defaults and "rounding" in self.defaults
-
-    @property
-    def is_gradient(self) -> bool:
-        """Whether it is the gradient of another operator."""
-        return self.name.endswith(GRADIENT_SUFFIX)
-
-    @property
-    def forward(self) -> str:
-        """The name of the operator; for a gradient, the name of the forward operator."""
-        return self.name.removesuffix(GRADIENT_SUFFIX)
+def _parameters(*names: str, **defaults: object) -> tuple[Parameter, ...]:
+    """Return parameters by name; defaults: defaults that differ from those in PARAMETERS."""
+    return tuple(replace(PARAMETERS[name], default=defaults.get(name, PARAMETERS[name].default)) for name in names)
 
 
-def _forward_operators() -> tuple[Operator, ...]:
-    weights, window = ("x", "kernel", "bias"), ("window",)
-    return (
-        Operator("max_pool", _WINDOW_DEFAULTS, required_parameters=window),
-        Operator("min_pool", _WINDOW_DEFAULTS, required_parameters=window),
-        Operator(
-            "avg_pool", {**_WINDOW_DEFAULTS, "count_include_pad": False, "divisor": None}, required_parameters=window
-        ),
-        Operator("lp_pool", {**_WINDOW_DEFAULTS, "p": 2}, required_parameters=window),
-        Operator("softmax_pool", _WINDOW_DEFAULTS, required_parameters=window),
-        Operator(
-            "max_pool_with_indices",
-            {**_WINDOW_DEFAULTS, "output": "values"},
-            required_parameters=window,
-            outputs=("values", "indices"),
-        ),
-        Operator("max_unpool", {"output_size": None}, inputs=("x", "indices"), required_parameters=("output_size",)),
-        Operator("global_max_pool", {}),
-        Operator("global_avg_pool", {}),
-        Operator("adaptive_max_pool", {"output_size": None}, required_parameters=("output_size",)),
-        Operator("adaptive_avg_pool", {"output_size": None}, required_parameters=("output_size",)),
-        Operator(
-            "fractional_max_pool",
-            {"window": None, "output_size": None},
-            inputs=("x", "samples"),
-            required_parameters=("window", "output_size"),
-        ),
-        Operator("stochastic_pool_probabilities", _WINDOW_DEFAULTS, required_parameters=window),
-        Operator("stochastic_pool", _WINDOW_DEFAULTS, inputs=("x", "draws"), required_parameters=window),
-        Operator("pad", {"pads": None, "mode": "constant", "value": 0}, required_parameters=("pads",)),
-        Operator("conv", _CONVOLUTION_DEFAULTS, inputs=weights, optional_inputs=("bias",)),
-        Operator(
-            "conv_transpose", {**_CONVOLUTION_DEFAULTS, "output_padding": 0}, inputs=weights, optional_inputs=("bias",)
-        ),
-    )
+def _combinations(terms: Array) -> Array:
+    """Return the number of binary operations that combine the terms: one less, at least 0."""
+    operations: Array = np.maximum(terms - 1, 0)
+    return operations
 
 
-OPERATORS_WITH_TIES = frozenset({"max_pool", "min_pool", "global_max_pool", "adaptive_max_pool"})
-"""Operators whose gradient has the parameter `ties`, the rule for equal values."""
+def _comparisons(terms: Array) -> Mapping[str, Array]:
+    return {"comparisons": _combinations(terms)}
 
 
-def _gradient_operator(operator: Operator) -> Operator:
+def _mean_operations(terms: Array) -> Mapping[str, Array]:
+    return {"additions": _combinations(terms), "divisions": np.ones_like(terms)}
+
+
+def _softmax_operations(terms: Array) -> Mapping[str, Array]:
+    each = {"exponentials": terms, "multiplications": terms}
+    return {**each, "additions": 2 * _combinations(terms), "divisions": np.ones_like(terms)}
+
+
+def _product_operations(terms: Array) -> Mapping[str, Array]:
+    return {"multiplications": terms, "additions": _combinations(terms)}
+
+
+def _no_operations(_terms: Array) -> Mapping[str, Array]:
+    return {}
+
+
+_POOLING, _OUTPUT_SIZE = _parameters(*WINDOW_PARAMETERS), _parameters("output_size")
+_CONVOLUTION = _parameters("stride", "padding", "dilation", "groups", stride=1)
+_WEIGHTS = ("x", "kernel", "bias")
+# fmt: off
+_FORWARD_OPERATORS = (
+    Operator("max_pool", "The maximum of each window. Padding is never the maximum.",
+             Geometry.WINDOWS, Arithmetic.SELECTION, _POOLING,
+             has_ties=True, has_disputed_geometry=True, operations=_comparisons),
+    Operator("min_pool", "The minimum of each window.",
+             Geometry.WINDOWS, Arithmetic.SELECTION, _POOLING,
+             has_ties=True, has_disputed_geometry=True, operations=_comparisons),
+    Operator("avg_pool", "The mean of each window. Whether padding counts is a parameter, and its default differs.",
+             Geometry.WINDOWS, Arithmetic.AVERAGE, _POOLING + _parameters("count_include_pad", "divisor"),
+             has_disputed_geometry=True, operations=_mean_operations),
+    Operator("lp_pool",
+             "The p-norm of each window: the p-th root of the sum of the p-th powers of the absolute values.",
+             Geometry.WINDOWS, Arithmetic.POWERS, _POOLING + _parameters("p")),
+    Operator("softmax_pool", "The average of each window, weighted by the softmax of its values.",
+             Geometry.WINDOWS, Arithmetic.EXPONENTIALS, _POOLING, operations=_softmax_operations),
+    Operator("max_pool_with_indices", "The maximum of each window, and its index in the flattened plane of the input.",
+             Geometry.WINDOWS, Arithmetic.SELECTION, _POOLING + _parameters("output", output="values"),
+             outputs=("values", "indices"), has_disputed_geometry=True),
+    Operator("max_unpool", "The partial inverse of max pooling with indices: each value is placed at its index, all "
+             "other cells are zero.",
+             Geometry.UNPOOLING, Arithmetic.SELECTION, _OUTPUT_SIZE, inputs=("x", "indices")),
+    Operator("global_max_pool", "The maximum of each channel.", Geometry.GLOBAL, Arithmetic.SELECTION, has_ties=True),
+    Operator("global_avg_pool", "The mean of each channel.", Geometry.GLOBAL, Arithmetic.AVERAGE),
+    Operator("adaptive_max_pool", "The maximum of each bin. The input is divided into as many bins as the output has "
+             "cells; bins may overlap.", Geometry.BINS, Arithmetic.SELECTION, _OUTPUT_SIZE, has_ties=True),
+    Operator("adaptive_avg_pool", "The mean of each bin. The input is divided into as many bins as the output has "
+             "cells; bins may overlap.", Geometry.BINS, Arithmetic.AVERAGE, _OUTPUT_SIZE),
+    Operator("fractional_max_pool", "The maximum of windows whose positions are random for each plane; the random "
+             "samples are an input.",
+             Geometry.FRACTIONS, Arithmetic.SELECTION, _parameters("window", "output_size"), inputs=("x", "samples")),
+    Operator("stochastic_pool_probabilities", "Each value of a window divided by the sum of the window.",
+             Geometry.WINDOWS, Arithmetic.PROBABILITIES, _POOLING, has_output_per_cell=True),
+    Operator("stochastic_pool", "A random value of each window, with probability proportional to the value; the random "
+             "samples are an input.",
+             Geometry.WINDOWS, Arithmetic.PROBABILITIES, _POOLING, inputs=("x", "draws")),
+    Operator("pad", "The input with cells added before and after each spatial axis. Negative padding crops.",
+             Geometry.PADS, Arithmetic.SELECTION, _parameters("pads", "mode", "value"),
+             has_disputed_geometry=True, operations=_no_operations),
+    Operator("conv", "The cross-correlation of the input with the kernel, plus the bias. The kernel is not flipped.",
+             Geometry.WINDOWS, Arithmetic.SUM, _CONVOLUTION, inputs=_WEIGHTS, optional_inputs=("bias",),
+             operations=_product_operations),
+    Operator("conv_transpose", "The transposed convolution: the gradient of a convolution with respect to its input.",
+             Geometry.TRANSPOSED, Arithmetic.SUM, _CONVOLUTION + _parameters("output_padding"),
+             inputs=_WEIGHTS, optional_inputs=("bias",)),
+)
+# fmt: on
+
+
+def gradient_operator(operator: Operator) -> Operator:
     """Return the gradient operator: `grad` is its first input. With weights, it has one output per forward input."""
-    defaults = {name: value for name, value in operator.defaults.items() if name != "output"}
-    defaults |= {"ties": "first"} if operator.name in OPERATORS_WITH_TIES else {}
-    outputs = operator.inputs if "kernel" in operator.inputs else ()
-    defaults |= {"output": outputs[0]} if outputs else {}
-    return Operator(
-        operator.name + GRADIENT_SUFFIX,
-        defaults,
-        ("grad", *operator.inputs),
-        operator.optional_inputs,
-        operator.required_parameters,
-        outputs,
+    parameters = tuple(parameter for parameter in operator.parameters if parameter.name != "output")
+    parameters += _parameters("ties") if operator.has_ties else ()
+    outputs = operator.inputs if operator.has_weights else ()
+    parameters += _parameters("output", output=outputs[0]) if outputs else ()
+    return replace(
+        operator,
+        name=operator.name + GRADIENT_SUFFIX,
+        help=f"The gradient of {operator.name}.",
+        parameters=parameters,
+        inputs=("grad", *operator.inputs),
+        outputs=outputs,
+        has_ties=False,
+        has_output_per_cell=False,
+        # No convention covers the gradient of an average.
+        has_disputed_geometry=operator.has_disputed_geometry and operator.arithmetic is Arithmetic.SELECTION,
+        operations=None,
     )
 
 
-FORWARD_OPERATORS = tuple(operator.name for operator in _forward_operators())
+FORWARD_OPERATORS = tuple(operator.name for operator in _FORWARD_OPERATORS)
 OPERATORS: Mapping[str, Operator] = MappingProxyType(
-    {operator.name: operator for forward in _forward_operators() for operator in (forward, _gradient_operator(forward))}
+    {operator.name: operator for forward in _FORWARD_OPERATORS for operator in (forward, gradient_operator(forward))}
 )

@@ -9,12 +9,12 @@ from typing import Any
 
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, FRAMEWORK_SAME
-from conformance.cases.operators import INPUT_ORDER, Operator
+from conformance.cases.operators import INPUTS, PARAMETERS, Geometry, Operator, PaddingWord, ParameterKind, Rounding
 from conformance.cases.yaml_reader import YamlPath
 from reference import Windows
 
-# Parameters with an entry for each spatial axis.
-PER_AXIS_PARAMETERS = frozenset({"window", "stride", "padding", "dilation", "output_size", "output_padding", "pads"})
+PER_AXIS_PARAMETERS = tuple(sorted(name for name, parameter in PARAMETERS.items() if parameter.is_per_axis))
+"""Parameters with an entry for each spatial axis."""
 # Keys of a case that are neither inputs nor parameters.
 RESERVED_KEYS = {
     "id",
@@ -56,7 +56,7 @@ def parse_parameters(
     invalid: whether the parameters may be invalid, because the case must be rejected or observes a convention.
     """
     known = set(operator.defaults)
-    for key in raw.keys() - known - RESERVED_KEYS - set(INPUT_ORDER):
+    for key in raw.keys() - known - RESERVED_KEYS - set(INPUTS):
         known_names = f"; known parameters: {', '.join(sorted(known))}" if known else ""
         raise CaseError((key,), f"{operator.name} has no such parameter{known_names}")
     given: dict[str, Any] = {**operator.defaults, **{key: plain_value(raw[key]) for key in known & raw.keys()}}
@@ -82,12 +82,23 @@ def _per_axis_parameters(
     operator: Operator, given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, invalid: bool
 ) -> dict[str, Any]:
     """Return the parameters that have a value for each spatial axis, in the form that the reference takes."""
-    if operator.forward == "conv_transpose":
+    if operator.geometry is Geometry.TRANSPOSED:
         return _transposed_parameters(given, inputs, invalid=invalid)
-    if "dilation" in given:
+    if operator.geometry is Geometry.WINDOWS:
         return _window_parameters(given, inputs, invalid=invalid)
     rank = len(inputs["x"].shape) - 2
-    return {key: _repeat_per_axis(given[key], rank) for key in ("window", "output_size") if key in given}
+    sizes = [one.name for one in operator.parameters if one.kind is ParameterKind.SIZES]
+    return {name: _repeat_per_axis(given[name], rank) for name in sizes}
+
+
+def explicit_windows(windows: Windows) -> dict[str, Any]:
+    """Return the parameters of windows with a value for each spatial axis."""
+    return {
+        "window": windows.window,
+        "stride": windows.stride,
+        "padding": windows.pads,
+        "dilation": windows.dilation,
+    }
 
 
 def _window_parameters(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, invalid: bool) -> dict[str, Any]:
@@ -95,11 +106,11 @@ def _window_parameters(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec]
     size = inputs["x"].shape[2:]
     window = given.get("window", inputs["kernel"].shape[2:] if "kernel" in inputs else None)
     try:
-        walk = Windows.of(
-            size, window, given["stride"], given["padding"], given["dilation"], given.get("rounding", "floor")
+        windows = Windows.of(
+            size, window, given["stride"], given["padding"], given["dilation"], given.get("rounding", Rounding.FLOOR)
         )
-        parameters = {"window": walk.window, "stride": walk.stride, "padding": walk.pads, "dilation": walk.dilation}
-        if any(min(pair) < 0 for pair in walk.pads):
+        parameters = explicit_windows(windows)
+        if any(min(pair) < 0 for pair in windows.pads):
             # The reference would crop. Pooling and convolution of the frameworks reject negative padding.
             # The operator `pad` accepts it.
             raise ValueError(f"padding {given['padding']} must be at least 0; to crop, use the operator pad first")
@@ -123,7 +134,7 @@ def _transposed_parameters(
     )
     output_padding = _repeat_per_axis(given["output_padding"], len(size))
     parameters = {key: spread[key] for key in ("stride", "padding", "dilation")} | {"output_padding": output_padding}
-    if given["padding"] in {"same_upper", "same_lower"} and not invalid:
+    if given["padding"] in {PaddingWord.SAME_UPPER, PaddingWord.SAME_LOWER} and not invalid:
         check_ranks(parameters, len(size))
         output = [extent * step for extent, step in zip(size, parameters["stride"], strict=True)]
         # The padding of a convolution in the opposite direction: it reads the output with this window and stride.
@@ -145,8 +156,8 @@ def _repeat_per_axis(value: Any, rank: int) -> tuple[Any, ...]:
 
 def check_ranks(parameters: Mapping[str, Any], rank: int) -> None:
     """Raise CaseError if a per-axis parameter does not have one entry for each spatial axis."""
-    for name in sorted(PER_AXIS_PARAMETERS & parameters.keys()):
-        value = parameters[name]
+    for name in PER_AXIS_PARAMETERS:
+        value = parameters.get(name)
         if isinstance(value, tuple) and len(value) != rank:
             raise CaseError((name,), f"{list(value)} has {len(value)} entries: expected {rank}, one per spatial axis")
 

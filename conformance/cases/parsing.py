@@ -9,18 +9,18 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.cases.arrays import NUMPY_DTYPES, ArraySpec, can_represent
-from conformance.cases.case import Answers, Case, Following, PrintedArray, Rejected, Value
+from conformance.cases.case import Answers, Case, FollowingOperator, PrintedArray, Rejected, Value
 from conformance.cases.compositions import COMPOSITIONS, plan_steps
 from conformance.cases.generators import GENERATORS, distinct_range
 from conformance.cases.limits import MAX_ARRAY_ELEMENTS, size_problem
-from conformance.cases.operators import INPUT_ORDER, OPERATORS, Operator
+from conformance.cases.operators import INPUTS, OPERATORS, Operator
 from conformance.cases.parameters import CaseError, check_extents, check_ranks, parse_parameters, plain_value
 from conformance.cases.steps import input_shape
 from conformance.cases.yaml_reader import YamlPath
+from reports.results.vocabulary import Level
 
-DERIVED_SHAPE_INPUTS = frozenset({"grad", "indices", "samples", "draws"})
+DERIVED_SHAPE_INPUTS = frozenset(name for name, described in INPUTS.items() if described.is_derived)
 """Inputs whose shape is derived from x and the parameters."""
-DEFAULT_INPUT_DTYPES: Mapping[str, str] = {"indices": "int64"}
 
 
 def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Case:
@@ -31,7 +31,7 @@ def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) ->
     operator = OPERATORS[family["operator"]]
     given = {
         name: _parse_array(raw[name], name, raw["x"])
-        for name in INPUT_ORDER
+        for name in INPUTS
         if name in raw and (name not in DERIVED_SHAPE_INPUTS or _states_shape(raw[name]))
     }
     _check_inputs(operator, given, raw)
@@ -51,7 +51,7 @@ def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) ->
         then=tuple(_parse_following(item, position) for position, item in enumerate(raw.get("then", ()))),
         omitted_parameters=omitted,
         convention_name=raw.get("question", ""),
-        level=raw.get("level", "smoke"),
+        level=Level(raw.get("level", Level.SMOKE)),
         tags=tuple(raw.get("tags", ())),
         about=raw.get("about", ""),
         source=raw.get("source", family["source"]),
@@ -124,13 +124,10 @@ def _parse_array(raw: Mapping[str, Any], name: str, x: Mapping[str, Any]) -> Arr
 
 
 def _default_dtype(name: str, x: Mapping[str, Any]) -> str:
-    """Return the default dtype of an input: that of x for grad, samples and draws, int64 for indices, else float32."""
-    dtype: str = (
-        x.get("dtype", "float32")
-        if name in DERIVED_SHAPE_INPUTS - {"indices"}
-        else DEFAULT_INPUT_DTYPES.get(name, "float32")
-    )
-    return dtype
+    """Return the default dtype of an input or an answer: its own, that of x if its shape is derived, or float32."""
+    if name in INPUTS and INPUTS[name].dtype:
+        return INPUTS[name].dtype
+    return str(x.get("dtype", "float32")) if name in DERIVED_SHAPE_INPUTS else "float32"
 
 
 def _check_options(generator: str, shape: tuple[int, ...], dtype: str, options: Mapping[str, Any], name: str) -> None:
@@ -175,7 +172,7 @@ def flatten_nested(nested: Any, key_path: YamlPath = ()) -> tuple[tuple[int, ...
 
 
 def _check_inputs(operator: Operator, inputs: Mapping[str, ArraySpec], raw: Mapping[str, Any]) -> None:
-    for name in INPUT_ORDER:
+    for name in INPUTS:
         if name in raw and name not in operator.inputs:
             raise CaseError((name,), f"{operator.name} has no such input")
     for name in set(operator.inputs) - raw.keys() - set(operator.optional_inputs):
@@ -228,7 +225,7 @@ def _parse_composition(operator: Operator, raw: Mapping[str, Any]) -> tuple[str,
     return via
 
 
-def _parse_following(raw: Mapping[str, Any], position: int) -> Following:
+def _parse_following(raw: Mapping[str, Any], position: int) -> FollowingOperator:
     operator = OPERATORS[raw["operator"]]
     if not operator.is_pooling or operator.inputs != ("x",) or operator.outputs:
         raise CaseError(("then", position), f"{operator.name} cannot follow: only pooling can")
@@ -236,4 +233,4 @@ def _parse_following(raw: Mapping[str, Any], position: int) -> Following:
         raise CaseError(("then", position, key), f"{operator.name} has no such parameter")
     if "window" not in raw:
         raise CaseError(("then", position), f"{operator.name} needs the key 'window'")
-    return Following(operator.name, {key: plain_value(raw[key]) for key in raw if key != "operator"})
+    return FollowingOperator(operator.name, {key: plain_value(raw[key]) for key in raw if key != "operator"})

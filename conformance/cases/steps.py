@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance.cases.arrays import Array
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, Geometry, PadMode, Rounding
 from reference import Windows
 
 PerAxisPairs = tuple[tuple[int, int], ...]
@@ -85,33 +85,33 @@ class Step:
     @property
     def windows(self) -> Windows:
         """The positions of the windows."""
-        rounding = self.parameters.get("rounding", "floor")
+        rounding = self.parameters.get("rounding", Rounding.FLOOR)
         return Windows.of(self.shape[2:], self.window, self.stride, self.padding, self.dilation, rounding)
 
     @property
-    def window_reach(self) -> PerAxisPairs:
+    def padding_to_last_window(self) -> PerAxisPairs:
         """Number of cells by which the windows extend past each end of x.
 
         This is the padding; at the end, the cells of the last window that exceed the padding are added (overhang).
         """
-        walk = self.windows
-        return tuple((before, after + over) for (before, after), over in zip(walk.pads, walk.overhang, strict=True))
+        ends = zip(self.windows.pads, self.windows.overhang, strict=True)
+        return tuple((before, after + over) for (before, after), over in ends)
 
     @property
     def has_windows_in_end_padding(self) -> bool:
         """Whether, with rounding up, a window starts in the padding after x. Some frameworks drop such windows."""
-        if self.parameters.get("rounding") != "ceil":
+        if self.parameters.get("rounding") != Rounding.CEIL:
             return False
-        walk = self.windows
-        axes = zip(walk.output, walk.stride, walk.size, walk.pads, strict=True)
-        return any((windows - 1) * stride >= size + before for windows, stride, size, (before, _) in axes)
+        windows = self.windows
+        axes = zip(windows.output, windows.stride, windows.size, windows.pads, strict=True)
+        return any((count - 1) * stride >= size + before for count, stride, size, (before, _) in axes)
 
     @property
     def channels(self) -> int:
         """Number of output channels."""
         if not self.kernel:
             return self.shape[1]
-        return self.kernel[1] * int(self.parameters["groups"]) if self.operator == "conv_transpose" else self.kernel[0]
+        return OPERATORS[self.operator].output_channels(self.kernel, int(self.parameters["groups"]))
 
     @property
     def output(self) -> tuple[int, ...]:
@@ -121,10 +121,18 @@ class Step:
     def _extents(self) -> tuple[int, ...]:
         if "output_size" in self.parameters:
             return tuple(self.parameters["output_size"])
-        rule = OUTPUT_EXTENTS.get(self.operator)
-        if rule:
-            return rule(self)
-        return self.windows.output if self.window else self.shape[2:]
+        described = OPERATORS.get(self.operator)
+        if described is None:
+            return BUILDING_BLOCK_EXTENTS.get(self.operator, Step._input_extents)(self)
+        if described.has_output_per_cell:
+            return (*self.windows.output, *self.window)
+        return GEOMETRY_EXTENTS[described.geometry](self)
+
+    def _input_extents(self) -> tuple[int, ...]:
+        return self.shape[2:]
+
+    def _window_extents(self) -> tuple[int, ...]:
+        return self.windows.output
 
     def _padded_extents(self) -> tuple[int, ...]:
         sizes = zip(self.shape[2:], self.padding, strict=True)
@@ -151,17 +159,21 @@ class Step:
         return replace(self, shape=before.output)
 
 
-# Output extents of operators whose output size is neither the number of windows nor the input size.
-OUTPUT_EXTENTS: Mapping[str, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
+# Output extents of operators without the parameter `output_size`.
+GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
     {
-        "conv_transpose": Step._transposed_extents,
-        "pad": Step._padded_extents,
+        Geometry.WINDOWS: Step._window_extents,
+        Geometry.TRANSPOSED: Step._transposed_extents,
+        Geometry.PADS: Step._padded_extents,
+        Geometry.GLOBAL: lambda step: (1,) * step.rank,
+    }
+)
+# Output extents of steps that are not operators of the catalogue, if they differ from those of the input.
+BUILDING_BLOCK_EXTENTS: Mapping[str, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
+    {
         "crop": Step._padded_extents,
         "subsample": Step._subsampled_extents,
         "over_ones": lambda step: step.parts[-1].output[2:],
-        "global_max_pool": lambda step: (1,) * step.rank,
-        "global_avg_pool": lambda step: (1,) * step.rank,
-        "stochastic_pool_probabilities": lambda step: (*step.windows.output, *step.window),
     }
 )
 
@@ -189,21 +201,21 @@ def input_shape(name: str, case: Case) -> tuple[int, ...]:
 
 def pad_step(step: Step, pads: PerAxisPairs, value: float) -> Step:
     """Return a `pad` step for the input of a step."""
-    return Step("pad", step.shape, step.dtype, {"pads": pads, "mode": "constant", "value": value})
+    return Step("pad", step.shape, step.dtype, {"pads": pads, "mode": PadMode.CONSTANT.value, "value": value})
 
 
 def without_padding(step: Step, padding: Step) -> Step:
     """Return the step without padding, reading the output of a `pad` step."""
     no_padding = ((0, 0),) * step.rank
-    rounding = {"rounding": "floor"} if "rounding" in step.parameters else {}
+    rounding = {"rounding": Rounding.FLOOR.value} if "rounding" in step.parameters else {}
     return step.with_parameters(padding=no_padding, **rounding).reading_output_of(padding)
 
 
 def split_padding(step: Step, value: float) -> tuple[tuple[Step, ...], Step]:
     """Return a `pad` step for all cells outside x (or no step, if there are none), and the step without padding."""
-    if not any(any(pair) for pair in step.window_reach):
-        return (), step.with_parameters(rounding="floor") if "rounding" in step.parameters else step
-    padding = pad_step(step, step.window_reach, value)
+    if not any(any(pair) for pair in step.padding_to_last_window):
+        return (), step.with_parameters(rounding=Rounding.FLOOR.value) if "rounding" in step.parameters else step
+    padding = pad_step(step, step.padding_to_last_window, value)
     return (padding,), without_padding(step, padding)
 
 
@@ -217,5 +229,5 @@ def split_counted_zeros(step: Step) -> tuple[tuple[Step, ...], Step]:
         return (), step.with_parameters(count_include_pad=False)
     padding = pad_step(step, step.windows.pads, 0)
     pads = tuple((0, over) for over in step.windows.overhang)
-    average = step.with_parameters(count_include_pad=False, padding=pads, rounding="floor")
+    average = step.with_parameters(count_include_pad=False, padding=pads, rounding=Rounding.FLOOR.value)
     return (padding,), average.reading_output_of(padding)

@@ -6,33 +6,35 @@ The schema of the YAML files enforces the same rules. An exported catalogue is J
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, FRAMEWORK_SAME, Answers, Case, Rejected
 from conformance.cases.compositions import COMPOSITIONS
-from conformance.cases.operators import OPERATORS, Operator
+from conformance.cases.operators import OPERATORS, PARAMETERS, Operator, PaddingWord, Parameter, ParameterKind
 
 CASE_ID = re.compile(r"[a-z0-9_]+(/[a-z0-9][a-z0-9.-]*)+")
 VIOLATION_NAME = re.compile(r"[A-Z][A-Za-z]*")
 MAX_WHOLE_NUMBER = 1_000_000
-"""Maximum absolute value of integer parameters, except `value`."""
-PARAMETER_WORDS: Mapping[str, frozenset[str]] = {
-    "mode": frozenset({"constant", "edge", "reflect", "symmetric", "wrap"}),
-    "rounding": frozenset({"floor", "ceil", "full"}),
-    "padding": frozenset({FRAMEWORK_SAME}),
-    "ties": frozenset({"first", "last", "all", "split"}),
+"""Maximum absolute value of integer parameters, except those of any number."""
+ALLOWED_TYPES: Mapping[ParameterKind, tuple[type, ...]] = {
+    ParameterKind.NUMBER: (int, float),
+    ParameterKind.FLAG: (bool,),
+    ParameterKind.CHOICE: (str,),
+    ParameterKind.OUTPUT: (str,),
 }
-PADDING_WORDS = frozenset({"valid", "same_upper", "same_lower"})
-"""Words for padding that are allowed in an answer only. The reference knows them, but no program contains them."""
-PARAMETER_TYPES: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("value", "p"), (int, float)),
-    **dict.fromkeys(("count_include_pad", DEFAULTS_KEY), (bool,)),
-    **dict.fromkeys(("mode", "rounding", "ties", "output"), (str,)),
+"""Types of scalar parameters. All others are integers, lists of integers or None."""
+MAX_NESTING: Mapping[ParameterKind, int] = {
+    ParameterKind.SIZES: 1,
+    ParameterKind.PADDING: 2,
+    ParameterKind.PAIRS: 2,
 }
-"""Types of scalar parameters. All other parameters are integers, lists of integers or None."""
-MAX_NESTING: Mapping[str, int] = {"padding": 2, "pads": 2}
-"""Maximum depth of nested lists; the default is 1, and 0 for the parameters in PARAMETER_TYPES."""
+"""Maximum depth of nested lists; 0 for all other kinds."""
+CONVENTION_PARAMETERS: Mapping[str, Parameter] = {
+    FLAT_PADS_KEY: Parameter(FLAT_PADS_KEY, ParameterKind.SIZES, None, "Pads as one flat list."),
+    DEFAULTS_KEY: Parameter(DEFAULTS_KEY, ParameterKind.FLAG, None, "Whether the call passes no other arguments."),
+}
+"""Parameters of convention cases that no operator has."""
 
 
 def check_allowed(case: Case) -> None:
@@ -48,7 +50,7 @@ def check_allowed(case: Case) -> None:
     named = case.expect.named.values() if isinstance(case.expect, Answers) else [case.expect]
     for answer in named:
         if isinstance(answer, Mapping):
-            _check_parameters(operator, answer, PADDING_WORDS)
+            _check_parameters(operator, answer, (FRAMEWORK_SAME, *PaddingWord))
     _check_texts(case)
     for violation in (answer.predicate for answer in named if isinstance(answer, Rejected)):
         if not (isinstance(violation, str) and VIOLATION_NAME.fullmatch(violation)):
@@ -56,31 +58,33 @@ def check_allowed(case: Case) -> None:
 
 
 def _check_parameters(
-    operator: Operator, parameters: Mapping[str, Any], padding_words: frozenset[str] = frozenset()
+    operator: Operator, parameters: Mapping[str, Any], padding_words: Iterable[str] = (FRAMEWORK_SAME,)
 ) -> None:
     """Raise ValueError for an unknown parameter or a value that is not allowed.
 
-    padding_words: further words that are allowed for padding.
+    padding_words: the words that are allowed for padding.
     """
     for name, value in parameters.items():
-        if name not in operator.defaults and name not in {FLAT_PADS_KEY, DEFAULTS_KEY}:
+        if name not in operator.defaults and name not in CONVENTION_PARAMETERS:
             raise ValueError(f"{operator.name} has no parameter {name!r}")
-        allowed = (
-            operator.outputs
-            if name == "output"
-            else PARAMETER_WORDS.get(name, frozenset()) | (padding_words if name == "padding" else set())
-        )
-        if _nesting_depth(value) > (0 if name in PARAMETER_TYPES else MAX_NESTING.get(name, 1)):
+        parameter = CONVENTION_PARAMETERS.get(name) or PARAMETERS[name]
+        if _nesting_depth(value) > MAX_NESTING.get(parameter.kind, 0):
             raise ValueError(f"{value!r} is not a valid value of the parameter {name!r}")
+        words = {
+            ParameterKind.OUTPUT: operator.outputs,
+            ParameterKind.PADDING: padding_words,
+        }.get(parameter.kind, parameter.choices)
         for leaf in _leaf_values(value):
-            if isinstance(leaf, str):
-                valid = leaf in allowed
-            else:
-                # type(), because isinstance would accept a boolean as an integer.
-                valid = leaf is None or type(leaf) in PARAMETER_TYPES.get(name, (int,))
-                valid &= not isinstance(leaf, int) or name == "value" or abs(leaf) <= MAX_WHOLE_NUMBER
-            if not valid:
+            if not (leaf in words if isinstance(leaf, str) else _is_allowed_number(parameter, leaf)):
                 raise ValueError(f"{leaf!r} is not a valid value of the parameter {name!r}")
+
+
+def _is_allowed_number(parameter: Parameter, value: Any) -> bool:
+    # type(), because isinstance would accept a boolean as an integer.
+    if value is not None and type(value) not in ALLOWED_TYPES.get(parameter.kind, (int,)):
+        return False
+    unlimited = parameter.kind is ParameterKind.NUMBER and parameter.limits is None
+    return unlimited or not isinstance(value, int) or abs(value) <= MAX_WHOLE_NUMBER
 
 
 def _check_texts(case: Case) -> None:

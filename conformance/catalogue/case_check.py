@@ -16,7 +16,8 @@ from conformance.cases.arrays import ArraySpec, array_digest
 from conformance.cases.case import Answers, Case, Rejected, Value
 from conformance.cases.invalid import violations_of
 from conformance.cases.operators import OPERATORS
-from conformance.catalogue.export_reader import ExportedCase, export_mismatches
+from conformance.catalogue.export_check import export_mismatches
+from conformance.catalogue.export_reader import ExportedCase
 from conformance.catalogue.lock import FrozenCase
 from conformance.catalogue.other_readings import MIN_DISTANCE_IN_BOUNDS, indistinguishable_readings
 from conformance.catalogue.sweeps import Sweep

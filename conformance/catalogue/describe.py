@@ -10,10 +10,11 @@ import numpy as np
 
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Backend, Surface
-from conformance.cases.case import LEVELS, Case
+from conformance.cases.case import Case
 from conformance.cases.compositions import relu_maximum_channels
 from conformance.cases.cost import Cost, operator_cost
 from conformance.judging.expected import Expected, Target
+from reports.results.vocabulary import Level
 
 MAX_SHOWN_ELEMENTS = 200
 DESCRIPTION_WIDTH = 110
@@ -34,7 +35,7 @@ def primary_surfaces() -> list[BackendSurface]:
     """
     known = list(surfaces_by_name().values())
     with_primary = {
-        backend.name for backend, surface in known if surface.max_level != LEVELS[0] and not surface.wrap_program
+        backend.name for backend, surface in known if surface.max_level != Level.SMOKE and not surface.wrap_program
     }
     return [
         (backend, surface)
@@ -45,8 +46,8 @@ def primary_surfaces() -> list[BackendSurface]:
 
 def _is_primary(surface: Surface, *, backend_has_primary: bool) -> bool:
     if not backend_has_primary:
-        return surface.max_level != LEVELS[0] or bool(surface.slow_tag)
-    return surface.max_level != LEVELS[0] and not surface.wrap_program
+        return surface.max_level != Level.SMOKE or bool(surface.slow_tag)
+    return surface.max_level != Level.SMOKE and not surface.wrap_program
 
 
 def case_text(case: Case, expected: Expected) -> str:

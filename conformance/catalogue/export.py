@@ -21,7 +21,8 @@ from conformance.cases.arrays import Array, json_value
 from conformance.cases.case import Answers, Case, Value
 from conformance.cases.parameters import plain_value
 from conformance.cases.schema import catalogue_folder
-from conformance.cases.selectors import special_values_of
+from conformance.cases.selector_values import special_values_of
+from conformance.catalogue.export_check import is_exact_result
 from conformance.catalogue.export_reader import (
     ARRAYS_FOLDER,
     CATALOGUE_FILE,
@@ -29,7 +30,6 @@ from conformance.catalogue.export_reader import (
     EXPORT_MARK,
     EXPORT_SCHEMA_FILE,
     MANIFEST_FILE,
-    is_exact_result,
 )
 from conformance.catalogue.loading import Catalogue
 from conformance.judging.expected import Expected, Target, compute_expected

@@ -8,47 +8,61 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from conformance.cases.operators import PARAMETERS, PER_AXIS_KINDS, Geometry, PadMode, ParameterKind, Rounding
 from reference import Windows
 
 FactorLevel = Any
 LevelWriter = Callable[[FactorLevel, int], str]
 
 
-def _per_axis_writer(letter: str) -> LevelWriter:
+def _number_writer(prefix: str) -> LevelWriter:
+    return lambda level, _rank: prefix + _number_text(level)
+
+
+def _per_axis_writer(prefix: str) -> LevelWriter:
     """Return a writer for one number per axis, or one number if all are equal: w3, w3x2."""
-    return lambda level, rank: letter + _join_parts([_number_text(part) for part in level_per_axis(level, rank)])
+    return lambda level, rank: prefix + _join_parts([_number_text(part) for part in level_per_axis(level, rank)])
 
 
-def _write_ends(level: FactorLevel, rank: int) -> str:
-    """Write the padding before and after each axis: p1, p1.0, p1.0x0.2, same.upper."""
-    if isinstance(level, str):
-        return level.replace("_", ".")
-    ends = (pair[:1] if pair[0] == pair[1] else pair for pair in level_pairs(level, rank))
-    return "p" + _join_parts([".".join(map(_number_text, pair)) for pair in ends])
+def _padding_writer(prefix: str) -> LevelWriter:
+    """Return a writer for the padding before and after each axis: p1, p1.0, p1.0x0.2, same.upper."""
+
+    def write(level: FactorLevel, rank: int) -> str:
+        if isinstance(level, str):
+            return level.replace("_", ".")
+        ends = (pair[:1] if pair[0] == pair[1] else pair for pair in level_pairs(level, rank))
+        return prefix + _join_parts([".".join(map(_number_text, pair)) for pair in ends])
+
+    return write
+
+
+def _flag_writer(prefix: str) -> LevelWriter:
+    return lambda level, _rank: prefix if level else f"no.{prefix}"
 
 
 def _join_parts(parts: list[str]) -> str:
     return parts[0] if len(set(parts)) == 1 else "x".join(parts)
 
 
-def _number_text(value: float) -> str:
+def _number_text(value: object) -> str:
     return str(value).replace("-", "m")
 
 
-def _number_writer(letter: str) -> LevelWriter:
-    return lambda level, _: letter + _number_text(level)
+_WRITERS: Mapping[ParameterKind, Callable[[str], LevelWriter]] = {
+    ParameterKind.SIZES: _per_axis_writer,
+    ParameterKind.PADDING: _padding_writer,
+    ParameterKind.PAIRS: _padding_writer,
+    ParameterKind.FLAG: _flag_writer,
+}
 
 
-def _flag_writer(yes: str, no: str) -> LevelWriter:
-    return lambda level, _: yes if level else no
-
-
-def _write_word(level: FactorLevel, _: int) -> str:
-    return str(level)
-
-
-# Factors in the order of an id: the writer of a level at a rank, and the default level, which the id omits. A factor
-# with `...` has no default.
+_PARAMETER_FACTORS: Mapping[str, tuple[LevelWriter, FactorLevel]] = {
+    name: (
+        _WRITERS.get(parameter.kind, _number_writer)(parameter.id_prefix),
+        ... if parameter.always_in_id else parameter.default,
+    )
+    for name, parameter in PARAMETERS.items()
+}
 FACTORS: Mapping[str, tuple[LevelWriter, FactorLevel]] = MappingProxyType(
     {
         "rank": (lambda level, _: f"{level}d", ...),
@@ -56,29 +70,17 @@ FACTORS: Mapping[str, tuple[LevelWriter, FactorLevel]] = MappingProxyType(
         "channels": (_number_writer("c"), ...),
         "out": (_number_writer("o"), ...),
         "extent": (_per_axis_writer("i"), ...),
-        "window": (_per_axis_writer("w"), ...),
-        "pads": (_write_ends, ...),
-        "stride": (_per_axis_writer("s"), ...),
-        "padding": (_write_ends, 0),
-        "dilation": (_per_axis_writer("d"), 1),
-        "rounding": (_write_word, "floor"),
-        "count_include_pad": (_flag_writer("include", "exclude"), False),
-        "output_size": (_per_axis_writer("to"), ...),
-        "output_padding": (_per_axis_writer("op"), 0),
-        "p": (_number_writer("norm"), 2),
-        "divisor": (lambda level, _: f"by{level}" if level else "by.count", None),
-        "groups": (_number_writer("g"), 1),
-        "bias": (_flag_writer("bias", "no.bias"), False),
-        "mode": (_write_word, "constant"),
-        "value": (_number_writer("v"), 0),
-        "ties": (_number_writer("ties."), ...),
-        "output": (_number_writer("of."), ...),
-        "values": (lambda level, _: _number_text(level), "integers"),
-        "dtype": (_write_word, "float32"),
+        **{name: factor for name, factor in _PARAMETER_FACTORS.items() if name != "output"},
+        "bias": (_flag_writer("bias"), False),
+        "output": _PARAMETER_FACTORS["output"],
+        "values": (_number_writer(""), "integers"),
+        "dtype": (_number_writer(""), "float32"),
     }
 )
+"""Factors in the order of an id: the writer of a level at a rank, and the default level, which the id omits.
 
-PER_AXIS_FACTORS = frozenset({"window", "stride", "dilation", "output_size", "output_padding"})
+A factor with `...` has no default.
+"""
 
 
 @cache
@@ -109,10 +111,13 @@ def level_pairs(level: FactorLevel, rank: int) -> tuple[tuple[int, int], ...]:
 
 
 def spatial_value(key: str, level: FactorLevel, rank: int) -> Any:
-    """Return a level in the form of a case in a YAML file."""
-    if key in {"padding", "pads"} and not isinstance(level, str):
+    """Return a level of a parameter in the form of a case in a YAML file."""
+    kind = PARAMETERS[key].kind
+    if kind is ParameterKind.SIZES:
+        return list(level_per_axis(level, rank))
+    if kind in PER_AXIS_KINDS and not isinstance(level, str):
         return [list(pair) for pair in level_pairs(level, rank)]
-    return list(level_per_axis(level, rank)) if key in PER_AXIS_FACTORS else level
+    return level
 
 
 FactorLevels = Mapping[str, FactorLevel]
@@ -123,8 +128,8 @@ def has_valid_windows(level: FactorLevels, size: Sequence[int], rank: int, *, al
 
     allow_padding_only: allow windows without a cell of the input.
     """
-    padding, rounding = level.get("padding", 0), level.get("rounding", "floor")
-    if isinstance(padding, str) and rounding != "floor":
+    padding, rounding = level.get("padding", 0), level.get("rounding", Rounding.FLOOR)
+    if isinstance(padding, str) and rounding != Rounding.FLOOR:
         return False
     pads = padding if isinstance(padding, str) else level_pairs(padding, rank)
     window, stride, dilation = (level_per_axis(level.get(name, 1), rank) for name in ("window", "stride", "dilation"))
@@ -143,7 +148,9 @@ def has_unused_dilation(level: FactorLevels, rank: int) -> bool:
 
 
 # For modes that copy cells of the input: the largest pad, as a difference to the extent after cropping.
-PADDING_REACH: Mapping[str, int] = MappingProxyType({"reflect": -1, "symmetric": 0, "wrap": 0})
+PADDING_REACH: Mapping[str, int] = MappingProxyType(
+    {PadMode.REFLECT.value: -1, PadMode.SYMMETRIC.value: 0, PadMode.WRAP.value: 0}
+)
 
 
 def has_valid_pads(level: FactorLevels, size: Sequence[int], rank: int, *, far: bool = False) -> bool:
@@ -151,7 +158,7 @@ def has_valid_pads(level: FactorLevels, size: Sequence[int], rank: int, *, far: 
 
     far: allow pads that are larger than the input.
     """
-    mode = level.get("mode", "constant")
+    mode = level.get("mode", PadMode.CONSTANT)
     for extent, pair in zip(size, level_pairs(level["pads"], rank), strict=True):
         cropped = extent + sum(min(end, 0) for end in pair)
         if cropped <= 0 or (mode in PADDING_REACH and not far and max(pair) > cropped + PADDING_REACH[mode]):
@@ -186,16 +193,15 @@ def _is_always_possible(_level: FactorLevels, _size: Sequence[int], _rank: int) 
     return True
 
 
-# The check of a geometry for operators other than convolution and pooling with windows.
-GEOMETRY_CHECKS: Mapping[str, Callable[[FactorLevels, Sequence[int], int], bool]] = MappingProxyType(
+GEOMETRY_CHECKS: Mapping[Geometry, Callable[[FactorLevels, Sequence[int], int], bool]] = MappingProxyType(
     {
-        "pad": has_valid_pads,
-        "conv_transpose": _has_valid_transpose,
-        "max_unpool": _has_valid_unpooling,
-        "fractional_max_pool": _has_valid_fractions,
-        "adaptive_max_pool": _is_always_possible,
-        "adaptive_avg_pool": _is_always_possible,
-        "global_max_pool": _is_always_possible,
-        "global_avg_pool": _is_always_possible,
+        Geometry.WINDOWS: has_valid_windows,
+        Geometry.TRANSPOSED: _has_valid_transpose,
+        Geometry.PADS: has_valid_pads,
+        Geometry.UNPOOLING: _has_valid_unpooling,
+        Geometry.FRACTIONS: _has_valid_fractions,
+        Geometry.BINS: _is_always_possible,
+        Geometry.GLOBAL: _is_always_possible,
     }
 )
+"""Whether the levels describe a valid geometry; arguments: the levels, the extents of x and the rank."""

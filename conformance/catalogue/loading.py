@@ -14,7 +14,7 @@ from typing import Any
 
 from conformance import CatalogueError
 from conformance.cases.all_errors import all_errors
-from conformance.cases.case import LEVELS, Case
+from conformance.cases.case import Case
 from conformance.cases.invalid.templates import expand_rejects
 from conformance.cases.operators import OPERATORS
 from conformance.cases.parameters import CaseError
@@ -25,6 +25,7 @@ from conformance.catalogue import export_reader, lock
 from conformance.catalogue.sweep_rows import SweepReader, is_exhaustive, row_id_prefix, sweep_definition_text
 from conformance.catalogue.sweeps import Sweep
 from conformance.system.cache import cached_catalogue
+from reports.results.vocabulary import Level
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Catalogue:
 
     def select(self, level: str = "exhaustive", operators: Iterable[str] = (), globs: Iterable[str] = ()) -> list[Case]:
         """Return the cases up to a level that match an operator and a glob; empty lists match all cases."""
-        levels = LEVELS[: LEVELS.index(level) + 1]
+        levels = [*Level][: [*Level].index(Level(level)) + 1]
         operators, globs = set(operators), list(globs)
         return [
             case
@@ -88,7 +89,7 @@ def load_catalogue(
     CatalogueError with one line for each error, naming file, line, case and key. The built-in catalogue without
     exhaustive rows is cached on disk.
     """
-    if not paths and not grow and level != LEVELS[-1]:
+    if not paths and not grow and level != Level.EXHAUSTIVE:
         return cached_catalogue(catalogue_folder(), _load_with_digests)
     return _load_paths(paths, grow=grow, level=level, operators=operators, globs=globs)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from conformance.cases.arrays import Array
 from conformance.cases.case import Case, Value
+from conformance.cases.operators import OPERATORS, ParameterKind
 from conformance.judging.expected import Expected, compute_reference
 
 MIN_DISTANCE_IN_BOUNDS = 1000
@@ -46,15 +47,17 @@ def _parameter_changes(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if "padding" in parameters:
         swapped = tuple((after, before) for before, after in parameters["padding"])
         yield "with padding before and after swapped", {"padding": swapped}
-    for name in ("window", "stride", "dilation", "output_size", "output_padding"):
-        if name in parameters:
-            yield f"with {name} in reverse order of axes", {name: tuple(reversed(parameters[name]))}
+    for parameter in OPERATORS[case.operator].parameters:
+        name, value = parameter.name, parameters[parameter.name]
+        if parameter.kind is ParameterKind.SIZES:
+            yield f"with {name} in reverse order of axes", {name: tuple(reversed(value))}
     if "dilation" in parameters:
         ones = (1,) * len(parameters["dilation"])
         yield "without dilation", {"dilation": ones}
         yield "with the dilation increased by 1", {"dilation": tuple(step + 1 for step in parameters["dilation"])}
-    if "p" in parameters:
-        yield "with the power increased by 1", {"p": parameters["p"] + 1}
+    for parameter in OPERATORS[case.operator].parameters:
+        if parameter.kind is ParameterKind.NUMBER and parameter.limits:
+            yield f"with {parameter.name} increased by 1", {parameter.name: parameters[parameter.name] + 1}
     if "divisor" in parameters:
         yield from _divisor_changes(parameters)
 

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conformance.cases.case import LEVELS, Case
+from conformance.cases.case import Case
 from conformance.cases.parsing import parse_case
 from conformance.cases.schema import case_prefix
 from conformance.cases.selectors import GLOB_CHARACTERS
 from conformance.cases.yaml_reader import YamlDocument
 from conformance.catalogue import lock
 from conformance.catalogue.sweeps import Sweep
+from reports.results.vocabulary import Level
 
 
 def row_id_prefix(sweep: Sweep) -> str:
@@ -29,7 +30,7 @@ def sweep_name(sweep: Sweep) -> str:
 
 def is_exhaustive(sweep: Sweep) -> bool:
     """Whether a sweep is of level exhaustive. It has too many rows to load by default or to freeze individually."""
-    return bool(sweep.common.get("level") == LEVELS[-1])
+    return bool(sweep.common.get("level") == Level.EXHAUSTIVE)
 
 
 def sweep_definition_text(sweep: Sweep) -> str:
@@ -113,7 +114,7 @@ class SweepReader:
         start = row_id_prefix(sweep)
         fixed = [GLOB_CHARACTERS.split(glob)[0] for glob in self.globs]
         return (
-            self.level == LEVELS[-1]
+            self.level == Level.EXHAUSTIVE
             and (not self.operators or sweep.operator in self.operators)
             and (not fixed or any(start.startswith(part) or part.startswith(start) for part in fixed))
         )

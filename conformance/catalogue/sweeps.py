@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,18 +18,18 @@ import numpy as np
 
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS
 from conformance.cases.generators import FULL_MANTISSA_GENERATORS, GENERATORS, SPECIAL_VALUES
-from conformance.cases.operators import INPUT_ORDER, OPERATORS
+from conformance.cases.operators import INPUTS, OPERATORS, PARAMETERS
 from conformance.catalogue.covering_array import CoveringArray, LevelRows
 from conformance.catalogue.factors import (
     FACTORS,
     GEOMETRY_CHECKS,
     FactorLevel,
     has_unused_dilation,
-    has_valid_windows,
     level_names,
     level_per_axis,
     spatial_value,
 )
+from conformance.catalogue.row_inputs import raw_inputs
 
 # Number of factors in a combination to cover; None: all factors.
 STRENGTH_BY_WORD: Mapping[str, int | None] = MappingProxyType({"pairs": 2, "triples": 3, "all": None})
@@ -41,12 +40,15 @@ MAX_GEOMETRIES = 20_000
 MAX_ID_LENGTH = 100
 
 
-# Factors that determine whether the geometry of a row is possible.
-GEOMETRY_FACTORS = (
-    "rank", "extent", "window", "stride", "padding", "dilation", "rounding", "pads", "mode", "output_size",
-    "output_padding",
-)  # fmt: skip
+GEOMETRY_FACTORS = frozenset(
+    {"rank", "extent", *(one.name for one in PARAMETERS.values() if one.is_per_axis or one.is_geometric)}
+)
+"""Factors that determine whether the geometry of a row is possible."""
 
+COMMON_FACTORS = frozenset({"rank", "batch", "channels", "extent", "values", "dtype"})
+"""Factors of every operator, in addition to its parameters."""
+WEIGHT_FACTORS = frozenset({"window", "out"})
+"""Further factors of operators with weights."""
 # Level of a factor that a sweep does not list.
 DEFAULT_LEVELS: Mapping[str, FactorLevel] = MappingProxyType(
     {"batch": 2, "channels": 3, "out": 2, "groups": 1, "values": "integers", "dtype": "float32"}
@@ -81,24 +83,15 @@ class Sweep:
 
     def _check(self) -> None:
         operator = OPERATORS[self.operator]
-        known = {
-            "rank",
-            "batch",
-            "channels",
-            "extent",
-            "values",
-            "dtype",
-            *operator.defaults,
-            *operator.optional_inputs,
-        }
-        known |= {"window", "out"} if "kernel" in operator.inputs else set()
+        known = COMMON_FACTORS | {*operator.defaults, *operator.optional_inputs}
+        known |= WEIGHT_FACTORS if operator.has_weights else set()
         for name in self.factors.keys() - known:
             raise ValueError(f"key 'factors.{name}': {self.operator} has no such factor")
         if "/" in self.id:
             raise ValueError("key 'id': the id of a sweep must not contain a slash")
         if "bias" in self.factors and "bias" not in self.common:
             raise ValueError("key 'bias' is missing: the values of the bias")
-        for name in self.common.keys() & set(INPUT_ORDER) - set(operator.inputs):
+        for name in self.common.keys() & set(INPUTS) - set(operator.inputs):
             raise ValueError(f"key {name!r}: {self.operator} has no such input")
         for name in operator.inputs:
             if name not in self.common and name not in operator.optional_inputs:
@@ -106,14 +99,14 @@ class Sweep:
         for name in operator.required_parameters:
             if name not in self.factors and name not in self.common:
                 raise ValueError(f"key 'factors.{name}' is missing: {self.operator} needs it")
-        if "kernel" in operator.inputs and "window" not in self.factors:
+        if operator.has_weights and "window" not in self.factors:
             raise ValueError("key 'factors.window' is missing: it is the extent of the kernel")
         values = set(self.factors.get("values", ()))
         if values & FULL_MANTISSA_GENERATORS and "integers" not in values:
             raise ValueError("key 'factors.values': full mantissas need the level integers for the same geometry")
         for product_name, names, limit in (
             ("rows", self.factors.keys(), MAX_FACTOR_PRODUCT),
-            ("geometries", self.factors.keys() & set(GEOMETRY_FACTORS), MAX_GEOMETRIES),
+            ("geometries", self.factors.keys() & GEOMETRY_FACTORS, MAX_GEOMETRIES),
         ):
             product = math.prod(len(self.factors[name]) for name in names)
             if product > limit:
@@ -214,7 +207,7 @@ class Sweep:
             known = self._level_names(factor, rank)
             if known.index(known[number]) < number:
                 return False
-        possible = GEOMETRY_CHECKS.get(OPERATORS[self.operator].forward, has_valid_windows)
+        possible = GEOMETRY_CHECKS[OPERATORS[self.operator].geometry]
         # In a covering array, a row with a dilation that has no effect would cover a combination without testing it.
         untested = self.strength < len(self.factors) and has_unused_dilation(level, rank)
         return possible(level, size, rank) and not untested
@@ -245,70 +238,13 @@ class Sweep:
         """Return a row in the form of a case in a YAML file."""
         level = self._levels_of_row(self._row_from_name(name))
         rank, case_id = level["rank"], f"{self.id}/{name}"
-        raw: dict[str, Any] = {**self.common, "id": case_id}
-        shapes = self._shapes(level)
-        for key in OPERATORS[self.operator].inputs:
-            raw[key] = self._raw_array(key, shapes.get(key), level, case_id)
+        inputs = raw_inputs(OPERATORS[self.operator], self.common, level, case_id)
+        raw: dict[str, Any] = {**self.common, "id": case_id, **inputs}
         if not level.get("bias", "bias" in self.common):
             raw.pop("bias", None)
         parameters = [key for key in OPERATORS[self.operator].defaults if key in self.factors]
         raw |= {key: spatial_value(key, level[key], rank) for key in parameters if level[key] is not None}
         return raw
-
-    def _shapes(self, level: Mapping[str, FactorLevel]) -> dict[str, list[int]]:
-        """Return the shapes of x, kernel and bias; those of other inputs are derived from the case."""
-        rank, groups = level["rank"], level["groups"]
-        inner, outer = level["channels"], level["out"]
-        window = level_per_axis(level.get("window", 1), rank)
-        transposed = OPERATORS[self.operator].forward == "conv_transpose"
-        return {
-            "x": [level["batch"], inner * groups, *level_per_axis(level["extent"], rank)],
-            "kernel": [inner * groups, outer, *window] if transposed else [outer * groups, inner, *window],
-            "bias": [outer * groups],
-        }
-
-    def _raw_array(
-        self, name: str, shape: list[int] | None, level: Mapping[str, FactorLevel], case_id: str
-    ) -> dict[str, Any]:
-        """Return one input of a row. Its seed is made from the id of the case, so that it never changes."""
-        if name not in self.common:
-            return {}
-        seed = zlib.crc32(f"{self.operator}/{case_id}/{name}".encode())
-        dtype = _input_dtype(name, level["dtype"])
-        raw = {**_generator_options(self.common[name], name, level), "seed": seed, "dtype": dtype}
-        options = GENERATORS[raw["values"]].options
-        if name == "indices":
-            raw |= {
-                "low": raw.get("low", 0),
-                "high": math.prod(level_per_axis(level["output_size"], level["rank"])) - 1,
-            }
-        elif raw["values"] != "distinct" and "low" in options:
-            low, high = raw.get("low", -9), raw.get("high", 9)
-            kind = NUMPY_DTYPES[dtype].kind
-            raw |= {"low": max(low, 0) if kind in "ub" else low, "high": min(high, 1) if kind == "b" else high}
-        elif raw["values"] == "distinct" and NUMPY_DTYPES[dtype].kind == "u":
-            raw["low"] = 0
-        raw = {key: value for key, value in raw.items() if key in options or key in {"values", "dtype"}}
-        return raw if shape is None else {**raw, "shape": shape}
-
-
-def _generator_options(common: Mapping[str, Any], name: str, level: Mapping[str, FactorLevel]) -> dict[str, Any]:
-    """Return the generator of an input and its options. Special values and distinct numbers are used for x only."""
-    values = level["values"]
-    if values == "integers" or name in {"indices", "samples", "draws"} or (name != "x" and _applies_to_x_only(values)):
-        return dict(common)
-    return {**common, "values": "marked", "mark": values} if values in SPECIAL_VALUES else {**common, "values": values}
-
-
-def _applies_to_x_only(values: str) -> bool:
-    return values in SPECIAL_VALUES or values == "distinct"
-
-
-def _input_dtype(name: str, dtype: str) -> str:
-    """Return the dtype of an input, given that of x: samples and draws are floating, indices are int64."""
-    if name == "indices":
-        return "int64"
-    return "float32" if name in {"samples", "draws"} and NUMPY_DTYPES[dtype].kind not in "fV" else dtype
 
 
 def _hashable_level(level: Any) -> FactorLevel:

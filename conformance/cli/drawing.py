@@ -15,13 +15,11 @@ from rich.text import Text
 
 from conformance.cases.arrays import Array
 from conformance.cases.case import Answers, Case
+from conformance.cases.operators import OPERATORS, Geometry, Rounding
 from conformance.cli.text_grid import NO_MARK, CellMark, Grid, GridCell, lay_out_grids
 from conformance.judging.expected import Expected
 from reference import Windows
 
-# Operators with one output element for each window over x.
-WINDOW_OPERATORS = {"max_pool", "min_pool", "avg_pool", "lp_pool", "softmax_pool", "max_pool_with_indices", "conv"}
-WINDOW_OPERATORS |= {"stochastic_pool", "stochastic_pool_probabilities"}
 MIN_DRAWN_AXES, MAX_DRAWN_AXES = 3, 5  # (n, c, and one to three spatial axes)
 
 PADDING_DOT, ASCII_PADDING_DOT = "·", "."
@@ -75,14 +73,14 @@ def drawing_lines(case: Case, expected: Expected, columns: int, *, ascii_only: b
 
 def _make_scenes(case: Case, expected: Expected) -> Iterator[Scene]:
     """Yield the scenes to draw: one for a case, one for each answer of a convention case."""
-    x = expected.inputs["x"]
-    if not MIN_DRAWN_AXES <= x.ndim <= MAX_DRAWN_AXES or 0 in x.shape:
+    x, operator = expected.inputs["x"], OPERATORS[case.operator]
+    if not MIN_DRAWN_AXES <= x.ndim <= MAX_DRAWN_AXES or 0 in x.shape or operator.is_gradient:
         return
     for title, output, changed in _titled_outputs(case, expected):
         parameters = {**case.parameters, **changed}
-        if case.operator == "pad" and output is not None and 0 not in output.shape:
+        if operator.geometry is Geometry.PADS and output is not None and 0 not in output.shape:
             yield _pad_scene(x, title, output, parameters["pads"])
-        elif case.operator in WINDOW_OPERATORS and (windows := _drawable_windows(case, parameters)):
+        elif operator.geometry is Geometry.WINDOWS and (windows := _drawable_windows(case, parameters)):
             yield _window_scene(x, title, output, windows)
 
 
@@ -103,7 +101,7 @@ def _drawable_windows(case: Case, given: Mapping[str, Any]) -> Windows | None:
     """Return the windows of a case, or None if they cannot be drawn."""
     window: Any = case.inputs["kernel"].shape[2:] if "kernel" in case.inputs else given.get("window")
     try:
-        rounding = given.get("rounding", "floor")
+        rounding = given.get("rounding", Rounding.FLOOR)
         windows = Windows.of(case.shape[2:], window, given["stride"], given["padding"], given["dilation"], rounding)
     except (KeyError, TypeError, ValueError):
         # A case that must be rejected may have parameters that define no windows.

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from conformance import ConformanceError
-from conformance.cases.case import LEVELS, Case
+from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import describe, loading
 from conformance.catalogue.describe import BackendSurface
+from reports.results.vocabulary import Level
 
 
 def find_case(paths: Sequence[Path], name: str, *, operators: bool = False) -> Case:
@@ -22,7 +23,7 @@ def find_case(paths: Sequence[Path], name: str, *, operators: bool = False) -> C
     found = loading.load_catalogue(paths)
     if name not in found.by_id and found.unloaded_sweeps:
         # Exhaustive sweeps are expanded only on demand; load those that can contain this id.
-        found = loading.load_catalogue(paths, level=LEVELS[-1], globs=[name])
+        found = loading.load_catalogue(paths, level=Level.EXHAUSTIVE, globs=[name])
     if name not in found.by_id:
         meant = nearest_name_hint(name, [*(OPERATORS if operators else ()), *found.by_id])
         raise ConformanceError(f"case {name!r}: not in the catalogue{meant or LIST_ALL_HINT}")

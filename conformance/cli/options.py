@@ -11,13 +11,15 @@ from pathlib import Path
 import click
 
 from conformance.adapters.api.devices import CPU, DEVICE_NAMES, FLOAT32, PRECISIONS
-from conformance.cases.case import LEVELS
 from conformance.cases.operators import OPERATORS
 from conformance.execution.selection import Selection
 from conformance.execution.worker_process import Limits
+from reports.results.vocabulary import Level
 
 DEFAULT_OUTPUT_FOLDER = Path("build/conformance")
 """Default folder for results and reports."""
+LEVEL_CHOICES = tuple(str(level) for level in Level)
+"""The levels as choices of an option; click would show the names of enum members instead of their texts."""
 CASES_OPTION = click.option(
     "--cases",
     "paths",
@@ -39,8 +41,8 @@ CACHE_OPTION = click.option(
 )
 EXHAUSTIVE_OPTION = click.option(
     "--level",
-    type=click.Choice(LEVELS[1:]),
-    default=LEVELS[1],
+    type=click.Choice(LEVEL_CHOICES[1:]),
+    default=LEVEL_CHOICES[1],
     show_default=True,
     help="Whether to include the rows of exhaustive sweeps.",
 )

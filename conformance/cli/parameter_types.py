@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from conformance.cases.operators import OPERATORS, PaddingWord, Parameter, ParameterKind
+
 if TYPE_CHECKING:
     Kind = click.ParamType[Any]  # generic for type checkers only; click's class cannot be subscripted at run time
 else:
     Kind = click.ParamType
 
-PADDING_WORDS = ("valid", "same_upper", "same_lower")
 MAX_NUMBERS = 12
 
 
@@ -51,7 +52,7 @@ class PaddingType(Kind):
     name = "padding"
     metavar = "N[:N][,N[:N]…]"
 
-    def __init__(self, words: tuple[str, ...] = PADDING_WORDS) -> None:
+    def __init__(self, words: tuple[str, ...] = tuple(map(str, PaddingWord))) -> None:
         self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -84,3 +85,35 @@ class NumberType(Kind):
             return int(value) if re.fullmatch(r"-?\d{1,18}", value) else float(value)
         except ValueError:
             self.fail(f"{value!r} is not a number", param, ctx)
+
+
+def parameter_type(parameter: Parameter) -> Any:
+    """Return the type of the option for a parameter of operators; None for an on/off option."""
+    if parameter.kind is ParameterKind.OUTPUT:
+        names = (name for operator in OPERATORS.values() if not operator.is_gradient for name in operator.outputs)
+        return click.Choice([*dict.fromkeys(names)])
+    return {
+        ParameterKind.SIZES: SizesType(),
+        ParameterKind.PADDING: PaddingType(),
+        ParameterKind.PAIRS: PaddingType(()),
+        # click would show the names of enum members instead of their texts.
+        ParameterKind.CHOICE: click.Choice([*map(str, parameter.choices)]),
+        ParameterKind.FLAG: None,
+        ParameterKind.COUNT: click.INT,
+        ParameterKind.NUMBER: NumberType(),
+    }[parameter.kind]
+
+
+KIND_FORMATS = {
+    ParameterKind.SIZES: "3, or one number per axis: 3,2.",
+    ParameterKind.PADDING: (
+        f"1, or one number per axis: 1,0; before:after: 1:0 or 1:0,2:2; {', '.join(map(str, PaddingWord))}."
+    ),
+    ParameterKind.PAIRS: "1, or one number per axis: 1,0; before:after: 1:0 or 1:0,2:2.",
+}
+"""Format of the value of an option, for its help text, by the kind of the parameter."""
+
+
+def parameter_help(parameter: Parameter) -> str:
+    """Return the help text of the option for a parameter of operators."""
+    return " ".join(filter(None, (parameter.help, KIND_FORMATS.get(parameter.kind))))

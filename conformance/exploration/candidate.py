@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, PARAMETERS, Geometry, ParameterKind
 from conformance.cases.parameters import CaseError
 from conformance.cases.parsing import parse_case
 from conformance.catalogue.factors import (
@@ -25,9 +25,11 @@ from conformance.catalogue.sweeps import Sweep
 
 CASE_ID_PREFIX = "explored"
 CASE_SOURCE = "found by exploring"
-NUMBER_PER_AXIS_FACTORS = ("extent", "window", "stride", "dilation", "output_size", "output_padding")
+NUMBER_PER_AXIS_FACTORS = ("extent", *(one.name for one in PARAMETERS.values() if one.kind is ParameterKind.SIZES))
 """Factors with one number per spatial axis."""
-PAIR_FACTORS = ("padding", "pads")
+PAIR_FACTORS = tuple(
+    one.name for one in PARAMETERS.values() if one.kind in {ParameterKind.PADDING, ParameterKind.PAIRS}
+)
 """Factors with a pair (before, after) per spatial axis."""
 
 
@@ -70,8 +72,9 @@ class Candidate:
         Every window must contain an input cell, and every pad needs enough cells to copy. Geometries without these are
         possible only if the operator has a convention about them.
         """
-        row, has_convention = (0,) * len(self._sweep.factors), GEOMETRIES_WITH_CONVENTION.get(self.operator)
-        disputed = bool(has_convention and has_convention(self.levels, self.per_axis("extent"), self.rank))
+        row, operator = (0,) * len(self._sweep.factors), OPERATORS[self.operator]
+        possible = DISPUTED_GEOMETRIES[operator.geometry] if operator.has_disputed_geometry else None
+        disputed = bool(possible and possible(self.levels, self.per_axis("extent"), self.rank))
         return (disputed or self._sweep.is_possible(row)) and self._sweep.is_generated(row)
 
     @cached_property
@@ -164,17 +167,13 @@ def _numbers_magnitude(numbers: Any) -> float:
     return 0.0 if numbers == 0 else 1 + min(abs(numbers), 1e6) / 1e7 if numbers == numbers else 1.5  # noqa: PLR0124 - NaN
 
 
-INDEXED_SELECTION_OPERATORS = ("max_pool", "min_pool", "max_pool_with_indices")
-GEOMETRIES_WITH_CONVENTION: Mapping[str, Callable[[Mapping[str, FactorLevel], Sequence[int], int], bool]] = {
-    **dict.fromkeys(
-        (*INDEXED_SELECTION_OPERATORS, *(f"{name}_grad" for name in INDEXED_SELECTION_OPERATORS), "avg_pool"),
-        partial(has_valid_windows, allow_padding_only=True),
-    ),
-    **dict.fromkeys(("pad", "pad_grad"), partial(has_valid_pads, far=True)),
+DISPUTED_GEOMETRIES: Mapping[Geometry, Callable[[Mapping[str, FactorLevel], Sequence[int], int], bool]] = {
+    Geometry.WINDOWS: partial(has_valid_windows, allow_padding_only=True),
+    Geometry.PADS: partial(has_valid_pads, far=True),
 }
-"""Checks for further geometries about which an operator has a convention, see `convention_domains`."""
+"""Checks for geometries of operators with `has_disputed_geometry`, see `convention_domains`."""
 SIMPLEST_LEVELS: Mapping[str, FactorLevel] = {
-    "rank": 1, "batch": 1, "channels": 1, "out": 1, "groups": 1, "window": 1, "stride": 1, "dilation": 1,
-    "output_padding": 0, "rounding": "floor", "dtype": "float32", "bias": False, "values": "integers", "p": 2,
+    "rank": 1, "batch": 1, "channels": 1, "out": 1, "window": 1, "stride": 1, "dtype": "float32", "bias": False,
+    "values": "integers",
 }  # fmt: skip
 """Simplest level of each factor for which this is not the default of the operator."""

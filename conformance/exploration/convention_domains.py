@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
-from conformance.cases.operators import OPERATORS_WITH_TIES
+from conformance.cases.operators import OPERATORS, Arithmetic, Geometry
 from conformance.catalogue.factors import PADDING_REACH, FactorLevel
-from conformance.exploration.candidate import INDEXED_SELECTION_OPERATORS, Candidate
+from conformance.exploration.candidate import Candidate
 from conformance.exploration.rng import Rng
 
 InputOptions = Mapping[str, Mapping[str, Any]]
@@ -204,14 +204,18 @@ def _same_convention(convention_id: str, *operators: str) -> dict[str, str]:
 
 
 PADDING_ONLY_CONVENTION = "max_pool/window-of-padding-only"
+DISPUTED_MAXIMA = tuple(
+    operator.name
+    for operator in OPERATORS.values()
+    if operator.has_disputed_geometry
+    and operator.geometry is Geometry.WINDOWS
+    and operator.arithmetic is Arithmetic.SELECTION
+)
+"""Maxima and minima of windows, and their gradients."""
 CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
     ConventionDomain(
         {
-            **_same_convention(
-                PADDING_ONLY_CONVENTION,
-                *INDEXED_SELECTION_OPERATORS,
-                *(f"{name}_grad" for name in INDEXED_SELECTION_OPERATORS),
-            ),
+            **_same_convention(PADDING_ONLY_CONVENTION, *DISPUTED_MAXIMA),
             "avg_pool": "avg_pool/window-of-padding-only",
         },
         _has_window_without_cells,
@@ -242,7 +246,7 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
     ),
     ConventionDomain(
         {
-            **{f"{name}_grad": f"{name}_grad/tie" for name in sorted(OPERATORS_WITH_TIES)},
+            **{name: f"{name}/tie" for name, operator in sorted(OPERATORS.items()) if "ties" in operator.defaults},
             "max_pool_with_indices": "max_pool_with_indices/tie",
         },
         _may_have_ties,

@@ -20,7 +20,7 @@ import numpy as np
 
 from conformance.adapters.api.surface import Program
 from conformance.cases.arrays import NUMPY_DTYPES, Array
-from conformance.cases.operators import GRADIENT_SUFFIX
+from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.cases.steps import case_step
 from conformance.execution.worker_process import Job
 from conformance.exploration.candidate import Candidate
@@ -31,8 +31,6 @@ from reference import Exact, NoBound
 
 SURFACES_PREFIX = "surfaces: "
 """Prefix of the symptoms that this oracle reports."""
-NONLINEAR_OPERATORS = ("lp_pool", "softmax_pool", "stochastic_pool")
-AVERAGE_OPERATORS = ("avg_pool", "global_avg_pool", "adaptive_avg_pool")
 WEIGHT_INPUTS = frozenset({"kernel", "bias"})
 
 InputArrays = Mapping[str, Array]
@@ -134,14 +132,14 @@ def _difference_between(outputs: InputArrays, one: str, other: str, limit: float
 
 def max_distance(candidate: Candidate, inputs: InputArrays) -> float | None:
     """Return the maximum distance of two correct results; None if there is no bound."""
-    forward = candidate.operator.removesuffix(GRADIENT_SUFFIX)
-    if forward.startswith(NONLINEAR_OPERATORS):
-        return None
-    if not candidate.operator.endswith(GRADIENT_SUFFIX) and not forward.startswith(("conv", *AVERAGE_OPERATORS)):
+    operator = OPERATORS[candidate.operator]
+    if operator.arithmetic is Arithmetic.SELECTION and not operator.is_gradient:
         return 0.0
+    if operator.arithmetic is not Arithmetic.SELECTION and not operator.arithmetic.is_linear:
+        return None
     terms, total = _sum_size(candidate, inputs)
     dtype = NUMPY_DTYPES[candidate.case.dtype]
-    exact = not forward.startswith(AVERAGE_OPERATORS) and all(_is_whole(array) for array in inputs.values())
+    exact = operator.arithmetic is not Arithmetic.AVERAGE and all(_is_whole(array) for array in inputs.values())
     if dtype.kind not in "fV":
         return 0.0 if exact and total <= np.iinfo(dtype).max else None
     info = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
@@ -168,7 +166,7 @@ def _two_bounds(dtype: np.dtype[Any], terms: int, total: float) -> float | None:
 def _sum_size(candidate: Candidate, inputs: InputArrays) -> tuple[int, float]:
     """Return the maximum number of terms of an output element, and the maximum sum of their absolute values."""
     largest = {name: float(np.abs(array.astype(np.float64)).max(initial=0)) for name, array in inputs.items()}
-    if candidate.operator.startswith("conv"):
+    if OPERATORS[candidate.operator].has_weights:
         output = candidate.levels.get("output")  # of a gradient: the input to which it belongs
         planes = max(inputs[name].size // max(inputs[name].shape[1], 1) for name in ("x", "grad") if name in inputs)
         terms = planes if output in WEIGHT_INPUTS else inputs["kernel"].size
@@ -176,7 +174,7 @@ def _sum_size(candidate: Candidate, inputs: InputArrays) -> tuple[int, float]:
         return terms + 1, terms * factors + largest.get("bias", 0.0)
     step = case_step(candidate.case)
     cells = math.prod(step.window) if step.window else math.prod(step.shape[2:])
-    if candidate.operator.endswith(GRADIENT_SUFFIX):
+    if OPERATORS[candidate.operator].is_gradient:
         outputs = inputs["grad"].size // max(math.prod(inputs["grad"].shape[:2]), 1)
         terms = min(cells, outputs) if step.window else outputs
         return terms, terms * largest["grad"]

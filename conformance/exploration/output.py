@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec.structs import replace
 
 from conformance.adapters.api.surface import Backend, Program
+from conformance.cases.operators import OPERATORS
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.pool import WorkerPool
 from conformance.execution.results_file import ResultsFile
@@ -24,13 +26,11 @@ from conformance.judging.expected import compute_expected
 from conformance.system.atomic_write import make_folder, remove_file, write_in_folder
 from conformance.translation.lowering import translate
 from conformance.translation.repro import repro_script
-from reports.results.reader import load_report
+from reports.results import ExplorationRecord, FindingRecord, Header, load_report
 from reports.views.exploration_markdown import render_findings_page
 
 MAX_CASE_LINE_WIDTH = 116
 """Maximum line length of a written case, without its indentation of four."""
-CATALOGUE_FOLDERS = (("conv", "convolution"), ("pad", "padding"))
-"""Folder of the catalogue by prefix of the operator; all others are in `pooling`."""
 FINAL_REPEATS = 3
 """Number of runs of each smallest case at the end, to detect flaky outcomes."""
 
@@ -38,10 +38,10 @@ FINAL_REPEATS = 3
 class FindingsRun(Run):
     """A run of the smallest cases of findings. The header of its results file describes the exploration."""
 
-    exploration_record: Mapping[str, Any]
+    exploration_record: ExplorationRecord
 
-    def _header(self) -> dict[str, Any]:
-        return {**super()._header(), "explored": self.exploration_record}
+    def _header(self) -> Header:
+        return replace(super()._header(), explored=self.exploration_record)
 
     def write_empty(self, path: Path, pool: WorkerPool) -> None:
         """Write a results file without results, for an exploration without findings.
@@ -68,15 +68,16 @@ def clear_folders(folder: Path, backend: str) -> None:
 
 
 def write_exploration(
-    folder: Path, evaluator: Evaluator, findings: Sequence[ExplorationFinding], explored: Mapping[str, Any]
+    folder: Path, evaluator: Evaluator, findings: Sequence[ExplorationFinding], explored: ExplorationRecord
 ) -> list[Path]:
     """Write all output of an exploration into a folder; return the files, first the results file."""
     name = evaluator.backend.name
     case_files = write_cases_and_scripts(folder, evaluator.backend, findings)
     scripts = {one.id: text for one in findings if (text := _finding_script(evaluator.backend, one))}
-    header = {**explored, "findings": [finding_record(one, scripts.get(one.id, "")) for one in findings]}
+    records = tuple(finding_record(one, scripts.get(one.id, "")) for one in findings)
     results, page = folder / "results" / f"{name}.jsonl", folder / f"{name}.md"
-    write_in_folder(results, *evaluator.map(run_findings, [([one.candidate for one in findings], header)]))
+    candidates = [one.candidate for one in findings]
+    write_in_folder(results, *evaluator.map(run_findings, [(candidates, replace(explored, findings=records))]))
     write_in_folder(page, render_findings_page(load_report([results], allow_mixed=True).explorations[0]))
     return [results, *case_files, page]
 
@@ -90,7 +91,7 @@ def write_cases_and_scripts(folder: Path, backend: Backend, findings: Sequence[E
     return [folder / path for path in files]
 
 
-def run_findings(evaluator: LocalEvaluator, candidates: Sequence[Candidate], explored: Mapping[str, Any]) -> bytes:
+def run_findings(evaluator: LocalEvaluator, candidates: Sequence[Candidate], explored: ExplorationRecord) -> bytes:
     """Run the smallest cases of findings and return the content of the results file."""
     cases = {candidate.case.id: candidate.case for candidate in candidates}
     run = FindingsRun(
@@ -108,30 +109,28 @@ def run_findings(evaluator: LocalEvaluator, candidates: Sequence[Candidate], exp
         return path.read_bytes()
 
 
-def finding_record(finding: ExplorationFinding, script: str = "") -> dict[str, Any]:
+def finding_record(finding: ExplorationFinding, script: str = "") -> FindingRecord:
     """Return the record of a finding in a results file; script: runs its smallest case without the suite."""
-    return {
-        "id": finding.id,
-        "case": finding.candidate.case.id,
-        "operator": finding.operator,
-        "surfaces": list(finding.surfaces),
-        "way": finding.symptom,
-        "sentence": finding.sentence,
-        "conditions": None if finding.conditions is None else list(finding.conditions),
-        "true": sorted(finding.features),
-        "first": finding.first_number,
-        "covers": finding.explained_count,
-        "said": finding.message,
-        "case_text": finding_case_text(finding),
-        "script": script,
-    }
+    return FindingRecord(
+        id=finding.id,
+        case=finding.candidate.case.id,
+        operator=finding.operator,
+        surfaces=tuple(finding.surfaces),
+        symptom=finding.symptom,
+        sentence=finding.sentence,
+        conditions=None if finding.conditions is None else tuple(finding.conditions),
+        features=tuple(sorted(finding.features)),
+        first_number=finding.first_number,
+        explained_count=finding.explained_count,
+        message=finding.message,
+        case_text=finding_case_text(finding),
+        script=script,
+    )
 
 
 def catalogue_folder_of(operator: str) -> str:
     """Return the folder of the catalogue that contains an operator."""
-    if operator.endswith("_grad"):
-        return "gradients"
-    return next((folder for word, folder in CATALOGUE_FOLDERS if operator.startswith(word)), "pooling")
+    return OPERATORS[operator].family
 
 
 def finding_case_text(finding: ExplorationFinding, *same: ExplorationFinding) -> str:

@@ -22,12 +22,12 @@ import numpy as np
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
 from conformance.cases.compositions import plan_steps
+from conformance.cases.operators import OPERATORS, Arithmetic, Geometry
 from conformance.cases.steps import case_step
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, Candidate
 
 WHOLE_NUMBER_VALUES = frozenset({"integers", "distinct"})
-SELECTION_PREFIXES = ("max_", "min_", "pad", "global_max", "adaptive_max", "fractional")
-LINEAR_OPERATORS = ("conv", "conv_transpose")
+EXACT_ARITHMETIC = frozenset({Arithmetic.SELECTION, Arithmetic.SUM})
 UNBATCHED_INPUTS = frozenset({"kernel", "bias"})
 """Inputs without a batch axis."""
 
@@ -59,7 +59,7 @@ def _is_exact(candidate: Candidate) -> bool:
     """Check that nothing is rounded: a selection, or a linear operator on small integers."""
     if candidate.levels["values"] not in WHOLE_NUMBER_VALUES or candidate.levels["dtype"] in SHORT_FLOATS:
         return False
-    return candidate.operator.startswith((*SELECTION_PREFIXES, *LINEAR_OPERATORS))
+    return OPERATORS[candidate.operator].arithmetic in EXACT_ARITHMETIC
 
 
 def _has_batch(candidate: Candidate) -> bool:
@@ -103,7 +103,7 @@ def _matches_outer_channels(_candidate: Candidate, _inputs: InputArrays, outputs
 def _reversed_axes_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
     if candidate.rank < 2 or not _is_exact(candidate) or "indices" in {candidate.levels.get("output"), *inputs}:  # noqa: PLR2004
         return ()
-    if "fractional" in candidate.operator:  # each axis has its own random sample
+    if OPERATORS[candidate.operator].geometry is Geometry.FRACTIONS:  # each axis has its own random sample
         return ()
     names = [
         *NUMBER_PER_AXIS_FACTORS,
@@ -140,11 +140,13 @@ def _skipped_windows(candidate: Candidate) -> int:
     """Return how many windows to skip at the start of the last axis; 0 if the relation does not apply."""
     case = candidate.case
     padding = case.parameters.get("padding", ())
-    has_windows = "padding" in candidate.levels and "stride" in candidate.levels and not case.operator.endswith("_grad")
+    has_windows = (
+        "padding" in candidate.levels and "stride" in candidate.levels and not OPERATORS[case.operator].is_gradient
+    )
     if (
         not has_windows
         or not _is_exact(candidate)
-        or case.operator == "conv_transpose"
+        or OPERATORS[case.operator].geometry is Geometry.TRANSPOSED
         or candidate.levels.get("output") == "indices"
     ):
         return 0
@@ -187,7 +189,9 @@ def _is_equal(_candidate: Candidate, _inputs: InputArrays, outputs: Sequence[Arr
 
 
 def _adjoint_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
-    if candidate.operator not in LINEAR_OPERATORS or "bias" in inputs or not _is_exact(candidate):
+    operator = OPERATORS[candidate.operator]
+    is_linear = operator.arithmetic is Arithmetic.SUM and not operator.is_gradient
+    if not is_linear or "bias" in inputs or not _is_exact(candidate):
         return ()
     levels = {**candidate.levels, "output": "x"}
     gradient = Candidate(

@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import INPUTS, OPERATORS
 from conformance.cases.steps import case_step
-from conformance.catalogue.value_range import POSITION_INPUTS
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, SIMPLEST_LEVELS, Candidate
 
 DiffersCheck = Callable[[Sequence[Candidate]], Sequence[bool]]
@@ -226,7 +225,7 @@ def _simpler_numbers(candidate: Candidate) -> Iterator[Candidate]:
 
 def _cut_candidates(candidate: Candidate) -> Iterator[Candidate]:
     """Yield smaller candidates that use a part of the explicit numbers, smallest first."""
-    if not POSITION_INPUTS.isdisjoint(candidate.written_numbers):  # a smaller input may not have these positions
+    if any(INPUTS[name].is_position for name in candidate.written_numbers):  # a smaller input may not have these positions
         return
     steps = {step.name: step for step in _shrink_steps(candidate) if step.is_valid()}
     parts = (

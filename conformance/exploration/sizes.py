@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, Geometry, PaddingWord
 from conformance.catalogue.factors import FactorLevel
 from conformance.exploration.rng import Rng
 
@@ -23,7 +23,6 @@ LARGE_WINDOW_CELLS = (257, 300, 512, 700, 1030)
 def draw_sizes(operator: str, rank: int, rng: Rng) -> dict[str, FactorLevel]:
     """Draw the levels of all factors that are sizes, for an operator and a number of spatial axes."""
     described = OPERATORS[operator]
-    weights, forward = "kernel" in described.inputs, described.forward
     extent = _draw_extents(rank, rng)
     # Long axes with many channels or batch items would exceed the limit on terms.
     long = max(extent) > VECTOR_WIDTH_SIZES[-1]
@@ -32,13 +31,13 @@ def draw_sizes(operator: str, rank: int, rng: Rng) -> dict[str, FactorLevel]:
         "batch": 1 if long else rng.usual_or_unusual((1,), (2, 3)),
         "channels": 1 if long and max(extent) > LARGE_WINDOW_CELLS[-1] else _draw_channels(rng),
     }
-    if weights:
+    if described.has_weights:
         levels["out"] = _draw_channels(rng)
         levels["groups"] = rng.usual_or_unusual((1,), (2, 3))
-    if weights or "window" in described.defaults:
+    if described.has_weights or "window" in described.defaults:
         windows = _draw_usual_windows(rank, rng) if rng.one_in(3) else _draw_windows(extent, rng)
         levels |= {name: level for name, level in windows.items() if name in {"window", *described.defaults}}
-    return levels | _draw_output_factors(forward, extent, levels, rng)
+    return levels | _draw_output_factors(described.geometry, extent, levels, rng)
 
 
 def _draw_windows(extent: tuple[int, ...], rng: Rng) -> dict[str, FactorLevel]:
@@ -70,22 +69,22 @@ def _draw_channels(rng: Rng) -> int:
 
 
 def _draw_output_factors(
-    forward: str, extent: tuple[int, ...], levels: Mapping[str, Any], rng: Rng
+    geometry: Geometry, extent: tuple[int, ...], levels: Mapping[str, Any], rng: Rng
 ) -> dict[str, FactorLevel]:
     """Draw the factors that determine the output size independently of windows."""
     rank = len(extent)
-    if forward == "pad":
+    if geometry is Geometry.PADS:
         return {"pads": tuple((_draw_end_padding(size, rng), _draw_end_padding(size, rng)) for size in extent)}
-    if forward == "conv_transpose":
+    if geometry is Geometry.TRANSPOSED:
         usual = rng.one_in(2)
         return {
             "output_padding": tuple(0 if usual else rng.randrange(levels["stride"][axis] + 1) for axis in range(rank))
         }
-    if forward == "max_unpool":
+    if geometry is Geometry.UNPOOLING:
         return {"output_size": tuple(rng.randint(size, 3 * size) for size in extent)}
-    if forward == "fractional_max_pool":
+    if geometry is Geometry.FRACTIONS:
         return {"output_size": tuple(rng.randint(1, max(size - 1, 1)) for size in extent)}
-    if forward.startswith("adaptive"):
+    if geometry is Geometry.BINS:
         return {"output_size": tuple(_draw_bins(size, rng) for size in extent)}
     return {}
 
@@ -135,9 +134,10 @@ def _draw_dilation(rng: Rng) -> int:
 
 def _draw_padding(window: tuple[int, ...], rng: Rng) -> FactorLevel:
     kind = rng.usual_or_unusual(
-        ("none", "equal"), ("equal", "before", "after", "any", "any", "same_upper", "same_lower")
+        ("none", "equal"),
+        ("equal", "before", "after", "any", "any", PaddingWord.SAME_UPPER.value, PaddingWord.SAME_LOWER.value),
     )
-    if kind.startswith("same"):
+    if kind in tuple(PaddingWord):
         return kind
     limits = [min(size, 6) for size in window]
     pairs = []

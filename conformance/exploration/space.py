@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS
 from conformance.cases.generators import GENERATORS, SPECIAL_VALUES
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, Operator, PadMode, ParameterKind
 from conformance.cases.steps import case_step
 from conformance.catalogue.factors import FactorLevel
 from conformance.catalogue.sweeps import DEFAULT_LEVELS, Sweep
@@ -31,20 +31,13 @@ MAX_METAMORPHIC_TERMS = 8_000_000
 """Maximum number of terms of a case that is not checked against the reference."""
 MAX_SLOW_TERMS = 8_000
 """Maximum number of terms of the operators for which the reference is slow."""
-# Powers and exponentials are evaluated to certified accuracy, and these gradients cell by cell.
-SLOW_REFERENCE_OPERATORS = (
-    "lp_pool",
-    "softmax_pool",
-    "stochastic_pool",
-    "global_max_pool_grad",
-    "global_avg_pool_grad",
-)
 MAX_BINNED_CELLS = 150
 """Maximum number of output cells of an operator that is computed bin by bin."""
-BINNED_OPERATOR_PREFIXES = ("adaptive", "fractional")
 MAX_DRAW_ATTEMPTS = 400
 """Maximum number of draws until one is valid and affordable."""
-WORD_FACTORS = ("rounding", "count_include_pad", "mode", "ties", "output", "bias", "p", "value")
+SIZE_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.PADDING, ParameterKind.PAIRS, ParameterKind.COUNT})
+"""Kinds of parameters that are drawn independently of the sweeps."""
+WORD_FACTORS = (*(one.name for one in PARAMETERS.values() if one.kind not in SIZE_KINDS), "bias")
 """Factors whose levels are taken from the sweeps of the operator."""
 EXTRA_LEVELS: Mapping[str, Sequence[FactorLevel]] = {"p": (1.5,)}
 """Levels that no sweep has. All frameworks agree on their meaning."""
@@ -155,7 +148,7 @@ class OperatorSpace:
             levels[name] = self._draw_word(name, choices, rng)
         if "bias" in levels and "bias" not in inputs:
             levels["bias"] = False
-        if levels.get("mode", "constant") != "constant":
+        if levels.get("mode", PadMode.CONSTANT) != PadMode.CONSTANT:
             levels["value"] = 0  # other modes do not use it
         if "divisor" in OPERATORS[self.operator].defaults:
             levels["divisor"] = rng.usual_or_unusual((None,), (1, 2, 3, 5, 7))
@@ -177,15 +170,20 @@ def is_affordable(candidate: Candidate) -> bool:
         return False
     if _has_too_many_bins(candidate):
         return False
-    return count_terms(candidate) <= (
-        MAX_SLOW_TERMS if candidate.operator.startswith(SLOW_REFERENCE_OPERATORS) else MAX_TERMS
-    )
+    slow = _has_slow_reference(OPERATORS[candidate.operator])
+    return count_terms(candidate) <= (MAX_SLOW_TERMS if slow else MAX_TERMS)
+
+
+def _has_slow_reference(operator: Operator) -> bool:
+    """Check whether the reference evaluates functions to certified accuracy, or a gradient cell by cell."""
+    selects_or_adds = operator.arithmetic is Arithmetic.SELECTION or operator.arithmetic.is_linear
+    return not selects_or_adds or (operator.is_gradient and operator.geometry is Geometry.GLOBAL)
 
 
 def _has_too_many_bins(candidate: Candidate) -> bool:
     """Check whether there are too many bins for the reference and for programs that slice bins one by one."""
     return (
-        candidate.operator.startswith(BINNED_OPERATOR_PREFIXES)
+        OPERATORS[candidate.operator].geometry in {Geometry.BINS, Geometry.FRACTIONS}
         and math.prod(candidate.per_axis("output_size")) > MAX_BINNED_CELLS
     )
 
@@ -199,18 +197,12 @@ def count_terms(candidate: Candidate) -> int:
 
 EXACT_VALUES = frozenset({"integers", "distinct", "arange"})
 """Usual levels of `values`: integers, whose sums are exact."""
-SELECTION_OPERATORS = (
-    "max_pool",
-    "min_pool",
-    "global_max_pool",
-    "adaptive_max_pool",
-    "fractional_max_pool",
-    "max_unpool",
-    "pad",
-)
-"""Operators that return input values unchanged. Limits of integer dtypes and full mantissas cause no rounding here."""
 SELECTION_VALUES: Mapping[str, Sequence[str]] = {"w": ("extremes",), "f": ("mantissas", "wide")}
-"""Additional levels of `values` for these operators, by kind of dtype: w for integers, f for floating-point."""
+"""Additional levels of `values` by kind of dtype, w for integers, f for floating-point.
+
+They are for operators that return input values unchanged, so that limits of integer dtypes and full mantissas cause no
+rounding.
+"""
 
 
 @dataclass(frozen=True)
@@ -229,10 +221,12 @@ def value_choices(operator: str, sweeps: Iterable[Sweep]) -> tuple[ValueChoice, 
 
 
 def _choices_of_sweep(operator: str, sweep: Sweep) -> Iterator[ValueChoice]:
-    inputs = {name: sweep.common[name] for name in OPERATORS[operator].inputs if name in sweep.common}
+    described = OPERATORS[operator]
+    inputs = {name: sweep.common[name] for name in described.inputs if name in sweep.common}
+    only_selects = described.arithmetic is Arithmetic.SELECTION and not described.is_gradient and not described.outputs
     for dtype in sweep.factors.get("dtype", (DEFAULT_LEVELS["dtype"],)):
         kind = {"f": "f", "V": "f", "b": "b"}.get(NUMPY_DTYPES[dtype].kind, "w")
-        added = SELECTION_VALUES.get(kind, ()) if operator in SELECTION_OPERATORS else ()
+        added = SELECTION_VALUES.get(kind, ()) if only_selects else ()
         for values in (*sweep.factors.get("values", (DEFAULT_LEVELS["values"],)), *added):
             if kind in ("f" if values in SPECIAL_VALUES else GENERATORS[values].kinds):
                 yield ValueChoice(values, dtype, inputs)

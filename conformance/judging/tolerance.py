@@ -19,6 +19,7 @@ import numpy as np
 from conformance.adapters.api.surface import Surface
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
+from conformance.cases.operators import OPERATORS
 from conformance.judging.expected import Target
 from reference import Exact, NoBound
 
@@ -67,7 +68,7 @@ def target_for(
 
 def _may_multiply_matrices(case: Case, how: str) -> bool:
     """Whether a case may be computed with float32 matrix products: a convolution, or a composition that may use one."""
-    return case.dtype == "float32" and (case.operator.startswith("conv") or how == "composed")
+    return case.dtype == "float32" and (OPERATORS[case.operator].has_weights or how == "composed")
 
 
 def _loses_bits_in_tf32(arrays: Iterable[Array]) -> bool:

@@ -19,7 +19,7 @@ from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import Case, Value
 from conformance.cases.invalid import VIOLATIONS, has_violation
 from conformance.cases.invalid.parameters import PARAMETER_VIOLATIONS
-from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, Operator
+from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, PARAMETERS, Arithmetic, Geometry, Operator
 from conformance.cases.parameters import CaseError
 from conformance.cases.parsing import parse_case
 from conformance.cases.schema import catalogue_folder, document_errors
@@ -38,7 +38,7 @@ REJECTED_VIOLATIONS = (
     *(name for name in PARAMETER_VIOLATIONS if name not in ALLOWED_VIOLATIONS),
 )
 """Violations that raise an error before a requested case is translated."""
-PER_AXIS_OPTIONS = ("window", "stride", "padding", "dilation", "output_size", "output_padding", "pads")
+PER_AXIS_OPTIONS = tuple(one.name for one in PARAMETERS.values() if one.is_per_axis)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class CaseRequest:
     @property
     def has_kernel(self) -> bool:
         """Whether the operator has a kernel."""
-        return "kernel" in self.case_operator.inputs
+        return self.case_operator.has_weights
 
     @property
     def spatial_rank(self) -> int:
@@ -121,7 +121,7 @@ class CaseRequest:
             parameters["pads"] = [parameters["pads"]] * self.spatial_rank
         if isinstance(parameters.get("pads"), list):
             parameters["pads"] = [pads if isinstance(pads, list) else [pads, pads] for pads in parameters["pads"]]
-        if self.gradient and "kernel" in self.case_operator.inputs:
+        if self.gradient and self.has_kernel:
             parameters["output"] = self.gradient
         # The window of a convolution is the shape of its kernel, not a parameter of the case.
         window = parameters.pop("window", None) if self.has_kernel else None
@@ -131,14 +131,24 @@ class CaseRequest:
         raw = {"id": REQUEST_CASE_ID, **parameters, "x": self._raw_array(shape)}
         if self.has_kernel:
             raw["kernel"] = self._raw_array(list(self.kernel or self._default_kernel(shape, window)))
-            raw |= {"bias": self._raw_array([self._outputs(raw["kernel"]["shape"])])} if self.bias else {}
+            raw |= (
+                {
+                    "bias": self._raw_array(
+                        [self.case_operator.output_channels(tuple(raw["kernel"]["shape"]), self._groups())]
+                    )
+                }
+                if self.bias
+                else {}
+            )
         # Other inputs, such as indices, may be all zeros: the values do not influence the program.
         others = [name for name in self.case_operator.inputs if name not in {"x", "kernel", "bias"}]
         return raw | {name: {"values": "integers", "low": 0, "high": 0} for name in others}
 
     def _raw_array(self, shape: list[int]) -> dict[str, Any]:
         signed = NUMPY_DTYPES[self.dtype].kind in "fiV" if self.dtype in NUMPY_DTYPES else True
-        limits = {} if signed and self.operator[:10] != "stochastic" else {"low": 0, "high": 1}
+        limits = (
+            {} if signed and self.case_operator.arithmetic is not Arithmetic.PROBABILITIES else {"low": 0, "high": 1}
+        )
         return {"values": "integers", "shape": shape, "dtype": self.dtype, **limits}
 
     def _groups(self) -> int:
@@ -151,12 +161,9 @@ class CaseRequest:
         extents = window if isinstance(window, list) else [window] * self.spatial_rank
         groups = self._groups()
         outputs = self.out_channels or DEFAULT_CHANNELS * groups
-        if self.operator == "conv":
-            return [outputs, shape[1] // groups, *extents]
-        return [shape[1], max(outputs // groups, 1), *extents]
-
-    def _outputs(self, kernel: list[int]) -> int:
-        return kernel[0] if self.operator == "conv" else kernel[1] * self._groups()
+        if self.case_operator.geometry is Geometry.TRANSPOSED:
+            return [shape[1], max(outputs // groups, 1), *extents]
+        return [outputs, shape[1] // groups, *extents]
 
     def _default_shape(self) -> list[int]:
         return [1, self._default_channels(), *(self._default_extent(axis) for axis in range(self.spatial_rank))]
@@ -165,7 +172,7 @@ class CaseRequest:
         if self.channels is not None:
             return self.channels
         if self.has_kernel and self.kernel:
-            return self.kernel[1] * self._groups() if self.operator == "conv" else self.kernel[0]
+            return self.case_operator.input_channels(self.kernel, self._groups())
         return DEFAULT_CHANNELS * self._groups() if self.has_kernel else DEFAULT_CHANNELS
 
     def _default_extent(self, axis: int) -> int:
@@ -177,7 +184,7 @@ class CaseRequest:
             (window - 1) * self._parameter_on_axis("dilation", axis, 1) + 1 + self._parameter_on_axis("stride", axis, 1)
         )
         output, pads = self._parameter_on_axis("output_size", axis, 1), self._parameter_on_axis("pads", axis, 0)
-        if self.operator == "max_unpool":
+        if self.case_operator.geometry is Geometry.UNPOOLING:
             return max(output // 2, 1)
         return max(DEFAULT_EXTENT, reach, 2 * output, pads + 1)
 

@@ -20,11 +20,11 @@ from conformance.adapters import registry
 from conformance.adapters.api import devices
 from conformance.adapters.api.placement import backend_on_device
 from conformance.adapters.api.surface import DeviceSupport, Unsupported
-from conformance.cases.case import LEVELS
 from conformance.execution import worker_process
 from conformance.judging import ledger
 from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.pytest_plugin import session as pytest_plugin_session
+from reports.results.vocabulary import Level
 from tests import ROOT
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, HANGS, RAISES, SETUP, backend, declares, family, surface
 
@@ -569,7 +569,7 @@ def test_plugin_prints_nothing_without_a_backend(pytester):
 
 
 def test_levels_are_those_of_the_catalogue():
-    assert pytest_plugin.LEVEL_CHOICES == LEVELS
+    assert tuple(Level) == pytest_plugin.LEVEL_CHOICES
 
 
 def test_package_registers_the_plugin():

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS
 from conformance.cases.case import FRAMEWORK_SAME, Case
+from conformance.cases.operators import WINDOW_PARAMETERS, PadMode
 from reference import Windows
 
 
@@ -20,11 +21,8 @@ def _padding_over_half_the_window(case: Case) -> bool:
 
 
 def _window_of_padding_only(case: Case) -> bool:
-    given = case.parameters
-    walk = Windows.of(
-        case.shape[2:], given["window"], given["stride"], given["padding"], given["dilation"], given["rounding"]
-    )
-    return bool((walk.counts(False) == 0).any())
+    windows = Windows.of(case.shape[2:], *(case.parameters[name] for name in WINDOW_PARAMETERS))
+    return bool((windows.counts(False) == 0).any())
 
 
 def _same_with_stride(case: Case) -> bool:
@@ -32,7 +30,7 @@ def _same_with_stride(case: Case) -> bool:
 
 
 def _pads_beyond_the_extent(case: Case) -> bool:
-    inner = case.parameters["mode"] == "reflect"
+    inner = case.parameters["mode"] == PadMode.REFLECT
     pairs = zip(case.parameters["pads"], case.shape[2:], strict=True)
     return any(max(pads) > size - inner for pads, size in pairs)
 

@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import Case
-from conformance.cases.invalid.parameters import forward_operator, has_parameter_violation
+from conformance.cases.invalid.parameters import has_parameter_violation, operator_of
+from conformance.cases.operators import Arithmetic, Geometry
 from conformance.cases.steps import input_shape
 
 
@@ -25,7 +26,7 @@ def kernel_is_empty(case: Case) -> bool:
 def kernel_channels_mismatch(case: Case) -> bool:
     """The number of input channels of the kernel differs from that of x."""
     kernel, groups = case.inputs["kernel"].shape, case.parameters["groups"]
-    if forward_operator(case) == "conv_transpose":
+    if operator_of(case).geometry is Geometry.TRANSPOSED:
         return kernel[0] != case.shape[1]
     # Where groups do not divide the channels, no kernel fits.
     return groups > 0 and not case.shape[1] % groups and kernel[1] * groups != case.shape[1]
@@ -35,8 +36,7 @@ def bias_length_mismatch(case: Case) -> bool:
     """The length of the bias differs from the number of output channels."""
     (length,) = case.inputs["bias"].shape if len(case.inputs["bias"].shape) == 1 else (None,)
     kernel, groups = case.inputs["kernel"].shape, case.parameters["groups"]
-    channels = kernel[1] * groups if forward_operator(case) == "conv_transpose" else kernel[0]
-    return length is not None and groups > 0 and length != channels
+    return length is not None and groups > 0 and length != operator_of(case).output_channels(kernel, groups)
 
 
 def bias_rank_mismatch(case: Case) -> bool:
@@ -106,7 +106,7 @@ def grad_shape_mismatch(case: Case) -> bool:
 
 def negative_activation(case: Case) -> bool:
     """An input of stochastic pooling is negative, so it cannot be used as a probability."""
-    return forward_operator(case).startswith("stochastic_pool") and bool((case.inputs["x"].make() < 0).any())
+    return operator_of(case).arithmetic is Arithmetic.PROBABILITIES and bool((case.inputs["x"].make() < 0).any())
 
 
 INPUT_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, Geometry, Operator, PadMode
 
 
 def spatial_rank(case: Case) -> int:
@@ -15,9 +15,9 @@ def spatial_rank(case: Case) -> int:
     return len(case.shape) - 2
 
 
-def forward_operator(case: Case) -> str:
-    """Return the operator of a case; for a gradient, the forward operator."""
-    return OPERATORS[case.operator].forward
+def operator_of(case: Case) -> Operator:
+    """Return the operator of a case."""
+    return OPERATORS[case.operator]
 
 
 def _parameter_values(case: Case, name: str) -> tuple[Any, ...]:
@@ -81,7 +81,7 @@ def dilation_rank_mismatch(case: Case) -> bool:
 
 def window_exceeds_padded_input(case: Case) -> bool:
     """The dilated window is larger than the padded input along some axis."""
-    if forward_operator(case) == "conv_transpose":
+    if operator_of(case).geometry is Geometry.TRANSPOSED:
         return False
     window = case.inputs["kernel"].shape[2:] if "kernel" in case.inputs else case.parameters["window"]
     along = (window, case.parameters["padding"], case.parameters["dilation"])
@@ -129,8 +129,8 @@ def groups_do_not_divide_channels(case: Case) -> bool:
 
 def groups_do_not_divide_outputs(case: Case) -> bool:
     """The number of groups does not divide the number of output channels."""
-    groups = case.parameters["groups"]
-    return forward_operator(case) == "conv" and groups > 0 and bool(case.inputs["kernel"].shape[0] % groups)
+    groups, kernel = case.parameters["groups"], case.inputs["kernel"].shape
+    return operator_of(case).geometry is Geometry.WINDOWS and groups > 0 and bool(kernel[0] % groups)
 
 
 def negative_output_padding(case: Case) -> bool:
@@ -147,7 +147,7 @@ def padding_exceeds_output(case: Case) -> bool:
     """The padding of a transposed convolution crops more cells than the uncropped output has along some axis."""
     kernel, names = case.inputs["kernel"].shape[2:], ("stride", "padding", "dilation", "output_padding")
     along = (kernel, *(case.parameters[name] for name in names))
-    if forward_operator(case) != "conv_transpose" or any(len(values) != spatial_rank(case) for values in along):
+    if operator_of(case).geometry is not Geometry.TRANSPOSED or any(len(one) != spatial_rank(case) for one in along):
         return False
     return any(
         min(extent, step, distance) > 0 and (size - 1) * step + distance * (extent - 1) + 1 + further < sum(pads)
@@ -169,7 +169,7 @@ def pads_rank_mismatch(case: Case) -> bool:
 def nothing_to_repeat(case: Case) -> bool:
     """A padding mode that copies cells of the input is applied to an empty axis."""
     pairs = zip(case.shape[2:], case.parameters["pads"], strict=False)
-    return case.parameters["mode"] != "constant" and any(size == 0 and max(pads) > 0 for size, pads in pairs)
+    return case.parameters["mode"] != PadMode.CONSTANT and any(size == 0 and max(pads) > 0 for size, pads in pairs)
 
 
 def negative_output_size(case: Case) -> bool:
@@ -185,7 +185,7 @@ def output_size_rank_mismatch(case: Case) -> bool:
 def windows_exceed_input(case: Case) -> bool:
     """The input is too small for the windows of fractional pooling to start at different cells and fit inside."""
     along = (case.parameters["window"], case.parameters["output_size"])
-    if forward_operator(case) != "fractional_max_pool" or any(len(values) != spatial_rank(case) for values in along):
+    if operator_of(case).geometry is not Geometry.FRACTIONS or any(len(one) != spatial_rank(case) for one in along):
         return False
     axes = zip(case.shape[2:], *along, strict=True)
     return any(min(extent, count) > 0 and extent + count - 1 > size for size, extent, count in axes)

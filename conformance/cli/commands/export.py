@@ -7,16 +7,15 @@ from pathlib import Path
 import click
 
 from conformance import IncompleteRun
-from conformance.cases.case import LEVELS
 from conformance.catalogue import export, loading
-from conformance.cli.options import CASES_OPTION, OPERATOR_OPTION
+from conformance.cli.options import CASES_OPTION, LEVEL_CHOICES, OPERATOR_OPTION
 from conformance.cli.progress import progress_bar
 
 
 @click.command("export")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
-    "--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="Only cases up to this level."
+    "--level", type=click.Choice(LEVEL_CHOICES), default="smoke", show_default=True, help="Only cases up to this level."
 )
 @OPERATOR_OPTION
 @click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern.")

@@ -14,11 +14,11 @@ from conformance import ConformanceError, IncompleteRun
 from conformance.adapters.api.devices import Device
 from conformance.adapters.api.placement import backend_on_device
 from conformance.adapters.api.surface import Unsupported
-from conformance.cases.case import LEVELS, Case
+from conformance.cases.case import Case
 from conformance.catalogue import describe, loading
 from conformance.cli.drawing import drawing_lines
 from conformance.cli.lookup import find_case, find_surface
-from conformance.cli.options import CASES_OPTION, DEVICE_OPTION, OPERATOR_OPTION, PRECISION_OPTION
+from conformance.cli.options import CASES_OPTION, DEVICE_OPTION, LEVEL_CHOICES, OPERATOR_OPTION, PRECISION_OPTION
 from conformance.judging.expected import Expected, compute_expected
 from conformance.translation.lowering import translate
 from conformance.translation.repro import repro_script
@@ -30,7 +30,11 @@ from reports.analysis.summary import escape_control_characters
 @OPERATOR_OPTION
 @click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern.")
 @click.option(
-    "--level", type=click.Choice(LEVELS), default="standard", show_default=True, help="Only cases up to this level."
+    "--level",
+    type=click.Choice(LEVEL_CHOICES),
+    default="standard",
+    show_default=True,
+    help="Only cases up to this level.",
 )
 def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tuple[str, ...], level: str) -> None:
     """List the ids of cases, one per line.

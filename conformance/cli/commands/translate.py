@@ -14,12 +14,13 @@ from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.cases.arrays import json_value
 from conformance.cases.case import Case
-from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS
+from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, PARAMETERS
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import loading
 from conformance.cli.lookup import find_case, find_surfaces, nearest_name_hint
+from conformance.cli.markdown_pages import translation_page
 from conformance.cli.options import CASES_OPTION
-from conformance.cli.parameter_types import NumberType, PaddingType, ShapeType, SizesType
+from conformance.cli.parameter_types import ShapeType, parameter_help, parameter_type
 from conformance.judging import ledger
 from conformance.judging.conventions import find_conventions
 from conformance.translation import text, verified
@@ -27,49 +28,20 @@ from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.layer import layer_notes, parse_layer
 from conformance.translation.side_by_side import TranslationBackground, translate_case
 
-PADDING_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
-OUTPUT_FORMATS = ("text", "markdown", "json")
-OPERATOR_OUTPUTS = ("values", "indices")
-PARAMETER_OPTIONS: Mapping[str, tuple[Any, str]] = {
-    "window": (SizesType(), "Size of the window or kernel: 3, or one number per axis, 3,2."),
-    "stride": (SizesType(), "Step of the window. [default: the window; 1 for convolutions]"),
-    "padding": (
-        PaddingType(),
-        "1; one number per axis, 1,0; before:after, 1:0 or 1:0,2:2; valid, same_upper, same_lower.",
-    ),
-    "dilation": (SizesType(), "Distance between neighbouring cells of the window."),
-    "rounding": (
-        click.Choice(["floor", "ceil", "full"]),
-        "How the output size is rounded; see docs/semantics.md.",
-    ),
-    "count_include_pad": (None, "Whether averages count padding."),
-    "divisor": (NumberType(), "Divisor of averages, in place of the number of cells."),
-    "p": (NumberType(), "Exponent of lp_pool."),
-    "groups": (click.INT, "Number of channel groups of a convolution."),
-    "output_size": (SizesType(), "Output size of adaptive pooling, fractional pooling and unpooling."),
-    "output_padding": (SizesType(), "Additional output size of a transposed convolution, after each axis."),
-    "pads": (PaddingType(()), "Cells that pad adds, in the form of --padding; negative numbers crop."),
-    "mode": (click.Choice(PADDING_MODES), "Mode of pad."),
-    "value": (NumberType(), "Value that pad adds in mode constant."),
-    "output": (click.Choice(OPERATOR_OUTPUTS), "Output of max_pool_with_indices to translate."),
-    "ties": (click.Choice(["first", "last", "all", "split"]), "Which of several equal maxima receive the gradient."),
-}
-"""Type and help of the option for each operator parameter; a type of None is an on/off option."""
-
-
-CasePaths = tuple[Path, ...]
-
 
 def _add_parameter_options(command: Any) -> Any:
     """Add an option for each parameter of any operator."""
-    for name, (kind, about) in reversed(list(PARAMETER_OPTIONS.items())):
-        option = f"--{name.replace('_', '-')}"
-        if kind is None:
-            command = click.option(f"{option}/--no-{option[2:]}", name, default=None, help=about)(command)
-        else:
-            metavar = getattr(kind, "metavar", None)
-            command = click.option(option, name, type=kind, metavar=metavar, help=about)(command)
+    for name, parameter in reversed([*PARAMETERS.items()]):
+        option, kind = f"--{name.replace('_', '-')}", parameter_type(parameter)
+        declaration = f"{option}/--no-{option[2:]}" if kind is None else option
+        metavar = getattr(kind, "metavar", None)
+        add = click.option(declaration, name, type=kind, metavar=metavar, default=None, help=parameter_help(parameter))
+        command = add(command)
     return command
+
+
+GRADIENT_NAMES = tuple(dict.fromkeys(name for one in OPERATORS.values() if one.is_gradient for name in one.outputs))
+"""Names of the inputs that a gradient is computed of, for the operators with several."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +75,7 @@ class TranslationRequest:
     "--gradient",
     is_flag=False,
     flag_value="x",
-    type=click.Choice(["x", "kernel", "bias"]),
+    type=click.Choice(GRADIENT_NAMES),
     help="Translate the gradient with respect to x, kernel or bias instead of the operator.",
 )
 @click.option(
@@ -158,7 +130,8 @@ def translate_command(
     if kind == "json":
         click.echo(json.dumps(json_value(text.translations_record(about, found)), ensure_ascii=False, indent=1))
     else:
-        click.echo("\n".join(text.TEXT_FORMATS[kind](about, found)))
+        page = translation_page(about, found) if kind == "markdown" else "\n".join(text.text_lines(about, found)) + "\n"
+        click.echo(page, nl=False)
 
 
 def _translation_request(

@@ -13,6 +13,7 @@ from conformance import CatalogueError, ConformanceError, cli
 from conformance.adapters import registry
 from conformance.cases import selectors
 from conformance.cases.arrays import NUMPY_DTYPES, ArraySpec
+from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures
 from conformance.catalogue import check, export, export_reader
 from conformance.catalogue import loading as catalogues
 from conformance.execution.run import Run
@@ -100,7 +101,7 @@ def test_a_case_of_every_operator_and_special_value_comes_back(catalogue, tmp_pa
     of_each = {
         (case.operator, case.parameters.get("output"), word): case
         for case in catalogue.cases
-        for word in selectors.FEATURES["values"](case)
+        for word in SELECTOR_FEATURES["values"](case)
     }
     known = {case.id: case for case in of_each.values()}
     export.write_export(catalogue, list(known.values()), tmp_path / "out")
@@ -109,7 +110,7 @@ def test_a_case_of_every_operator_and_special_value_comes_back(catalogue, tmp_pa
     for one in known.values():
         other = back.by_id[one.id]
         assert list(other.inputs) == list(one.inputs)
-        facts = (selectors.CaseFeatures(one), selectors.CaseFeatures(other))
+        facts = (CaseFeatures(one), CaseFeatures(other))
         assert all(facts[0][key] == facts[1][key] for key in selectors.selector_keys()), one.id
         assert (other.parameters, compute_expected(other).digest) == (one.parameters, compute_expected(one).digest)
     schema = json.loads((tmp_path / "out" / "schema.json").read_text("utf-8"))
@@ -260,7 +261,7 @@ def rewritten(folder, change):
         (lambda case: case.update(operator="nope"), "KeyError 'nope'"),
         (
             lambda case: case.update(level="nope"),
-            "case max_pool/a: does not match its schema: ValueError 'nope' is not a level",
+            "case max_pool/a: does not match its schema: ValueError 'nope' is not a valid Level",
         ),
         (lambda case: case.pop("expect"), "KeyError 'expect'"),
         (lambda case: case["inputs"]["x"].update(file="../secret.npy"), "is not a file of the export"),

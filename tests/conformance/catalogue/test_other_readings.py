@@ -53,4 +53,4 @@ def test_a_kernel_turned_round_is_another_reading_that_shows(tmp_path):
 def test_holes_and_powers_have_other_readings(tmp_path):
     case = one(tmp_path, "id: a, x: {values: arange, shape: [1, 1, 9]}, window: 2, dilation: 2", operator="lp_pool")
     words = [reading.description for reading in other_readings(case)]
-    assert words == ["without dilation", "with the dilation increased by 1", "with the power increased by 1"]
+    assert words == ["without dilation", "with the dilation increased by 1", "with p increased by 1"]

@@ -1,0 +1,218 @@
+"""Types of the operator table: parameters, inputs and operators, and what other modules may know about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from types import MappingProxyType
+
+from conformance.cases.arrays import Array
+from reports.results.vocabulary import Word
+
+GRADIENT_SUFFIX = "_grad"
+
+
+class Rounding(Word):
+    """The rule for the number of windows."""
+
+    FLOOR = "floor"
+    CEIL = "ceil"
+    FULL = "full"
+
+
+class PadMode(Word):
+    """The values that padding writes."""
+
+    CONSTANT = "constant"
+    EDGE = "edge"
+    REFLECT = "reflect"
+    SYMMETRIC = "symmetric"
+    WRAP = "wrap"
+
+
+class PaddingWord(Word):
+    """Padding that is computed from the extents."""
+
+    VALID = "valid"
+    SAME_UPPER = "same_upper"
+    SAME_LOWER = "same_lower"
+
+
+class Ties(Word):
+    """The rule for the gradient of equal values."""
+
+    FIRST = "first"
+    LAST = "last"
+    ALL = "all"
+    SPLIT = "split"
+
+
+class ParameterKind(Enum):
+    """The form of a parameter. The schema, the command-line option and the levels of a sweep follow from it."""
+
+    SIZES = "a whole number, or one for each spatial axis"
+    PADDING = "a whole number, a number or (before, after) pair for each spatial axis, or a PaddingWord"
+    PAIRS = "a (before, after) pair for each spatial axis"
+    CHOICE = "one of the words in `choices`"
+    OUTPUT = "the name of one of the operator's outputs"
+    FLAG = "true or false"
+    COUNT = "a whole number in `limits`"
+    NUMBER = "a number, in `limits` if there are any"
+
+
+PER_AXIS_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.PADDING, ParameterKind.PAIRS})
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of operators.
+
+    default: None if there is none, or if it is derived from other parameters; required: whether a case must give it.
+    choices: the allowed words; limits: the smallest and the largest number, None if any number is allowed.
+    id_prefix: text before the value in the id of a sweep's case. The id omits a default, except with `always_in_id`.
+    is_geometric: whether it determines which input cells an output element depends on.
+    """
+
+    name: str
+    kind: ParameterKind
+    default: object
+    help: str
+    choices: tuple[str, ...] = ()
+    limits: tuple[int, int] | None = None
+    required: bool = False
+    id_prefix: str = ""
+    always_in_id: bool = False
+    is_geometric: bool = False
+
+    @property
+    def is_per_axis(self) -> bool:
+        """Whether it has a value for each spatial axis."""
+        return self.kind in PER_AXIS_KINDS
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of operators.
+
+    is_derived: whether its shape follows from x and the parameters; is_position: whether it selects cells, so that no
+    output is computed from its numbers. dtype: its only dtype, "" for a floating dtype or that of x.
+    """
+
+    name: str
+    help: str
+    dtype: str = ""
+    is_derived: bool = False
+    is_position: bool = False
+
+
+class Geometry(Enum):
+    """How the cells of the output depend on the cells of x along an axis."""
+
+    WINDOWS = "each output reads a window of the padded input"
+    TRANSPOSED = "each input is added to a window of the output, which padding crops"
+    PADS = "the output is the input with added or cropped cells"
+    GLOBAL = "one output reads all cells"
+    BINS = "each output reads one of `output_size` nearly equal parts"
+    FRACTIONS = "each output reads a window, and random samples place the windows"
+    UNPOOLING = "each input is written to a given position of the output"
+
+
+class Arithmetic(Enum):
+    """How the numbers of the output are computed from those of x."""
+
+    SELECTION = "some input values, unchanged"
+    SUM = "sums of products, linear in x"
+    AVERAGE = "sums divided by a number"
+    POWERS = "powers and roots"
+    EXPONENTIALS = "exponentials"
+    PROBABILITIES = "x as probabilities, so it must not be negative"
+    OTHER = "unknown"
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the result is x multiplied by a matrix."""
+        return self in {Arithmetic.SUM, Arithmetic.AVERAGE}
+
+
+WindowOperations = Callable[[Array], Mapping[str, Array]]
+"""Return the number of operations of each kind in windows; argument: the number of terms of each window."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator of the catalogue, or the gradient of one.
+
+    help: a description of one or two sentences; the exact definition is in docs/semantics.md.
+    inputs: its inputs, in the order of the reference's arguments; optional_inputs: those that a case may omit.
+    outputs: the names of the returned arrays if there are several; the parameter `output` of a case selects one.
+    has_ties: whether its gradient has the parameter `ties`, the rule for equal values.
+    has_output_per_cell: whether the output has an element for each cell of each window, not for each window.
+    has_disputed_geometry: whether conventions specify windows that contain only padding, or pads beyond the extent.
+    operations: the cost of windows; None if the cost is not counted.
+    """
+
+    name: str
+    help: str
+    geometry: Geometry
+    arithmetic: Arithmetic = Arithmetic.OTHER
+    parameters: tuple[Parameter, ...] = ()
+    inputs: tuple[str, ...] = ("x",)
+    optional_inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    has_ties: bool = False
+    has_output_per_cell: bool = False
+    has_disputed_geometry: bool = False
+    operations: WindowOperations | None = None
+
+    @cached_property
+    def defaults(self) -> Mapping[str, object]:
+        """Every parameter with its default."""
+        return MappingProxyType({parameter.name: parameter.default for parameter in self.parameters})
+
+    @cached_property
+    def required_parameters(self) -> tuple[str, ...]:
+        """The parameters that a case must give."""
+        return tuple(parameter.name for parameter in self.parameters if parameter.required)
+
+    @property
+    def is_pooling(self) -> bool:
+        """Whether it is pooling with a window and a rounding rule, so that it has no weights."""
+        return "window" in self.defaults and "rounding" in self.defaults
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether it has a kernel, which determines the window and the number of output channels."""
+        return "kernel" in self.inputs
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether it is the gradient of another operator."""
+        return self.name.endswith(GRADIENT_SUFFIX)
+
+    @property
+    def forward(self) -> str:
+        """The name of the operator; for a gradient, the name of the forward operator."""
+        return self.name.removesuffix(GRADIENT_SUFFIX)
+
+    @property
+    def family(self) -> str:
+        """The folder of its file in the catalogue."""
+        if self.is_gradient:
+            return "gradients"
+        return "convolution" if self.has_weights else "padding" if self.geometry is Geometry.PADS else "pooling"
+
+    def kernel_shape(self, channels: int, out: int, groups: int, window: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of the weights; channels, out: input and output channels of each group."""
+        if self.geometry is Geometry.TRANSPOSED:
+            return (channels * groups, out, *window)
+        return (out * groups, channels, *window)
+
+    def input_channels(self, kernel: tuple[int, ...], groups: int) -> int:
+        """Return the number of channels of x that fits weights of this shape."""
+        return kernel[0] if self.geometry is Geometry.TRANSPOSED else kernel[1] * groups
+
+    def output_channels(self, kernel: tuple[int, ...], groups: int) -> int:
+        """Return the number of output channels for weights of this shape."""
+        return kernel[1] * groups if self.geometry is Geometry.TRANSPOSED else kernel[0]

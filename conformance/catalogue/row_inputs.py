@@ -1,0 +1,73 @@
+"""Inputs of the rows of a sweep: shapes, dtypes, and generators with a seed for each input."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.cases.arrays import NUMPY_DTYPES
+from conformance.cases.generators import GENERATORS, SPECIAL_VALUES
+from conformance.cases.operators import INPUTS, Operator
+from conformance.catalogue.factors import FactorLevels, level_per_axis
+
+
+def raw_inputs(
+    operator: Operator, common: Mapping[str, Any], levels: FactorLevels, case_id: str
+) -> dict[str, dict[str, Any]]:
+    """Return every input of a row in the form of a case in a YAML file; an empty mapping for an omitted input.
+
+    common: the keys that all rows share; levels: the level of every factor, or its default.
+    """
+    shapes = _shapes(operator, levels)
+    inputs: dict[str, dict[str, Any]] = {name: {} for name in operator.inputs}
+    for name in inputs.keys() & common.keys():
+        # The seed is made from the id of the case, so that it never changes.
+        seed = zlib.crc32(f"{operator.name}/{case_id}/{name}".encode())
+        inputs[name] = _raw_array(name, {**common[name], "seed": seed}, shapes.get(name), levels)
+    return inputs
+
+
+def _shapes(operator: Operator, levels: FactorLevels) -> dict[str, list[int]]:
+    """Return the shapes of x, kernel and bias; those of other inputs are derived from the case."""
+    rank, groups, channels, out = (levels[name] for name in ("rank", "groups", "channels", "out"))
+    window = level_per_axis(levels.get("window", 1), rank)
+    return {
+        "x": [levels["batch"], channels * groups, *level_per_axis(levels["extent"], rank)],
+        "kernel": list(operator.kernel_shape(channels, out, groups, window)),
+        "bias": [out * groups],
+    }
+
+
+def _raw_array(name: str, common: Mapping[str, Any], shape: list[int] | None, levels: FactorLevels) -> dict[str, Any]:
+    """Return one input of a row. Unsigned dtypes start at 0, bool ends at 1."""
+    dtype = _input_dtype(name, levels["dtype"])
+    raw = {**_generator_options(common, name, levels["values"]), "dtype": dtype}
+    options = GENERATORS[raw["values"]].options
+    kind = NUMPY_DTYPES[dtype].kind
+    if name == "indices":
+        outputs = math.prod(level_per_axis(levels["output_size"], levels["rank"]))
+        raw |= {"low": raw.get("low", 0), "high": outputs - 1}
+    elif raw["values"] != "distinct" and "low" in options:
+        low, high = raw.get("low", -9), raw.get("high", 9)
+        raw |= {"low": max(low, 0) if kind in "ub" else low, "high": min(high, 1) if kind == "b" else high}
+    elif raw["values"] == "distinct" and kind == "u":
+        raw["low"] = 0
+    raw = {key: value for key, value in raw.items() if key in options or key in {"values", "dtype"}}
+    return raw if shape is None else {**raw, "shape": shape}
+
+
+def _generator_options(common: Mapping[str, Any], name: str, values: str) -> dict[str, Any]:
+    """Return the generator of an input and its options. Special values and distinct numbers are used for x only."""
+    x_only = values in SPECIAL_VALUES or values == "distinct"
+    if values == "integers" or INPUTS[name].is_position or (name != "x" and x_only):
+        return dict(common)
+    return {**common, "values": "marked", "mark": values} if values in SPECIAL_VALUES else {**common, "values": values}
+
+
+def _input_dtype(name: str, dtype: str) -> str:
+    """Return the dtype of an input, given that of x."""
+    if INPUTS[name].dtype:
+        return INPUTS[name].dtype
+    return "float32" if INPUTS[name].is_position and NUMPY_DTYPES[dtype].kind not in "fV" else dtype
