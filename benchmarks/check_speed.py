@@ -10,10 +10,12 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
+from unittest import mock
 
 from conformance.catalogue import check, loading
 from conformance.catalogue.check import CheckCache
 from conformance.judging import ledger
+from conformance.system import cache
 from conformance.system.parallel import core_count
 
 
@@ -27,11 +29,10 @@ def seconds(checker: check.CaseChecker) -> float:
     return time.perf_counter() - start
 
 
-def full_cache(folder: str) -> CheckCache:
+def full_cache() -> CheckCache:
     """Return a cache that contains the whole catalogue."""
-    empty = CheckCache(Path(folder) / "cache.json")
-    seconds(check.CaseChecker(empty))
-    return CheckCache(empty.path, {**empty.records, **empty.new_records})
+    seconds(check.CaseChecker(CheckCache()))
+    return CheckCache()
 
 
 def main() -> None:
@@ -39,11 +40,11 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rounds", type=int, default=3)
     rounds = arguments.parse_args().rounds
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(cache, "cache_folder", Path(folder).joinpath):
         checkers = {
             "one process": check.CaseChecker(jobs=1),
             f"{core_count()} processes": check.CaseChecker(),
-            "full cache": check.CaseChecker(full_cache(folder)),
+            "full cache": check.CaseChecker(full_cache()),
         }
         times: dict[str, list[float]] = {name: [] for name in checkers}
         for _ in range(rounds):

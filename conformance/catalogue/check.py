@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,12 +30,16 @@ from conformance.catalogue.lock import (
 from conformance.catalogue.sweep_rows import is_exhaustive, row_id_prefix, sweep_name
 from conformance.judging.expected import compute_expected
 from conformance.judging.ledger import Ledger
-from conformance.system.cache import MAX_CHECK_CACHE_FILES, cache_folder, remove_old_files, source_digest
+from conformance.system.cache import Cache, source_digest
 from conformance.system.parallel import map_parallel
 from conformance.translation.lowering import translate
 
 MAX_SHOWN_NAMES = 20
 """Maximum number of names listed for each kind of drift; further names are counted."""
+MAX_CHECK_CACHE_FILES = 8
+"""Maximum number of cache files; there is one per digest of source and versions."""
+RECORDS_KEY = "records"
+"""Key of all records in a cache file, as JSON."""
 
 CheckProgress = Callable[[int, int], None]
 
@@ -225,23 +227,15 @@ def _freeze_hint(name: str) -> str:
     return "conformance freeze --level exhaustive" if name.endswith(SWEEP_SUFFIX) else "conformance freeze"
 
 
-@dataclass
 class CheckCache:
     """On-disk cache of the lock records of valid cases and sweeps, by a digest of their canonical text."""
 
-    path: Path
-    records: dict[str, str] = field(default_factory=dict)
-    new_records: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def load(cls) -> CheckCache:
-        """Load the cache for the current source and versions; an unreadable file gives an empty cache."""
-        path = cache_folder() / f"{source_digest()}.json"
-        try:
-            known = json.loads(path.read_text("utf-8"))
-            return cls(path, {str(key): str(text) for key, text in known.items()})
-        except (OSError, ValueError, AttributeError):
-            return cls(path)
+    def __init__(self) -> None:
+        self._file = Cache.of_version("conformance-check", source_digest(), MAX_CHECK_CACHE_FILES)
+        # All records are one value, as reading thousands of small values from the file takes longer. They are text.
+        with self._file:
+            self.records: dict[str, str] = json.loads(bytes(self._file.get(RECORDS_KEY) or b"{}"))
+        self._has_new_records = False
 
     def get(self, canonical: str) -> tuple[FrozenCase | None] | None:
         """Return a 1-tuple with the cached record, which is None for a sweep; None if the text is not cached."""
@@ -252,18 +246,15 @@ class CheckCache:
 
     def put(self, canonical: str, record: FrozenCase | None) -> None:
         """Add the record of a valid case or sweep."""
-        self.new_records[_record_key(canonical)] = record.text if record else ""
+        self.records[_record_key(canonical)] = record.text if record else ""
+        self._has_new_records = True
 
     def save(self) -> None:
-        """Write the cache if it has new records. Errors are ignored: the cases are checked again the next time."""
-        if not self.new_records:
-            return
-        part = self.path.with_suffix(f".{os.getpid()}")
-        with contextlib.suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(json.dumps({**self.records, **self.new_records}, indent=0), "utf-8")
-            part.replace(self.path)
-            remove_old_files(self.path.parent.glob("*.json"), MAX_CHECK_CACHE_FILES)
+        """Write the cache if it has new records."""
+        if self._has_new_records:
+            with self._file:
+                self._file.put(RECORDS_KEY, json.dumps(self.records).encode())
+            self._has_new_records = False
 
 
 def _record_key(canonical: str) -> str:

@@ -8,8 +8,7 @@ from functools import partial
 from conformance.adapters.api.devices import ON_CPU
 from conformance.adapters.api.surface import Backend, Lowering, Program, Surface, Unsupported, without_label
 from conformance.cases.case import Case
-from conformance.system import cache
-from conformance.system.cache import cache_folder, source_digest
+from conformance.system.cache import OBJECT_KEY, Cache, source_digest
 from conformance.translation.lowering import translate
 
 OWN_PACKAGE = "conformance."
@@ -27,10 +26,12 @@ class ProgramCache:
 
     def __init__(self, backend: Backend, digest: str) -> None:
         device = "" if backend.device == ON_CPU else f"-{backend.device.name}-{backend.device.precision}"
-        name = f"{without_label(backend.name)}{device}-{digest[:16]}{source_digest()[:16]}.pickle"
-        self.path = cache_folder("conformance-programs") / name if _is_built_in(backend) else None
-        cached = self.path and cache.read(self.path)
-        self.cached_programs: dict[tuple[str, str], Program | Unsupported] = cached or {}
+        version = f"{without_label(backend.name)}{device}-{digest[:16]}{source_digest()[:16]}"
+        self.cached_programs: dict[tuple[str, str], Program | Unsupported] = {}
+        self.file: Cache | None = None
+        if _is_built_in(backend):
+            with Cache.of_version("conformance-programs", version, MAX_PROGRAM_FILES) as self.file:
+                self.cached_programs = self.file.get_object(OBJECT_KEY) or {}
         # Many cases have the same program; sharing one object saves memory and disk space.
         self.unique_programs = {program: program for program in self.cached_programs.values()}
         self.new_programs = False
@@ -46,8 +47,9 @@ class ProgramCache:
 
     def save(self) -> None:
         """Write the cache to disk if it has new programs."""
-        if self.path and self.new_programs:
-            cache.write(self.path, self.cached_programs, MAX_PROGRAM_FILES)
+        if self.file and self.new_programs:
+            with self.file:
+                self.file.put_object(OBJECT_KEY, self.cached_programs)
             self.new_programs = False
 
 

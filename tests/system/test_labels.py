@@ -206,7 +206,7 @@ def test_path_of_the_interpreter_may_contain_separators():
 
 def test_versions_share_the_program_cache(catalogue):
     unlabelled, labelled = (
-        ProgramCache(registry.get_backend(name), catalogue.digest).path for name in ("numpy", "numpy@a")
+        ProgramCache(registry.get_backend(name), catalogue.digest).file.path for name in ("numpy", "numpy@a")
     )
     assert unlabelled == labelled is not None
 

@@ -41,7 +41,7 @@ def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) ->
         else {"ledger": ledger.load_ledger(further=registry.external_ledgers()), "lock": read_lock()}
     )
     with progress_bar("check") as step:
-        checker = CaseChecker(CheckCache.load() if cache else None, jobs, step)
+        checker = CaseChecker(CheckCache() if cache else None, jobs, step)
         errors += check_problems(cases, **own, checker=checker)  # type: ignore[arg-type]
     if errors:
         raise ConformanceError("\n".join(loading.sort_errors(dict.fromkeys(errors))))
@@ -72,7 +72,7 @@ def freeze(  # noqa: PLR0917 - click gives the options by name
     """
     cases = loading.load_catalogue(grow=True, level=level)
     with progress_bar("freeze") as step:
-        checker = CaseChecker(CheckCache.load() if cache else None, jobs, step)
+        checker = CaseChecker(CheckCache() if cache else None, jobs, step)
         found = freeze_catalogue(cases, remove=remove, change=change, release=release, checker=checker)
     changed = [f"{name}: {what}" for name, what in found.changed.items()]
     for word, names in (("added", found.added), ("removed", found.removed), ("changed", changed)):

@@ -1,6 +1,5 @@
 """`conformance check`: each kind of problem is reported, and the cache of checked cases."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -11,6 +10,7 @@ from conformance.catalogue.case_check import check_case
 from conformance.catalogue.check import CheckCache
 from conformance.catalogue.lock import FrozenCase
 from conformance.judging import ledger
+from conformance.system import cache
 from tests.support import fake_backends
 from tests.support.fake_backends import load
 
@@ -24,7 +24,7 @@ def problems(folder, *cases, **keywords):
 
 def test_built_in_catalogue_has_no_problems(catalogue):
     # Use the cache of an earlier check of the same source.
-    examiner = check.CaseChecker(CheckCache.load())
+    examiner = check.CaseChecker(CheckCache())
     assert list(check.check_problems(catalogue, ledger.load_ledger(), check.read_lock(), checker=examiner)) == []
 
 
@@ -152,16 +152,15 @@ def test_processes_find_what_one_finds(tmp_path):
     assert len(alone) == 110
 
 
+@pytest.mark.usefixtures("cache_folder")
 def test_valid_cases_are_checked_once_and_invalid_ones_every_time(tmp_path, monkeypatch):
     catalogue = load(tmp_path, f"id: a, {X}, window: 2", f"id: b, {X}, window: 2, expect: [1]")
-    cache, asked = CheckCache(tmp_path / "cache.json"), []
+    asked = []
     monkeypatch.setattr(check, "check_case", lambda task: (asked.append(task.id), check_case(task))[1])
     steps = []
-    examiner = check.CaseChecker(cache, 1, lambda *step: steps.append(step))
+    examiner = check.CaseChecker(CheckCache(), 1, lambda *step: steps.append(step))
     first = list(check.check_problems(catalogue, checker=examiner))
-    known = check.CaseChecker(
-        CheckCache(tmp_path / "cache.json", json.loads((tmp_path / "cache.json").read_text("utf-8")))
-    )
+    known = check.CaseChecker(CheckCache())
     assert list(check.check_problems(catalogue, checker=known)) == first
     assert asked == ["max_pool/a", "max_pool/b", "max_pool/b"]
     assert steps == [(1, 2), (2, 2)]
@@ -214,19 +213,18 @@ RECORD = FrozenCase("a" * 32, "b" * 16, "c" * 16, "d" * 16)
 @pytest.fixture
 def cache_folder(tmp_path, monkeypatch):
     """Return a temporary folder for the cache."""
-    folder = tmp_path / "cache"
-    monkeypatch.setattr(check, "cache_folder", lambda: folder)
-    return folder
+    monkeypatch.setattr(cache, "cache_folder", lambda name: tmp_path / name)
+    return tmp_path / "conformance-check"
 
 
 @pytest.mark.usefixtures("cache_folder")
 def test_saved_records_are_loaded():
-    first = CheckCache.load()
+    first = CheckCache()
     assert first.get("text") is None
     first.put("text", RECORD)
     first.put("rows", None)
     first.save()
-    second = CheckCache.load()
+    second = CheckCache()
     assert second.get("text") == (RECORD,)
     assert second.get("rows") == (None,)
     assert second.get("text ") is None
@@ -234,25 +232,23 @@ def test_saved_records_are_loaded():
 
 @pytest.mark.usefixtures("cache_folder")
 def test_cache_of_other_source_or_versions_is_not_used(monkeypatch):
-    first = CheckCache.load()
+    first = CheckCache()
     first.put("text", RECORD)
     first.save()
     monkeypatch.setattr(check, "source_digest", lambda: "0" * 32)
-    assert CheckCache.load().get("text") is None
+    assert CheckCache().get("text") is None
 
 
-@pytest.mark.usefixtures("cache_folder")
 @pytest.mark.parametrize("text", ["", "[1]", "5", "\0"])
-def test_unreadable_cache_is_empty(text):
-    path = CheckCache.load().path
-    path.parent.mkdir()
-    path.write_text(text, "utf-8")
-    assert CheckCache.load().records == {}
+def test_unreadable_cache_is_empty(cache_folder, text):
+    cache_folder.mkdir()
+    (cache_folder / f"{check.source_digest()}.sqlite").write_text(text, "utf-8")
+    assert CheckCache().records == {}
 
 
 def test_unwritable_cache_is_ignored(cache_folder):
     cache_folder.write_text("a file", "utf-8")
-    blocked = CheckCache.load()
+    blocked = CheckCache()
     blocked.put("text", RECORD)
     blocked.save()
     assert cache_folder.read_text("utf-8") == "a file"
@@ -261,9 +257,9 @@ def test_unwritable_cache_is_ignored(cache_folder):
 def test_only_the_newest_cache_files_remain(cache_folder, monkeypatch):
     for number in range(20):
         monkeypatch.setattr(check, "source_digest", lambda number=number: f"{number:032}")
-        one = CheckCache.load()
+        one = CheckCache()
         one.put("text", RECORD)
         one.save()
     left = list(cache_folder.iterdir())
     assert len(left) == check.MAX_CHECK_CACHE_FILES
-    assert CheckCache.load().get("text") == (RECORD,)
+    assert CheckCache().get("text") == (RECORD,)

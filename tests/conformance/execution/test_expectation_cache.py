@@ -9,7 +9,7 @@ import pytest
 
 from conformance import cli
 from conformance.execution import expectation_cache as module
-from conformance.execution.expectation_cache import ExpectationCache, open_expectation_cache
+from conformance.execution.expectation_cache import open_expectation_cache
 from conformance.execution.records import case_record_line
 from conformance.execution.run import Run
 from conformance.judging.expected import compute_expected
@@ -32,9 +32,11 @@ QUESTION = (
 EVERY = (LP, HALF, WHOLE, PRINTED, REFUSED)
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "cache" / "answers.sqlite"
+@pytest.fixture(autouse=True)
+def path(tmp_path, monkeypatch):
+    """Return the path of the cache file, in a temporary folder."""
+    monkeypatch.setattr(cache, "cache_folder", lambda name: tmp_path / name)
+    return tmp_path / "conformance-expected" / f"{module.source_digest(module.SOURCE_FILES)}.sqlite"
 
 
 def one(tmp_path, known):
@@ -51,10 +53,10 @@ def counted(monkeypatch):
 
 
 @pytest.mark.parametrize("warm", [False, True])
-def test_all_answers_of_a_convention_are_cached(tmp_path, path, warm):
+def test_all_answers_of_a_convention_are_cached(tmp_path, warm):
     case = load(tmp_path, QUESTION[1], section="questions").cases[0]
     for _ in range(1 + warm):
-        with open_expectation_cache(path) as cached_expected:
+        with open_expectation_cache() as cached_expected:
             found = cached_expected(case)
     uncached = compute_expected(case)
     assert found.target is None
@@ -72,12 +74,12 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("known", EVERY)
-def test_cached_result_equals_the_computed_one(tmp_path, path, known):
+def test_cached_result_equals_the_computed_one(tmp_path, known):
     case = one(tmp_path, known)
     uncached = compute_expected(case)
-    with open_expectation_cache(path) as cached_expected:
+    with open_expectation_cache() as cached_expected:
         cached_expected(case)
-    with open_expectation_cache(path) as cached_expected:
+    with open_expectation_cache() as cached_expected:
         again = cached_expected(case)
     assert again.digest == uncached.digest
     assert again.record_line == case_record_line(case, uncached)
@@ -91,10 +93,10 @@ def test_cached_result_equals_the_computed_one(tmp_path, path, known):
         assert same(getattr(again.target.exact, part), getattr(uncached.target.exact, part)), part
 
 
-def test_cached_result_is_not_computed_again(tmp_path, path, monkeypatch):
+def test_cached_result_is_not_computed_again(tmp_path, monkeypatch):
     computed = counted(monkeypatch)
     for _ in range(2):
-        with open_expectation_cache(path) as cached_expected:
+        with open_expectation_cache() as cached_expected:
             cached_expected(one(tmp_path, LP))
     assert computed == ["lp_pool/a"]
 
@@ -102,45 +104,45 @@ def test_cached_result_is_not_computed_again(tmp_path, path, monkeypatch):
 @pytest.mark.parametrize(
     "changed", [("p: 3", "p: 4"), ("window: 3", "window: 2"), ("2, 5", "1, 6"), ("float32", "float64")]
 )
-def test_changed_case_is_not_in_the_cache(tmp_path, path, changed):
-    with open_expectation_cache(path) as cached_expected:
+def test_changed_case_is_not_in_the_cache(tmp_path, changed):
+    with open_expectation_cache() as cached_expected:
         cached_expected(one(tmp_path, LP))
     other = one(tmp_path, (LP[0], LP[1].replace(*changed)))
-    with open_expectation_cache(path) as cached_expected:
+    with open_expectation_cache() as cached_expected:
         assert same(cached_expected(other).target.exact.value, compute_expected(other).target.exact.value)
         assert cached_expected(other).digest == compute_expected(other).digest
 
 
 def test_large_result_is_not_cached(tmp_path, path, monkeypatch):
     monkeypatch.setattr(module, "MAX_RESULT_ELEMENTS", 1)
-    with open_expectation_cache(path) as cached_expected:
+    with open_expectation_cache() as cached_expected:
         cached_expected(one(tmp_path, LP))
     assert not path.exists()
 
 
 def test_damaged_entry_is_computed_again(tmp_path, path, monkeypatch):
     case = one(tmp_path, LP)
-    with open_expectation_cache(path) as cached_expected:
+    with open_expectation_cache() as cached_expected:
         right = cached_expected(case)
     with sqlite3.connect(path) as file:
-        ((key, packed),) = file.execute("SELECT * FROM expectations")
-        file.execute("UPDATE expectations SET expected = ?", (packed[:-1] + bytes([packed[-1] ^ 1]),))
+        ((key, packed),) = file.execute("SELECT * FROM entries")
+        file.execute("UPDATE entries SET value = ?", (packed[:-1] + bytes([packed[-1] ^ 1]),))
     file.close()
     computed = counted(monkeypatch)
     assert key == case.content_digest
-    assert ExpectationCache(path).get(case) is None
-    assert same(ExpectationCache(path).expected(case).target.exact.value, right.target.exact.value)
+    with open_expectation_cache() as cached_expected:
+        assert same(cached_expected(case).target.exact.value, right.target.exact.value)
     assert len(computed) == 1
 
 
-def test_case_record_is_available_before_unpickling(tmp_path, path, monkeypatch):
+def test_case_record_is_available_before_unpickling(tmp_path, monkeypatch):
     case = one(tmp_path, LP)
-    with open_expectation_cache(path) as cached_expected:
+    with open_expectation_cache() as cached_expected:
         right = cached_expected(case)
+    with open_expectation_cache() as cached_expected:
+        found = cached_expected(case)
     unpacked, loaded = [], cache.unpickle
     monkeypatch.setattr(cache, "unpickle", lambda content: unpacked.append(loaded(content)) or unpacked[-1])
-    with open_expectation_cache(path) as cached_expected:
-        found = cached_expected(case)
     assert found.record_line == right.record_line
     assert not unpacked
     assert found.digest == right.digest
@@ -149,61 +151,37 @@ def test_case_record_is_available_before_unpickling(tmp_path, path, monkeypatch)
         _ = found.nothing
 
 
-def test_entry_that_cannot_be_unpickled_is_computed_again(tmp_path, path, monkeypatch):
+def test_entry_that_cannot_be_unpickled_is_computed_again(tmp_path, monkeypatch):
     case = one(tmp_path, LP)
-    with open_expectation_cache(path) as cached_expected:
+    with open_expectation_cache() as cached_expected:
         right = cached_expected(case)
     monkeypatch.setattr(cache, "unpickle", lambda _content: None)
     computed = counted(monkeypatch)
-    with open_expectation_cache(path) as cached_expected:
+    with open_expectation_cache() as cached_expected:
         found = cached_expected(case)
         assert same(found.target.exact.value, right.target.exact.value)
     assert found.record_line == right.record_line
     assert computed == [case.id]
 
 
-@pytest.mark.parametrize("length", [0, 20, -1])
-def test_truncated_content_is_not_unpacked(length):
-    packed = cache.pack(["anything"])
-    assert cache.unpack(packed) == ["anything"]
-    assert cache.unpack(packed[:length]) is None
-
-
 def test_foreign_file_is_ignored(tmp_path, path):
     path.parent.mkdir()
     path.write_text("a file of another kind, longer than the header of a data base " * 9, "utf-8")
     case = one(tmp_path, LP)
-    with open_expectation_cache(path) as cached_expected:
+    with open_expectation_cache() as cached_expected:
         assert cached_expected(case).digest == compute_expected(case).digest
 
 
 def test_unwritable_folder_is_ignored(tmp_path, path):
     path.parent.write_text("a file", "utf-8")
     case = one(tmp_path, LP)
-    with open_expectation_cache(path) as cached_expected:
+    with open_expectation_cache() as cached_expected:
         assert cached_expected(case).digest == compute_expected(case).digest
     assert path.parent.read_text("utf-8") == "a file"
 
 
-def test_full_file_gets_no_more_entries(tmp_path, path, monkeypatch):
-    with open_expectation_cache(path) as cached_expected:
-        cached_expected(one(tmp_path, LP))
-    monkeypatch.setattr(module, "MAX_EXPECTATION_FILE_BYTES", path.stat().st_size - 1)
-    with open_expectation_cache(path) as cached_expected:
-        cached_expected(one(tmp_path, HALF))
-    assert len(ExpectationCache(path)._keys) == 1
-
-
-def test_full_batch_is_written_at_once(tmp_path, path, monkeypatch):
-    monkeypatch.setattr(module, "WRITE_BATCH_BYTES", 0)
-    answers = ExpectationCache(path)
-    answers.expected(one(tmp_path, LP))
-    assert not answers.unsaved
-    assert path.exists()
-
-
 def test_only_the_newest_cache_files_remain(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "cache_folder", lambda name: tmp_path / name)
+    monkeypatch.setattr(cache, "cache_folder", lambda name: tmp_path / name)
     for number in range(7):
         monkeypatch.setattr(module, "source_digest", lambda _sources, number=number: f"{number:032}")
         with open_expectation_cache() as cached_expected:
@@ -216,10 +194,11 @@ def test_cache_file_depends_on_the_whole_source_except_adapters_exploration_and_
     folder = SOURCE_ROOT / "conformance"
     names = {path.name for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     independent = {"adapters", "exploration", "cli", "pytest_plugin"}
-    assert {"reference", *(f"conformance/{name}" for name in names - independent)} == set(module.SOURCE_FILES)
+    packages = {f"conformance/{name}" for name in names - independent}
+    assert {"reference", "reports/results", *packages} == set(module.SOURCE_FILES)
 
 
-def test_run_with_the_cache_gives_the_same_results(tmp_path, path):
+def test_run_with_the_cache_gives_the_same_results(tmp_path):
     def results(name, compute):
         file = tmp_path / f"{name}.jsonl"
         texts = [text for operator, text in EVERY if operator == "max_pool"]
@@ -229,14 +208,14 @@ def test_run_with_the_cache_gives_the_same_results(tmp_path, path):
 
     uncached = results("without", compute_expected)
     for name in ("cold", "warm"):
-        with open_expectation_cache(path) as cached_expected:
+        with open_expectation_cache() as cached_expected:
             assert results(name, cached_expected) == uncached
 
 
 @pytest.mark.parametrize(("option", "written"), [("--cache", True), ("--no-cache", False)])
 def test_cache_option_of_the_command_line(tmp_path, monkeypatch, option, written):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "cache_folder", lambda name: tmp_path / name)
+    monkeypatch.setattr(cache, "cache_folder", lambda name: tmp_path / name)
     path = family(tmp_path, PRINTED[1], HALF[1].replace("bfloat16", "float32"), operator="max_pool")
     with pytest.raises(SystemExit) as left:
         cli.main(["run", "--backend", "numpy", "--cases", str(path), option])

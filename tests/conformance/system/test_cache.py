@@ -1,5 +1,9 @@
 """The on-disk caches: content decides about hits, damaged files are misses, and old files are removed."""
 
+import os
+import sqlite3
+import subprocess
+import sys
 from functools import partial
 
 import pytest
@@ -7,6 +11,7 @@ import pytest
 from conformance.catalogue import loading
 from conformance.execution.expectation_cache import SOURCE_FILES
 from conformance.system import cache
+from conformance.system.cache import Cache
 
 CASES = """\
 operator: max_pool
@@ -50,26 +55,151 @@ def test_changed_file_is_read_again(home):
     assert [case.id for case in cache.cached_catalogue(home, partial(load, home)).cases] == ["max_pool/b"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"x" * 40, None])
+@pytest.mark.parametrize("damage", [b"", b"x" * 40, "truncated", "changed"])
 def test_damaged_file_is_written_again(home, tmp_path, damage):
+    calls = []
     cache.cached_catalogue(home, partial(load, home))
     (path,) = (tmp_path / "caches" / "conformance-catalogue").iterdir()
-    path.write_bytes(path.read_bytes()[:-1] if damage is None else damage)
-    assert [case.id for case in cache.cached_catalogue(home, partial(load, home)).cases] == ["max_pool/a"]
-    assert cache.read(path) is not None
+    content = path.read_bytes()
+    damages = {"truncated": content[:-4096], "changed": content.replace(b"max_pool", b"min_pool")}
+    path.write_bytes(damages.get(damage, damage))
+    for _ in range(2):
+        found = cache.cached_catalogue(home, lambda: calls.append(1) or load(home))
+        assert [case.id for case in found.cases] == ["max_pool/a"]
+    assert len(calls) == 1
 
 
-def test_unwritable_cache_is_ignored(tmp_path):
+def stored(path, key="key"):
+    with Cache(path, 1) as values:
+        found = values.get(key)
+    return None if found is None else bytes(found)
+
+
+def store(path, value, key="key", max_files=1):
+    with Cache(path, max_files) as values:
+        values.put(key, value)
+
+
+def test_unwritable_folder_is_ignored(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("", "utf-8")
-    cache.write(blocked / "folder" / "value.pickle", 1, 4)
-    assert cache.read(blocked / "folder" / "value.pickle") is None
+    store(blocked / "folder" / "values.sqlite", b"1")
+    assert stored(blocked / "folder" / "values.sqlite") is None
+    assert blocked.read_text("utf-8") == ""
+
+
+def test_read_only_file_is_read_and_not_written(tmp_path, monkeypatch):
+    path = tmp_path / "values.sqlite"
+    store(path, b"1")
+    connect = sqlite3.connect
+
+    def read_only(_path, **_options):
+        return connect(f"{path.as_uri()}?mode=ro", uri=True)
+
+    monkeypatch.setattr(cache.sqlite3, "connect", read_only)
+    store(path, b"2")
+    assert stored(path) == b"1"
+
+
+def test_full_disk_loses_new_values_only(tmp_path, monkeypatch):
+    path = tmp_path / "values.sqlite"
+    store(path, b"1")
+    connect = sqlite3.connect
+
+    def full(*arguments, **options):
+        connection = connect(*arguments, **options)
+        if "uri" not in options:
+            connection.execute(f"PRAGMA max_page_count = {path.stat().st_size // 4096}")
+        return connection
+
+    monkeypatch.setattr(cache.sqlite3, "connect", full)
+    store(path, b"2" * 100_000)
+    store(path, b"3" * 100_000, key="other")
+    assert stored(path) == b"1"
+    assert stored(path, "other") is None
+
+
+def test_locked_file_remains_and_is_read_later(tmp_path, monkeypatch):
+    path = tmp_path / "values.sqlite"
+    store(path, b"1")
+    other = sqlite3.connect(path)
+    other.execute("BEGIN EXCLUSIVE")
+    monkeypatch.setattr(cache.sqlite3, "connect", partial(sqlite3.connect, timeout=0))
+    assert stored(path) is None
+    store(path, b"2")
+    other.close()
+    assert stored(path) == b"1"
+
+
+def test_processes_write_into_one_file(tmp_path):
+    script = (
+        "import sys, pathlib; from conformance.system.cache import Cache; cache = Cache(pathlib.Path(sys.argv[1]), 1)"
+    )
+    script += "\nfor n in range(20):\n    with cache: cache.put(f'{sys.argv[2]}-{n}', b'1')"
+    path = tmp_path / "values.sqlite"
+    processes = [subprocess.Popen([sys.executable, "-c", script, str(path), name]) for name in "ab"]
+    assert [process.wait() for process in processes] == [0, 0]
+    assert all(stored(path, f"{name}-{number}") == b"1" for name in "ab" for number in range(20))
+
+
+def test_interrupted_write_is_undone(tmp_path):
+    path = tmp_path / "values.sqlite"
+    store(path, b"1")
+    script = (
+        "import os, sqlite3, sys; file = sqlite3.connect(sys.argv[1]); file.execute('PRAGMA cache_size = 1')\n"
+        "file.execute('UPDATE entries SET value = randomblob(4000000)'); os._exit(1)"
+    )
+    assert subprocess.call([sys.executable, "-c", script, str(path)]) == 1
+    store(path, b"2", key="other")
+    assert (stored(path), stored(path, "other")) == (b"1", b"2")
+
+
+def test_full_file_gets_no_more_values(tmp_path, monkeypatch):
+    path = tmp_path / "values.sqlite"
+    store(path, b"1")
+    monkeypatch.setattr(cache, "MAX_CACHE_FILE_BYTES", path.stat().st_size - 1)
+    store(path, b"2")
+    store(path, b"2", key="other")
+    assert (stored(path), stored(path, "other")) == (b"1", None)
+
+
+def test_full_batch_is_written_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "WRITE_BATCH_BYTES", 0)
+    values = Cache(tmp_path / "values.sqlite", 1)
+    values.put("key", b"1")
+    assert stored(values.path) == b"1"
+
+
+def test_values_are_available_before_they_are_written(tmp_path):
+    with Cache(tmp_path / "values.sqlite", 1) as values:
+        values.put("key", b"1")
+        values.put_object("object", [1])
+        assert bytes(values.get("key")) == b"1"
+        assert values.get_object("object") == [1]
+        assert not values.path.exists()
+
+
+def test_object_that_cannot_be_unpickled_is_missing(tmp_path):
+    store(tmp_path / "values.sqlite", b"no pickle")
+    with Cache(tmp_path / "values.sqlite", 1) as values:
+        assert values.get_object("key") is None
+
+
+@pytest.mark.parametrize("length", [0, 3, 20, -1])
+def test_truncated_value_is_missing(length):
+    sealed = cache.seal(b"a value of some length")
+    assert bytes(cache.unseal(sealed)) == b"a value of some length"
+    assert cache.unseal(sealed[:length]) is None
 
 
 def test_only_the_newest_files_remain(tmp_path):
+    journal = tmp_path / "other.sqlite-journal"
+    journal.touch()
+    os.utime(journal, (0, 0))
     for number in range(4):
-        cache.write(tmp_path / f"{number}.pickle", number, 2)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["2.pickle", "3.pickle"]
+        store(tmp_path / f"{number}.sqlite", b"1", max_files=2)
+        os.utime(tmp_path / f"{number}.sqlite", (number, number))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2.sqlite", "3.sqlite", journal.name]
 
 
 def copy_of_sources(root, sources):
@@ -112,8 +242,8 @@ def test_changed_file_in_any_source_of_expectations_changes_the_digest(tmp_path,
 
 
 def test_cache_folder_is_in_build_of_a_checkout_or_in_the_users_cache_directory(tmp_path, monkeypatch):
-    assert cache.cache_folder() == cache.SOURCE_ROOT / "build" / "conformance-check"
+    assert cache.cache_folder("conformance-check") == cache.SOURCE_ROOT / "build" / "conformance-check"
     monkeypatch.setattr(cache, "SOURCE_ROOT", tmp_path)
     monkeypatch.setattr(cache.sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
-    assert cache.cache_folder() == tmp_path / "mine" / "nn-conformance" / "conformance-check"
+    assert cache.cache_folder("conformance-check") == tmp_path / "mine" / "nn-conformance" / "conformance-check"

@@ -4,6 +4,7 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Unsupported
+from conformance.system import cache
 from conformance.translation import program_cache
 from conformance.translation.lowering import translate
 from conformance.translation.program_cache import OWN_PACKAGE, ProgramCache
@@ -13,7 +14,7 @@ from tests.support.fake_backends import load
 @pytest.fixture
 def catalogue(tmp_path, monkeypatch):
     """Return a catalogue of one case; caches are in a temporary folder."""
-    monkeypatch.setattr(program_cache, "cache_folder", lambda name: tmp_path / "caches" / name)
+    monkeypatch.setattr(cache, "cache_folder", lambda name: tmp_path / "caches" / name)
     return load(tmp_path, "id: a, x: {values: arange, shape: [1, 1, 4]}, window: 2")
 
 
@@ -31,7 +32,7 @@ def test_cached_programs_equal_translated_programs(catalogue, monkeypatch):
 def test_programs_of_every_built_in_backend_are_cached(catalogue):
     assert OWN_PACKAGE == "conformance."
     for name in registry.built_in_modules():
-        assert ProgramCache(registry.get_backend(name), catalogue.digest).path is not None, name
+        assert ProgramCache(registry.get_backend(name), catalogue.digest).file is not None, name
 
 
 def test_programs_of_a_backend_in_another_package_are_not_cached(catalogue, tmp_path):
@@ -41,5 +42,5 @@ def test_programs_of_a_backend_in_another_package_are_not_cached(catalogue, tmp_
     programs = ProgramCache(type(built_in)("torch", (), "", "", (external,)), catalogue.digest)
     programs.translate(catalogue.cases[0], external)
     programs.save()
-    assert programs.path is None
+    assert programs.file is None
     assert not (tmp_path / "caches" / "conformance-programs").exists()
