@@ -56,10 +56,6 @@ def _is_dense_max_pool(step: Step) -> bool:
     return not step.dilated and set(step.stride or (1,)) == {1}
 
 
-def _is_padded_dense_max_pool(step: Step) -> bool:
-    return _is_dense_max_pool(step) and (is_framework_same(step) or step.padded or step.dtype == "int8")
-
-
 def _has_overhang(step: Step, minimum: int) -> bool:
     """Whether the last window extends at least `minimum` elements past the padded input."""
     return step.parameters.get("rounding") == "ceil" and max(step.windows.overhang) >= minimum
@@ -67,7 +63,10 @@ def _has_overhang(step: Step, minimum: int) -> bool:
 
 # Nodes that the evaluator of ONNX 1.23.2 computes incorrectly: for which steps, and why.
 INCORRECT_NODES: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
-    "max_pool": (_is_padded_dense_max_pool, NO_PADDED_STRIDE_ONE),
+    "max_pool": (
+        lambda step: _is_dense_max_pool(step) and (is_framework_same(step) or step.padded or step.dtype == "int8"),
+        NO_PADDED_STRIDE_ONE,
+    ),
     "max_pool_with_indices": (_is_dense_max_pool, WRONG_INDICES),
     "pad": (lambda step: min(map(min, step.padding)) < 0, NO_CROPPING),
     "global_max_pool": (lambda step: step.rank != 2, PLANES_ONLY),  # noqa: PLR2004 - two spatial axes
