@@ -4,30 +4,54 @@ import ast
 import builtins
 import importlib
 import sys
+from dataclasses import dataclass
+from functools import cached_property
 
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program, Unsupported
-from conformance.cases.case import Value
+from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
+from conformance.cases.case import Case, Value
 from conformance.translation.lowering import translate
 from tests.support.program_text import bound_names, read_names
 
 SURFACES = [
-    pytest.param(registry.get_backend(name), surface, id=surface.name)
+    pytest.param((registry.get_backend(name), surface), id=surface.name)
     for name in registry.backend_names()
     for surface in registry.get_backend(name).surfaces
 ]
-every_surface = pytest.mark.parametrize(("backend", "surface"), SURFACES)
+every_surface = pytest.mark.parametrize(
+    ("backend", "surface"), [pytest.param(*param.values[0], id=param.id) for param in SURFACES]
+)
 every_backend = pytest.mark.parametrize("name", registry.backend_names())
 
 
-def programs(catalogue, surface):
-    """Return all cases that have a program, with it, and all other cases, with the reason."""
-    translations = [(case, translate(case, surface)) for case in catalogue.cases]
-    return (
-        [pair for pair in translations if isinstance(pair[1], Program)],
-        [pair for pair in translations if isinstance(pair[1], Unsupported)],
+@dataclass(frozen=True)
+class Translations:
+    """The translations of the whole catalogue to one surface: cases with a program, and cases with a reason."""
+
+    backend: Backend
+    surface: Surface
+    supported: list[tuple[Case, Program]]
+    unsupported: list[tuple[Case, Unsupported]]
+
+    @cached_property
+    def functions(self):
+        """Each different program with its case and its syntax tree; many cases differ in their inputs alone."""
+        distinct = {(program.text, *case.inputs): (case, program) for case, program in self.supported}
+        return [(case, ast.parse(program.text)) for case, program in distinct.values()]
+
+
+# pytest runs all tests of one surface before those of the next, so that the catalogue is translated once for each.
+@pytest.fixture(scope="module", params=SURFACES)
+def translations(request, catalogue):
+    backend, surface = request.param
+    pairs = [(case, translate(case, surface)) for case in catalogue.cases]
+    return Translations(
+        backend,
+        surface,
+        [pair for pair in pairs if isinstance(pair[1], Program)],
+        [pair for pair in pairs if isinstance(pair[1], Unsupported)],
     )
 
 
@@ -67,7 +91,7 @@ def test_no_adapter_imports_its_framework():
 
 
 def test_no_two_surfaces_share_a_name():
-    names = [param.values[1].name for param in SURFACES]
+    names = [param.values[0][1].name for param in SURFACES]
     assert len(names) == len(set(names))
 
 
@@ -78,20 +102,17 @@ def test_declared_conventions_and_answers_exist(catalogue, backend, surface):
         assert declaration.source.strip()
 
 
-@every_surface
-def test_every_convention_with_a_program_has_a_declared_answer(catalogue, backend, surface):
-    cases = [case for case, _ in programs(catalogue, surface)[0] if surface.is_run(case.level, case.tags)]
+def test_every_convention_with_a_program_has_a_declared_answer(translations):
+    surface = translations.surface
+    cases = [case for case, _ in translations.supported if surface.is_run(case.level, case.tags)]
     conventions = [case.convention_id for case in cases if case.convention_id]
-    assert set(conventions) <= surface.declarations.keys(), backend.name
+    assert set(conventions) <= surface.declarations.keys(), translations.backend.name
 
 
-@every_surface
-def test_every_program_is_one_function_and_reads_bound_names_only(catalogue, backend, surface):
-    known = bound_names(ast.parse(backend.setup)) | set(dir(builtins))
-    translated, _ = programs(catalogue, surface)
-    assert translated
-    for case, program in translated:
-        tree = ast.parse(program.text)
+def test_every_program_is_one_function_and_reads_bound_names_only(translations):
+    known = bound_names(ast.parse(translations.backend.setup)) | set(dir(builtins))
+    assert translations.functions
+    for case, tree in translations.functions:
         assert [type(node) for node in tree.body] == [ast.FunctionDef]
         assert tree.body[0].name == "run"
         assert [argument.arg for argument in tree.body[0].args.args] == list(case.inputs)
@@ -99,26 +120,23 @@ def test_every_program_is_one_function_and_reads_bound_names_only(catalogue, bac
         assert not unknown, f"{case.id}: {unknown}"
 
 
-@every_surface
-def test_every_program_ends_with_a_return_of_x(catalogue, backend, surface):
-    for case, program in programs(catalogue, surface)[0]:
-        last = ast.parse(program.text).body[0].body[-1]
-        assert isinstance(last, ast.Return), f"{backend.name}: {case.id}"
+def test_every_program_ends_with_a_return_of_x(translations):
+    for case, tree in translations.functions:
+        last = tree.body[0].body[-1]
+        assert isinstance(last, ast.Return), f"{translations.backend.name}: {case.id}"
         assert "x" in read_names(last)
 
 
-@every_surface
-def test_every_unsupported_case_has_a_reason_on_one_line(catalogue, backend, surface):
-    for case, unsupported in programs(catalogue, surface)[1]:
-        assert len(unsupported.reason.split()) > 2, f"{backend.name}: {case.id}"
+def test_every_unsupported_case_has_a_reason_on_one_line(translations):
+    for case, unsupported in translations.unsupported:
+        assert len(unsupported.reason.split()) > 2, f"{translations.backend.name}: {case.id}"
         assert "\n" not in unsupported.reason
 
 
-@every_surface
-def test_conventions_and_rejections_use_native_programs(catalogue, backend, surface):
-    for case, program in programs(catalogue, surface)[0]:
+def test_conventions_and_rejections_use_native_programs(translations):
+    for case, program in translations.supported:
         if not isinstance(case.expect, Value):
-            assert program.how == "native", f"{backend.name}: {case.id}"
+            assert program.how == "native", f"{translations.backend.name}: {case.id}"
 
 
 @every_surface
@@ -129,11 +147,10 @@ def test_convention_about_the_default_stride_passes_no_stride(catalogue, backend
         assert "strides=None" in program.text or "stride" not in program.text, backend.name
 
 
-@every_surface
-def test_case_that_prescribes_a_composition_is_composed(catalogue, backend, surface):
-    for case, program in programs(catalogue, surface)[0]:
+def test_case_that_prescribes_a_composition_is_composed(translations):
+    for case, program in translations.supported:
         if case.via:
-            assert program.how == "composed", f"{backend.name}: {case.id}"
+            assert program.how == "composed", f"{translations.backend.name}: {case.id}"
 
 
 @every_surface

@@ -21,17 +21,17 @@ from tests.support.started_workers import children
 pytest.importorskip("distributed")
 SPEC = EvaluatorSpec(RunTarget("planted", ""), ("planted.dilated-extent", "planted.none"))
 OPERATORS = ("min_pool", "max_pool")
-CASES = 120
+CASES = 40
 pytestmark = pytest.mark.usefixtures("generations")
 
 
 @pytest.fixture(scope="module")
 def generations(planted):
-    """Reduce generations to 60 cases and return the number of cases of two generations."""
+    """Reduce generations to 20 cases and return the number of cases of two generations."""
     assert "dilated-extent" in planted.BUGS
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(explorer, "CANDIDATES_PER_GENERATION", CASES // 2)
-        patch.setattr(explorer, "MIN_CANDIDATES_PER_WORKER", 10)
+        patch.setattr(explorer, "MIN_CANDIDATES_PER_WORKER", 5)
         yield CASES
 
 
