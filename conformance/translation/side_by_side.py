@@ -48,6 +48,16 @@ class Translation:
     warnings: tuple[str, ...] = ()
     verified_text: str = ""
 
+    @property
+    def reason_text(self) -> str:
+        """Why the case is unsupported, with the issue if there is one."""
+        return f"{self.reason} ({self.issue})" if self.issue else self.reason
+
+    @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """The layout, the remarks and the answers."""
+        return (*filter(None, [self.layout]), *self.remarks, *self.answers)
+
 
 @dataclass(frozen=True)
 class TranslationBackground:

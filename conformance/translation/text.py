@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from conformance.cases.case import Case
@@ -54,7 +53,7 @@ def text_lines(translated: TranslatedCase, translations: Sequence[Translation]) 
 
 
 def _unsupported_lines(translation: Translation) -> Iterator[str]:
-    yield f"# {translation.surface.name}: unsupported: {translation.reason}{_issue_text(translation)}"
+    yield f"# {translation.surface.name}: unsupported: {translation.reason_text}"
 
 
 def _program_lines(translation: Translation, case: Case) -> Iterator[str]:
@@ -63,12 +62,8 @@ def _program_lines(translation: Translation, case: Case) -> Iterator[str]:
     yield f"# {translation.surface.name}: {translation.program.how}, for {shapes}"
     yield from _comment_lines(translation.verified_text, "  ")
     yield from (line for warning in translation.warnings for line in _comment_lines(f"! {warning}", "  "))
-    yield from (line for remark in _remark_lines(translation) for line in _comment_lines(f"- {remark}", "  "))
+    yield from (line for remark in translation.all_remarks for line in _comment_lines(f"- {remark}", "  "))
     yield program_with_setup(translation.backend, translation.program).rstrip("\n")
-
-
-def _remark_lines(translation: Translation) -> list[str]:
-    return [*filter(None, [translation.layout]), *translation.remarks, *translation.answers]
 
 
 def _comment_lines(text: str, indent: str) -> list[str]:
@@ -81,51 +76,6 @@ def _comment_lines(text: str, indent: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def markdown_lines(translated: TranslatedCase, translations: Sequence[Translation]) -> Iterator[str]:
-    """Yield the lines of a Markdown page."""
-    yield from (f"# {translated.case.operator}", "", f"{_as_sentence(translated.heading)}")
-    yield from (line for note in translated.notes for line in ("", _as_sentence(note)))
-    for translation in translations:
-        if translation.program is None:
-            continue
-        yield from (
-            "",
-            f"## {translation.surface.name}: {translation.program.how}",
-            "",
-            f"{_as_sentence(translation.verified_text)}",
-            "",
-        )
-        yield from ("```python", program_with_setup(translation.backend, translation.program).rstrip("\n"), "```")
-        remarks = [
-            *(f"**{escape_markdown(warning)}**" for warning in translation.warnings),
-            *map(escape_markdown, _remark_lines(translation)),
-        ]
-        yield from ([""] if remarks else [])
-        yield from (f"- {line}" for line in remarks)
-    missing = [translation for translation in translations if translation.program is None]
-    if missing:
-        yield from ("", "## Unsupported", "")
-        yield from (
-            f"- {translation.surface.name}: {escape_markdown(translation.reason)}{_issue_text(translation)}"
-            for translation in missing
-        )
-
-
-def _issue_text(translation: Translation) -> str:
-    return f" ({translation.issue})" if translation.issue else ""
-
-
-def _as_sentence(text: str) -> str:
-    return escape_markdown(f"{text[:1].upper()}{text[1:]}.")
-
-
-def escape_markdown(text: str) -> str:
-    """Escape characters that Markdown reads as emphasis, HTML or table cells."""
-    for character in "*_<>|":
-        text = text.replace(character, f"\\{character}")
-    return text
 
 
 def translations_record(translated: TranslatedCase, translations: Sequence[Translation]) -> dict[str, Any]:
@@ -157,7 +107,3 @@ def _translation_record(translation: Translation) -> dict[str, Any]:
         "remarks": list(translation.remarks),
         "answers": list(translation.answers),
     }
-
-
-LineWriter = Callable[..., Iterator[str]]
-TEXT_FORMATS: Mapping[str, LineWriter] = MappingProxyType({"text": text_lines, "markdown": markdown_lines})

@@ -13,6 +13,7 @@ from conformance.adapters import registry
 from conformance.cases.operators import FORWARD_OPERATORS
 from conformance.catalogue import statistics
 from conformance.catalogue.loading import Catalogue, load_catalogue
+from conformance.cli import markdown_pages
 from conformance.translation import support
 from docs.generate import backends, faults, translations
 
@@ -22,7 +23,7 @@ TRANSLATIONS_FOLDER = "translations"
 
 def catalogue_page(catalogue: Catalogue) -> str:
     """Return the page that `conformance catalogue --others benchmarks/others.json` prints."""
-    return statistics.statistics_page(catalogue, statistics.read_other_suites(OTHER_SUITES_FILE))
+    return markdown_pages.catalogue_page(catalogue, statistics.read_other_suites(OTHER_SUITES_FILE))
 
 
 def surfaces_page(catalogue: Catalogue) -> str:
@@ -31,7 +32,7 @@ def surfaces_page(catalogue: Catalogue) -> str:
     surfaces = {name: registry.get_backend(name).surfaces for name in registry.built_in_modules()}
     listed = [surface for some in surfaces.values() for surface in some]
     table = support.support_table(catalogue.select("standard"), listed)
-    return "\n".join(support.markdown_lines(table, surfaces)) + "\n"
+    return markdown_pages.surfaces_page(table, surfaces)
 
 
 PAGES: Mapping[str, Callable[[Catalogue], str]] = {

@@ -90,9 +90,18 @@ def folded_section(title: str, section: PageSection) -> PageSection:
     return replace(section, before=above, after=[*section.after, "</details>", ""])
 
 
-def table_lines(head: list[str], rows: list[list[str]]) -> list[str]:
-    """Return the lines of a table. head, rows: cells in Markdown."""
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)] + [""]
+def table_lines(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> list[str]:
+    """Return the lines of a table, the last one empty.
+
+    head, rows: cells in Markdown. numbers: number of columns at the end that are aligned to the right.
+    """
+    rule = ["---"] * (len(head) - numbers) + ["---:"] * numbers
+    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)] + [""]
+
+
+def table_text(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
+    """Return a table as text without a final newline."""
+    return "\n".join(table_lines(head, rows, numbers)[:-1])
 
 
 def fenced_lines(text: str, language: str) -> list[str]:
@@ -106,6 +115,11 @@ def fenced_lines(text: str, language: str) -> list[str]:
 def escape_markdown(text: str) -> str:
     """Return a text as one line, escaped against Markdown, HTML and GitHub mentions."""
     return _html_safe_line(re.sub(r"([\\`*_{}\[\]#|~$!])", r"\\\1", _shorten(text)))
+
+
+def escape_prose(text: str) -> str:
+    """Escape a text of this project, in which backticks mark code. escape_markdown is for texts of unknown origin."""
+    return re.sub(r"(`+)[^`]+\1|([\\*_<>|])", lambda match: f"\\{match[2]}" if match[2] else match[0], text)
 
 
 def code_span(text: str) -> str:

@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 
 from conformance.adapters import registry
 from conformance.catalogue import statistics
+from conformance.cli import markdown_pages
 from docs.generate import pages, translations
 from tests import ROOT
 
@@ -66,7 +67,7 @@ def test_surfaces_page_has_every_surface(catalogue, two_backends):
 
 def test_catalogue_page_compares_with_other_suites(catalogue):
     other_suites = statistics.read_other_suites(ROOT / "benchmarks" / "others.json")
-    assert pages.catalogue_page(catalogue) == statistics.statistics_page(catalogue, other_suites)
+    assert pages.catalogue_page(catalogue) == markdown_pages.catalogue_page(catalogue, other_suites)
 
 
 def test_examples_on_generated_pages_are_valid_yaml(catalogue):

@@ -8,6 +8,7 @@ import click
 
 from conformance.catalogue import loading as catalogues
 from conformance.catalogue import statistics
+from conformance.cli.markdown_pages import catalogue_page
 from conformance.cli.options import CASES_OPTION
 
 
@@ -27,4 +28,4 @@ def catalogue(paths: tuple[Path, ...], others: Path | None) -> None:
     Example: conformance catalogue --others benchmarks/others.json > catalogue.md
     """
     other_suites = statistics.read_other_suites(others) if others else None
-    click.echo(statistics.statistics_page(catalogues.load_catalogue(paths), other_suites), nl=False)
+    click.echo(catalogue_page(catalogues.load_catalogue(paths), other_suites), nl=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from conformance import ConformanceError, IncompleteRun
+from conformance.adapters.api.declarations import Citation
 from conformance.catalogue import loading as catalogues
 from conformance.cli.options import CASES_OPTION
 from conformance.judging.conventions import (
@@ -20,6 +21,8 @@ from conformance.judging.conventions import (
     find_conventions,
 )
 from reports.results import compatibility, reader
+from reports.views.markdown_layout import code_span, table_text
+from reports.views.template_environment import render_markdown_template
 
 
 @click.command("conventions")
@@ -58,18 +61,12 @@ def conventions(
         raise IncompleteRun("no selected surface answers a selected convention")
     if kind == "json":
         click.echo(json.dumps(conventions_record(found), ensure_ascii=False, indent=2))
+    elif kind == "markdown":
+        click.echo(conventions_page(found, observed=bool(results)), nl=False)
+    elif len(found) == 1:
+        click.echo("\n".join(convention_lines(found[0], observed=bool(results))))
     else:
-        click.echo("\n".join(_output_lines(found, kind, observed=bool(results))))
-
-
-def _output_lines(found: Sequence[Convention], kind: str, *, observed: bool) -> Iterator[str]:
-    if kind == "markdown":
-        return markdown_lines(found, observed=observed)
-    return (
-        convention_lines(found[0], observed=observed)
-        if len(found) == 1
-        else convention_table_lines(found, observed=observed)
-    )
+        click.echo("\n".join(convention_table_lines(found, observed=bool(results))))
 
 
 def _observations(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, str]]:
@@ -172,58 +169,38 @@ def _source_lines(answer: SurfaceAnswer) -> Iterator[str]:
         yield declaration.note
 
 
-def markdown_lines(found: Sequence[Convention], *, observed: bool) -> Iterator[str]:
-    """Yield the lines of a page: a table for each operator, then the quotations that document the answers."""
-    yield from ("# Conventions", "")
-    yield from CONVENTIONS_INTRODUCTION
-    yield from ("", f"{DECLARATION_LEGEND}{'; ' + RESULTS_LEGEND if observed else ''}.", "")
-    for operator, group in conventions_by_operator(found):
-        yield from (f"## {operator}", "")
-        yield from _convention_matrix(group, observed=observed)
-        yield from ("", "<details><summary>Descriptions, and the documents of each answer</summary>", "")
-        for convention in group:
-            yield from _detail_lines(convention)
-        yield from ("</details>", "")
+def conventions_page(found: Sequence[Convention], *, observed: bool) -> str:
+    """Return a Markdown page: a table for each operator, then the quotations that document the answers."""
+    return render_markdown_template(
+        "conformance.cli",
+        "conventions.md.j2",
+        legend="; ".join([DECLARATION_LEGEND, RESULTS_LEGEND] if observed else [DECLARATION_LEGEND]),
+        operators=conventions_by_operator(found),
+        answer_table=lambda conventions: _answer_table(conventions, observed=observed),
+        quotations=_quotations,
+    )
 
 
-CONVENTIONS_INTRODUCTION = (
-    "A convention is a point on which the documents of the frameworks differ or are silent, so that there is no single",
-    "right result. Each convention has named answers. The suite calls the framework's own function, and compares the",
-    "observed answer with the answer that the surface declares. If a document contradicts the observation, or if a",
-    "surface gives two answers, the [ledger](ledger.md) has an entry for it.",
-    "`conformance conventions --question max_pool/nan-in-window` prints one convention with all details;",
-    "`conformance conventions RESULTS…` adds the observed answers. This page is the output of `--format markdown`.",
-)
-
-
-def _convention_matrix(conventions: Sequence[Convention], *, observed: bool) -> Iterator[str]:
+def _answer_table(conventions: Sequence[Convention], *, observed: bool) -> str:
     surfaces = list(dict.fromkeys(name for convention in conventions for name in convention.answers_by_surface))
-    yield f"| convention | {' | '.join(f'`{name}`' for name in surfaces)} |"
-    yield f"|---|{'---|' * len(surfaces)}"
-    for convention in conventions:
-        cells = (_answer_cell(convention.answers_by_surface.get(name), observed=observed) for name in surfaces)
-        yield f"| {convention.id.partition('/')[2]} | {' | '.join(cells)} |"
+    rows = [
+        [
+            convention.id.partition("/")[2],
+            *(_answer_cell(convention.answers_by_surface.get(name), observed=observed) for name in surfaces),
+        ]
+        for convention in conventions
+    ]
+    return table_text(["convention", *map(code_span, surfaces)], rows)
 
 
 def _answer_cell(answer: SurfaceAnswer | None, *, observed: bool) -> str:
     return "" if answer is None else f"{_observed_text(answer)}{_answer_marks(answer, observed=observed)}"
 
 
-def _detail_lines(convention: Convention) -> Iterator[str]:
-    yield f"**{convention.id.partition('/')[2]}**: {_escape_markdown(convention.cases[0].about)}"
-    yield from (f"- *{name}*: {_escape_markdown(meaning)}" for name, meaning in convention.answer_texts.items())
-    # Surfaces that quote the same sentence of the same document are listed together.
-    quoted: dict[str, list[str]] = {}
+def _quotations(convention: Convention) -> dict[Citation, list[str]]:
+    """Return each sentence that documents an answer, with the surfaces that quote it."""
+    quoted: dict[Citation, list[str]] = {}
     for surface, answer in convention.answers_by_surface.items():
-        document = answer.declaration.document if answer.declaration else None
-        if document:
-            text = f"“{_escape_markdown(document.sentence)}” [{_escape_markdown(document.version)}]({document.url})"
-            quoted.setdefault(text, []).append(f"`{surface}`")
-    yield from (f"- {', '.join(surfaces)}: {text}" for text, surfaces in quoted.items())
-    yield ""
-
-
-def _escape_markdown(text: str) -> str:
-    for character in "\\`*_[]<>|$":
-        text = text.replace(character, f"\\{character}")
-    return text
+        if answer.declaration and answer.declaration.document:
+            quoted.setdefault(answer.declaration.document, []).append(surface)
+    return quoted

@@ -10,9 +10,9 @@ import click
 from conformance import IncompleteRun
 from conformance.adapters import registry
 from conformance.catalogue import loading as catalogues
+from conformance.cli.markdown_pages import surfaces_page
 from conformance.cli.options import CASES_OPTION, OPERATOR_OPTION
-from conformance.translation import support as text
-from conformance.translation.support import support_table
+from conformance.translation.support import support_table, terminal_lines
 
 
 @click.command("surfaces")
@@ -45,5 +45,5 @@ def surfaces(operators: tuple[str, ...], globs: tuple[str, ...], kind: str, path
     table = support_table(catalogues.load_catalogue(paths).select("standard", operators), listed)
     if not table or not listed:
         raise IncompleteRun(f"no {'case' if listed else 'surface'} is selected")
-    lines = text.markdown_lines(table, chosen) if kind == "markdown" else text.terminal_lines(table, listed)
-    click.echo("\n".join(lines))
+    page = surfaces_page(table, chosen) if kind == "markdown" else "\n".join(terminal_lines(table, listed)) + "\n"
+    click.echo(page, nl=False)

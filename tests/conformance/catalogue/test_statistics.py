@@ -7,6 +7,7 @@ import pytest
 from conformance import ConformanceError
 from conformance.catalogue import statistics
 from conformance.catalogue.loading import Catalogue
+from conformance.cli.markdown_pages import catalogue_page
 from tests import ROOT
 from tests.support.fake_backends import load
 
@@ -30,7 +31,7 @@ def rows(page, title):
 @pytest.fixture(scope="module")
 def page(catalogue):
     """Return the page of the built-in catalogue."""
-    return statistics.statistics_page(catalogue, statistics.read_other_suites(ROOT / "benchmarks" / "others.json"))
+    return catalogue_page(catalogue, statistics.read_other_suites(ROOT / "benchmarks" / "others.json"))
 
 
 def test_every_case_is_counted_once_in_every_table(page, catalogue):
@@ -47,7 +48,7 @@ def test_cases_are_counted_by_level_kind_rank_and_dtype(tmp_path):
         f"id: c, {X}, window: 9, expect: {{rejected: WindowExceedsPaddedInput}}",
         "id: d, x: {values: arange, shape: [1, 1, 4], dtype: int8}, window: 2",
     )
-    page = statistics.statistics_page(found)
+    page = catalogue_page(found)
     assert rows(page, "Level and kind") == {
         "operator": ["cases", "smoke", "standard", "exhaustive", "value", "pinned", "rejected", "question"],
         "`max_pool`": ["4", "3", "1", "–", "2", "1", "1", "–"],
@@ -64,36 +65,36 @@ def test_question_is_a_kind(tmp_path):
     assert statistics.expectation_kind(found.cases[0]) == "question"
 
 
-def test_sweep_tells_what_it_covers(tmp_path):
+def test_sweeps_are_listed_with_their_coverage(tmp_path):
     text = "id: s, cover: pairs, factors: {rank: [1], extent: [5, 6], window: [1, 2], stride: [1, 2]}"
     found = load(tmp_path, f"{text}, x: {{values: integers}}", section="sweeps")
-    (row,) = (row for name, row in rows(statistics.statistics_page(found), "Sweeps").items() if name == "`max_pool/s`")
+    (row,) = (row for name, row in rows(catalogue_page(found), "Sweeps").items() if name == "`max_pool/s`")
     assert row[:3] == ["smoke", "pairs", "4"]
     assert row[4:] == ["18"]
     assert int(row[3]) == len(found.cases)
 
 
-def test_only_combinations_that_stand_in_a_row_are_counted(tmp_path):
+def test_only_combinations_in_rows_are_counted(tmp_path):
     text = "id: s, cover: pairs, factors: {rank: [1], extent: [5, 6], window: [1, 2], stride: [1, 2]}"
     found = load(tmp_path, f"{text}, x: {{values: integers}}", section="sweeps")
     fewer = Catalogue(found.cases, {sweep: names[:1] for sweep, names in found.sweeps.items()})
-    assert rows(statistics.statistics_page(fewer), "Sweeps")["`max_pool/s`"][2:] == ["4", "1", "6"]
+    assert rows(catalogue_page(fewer), "Sweeps")["`max_pool/s`"][2:] == ["4", "1", "6"]
 
 
 def test_rows_that_are_not_read_are_counted_in_the_first_line_and_among_the_sweeps(tmp_path):
     factors = "{rank: [1], extent: [5, 6], window: [1, 2], stride: [1, 2]}"
     texts = (f"id: {name}, level: {level}, cover: all, factors: {factors}, x: {{values: integers}}"
              for name, level in (("s", "standard"), ("all", "exhaustive")))  # fmt: skip
-    page = statistics.statistics_page(load(tmp_path, *texts, section="sweeps"))
+    page = catalogue_page(load(tmp_path, *texts, section="sweeps"))
     assert "16 cases: 0 at level smoke, 8 at level standard, 8 at level exhaustive; 0 of them of gradients.\n" in page
     assert rows(page, "Sweeps")["`max_pool/all`"] == ["exhaustive", "all", "4", "8", "8"]
     assert rows(page, "Level and kind")["`max_pool`"][0] == "8"
-    assert statistics.UNREAD_ROWS_NOTE in page
+    assert "Rows of exhaustive sweeps are not loaded here" in page
 
 
-def test_counts_of_others_stand_beside_with_what_was_counted(tmp_path):
-    page = statistics.statistics_page(load(tmp_path, f"id: a, {X}, window: 2"), OTHERS)
-    assert rows(page, "Beside what others have") == {
+def test_other_suites_are_compared_with_notes(tmp_path):
+    page = catalogue_page(load(tmp_path, f"id: a, {X}, window: 2"), OTHERS)
+    assert rows(page, "Comparison with other suites") == {
         "operator": ["here", "here, smoke", "them"],
         "`max_pool`": ["1", "1", "1,234"],
         "`pad`": ["–", "–", "–"],
@@ -102,7 +103,7 @@ def test_counts_of_others_stand_beside_with_what_was_counted(tmp_path):
     assert "- them: their cases.\n- nobody: not counted.\n" in page
 
 
-def test_lines_of_words_are_of_bearable_length(page):
+def test_lines_of_prose_have_limited_length(page):
     assert all(len(line) <= 120 for line in page.splitlines() if not line.startswith("|"))
 
 

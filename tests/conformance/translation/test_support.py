@@ -4,6 +4,7 @@ import pytest
 
 from conformance import cli
 from conformance.adapters.api.surface import Surface, Unsupported
+from conformance.cli.markdown_pages import surfaces_page
 from conformance.translation import support
 from conformance.translation.support import support_table, unsupported_reasons
 from tests.support.fake_backends import load, one
@@ -64,7 +65,7 @@ def test_gradient_follows_its_operator(tmp_path):
 
 
 def test_page_has_one_sign_for_each_operator_and_a_table_for_each_backend(table):
-    text = "\n".join(support.markdown_lines(table, {"a": [WITH_COMPOSITIONS, NATIVE_ONLY], "b": [UNSUPPORTED]}))
+    text = surfaces_page(table, {"a": [WITH_COMPOSITIONS, NATIVE_ONLY], "b": [UNSUPPORTED]})
     assert "| `a.full` | ○ |" in text
     assert "| `b.none` | · |" in text
     assert "| `max_pool` | 1 native, 1 padded, 1 – | 1 native, 2 – |" in text
@@ -75,7 +76,7 @@ def test_page_has_one_sign_for_each_operator_and_a_table_for_each_backend(table)
 def test_sign_of_a_table_cell(tmp_path, cases, sign):
     surfaces = [WITH_COMPOSITIONS]
     table = support_table(load(tmp_path, *cases).cases, surfaces)
-    text = "\n".join(support.markdown_lines(table, {"a": surfaces}))
+    text = surfaces_page(table, {"a": surfaces})
     assert f"| `a.full` | {sign} |" in text
 
 

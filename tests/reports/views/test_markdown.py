@@ -1,5 +1,6 @@
 """The Markdown summary, and escaping and page lengths of Markdown."""
 
+import jinja2
 import pytest
 
 from reports.analysis.comparison import compare_reports
@@ -10,11 +11,14 @@ from reports.views.markdown_layout import (
     PageSection,
     code_span,
     escape_markdown,
+    escape_prose,
     fit_sections,
     folded_section,
     table_lines,
     table_section,
+    table_text,
 )
+from reports.views.template_environment import render_markdown_template
 from tests.support import example_results as example
 
 
@@ -150,3 +154,25 @@ def test_hostile_message_stays_in_its_row(tmp_path):
 
 def test_table_has_one_line_per_row():
     assert table_lines(["a", "b"], [["1", "2"]]) == ["| a | b |", "| --- | --- |", "| 1 | 2 |", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a_b of `count_include_pad`", "a\\_b of `count_include_pad`"),
+        ("x [2, 3] < 4 | 5 > *", "x [2, 3] \\< 4 \\| 5 \\> \\*"),
+        ("``a*b`` is `c` and_d", "``a*b`` is `c` and\\_d"),
+        ("one ` alone_", "one ` alone\\_"),
+    ],
+)
+def test_prose_is_escaped_outside_of_code(text, written):
+    assert escape_prose(text) == written
+
+
+def test_columns_of_numbers_are_aligned_to_the_right():
+    assert table_text(["a", "b", "c"], [["x", "1", "2"]], 2) == "| a | b | c |\n| --- | ---: | ---: |\n| x | 1 | 2 |"
+
+
+def test_undefined_names_in_templates_are_errors():
+    with pytest.raises(jinja2.UndefinedError):
+        render_markdown_template("conformance.cli", "surfaces.md.j2")
