@@ -127,7 +127,7 @@ def used_features(features: Collection[str], instructions: str) -> list[str]:
     """Return the processor features that a limit leaves enabled, by their Linux names."""
     if instructions == NATIVE:
         return list(features)
-    # The limits of AVX-512 keep only its core, except on processors with float16 arithmetic.
+    # The limits of AVX-512 leave only its core enabled, except on processors with float16 arithmetic.
     enabled = AVX512_CORE_FEATURES if instructions in {AVX512, AVX512_FP16} else set()
     if instructions == AVX512_FP16 and FLOAT16_FEATURE in features:
         enabled = {name for name in features if name.startswith("avx512")}

@@ -165,7 +165,7 @@ class Surface:
         highest = levels.index(self.max_level)
         if self.slow_tag:
             requested = levels.index(Level(requested_level))
-            # By default, a slow surface runs one level less than the others, so that a run of all takes about as long.
+            # By default, a slow surface runs one level less than the others, to limit its share of the run time.
             highest = requested if slow else min(highest, requested - 1)
         return levels.index(Level(level)) <= highest or self.slow_tag in tags
 

@@ -152,7 +152,7 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
 
 def tape_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return lines that run the forward lines on a tape and assign the gradient of one input to x."""
-    # The lines assign x again, so the input keeps another name; only variables are watched by default.
+    # The lines assign x again, so the input needs another name. By default, only variables are watched.
     watched = (f"leaf = {input_name}", "tape.watch(leaf)")
     return (
         "with tf.GradientTape() as tape:",

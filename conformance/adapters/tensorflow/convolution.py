@@ -235,7 +235,6 @@ def _layer_text(name: str, step: Step, filters: int, **arguments: str | None) ->
 
 
 def _weighted_layer_lines(layer: str, step: Step) -> Code:
-    # A layer has variables only once it is built, and before that it has nothing to set.
     weights = "[kernel, bias]" if step.bias else "[kernel]"
     # build() first: the weights are variables that exist only then.
     return (f"conv = {layer}", "conv.build(x.shape)", f"conv.set_weights({weights})", "x = conv(x)")

@@ -37,7 +37,7 @@ def _spatial_axes(call: BoundCall) -> int:
     return len(call.kernel_shape) - 2 if call.kernel_shape else call.spatial_axes()
 
 
-# The names end with 2d for every number of axes, so nothing but the window tells how many there are.
+# The names end with 2d for every number of axes, so only the window gives this number.
 def _read_window(call: BoundCall, value: Any) -> Any:
     return sizes_argument("kernel_size").convert(call, (value,) * DEFAULT_RANK if is_whole_number(value) else value)
 
