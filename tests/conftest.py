@@ -11,6 +11,7 @@ from conformance import cli
 from conformance.adapters import registry
 from conformance.catalogue import loading as catalogues
 from conformance.judging import ledger
+from reports.analysis.comparison import compare_reports
 from reports.results.reader import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
@@ -154,3 +155,35 @@ def opened(visit, file):
         return visit(file, place, **options)
 
     return open_at
+
+
+@pytest.fixture
+def sides(tmp_path):
+    """Return a function that writes old and new runs to two folders and returns the folders."""
+
+    def write(old, new):
+        shutil.rmtree(tmp_path / "old", ignore_errors=True)
+        shutil.rmtree(tmp_path / "new", ignore_errors=True)
+        for name, runs in (("old", old), ("new", new)):
+            example.write(tmp_path / name, *([runs] if isinstance(runs[0], dict) else runs))
+        return tmp_path / "old", tmp_path / "new"
+
+    return write
+
+
+@pytest.fixture
+def compared(sides):
+    def call(old, new):
+        return compare_reports(*(load_report(sorted(folder.glob("*.jsonl"))) for folder in sides(old, new)))
+
+    return call
+
+
+@pytest.fixture
+def diff(sides, conformance):
+    """Return a function that runs `conformance diff` on old and new runs: (status, output, errors)."""
+
+    def call(old, new, *options):
+        return conformance("diff", *sides(old, new), *options)
+
+    return call
