@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.cases.operators import FORWARD_OPERATORS, OPERATORS, Operator
 from conformance.translation.ad_hoc_case import CaseRequest
 
 
@@ -34,98 +35,72 @@ class OperatorPage:
 COMMON_WINDOW = {"window": 3, "stride": 2, "padding": 1}
 COMMON_SAME_PADDING = {"window": 3, "stride": 1, "padding": "same_upper"}
 COMMON_CEILING = {"window": 3, "stride": 2, "rounding": "ceil"}
+COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
+    "max_pool": (
+        CommonCall("A window of 3, stride 2, padding 1", COMMON_WINDOW),
+        CommonCall("Output as large as the input: stride 1, same padding", COMMON_SAME_PADDING),
+        CommonCall("Ceil rounding: a last partial window counts", COMMON_CEILING),
+        CommonCall("A dilated window", {"window": 3, "stride": 1, "dilation": 2}),
+        CommonCall("The gradient", COMMON_WINDOW, gradient="x"),
+    ),
+    "min_pool": (CommonCall("A window of 3, stride 2, padding 1", COMMON_WINDOW),),
+    "avg_pool": (
+        CommonCall("Without padding", {"window": 2}),
+        CommonCall("Padding does not count", COMMON_WINDOW),
+        CommonCall("Padding counts, as zeros", {**COMMON_WINDOW, "count_include_pad": True}),
+        CommonCall("Ceil rounding: a last partial window counts", COMMON_CEILING),
+        CommonCall("A given divisor", {"window": 3, "stride": 2, "divisor": 5}),
+    ),
+    "lp_pool": (
+        CommonCall("p = 2", {"window": 3, "stride": 2}),
+        CommonCall("p = 1", {"window": 3, "stride": 2, "p": 1}),
+    ),
+    "softmax_pool": (CommonCall("A window of 2", {"window": 2}),),
+    "max_pool_with_indices": (CommonCall("The indices", {**COMMON_WINDOW, "output": "indices"}),),
+    "max_unpool": (CommonCall("Twice the size", {"output_size": [8, 8]}),),
+    "global_max_pool": (CommonCall("2-D input"),),
+    "global_avg_pool": (CommonCall("2-D input"),),
+    "adaptive_max_pool": (CommonCall("Three bins per axis", {"output_size": 3}),),
+    "adaptive_avg_pool": (
+        CommonCall("Three bins per axis", {"output_size": 3}),
+        CommonCall("One bin", {"output_size": 1}),
+    ),
+    "fractional_max_pool": (CommonCall("A window of 2, output size 5", {"window": 2, "output_size": 5}),),
+    "stochastic_pool_probabilities": (CommonCall("A window of 2", {"window": 2}),),
+    "stochastic_pool": (CommonCall("A window of 2", {"window": 2}),),
+    "pad": (
+        CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
+        CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),
+        CommonCall("Reflect mode", {"pads": [[1, 1], [1, 1]], "mode": "reflect"}),
+        CommonCall("Edge mode", {"pads": [[1, 1], [1, 1]], "mode": "edge"}),
+        CommonCall("Wrap mode", {"pads": [[1, 1], [1, 1]], "mode": "wrap"}),
+    ),
+    "conv": (
+        CommonCall("Kernel 3, padding 1, bias", {"window": 3, "padding": 1}, bias=True),
+        CommonCall("Kernel 3, stride 2, same padding", {"window": 3, "stride": 2, "padding": "same_upper"}),
+        CommonCall("Two groups", {"window": 3, "groups": 2}),
+        CommonCall("A dilated kernel", {"window": 3, "dilation": 2}),
+        CommonCall("The gradient of the kernel", {"window": 3, "padding": 1}, gradient="kernel"),
+    ),
+    "conv_transpose": (
+        CommonCall("Kernel 3, stride 2, bias", {"window": 3, "stride": 2}, bias=True),
+        CommonCall(
+            "Twice the size: kernel 3, stride 2, padding 1, output padding 1",
+            {"window": 3, "stride": 2, "padding": 1, "output_padding": 1},
+        ),
+    ),
+}
+
+
+def _required_call(operator: Operator) -> CommonCall:
+    """Return the call of an operator with its required parameters only."""
+    names = {*operator.required_parameters, *(["window"] if operator.has_weights else [])}
+    return CommonCall(
+        "Required parameters", {name: [[1, 1], [1, 1]] if name == "pads" else 2 for name in sorted(names)}
+    )
+
+
 OPERATOR_PAGES: Mapping[str, OperatorPage] = {
-    "max_pool": OperatorPage(
-        "The maximum of each window. Padding is never the maximum.",
-        (
-            CommonCall("A window of 3, stride 2, padding 1", COMMON_WINDOW),
-            CommonCall("Output as large as the input: stride 1, same padding", COMMON_SAME_PADDING),
-            CommonCall("Ceil rounding: a last partial window counts", COMMON_CEILING),
-            CommonCall("A dilated window", {"window": 3, "stride": 1, "dilation": 2}),
-            CommonCall("The gradient", COMMON_WINDOW, gradient="x"),
-        ),
-    ),
-    "min_pool": OperatorPage(
-        "The minimum of each window.", (CommonCall("A window of 3, stride 2, padding 1", COMMON_WINDOW),)
-    ),
-    "avg_pool": OperatorPage(
-        "The mean of each window. Whether padding counts is a parameter, and its default differs.",
-        (
-            CommonCall("Without padding", {"window": 2}),
-            CommonCall("Padding does not count", COMMON_WINDOW),
-            CommonCall("Padding counts, as zeros", {**COMMON_WINDOW, "count_include_pad": True}),
-            CommonCall("Ceil rounding: a last partial window counts", COMMON_CEILING),
-            CommonCall("A given divisor", {"window": 3, "stride": 2, "divisor": 5}),
-        ),
-    ),
-    "lp_pool": OperatorPage(
-        "The p-norm of each window: the p-th root of the sum of the p-th powers of the absolute values.",
-        (
-            CommonCall("p = 2", {"window": 3, "stride": 2}),
-            CommonCall("p = 1", {"window": 3, "stride": 2, "p": 1}),
-        ),
-    ),
-    "softmax_pool": OperatorPage(
-        "The average of each window, weighted by the softmax of its values.",
-        (CommonCall("A window of 2", {"window": 2}),),
-    ),
-    "max_pool_with_indices": OperatorPage(
-        "The maximum of each window, and its index in the flattened plane of the input.",
-        (CommonCall("The indices", {**COMMON_WINDOW, "output": "indices"}),),
-    ),
-    "max_unpool": OperatorPage(
-        "The partial inverse of max pooling with indices: each value is placed at its index, all other cells are zero.",
-        (CommonCall("Twice the size", {"output_size": [8, 8]}),),
-    ),
-    "global_max_pool": OperatorPage("The maximum of each channel.", (CommonCall("2-D input"),)),
-    "global_avg_pool": OperatorPage("The mean of each channel.", (CommonCall("2-D input"),)),
-    "adaptive_max_pool": OperatorPage(
-        "The maximum of each bin. The input is divided into as many bins as the output has cells; bins may overlap.",
-        (CommonCall("Three bins per axis", {"output_size": 3}),),
-    ),
-    "adaptive_avg_pool": OperatorPage(
-        "The mean of each bin. The input is divided into as many bins as the output has cells; bins may overlap.",
-        (CommonCall("Three bins per axis", {"output_size": 3}), CommonCall("One bin", {"output_size": 1})),
-    ),
-    "fractional_max_pool": OperatorPage(
-        "The maximum of windows whose positions are random for each plane; the random samples are an input.",
-        (CommonCall("A window of 2, output size 5", {"window": 2, "output_size": 5}),),
-    ),
-    "stochastic_pool_probabilities": OperatorPage(
-        "Each value of a window divided by the sum of the window.", (CommonCall("A window of 2", {"window": 2}),)
-    ),
-    "stochastic_pool": OperatorPage(
-        "A random value of each window, with probability proportional to the value; the random samples are an input.",
-        (CommonCall("A window of 2", {"window": 2}),),
-    ),
-    "pad": OperatorPage(
-        "The input with cells added before and after each spatial axis. Negative padding crops.",
-        (
-            CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
-            CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),
-            CommonCall("Reflect mode", {"pads": [[1, 1], [1, 1]], "mode": "reflect"}),
-            CommonCall("Edge mode", {"pads": [[1, 1], [1, 1]], "mode": "edge"}),
-            CommonCall("Wrap mode", {"pads": [[1, 1], [1, 1]], "mode": "wrap"}),
-        ),
-    ),
-    "conv": OperatorPage(
-        "The cross-correlation of the input with the kernel, plus the bias. The kernel is not flipped.",
-        (
-            CommonCall("Kernel 3, padding 1, bias", {"window": 3, "padding": 1}, bias=True),
-            CommonCall("Kernel 3, stride 2, same padding", {"window": 3, "stride": 2, "padding": "same_upper"}),
-            CommonCall("Two groups", {"window": 3, "groups": 2}),
-            CommonCall("A dilated kernel", {"window": 3, "dilation": 2}),
-            CommonCall("The gradient of the kernel", {"window": 3, "padding": 1}, gradient="kernel"),
-        ),
-    ),
-    "conv_transpose": OperatorPage(
-        "The transposed convolution: the gradient of a convolution with respect to its input.",
-        (
-            CommonCall("Kernel 3, stride 2, bias", {"window": 3, "stride": 2}, bias=True),
-            CommonCall(
-                "Twice the size: kernel 3, stride 2, padding 1, output padding 1",
-                {"window": 3, "stride": 2, "padding": 1, "output_padding": 1},
-            ),
-        ),
-    ),
+    name: OperatorPage(OPERATORS[name].help, COMMON_CALLS.get(name, (_required_call(OPERATORS[name]),)))
+    for name in FORWARD_OPERATORS
 }
