@@ -20,7 +20,7 @@ class ArrayOperations:
 
     reduction: `{name}` is sum, max, min, mean, any or all, `{keep}` is `kept` or `dropped`.
     reduction_names: names of reductions that differ from these.
-    kept, dropped: argument that keeps reduced axes with size 1, and argument that drops them.
+    kept, dropped: arguments for reduced axes that get size 1, and for those that are removed.
     stack: stacks the list `{list}`; `{axis}` is `stack_axis`, or "" for the first axis.
     reshape: `{dims}` are the extents, separated by commas.
     softmax: along one axis. flat_softmax: the same of a variable with more axes than softmax accepts.

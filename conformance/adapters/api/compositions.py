@@ -70,7 +70,7 @@ class PoolingCompositions:
         """
         flat = self.flattens_softmax(step)
         softmax = self.operations.flat_softmax if flat else self.operations.softmax
-        if not any(map(any, step.window_reach)):
+        if not any(map(any, step.padding_to_last_window)):
             lines = self.window_lines(step, one_axis=True)
             return (*lines, *self._weighted_sum(step, "windows", fill(softmax, x="windows")))
         weights, values = (self.cells.expression(name, step, one_axis=True) for name in ("weights", "values"))
@@ -112,6 +112,12 @@ class PoolingCompositions:
         drawn = self.operations.drawn.format(dtype=step.dtype, rank=2 + step.rank, cells=math.prod(step.window))
         return (*lines, f"share = {share}", *self._result(step, drawn))
 
+    def max_pool_with_indices(self, step: Step) -> tuple[str, ...]:
+        """Return the maximum of each window or its index, as the step requests."""
+        if step.parameters.get("output") == "indices":
+            return self.max_indices(step)
+        return self.extreme_pool("max", lowest_value(step.dtype), step)
+
     def max_indices(self, step: Step) -> tuple[str, ...]:
         """Return the index in its plane of the first largest cell of each window. Unfolded cells have no index."""
         return self._indices_by_equality(step) if self._cells_first else self._indices_by_argmax(step)
@@ -120,9 +126,9 @@ class PoolingCompositions:
         """Return the smallest index of the cells that equal the maximum of their window."""
         spatial, cells = step.shape[2:], math.prod(step.shape[2:])
         places = f"np.arange({cells}).reshape{(1, *spatial, 1) if self.channels_last else (1, 1, *spatial)}"
-        if any(map(any, step.window_reach)):
+        if any(map(any, step.padding_to_last_window)):
             # Padding gets an index past the end, so that it is never the smallest.
-            pads = pairs_of(pairs_for_all_axes(step.window_reach, channels_last=self.channels_last))
+            pads = pairs_of(pairs_for_all_axes(step.padding_to_last_window, channels_last=self.channels_last))
             places = f"np.pad({places}, {pads}, constant_values={cells})"
         assert isinstance(self.cells, StackedCells)  # noqa: S101 - stacked cells are the only ones on the first axis
         lines = self.window_lines(step, lowest_value(step.dtype))
@@ -139,7 +145,7 @@ class PoolingCompositions:
     def _indices_by_argmax(self, step: Step) -> tuple[str, ...]:
         """Return the element of an array of indices at the position of the largest cell. Padding has the index -1."""
         lines = self.window_lines(step, lowest_value(step.dtype))
-        places, pads = f"np.arange({math.prod(step.shape[2:])})", step.window_reach
+        places, pads = f"np.arange({math.prod(step.shape[2:])})", step.padding_to_last_window
         if any(map(any, pads)):
             places = f"np.pad({places}.reshape{step.shape[2:]}, {pairs_of(pads)}, constant_values=-1).reshape(-1)"
         windows = (math.prod(step.windows.output),) if self.cells.output_shape(step) else step.windows.output
@@ -157,7 +163,7 @@ class PoolingCompositions:
 
     def _padding_lines(self, step: Step, value: float) -> tuple[str, ...]:
         """Return lines that pad `x` as far as the windows reach; none if they are inside the input."""
-        reach = step.window_reach
+        reach = step.padding_to_last_window
         return as_lines(self.pad(pad_step(step, reach, value))) if any(map(any, reach)) else ()
 
     def _reduction(self, step: Step, reduce: Callable[[str, str], str], value: float = 0) -> tuple[str, ...]:
@@ -223,7 +229,7 @@ def _padded_arrays(pad: Lowering, step: Step, values: Mapping[str, float]) -> tu
     lines: list[str] = []
     expressions = []
     for name, value in values.items():
-        *constants, last = as_lines(pad(pad_step(step, step.window_reach, value)))
+        *constants, last = as_lines(pad(pad_step(step, step.padding_to_last_window, value)))
         expressions.append(last.removeprefix("x = "))
         # Constants that both need, such as the amounts of padding, are assigned once.
         lines += [line for line in (*constants, f"{name} = {expressions[-1]}") if line not in lines]

@@ -112,7 +112,7 @@ class GatheredCells(WindowCells):
 
     def index_lines(self, step: Step) -> tuple[str, ...]:
         """Return lines that assign `cells`: flat indices into the padded spatial axes for every window."""
-        walk, sizes = step.windows, pad_step(step, step.window_reach, 0).output[2:]
+        walk, sizes = step.windows, pad_step(step, step.padding_to_last_window, 0).output[2:]
         # The padded axis has no further windows: it is padded for the last one, full or not.
         index = [f"::{stride}" for stride in walk.stride]
         index += [f"::{dilation}" for dilation in walk.dilation] if step.dilated else []

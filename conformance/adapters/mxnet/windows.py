@@ -57,7 +57,7 @@ in_float32 = partial(in_wider_dtype, 'x.astype("{}")'.format, {"float16": "float
 
 def explicit_padding(step: Step) -> Step:
     """Return the explicit padding step that replaces the padding of a pooling step."""
-    return pad_step(step, step.window_reach, 0)
+    return pad_step(step, step.padding_to_last_window, 0)
 
 
 def max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
@@ -77,13 +77,6 @@ def min_pool(step: Step, api: ArrayApi = NP_API) -> Code:
 def lp_pool(step: Step, api: ArrayApi = NP_API) -> Code:
     """Return the norm of each window."""
     return in_float32(compositions(api).lp_pool, step)
-
-
-def indexed_max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the maximum of each window or its flat spatial index; padding has index -1."""
-    if step.parameters.get("output", "values") == "values":
-        return compositions(api).extreme_pool("max", -math.inf, step)
-    return compositions(api).max_indices(step)
 
 
 def max_unpool(step: Step, api: ArrayApi = NP_API) -> Code:
@@ -125,7 +118,7 @@ def fallbacks(api: ArrayApi) -> Mapping[str, Lowering]:
         "max_pool": partial(max_pool, api=api),
         "min_pool": partial(min_pool, api=api),
         "softmax_pool": partial(in_float32, composed.softmax_pool),
-        "max_pool_with_indices": partial(indexed_max_pool, api=api),
+        "max_pool_with_indices": composed.max_pool_with_indices,
         "max_unpool": partial(max_unpool, api=api),
         "adaptive_max_pool": partial(composed.adaptive_pool_by_axis, "max"),
         "adaptive_avg_pool": partial(composed.adaptive_pool_at_once, "mean"),

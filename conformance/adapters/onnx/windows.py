@@ -148,7 +148,7 @@ def _divisor_lines(step: Step) -> tuple[str, ...]:
     sizes = [size + sum(pair) for size, pair in zip(step.shape[2:], counted, strict=True)]
     uncounted = [
         (reach[0] - inner[0], reach[1] - inner[1])
-        for reach, inner in zip(step.window_reach, counted, strict=True)
+        for reach, inner in zip(step.padding_to_last_window, counted, strict=True)
     ]
     return (
         f"ones = np.pad(np.ones({tuple_of(sizes)}), {pairs_of(uncounted)})",
@@ -167,9 +167,7 @@ def indexed_max_pool(limit: NodeLimit, step: Step) -> Code:
     native = limit(step) or plane_indices(step)
     if not isinstance(native, Unsupported):
         return native
-    if step.parameters.get("output", "values") == "values":
-        return COMPOSED.extreme_pool("max", lowest_value(step.dtype), step)
-    return COMPOSED.max_indices(step)
+    return COMPOSED.max_pool_with_indices(step)
 
 
 def max_unpool(step: Step) -> Code:

@@ -105,7 +105,7 @@ def _lower_padded(lowering: Lowering, pad: Lowering, step: Step, value: float) -
 
 
 def _padding_value(step: Step, value: float) -> Step:
-    return pad_step(step, step.window_reach, value)
+    return pad_step(step, step.padding_to_last_window, value)
 
 
 def indexed_max_pool(write_call: CallWriter, step: Step) -> Code:

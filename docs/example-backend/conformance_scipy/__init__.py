@@ -9,6 +9,7 @@ from conformance.adapters.api import (
     FLOATS,
     ArrayOperations,
     Code,
+    Lowering,
     PoolingCompositions,
     StackedCells,
     Step,
@@ -76,7 +77,7 @@ OPERATIONS = ArrayOperations(
     norm="np.linalg.norm({x}, {p}, {axes})",
 )
 COMPOSED = PoolingCompositions(OPERATIONS, StackedCells(OPERATIONS.stack), _pad)
-FALLBACKS = {
+FALLBACKS: dict[str, Lowering] = {
     "lp_pool": COMPOSED.lp_pool,
     "softmax_pool": COMPOSED.softmax_pool,
     "adaptive_max_pool": partial(COMPOSED.adaptive_pool_by_axis, "max"),

@@ -21,7 +21,6 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.compositions import as_lines, in_wider_dtype
 from conformance.adapters.api.window_cells import StackedCells
-from conformance.cases.arrays import lowest_value
 from conformance.judging.expected import compute_expected
 from conformance.judging.verdict import ProgramOutcome, judge_outcome
 from conformance.translation.lowering import translate
@@ -98,17 +97,12 @@ def surface(name):
     composed = COMPOSITIONS[name]
     last = composed.channels_last
 
-    def indices_or_values(step):
-        if step.parameters.get("output") == "indices":
-            return composed.max_indices(step)
-        return composed.extreme_pool("max", lowest_value(step.dtype), step)
-
     fallbacks = {
         "max_pool": partial(composed.extreme_pool, "max", -math.inf),
         "avg_pool": composed.average_pool,
         "lp_pool": composed.lp_pool,
         "softmax_pool": composed.softmax_pool,
-        "max_pool_with_indices": indices_or_values,
+        "max_pool_with_indices": composed.max_pool_with_indices,
         "stochastic_pool_probabilities": composed.stochastic_pool_probabilities,
         "stochastic_pool": composed.stochastic_pool,
         "global_max_pool": partial(composed.global_pool, "max"),

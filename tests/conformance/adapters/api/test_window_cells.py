@@ -48,7 +48,7 @@ def test_padded_axis_has_as_many_windows_as_the_output(size, rounding):
     for window, stride, after in itertools.product((1, 2, 3), (1, 2, 3), (0, 1, 3)):
         if window <= size + after:
             step = pooling((1, 1, size), window=(window,), stride=(stride,), padding=((0, after),), rounding=rounding)
-            padded = pad_step(step, step.window_reach, 0).output[2]
+            padded = pad_step(step, step.padding_to_last_window, 0).output[2]
             assert (padded - window) // stride + 1 == step.windows.output[0]
 
 
