@@ -33,5 +33,6 @@ def values_only(function: Callable[_Parameters, Any]) -> Callable[_Parameters, A
         return tuple(exact.value for exact in results) if isinstance(results, tuple) else results.value
 
     several = "tuple" in str(function.__annotations__["return"])  # a text in modules that postpone annotations
-    values.__annotations__["return"] = tuple[Array, ...] if several else Array
+    # A copy: `wraps` shares the annotations of the operator.
+    values.__annotations__ = {**function.__annotations__, "return": tuple[Array, ...] if several else Array}
     return values

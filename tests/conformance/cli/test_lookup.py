@@ -1,0 +1,39 @@
+"""Cases and surfaces by name, and suggestions for misspelled names."""
+
+import pytest
+
+from conformance import ConformanceError
+from conformance.cli import lookup
+
+
+def test_suggestion_is_the_most_similar_name():
+    assert lookup.nearest_name_hint("max_pol", ["min_pad", "max_pool"]) == ", did you mean 'max_pool'?"
+    assert lookup.nearest_name_hint("xyz", ["max_pool"]) == ""
+
+
+def test_case_of_the_catalogue_is_found():
+    assert lookup.find_case((), "max_pool/book-1d").id == "max_pool/book-1d"
+
+
+def test_case_of_an_exhaustive_sweep_is_found_although_it_is_not_loaded_by_default(catalogue):
+    sweep = next(iter(catalogue.unloaded_sweeps), None)
+    assert sweep
+    with pytest.raises(ConformanceError, match=r"case 'max_pool/book-1': not in the catalogue, did you mean"):
+        lookup.find_case((), "max_pool/book-1")
+
+
+def test_surface_has_its_backend():
+    backend, surface = lookup.find_surface("numpy.loops")
+    assert (backend.name, surface.name) == ("numpy", "numpy.loops")
+
+
+def test_unknown_surface_is_an_error_with_a_suggestion():
+    with pytest.raises(ConformanceError, match=r"surface 'numpy\.loop': unknown, .*, did you mean 'numpy\.loops'\?"):
+        lookup.find_surface("numpy.loop")
+    with pytest.raises(ConformanceError, match="surface 'none'"):
+        lookup.find_surfaces(["numpy.*", "none"])
+
+
+def test_globs_select_surfaces_by_name():
+    assert {surface.name for _, surface in lookup.find_surfaces(["numpy.l*"])} == {"numpy.loops"}
+    assert len(lookup.find_surfaces([])) > 4
