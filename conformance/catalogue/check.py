@@ -11,8 +11,8 @@ from pathlib import Path
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program, Surface
 from conformance.cases.case import Answers, Case
+from conformance.cases.features import CaseFeatures
 from conformance.cases.schema import catalogue_folder
-from conformance.cases.selectors import CaseFeatures
 from conformance.catalogue import lock as lock_file
 from conformance.catalogue.case_check import CaseCheck, SweepRows, check_case
 from conformance.catalogue.export_reader import ExportedCase

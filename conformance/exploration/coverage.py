@@ -1,16 +1,19 @@
 """Coverage guidance: prefer candidates whose combinations of factor kinds have been tried least.
 
-A combination is a pair or triple of factor kinds (`features.factor_kinds`) that occur in one candidate.
+A combination is a pair or triple of factor kinds (`factor_kinds`) that occur in one candidate.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, combinations
 
-from conformance.exploration.candidate import Candidate
-from conformance.exploration.features import factor_kinds
+from conformance.cases.geometry import has_remainder
+from conformance.cases.steps import Step, case_step
+from conformance.exploration.candidate import PAIR_FACTORS, Candidate
+from conformance.exploration.sizes import LARGE_WINDOW_CELLS, VECTOR_WIDTH_SIZES
 
 DRAWS_PER_CHOICE = 6
 """Number of candidates drawn for each one that is selected."""
@@ -18,6 +21,10 @@ NOVELTY_WINDOW = 20
 """Number of candidates of an operator over which the moving average of the novelty is computed."""
 MIN_NOVELTY = 0.02
 """Lower bound of the average novelty, so that every operator gets further turns."""
+
+
+NAMED_FACTORS = ("mode", "ties", "output", "p")
+"""Factors of which each level is a kind."""
 
 
 class Coverage:
@@ -64,3 +71,65 @@ def feature_combinations(candidate: Candidate) -> Iterator[tuple[str, ...]]:
     """Yield the pairs and triples of factor kinds of a candidate."""
     kinds = factor_kinds(candidate)
     return chain(combinations(kinds, 2), combinations(kinds, 3))
+
+
+def factor_kinds(candidate: Candidate) -> tuple[str, ...]:
+    """Return the kind of each factor, as `name kind`. Coverage counts their pairs and triples."""
+    step, levels = case_step(candidate.case), candidate.levels
+    found = {
+        "rank": levels["rank"],
+        "values": levels["values"],
+        "dtype": levels["dtype"],
+        "extent": _size_class(max(step.shape[2:])),
+        "channels": _size_class(step.shape[1]),
+        "batch": min(step.shape[0], 2),
+        "alike": _has_equal_axes(candidate),
+        **{name: levels[name] for name in ("rounding", "count_include_pad", "bias", *NAMED_FACTORS) if name in levels},
+    }
+    if "groups" in levels:
+        found["groups"] = levels["groups"] > 1
+    if "divisor" in levels:
+        found["divisor"] = levels["divisor"] is not None
+    if step.window:
+        found["window"] = _size_class(math.prod(step.window))
+    if step.window and step.stride:
+        found["stride"] = _stride_kind(step)
+        found["holes"] = (max(step.dilation) > 1) + (min(step.dilation) > 1)
+        found["left"] = has_remainder(candidate.case)
+    if any(name in levels for name in PAIR_FACTORS):
+        found["ends"] = _padding_kinds(candidate, step)
+    return tuple(f"{name} {found[name]}" for name in sorted(found))
+
+
+def _size_class(size: int) -> int:
+    """Return the size class of a number: the position of the first limit that it does not exceed."""
+    limits = (1, 4, VECTOR_WIDTH_SIZES[0] - 1, VECTOR_WIDTH_SIZES[-1], LARGE_WINDOW_CELLS[-1])
+    return next((number for number, limit in enumerate(limits) if size <= limit), len(limits))
+
+
+def _has_equal_axes(candidate: Candidate) -> bool:
+    names = [name for name in ("window", "stride", "dilation", *PAIR_FACTORS) if name in candidate.levels]
+    return all(len(set(candidate.per_axis(name))) <= 1 for name in names)
+
+
+def _stride_kind(step: Step) -> str:
+    pairs = list(zip(step.stride or (), step.window, strict=True))
+    if all(stride == 1 for stride, _ in pairs):
+        return "one"
+    if any(stride > window for stride, window in pairs):
+        return "beyond"
+    return "window" if all(stride == window for stride, window in pairs) else "within"
+
+
+def _padding_kinds(candidate: Candidate, step: Step) -> str:
+    given = next(candidate.levels[name] for name in PAIR_FACTORS if name in candidate.levels)
+    if isinstance(given, str):
+        return given
+    before, after = (max(end) for end in zip(*step.padding, strict=True))
+    if min(min(pair) for pair in step.padding) < 0:
+        return "crop"
+    if not before and not after:
+        return "none"
+    if all(first == last for first, last in step.padding):
+        return "alike"
+    return "before" if not after else "after" if not before else "unlike"

@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from conformance.cases.features import case_features
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.cross_surface import SURFACES_PREFIX
 from conformance.exploration.diagnosis import ShrunkSuspect, Suspect, shrink_suspect
 from conformance.exploration.evaluation import FLAKY_SYMPTOM, CandidateResult, Evaluator, SurfaceResult
-from conformance.exploration.features import candidate_conditions, how_condition
 from conformance.exploration.oracles import FATAL_SYMPTOMS, REFERENCE_ORACLE, oracle_of
 from conformance.exploration.space import OperatorSpace
-from reports.analysis.conditions import shortest_conjunction
+from reports.analysis.conditions import how_condition, shortest_conjunction
 
 MAX_FINDINGS_PER_SYMPTOM = 4
 """Maximum number of findings per operator, surface and symptom. Further differences are only counted."""
@@ -51,7 +51,7 @@ class ExplorationFinding:
     @property
     def features(self) -> frozenset[str]:
         """All conditions that are true for the smallest candidate and its program."""
-        return candidate_conditions(self.candidate) | how_condition(self.how)
+        return how_condition(self.how).union(case_features(self.candidate.case))
 
     @property
     def id(self) -> str:
@@ -155,9 +155,9 @@ class FindingCollector:
         """Add the results of candidates and return new findings; done: number of candidates added before."""
         for number, one in enumerate(tried, done + 1):
             if one.surface_results:
-                conditions = candidate_conditions(one.candidate)
+                features = frozenset(case_features(one.candidate.case))
                 # Surfaces share these sets, because many of them stay in memory.
-                features_by_how = {item.how: conditions | how_condition(item.how) for item in one.surface_results}
+                features_by_how = {item.how: features | how_condition(item.how) for item in one.surface_results}
                 for item in one.surface_results:
                     self._record_result(UnexplainedCandidate(number, one.candidate, features_by_how[item.how]), item)
         return self._explain_waiting()
@@ -252,12 +252,12 @@ class FindingCollector:
         conditions. result: of the smallest candidate.
         """
         evaluated = [(one.candidate, one.result_on(result.surface)) for one in shrunk.neighbour_results]
-        neighbours = [(candidate_conditions(one) | how_condition(item.how), item) for one, item in evaluated if item]
+        neighbours = [(how_condition(item.how).union(case_features(one.case)), item) for one, item in evaluated if item]
         differing = [features for features, item in neighbours if item.is_new and item.symptom == result.symptom]
         agreeing = [features for features, item in neighbours if item.status in AGREEING_STATUSES]
         record = self._surface_records[shrunk.smallest.operator, result.surface]
         agreeing += record.agreeing_features(result.symptom)
-        covered = [candidate_conditions(shrunk.smallest) | how_condition(result.how), *differing]
+        covered = [how_condition(result.how).union(case_features(shrunk.smallest.case)), *differing]
         exceptions = len(covered) // MAX_EXCEPTION_RATIO
         conditions = shortest_conjunction(covered, agreeing, _condition_rank, exceptions=exceptions)
         # Neighbours may differ for another reason: then describe the smallest candidate alone.

@@ -225,7 +225,8 @@ def _simpler_numbers(candidate: Candidate) -> Iterator[Candidate]:
 
 def _cut_candidates(candidate: Candidate) -> Iterator[Candidate]:
     """Yield smaller candidates that use a part of the explicit numbers, smallest first."""
-    if any(INPUTS[name].is_position for name in candidate.written_numbers):  # a smaller input may not have these positions
+    # A smaller input may not have these positions.
+    if any(INPUTS[name].is_position for name in candidate.written_numbers):
         return
     steps = {step.name: step for step in _shrink_steps(candidate) if step.is_valid()}
     parts = (

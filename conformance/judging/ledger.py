@@ -19,8 +19,10 @@ from conformance import CatalogueError
 from conformance.adapters.api.devices import CPU
 from conformance.cases import selectors
 from conformance.cases.case import Case
+from conformance.cases.features import CaseFeatures
 from conformance.cases.schema import catalogue_folder, error_messages
-from conformance.cases.selectors import GLOB_CHARACTERS, CaseFeatures, Selector
+from conformance.cases.selector_values import compact_value, parse_selector_values, selector_value_text
+from conformance.cases.selectors import GLOB_CHARACTERS, Selector
 from conformance.cases.yaml_reader import YamlDocument, read_yaml
 from conformance.system.cache import cached_data
 
@@ -104,7 +106,7 @@ class LedgerEntry:
                 yield f"key 'cases': {glob} matches no case of the catalogue"
         for key, value in ((key, value) for key, values in self.selector.items() for value in values if matched):
             if not any(selectors.matches(features, {key: (value,)}) for features in matched):
-                yield f"key 'where.{key}': {selectors.selector_value_text(value)} matches no case of the catalogue"
+                yield f"key 'where.{key}': {selector_value_text(value)} matches no case of the catalogue"
         missed = next(
             (features.case.id for features in matched if not selectors.matches(features, self.exploration_selector)),
             None,
@@ -267,11 +269,11 @@ def _parse_entry(document: YamlDocument, index: int) -> LedgerEntry:
 
 def _observed_text(observed: Any) -> str:
     """Return a sentence unchanged, and a literal as YAML text."""
-    return observed if isinstance(observed, str) else selectors.selector_value_text(_literal_value(observed))
+    return observed if isinstance(observed, str) else selector_value_text(_literal_value(observed))
 
 
 def _literal_value(literal: Any) -> Any:
-    return tuple(map(_literal_value, literal)) if isinstance(literal, list) else selectors.compact_value(literal)
+    return tuple(map(_literal_value, literal)) if isinstance(literal, list) else compact_value(literal)
 
 
 def _parse_selector(document: YamlDocument, index: int, name: str) -> Selector:
@@ -283,4 +285,4 @@ def _parse_selector(document: YamlDocument, index: int, name: str) -> Selector:
             errors.append(f"{place}: entry {raw['id']}: key '{name}.{key}': {problem}")
     if errors:
         raise CatalogueError("\n".join(errors))
-    return {key: selectors.parse_selector_values(value) for key, value in raw.get(name, {}).items()}
+    return {key: parse_selector_values(value) for key, value in raw.get(name, {}).items()}

@@ -18,10 +18,11 @@ import yaml
 
 from conformance import CatalogueError, ConformanceError
 from conformance.adapters.api.devices import CPU
-from conformance.cases import selectors
 from conformance.cases.case import Case
+from conformance.cases.features import ABSENT, CaseFeatures
 from conformance.cases.generators import GENERATORS
-from conformance.cases.selectors import ABSENT, CaseFeatures, Selector, SelectorValue, selector_keys
+from conformance.cases.selector_values import SelectorValue, selector_value_text
+from conformance.cases.selectors import Selector, selector_keys
 from conformance.judging import ledger
 
 SIZE_KEYS = frozenset({"batch", "channels", "extent"})
@@ -192,12 +193,12 @@ class LedgerEntryDraft:
             yield from ("cases:", *(f"  - {_scalar_text(case)}" for case in self.cases))
         if self.selector:
             yield from _mapping_line("where", {key: _values_text(values) for key, values in self.selector.items()})
-        yield f"surfaces: {selectors.selector_value_text(tuple(self.surfaces))}"
-        yield f"kinds: {selectors.selector_value_text(tuple(self.kinds))}"
+        yield f"surfaces: {selector_value_text(tuple(self.surfaces))}"
+        yield f"kinds: {selector_value_text(tuple(self.kinds))}"
         if self.versions:
             yield f"versions: {yaml.safe_dump(dict(self.versions), default_flow_style=True, width=math.inf).strip()}"
         if tuple(self.device) not in {(), (CPU,)}:
-            yield f"device: {selectors.selector_value_text(tuple(self.device))}"
+            yield f"device: {selector_value_text(tuple(self.device))}"
         if self.issue:
             yield f"issue: {_scalar_text(self.issue)}"
         yield from _folded_lines("observed", self.observed)
@@ -208,9 +209,9 @@ def _scalar_text(text: str) -> str:
     return yaml.safe_dump(text, width=math.inf).removesuffix("...\n").strip()
 
 
-def _values_text(values: Sequence[selectors.SelectorValue]) -> str:
+def _values_text(values: Sequence[SelectorValue]) -> str:
     one = len(values) == 1 and not isinstance(values[0], tuple)
-    return selectors.selector_value_text(values[0] if one else tuple(values))
+    return selector_value_text(values[0] if one else tuple(values))
 
 
 def _mapping_line(key: str, pairs: Mapping[str, str]) -> Iterator[str]:

@@ -10,8 +10,8 @@ from conformance.adapters.api import source_text
 from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
 from conformance.cases.arrays import SHORT_FLOATS
 from conformance.cases.case import Case, Value
+from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures
 from conformance.cases.operators import OPERATORS
-from conformance.cases.selectors import FEATURES, CaseFeatures
 from conformance.judging.conventions import Convention
 from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.translation import verified
@@ -178,14 +178,14 @@ def _is_relevant(convention: Convention, case: Case) -> bool:
     observed = convention.cases[0]
     operator = OPERATORS[case.operator]
     if observed.operator not in {operator.name, operator.forward} or any(
-        FEATURES[feature](observed) > FEATURES[feature](case) for feature in CASE_CONDITIONS
+        SELECTOR_FEATURES[feature](observed) > SELECTOR_FEATURES[feature](case) for feature in CASE_CONDITIONS
     ):
         return False
     # Conventions in a 16-bit dtype are about the dtype of sums.
     if case.dtype in SHORT_FLOATS and observed.dtype == case.dtype:
         return observed.operator == operator.name
     is_about_default = bool(observed.omitted_parameters) and observed.dtype == "float32"
-    return is_about_default and "nan" not in FEATURES["values"](observed)
+    return is_about_default and "nan" not in SELECTOR_FEATURES["values"](observed)
 
 
 def entries_for_case(background: TranslationBackground, case: Case, surface: str) -> list[LedgerEntry]:

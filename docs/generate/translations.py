@@ -16,7 +16,7 @@ from conformance.adapters import registry
 from conformance.adapters.api import source_text
 from conformance.adapters.api.surface import Program
 from conformance.cases.operators import FORWARD_OPERATORS, OPERATORS
-from conformance.cases.selectors import special_values_of
+from conformance.cases.selector_values import special_values_of
 from conformance.catalogue import loading
 from conformance.catalogue.describe import BackendSurface, primary_surfaces
 from conformance.catalogue.loading import Catalogue

@@ -6,7 +6,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
+from reports.results.vocabulary import How
+
 MAX_CONDITIONS = 3  # per conjunction; in longer ones it is unclear which conditions matter
+HOW_TEXTS = {
+    How.NATIVE: "a native call",
+    How.PADDED: "padding written out before the call",
+    How.COMPOSED: "a composition of operators",
+}
+
+
+def how_condition(how: str | None) -> frozenset[str]:
+    """Return the condition for native, padded or composed programs: a cause in one of them need not be in another.
+
+    how: one of How; another word, such as "", is no condition.
+    """
+    return frozenset({HOW_TEXTS[How(how)]} if how in HOW_TEXTS else ())
 
 
 def shortest_conjunction(

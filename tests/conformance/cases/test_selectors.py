@@ -1,17 +1,11 @@
 import pytest
 
-from conformance.cases import selectors
+from conformance.cases import features, selectors
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import Case
-from conformance.cases.selectors import (
-    ABSENT,
-    FEATURES,
-    CaseFeatures,
-    compact_value,
-    matches,
-    parse_selector_values,
-    selector_value_text,
-)
+from conformance.cases.features import ABSENT, SELECTOR_FEATURES, CaseFeatures
+from conformance.cases.selector_values import compact_value, parse_selector_values, selector_value_text
+from conformance.cases.selectors import matches
 from conformance.cases.yaml_reader import read_yaml
 from tests import ROOT
 from tests.support.fake_backends import load
@@ -183,7 +177,7 @@ def test_values_are_the_generator_and_the_specials(tmp_path, numbers, words):
 )
 def test_operators_and_parameters_never_seen_before_break_nothing(parameters):
     found = CaseFeatures(Case("new/a", "new", {"x": ArraySpec("arange", (1, 2, 4, 4), "float32")}, parameters))
-    assert [key for key in FEATURES if found[key] is ABSENT] == ([] if "window" in parameters else ["window"])
+    assert [key for key in SELECTOR_FEATURES if found[key] is ABSENT] == ([] if "window" in parameters else ["window"])
     assert all(matches(found, {key: parse_selector_values([value])}) for key, value in parameters.items())
     assert found["padded"] is (parameters.get("padding") == "same_upper")
 
@@ -229,7 +223,7 @@ def test_any_word_of_several_will_do(tmp_path):
 
 def test_a_fact_is_looked_for_once(tmp_path, monkeypatch):
     calls = []
-    monkeypatch.setattr(selectors, "FEATURES", {"rank": calls.append})
+    monkeypatch.setattr(features, "SELECTOR_FEATURES", {"rank": calls.append})
     found = facts(tmp_path, f"{X}, window: 2")
     assert [found["rank"], found["rank"]] == [None, None]
     assert len(calls) == 1
@@ -244,7 +238,7 @@ def test_nan_is_not_below_zero(tmp_path, dtype):
 def test_every_fact_of_every_case_is_found(catalogue):
     for case in catalogue.cases[::7]:
         found = CaseFeatures(case)
-        assert [key for key in FEATURES if found[key] is ABSENT and key != "window"] == []
+        assert [key for key in SELECTOR_FEATURES if found[key] is ABSENT and key != "window"] == []
 
 
 def test_keys_are_facts_and_the_parameters_of_all_operators():
@@ -269,4 +263,4 @@ def test_a_level_is_read_back_from_its_text(tmp_path, value):
 
 def test_every_fact_stands_in_the_documentation():
     page = PAGE.read_text("utf-8")
-    assert [key for key in FEATURES if f"`{key}`" not in page] == []
+    assert [key for key in SELECTOR_FEATURES if f"`{key}`" not in page] == []

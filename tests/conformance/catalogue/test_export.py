@@ -8,14 +8,15 @@ from dataclasses import replace
 import jsonschema
 import numpy as np
 import pytest
+from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures
 
 from conformance import CatalogueError, ConformanceError, cli
 from conformance.adapters import registry
 from conformance.cases import selectors
 from conformance.cases.arrays import NUMPY_DTYPES, ArraySpec
-from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures
 from conformance.catalogue import check, export, export_reader
 from conformance.catalogue import loading as catalogues
+from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.judging import ledger
@@ -52,7 +53,7 @@ def document(folder):
 
 def verdicts(cases, path):
     backend = registry.get_backend("numpy")
-    Run(backend, cases, ledger.load_ledger(), Selection("smoke"), python=sys.executable).execute(path)
+    Run(backend, cases, ledger.load_ledger(), RunOptions(Selection("smoke")), python=sys.executable).execute(path)
     keys = ("case", "surface", "status", "verdict", "kind", "budget_used", "digest", "program")
     records = map(json.loads, path.read_text("utf-8").splitlines())
     return [tuple(record[key] for key in keys) for record in records if record["record"] == "result"]

@@ -8,13 +8,13 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program, Unsupported
+from conformance.cases.features import case_features
 from conformance.cases.operators import OPERATORS
 from conformance.cases.yaml_reader import read_yaml_with_errors
 from conformance.catalogue import loading
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.coverage import Coverage, OperatorScheduler, feature_combinations
+from conformance.exploration.coverage import Coverage, OperatorScheduler, factor_kinds, feature_combinations
 from conformance.exploration.diagnosis import neighbours_of
-from conformance.exploration.features import candidate_conditions, factor_kinds
 from conformance.exploration.rng import Rng
 from conformance.exploration.shrinking import shrink
 from conformance.exploration.sizes import LONG_AXIS_CELLS
@@ -190,16 +190,16 @@ def test_half_of_all_draws_choose_unusual_values_only():
 
 def test_conditions_of_a_candidate():
     candidate = make_candidate(stride=(3, 1), padding=((1, 0), (0, 0)), rounding="ceil", extent=(4, 70_000))
-    conditions = candidate_conditions(candidate)
-    assert {"2-D", "stride > window", "padding before", "more padding before than after", "ceil or full"} <= conditions
-    assert {"an extent of 65,536 or more", "a window of 3 or more", "dtype float32"} <= conditions
-    assert not {"dilation", "padding after", "groups", "16-bit floats", "whole numbers"} & conditions
+    features = {*case_features(candidate.case)}
+    assert {"2-D input", "stride > window", "padding before", "more padding before than after"} <= features
+    assert {"an extent of 65,536 or more", "a window of 3 or more", "dtype float32", "ceil or full"} <= features
+    assert not {"dilation", "padding after", "groups", "16-bit floats", "whole numbers"} & features
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_every_candidate_has_conditions_and_one_kind_per_factor(operator, sweeps):
     for one in draws(OperatorSpace.from_sweeps(operator, sweeps), 15, "said"):
-        assert candidate_conditions(one)
+        assert case_features(one.case)
         assert len(factor_kinds(one)) == len({word.split()[0] for word in factor_kinds(one)})
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from conformance.adapters import registry
+from conformance.cases.features import case_features
 from conformance.catalogue import loading
 from conformance.exploration import diagnosis
 from conformance.exploration import findings as findings_module
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult, normalise_message
 from conformance.exploration.explorer import Explorer, StopCondition
-from conformance.exploration.features import candidate_conditions
 from conformance.exploration.findings import ExplorationFinding
 from conformance.exploration.metamorphic import MetamorphicChecker
 from conformance.exploration.output import finding_record
@@ -113,7 +113,7 @@ def test_agreeing_compositions_do_not_hide_a_cause_in_native_calls(sweeps):
         def surface_result(self, one):
             if one.levels["p"] % 2:
                 return SurfaceResult("s", "pass", how="composed")
-            wrong = "cells left over" in candidate_conditions(one)
+            wrong = "cells left over" in case_features(one.case)
             return SurfaceResult("s", "fail", "value", "native") if wrong else SurfaceResult("s", "pass", how="native")
 
     evaluator = WrongNativeCalls()
@@ -121,7 +121,7 @@ def test_agreeing_compositions_do_not_hide_a_cause_in_native_calls(sweeps):
     collector = findings_module.FindingCollector(evaluator, {"lp_pool": space})
     drawn = [space.draw(Rng("own call", number)) for number in range(60)]
     (finding,) = collector.add(evaluator.evaluate(drawn), 0)
-    assert set(finding.conditions) == {"a call of its own", "cells left over"}
+    assert set(finding.conditions) == {"a native call", "cells left over"}
     assert set(finding.conditions) <= set(finding_record(finding)["true"])
 
 

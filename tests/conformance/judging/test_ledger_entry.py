@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance import CatalogueError, ConformanceError
-from conformance.cases.selectors import CaseFeatures
+from conformance.cases.features import CaseFeatures
 from conformance.judging import ledger
 from conformance.judging.ledger import LedgerEntry
 from conformance.judging.ledger_entry import LedgerEntryDraft, append_entry, smallest_selector, write_ledger
