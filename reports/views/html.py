@@ -16,6 +16,7 @@ from reports.analysis.contradictions import contradiction_lines, find_contradict
 from reports.analysis.deviation import deviation_text
 from reports.results.records import STATUSES
 from reports.views.html_data import compress_json, report_payload
+from reports.views.template_environment import template_environment
 
 if TYPE_CHECKING:
     from reports.analysis.comparison import ReportDifference
@@ -103,16 +104,7 @@ def smallest_case_result(run: BackendRun, finding: FindingRecord) -> ResultRecor
 
 
 def _jinja_environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(
-            lambda name: files("reports.views").joinpath(f"templates/{name}").read_text("utf-8")
-        ),
-        autoescape=True,
-        finalize=_escape_control_characters,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = template_environment("reports.views", autoescape=True, finalize=_escape_control_characters)
     environment.globals.update(
         sign=summary.STATUS_SIGNS,
         word=summary.STATUS_TEXTS,
