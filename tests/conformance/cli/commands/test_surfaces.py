@@ -1,0 +1,20 @@
+"""`conformance surfaces`: how each surface supports each operator."""
+
+import pytest
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_table_has_the_selected_surfaces_and_operators(conformance):
+    status, out, _ = conformance("surfaces", "--operator", "avg_pool", "--surface", "numpy.*")
+    assert status == 0
+    assert "numpy.loops" in out
+    assert "avg_pool" in out
+    assert "max_pool" not in out
+    assert "torch" not in out
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_glob_that_matches_no_surface_is_an_error_of_one_line(conformance):
+    status, out, errors = conformance("surfaces", "--surface", "numpy.loop")
+    assert (status, out, len(errors)) == (3, "", 1)
+    assert errors[0] == "conformance: no surface is selected"

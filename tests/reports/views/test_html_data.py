@@ -1,0 +1,28 @@
+"""The data in the HTML report."""
+
+import base64
+import gzip
+
+from reports.results.reader import load_report
+from reports.views.html_data import compress_json, report_payload
+from tests.support import example_results as example
+
+
+def test_data_is_compressed_json():
+    value = {"a": [1, None, "é"], "b": {"c": 0.5}}
+    assert gzip.decompress(base64.b64decode(compress_json(value))).decode() == '{"a":[1,null,"\\u00e9"],"b":{"c":0.5}}'
+
+
+def test_same_text_of_several_results_is_in_the_table_once(tmp_path):
+    (path,) = example.write(tmp_path, example.beta())
+    data = report_payload(load_report([path]))
+    assert len(data["texts"]) == len({*data["texts"]})
+    assert data["texts"].count("The recipe pads with zeros, which win over negative values.") == 1
+    assert data["surfaces"] == [{"name": "beta.keras.layers", "backend": 0}, {"name": "beta.book", "backend": 0}]
+
+
+def test_infinite_budgets_are_strings_and_zero_is_left_out(tmp_path):
+    (path,) = example.write(tmp_path, example.beta())
+    data = report_payload(load_report([path]))
+    budgets = {details.get("budget") for *_, details in data["results"]}
+    assert {None, "none", "inf", 1.05} == budgets
