@@ -19,6 +19,7 @@ from conformance.catalogue import loading
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import CONVENTION_DOMAINS, conventions_of
 from conformance.judging.expected import compute_expected, compute_reference
+from reports.results.vocabulary import How
 
 NON_SPATIAL_AXES = 2
 """Number of axes that are not spatial: batch and channels."""
@@ -33,7 +34,7 @@ def unsupported_by_oracle(
     known: whether the ledger has an entry for a catalogue case on the surface.
     """
     observed = conventions_of(candidate)
-    if observed and isinstance(program, Program) and program.how != "native":
+    if observed and isinstance(program, Program) and program.how != How.NATIVE:
         return Unsupported(f"the case observes {observed[0]}, which is checked for native calls only")
     for convention_id in observed:
         declared = surface.declarations.get(convention_id)

@@ -28,6 +28,7 @@ from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, 
 from conformance.exploration.relations import equal_arrays
 from conformance.judging.verdict import ProgramOutcome
 from reference import Exact, NoBound
+from reports.results.vocabulary import Outcome, Status
 
 SURFACES_PREFIX = "surfaces: "
 """Prefix of the symptoms that this oracle reports."""
@@ -73,8 +74,9 @@ def _surface_results(
     outputs: dict[str, Array] = {}
     for name, outcome in zip(programs, outcomes, strict=True):
         if symptom := evaluator.process_failure(candidate.case, outcome):
-            yield SurfaceResult(name, outcome.kind, symptom, programs[name].how, SURFACES_PREFIX, outcome.message)
-        elif outcome.kind == "returned" and len(outcome.arrays) == 1:
+            status, how = Status(outcome.kind), programs[name].how
+            yield SurfaceResult(name, status, symptom, how, SURFACES_PREFIX, outcome.message)
+        elif outcome.kind == Outcome.RETURNED and len(outcome.arrays) == 1:
             outputs[name] = outcome.arrays[0]
     limit = max_distance(candidate, _make_inputs(candidate)) if len(outputs) > 1 else None
     for name, difference in find_outliers(outputs, limit).items():
@@ -82,9 +84,9 @@ def _surface_results(
         if difference:
             symptom = f"{SURFACES_PREFIX}{difference.kind}"
             message = f"differs from {difference.other_surface}: {difference.message}"
-            yield SurfaceResult(name, "fail", symptom, how, f"{SURFACES_PREFIX}{symptom}", message)
+            yield SurfaceResult(name, Status.FAIL, symptom, how, f"{SURFACES_PREFIX}{symptom}", message)
         else:
-            yield SurfaceResult(name, "pass", "", how, SURFACES_PREFIX)
+            yield SurfaceResult(name, Status.PASS, "", how, SURFACES_PREFIX)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ MAX_SHRINK_EVALUATIONS = 4000
 """Maximum number of candidates evaluated to shrink one."""
 MAX_CONFIRMATIONS = 5
 """Maximum number of repeated runs of the smallest candidate, to confirm that it differs."""
-MAX_FATAL_EVALUATIONS = dict(zip(FATAL_SYMPTOMS, (60, 20), strict=True))
+MAX_FATAL_EVALUATIONS: dict[str, int] = dict(zip(FATAL_SYMPTOMS, (60, 20), strict=True))
 """Maximum number of crashes and of hangs while shrinking. The limits are low: a crash costs a start of the framework, a
 hang the time limit of the case."""
 

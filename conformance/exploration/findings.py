@@ -14,6 +14,7 @@ from conformance.exploration.evaluation import FLAKY_SYMPTOM, CandidateResult, E
 from conformance.exploration.oracles import FATAL_SYMPTOMS, REFERENCE_ORACLE, oracle_of
 from conformance.exploration.space import OperatorSpace
 from reports.analysis.conditions import how_condition, shortest_conjunction
+from reports.results.vocabulary import Status
 
 MAX_FINDINGS_PER_SYMPTOM = 4
 """Maximum number of findings per operator, surface and symptom. Further differences are only counted."""
@@ -24,7 +25,7 @@ MAX_SHRUNK_PER_GENERATION = 6
 """Maximum number of candidates shrunk per generation, for one operator, surface and symptom."""
 MAX_AGREEING_CANDIDATES = 1000
 """Number of agreeing candidates remembered per operator, surface and oracle. Conditions are tested on them."""
-AGREEING_STATUSES = frozenset({"pass", "stale"})
+AGREEING_STATUSES = frozenset({Status.PASS, Status.STALE})
 
 
 @dataclass

@@ -19,6 +19,7 @@ from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, 
 from conformance.exploration.relations import RELATIONS, InputArrays, MetamorphicRelation, RelatedCall
 from conformance.judging.verdict import ProgramOutcome
 from conformance.translation.lowering import translate
+from reports.results.vocabulary import Outcome, Status
 
 RELATION_PREFIX = "law: "  # written to results files
 """Prefix of the symptoms that this oracle reports."""
@@ -63,15 +64,16 @@ class _RelationTest:
 
     def judge(self, evaluator: LocalEvaluator, outcomes: Sequence[ProgramOutcome]) -> SurfaceResult:
         symptom = f"{RELATION_PREFIX}{self.relation.name}"
-        if any(one.kind != "returned" or len(one.arrays) != 1 for one in outcomes):
+        if any(one.kind != Outcome.RETURNED or len(one.arrays) != 1 for one in outcomes):
             for number, one in enumerate(outcomes):
                 if failure := evaluator.process_failure(self.candidate.case, one):
                     # If a related call crashes, the symptom names the relation: the candidate itself may be correct.
                     failure = f"{symptom}: {failure}" if number else failure
-                    return SurfaceResult(self.surface, one.kind, failure, kind=symptom, message=one.message)
-            return SurfaceResult(self.surface, "unsupported", kind=symptom)
+                    return SurfaceResult(self.surface, Status(one.kind), failure, kind=symptom, message=one.message)
+            return SurfaceResult(self.surface, Status.UNSUPPORTED, kind=symptom)
         satisfied = self.relation.is_satisfied(self.candidate, self.inputs, [one.arrays[0] for one in outcomes])
-        return SurfaceResult(self.surface, "pass" if satisfied else "fail", "" if satisfied else symptom, kind=symptom)
+        status = Status.PASS if satisfied else Status.FAIL
+        return SurfaceResult(self.surface, status, "" if satisfied else symptom, kind=symptom)
 
 
 def _relation_tests(

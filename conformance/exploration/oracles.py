@@ -15,9 +15,10 @@ from conformance.exploration.cross_surface import SURFACES_PREFIX
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
 from conformance.exploration.metamorphic import RELATION_PREFIX, MetamorphicChecker
 from conformance.judging.expected import compute_expected
+from reports.results.vocabulary import Outcome
 
 REFERENCE_ORACLE = ""
-FATAL_SYMPTOMS = ("crashed", "timed_out")
+FATAL_SYMPTOMS = (Outcome.CRASHED, Outcome.TIMED_OUT)
 """Symptoms of a crash and a hang. After each of these the framework must be started again."""
 
 
