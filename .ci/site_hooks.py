@@ -14,7 +14,7 @@ from mkdocs.structure.pages import Page
 from conformance.catalogue.loading import load_catalogue
 from docs.generate.pages import generated_pages
 from reports.analysis import summary
-from reports.results.reader import Report, load_report
+from reports.results import Report, load_report
 from reports.views.badges import render_badges
 from reports.views.html import render_html
 from reports.views.junit import render_junit

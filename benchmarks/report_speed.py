@@ -34,7 +34,7 @@ Record = dict[str, Any]
 MAKE = """\
 import resource, sys, time
 start = time.perf_counter()
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.html import render_html
 page = render_html(load_report(sys.argv[2:]))
 open(sys.argv[1], "w", encoding="utf-8").write(page)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -15,7 +14,7 @@ from rich.text import Text
 
 from conformance.cli.options import NORMAL_OUTPUT, QUIET_OUTPUT, VERBOSE_OUTPUT
 from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS, UNEXPECTED_STATUSES, escape_control_characters
-from reports.results.records import STATUSES
+from reports.results import ResultRecord, Status
 from reports.views.terminal import STATUS_STYLES
 
 PROGRESS_INTERVAL_SECONDS = 5.0
@@ -58,9 +57,9 @@ class RunProgress:
     ) -> None:
         self._bar.stop()
 
-    def add_result(self, done: int, total: int, result: Mapping[str, Any]) -> None:
+    def add_result(self, done: int, total: int, result: ResultRecord) -> None:
         """Count a result. done, total: number of results so far and overall; result: its record in the results file."""
-        status = result["status"]
+        status = result.status
         self.counts[status] += 1
         if not self._bar.disable:
             self._bar.update(self._task, completed=done, total=total)
@@ -107,16 +106,14 @@ def _rate_text(rate: float) -> str:
 
 
 def _counts_text(counts: Mapping[str, int]) -> str:
-    return ", ".join(
-        f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in reversed(STATUSES) if counts.get(status)
-    )
+    return ", ".join(f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in reversed(Status) if counts.get(status))
 
 
-def _unexpected_result_text(result: Mapping[str, Any]) -> str:
+def _unexpected_result_text(result: ResultRecord) -> str:
     """Return a line for an unexpected result: `✗ fail max_pool/a on numpy.loops: value: …`."""
-    why = ": ".join(filter(None, [result.get("kind"), result.get("message") or result.get("reason")]))
-    sign = f"{STATUS_SIGNS[result['status']]} {STATUS_TEXTS[result['status']]}"
-    return f"{sign} {result['case']} on {result['surface']}{f': {why}' if why else ''}"
+    why = ": ".join(filter(None, [result.kind, result.message or result.reason]))
+    sign = f"{STATUS_SIGNS[result.status]} {STATUS_TEXTS[result.status]}"
+    return f"{sign} {result.case} on {result.surface}{f': {why}' if why else ''}"
 
 
 class _RateColumn(ProgressColumn):
@@ -136,7 +133,7 @@ class _CountsColumn(ProgressColumn):
 
     def render(self, task: Task) -> Text:  # noqa: ARG002 - the signature is rich's
         """Return the current text of the column."""
-        known = [status for status in reversed(STATUSES) if self.counts.get(status)]
+        known = [status for status in reversed(Status) if self.counts.get(status)]
         return Text(" ").join(
             Text(f"{STATUS_SIGNS[status]} {self.counts[status]:,}", STATUS_STYLES[status]) for status in known
         )

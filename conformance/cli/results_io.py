@@ -12,30 +12,29 @@ from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
 from conformance.execution.selection import Shard
 from conformance.system.atomic_write import write_in_folder
 from reports.analysis import summary
-from reports.results import compatibility, reader
-from reports.results.live import LiveResults
+from reports.results import LiveResults, Report, UnreadableResults, load_report, merge_runs
 
 STANDARD_OUTPUT = "-"
 FAILED_EXIT_STATUS, INCOMPLETE_EXIT_STATUS = 1, 3
 
 
-def load_results(paths: Iterable[Path], *, mixed: bool = False) -> reader.Report:
-    """Read results files into one report, see reader.load_report. Raises ConformanceError for an invalid file."""
+def load_results(paths: Iterable[Path], *, mixed: bool = False) -> Report:
+    """Read results files into one report, see load_report. Raises ConformanceError for an invalid file."""
     try:
-        return reader.load_report(paths, allow_mixed=mixed)
-    except compatibility.UnreadableResults as error:
+        return load_report(paths, allow_mixed=mixed)
+    except UnreadableResults as error:
         raise ConformanceError(str(error)) from None
 
 
-def merge_live_results(written: Iterable[LiveResults]) -> reader.Report:
+def merge_live_results(written: Iterable[LiveResults]) -> Report:
     """Return the results of this process's runs as one report. Raises ConformanceError for invalid results."""
     try:
-        return reader.merge_runs((one.path, one.build_run()) for one in written)
-    except compatibility.UnreadableResults as error:
+        return merge_runs((one.path, one.build_run()) for one in written)
+    except UnreadableResults as error:
         raise ConformanceError(str(error)) from None
 
 
-def load_given_or_latest(paths: Iterable[Path], *, mixed: bool = False) -> reader.Report:
+def load_given_or_latest(paths: Iterable[Path], *, mixed: bool = False) -> Report:
     """Read the given results files and folders; without any, those in the default output folder.
 
     Raises IncompleteRun if there are none.
@@ -44,7 +43,7 @@ def load_given_or_latest(paths: Iterable[Path], *, mixed: bool = False) -> reade
     return load_results(found, mixed=mixed)
 
 
-def load_file_or_folder(path: Path) -> reader.Report:
+def load_file_or_folder(path: Path) -> Report:
     """Read a results file, or all results files of a folder. Raises IncompleteRun if the folder has none."""
     return load_results(results_files(path))
 
@@ -67,7 +66,7 @@ def results_path(out: Path, backend: str, part: Shard | None = None) -> Path:
     return out / "shards" / backend / part.file_name if part else out / "results" / f"{backend}.jsonl"
 
 
-def exit_status(results: reader.Report) -> int:
+def exit_status(results: Report) -> int:
     """Return the exit status for results: 0 as expected, 1 unexpected results, 3 incomplete or mixed runs."""
     if not results.runs or any(map(summary.run_problems, results.runs)) or results.mixture_notes:
         return INCOMPLETE_EXIT_STATUS

@@ -5,17 +5,28 @@ from __future__ import annotations
 import heapq
 import os
 import resource
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
+
+from msgspec.structs import replace
 
 from conformance import ConformanceError
-from conformance.execution.results_file import RESUME_KEYS, ResultsFile
+from conformance.execution.results_file import RESUME_KEYS, ResultsFile, reading_results
 from conformance.execution.selection import Shard
+from reports.results import (
+    AnyRecord,
+    CaseRecord,
+    Footer,
+    Header,
+    ProgramRecord,
+    RecordChecks,
+    ResultRecord,
+    read_records,
+)
 
-JsonObject = dict[str, Any]
-PlacedResult = tuple[tuple[int, int], list[JsonObject], JsonObject]
+PlacedResult = tuple[tuple[int, int], list[AnyRecord], ResultRecord]
 """Position of a result in the undivided run, the declaring records before it, and the result."""
 MAX_LISTED_SHARDS = 20
 """Maximum number of missing shards in an error message."""
@@ -32,61 +43,43 @@ class ShardFile:
     def __init__(self, path: Path, stream: IO[bytes]) -> None:
         self.path = path
         self.seconds = 0.0
-        lines = (line.removesuffix(b"\n") for line in stream)
-        self._file = ResultsFile(path)
-        self._records = self._file.records(lines, "merge")
-        self.header = next(self._records, {})
-        if "shard" not in self.header:
+        self._lines = read_records(path, stream, RecordChecks())
+        with reading_results("merge"):
+            header = next(self._lines).record
+        assert isinstance(header, Header)  # noqa: S101 - read_records requires it
+        if header.shard is None:
             raise ConformanceError(f"{path}: not a shard of a run (conformance run --shard K/N makes them)")
-        try:
-            self.shard = Shard(**self.header["shard"])
-            self.started = str(self.header["started"])
-            self.platform = str(self.header["environment"]["platform"])
-        except (KeyError, TypeError) as error:
-            raise ConformanceError(f"{path}:1: the header has a missing or malformed field: {error}") from None
+        self.header = header
+        self.shard = Shard(header.shard.number, header.shard.of)
 
     def results(self) -> Iterator[PlacedResult]:
         """Yield each result with its position and the declaring records before it."""
-        try:
-            yield from self._results()
-        except (KeyError, TypeError, ValueError) as error:
-            raise ConformanceError(f"{self.path}: a record has a missing or malformed field: {error}") from None
-
-    def _results(self) -> Iterator[PlacedResult]:
-        before: list[JsonObject] = []
-        last = (-1, -1)
-        for record in self._records:
-            if record["record"] == "footer":
-                self._check_footer(record)
-                return
-            if record["record"] != "result":
-                self._check_declared(record)
+        with reading_results("merge"):
+            before: list[AnyRecord] = []
+            last = (-1, -1)
+            for line in self._lines:
+                record = line.record
+                if isinstance(record, Footer):
+                    self.seconds = record.seconds
+                    return
+                if isinstance(record, ResultRecord):
+                    last = self._result_position(record, last)
+                    yield last, before, replace(record, place=None)
+                    before = []
+                    continue
+                if isinstance(record, CaseRecord) and not self.shard.contains(record.case, record.question):
+                    raise ConformanceError(f"{self.path}: the case {record.case} does not belong to shard {self.shard}")
                 before.append(record)
-                continue
-            position = self._result_position(record, last)
-            yield position, before, record
-            before, last = [], position
         raise ConformanceError(
             f"{self.path}: shard {self.shard} is a partial run (conformance run --resume completes it)"
         )
 
-    def _check_footer(self, footer: JsonObject) -> None:
-        counted = self._file.by_status.total()
-        if footer["results"] != counted:
-            raise ConformanceError(f"{self.path}: the footer counts {footer['results']} results, there are {counted}")
-        self.seconds = float(footer["seconds"])
-
-    def _check_declared(self, record: JsonObject) -> None:
-        if record["record"] == "case" and not self.shard.contains(record["case"], record["question"]):
-            raise ConformanceError(f"{self.path}: the case {record['case']} does not belong to shard {self.shard}")
-
-    def _result_position(self, record: JsonObject, last: tuple[int, int]) -> tuple[int, int]:
+    def _result_position(self, record: ResultRecord, last: tuple[int, int]) -> tuple[int, int]:
         """Return (rank in the execution order, task number), which must increase: heapq.merge needs sorted input."""
-        rank, number = record.pop("place")
-        if (rank, number) <= last:
-            problem = "is out of order; run this shard again"
-            raise ConformanceError(f"{self.path}: the result for {record['case']} {problem}")
-        return rank, number
+        if record.place is None or record.place <= last:
+            problem = "has no place" if record.place is None else "is out of order; run this shard again"
+            raise ConformanceError(f"{self.path}: the result for {record.case} {problem}")
+        return record.place
 
 
 def merge_shards(paths: Iterable[Path], out: Path) -> None:
@@ -134,26 +127,26 @@ def _check_all_shards(shards: Sequence[ShardFile]) -> Sequence[ShardFile]:
 
 def check_same_run(shard: ShardFile, first: ShardFile) -> None:
     """Check that the headers of two shards describe the same run. Raises ConformanceError."""
+    ours, theirs = _shared_header(shard.header), _shared_header(first.header)
     for key in RESUME_KEYS:
-        if _shared_header_fields(shard.header, key) != _shared_header_fields(first.header, key):
+        if getattr(ours, key) != getattr(theirs, key):
             raise ConformanceError(f"{shard.path}: not from the same run as {first.path}: {key} differs")
 
 
-def _shared_header_fields(header: Mapping[str, Any], key: str) -> object:
-    """Return a field of the header without what may differ between shards: the platform and the shard itself."""
-    if key == "environment":
-        return {name: value for name, value in header[key].items() if name != "platform"}
-    return None if key == "shard" else header.get(key)
+def _shared_header(header: Header) -> Header:
+    """Return a header without what may differ between shards: the platform and the shard itself."""
+    return replace(header, shard=None, environment=replace(header.environment, platform=""))
 
 
 def _write_merged(shards: Sequence[ShardFile], file: ResultsFile) -> None:
-    first = {key: value for key, value in shards[0].header.items() if key not in {"record", "format", "shard"}}
-    platforms = sorted({shard.platform for shard in shards})
-    environment = {**first["environment"], "platform": ", ".join(platforms)}
-    file.open({**first, "environment": environment, "started": min(shard.started for shard in shards)})
+    platforms = sorted({shard.header.environment.platform for shard in shards})
+    first = shards[0].header
+    environment = replace(first.environment, platform=", ".join(platforms))
+    started = min(shard.header.started for shard in shards)
+    file.open(replace(first, shard=None, environment=environment, started=started))
     for _, before, result in heapq.merge(*(shard.results() for shard in shards), key=lambda step: step[0]):
         for record in before:
-            if record["record"] != "program" or record["program"] not in file.programs:
+            if not (isinstance(record, ProgramRecord) and record.program in file.contents.programs):
                 file.write(record)
         file.write(result)
     file.finish(sum(shard.seconds for shard in shards))

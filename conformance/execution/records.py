@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
@@ -12,29 +11,49 @@ import numpy as np
 
 from conformance import __version__
 from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
-from conformance.cases.arrays import Array, array_digest
+from conformance.cases.arrays import Array, array_digest, json_value
 from conformance.cases.case import Case
 from conformance.cases.cost import operator_cost
-from conformance.execution.results_file import array_record, record_line
-from conformance.judging.expected import Expected
+from conformance.cases.features import case_features
+from conformance.judging.expected import Expected, Target
 from conformance.judging.ledger import LedgerEntry
 from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome
+from reports.results import (
+    CaseRecord,
+    ConventionRecord,
+    DifferenceKind,
+    Environment,
+    ExpectedRecord,
+    How,
+    Level,
+    Outcome,
+    RecordedAnswers,
+    RecordedArray,
+    RecordedRejection,
+    ResultRecord,
+    Status,
+    Verdict,
+    WorstElementRecord,
+    encode_line,
+)
 
+MAX_RECORDED_ELEMENTS = 4096
+"""Maximum number of elements of an array that are written; a larger array has only dtype and shape."""
 NO_BOUND_REASON = "no bound: so many roundings to 16 bits may leave anything"
 
 
-def result_status(outcome: str, verdict: OutcomeVerdict, entry: LedgerEntry | None, *, flaky: bool = False) -> str:
+def result_status(outcome: str, verdict: OutcomeVerdict, entry: LedgerEntry | None, *, flaky: bool = False) -> Status:
     """Return the status of a result. outcome: kind of the outcome; entry: matching entry of the ledger."""
     if flaky:
-        return "known" if entry and "flaky" in entry.kinds else "flaky"
-    if outcome == "unsupported" or verdict.message == NO_BOUND_REASON:
-        return "unsupported"
-    if verdict.verdict == "agree":
-        return "stale" if entry and not entry.is_flaky else "pass"
-    shown = verdict.kind if verdict.verdict == "differ" else outcome
+        return Status.KNOWN if entry and Status.FLAKY in entry.kinds else Status.FLAKY
+    if outcome == Outcome.UNSUPPORTED or verdict.message == NO_BOUND_REASON:
+        return Status.UNSUPPORTED
+    if verdict.verdict == Verdict.AGREE:
+        return Status.STALE if entry and not entry.is_flaky else Status.PASS
+    shown = verdict.kind if verdict.verdict == Verdict.DIFFER else outcome
     if entry and shown in entry.kinds:
-        return "known"
-    return "fail" if verdict.verdict == "differ" else outcome
+        return Status.KNOWN
+    return Status.FAIL if verdict.verdict == Verdict.DIFFER else Status(outcome)
 
 
 def result_record(
@@ -46,7 +65,7 @@ def result_record(
     verdict: OutcomeVerdict,
     expected: Expected | None,
     entry: LedgerEntry | None,
-) -> dict[str, Any]:
+) -> ResultRecord:
     """Return the record of the result of a case on a surface.
 
     program: the program, or the reason why there is no program; expected: the expected result, None if the outcome
@@ -54,45 +73,49 @@ def result_record(
     """
     written = program if isinstance(program, Program) else None
     status = result_status(outcome.kind, verdict, entry, flaky=bool(outcome.flakiness))
-    record: dict[str, Any] = {
-        "case": case.id,
-        "surface": surface.name,
-        "status": status,
-        "outcome": outcome.kind,
-        "verdict": verdict.verdict,
-        "kind": verdict.kind,
-        "how": written.how if written else None,
-        "program": written.digest if written else None,
-        "budget_used": verdict.budget_used,
-        "seconds": round(outcome.seconds, 6),
-        "digest": array_digest(*outcome.arrays) if outcome.arrays else None,
-    }
-    if len(outcome.arrays) == 1 and not _is_expected_array(outcome.arrays[0], record["digest"], expected):
-        record["got"] = array_record(outcome.arrays[0])
-    if outcome.flakiness:
-        record["flaky"] = True
-    if verdict.worst:
-        record["worst"] = asdict(verdict.worst)
-    outcome_message = outcome.flakiness or outcome.message
+    digest = array_digest(*outcome.arrays) if outcome.arrays else None
+    is_recorded = len(outcome.arrays) == 1 and not _is_expected_array(outcome.arrays[0], digest, expected)
     # The message of an unsupported outcome is the reason, which has its own key.
-    message = "; ".join(filter(None, [verdict.message, outcome_message if written else ""]))
-    if message:
-        record["message"] = message
-    return record | _reason_and_issue(program, status, entry)
+    message = "; ".join(filter(None, [verdict.message, (outcome.flakiness or outcome.message) if written else ""]))
+    reason, issue = _reason_and_issue(program, status, entry)
+    return ResultRecord(
+        case=case.id,
+        surface=surface.name,
+        status=status,
+        outcome=Outcome(outcome.kind),
+        verdict=None if verdict.verdict is None else Verdict(verdict.verdict),
+        kind=None if verdict.kind is None else DifferenceKind(verdict.kind),
+        how=How(written.how) if written else None,
+        program=written.digest if written else None,
+        budget_used=verdict.budget_used,
+        seconds=round(outcome.seconds, 6),
+        digest=digest,
+        got=recorded_array(outcome.arrays[0]) if is_recorded else None,
+        flaky=bool(outcome.flakiness),
+        worst=WorstElementRecord(**vars(verdict.worst)) if verdict.worst else None,
+        message=message or None,
+        reason=reason,
+        issue=issue,
+    )
 
 
-def _reason_and_issue(program: Program | Unsupported, status: str, entry: LedgerEntry | None) -> dict[str, Any]:
-    """Return the reason and issue of an unsupported, known or stale result, otherwise an empty dictionary."""
+def _reason_and_issue(
+    program: Program | Unsupported, status: Status, entry: LedgerEntry | None
+) -> tuple[str | None, str | None]:
+    """Return the reason and issue of an unsupported, known or stale result, otherwise None."""
     if isinstance(program, Unsupported):
-        return {"reason": program.reason, "issue": program.issue}
-    if status == "unsupported":
-        return {"reason": NO_BOUND_REASON, "issue": None}
-    if entry and status in {"known", "stale"}:
-        return {"reason": entry.reason, "issue": entry.issue}
-    return {}
+        return program.reason, program.issue
+    if status == Status.UNSUPPORTED:
+        return NO_BOUND_REASON, None
+    return ledger_reason(status, entry)
 
 
-def _is_expected_array(got: Array, digest: str, expected: Expected | None) -> bool:
+def ledger_reason(status: Status, entry: LedgerEntry | None) -> tuple[str | None, str | None]:
+    """Return the reason and issue of the ledger entry of a known or stale result, otherwise None."""
+    return (entry.reason, entry.issue) if entry and status in {Status.KNOWN, Status.STALE} else (None, None)
+
+
+def _is_expected_array(got: Array, digest: str | None, expected: Expected | None) -> bool:
     """Whether an array equals the expected one bit by bit, apart from the bits of NaNs."""
     if expected is None or expected.target is None or expected.target.exact is None:
         return False
@@ -101,66 +124,90 @@ def _is_expected_array(got: Array, digest: str, expected: Expected | None) -> bo
     return same and (got.tobytes() == value.tobytes() or digest == array_digest(value))
 
 
-def declaration_record(surface: Surface, convention_id: str) -> dict[str, Any]:
-    """Return the declaration of a surface on a convention, as part of a convention record."""
+def recorded_array(array: Array) -> RecordedArray:
+    """Return the record of an array. `data` is None for arrays of more than MAX_RECORDED_ELEMENTS elements."""
+    data = array.ravel().tolist() if array.size <= MAX_RECORDED_ELEMENTS else None
+    if data and array.dtype.kind in "fV" and not np.isfinite(array).all():
+        data = json_value(data)
+    return RecordedArray(array.dtype.name, array.shape, None if data is None else tuple(data))
+
+
+def convention_record(case: Case, surface: Surface, observed: str | None) -> ConventionRecord:
+    """Return the record of the answer of a surface to the convention that a case observes."""
+    convention_id = case.convention_id or case.id
+    declared, source = declared_answer(surface, convention_id)
+    return ConventionRecord(
+        case=case.id,
+        about=case.about,
+        question=convention_id,
+        surface=surface.name,
+        declared=declared,
+        source=source,
+        observed=observed,
+    )
+
+
+def declared_answer(surface: Surface, convention_id: str) -> tuple[str | None, str]:
+    """Return the declared answer of a surface to a convention, if any, and its source."""
     declaration = surface.declarations.get(convention_id)
-    return {
-        "surface": surface.name,
-        "declared": declaration.answer if declaration else None,
-        "source": declaration.source if declaration else "undocumented",
-    }
+    return (declaration.answer, declaration.source) if declaration else (None, "undocumented")
 
 
 def case_record_line(case: Case, expected: Expected) -> str:
     """Return the record of a case as a line of a results file."""
-    return record_line({"record": "case", "case": case.id, **case_record(case, expected)})
+    return encode_line(case_record(case, expected))
 
 
-def case_record(case: Case, expected: Expected) -> dict[str, Any]:
-    """Return the record of a case, without the keys `record` and `case`."""
+def case_record(case: Case, expected: Expected) -> CaseRecord:
+    """Return the record of a case."""
     cost = operator_cost(case)
     parameters = dict(case.parameters)
     if case.then:
         parameters["then"] = [{"operator": item.operator, **item.parameters} for item in case.then]
     exacts = [target.exact for target in expected.targets if target.exact is not None]
     bounds = [target.bound for target in expected.targets if target.bound is not None]
-    return {
-        "operator": case.operator,
-        "level": case.level,
-        "about": case.about,
-        "source": case.source,
-        "via": list(case.via),
-        "question": case.convention_id,
-        "parameters": parameters,
-        "inputs": {name: array_record(array) for name, array in expected.inputs.items()},
-        "cost": cost.record() if cost else None,
-        "expected": _expected_record(expected),
-        "digest": expected.digest,
-        "pinned": sum(len(target.printed) for target in expected.targets),
-        "terms": max(chain((int(exact.terms.max(initial=0)) for exact in exacts), [0])),
-        "bound": max(chain((float(bound.max(initial=0)) for bound in bounds), [0.0])),
-    }
+    return CaseRecord(
+        case=case.id,
+        operator=case.operator,
+        level=Level(case.level),
+        about=case.about,
+        source=case.source,
+        via=tuple(case.via),
+        question=case.convention_id,
+        parameters=parameters,
+        inputs={name: recorded_array(array) for name, array in expected.inputs.items()},
+        cost=cost.record() if cost else None,
+        expected=_expected_record(expected),
+        digest=expected.digest,
+        pinned=sum(len(target.printed) for target in expected.targets),
+        terms=max(chain((int(exact.terms.max(initial=0)) for exact in exacts), [0])),
+        bound=max(chain((float(bound.max(initial=0)) for bound in bounds), [0.0])),
+        features=case_features(case, expected.inputs),
+    )
 
 
-def _expected_record(expected: Expected) -> Mapping[str, Any]:
-    def target_record(target: Any) -> Mapping[str, Any]:
-        return array_record(target.exact.value) if target.exact is not None else {"rejected": target.violation}
-
+def _expected_record(expected: Expected) -> ExpectedRecord:
     if expected.target is not None:
-        return target_record(expected.target)
-    return {"answers": {name: target_record(target) for name, target in expected.answers.items()}}
+        return _target_record(expected.target)
+    return RecordedAnswers({name: _target_record(target) for name, target in expected.answers.items()})
 
 
-def environment_record(backend: Backend, surfaces: Iterable[Surface], worker: Mapping[str, Any]) -> dict[str, Any]:
+def _target_record(target: Target) -> RecordedArray | RecordedRejection:
+    if target.exact is not None:
+        return recorded_array(target.exact.value)
+    return RecordedRejection(predicate=target.violation or "")
+
+
+def environment_record(backend: Backend, surfaces: Iterable[Surface], worker: Mapping[str, Any]) -> Environment:
     """Return the environment of a run for the header. worker: the environment that a worker has reported."""
-    return {
-        "python": worker["python"],
-        "platform": platform.platform(),
-        "suite": {"nn-conformance": __version__, "numpy": np.__version__},
-        "packages": worker["packages"],
-        "cpu": worker["cpu"],
-        "instructions": backend.instructions,
+    return Environment(
+        python=worker["python"],
+        platform=platform.platform(),
+        suite={"nn-conformance": __version__, "numpy": np.__version__},
+        packages=worker["packages"],
+        cpu=tuple(worker["cpu"]),
+        instructions=backend.instructions,
         **worker["device"],
-        "setup": {surface.name: backend.threads + backend.setup for surface in surfaces},
-        "threads": 1,
-    }
+        setup={surface.name: backend.threads + backend.setup for surface in surfaces},
+        threads=1,
+    )

@@ -7,21 +7,27 @@ the missing ones.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+
+from msgspec.structs import replace
 
 from conformance import ConformanceError
 from conformance.adapters.api.surface import Backend, Surface, Unsupported
 from conformance.cases.arrays import SHORT_FLOATS
 from conformance.cases.case import Case
 from conformance.catalogue.loading import Catalogue
-from conformance.execution.records import NO_BOUND_REASON, case_record_line, declaration_record, result_status
-from conformance.execution.results_file import RESULTS_FORMAT, record_line
+from conformance.execution.records import (
+    NO_BOUND_REASON,
+    case_record_line,
+    declared_answer,
+    ledger_reason,
+    result_status,
+)
+from conformance.execution.results_file import make_footer, reading_results
 from conformance.execution.selection import Shard
 from conformance.execution.task import ComputeExpected
 from conformance.judging.ledger import Ledger
@@ -29,8 +35,20 @@ from conformance.judging.tolerance import accumulation_convention
 from conformance.judging.verdict import OutcomeVerdict, declaration_text
 from conformance.system.atomic_write import write_atomically
 from conformance.translation.lowering import translate
+from reports.results import (
+    AnyRecord,
+    CatalogueIdentity,
+    Header,
+    Outcome,
+    RecordChecks,
+    ResultRecord,
+    RunBuilder,
+    Status,
+    Verdict,
+    encode_line,
+    read_records,
+)
 
-JsonObject = dict[str, Any]
 ResultKey = tuple[str, str]
 """Id of the case, name of the surface."""
 
@@ -39,48 +57,48 @@ ResultKey = tuple[str, str]
 class RejudgedResults:
     """Records of the updated results file, and a summary of the changes.
 
-    status_changes: counts by (old status, new status); invalid_results: dropped results; complete: whether no result
-    is missing.
+    status_changes: counts by (old status, new status); invalid_results: dropped results.
     """
 
-    records: list[JsonObject] = field(default_factory=list)
-    status_changes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    records: list[AnyRecord] = field(default_factory=list)
+    contents: RecordChecks = field(default_factory=RecordChecks)
+    status_changes: Counter[tuple[Status, Status]] = field(default_factory=Counter)
     invalid_results: list[ResultKey] = field(default_factory=list)
-    complete: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether no result is missing."""
+        return self.contents.footer is not None
+
+    def add(self, record: AnyRecord) -> None:
+        """Append a record."""
+        self.contents.add(record)
+        self.records.append(record)
 
 
-def rejudge_file(
-    path: Path, backend: Backend, catalogue: Catalogue, ledger: Ledger, compute_expected: ComputeExpected
-) -> RejudgedResults:
-    """Update the results of a file. Raises ConformanceError, with path and line, if it is not a results file."""
-    records = list(read_records(path))
-    if records[0]["record"] != "header" or records[0].get("format") != RESULTS_FORMAT:
-        raise ConformanceError(f"{path}:1: not the header of a results file of format {RESULTS_FORMAT}")
+def read_results_file(path: Path) -> RunBuilder:
+    """Return the records of a results file. Raises ConformanceError, with path and line, if it is invalid."""
+    builder = RunBuilder()
     try:
-        return _Rejudge(records, backend, catalogue, ledger, compute_expected).results()
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ConformanceError(f"{path}: a record has a missing or malformed field: {error!r}") from None
-
-
-def read_records(path: Path) -> Iterator[JsonObject]:
-    """Yield the records of a results file, without an incomplete last line."""
-    try:
-        text = path.read_text("utf-8", "replace")
+        with reading_results("rejudge"), path.open("rb") as stream:
+            for line in read_records(path, stream, builder.checks):
+                builder.collect(line.record)
     except OSError as error:
         raise ConformanceError(f"{path}: cannot be read: {error.strerror}") from None
-    for number, line in enumerate(text.rpartition("\n")[0].split("\n"), 1):
-        try:
-            record = json.loads(line)
-            record["record"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise ConformanceError(f"{path}:{number}: this line is not a record of a results file") from None
-        yield record
+    return builder
 
 
-def replace_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+def rejudge_results(
+    builder: RunBuilder, backend: Backend, catalogue: Catalogue, ledger: Ledger, compute_expected: ComputeExpected
+) -> RejudgedResults:
+    """Update the results of a file that `read_results_file` has read."""
+    return _Rejudge(builder, backend, catalogue, ledger, compute_expected).results()
+
+
+def replace_records(path: Path, records: Iterable[AnyRecord]) -> None:
     """Replace the file with these records atomically. Raises ConformanceError if it cannot be written."""
     try:
-        write_atomically(path, "".join(f"{record_line(record)}\n" for record in records))
+        write_atomically(path, "".join(f"{encode_line(record)}\n" for record in records))
     except OSError as error:
         raise ConformanceError(f"{path}: {error.strerror}") from None
 
@@ -90,34 +108,27 @@ class _Rejudge:
 
     def __init__(
         self,
-        records: list[JsonObject],
+        builder: RunBuilder,
         backend: Backend,
         catalogue: Catalogue,
         ledger: Ledger,
         compute_expected: ComputeExpected,
     ) -> None:
-        self.header, self.records = records[0], records
+        self.builder, self.header = builder, builder.header
         self.backend, self.catalogue, self.ledger, self.compute_expected = backend, catalogue, ledger, compute_expected
-        self.case_records = {record["case"]: record for record in self._records_of("case")}
-        self.programs = {record["program"]: record for record in self._records_of("program")}
-        self.answers: dict[ResultKey, JsonObject] = {
-            (record["case"], record["surface"]): record for record in self._records_of("convention")
-        }
+        self.programs = {record.program: record for record in builder.programs}
+        self.answers = {(record.case, record.surface): record for record in builder.conventions}
         self.previous_declarations = {
-            (record["surface"], record["question"]): record["declared"] for record in self.answers.values()
+            (record.surface, record.question): record.declared for record in builder.conventions
         }
         self._is_case_unchanged: dict[str, bool] = {}
-
-    def _records_of(self, kind: str) -> Iterator[JsonObject]:
-        return (record for record in self.records if record["record"] == kind)
 
     @cached_property
     def surfaces(self) -> dict[str, Surface]:
         """The current surfaces of the run's selection, by name."""
-        names = self.header["selection"]["surfaces"]
-        features = self.header["environment"].get("cpu", ())
+        names = self.header.selection.surfaces
         return {
-            surface.name: surface.for_processor(features)
+            surface.name: surface.for_processor(self.header.environment.cpu)
             for surface in self.backend.surfaces
             if not names or surface.name in names
         }
@@ -125,115 +136,112 @@ class _Rejudge:
     @cached_property
     def selected(self) -> list[Case]:
         """The cases that the run's filters and level select from the current catalogue."""
-        filters = self.header["selection"]
-        return self.catalogue.select(self.header["level"], filters["operators"], filters["cases"])
+        filters = self.header.selection
+        return self.catalogue.select(self.header.level, filters.operators, filters.cases)
 
     @cached_property
     def cases(self) -> dict[str, Case]:
         """The selected cases of the shard, or of the whole run, by id."""
-        shard = Shard(**self.header["shard"]) if "shard" in self.header else None
+        recorded = self.header.shard
+        shard = Shard(recorded.number, recorded.of) if recorded else None
         return {case.id: case for case in self.selected if shard is None or shard.contains(case.id, case.convention_id)}
 
     def results(self) -> RejudgedResults:
         """Return the valid results in the order of the file, with a footer if the run is complete."""
-        rejudged = RejudgedResults([self._new_header()])
-        declared: set[str] = set()
-        for record in self._records_of("result"):
-            key = record["case"], record["surface"]
-            updated = self._rejudge_result(record)
+        rejudged = RejudgedResults()
+        rejudged.add(self._new_header())
+        for result in self.builder.results:
+            updated = self._rejudge_result(result)
             if updated is None:
-                rejudged.invalid_results.append(key)
+                rejudged.invalid_results.append((result.case, result.surface))
                 continue
-            if updated["status"] != record["status"]:
-                rejudged.status_changes[record["status"], updated["status"]] += 1
-            rejudged.records += [*self._preceding_records(key, updated, declared), updated]
+            if updated.status != result.status:
+                rejudged.status_changes[result.status, updated.status] += 1
+            for record in (*self._preceding_records(updated, rejudged.contents), updated):
+                rejudged.add(record)
         self._add_footer(rejudged)
         return rejudged
 
-    def _new_header(self) -> JsonObject:
-        identity = {"version": self.catalogue.version, "digest": self.catalogue.digest, "cases": len(self.selected)}
+    def _new_header(self) -> Header:
+        catalogue = self.catalogue
         setup = dict.fromkeys(self.surfaces, self.backend.threads + self.backend.setup)
-        return {
-            **self.header,
-            "catalogue": identity,
-            "ledger": self.ledger.digest,
-            "own_ledger": self.ledger.own_digest,
-            "surfaces": list(self.surfaces),
-            "environment": {**self.header["environment"], "setup": setup},
-        }
+        return replace(
+            self.header,
+            catalogue=CatalogueIdentity(version=catalogue.version, digest=catalogue.digest, cases=len(self.selected)),
+            ledger=self.ledger.digest,
+            own_ledger=self.ledger.own_digest,
+            surfaces=tuple(self.surfaces),
+            environment=replace(self.header.environment, setup=setup),
+        )
 
-    def _preceding_records(self, key: ResultKey, result: JsonObject, declared: set[str]) -> Iterator[JsonObject]:
+    def _preceding_records(self, result: ResultRecord, contents: RecordChecks) -> Iterator[AnyRecord]:
         """Yield the case and program records of a result unless already declared, and its convention record."""
-        for name, records in ((key[0], self.case_records), (result["program"], self.programs)):
-            if name is not None and name not in declared:
-                declared.add(name)
-                yield records[name]
-        if key in self.answers:
-            convention_id = self.answers[key]["question"]
-            yield {**self.answers[key], **declaration_record(self.surfaces[key[1]], convention_id)}
+        if result.case not in contents.cases:
+            yield self.builder.cases[result.case]
+        if result.program is not None and result.program not in contents.programs:
+            yield self.programs[result.program]
+        answer = self.answers.get((result.case, result.surface))
+        if answer is not None:
+            declared, source = declared_answer(self.surfaces[result.surface], answer.question)
+            yield replace(answer, declared=declared, source=source)
 
-    def _rejudge_result(self, record: JsonObject) -> JsonObject | None:
+    def _rejudge_result(self, result: ResultRecord) -> ResultRecord | None:
         """Return a result with its current status, None if a run would run another case or program today."""
-        case, surface = self.cases.get(record["case"]), self.surfaces.get(record["surface"])
+        case, surface = self.cases.get(result.case), self.surfaces.get(result.surface)
         if case is None or surface is None or not self._is_still_valid(case, surface):
             return None
         missing = surface.missing_requirement and surface.missing_requirement()
         program = Unsupported(missing) if missing else translate(case, surface)
         if isinstance(program, Unsupported):
-            was_unsupported = record["outcome"] == "unsupported"
-            return {**record, "reason": program.reason, "issue": program.issue} if was_unsupported else None
-        if record["program"] != program.digest or not self._has_same_verdict(record, case, surface):
+            was_unsupported = result.outcome == Outcome.UNSUPPORTED
+            return replace(result, reason=program.reason, issue=program.issue) if was_unsupported else None
+        if result.program != program.digest or not self._has_same_verdict(result, case, surface):
             return None
-        return record if record.get("reason") == NO_BOUND_REASON else self._with_current_status(record, case)
+        return result if result.reason == NO_BOUND_REASON else self._with_current_status(result, case)
 
     def _is_still_valid(self, case: Case, surface: Surface) -> bool:
         """Whether the case and the setup of the surface are unchanged, and a run would include them."""
-        setup = self.header["environment"]["setup"].get(surface.name)
+        setup = self.header.environment.setup.get(surface.name)
         if setup != self.backend.threads + self.backend.setup:
             return False
         if not self._is_run(case, surface):
             return False
         if case.id not in self._is_case_unchanged:
             expected = self.compute_expected(case)
-            self._is_case_unchanged[case.id] = (
-                json.loads(expected.record_line or case_record_line(case, expected)) == self.case_records[case.id]
-            )
+            line = expected.record_line or case_record_line(case, expected)
+            self._is_case_unchanged[case.id] = line == encode_line(self.builder.cases[case.id])
         return self._is_case_unchanged[case.id]
 
     def _is_run(self, case: Case, surface: Surface) -> bool:
-        return surface.is_run(case.level, case.tags, self.header["level"], slow=self.header.get("slow", False))
+        return surface.is_run(case.level, case.tags, self.header.level, slow=self.header.slow)
 
-    def _has_same_verdict(self, record: JsonObject, case: Case, surface: Surface) -> bool:
+    def _has_same_verdict(self, result: ResultRecord, case: Case, surface: Surface) -> bool:
         """Whether the verdict is the same under the current declarations."""
-        if (case.id, surface.name) not in self.answers:
+        answer = self.answers.get((case.id, surface.name))
+        if answer is None:
             # The error bound of 16-bit results depends on the declared precision of the accumulator.
             convention_id = accumulation_convention(case)
-            declared = declaration_record(surface, convention_id)["declared"]
+            declared, _ = declared_answer(surface, convention_id)
             previous = self.previous_declarations.get((surface.name, convention_id))
             return case.dtype not in SHORT_FLOATS or previous == declared
-        answer = self.answers[case.id, surface.name]
-        declaration = surface.declarations.get(answer["question"])
-        if record["verdict"] == "agree":
-            return declaration is not None and declaration.answer == answer["observed"]
+        declaration = surface.declarations.get(answer.question)
+        if result.verdict == Verdict.AGREE:
+            return declaration is not None and declaration.answer == answer.observed
         # The message of a difference contains the declaration that the answer was compared with.
-        return record["verdict"] is None or declaration_text(declaration) in record.get("message", "")
+        return result.verdict is None or declaration_text(declaration) in (result.message or "")
 
-    def _with_current_status(self, record: JsonObject, case: Case) -> JsonObject:
+    def _with_current_status(self, result: ResultRecord, case: Case) -> ResultRecord:
         """Return a result with its status according to the current ledger."""
-        environment = self.header["environment"]
-        features, device = environment.get("cpu", ()), self.backend.device.name
-        entry = self.ledger.find_entry(case, record["surface"], environment["packages"], features, device)
-        verdict = OutcomeVerdict(record["verdict"], record["kind"])
-        status = result_status(record["outcome"], verdict, entry, flaky="flaky" in record)
-        unchanged = {key: value for key, value in record.items() if key not in {"reason", "issue"}}
-        reason = {"reason": entry.reason, "issue": entry.issue} if entry and status in {"known", "stale"} else {}
-        return {**unchanged, "status": status, **reason}
+        environment, device = self.header.environment, self.backend.device.name
+        entry = self.ledger.find_entry(case, result.surface, environment.packages, environment.cpu, device)
+        verdict = OutcomeVerdict(result.verdict, result.kind)
+        status = result_status(result.outcome, verdict, entry, flaky=result.flaky)
+        reason, issue = ledger_reason(status, entry)
+        return replace(result, status=status, reason=reason, issue=issue)
 
     def _add_footer(self, rejudged: RejudgedResults) -> None:
         """Append the footer if the file had one and each case that a run would include has its result."""
-        counts = Counter(record["status"] for record in rejudged.records if record["record"] == "result")
         total = sum(self._is_run(case, surface) for case in self.cases.values() for surface in self.surfaces.values())
-        footer = next(self._records_of("footer"), None)
-        rejudged.complete = footer is not None and sum(counts.values()) == total
-        if footer is not None and rejudged.complete:
-            rejudged.records.append({**footer, "results": total, "by_status": dict(sorted(counts.items()))})
+        footer = self.builder.checks.footer
+        if footer is not None and len(rejudged.contents.results) == total:
+            rejudged.add(make_footer(rejudged.contents, footer.seconds))

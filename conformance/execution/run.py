@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from conformance import IncompleteRun
 from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
@@ -30,12 +32,22 @@ from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome
 from conformance.translation.lowering import translate
 from conformance.translation.program_cache import ProgramCache
+from reports.results import (
+    CatalogueIdentity,
+    Header,
+    How,
+    Level,
+    ProgramRecord,
+    ResultRecord,
+    SelectionRecord,
+    ShardRecord,
+)
 
 MAX_EXPECTED_IN_MEMORY = 64
 """Number of expected results cached for the next surfaces, in addition to those of the queued programs."""
 PRELOADED_TASKS = 16
 """Number of tasks whose expected results are computed while the first worker starts."""
-ResultCallback = Callable[[int, int, Mapping[str, Any]], None]
+ResultCallback = Callable[[int, int, ResultRecord], None]
 """Called after each result with the number of results so far, the total number, and the record of the result."""
 
 
@@ -138,7 +150,7 @@ class Run:
             tasks = self._start_workers(log)
             file.open(self._header(), resume=resume)
             if resume:
-                log(f"{len(file.finished):,} of {len(tasks):,} results already present")
+                log(f"{len(file.contents.results):,} of {len(tasks):,} results already present")
             if not file.complete:
                 self._restore_answers(file)
                 self._run_tasks(tasks, file, progress)
@@ -188,7 +200,8 @@ class Run:
             )
 
     def _run_tasks(self, tasks: Sequence[Task], file: ResultsFile, progress: ResultCallback) -> None:
-        remaining = [task for task in tasks if (task.case.id, task.surface.name) not in file.finished]
+        finished = file.contents.results
+        remaining = [task for task in tasks if (task.case.id, task.surface.name) not in finished]
         remaining.sort(key=lambda task: run_order(self.judge.expected_failures(task)))
         queued: deque[Expected] = deque()
         outcomes = self.pool.outcomes(self._make_jobs(remaining, queued))
@@ -213,40 +226,44 @@ class Run:
 
     def _write_result(
         self, task: Task, outcome: ProgramOutcome, file: ResultsFile, expected: Expected | None = None
-    ) -> Mapping[str, Any]:
-        if task.case.id not in file.cases:
+    ) -> ResultRecord:
+        contents, program = file.contents, task.program
+        if task.case.id not in contents.cases:
             expected = expected or self.expected(task.case)
             file.write_case(task.case.id, expected.record_line or case_record_line(task.case, expected))
-        program = task.program
-        if isinstance(program, Program) and program.digest not in file.programs:
-            record = {"surface": program.surface, "how": program.how, "text": program.text}
-            file.write({"record": "program", "program": program.digest, **record})
+        if isinstance(program, Program) and program.digest not in contents.programs:
+            how = How(program.how)
+            file.write(ProgramRecord(program=program.digest, surface=program.surface, how=how, text=program.text))
         result, convention = self.judge.judge_task(task, outcome, expected)
-        if convention is not None and (task.case.id, task.surface.name) not in file.conventions:
-            file.write({"record": "convention", "case": task.case.id, "about": task.case.about, **convention})
+        if convention is not None and (task.case.id, task.surface.name) not in contents.conventions:
+            file.write(convention)
         # `merge` sorts the results of all shards by this position, into the order of the undivided run.
         order = run_order(self.judge.expected_failures(task))
-        position = {"place": [order, task.number]} if self.selection.shard else {}
-        file.write({"record": "result", **result, **position})
+        file.write(replace(result, place=(order, task.number)) if self.selection.shard else result)
         return result
 
     @property
     def header_identity(self) -> dict[str, Any]:
-        """The part of the results file's header that is known before a worker has started."""
-        catalogue = self.catalogue
+        """The fields of the results file's header that are known before a worker has started."""
+        catalogue, selection = self.catalogue, self.selection
         return {
             "backend": self.backend.name,
-            "catalogue": {"version": catalogue.version, "digest": catalogue.digest, "cases": len(self.cases)},
+            "catalogue": CatalogueIdentity(version=catalogue.version, digest=catalogue.digest, cases=len(self.cases)),
             "ledger": self.ledger.digest,
             "own_ledger": self.ledger.own_digest,
-            **({"repeat": self.repeat} if self.repeat > 1 else {}),
-            **self.selection.header,
-            "surfaces": [surface.name for surface in self.surfaces],
+            "repeat": self.repeat,
+            "level": Level(selection.level),
+            "slow": selection.slow,
+            "shard": ShardRecord(selection.shard.number, selection.shard.of) if selection.shard else None,
+            "selection": SelectionRecord(
+                surfaces=selection.surfaces, operators=selection.operators, cases=selection.globs
+            ),
+            "surfaces": tuple(surface.name for surface in self.surfaces),
         }
 
-    def _header(self) -> dict[str, Any]:
-        return {
+    def _header(self) -> Header:
+        return Header(
             **self.header_identity,
-            "environment": environment_record(self.backend, self.surfaces, self.pool.environment),
-            "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        }
+            environment=environment_record(self.backend, self.surfaces, self.pool.environment),
+            started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 MAX_SHARDS = 100_000
 """Maximum number of shards of one run."""
@@ -49,17 +48,6 @@ class Selection:
     globs: tuple[str, ...] = ()
     slow: bool = False
     shard: Shard | None = None
-
-    @property
-    def header(self) -> dict[str, Any]:
-        """The selection as part of the header of a results file."""
-        filters = {"surfaces": self.surfaces, "operators": self.operators, "cases": self.globs}
-        return {
-            "level": self.level,
-            **({"slow": True} if self.slow else {}),
-            **({"shard": asdict(self.shard)} if self.shard else {}),
-            "selection": {name: list(given) for name, given in filters.items()},
-        }
 
 
 DEFAULT_SELECTION = Selection()

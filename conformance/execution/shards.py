@@ -14,6 +14,8 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from conformance import ConformanceError, IncompleteRun, __version__
 from conformance.cases.case import Case
 from conformance.catalogue import loading
@@ -186,7 +188,7 @@ class ShardedRun:
                 header = merge.ShardFile(path, stream).header
             try:
                 check_identity(
-                    {**header, "suite": header["environment"]["suite"]["nn-conformance"]},
+                    {**asdict(header), "suite": header.environment.suite.get("nn-conformance")},
                     orders[file].expected_identity,
                 )
             except ConformanceError as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.adapters.api.surface import Program, Surface, Unsupported
 from conformance.cases.case import Case
-from conformance.execution.records import NO_BOUND_REASON, declaration_record, result_record
+from conformance.execution.records import NO_BOUND_REASON, convention_record, result_record
 from conformance.judging.expected import Expected
 from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.judging.repeats import combine_repeats
@@ -22,6 +22,7 @@ from conformance.judging.verdict import (
     judge_declaration,
     judge_outcome,
 )
+from reports.results import ConventionRecord, ResultRecord
 
 FATAL_OUTCOMES = frozenset({"crashed", "timed_out"})
 """Outcomes that end the process of the worker."""
@@ -94,7 +95,7 @@ class TaskJudge:
 
     def judge_task(
         self, task: Task, outcome: ProgramOutcome, expected: Expected | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    ) -> tuple[ResultRecord, ConventionRecord | None]:
         """Return the result record of an outcome, and the convention record if the case observes a convention.
 
         expected: the expected result of the case, if it has been computed already.
@@ -111,7 +112,7 @@ class TaskJudge:
 
     def _judge_outcome(
         self, task: Task, outcome: ProgramOutcome, expected: Expected
-    ) -> tuple[OutcomeVerdict, dict[str, Any] | None]:
+    ) -> tuple[OutcomeVerdict, ConventionRecord | None]:
         surface = self._surfaces[task.surface.name]
         if expected.target is not None:
             how = task.program.how if isinstance(task.program, Program) else "native"
@@ -127,4 +128,4 @@ class TaskJudge:
         other = self.observed_answers.conflicting_answer(task.surface.name, convention_id, task.case.id, answer)
         verdict = OutcomeVerdict(None) if answer is None else judge_declaration(answer, declaration, other)
         observed = answer or (outcome.kind if outcome.kind != "unsupported" else None)
-        return verdict, {"question": convention_id, **declaration_record(surface, convention_id), "observed": observed}
+        return verdict, convention_record(task.case, surface, observed)

@@ -27,6 +27,7 @@ from conformance.judging.expected import Expected, compute_expected
 from conformance.judging.ledger import Ledger
 from conformance.judging.repeats import SAME_IN_NEW_PROCESS
 from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
+from reports.results import ResultRecord
 
 NEW_STATUSES = frozenset({"fail", "crashed", "timed_out", "flaky"})
 """Statuses of differences without a ledger entry. The statuses known and stale are only counted."""
@@ -219,11 +220,11 @@ class LocalEvaluator:
             status = "pass" if outcome.kind == "returned" else "unsupported"
             return SurfaceResult(task.surface.name, status, how=task.program.how, kind=outcome.kind)
         record, _ = run.judge.judge_task(task, outcome)
-        status = str(record["status"])
-        symptom = symptom_of(record, outcome) if status in NEW_STATUSES | {"known"} else ""
-        kind = " ".join(map(str, (record["outcome"], record["kind"], _power_of_ten(record["budget_used"]))))
+        status = record.status
+        symptom = symptom_of(outcome, record) if status in NEW_STATUSES | {"known"} else ""
+        kind = " ".join(map(str, (record.outcome, record.kind, _power_of_ten(record.budget_used))))
         return SurfaceResult(
-            task.surface.name, status, symptom, task.program.how, f"{kind} {symptom}", str(record.get("message", ""))
+            task.surface.name, status, symptom, task.program.how, f"{kind} {symptom}", record.message or ""
         )
 
     def process_failure(self, case: Case, outcome: ProgramOutcome) -> str:
@@ -234,7 +235,7 @@ class LocalEvaluator:
         step = case_step(case)
         slow = max(math.prod(step.output), math.prod(step.shape)) * MAX_SECONDS_PER_CELL > self.limits.case_seconds
         failed = outcome.kind == "crashed" or (outcome.kind == "timed_out" and not slow)
-        return symptom_of({"kind": None}, outcome) if failed else ""
+        return symptom_of(outcome) if failed else ""
 
     def programs(self, candidate: Candidate) -> dict[str, Program]:
         """Return the program of a candidate for each surface without a ledger entry, by name of the surface."""
@@ -272,15 +273,18 @@ def _expected_for(candidate: Candidate, *, fatal: bool) -> Expected | None:
     return expected
 
 
-def symptom_of(record: dict[str, Any], outcome: ProgramOutcome) -> str:
-    """Return the symptom: the kind of the difference, and the message of a rejected call or a crash."""
-    if record.get("flaky"):
+def symptom_of(outcome: ProgramOutcome, record: ResultRecord | None = None) -> str:
+    """Return the symptom: the kind of the difference, and the message of a rejected call or a crash.
+
+    record: of the result, None if the outcome was not judged.
+    """
+    if record and record.flaky:
         return FLAKY_SYMPTOM
     if outcome.kind == "timed_out":
         return outcome.kind
     if outcome.kind == "crashed":  # the same symptom whether or not the program was run twice
         return f"{outcome.kind}: {normalise_message(outcome.message.removesuffix(f'; {SAME_IN_NEW_PROCESS}'))}"
-    kind = str(record["kind"])
+    kind = str(record and record.kind)
     return f"{kind}: {normalise_message(outcome.message)}" if kind == "rejected" else kind
 
 

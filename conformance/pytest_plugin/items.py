@@ -16,6 +16,7 @@ from conformance.execution.task import Task
 from conformance.judging.verdict import ProgramOutcome
 from conformance.pytest_plugin.prefetch import Prefetcher
 from conformance.pytest_plugin.text import failure_report, unsupported_or_known_reason
+from reports.results import Status
 
 REPORTED_FIELDS = ("status", "outcome", "verdict", "kind", "how")
 
@@ -75,12 +76,13 @@ class CaseItem(pytest.Item):
         """Run the case, and pass, fail, skip or xfail according to its status."""
         outcome = self._run_case()
         result, _ = self.prefetcher.run.judge.judge_task(self.task, outcome)
-        self.user_properties += [(f"conformance-{name}", result[name]) for name in REPORTED_FIELDS if result[name]]
-        if result["status"] == "unsupported":
+        reported = {name: getattr(result, name) for name in REPORTED_FIELDS}
+        self.user_properties += [(f"conformance-{name}", str(text)) for name, text in reported.items() if text]
+        if result.status == Status.UNSUPPORTED:
             pytest.skip(unsupported_or_known_reason(result))
-        if result["status"] == "known":
+        if result.status == Status.KNOWN:
             pytest.xfail(unsupported_or_known_reason(result))
-        if result["status"] != "pass":
+        if result.status != Status.PASS:
             pytest.fail(
                 failure_report(self.prefetcher.run, self.task, outcome, result, self.parent.repro_options),
                 pytrace=False,

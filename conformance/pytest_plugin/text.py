@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import indent
-from typing import Any
 
 from conformance.adapters.api.surface import Program
 from conformance.catalogue.describe import expectation_lines, shortened_array_text
@@ -13,34 +12,34 @@ from conformance.execution.run import Run
 from conformance.execution.task import Task
 from conformance.judging.verdict import ProgramOutcome
 from conformance.translation.side_by_side import program_with_setup
+from reports.results import ResultRecord, Status, WorstElementRecord
 
 INDENT = "    "
-ResultFields = Mapping[str, Any]
 
 
-def unsupported_or_known_reason(result: ResultFields) -> str:
+def unsupported_or_known_reason(result: ResultRecord) -> str:
     """Return the reason of an unsupported, known or stale result, with its issue if it has one."""
-    issue = f" ({result['issue']})" if result.get("issue") else ""
-    return printable(f"{result['reason']}{issue}")
+    issue = f" ({result.issue})" if result.issue else ""
+    return printable(f"{result.reason}{issue}")
 
 
-def failure_headline(result: ResultFields) -> str:
+def failure_headline(result: ResultRecord) -> str:
     """Return the failure in one line: its kind or status, and its place or message."""
-    kind = result["status"] if result["status"] != "fail" else result["kind"]
+    kind = result.status if result.status != Status.FAIL else result.kind
     return f"{kind}: {_failure_reason(result)}"
 
 
-def _failure_reason(result: ResultFields) -> str:
-    if result["status"] == "stale":
+def _failure_reason(result: ResultRecord) -> str:
+    if result.status == Status.STALE:
         return f"agrees, but the ledger lists a difference: {unsupported_or_known_reason(result)}"
-    if "worst" in result:
-        worst = result["worst"]
-        return f"at {list(worst['index'])} expected {worst['expected']}, got {worst['got']}"
-    return printable(" ".join(result.get("message", "").split())) or "no message"
+    if result.worst:
+        worst = result.worst
+        return f"at {list(worst.index)} expected {worst.expected}, got {worst.got}"
+    return printable(" ".join((result.message or "").split())) or "no message"
 
 
 def failure_report(
-    run: Run, task: Task, outcome: ProgramOutcome, result: ResultFields, repro_options: Sequence[str] = ()
+    run: Run, task: Task, outcome: ProgramOutcome, result: ResultRecord, repro_options: Sequence[str] = ()
 ) -> str:
     """Return the report of a failed case, whose first line is the headline.
 
@@ -66,23 +65,22 @@ def _case_lines(task: Task) -> Iterator[str]:
     yield f"from {task.case.location}"
 
 
-def _result_lines(outcome: ProgramOutcome, result: ResultFields) -> Iterator[str]:
+def _result_lines(outcome: ProgramOutcome, result: ResultRecord) -> Iterator[str]:
     for array in outcome.arrays:
         yield f"got       {array.dtype.name} {list(array.shape)}"
         yield shortened_array_text(array)
     if not outcome.arrays:
         yield f"got: {outcome.kind}"
-    if "worst" in result:
-        yield f"worst     {_deviation_text(result)}"
-    lines = [printable(line) for line in result.get("message", "").splitlines()]
+    if result.worst:
+        yield f"worst     {_deviation_text(result.worst, result.budget_used)}"
+    lines = [printable(line) for line in (result.message or "").splitlines()]
     if len(lines) > 1 or not failure_headline(result).endswith("".join(lines)):
         yield from lines
 
 
-def _deviation_text(result: ResultFields) -> str:
-    worst, used = result["worst"], result["budget_used"]
+def _deviation_text(worst: WorstElementRecord, used: float | None) -> str:
     allowed = "the result must be exact" if used == float("inf") else f"{used:.3g} error bounds"
-    return f"{list(worst['index'])}: off by {worst['absolute']:.6g}, {worst['ulp']:.6g} ulp; {allowed}"
+    return f"{list(worst.index)}: off by {worst.absolute:.6g}, {worst.ulp:.6g} ulp; {allowed}"
 
 
 def printable(text: str) -> str:

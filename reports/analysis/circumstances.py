@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from reports.results.reader import BackendRun
-from reports.results.records import Header, without_label
+from reports.results import BackendRun, Header, without_label
 
 NONE_TEXT = "none"
 SHOWN_DIGEST_DIGITS = 12  # hexadecimal digits
@@ -42,14 +41,14 @@ def _circumstance_values(header: Header) -> Iterator[tuple[str, str]]:
     yield "device", environment.device
     yield "hardware", environment.hardware or NONE_TEXT
     yield "precision", environment.precision
-    yield "catalogue", f"{header.catalogue_version} ({header.catalogue[:SHOWN_DIGEST_DIGITS]})".strip()
+    yield "catalogue", str(header.catalogue)
     yield "ledger", (header.ledger or NONE_TEXT)[:SHOWN_DIGEST_DIGITS]
     yield "ledger of the backend", (header.own_ledger or NONE_TEXT)[:SHOWN_DIGEST_DIGITS]
     yield "level", header.level
     yield "all cases on slow surfaces", "yes" if header.slow else "no"
     yield "repeat", str(header.repeat)
-    yield "shard", header.shard or "all"
-    yield from ((f"selected {key}", ", ".join(names) or "all") for key, names in header.selection.items())
+    yield "shard", str(header.shard or "all")
+    yield from ((f"selected {key}", ", ".join(names) or "all") for key, names in header.selection.filters.items())
     yield "surfaces", ", ".join(map(without_label, header.surfaces))
     yield from _table_facts("suite: ", environment.suite)
 

@@ -8,8 +8,7 @@ from functools import cached_property
 
 from reports.analysis.circumstances import DifferingFact, differing_facts
 from reports.analysis.summary import count_text, nothing_ran
-from reports.results.reader import BackendRun, Report
-from reports.results.records import CaseRecord, ResultRecord, without_label
+from reports.results import BackendRun, CaseRecord, Report, ResultRecord, without_label
 
 CHANGE_KINDS = ("status", "value", "answer", "redefined", "removed", "added")
 """Kinds of changes of a case on a surface. All except "added" are significant: they set the exit status of a diff."""

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 from reports.analysis.comparison import CHANGE_KINDS, ReportDifference, ResultChange
 from reports.analysis.deviation import failure_reason, unravel_index
-from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS, count_text
-from reports.results.arrays import RecordedArray
-from reports.results.fields import SPECIAL_NUMBERS, JsonNumber
-from reports.results.records import STATUSES, CaseRecord, ResultRecord
+from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, count_text
+from reports.results import SPECIAL_NUMBERS, CaseRecord, JsonNumber, RecordedArray, ResultRecord, Status, Verdict
 
 KIND_HEADINGS = {
     "value": "different values, same status",
@@ -75,7 +73,7 @@ def _case_size(change: ResultChange) -> tuple[int, str, str]:
 def _group_rank(group: ChangeGroup) -> tuple[int, tuple[int, ...], str, int, str]:
     first = group.changes[0]
     statuses = (
-        [STATUSES.index(status) for status in (first.new_text, first.old_text) if status]
+        [STATUS_RANKS[status] for status in (first.new_text, first.old_text) if status]
         if group.kind == "status"
         else []
     )
@@ -127,7 +125,7 @@ def change_text(change: ResultChange) -> str:
         return _output_change_text(change.before, change.after, change.case) + _program_change_text(change)
     if change.kind == "redefined":
         return " → ".join(STATUS_TEXTS[status] for status in (change.old_text, change.new_text) if status)
-    wrong = change.before if change.new_text == "pass" else change.after
+    wrong = change.before if change.new_text == Status.PASS else change.after
     return _result_reason(wrong, change.case) + _program_change_text(change)
 
 
@@ -165,7 +163,7 @@ def _output_array(result: ResultRecord, case: CaseRecord) -> RecordedArray | Non
     """Return the output of a result. Files record it only if it is not bitwise equal to the expected output."""
     if result.got is not None:
         return result.got
-    return case.expected if result.verdict == "agree" and isinstance(case.expected, RecordedArray) else None
+    return case.expected if result.verdict == Verdict.AGREE and isinstance(case.expected, RecordedArray) else None
 
 
 def _element_distance(one: JsonNumber, other: JsonNumber) -> float:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from reports.analysis.deviation import deviation_text
 from reports.analysis.summary import KIND_ACTIONS, difference_kind
-from reports.results.reader import BackendRun, Report
-from reports.results.records import CaseRecord, ResultRecord
+from reports.results import BackendRun, CaseRecord, Outcome, Report, ResultRecord, Status, Verdict
 
 AGREES_TEXT = "agrees with the reference"
 Behaviour = tuple[str, str]
@@ -44,7 +43,7 @@ def _contradictions_of(backend: BackendRun) -> Iterable[SurfaceContradiction]:
     answers = {(one.case, one.surface): one.observed for one in backend.conventions if one.observed is not None}
     by_case: defaultdict[str, dict[Behaviour, list[ResultRecord]]] = defaultdict(dict)
     for result in backend.results:
-        if result.outcome != "unsupported":
+        if result.outcome != Outcome.UNSUPPORTED:
             behaviour = _behaviour(result, answers, backend.cases[result.case])
             by_case[result.case].setdefault(behaviour, []).append(result)
     by_pattern: defaultdict[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], list[str]] = defaultdict(list)
@@ -67,7 +66,7 @@ def _behaviour(result: ResultRecord, answers: Mapping[tuple[str, str], str], cas
     """Return the behaviour of a surface: its answer to a convention, agreement, or the kind of difference."""
     if case.question is not None and (result.case, result.surface) in answers:
         return f"answers {answers[result.case, result.surface]!r}", ""
-    if result.verdict == "agree" and result.status != "flaky":
+    if result.verdict == Verdict.AGREE and result.status != Status.FLAKY:
         return AGREES_TEXT, ""
     kind = difference_kind(result)
     # The output of a call that should have been rejected has no meaning and is not compared.
@@ -78,6 +77,6 @@ def contradiction_lines(one: SurfaceContradiction, cases: Mapping[str, CaseRecor
     """Return one line per behaviour in the smallest case, with a differing element, if any."""
     lines = []
     for (description, surfaces), result in zip(one.behaviours, one.results, strict=True):
-        deviation = deviation_text(result, cases[result.case]) if result.verdict == "differ" else ""
+        deviation = deviation_text(result, cases[result.case]) if result.verdict == Verdict.DIFFER else ""
         lines.append(f"{', '.join(surfaces)}: {description}" + (f" ({deviation})" if deviation else ""))
     return lines

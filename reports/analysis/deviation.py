@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from reports.results.arrays import RecordedArray
-from reports.results.records import CaseRecord, ResultRecord
+from reports.results import CaseRecord, RecordedArray, ResultRecord
 
 
 def deviation_text(result: ResultRecord, case: CaseRecord) -> str:

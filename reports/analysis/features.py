@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from reports.analysis.deviation import unravel_index
-from reports.results.arrays import RecordedArray
-from reports.results.fields import Json
-from reports.results.records import CaseRecord
+from reports.results import CaseRecord, Json, RecordedArray
 
 NON_SPATIAL_AXES = 2  # (n, c) come before the spatial axes
 TRANSPOSED_OPERATOR = "conv_transpose"  # its windows are on the output, not on x

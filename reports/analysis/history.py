@@ -5,20 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from msgspec import field
+from msgspec.json import Decoder
 
 from reports.analysis.summary import UNEXPECTED_STATUSES
-from reports.results.exploration import FindingRecord
-from reports.results.fields import JsonFields, RecordError
-from reports.results.reader import BackendRun
-from reports.results.records import ResultRecord, without_label
+from reports.results import BackendRun, FindingRecord, ResultRecord, Status, without_label
+from reports.results.json_structs import JsonStruct, decode
 
-HISTORY_FORMAT = 1
 KEY_DIGEST_BYTES = 4
 
 
-@dataclass(frozen=True)
-class ReportedFinding:
+class ReportedFinding(JsonStruct, frozen=True):
     """A reported finding, without labels. The field names are keys of `seen.json`.
 
     way: the symptom. true: the conditions that are true for the smallest case. since: start of the run that first
@@ -43,17 +43,10 @@ class ReportedFinding:
             finding.symptom,
             tuple(sorted(map(without_label, finding.surfaces))),
             finding.conditions,
-            tuple(sorted(finding.features)),
+            finding.features,
             finding.case,
             since,
         )
-
-    @classmethod
-    def parse(cls, fields: JsonFields) -> ReportedFinding:
-        """Parse a stored finding."""
-        texts = {key: fields.get(key, str) for key in ("backend", "operator", "way", "case", "since")}
-        conditions = None if fields.values.get("conditions") is None else fields.texts("conditions")
-        return cls(**texts, surfaces=fields.texts("surfaces"), conditions=conditions, true=fields.texts("true"))
 
     @property
     def issue_key(self) -> str:
@@ -81,24 +74,35 @@ class ReportedFinding:
         return self.conditions is not None and {*self.conditions} <= {*other.true}
 
 
-@dataclass(frozen=True)
-class WrongResult:
+class WrongResult(JsonStruct, frozen=True, order=True):
     """A result with an unexpected status."""
 
     backend: str
     surface: str
     case: str
-    status: str
+    status: Status
 
     @classmethod
     def of(cls, backend: str, result: ResultRecord) -> WrongResult:
         """Return the stored form of a result."""
         return cls(backend, result.surface, result.case, result.status)
 
-    @classmethod
-    def parse(cls, fields: JsonFields) -> WrongResult:
-        """Parse a stored result."""
-        return cls(*(fields.get(key, str) for key in ("backend", "surface", "case", "status")))
+
+class _FlickeringResult(JsonStruct, frozen=True):
+    surface: str
+    case: str
+
+
+class _HistoryFile(JsonStruct, frozen=True):
+    """The content of `seen.json`. wrong: missing in older files."""
+
+    format: Literal[1]
+    findings: tuple[ReportedFinding, ...]
+    flickering: tuple[_FlickeringResult, ...]
+    wrong: tuple[WrongResult, ...] = field(default_factory=lambda: ())
+
+
+_DECODER = Decoder(_HistoryFile)
 
 
 @dataclass(frozen=True)
@@ -116,28 +120,15 @@ class History:
     @classmethod
     def parse(cls, text: str) -> History:
         """Read the output of `to_json`. Raises RecordError."""
-        try:
-            record = json.loads(text)
-        except ValueError as error:
-            raise RecordError(f"not JSON: {error}") from None
-        fields = JsonFields(record if isinstance(record, dict) else {})
-        if fields.get("format", int) != HISTORY_FORMAT:
-            raise RecordError(f"unknown format {fields.values['format']}, this version reads {HISTORY_FORMAT}")
-        flickering = frozenset((one.get("surface", str), one.get("case", str)) for one in fields.objects("flickering"))
-        wrong = fields.objects("wrong") if "wrong" in fields.values else ()  # missing in older files
-        return cls(
-            tuple(map(ReportedFinding.parse, fields.objects("findings"))),
-            flickering,
-            frozenset(map(WrongResult.parse, wrong)),
-        )
+        file = decode(text.encode("utf-8", "replace"), _DECODER)
+        flickering = frozenset((one.surface, one.case) for one in file.flickering)
+        return cls(file.findings, flickering, frozenset(file.wrong))
 
     def to_json(self) -> str:
         """Return the history as JSON, for the next night."""
-        flickering = [{"surface": surface, "case": case} for surface, case in sorted(self.flickering)]
-        findings = [asdict(one) for one in self.findings]
-        wrong = [asdict(one) for one in sorted(self.wrong_results, key=astuple)]
-        record = {"format": HISTORY_FORMAT, "findings": findings, "flickering": flickering, "wrong": wrong}
-        return json.dumps(record, indent=1) + "\n"
+        flickering = tuple(_FlickeringResult(surface, case) for surface, case in sorted(self.flickering))
+        file = _HistoryFile(1, self.findings, flickering, tuple(sorted(self.wrong_results)))
+        return json.dumps(file.json_values(), indent=1) + "\n"
 
     def find_same(self, seen: ReportedFinding) -> ReportedFinding | None:
         """Return the first reported finding that counts as the same, or None."""
@@ -162,15 +153,15 @@ class History:
             one for one in self.wrong_results - others if _is_undecided(statuses.get((one.surface, one.case)), run)
         }
         wrong = {WrongResult.of(run.name, one) for one in run.results if one.status in UNEXPECTED_STATUSES}
-        flickering = {key for key, status in statuses.items() if status == "flaky"}
+        flickering = {key for key, status in statuses.items() if status == Status.FLAKY}
         return replace(
             self, flickering=self.flickering | flickering, wrong_results=frozenset(others | undecided | wrong)
         )
 
 
-def _is_undecided(status: str | None, run: BackendRun) -> bool:
+def _is_undecided(status: Status | None, run: BackendRun) -> bool:
     """Whether a run with this status of a result does not show if the result is still wrong."""
-    return status == "flaky" or (status is None and not run.complete)
+    return status == Status.FLAKY or (status is None and not run.complete)
 
 
 def short_digest(*parts: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reports.analysis.circumstances import DifferingFact, differing_facts
-from reports.results.reader import BackendRun
+from reports.results import BackendRun
 
 FLAKY_CAUSE, VERSIONS_CAUSE, SUITE_CAUSE, DRAWN_CAUSE, FIRST_RUN_CAUSE = "flaky", "versions", "suite", "drawn", "first"
 CAUSE_KINDS = (VERSIONS_CAUSE, SUITE_CAUSE, DRAWN_CAUSE, FIRST_RUN_CAUSE, FLAKY_CAUSE)

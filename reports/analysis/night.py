@@ -13,9 +13,7 @@ from reports.analysis.comparison import ReportDifference, ResultChange, RunPair,
 from reports.analysis.history import History, ReportedFinding, WrongResult, group_same, short_digest
 from reports.analysis.likely_cause import LikelyCause, likely_cause
 from reports.analysis.summary import UNEXPECTED_STATUSES, DifferenceGroup, count_text
-from reports.results.exploration import FindingRecord
-from reports.results.reader import BackendRun, Report
-from reports.results.records import ResultRecord, without_label
+from reports.results import BackendRun, FindingRecord, Report, ResultRecord, Status, without_label
 
 MAX_TITLE_LENGTH = 230  # characters before the key; GitHub allows 256
 UNCHANGED_VERDICT_KINDS = ("value", "answer")
@@ -103,7 +101,7 @@ def compare_nights(current: Report, previous: Report | None, history: History) -
         tuple(
             change
             for change in changes
-            if change.kind == "status" and change.old_text in UNEXPECTED_STATUSES and change.new_text == "pass"
+            if change.kind == "status" and change.old_text in UNEXPECTED_STATUSES and change.new_text == Status.PASS
         ),
         tuple(_findings_not_redrawn(current, previous)),
         known,
@@ -181,13 +179,14 @@ def _was_reported(change: ResultChange, history: History) -> bool:
 def _is_known_flakiness(change: ResultChange, history: History) -> bool:
     """Whether a change is only a known flakiness: one side is flaky, and the new result is not consistently wrong."""
     statuses = [one.status for one in (change.before, change.after) if one]
-    always_wrong = statuses[-1] in UNEXPECTED_STATUSES and statuses[-1] != "flaky"
-    return "flaky" in statuses and not always_wrong and (change.surface, change.case.case) in history.flickering
+    always_wrong = statuses[-1] in UNEXPECTED_STATUSES and statuses[-1] != Status.FLAKY
+    return Status.FLAKY in statuses and not always_wrong and (change.surface, change.case.case) in history.flickering
 
 
 def _cause_of_change(change: ResultChange, before: BackendRun | None, after: BackendRun) -> LikelyCause:
     """Return the likely cause of a changed result."""
-    flickers = any(one is not None and one.flaky for one in (change.before, change.after)) or change.new_text == "flaky"
+    results = [one for one in (change.before, change.after) if one is not None]
+    flickers = any(one.flaky for one in results) or change.new_text == Status.FLAKY
     return likely_cause(before, after, flickers=flickers, further=list(_suite_changes(change, before)))
 
 
@@ -276,9 +275,9 @@ def is_unstable(run: BackendRun, finding: FindingRecord) -> bool:
     """Whether the smallest case of a finding is flaky, or passed when it was run again."""
     statuses = {one.status for one in run.results if one.case == finding.case and one.surface in finding.surfaces}
     return (
-        finding.symptom == "flaky"
-        or "flaky" in statuses
-        or (not finding.is_found_without_reference and "pass" in statuses)
+        finding.symptom == Status.FLAKY
+        or Status.FLAKY in statuses
+        or (not finding.is_found_without_reference and Status.PASS in statuses)
     )
 
 

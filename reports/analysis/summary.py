@@ -4,41 +4,57 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reports.results.reader import BackendRun, Report
-from reports.results.records import STATUSES, CaseRecord, ConventionRecord, ResultRecord
+from reports.results import (
+    BackendRun,
+    CaseRecord,
+    ConventionRecord,
+    DifferenceKind,
+    Outcome,
+    Report,
+    ResultRecord,
+    Status,
+    Verdict,
+)
 
-UNEXPECTED_STATUSES = ("fail", "crashed", "timed_out", "flaky", "stale")  # these make a run fail
-DIFFERING_STATUSES = (*UNEXPECTED_STATUSES, "known")
-STATUS_SIGNS = {
-    "pass": "✓", "known": "≈", "unsupported": "–", "fail": "✗",
-    "crashed": "!", "timed_out": "…", "flaky": "~", "stale": "?",
+UNEXPECTED_STATUSES = (Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY, Status.STALE)
+"""Statuses that make a run fail."""
+DIFFERING_STATUSES = (*UNEXPECTED_STATUSES, Status.KNOWN)
+# The keys of these tables are also looked up by text, which may be the empty text or an answer.
+STATUS_RANKS: dict[str, int] = {status: rank for rank, status in enumerate(Status)}
+STATUS_SIGNS: dict[str, str] = {
+    Status.PASS: "✓", Status.KNOWN: "≈", Status.UNSUPPORTED: "–", Status.FAIL: "✗",
+    Status.CRASHED: "!", Status.TIMED_OUT: "…", Status.FLAKY: "~", Status.STALE: "?",
 }  # fmt: skip
-STATUS_TEXTS = {status: status.replace("_", " ") for status in STATUSES}
+STATUS_TEXTS: dict[str, str] = {status: status.replace("_", " ") for status in Status}
 STATUS_EXPLANATIONS = {
-    "fail": "failed without a matching ledger entry",
-    "crashed": "crashed the process",
-    "timed_out": "timed out",
-    "flaky": "differed between repetitions (flaky)",
-    "stale": "agreed although the ledger says that they differ (stale)",
+    Status.FAIL: "failed without a matching ledger entry",
+    Status.CRASHED: "crashed the process",
+    Status.TIMED_OUT: "timed out",
+    Status.FLAKY: "differed between repetitions (flaky)",
+    Status.STALE: "agreed although the ledger says that they differ (stale)",
 }
 MAX_LISTED_NAMES = 6  # surfaces in one sentence
-KIND_ACTIONS = {
-    "shape": "returns another shape",
-    "dtype": "returns another dtype",
-    "value": "returns other values",
-    "special": "treats NaN or infinity differently",
-    "pinned": "does not match a printed output",
-    "accepted": "accepts what must be rejected",
-    "rejected": "rejects what must be accepted",
-    "convention": "contradicts its declared answer to a convention",
-    "changed": "contradicts the recorded answer to a convention",
-    "crashed": "crashes the process",
-    "timed_out": "times out",
-    "flaky": "is flaky",
+KIND_ACTIONS: dict[str, str] = {
+    DifferenceKind.SHAPE: "returns another shape",
+    DifferenceKind.DTYPE: "returns another dtype",
+    DifferenceKind.VALUE: "returns other values",
+    DifferenceKind.SPECIAL: "treats NaN or infinity differently",
+    DifferenceKind.PINNED: "does not match a printed output",
+    DifferenceKind.ACCEPTED: "accepts what must be rejected",
+    DifferenceKind.REJECTED: "rejects what must be accepted",
+    DifferenceKind.CONVENTION: "contradicts its declared answer to a convention",
+    DifferenceKind.CHANGED: "contradicts the recorded answer to a convention",
+    Outcome.CRASHED: "crashes the process",
+    Outcome.TIMED_OUT: "times out",
+    Status.FLAKY: "is flaky",
 }
+StatusCounts = dict[Status, int]
+"""Number of results by status."""
+DifferenceCause = tuple[str, Status, str, str]
+"""Operator, status, kind, and explanation without numbers."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +62,7 @@ class DifferenceGroup:
     """Differences with the same operator, status, kind and explanation; the smallest case first."""
 
     operator: str
-    status: str
+    status: Status
     kind: str
     reason: str
     issue: str | None
@@ -70,7 +86,9 @@ class DifferenceGroup:
     @property
     def action(self) -> str:
         """The behaviour of the surfaces, as a verb phrase."""
-        return "agrees, contrary to the ledger" if self.status == "stale" else KIND_ACTIONS.get(self.kind, "differs")
+        return (
+            "agrees, contrary to the ledger" if self.status == Status.STALE else KIND_ACTIONS.get(self.kind, "differs")
+        )
 
 
 @dataclass(frozen=True)
@@ -82,13 +100,13 @@ class ReportVerdict:
     sentence: str
 
 
-def count_by_status(results: Iterable[ResultRecord]) -> dict[str, int]:
+def count_by_status(results: Iterable[ResultRecord]) -> StatusCounts:
     """Count results by status. Only statuses that occur, worst first."""
     counted = Counter(result.status for result in results)
-    return {status: counted[status] for status in STATUSES if counted[status]}
+    return {status: counted[status] for status in Status if counted[status]}
 
 
-def counts_by_surface(report: Report) -> dict[str, dict[str, int]]:
+def counts_by_surface(report: Report) -> dict[str, StatusCounts]:
     """Count the results of each surface by status. Includes surfaces without results."""
     results: dict[str, list[ResultRecord]] = {surface: [] for surface in report.surfaces}
     for result in report.results:
@@ -96,24 +114,24 @@ def counts_by_surface(report: Report) -> dict[str, dict[str, int]]:
     return {surface: count_by_status(surface_results) for surface, surface_results in results.items()}
 
 
-def passing_share(counts: Mapping[str, int]) -> float | None:
+def passing_share(counts: StatusCounts) -> float | None:
     """Return the share of passing results among the supported ones; None if all are unsupported."""
-    judged = sum(number for status, number in counts.items() if status != "unsupported")
-    return counts.get("pass", 0) / judged if judged else None
+    judged = sum(number for status, number in counts.items() if status != Status.UNSUPPORTED)
+    return counts.get(Status.PASS, 0) / judged if judged else None
 
 
-def occurring_statuses(counts: dict[str, dict[str, int]]) -> list[str]:
+def occurring_statuses(counts: dict[str, StatusCounts]) -> list[Status]:
     """List the statuses in counts by surface, worst first. Always contains `pass`."""
-    return [status for status in STATUSES if status == "pass" or any(status in one for one in counts.values())]
+    return [status for status in Status if status == Status.PASS or any(status in one for one in counts.values())]
 
 
-def counts_by_operator(report: Report) -> dict[str, dict[str, dict[str, int]]]:
+def counts_by_operator(report: Report) -> dict[str, dict[str, StatusCounts]]:
     """Count results by operator and surface. Operators are sorted; surfaces without results are omitted."""
     cells: defaultdict[tuple[str, str], list[ResultRecord]] = defaultdict(list)
     cases = report.cases
     for result in report.results:
         cells[cases[result.case].operator, result.surface].append(result)
-    rows: dict[str, dict[str, dict[str, int]]] = {}
+    rows: dict[str, dict[str, StatusCounts]] = {}
     for (operator, surface), results in sorted(cells.items()):
         rows.setdefault(operator, {})[surface] = count_by_status(results)
     return rows
@@ -122,7 +140,7 @@ def counts_by_operator(report: Report) -> dict[str, dict[str, dict[str, int]]]:
 def nothing_ran(backend: BackendRun) -> bool:
     """Whether a backend executed no program. Always false for a shard or an exploration, which may have no programs."""
     complete_catalogue = backend.header.shard is None and backend.header.explored is None
-    return complete_catalogue and all(result.outcome == "unsupported" for result in backend.results)
+    return complete_catalogue and all(result.outcome == Outcome.UNSUPPORTED for result in backend.results)
 
 
 def report_problems(report: Report) -> list[str]:
@@ -150,7 +168,7 @@ def _finding_counts(report: Report) -> dict[str, int]:
     return {name: len(one.findings) for name, one in explored.items() if one and one.findings}
 
 
-def _status_problem(status: str, report: Report) -> str:
+def _status_problem(status: Status, report: Report) -> str:
     counts = Counter(result.surface for result in report.results if result.status == status)
     names = [f"{surface} ({number:,})" for surface, number in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
     more = [f"{len(names) - MAX_LISTED_NAMES} more"] if len(names) > MAX_LISTED_NAMES else []
@@ -183,7 +201,7 @@ def _verdict_headline(report: Report, unexpected: int, complete: bool) -> str:
         return "Nothing ran"
     if not complete:
         return "The runs cannot be combined" if report.mixture_notes else "The run is incomplete"
-    known = count_by_status(report.results).get("known", 0)
+    known = count_by_status(report.results).get(Status.KNOWN, 0)
     if not report.backends:
         return "No findings"
     return f"As expected, with {count_text(known, 'known difference')}" if known else "All agree"
@@ -206,7 +224,7 @@ def _counts_sentence(report: Report) -> list[str]:
         return []
     counted = count_by_status(report.results)
     surfaces, backends = count_text(len(report.surfaces), "surface"), count_text(len(report.backends), "backend")
-    parts = ", ".join(f"{counted[status]:,} {STATUS_TEXTS[status]}" for status in STATUSES if status in counted)
+    parts = ", ".join(f"{counted[status]:,} {STATUS_TEXTS[status]}" for status in Status if status in counted)
     total = count_text(sum(counted.values()), "result")
     cases = count_text(report.size, "case")
     shards = [f"{one.name}: only shard {one.header.shard}." for one in report.backends if one.header.shard]
@@ -220,7 +238,7 @@ def difference_groups(report: Report) -> list[DifferenceGroup]:
     Explanations that differ only in numbers count as one cause.
     """
     cases = report.cases
-    by_cause: defaultdict[tuple[str, ...], list[ResultRecord]] = defaultdict(list)
+    by_cause: defaultdict[DifferenceCause, list[ResultRecord]] = defaultdict(list)
     for result in report.results:
         if result.status in DIFFERING_STATUSES:
             by_cause[_difference_cause(result, cases[result.case])].append(result)
@@ -228,7 +246,7 @@ def difference_groups(report: Report) -> list[DifferenceGroup]:
     return sorted(grouped, key=lambda group: (*_group_rank(group, cases), group.operator, group.kind, group.reason))
 
 
-def _difference_cause(result: ResultRecord, case: CaseRecord) -> tuple[str, ...]:
+def _difference_cause(result: ResultRecord, case: CaseRecord) -> DifferenceCause:
     return (case.operator, result.status, difference_kind(result), normalise_explanation(_explanation(result)))
 
 
@@ -239,16 +257,16 @@ def normalise_explanation(explanation: str) -> str:
 
 def difference_kind(result: ResultRecord) -> str:
     """Return the kind of a difference: "flaky", a kind recorded in the result, or the outcome."""
-    return result.status if result.status == "flaky" else result.kind or result.outcome
+    return result.status if result.status == Status.FLAKY else result.kind or result.outcome
 
 
 def _explanation(result: ResultRecord) -> str:
     # The message of a result that agrees, such as an expected rejection, does not explain a difference.
-    explains = result.verdict != "agree" or result.status == "flaky"
+    explains = result.verdict != Verdict.AGREE or result.status == Status.FLAKY
     return result.reason or (result.message if explains else None) or ""
 
 
-def _make_group(cause: tuple[str, ...], results: list[ResultRecord], cases: dict[str, CaseRecord]) -> DifferenceGroup:
+def _make_group(cause: DifferenceCause, results: list[ResultRecord], cases: dict[str, CaseRecord]) -> DifferenceGroup:
     operator, status, kind, _ = cause
     issue = next((result.issue for result in results if result.issue), None)
     ordered = sorted(results, key=lambda result: (cases[result.case].size, result.case, result.surface))
@@ -256,7 +274,7 @@ def _make_group(cause: tuple[str, ...], results: list[ResultRecord], cases: dict
 
 
 def _group_rank(group: DifferenceGroup, cases: dict[str, CaseRecord]) -> tuple[int, int]:
-    return STATUSES.index(group.status), cases[group.example.case].size
+    return STATUS_RANKS[group.status], cases[group.example.case].size
 
 
 def answers_by_convention(report: Report) -> dict[str, dict[str, ConventionRecord]]:
@@ -272,7 +290,7 @@ def unsupported_by_reason(report: Report) -> dict[str, list[ResultRecord]]:
     """Return the unsupported results by reason, the most frequent reason first."""
     by_reason: defaultdict[str, list[ResultRecord]] = defaultdict(list)
     for result in report.results:
-        if result.status == "unsupported":
+        if result.status == Status.UNSUPPORTED:
             by_reason[result.reason or result.message or "no reason given"].append(result)
     return dict(sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])))
 

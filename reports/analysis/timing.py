@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from heapq import nlargest
 
-from reports.results.reader import Report
-from reports.results.records import ResultRecord
+from reports.results import Report, ResultRecord
 
 MAX_SLOW_RESULTS = 20
 

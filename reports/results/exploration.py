@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
-from reports.results.fields import JsonFields
+from msgspec import field
+from msgspec.structs import replace
+
+from reports.results.json_structs import JsonStruct, nullable
 
 NON_REFERENCE_PREFIXES = ("law: ", "surfaces: ")
 """Prefixes of the symptoms of findings without the reference: a violated metamorphic relation, surfaces that differ."""
 
 
-@dataclass(frozen=True)
-class FindingRecord:
+class FindingRecord(JsonStruct, frozen=True, kw_only=True):
     """One exploration finding: failures with the same presumed cause.
 
     case: id of the smallest failing case found. symptom: how the surfaces differ from the expectation.
     conditions: the conditions under which it fails; None if no simple conditions separate failing from passing cases.
-    features: all simple conditions that are true for the smallest case and its program.
+    features: all simple conditions that are true for the smallest case and its program, sorted.
     first_number: number of the first failing case. explained_count: number of cases that the finding explains.
     message: framework message of the first surface for the smallest case.
     case_text: the smallest case in catalogue format, YAML. script: reproduces it with the framework only; may be "".
@@ -27,35 +28,15 @@ class FindingRecord:
     case: str
     operator: str
     surfaces: tuple[str, ...]
-    symptom: str
+    symptom: str = field(name="way")
     sentence: str
-    conditions: tuple[str, ...] | None
-    features: frozenset[str]
-    first_number: int
-    explained_count: int
-    message: str
-    case_text: str
-    script: str
-
-    @classmethod
-    def parse(cls, fields: JsonFields) -> FindingRecord:
-        """Parse a finding of the header's `explored`."""
-        texts = {key: fields.get(key, str) for key in ("id", "case", "operator", "way", "sentence")}
-        return cls(
-            id=texts["id"],
-            case=texts["case"],
-            operator=texts["operator"],
-            symptom=texts["way"],
-            sentence=texts["sentence"],
-            message=fields.optional("said", str) or "",
-            case_text=fields.optional("case_text", str) or "",
-            script=fields.optional("script", str) or "",
-            surfaces=fields.texts("surfaces"),
-            conditions=None if fields.values.get("conditions") is None else fields.texts("conditions"),
-            features=frozenset(fields.texts("true") if "true" in fields.values else ()),
-            first_number=fields.get("first", int),
-            explained_count=fields.get("covers", int),
-        )
+    conditions: tuple[str, ...] | None = nullable()
+    features: tuple[str, ...] = field(name="true", default_factory=lambda: ())
+    first_number: int = field(name="first")
+    explained_count: int = field(name="covers")
+    message: str = field(name="said", default_factory=lambda: "")
+    case_text: str = field(default_factory=lambda: "")
+    script: str = field(default_factory=lambda: "")
 
     @property
     def is_found_without_reference(self) -> bool:
@@ -63,8 +44,7 @@ class FindingRecord:
         return self.symptom.startswith(NON_REFERENCE_PREFIXES)
 
 
-@dataclass(frozen=True)
-class ExplorationRecord:
+class ExplorationRecord(JsonStruct, frozen=True, kw_only=True):
     """An exploration of one backend.
 
     cases: number of cases tried. statuses: number of results by status.
@@ -75,22 +55,9 @@ class ExplorationRecord:
     seed: int
     cases: int
     statuses: Mapping[str, int]
-    uncounted: int
-    findings: tuple[FindingRecord, ...]
     code: str = ""
-
-    @classmethod
-    def parse(cls, fields: JsonFields) -> ExplorationRecord:
-        """Parse the header's `explored`."""
-        statuses = fields.fields("statuses")
-        return cls(
-            seed=fields.get("seed", int),
-            cases=fields.get("cases", int),
-            statuses={status: statuses.get(status, int) for status in statuses.values},
-            uncounted=fields.optional("beyond", int) or 0,
-            findings=tuple(FindingRecord.parse(one) for one in fields.objects("findings")),
-            code=fields.optional("code", str) or "",
-        )
+    uncounted: int = field(name="beyond", default_factory=lambda: 0)
+    findings: tuple[FindingRecord, ...]
 
     def with_label(self, label: str) -> ExplorationRecord:
         """Return a copy with the label of the backend appended to all surface names."""

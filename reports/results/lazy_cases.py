@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import weakref
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from reports.results.fields import JsonFields
-from reports.results.records import CaseRecord
+from reports.results.records import CaseRecord, decode_line
 
-CACHED_FIELDS = ("case", "operator", "level", "question")
+CACHED_FIELDS = ("case", "operator", "level", "question", "size")
 MAX_CACHED_CASES = 64
 """Number of cached full cases per file. Callers usually read several fields of the same case."""
 
@@ -28,37 +25,23 @@ class CaseFile:
 
     def _case(self, offset: int, length: int) -> CaseRecord:
         """Return the case of a line that has been validated before. offset, length: of the line, in bytes."""
-        return CaseRecord.parse(JsonFields(json.loads(os.pread(self._descriptor, length, offset))))
+        case = decode_line(os.pread(self._descriptor, length, offset))
+        assert isinstance(case, CaseRecord)  # noqa: S101 - validated before
+        return case
 
 
-class LazyCase(CaseRecord):
+class LazyCase(CaseRecord if TYPE_CHECKING else object):  # type: ignore[misc]  # a struct cannot have missing fields
     """A case that reads all fields except CACHED_FIELDS from its file when they are needed.
 
-    fields: values of CACHED_FIELDS. offset, length: of its line, in bytes. size: number of input elements, if known.
+    case: supplies the values of CACHED_FIELDS. offset, length: of its line, in bytes.
     """
 
-    __slots__ = (*CACHED_FIELDS, "_case_file", "_length", "_offset", "_size")
-    _case_file: CaseFile
-    _offset: int
-    _length: int
-    _size: int | None
+    __slots__ = (*CACHED_FIELDS, "_case_file", "_length", "_offset")
 
-    def __init__(
-        self, fields: Mapping[str, Any], case_file: CaseFile, offset: int, length: int, *, size: int | None = None
-    ) -> None:
-        location = {"_size": size, "_case_file": case_file, "_offset": offset, "_length": length}
-        for name, value in {**fields, **location}.items():
-            object.__setattr__(self, name, value)  # CaseRecord is frozen
-
-    @classmethod
-    def of(cls, case: CaseRecord, case_file: CaseFile, offset: int, length: int) -> LazyCase:
-        """Return a lazy copy of a case."""
-        return cls({name: getattr(case, name) for name in CACHED_FIELDS}, case_file, offset, length, size=case.size)
-
-    @property
-    def size(self) -> int:
-        """Number of input elements."""
-        return self._case_file.case(self._offset, self._length).size if self._size is None else self._size
+    def __init__(self, case: CaseRecord, case_file: CaseFile, offset: int, length: int) -> None:
+        for name in CACHED_FIELDS:
+            setattr(self, name, getattr(case, name))
+        self._case_file, self._offset, self._length = case_file, offset, length
 
     def __getattr__(self, name: str) -> Any:
         # An unset slot would otherwise recurse here, for example while the object is copied.

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from sys import intern
 
-from reports.results import reader
-from reports.results.fields import RecordError
-from reports.results.lazy_cases import CACHED_FIELDS, CaseFile, LazyCase
-from reports.results.reader import CASE_LINE_PREFIX, BackendRun, RunBuilder
-
-PARAMETERS_KEY = b', "parameters": '
-"""The bytes after the fields that LazyCase caches. They cannot occur in a string, where quotes are escaped."""
+from reports.results.json_structs import RecordError
+from reports.results.lazy_cases import CaseFile
+from reports.results.reader import BackendRun, RunBuilder, load_report
+from reports.results.records import decode_line
 
 MAX_RESULTS_IN_MEMORY = 10_000
 """Number of results. Larger files are read after the run, when the memory of the run has been freed."""
@@ -27,7 +22,6 @@ class LiveResults:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._builder = RunBuilder()
-        self._case_file: CaseFile | None = None
         self._is_valid = True
 
     def add_line(self, offset: int, line: bytes) -> None:
@@ -35,10 +29,10 @@ class LiveResults:
         if not self._is_valid:
             return
         try:
-            if self._builder.header and line.startswith(CASE_LINE_PREFIX) and PARAMETERS_KEY in line:
-                self._builder.declare_case(self._lazy_case(offset, line))
-            else:
-                self._builder.add(reader.parse_line(line))
+            if self._builder.case_file is None:
+                with self.path.open("rb") as stream:
+                    self._builder.case_file = CaseFile(stream)
+            self._builder.add(decode_line(line), offset, len(line))
             self._is_valid = len(self._builder.results) <= MAX_RESULTS_IN_MEMORY
         except RecordError:
             # The header of a continued file is not among these lines. build_run() reads the file and reports errors.
@@ -46,18 +40,8 @@ class LiveResults:
         if not self._is_valid:
             self._builder = RunBuilder()
 
-    def _lazy_case(self, offset: int, line: bytes) -> LazyCase:
-        if self._case_file is None:
-            with self.path.open("rb") as stream:
-                self._case_file = CaseFile(stream)
-        # Parse only the beginning of the line, which contains all cached fields.
-        fields = json.loads(line[: line.index(PARAMETERS_KEY)] + b"}")
-        cached = {name: fields[name] and intern(fields[name]) for name in CACHED_FIELDS}
-        return LazyCase(cached, self._case_file, offset, len(line))
-
     def build_run(self) -> BackendRun:
         """Return the run. Raises UnreadableResults if the file is invalid."""
-        header = self._builder.header
-        if header is None or not self._is_valid:
-            return reader.load_report([self.path], lazy=True).backends[0]
-        return self._builder.build(header)
+        if self._builder.checks.header is None or not self._is_valid:
+            return load_report([self.path], lazy=True).backends[0]
+        return self._builder.build()

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, NoReturn, TypeVar
+from typing import IO, TypeVar
+
+from msgspec.json import Decoder
+from msgspec.structs import replace
 
 from reports.results.compatibility import (
     ResultsFileRun,
+    UnreadableResults,
     check_same_cases,
     check_same_origin,
     check_unique,
     describe_mixture,
-    raise_unreadable,
 )
-from reports.results.fields import Json, JsonFields, RecordError
+from reports.results.consistency import RecordChecks
+from reports.results.json_structs import RecordError, decode
 from reports.results.lazy_cases import CaseFile, LazyCase
 from reports.results.records import (
-    RESULTS_FORMAT,
+    AnyRecord,
     CaseRecord,
     ConventionRecord,
     Footer,
     Header,
     ProgramRecord,
     ResultRecord,
+    decode_line,
     without_label,
 )
 
-CASE_LINE_PREFIX = b'{"record": "case", '  # first bytes of a case line written by the suite
-CASE_DIGEST_BYTES = 16
+_ANY_JSON: Decoder[object] = Decoder()
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def load_report(paths: Iterable[str | Path], *, lazy: bool = False, allow_mixed:
     from runs of catalogue cases.
     Raises UnreadableResults with one line that contains file, line and reason.
     """
-    shared: dict[bytes, CaseRecord] | None = None if lazy else {}
+    shared: dict[str, CaseRecord] | None = None if lazy else {}
     return merge_runs(((Path(path), _read_file(Path(path), shared)) for path in paths), allow_mixed=allow_mixed)
 
 
@@ -145,23 +146,44 @@ def merge_runs(read: Iterable[tuple[Path, BackendRun]], *, allow_mixed: bool = F
     )
 
 
-def _read_file(path: Path, shared: dict[bytes, CaseRecord] | None) -> BackendRun:
-    """Read one file. shared: parsed cases of all files, by the digest of their lines; None to load cases lazily."""
-    builder, number = RunBuilder(), 0
+def _read_file(path: Path, shared: dict[str, CaseRecord] | None) -> BackendRun:
+    """Read one file. shared: cases of all files by id; None to load cases lazily."""
     try:
         with path.open("rb") as stream:
-            case_file = CaseFile(stream) if shared is None else None
-            for number, (offset, line) in enumerate(complete_lines(stream), 1):  # noqa: B007 - used in the error message
-                added = builder.add(parse_line(line)) if shared is None else builder.add_line(line, shared)
-                if case_file and isinstance(added, CaseRecord):
-                    builder.cases[added.case] = LazyCase.of(added, case_file, offset, len(line))
+            builder = RunBuilder(shared, CaseFile(stream) if shared is None else None)
+            for line in read_records(path, stream, builder.checks):
+                builder.collect(line.record, line.offset, line.length)
     except OSError as error:
-        raise_unreadable(path, None, f"cannot be read: {error.strerror}")
-    except RecordError as error:
-        raise_unreadable(path, number, str(error))
-    if builder.header is None:
-        raise_unreadable(path, 1, "missing header: the file is empty or was cut in its first line")
-    return builder.build(builder.header)
+        raise UnreadableResults(path, None, f"cannot be read: {error.strerror}") from None
+    return builder.build()
+
+
+@dataclass(frozen=True)
+class RecordLine:
+    """A record and its line. offset, length: of the line in the file, in bytes, without the newline."""
+
+    record: AnyRecord
+    offset: int
+    length: int
+
+
+def read_records(
+    path: Path, stream: IO[bytes], checks: RecordChecks, *, allow_empty: bool = False
+) -> Iterator[RecordLine]:
+    """Yield all records of a results file after they have been added to the checks.
+
+    Raises UnreadableResults for a line that is not a record or not valid after the lines before it, and for a file
+    without a header. path: used in error messages. allow_empty: accept a file without a complete line.
+    """
+    for number, (offset, line) in enumerate(complete_lines(stream), 1):
+        try:
+            record = decode_line(line)
+            checks.add(record)
+        except RecordError as error:
+            raise UnreadableResults(path, number, str(error)) from None
+        yield RecordLine(record, offset, len(line))
+    if checks.header is None and not allow_empty:
+        raise UnreadableResults(path, 1, "missing header: the file is empty or was cut in its first line")
 
 
 def complete_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -170,134 +192,64 @@ def complete_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     for line in stream:
         if not line.endswith(b"\n"):
             try:
-                parse_line(line)
+                decode(line, _ANY_JSON)
             except RecordError:
                 return
         yield offset, line.removesuffix(b"\n")
         offset += len(line)
 
 
-def parse_line(line: bytes) -> dict[str, Json]:
-    """Return the record of a line. Raises RecordError."""
-    try:
-        record = json.loads(line.decode(), parse_constant=_reject_constant)
-    except UnicodeDecodeError as error:
-        raise RecordError(f"not UTF-8 at byte {error.start}") from error
-    except json.JSONDecodeError as error:
-        raise RecordError(f"not JSON: {error.msg} at column {error.colno}") from error
-    except RecursionError as error:
-        raise RecordError("not readable JSON: nested too deeply") from error
-    except ValueError as error:  # Python limits integers to 4,300 digits
-        raise RecordError("not readable JSON: a number has too many digits") from error
-    if not isinstance(record, dict):
-        raise RecordError("not a JSON object")
-    return record
-
-
-def _reject_constant(name: str) -> NoReturn:
-    raise RecordError(f'not JSON: {name} must be written as a string such as "nan"')
-
-
 @dataclass
 class RunBuilder:
-    """Collect the records of one file and check each record against the earlier ones."""
+    """Collect the records of one file.
 
-    header: Header | None = None
-    footer: Footer | None = None
+    shared: cases of all files by id, so that equal cases are stored once. case_file: the file, if cases are to be read
+    from it when they are used.
+    """
+
+    shared: dict[str, CaseRecord] | None = None
+    case_file: CaseFile | None = None
+    checks: RecordChecks = field(default_factory=RecordChecks)
     cases: dict[str, CaseRecord] = field(default_factory=dict)
-    programs: dict[str, ProgramRecord] = field(default_factory=dict)
-    results: dict[tuple[str, str], ResultRecord] = field(default_factory=dict)
-    conventions: dict[tuple[str, str], ConventionRecord] = field(default_factory=dict)
+    programs: list[ProgramRecord] = field(default_factory=list)
+    results: list[ResultRecord] = field(default_factory=list)
+    conventions: list[ConventionRecord] = field(default_factory=list)
 
-    def add_line(self, line: bytes, shared: dict[bytes, CaseRecord]) -> CaseRecord | None:
-        """Add a line; do not parse a case again that is in `shared`. Return the case if the line is a case."""
-        shareable = line.startswith(CASE_LINE_PREFIX) and self.header is not None and self.footer is None
-        digest = hashlib.blake2b(line, digest_size=CASE_DIGEST_BYTES).digest() if shareable else b""
-        if digest in shared:
-            return self.declare_case(shared[digest])
-        case = self.add(parse_line(line))
-        if shareable and case is not None:
-            shared[digest] = case
-        return case
+    def add(self, record: AnyRecord, offset: int = 0, length: int = 0) -> None:
+        """Check and collect a record. Raises RecordError. offset, length: of its line, to read a case again."""
+        self.checks.add(record)
+        self.collect(record, offset, length)
 
-    def add(self, record: dict[str, Json]) -> CaseRecord | None:
-        """Add a record. Return the case if the record is a case."""
-        fields = JsonFields(record)
-        kind = fields.get("record", str)
-        if self.header is None and kind != "header":
-            raise RecordError(f"missing header: the first record is {kind!r}")
-        if self.footer is not None:
-            raise RecordError(f"the record {kind!r} follows the footer")
-        if kind not in _RECORD_ADDERS:
-            raise RecordError(f"unknown record {kind!r}")
-        return _RECORD_ADDERS[kind](self, fields)
+    def collect(self, record: AnyRecord, offset: int = 0, length: int = 0) -> None:
+        """Collect a record that has been checked."""
+        if isinstance(record, ResultRecord):
+            self.results.append(record)
+        elif isinstance(record, CaseRecord):
+            self.cases[record.case] = self._stored_case(record, offset, length)
+        elif isinstance(record, ProgramRecord):
+            self.programs.append(record)
+        elif isinstance(record, ConventionRecord):
+            self.conventions.append(record)
 
-    def _add_header(self, fields: JsonFields) -> None:
-        if self.header is not None:
-            raise RecordError("a second header")
-        version = fields.get("format", int)
-        if version != RESULTS_FORMAT:
-            raise RecordError(f"unknown format {version}, this version reads {RESULTS_FORMAT}")
-        self.header = Header.parse(fields)
+    def _stored_case(self, case: CaseRecord, offset: int, length: int) -> CaseRecord:
+        if self.case_file:
+            return LazyCase(case, self.case_file, offset, length)
+        known = case if self.shared is None else self.shared.setdefault(case.case, case)
+        return known if known == case else case
 
-    def _add_case(self, fields: JsonFields) -> CaseRecord:
-        return self.declare_case(CaseRecord.parse(fields))
+    @property
+    def header(self) -> Header:
+        """The header, which must have been added."""
+        assert self.checks.header is not None  # noqa: S101 - read_records requires it
+        return self.checks.header
 
-    def declare_case(self, case: CaseRecord) -> CaseRecord:
-        """Add a case. Raises RecordError if the file declares it twice."""
-        if case.case in self.cases:
-            raise RecordError(f"the case {case.case!r} is declared twice")
-        self.cases[case.case] = case
-        return case
-
-    def _add_program(self, fields: JsonFields) -> None:
-        program = ProgramRecord.parse(fields)
-        self._check_surface(program.surface)
-        self.programs[program.program] = program
-
-    def _add_result(self, fields: JsonFields) -> None:
-        result = ResultRecord.parse(fields)
-        self._check_case(result.case)
-        self._check_surface(result.surface)
-        if (result.case, result.surface) in self.results:
-            raise RecordError(f"a second result for the case {result.case!r} on {result.surface!r}")
-        if result.program is not None and result.program not in self.programs:
-            raise RecordError(f"the program {result.program!r} was never declared")
-        self.results[result.case, result.surface] = result
-
-    def _add_convention(self, fields: JsonFields) -> None:
-        convention = ConventionRecord.parse(fields)
-        self._check_case(convention.case)
-        self._check_surface(convention.surface)
-        key = (convention.case, convention.surface)
-        if key in self.conventions:
-            raise RecordError(f"a second answer to {convention.case!r} on {convention.surface!r}")
-        self.conventions[key] = convention
-
-    def _add_footer(self, fields: JsonFields) -> None:
-        footer = Footer.parse(fields)
-        counted = Counter(result.status for result in self.results.values())
-        if footer.results != len(self.results):
-            raise RecordError(f"the footer counts {footer.results} results, the file contains {len(self.results)}")
-        if {status: count for status, count in footer.by_status.items() if count} != dict(counted):
-            raise RecordError(f"the footer counts {footer.by_status}, the file contains {dict(counted)}")
-        self.footer = footer
-
-    def _check_case(self, case: str) -> None:
-        if case not in self.cases:
-            raise RecordError(f"the case {case!r} was never declared")
-
-    def _check_surface(self, surface: str) -> None:
-        if self.header is not None and surface not in self.header.surfaces:
-            raise RecordError(f"the surface {surface!r} is not in the header")
-
-    def build(self, header: Header) -> BackendRun:
+    def build(self) -> BackendRun:
         """Return the run. The label of the backend, if any, is appended to all surface names."""
+        header = self.header
         label = header.backend.removeprefix(without_label(header.backend))
-        results, conventions = _with_label(self.results.values(), label), _with_label(self.conventions.values(), label)
-        programs = _with_label(self.programs.values(), label)
-        by_digest = {program.program: program for program in programs}
-        return BackendRun(header.with_label(label), self.cases, by_digest, results, conventions, self.footer)
+        programs = {program.program: program for program in _with_label(self.programs, label)}
+        results, conventions = _with_label(self.results, label), _with_label(self.conventions, label)
+        return BackendRun(header.with_label(label), self.cases, programs, results, conventions, self.checks.footer)
 
 
 _SurfaceRecord = TypeVar("_SurfaceRecord", ProgramRecord, ResultRecord, ConventionRecord)
@@ -306,13 +258,3 @@ _SurfaceRecord = TypeVar("_SurfaceRecord", ProgramRecord, ResultRecord, Conventi
 def _with_label(records: Iterable[_SurfaceRecord], label: str) -> tuple[_SurfaceRecord, ...]:
     """Add the label of a backend to the surface of each record."""
     return tuple(replace(one, surface=one.surface + label) for one in records) if label else tuple(records)
-
-
-_RECORD_ADDERS: dict[str, Callable[[RunBuilder, JsonFields], CaseRecord | None]] = {
-    "header": RunBuilder._add_header,
-    "case": RunBuilder._add_case,
-    "program": RunBuilder._add_program,
-    "result": RunBuilder._add_result,
-    "convention": RunBuilder._add_convention,
-    "footer": RunBuilder._add_footer,
-}

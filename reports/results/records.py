@@ -1,22 +1,27 @@
-"""The records of a results file as frozen dataclasses (docs/results.md)."""
+"""The records of a results file as typed structs, and the lines that they are written as (docs/results.md)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from sys import intern
+from typing import Annotated, Any, Literal, TypeAlias
 
-from reports.results.arrays import ExpectedRecord, RecordedArray, parse_expected
+from msgspec import Meta, field
+from msgspec.json import Decoder
+from msgspec.structs import asdict, force_setattr, replace
+
+from reports.results.arrays import ExpectedRecord, RecordedAnswers, RecordedArray, RecordedRejection, parse_expected
 from reports.results.exploration import ExplorationRecord
-from reports.results.fields import Json, JsonFields, RecordError, quoted_value
+from reports.results.json_structs import JsonStruct, Measure, RecordError, decode, measure, nullable
+from reports.results.vocabulary import DifferenceKind, How, Level, Outcome, Status, Verdict
 
 RESULTS_FORMAT = 1
-CATALOGUE_LEVELS = ("smoke", "standard", "exhaustive")
-STATUSES = ("fail", "crashed", "timed_out", "flaky", "stale", "known", "unsupported", "pass")  # worst first
-OUTCOME_KINDS = ("returned", "rejected", "unsupported", "crashed", "timed_out")
-VERDICTS = ("agree", "differ")
-HOWS = ("native", "padded", "composed")
-DIFFERENCE_KINDS = ("shape", "dtype", "value", "special", "pinned", "accepted", "rejected", "convention", "changed")
+DEVICE_KEYS = ("device", "hardware", "precision")
+"""Keys of the environment that are written only for a device other than the CPU."""
+JSON_CONSTANTS = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
+"""Names of special numbers in the output of Python's `json`, and the strings in results files."""
+_Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 
 
 def without_label(name: str) -> str:
@@ -24,51 +29,91 @@ def without_label(name: str) -> str:
     return name.partition("@")[0]
 
 
-@dataclass(frozen=True)
-class Header:
-    """The first line: the backend, the catalogue and the selected cases.
+class Record(JsonStruct, frozen=True, tag_field="record"):
+    """One line of a results file. The key `record` names its type."""
 
-    shard: number and total, such as "2/5"; None for a complete run. explored: the exploration that made the file, if
-    any.
+
+class CatalogueIdentity(JsonStruct, frozen=True, kw_only=True):
+    """The catalogue of a run. version: "" for the user's own files. cases: number of selected cases."""
+
+    version: str = field(default_factory=lambda: "")
+    digest: str
+    cases: int
+
+    def __str__(self) -> str:
+        return f"{self.version} ({self.digest[:12]})".strip()
+
+
+class ShardRecord(JsonStruct, frozen=True):
+    """One of the `of` shards of a run."""
+
+    number: _Positive
+    of: _Positive
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+class SelectionRecord(JsonStruct, frozen=True, kw_only=True):
+    """The filters of a run. An empty filter selects everything."""
+
+    surfaces: tuple[str, ...] = field(default_factory=lambda: ())
+    operators: tuple[str, ...] = field(default_factory=lambda: ())
+    cases: tuple[str, ...] = field(default_factory=lambda: ())
+
+    @property
+    def filters(self) -> dict[str, tuple[str, ...]]:
+        """The filters by name, sorted."""
+        return dict(sorted(asdict(self).items()))
+
+
+class Environment(JsonStruct, frozen=True, kw_only=True):
+    """The environment of a run.
+
+    setup: setup code by surface. cpu: instruction sets of the processor. instructions: limit of the instruction set, if
+    one was set. hardware: model of the device; "" for the CPU.
     """
 
+    python: str
+    platform: str
+    suite: Mapping[str, str]
+    packages: Mapping[str, str]
+    cpu: tuple[str, ...] = field(default_factory=lambda: ())
+    instructions: str | None = nullable()
+    device: str = field(default_factory=lambda: "cpu")
+    hardware: str = field(default_factory=lambda: "")
+    precision: str = field(default_factory=lambda: "float32")
+    setup: Mapping[str, str]
+    threads: int
+
+
+class Header(Record, frozen=True, kw_only=True, tag="header"):
+    """The first line: the backend, the catalogue and the selected cases.
+
+    shard: None for a complete run. explored: the exploration that made the file, if any.
+    """
+
+    format: Literal[1] = field(default_factory=lambda: 1)  # RESULTS_FORMAT
     backend: str
-    catalogue: str
-    catalogue_version: str
-    ledger: str | None
-    own_ledger: str | None
-    cases: int
-    level: str
-    slow: bool
-    repeat: int
-    shard: str | None
-    selection: Mapping[str, tuple[str, ...]]
+    catalogue: CatalogueIdentity
+    ledger: str | None = nullable()
+    own_ledger: str | None = nullable()
+    repeat: int = 1
+    level: Level
+    slow: bool = False
+    shard: ShardRecord | None = None
+    selection: SelectionRecord
     surfaces: tuple[str, ...]
     environment: Environment
     started: str
     explored: ExplorationRecord | None = None
 
-    @classmethod
-    def parse(cls, fields: JsonFields) -> Header:
-        """Parse a header. The caller has checked the format version."""
-        catalogue, selection = fields.fields("catalogue"), fields.fields("selection")
-        return cls(
-            backend=fields.get("backend", str),
-            catalogue=catalogue.get("digest", str),
-            catalogue_version=catalogue.optional("version", str) or "",
-            ledger=fields.optional("ledger", str),
-            own_ledger=fields.optional("own_ledger", str),
-            cases=catalogue.get("cases", int),
-            level=fields.choice("level", CATALOGUE_LEVELS),
-            slow=fields.optional("slow", bool) or False,
-            repeat=fields.optional("repeat", int) or 1,
-            shard=_parse_shard(fields.fields("shard")) if fields.values.get("shard") is not None else None,
-            selection={key: selection.texts(key) for key in sorted(selection.values)},
-            surfaces=fields.texts("surfaces"),
-            environment=Environment.parse(fields.fields("environment")),
-            started=fields.get("started", str),
-            explored=ExplorationRecord.parse(fields.fields("explored")) if "explored" in fields.values else None,
-        )
+    def json_values(self) -> dict[str, Any]:
+        """Return the JSON object, without the keys of a device if the run used the CPU."""
+        values = super().json_values()
+        for key in DEVICE_KEYS if self.environment.device == "cpu" else ():
+            del values["environment"][key]
+        return values
 
     def with_label(self, label: str) -> Header:
         """Return a copy with the label of the backend appended to all surface names."""
@@ -79,55 +124,39 @@ class Header:
         return replace(self, surfaces=surfaces, environment=environment, explored=explored)
 
 
-def _parse_shard(fields: JsonFields) -> str:
-    return f"{fields.get('number', int)}/{fields.get('of', int)}"
-
-
-@dataclass(frozen=True)
-class CaseRecord:
+class CaseRecord(Record, frozen=True, kw_only=True, tag="case"):
     """A case: parameters, inputs, cost and expected result.
 
     question: id of the convention that the case observes. pinned: number of printed outputs that it is checked against.
     terms: largest number of terms added for one output element. bound: largest error bound.
+    features: everything about the case that may explain a failure, as phrases that follow "cases with"; () in files
+    from before they were recorded.
     """
 
     case: str
     operator: str
-    level: str
+    level: Level
     about: str
     source: str
     via: tuple[str, ...]
     question: str | None
-    parameters: Mapping[str, Json]
+    parameters: Mapping[str, Any]
     inputs: Mapping[str, RecordedArray]
-    cost: Mapping[str, Json] | None
+    cost: Mapping[str, Any] | None = nullable()
     expected: ExpectedRecord
     digest: str
     pinned: int
     terms: int
-    bound: float | None
+    bound: Measure | None = nullable()
+    features: tuple[str, ...] = ()
 
-    @classmethod
-    def parse(cls, fields: JsonFields) -> CaseRecord:
-        """Parse a case record."""
-        inputs = fields.get("inputs", dict)
-        return cls(
-            case=intern(fields.get("case", str)),
-            operator=intern(fields.get("operator", str)),
-            level=intern(fields.choice("level", CATALOGUE_LEVELS)),
-            about=fields.get("about", str),
-            source=fields.get("source", str),
-            via=fields.texts("via"),
-            question=fields.optional("question", str),
-            parameters=fields.get("parameters", dict),
-            inputs={name: RecordedArray.parse(value, f"input {name!r}") for name, value in inputs.items()},
-            cost=fields.optional("cost", dict),
-            expected=parse_expected(fields.get("expected", dict)),
-            digest=fields.get("digest", str),
-            pinned=fields.get("pinned", int),
-            terms=fields.get("terms", int),
-            bound=fields.measure("bound"),
-        )
+    def __post_init__(self) -> None:
+        """Convert values that JSON cannot express, and share equal strings."""
+        _intern_texts(self, "case", "operator", "question")
+        force_setattr(self, "features", tuple(map(intern, self.features)))
+        force_setattr(self, "bound", measure(self.bound))
+        if not isinstance(self.expected, (RecordedArray, RecordedRejection, RecordedAnswers)):  # it was decoded
+            force_setattr(self, "expected", parse_expected(self.expected))
 
     @property
     def size(self) -> int:
@@ -135,118 +164,74 @@ class CaseRecord:
         return sum(array.size for array in self.inputs.values())
 
 
-@dataclass(frozen=True)
-class ProgramRecord:
+class ProgramRecord(Record, frozen=True, kw_only=True, tag="program"):
     """The source text executed on a surface."""
 
     program: str
     surface: str
-    how: str
+    how: How
     text: str
 
-    @classmethod
-    def parse(cls, fields: JsonFields) -> ProgramRecord:
-        """Parse a program record."""
-        texts = {key: fields.get(key, str) for key in ("program", "surface", "text")}
-        return cls(**texts, how=fields.choice("how", HOWS))
 
-
-@dataclass(frozen=True)
-class WorstElementRecord:
+class WorstElementRecord(JsonStruct, frozen=True, kw_only=True):
     """The element with the largest error."""
 
     index: tuple[int, ...]
-    expected: Json
-    got: Json
-    absolute: Json
-    ulp: Json
-
-    @classmethod
-    def parse(cls, fields: JsonFields) -> WorstElementRecord:
-        """Parse the worst element of a result."""
-        values = {key: fields.values.get(key) for key in ("expected", "got", "absolute", "ulp")}
-        index = fields.get("index", list)
-        if not all(isinstance(position, int) for position in index):
-            raise RecordError(f"'index' is {quoted_value(index)}, not a list of integers")
-        return cls(tuple(index), **values)
+    expected: Any = nullable()
+    got: Any = nullable()
+    absolute: Any = nullable()
+    ulp: Any = nullable()
 
 
-@dataclass(frozen=True, slots=True)
-class ResultRecord:
-    """The outcome of one case on one surface, and the verdict."""
+class ResultRecord(Record, frozen=True, kw_only=True, tag="result"):
+    """The outcome of one case on one surface, and the verdict.
+
+    place: only in a shard, the position of the result in the undivided run, as two numbers that sort all results.
+    """
 
     case: str
     surface: str
-    status: str
-    outcome: str
-    verdict: str | None
-    kind: str | None
-    how: str | None
-    program: str | None
-    budget_used: float | None
-    seconds: float
-    digest: str | None
-    got: RecordedArray | None
-    worst: WorstElementRecord | None
-    flaky: bool
-    message: str | None
-    reason: str | None
-    issue: str | None
+    status: Status
+    outcome: Outcome
+    verdict: Verdict | None = nullable()
+    kind: DifferenceKind | None = nullable()
+    how: How | None = nullable()
+    program: str | None = nullable()
+    budget_used: Measure | None = nullable()
+    seconds: float = field(default_factory=float)
+    digest: str | None = nullable()
+    got: RecordedArray | None = None
+    flaky: bool = False
+    worst: WorstElementRecord | None = None
+    message: str | None = None
+    reason: str | None = None
+    issue: str | None = nullable()
+    place: tuple[int, int] | None = None
 
-    @classmethod
-    def parse(cls, fields: JsonFields) -> ResultRecord:
-        """Parse a result record."""
-        got, worst = fields.values.get("got"), fields.values.get("worst")
-        return cls(
-            # Interned: millions of results repeat the same few strings.
-            case=intern(fields.get("case", str)),
-            surface=intern(fields.get("surface", str)),
-            status=intern(fields.choice("status", STATUSES)),
-            outcome=intern(fields.choice("outcome", OUTCOME_KINDS)),
-            verdict=_intern_text(fields.optional_choice("verdict", VERDICTS)),
-            kind=_intern_text(fields.optional_choice("kind", DIFFERENCE_KINDS)),
-            how=_intern_text(fields.optional_choice("how", HOWS)),
-            program=_intern_text(fields.optional("program", str)),
-            budget_used=fields.measure("budget_used"),
-            seconds=fields.optional("seconds", float) or 0.0,
-            digest=fields.optional("digest", str),
-            got=None if got is None else RecordedArray.parse(got, "'got'"),
-            worst=None if worst is None else WorstElementRecord.parse(fields.fields("worst")),
-            flaky=fields.optional("flaky", bool) or False,
-            message=fields.optional("message", str),
-            reason=_intern_text(fields.optional("reason", str)),
-            issue=_intern_text(fields.optional("issue", str)),
-        )
+    def __post_init__(self) -> None:
+        """Convert a special number, and share strings: millions of results repeat the same few."""
+        _intern_texts(self, "case", "surface", "program", "reason", "issue")
+        if isinstance(self.budget_used, str):
+            force_setattr(self, "budget_used", measure(self.budget_used))
+
+    def json_values(self) -> dict[str, Any]:
+        """Return the JSON object. `issue` belongs to a reason."""
+        values = super().json_values()
+        if self.reason is None:
+            del values["issue"]
+        return values
 
 
-def _intern_text(text: str | None) -> str | None:
-    return None if text is None else intern(text)
-
-
-@dataclass(frozen=True)
-class ConventionRecord:
+class ConventionRecord(Record, frozen=True, kw_only=True, tag="convention"):
     """The declared and the observed answer of a surface to a convention, in one case."""
 
+    case: str
+    about: str
     question: str
     surface: str
-    case: str
-    declared: str | None
-    observed: str | None
+    declared: str | None = nullable()
     source: str
-    about: str
-
-    @classmethod
-    def parse(cls, fields: JsonFields) -> ConventionRecord:
-        """Parse a convention record."""
-        return cls(
-            question=fields.get("question", str),
-            surface=fields.get("surface", str),
-            case=fields.get("case", str),
-            declared=fields.optional("declared", str),
-            observed=fields.optional("observed", str),
-            source=fields.get("source", str),
-            about=fields.get("about", str),
-        )
+    observed: str | None = nullable()
 
     @property
     def documented(self) -> bool:
@@ -259,53 +244,40 @@ class ConventionRecord:
         return None not in (self.declared, self.observed) and self.declared != self.observed
 
 
-@dataclass(frozen=True)
-class Footer:
+class Footer(Record, frozen=True, tag="footer"):
     """The last line of a complete run."""
 
     results: int
-    by_status: Mapping[str, int]
+    by_status: Mapping[Status, int]
     seconds: float
 
-    @classmethod
-    def parse(cls, fields: JsonFields) -> Footer:
-        """Parse the footer."""
-        return cls(fields.get("results", int), fields.get("by_status", dict), fields.get("seconds", float))
+
+AnyRecord: TypeAlias = Header | CaseRecord | ProgramRecord | ResultRecord | ConventionRecord | Footer
+_DECODER: Decoder[AnyRecord] = Decoder(AnyRecord)
 
 
-@dataclass(frozen=True)
-class Environment:
-    """The environment of a run.
+def _intern_texts(record: CaseRecord | ResultRecord, *names: str) -> None:
+    for name in names:
+        text = getattr(record, name)
+        if text is not None:
+            force_setattr(record, name, intern(text))
 
-    setup: setup code by surface. cpu: instruction sets of the processor. instructions: limit of the instruction set, if
-    one was set. hardware: model of the device; "" for the CPU.
-    """
 
-    python: str
-    platform: str
-    suite: Mapping[str, str]
-    packages: Mapping[str, str]
-    cpu: tuple[str, ...]
-    instructions: str | None
-    setup: Mapping[str, str]
-    threads: int
-    device: str = "cpu"
-    hardware: str = ""
-    precision: str = "float32"
+def decode_line(line: bytes) -> AnyRecord:
+    """Return the record of a line. Raises RecordError."""
+    try:
+        return decode(line, _DECODER)
+    except RecordError as error:
+        if str(error).startswith("format: "):
+            raise RecordError(f"{error}, this version reads {RESULTS_FORMAT}") from None
+        raise
 
-    @classmethod
-    def parse(cls, fields: JsonFields) -> Environment:
-        """Parse the header's environment."""
-        return cls(
-            python=fields.get("python", str),
-            platform=fields.get("platform", str),
-            suite=fields.table("suite"),
-            packages=fields.table("packages"),
-            cpu=fields.texts("cpu") if "cpu" in fields.values else (),
-            instructions=fields.optional("instructions", str),
-            setup=fields.table("setup"),
-            threads=fields.get("threads", int),
-            device=fields.optional("device", str) or "cpu",
-            hardware=fields.optional("hardware", str) or "",
-            precision=fields.optional("precision", str) or "float32",
-        )
+
+def encode_line(record: Record) -> str:
+    """Return a record as one line of JSON, without the newline."""
+    values = record.json_values()
+    try:  # most records contain only finite numbers and need no conversion
+        return json.dumps(values, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        finite = json.loads(json.dumps(values), parse_constant=JSON_CONSTANTS.__getitem__)
+        return json.dumps(finite, ensure_ascii=False)

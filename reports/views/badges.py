@@ -10,8 +10,8 @@ from unicodedata import east_asian_width
 from xml.etree import ElementTree
 
 from reports.analysis import summary
-from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES
-from reports.results.reader import BackendRun, Report
+from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES, StatusCounts
+from reports.results import BackendRun, Report, Status
 
 GREY_BACKGROUND, GREEN_BACKGROUND, AMBER_BACKGROUND, RED_BACKGROUND = "#444444", "#1a7f37", "#8a5a00", "#b31d28"
 """Background colours. White text has a contrast of at least 4.5 on each, as WCAG 2.2 requires."""
@@ -54,17 +54,17 @@ def _unused_name(name: str, files: Mapping[str, str]) -> str:
     return next(one for one in names if f"{one}.svg".lower() not in taken)
 
 
-def _surface_badge(backend: BackendRun, surface: str, counts: Mapping[str, int]) -> Badge:
+def _surface_badge(backend: BackendRun, surface: str, counts: StatusCounts) -> Badge:
     label = summary.single_line(surface, MAX_LABEL_LENGTH)
     unexpected = [f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in UNEXPECTED_STATUSES if status in counts]
-    good = [f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in ("pass", "known") if status in counts]
+    good = [f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in (Status.PASS, Status.KNOWN) if status in counts]
     if unexpected:
         return Badge(label, ", ".join(unexpected), RED_BACKGROUND)
     if not backend.complete:
         return Badge(label, "partial run", RED_BACKGROUND)
     if not good:
         return Badge(label, "nothing ran", RED_BACKGROUND)
-    return Badge(label, ", ".join(good), AMBER_BACKGROUND if "known" in counts else GREEN_BACKGROUND)
+    return Badge(label, ", ".join(good), AMBER_BACKGROUND if Status.KNOWN in counts else GREEN_BACKGROUND)
 
 
 def _endpoint_json(badge: Badge) -> str:

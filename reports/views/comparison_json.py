@@ -8,9 +8,7 @@ from collections.abc import Mapping
 
 from reports.analysis.comparison import ReportDifference, ResultChange, RunPair
 from reports.analysis.comparison_text import change_groups, change_text, counts_by_kind
-from reports.results.fields import Json
-from reports.results.reader import BackendRun
-from reports.results.records import ResultRecord
+from reports.results import BackendRun, Json, ResultRecord
 
 DIFFERENCE_FORMAT = 1
 

@@ -8,11 +8,16 @@ from itertools import chain
 from reports.analysis import summary
 from reports.analysis.deviation import deviation_text
 from reports.analysis.summary import count_text
-from reports.results.arrays import ExpectedRecord, RecordedArray, RecordedRejection
-from reports.results.exploration import FindingRecord
-from reports.results.fields import Json
-from reports.results.reader import BackendRun
-from reports.results.records import CaseRecord, ResultRecord
+from reports.results import (
+    BackendRun,
+    CaseRecord,
+    ExpectedRecord,
+    FindingRecord,
+    Json,
+    RecordedArray,
+    RecordedRejection,
+    ResultRecord,
+)
 from reports.views.markdown_layout import code_span, escape_markdown, fenced_lines, table_lines
 
 MAX_WRITTEN_ELEMENTS = 64  # larger arrays are written without their elements

@@ -14,15 +14,14 @@ from markupsafe import Markup
 from reports.analysis import causes, comparison_text, summary, timing
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
 from reports.analysis.deviation import deviation_text
-from reports.results.records import STATUSES
+from reports.analysis.summary import STATUS_RANKS
+from reports.results import Status
 from reports.views.html_data import compress_json, report_payload
 from reports.views.template_environment import template_environment
 
 if TYPE_CHECKING:
     from reports.analysis.comparison import ReportDifference
-    from reports.results.exploration import FindingRecord
-    from reports.results.reader import BackendRun, Report
-    from reports.results.records import ConventionRecord, ResultRecord
+    from reports.results import BackendRun, ConventionRecord, FindingRecord, Report, ResultRecord
 
 LIBRARY_FILES = (
     "vendor/preact/preact.umd.js",
@@ -73,7 +72,7 @@ def render_html(report: Report, difference: ReportDifference | None = None) -> s
         changes=comparison_text.change_groups(difference) if difference else [],
         timing=timing,
         cases=report.cases,
-        statuses=STATUSES,
+        statuses=tuple(Status),
         smallest=smallest_case_result,
         pages=_visible_pages(report, difference),
         most_groups=MAX_GROUPS,
@@ -100,7 +99,7 @@ def _visible_pages(report: Report, difference: ReportDifference | None) -> list[
 def smallest_case_result(run: BackendRun, finding: FindingRecord) -> ResultRecord | None:
     """Return the worst result of the smallest case of a finding; None if the file is incomplete."""
     results = [one for one in run.results if one.case == finding.case and one.surface in finding.surfaces]
-    return min(results, key=lambda one: STATUSES.index(one.status), default=None)
+    return min(results, key=lambda one: STATUS_RANKS[one.status], default=None)
 
 
 def _jinja_environment() -> jinja2.Environment:
@@ -138,7 +137,7 @@ def contradicting_answers(report: Report) -> list[tuple[ConventionRecord, str]]:
     statuses = {(one.case, one.surface): one.status for one in report.results}
     contradicted = [one for backend in report.backends for one in backend.conventions if one.contradicted]
     with_status = [(one, statuses.get((one.case, one.surface), "fail")) for one in contradicted]
-    return sorted(with_status, key=lambda pair: STATUSES.index(pair[1]))
+    return sorted(with_status, key=lambda pair: STATUS_RANKS[pair[1]])
 
 
 def split_by_documented(

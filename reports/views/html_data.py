@@ -7,19 +7,25 @@ import json
 import math
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict
 from operator import itemgetter
 
-from reports.analysis.summary import KIND_ACTIONS, STATUS_SIGNS, STATUS_TEXTS, answers_by_convention
-from reports.results.arrays import ExpectedRecord, RecordedAnswers, RecordedArray, RecordedRejection
-from reports.results.fields import SPECIAL_NUMBERS, Json
-from reports.results.reader import BackendRun, Report
-from reports.results.records import (
-    STATUSES,
+from msgspec.structs import asdict
+
+from reports.analysis.summary import KIND_ACTIONS, STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, answers_by_convention
+from reports.results import (
+    SPECIAL_NUMBERS,
+    BackendRun,
     CaseRecord,
     ConventionRecord,
+    ExpectedRecord,
+    Json,
     ProgramRecord,
+    RecordedAnswers,
+    RecordedArray,
+    RecordedRejection,
+    Report,
     ResultRecord,
+    Status,
     WorstElementRecord,
 )
 
@@ -51,13 +57,11 @@ def report_payload(report: Report) -> dict[str, Json]:
     programs = {key: program for _, run in runs for key, program in run.programs.items()}
     numbered = [(cases[one.case], columns[number, one.surface], one) for number, run in runs for one in run.results]
     rows: list[Json] = [
-        [case, surface, STATUSES.index(result.status), _result_details(result, programs, texts)]
+        [case, surface, STATUS_RANKS[result.status], _result_details(result, programs, texts)]
         for case, surface, result in sorted(numbered, key=itemgetter(0, 1))
     ]
     return {
-        "statuses": [
-            {"name": status, "sign": STATUS_SIGNS[status], "word": STATUS_TEXTS[status]} for status in STATUSES
-        ],
+        "statuses": [{"name": status, "sign": STATUS_SIGNS[status], "word": STATUS_TEXTS[status]} for status in Status],
         "actions": dict(KIND_ACTIONS),
         "backends": [_backend_payload(run) for run in report.runs],
         "surfaces": [{"name": surface, "backend": number} for number, surface in surfaces],

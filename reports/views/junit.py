@@ -11,8 +11,7 @@ from xml.etree import ElementTree
 from reports.analysis import summary
 from reports.analysis.deviation import failure_reason
 from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES
-from reports.results.reader import BackendRun, Report
-from reports.results.records import CaseRecord, ResultRecord, without_label
+from reports.results import BackendRun, CaseRecord, Report, ResultRecord, without_label
 
 MAX_JUNIT_TEXT_LENGTH = 300  # characters of a `message` attribute; the text of the element is not shortened
 SKIP_TYPES = {"unsupported": "pytest.skip", "known": "pytest.xfail"}
@@ -73,8 +72,8 @@ def _suite_properties(backend: BackendRun) -> dict[str, str]:
     header, environment = backend.header, backend.header.environment
     return {
         "level": header.level,
-        **({"shard": header.shard} if header.shard else {}),
-        "catalogue": f"{header.catalogue_version} {header.catalogue}".strip(),
+        **({"shard": str(header.shard)} if header.shard else {}),
+        "catalogue": f"{header.catalogue.version} {header.catalogue.digest}".strip(),
         "python": environment.python,
         "platform": environment.platform,
         **{f"package {name}": version for name, version in sorted(environment.packages.items())},

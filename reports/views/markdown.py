@@ -9,7 +9,7 @@ from reports.analysis.comparison import ReportDifference
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
 from reports.analysis.deviation import deviation_text
 from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS, DifferenceGroup
-from reports.results.reader import BackendRun, Report
+from reports.results import BackendRun, Report
 from reports.views import comparison_markdown
 from reports.views.markdown_layout import (
     PageSection,

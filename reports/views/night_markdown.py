@@ -10,9 +10,7 @@ from reports.analysis.comparison_text import change_text
 from reports.analysis.likely_cause import CAUSE_KINDS, LikelyCause
 from reports.analysis.night import Announcement, NightComparison
 from reports.analysis.summary import count_text
-from reports.results.exploration import FindingRecord
-from reports.results.reader import BackendRun
-from reports.results.records import without_label
+from reports.results import BackendRun, FindingRecord, without_label
 from reports.views.exploration_markdown import finding_parts, package_versions_text, result_lines, script_lines
 from reports.views.markdown_layout import PageSection, code_span, escape_markdown, fit_sections, table_section
 
@@ -69,7 +67,7 @@ def _circumstance_lines(before: BackendRun | None, after: BackendRun) -> Iterato
 def _night_row(name: str, run: BackendRun) -> list[str]:
     environment, header = run.header.environment, run.header
     suite = ", ".join(f"{package} {version}" for package, version in environment.suite.items())
-    cases = header.catalogue_version or header.catalogue
+    cases = header.catalogue.version or header.catalogue.digest
     if header.explored:
         cases = f"explored, seed {header.explored.seed}, {count_text(header.explored.cases, 'case')}"
     values = (header.started, package_versions_text(run), environment.python, suite, cases)

@@ -11,11 +11,19 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reports.results import reader
-from reports.results.arrays import RecordedArray
-from reports.results.fields import SPECIAL_NUMBERS, Json
-from reports.results.reader import BackendRun, Report
-from reports.results.records import CaseRecord, ConventionRecord, ProgramRecord, ResultRecord
+from reports.results import (
+    SPECIAL_NUMBERS,
+    BackendRun,
+    CaseRecord,
+    ConventionRecord,
+    Json,
+    ProgramRecord,
+    RecordedArray,
+    Report,
+    ResultRecord,
+    complete_lines,
+    load_report,
+)
 
 TEXT_TYPE, NUMBER_TYPE, INTEGER_TYPE, FLAG_TYPE = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 MAX_INT64 = 2**63 - 1
@@ -76,7 +84,7 @@ PARQUET_COLUMNS: dict[str, tuple[pa.DataType, ColumnValue]] = {
     "case_level": (TEXT_TYPE, lambda row: row.case.level),
     "case_digest": (TEXT_TYPE, lambda row: row.case.digest),
     "level": (TEXT_TYPE, lambda row: row.backend.header.level),
-    "catalogue": (TEXT_TYPE, lambda row: row.backend.header.catalogue_version),
+    "catalogue": (TEXT_TYPE, lambda row: row.backend.header.catalogue.version),
     "started": (pa.timestamp("us", "UTC"), lambda row: _parse_time(row.backend.header.started)),
     "complete": (FLAG_TYPE, lambda row: row.backend.complete),
 }
@@ -121,7 +129,7 @@ def _escape_surrogates(values: Sequence[object]) -> list[object]:
 
 def _first_input(case: CaseRecord) -> RecordedArray:
     """Return the first input of a case."""
-    return next(iter(case.inputs.values()), RecordedArray("", (), ()))
+    return next(iter(case.inputs.values()), RecordedArray("", ()))
 
 
 def _int64_or_none(number: int) -> int | None:
@@ -158,7 +166,7 @@ def store_bytes(path: Path) -> tuple[bytes, str]:
 
     Raises UnreadableResults if the results file is invalid.
     """
-    report = reader.load_report([path])
+    report = load_report([path])
     (backend,) = report.backends
     rows = parquet_table(report)
     lines = _RecordLines(path)
@@ -190,7 +198,7 @@ class _RecordLines:
         self._answers: dict[tuple[str, str], str] = {}
         self._results: list[tuple[str, str, str]] = []
         with path.open("rb") as stream:
-            for _, line in reader.complete_lines(stream):
+            for _, line in complete_lines(stream):
                 self._add(json.loads(line), line.decode())
 
     def _add(self, record: dict[str, str], line: str) -> None:

@@ -15,14 +15,28 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from msgspec import structs
 from pyarrow import ArrowException
 from pyarrow import parquet as files
 
-from reports.results import compatibility, reader
-from reports.results.arrays import RecordedAnswers
-from reports.results.fields import RecordError
-from reports.results.reader import BackendRun, Report, RunBuilder
-from reports.results.records import CATALOGUE_LEVELS, STATUSES, CaseRecord, Footer, ResultRecord
+from reports.results import (
+    BackendRun,
+    CaseRecord,
+    Footer,
+    Level,
+    Outcome,
+    RecordedAnswers,
+    RecordError,
+    Report,
+    ResultRecord,
+    RunBuilder,
+    ShardRecord,
+    Status,
+    UnreadableResults,
+    Verdict,
+    decode_line,
+    merge_runs,
+)
 from reports.views.parquet import METADATA_KEY
 
 JsonObject = dict[str, Any]
@@ -68,6 +82,15 @@ class StoredReport(Report):
         return self.case_count
 
 
+class StoredShards(ShardRecord, frozen=True):
+    """The shards of a run that a store contains. numbers: of the shards; number: the smallest."""
+
+    numbers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{', '.join(map(str, self.numbers))}/{self.of}"
+
+
 @dataclass(frozen=True)
 class StoreFile:
     """One file of a store, made from a results file or a shard."""
@@ -90,7 +113,7 @@ class StoreFile:
 
 
 def load_stores(paths: Iterable[Path], *, mixed: bool = False) -> Report:
-    """Read stores, or files of stores, into one report. mixed: see `allow_mixed` of reader.load_report.
+    """Read stores, or files of stores, into one report. mixed: see `allow_mixed` of load_report.
 
     Raises UnreadableResults with one line that names the file, for example for duplicate shards.
     """
@@ -104,8 +127,8 @@ def load_stores(paths: Iterable[Path], *, mixed: bool = False) -> Report:
         runs = [(parts[0].path, _merge_shards(parts)) for parts in by_backend.values()]
         ((case_count,),) = _query_rows(CASE_COUNT_QUERY, list(map(str, files_of_stores)))
     except duckdb.Error as error:
-        compatibility.raise_unreadable(files_of_stores[0], None, f"cannot be read: {error}")
-    report = reader.merge_runs(runs, allow_mixed=mixed)
+        raise UnreadableResults(files_of_stores[0], None, f"cannot be read: {error}") from None
+    report = merge_runs(runs, allow_mixed=mixed)
     return StoredReport(report.backends, report.mixture_notes, case_count=case_count)
 
 
@@ -123,11 +146,11 @@ def _read_store_file(path: Path) -> StoreFile:
         part = StoreFile(path, run["header"], run["footer"], metadata.num_rows)
         _ = part.header["backend"], part.shard, part.shared_header()  # raise an error for missing keys
     except OSError as error:
-        compatibility.raise_unreadable(path, None, f"cannot be read: {error.strerror}")
+        raise UnreadableResults(path, None, f"cannot be read: {error.strerror}") from None
     except (ArrowException, KeyError, ValueError, TypeError):
-        compatibility.raise_unreadable(path, None, "not a file of a store (create stores with conformance store)")
+        raise UnreadableResults(path, None, "not a file of a store (create stores with conformance store)") from None
     if part.footer is not None and part.footer["results"] != part.rows:
-        compatibility.raise_unreadable(
+        raise UnreadableResults(
             path, None, f"the footer counts {part.footer['results']} results, the file contains {part.rows}"
         )
     return part
@@ -139,54 +162,51 @@ def _merge_shards(parts: list[StoreFile]) -> BackendRun:
     by_shard: dict[tuple[int, int], StoreFile] = {}
     for part in parts:
         if part.shared_header() != first.shared_header() or part.shard[1] != first.shard[1]:
-            compatibility.raise_unreadable(part.path, None, f"not of the same run as {first.path}")
+            raise UnreadableResults(part.path, None, f"not of the same run as {first.path}")
         if part.shard in by_shard:
-            compatibility.raise_unreadable(part.path, None, f"is also in {by_shard[part.shard].path}")
+            raise UnreadableResults(part.path, None, f"is also in {by_shard[part.shard].path}")
         by_shard[part.shard] = part
     paths = [str(part.path) for part in parts]
     for surface, case in _query_rows(DUPLICATES_QUERY, paths):
-        compatibility.raise_unreadable(
-            first.path, None, f"a second result for the case {case!r} on {surface!r} in the store"
-        )
+        raise UnreadableResults(first.path, None, f"a second result for the case {case!r} on {surface!r} in the store")
     try:
         return _build_run(parts, paths)
     except RecordError as error:
-        compatibility.raise_unreadable(first.path, None, str(error))
+        raise UnreadableResults(first.path, None, str(error)) from None
 
 
 def _build_run(parts: Sequence[StoreFile], paths: Sequence[str]) -> BackendRun:
     first, has_all_shards = parts[0], len(parts) == parts[0].shard[1]
     builder = RunBuilder()
-    builder.add({key: value for key, value in first.header.items() if not (has_all_shards and key == "shard")})
-    rows = [tuple(text and json.loads(text) for text in row) for row in _query_rows(SINGLE_RESULTS_QUERY, paths)]
-    rows.sort(key=lambda row: row[0].get("place", []))  # results of shards record their place in the complete run
+    builder.add(decode_line(json.dumps(first.header).encode()))
+    rows = _query_rows(SINGLE_RESULTS_QUERY, paths)
+    results, answers, records = (
+        [decode_line(row[column].encode()) for row in rows if row[column]] for column in range(3)
+    )
     # Cases first: the builder rejects results of undeclared cases.
-    for *_, case in rows:
-        if case is not None:
-            builder.add(case)
-    for record, answer, _ in rows:
-        if answer is not None:
-            builder.add(answer)
-        builder.add({**record, "program": None})
-    assert builder.header is not None  # noqa: S101 - it was added first
-    header = builder.header
-    if not has_all_shards:
-        numbers = ", ".join(str(number) for number in sorted(part.shard[0] for part in parts))
-        header = replace(header, shard=f"{numbers}/{first.shard[1]}")
-    run = builder.build(header)
+    for record in (*records, *answers):
+        builder.add(record)
+    # Results of shards record their place in the complete run.
+    single = [one for one in results if isinstance(one, ResultRecord)]
+    for result in sorted(single, key=lambda result: result.place or (0, 0)):
+        builder.add(structs.replace(result, program=None))
+    run = builder.build()
+    numbers = tuple(sorted(part.shard[0] for part in parts))
+    shard = None if has_all_shards else StoredShards(numbers[0], first.shard[1], numbers)
+    header = structs.replace(run.header, shard=shard)
     counted = [(_counted_result(row), row[-1]) for row in _query_rows(EQUAL_RESULTS_QUERY, paths)]
     cases = {**run.cases, **{result.case: _placeholder_case(result.case) for result, _ in counted}}
     footer = _merge_footers(parts, paths) if has_all_shards or len(parts) == 1 else None
-    return replace(run, cases=cases, results=CountedResults(tuple(run.results), counted), footer=footer)
+    return replace(run, header=header, cases=cases, results=CountedResults(tuple(run.results), counted), footer=footer)
 
 
 def _merge_footers(parts: Sequence[StoreFile], paths: Sequence[str]) -> Footer | None:
-    """Return the footer of the complete run; None if a shard lacks it. Statuses are in the order of STATUSES."""
+    """Return the footer of the complete run; None if a shard lacks it. Statuses are in the order of Status."""
     ends = [part.footer for part in parts]
     if None in ends:
         return None
     counts: Mapping[str, int] = dict(_query_rows(STATUS_COUNT_QUERY, paths))
-    by_status = {status: counts[status] for status in STATUSES if status in counts}
+    by_status = {status: counts[status] for status in Status if status in counts}
     return Footer(sum(counts.values()), by_status, sum(end["seconds"] for end in ends if end))
 
 
@@ -194,15 +214,14 @@ def _counted_result(row: tuple[Any, ...]) -> ResultRecord:
     """Return a placeholder for the results counted in a row. Its case is a placeholder for the operator."""
     surface, operator, status, outcome, verdict, reason, issue, _ = row
     return ResultRecord(
-        case=f"{operator}/*", surface=surface, status=status, outcome=outcome, verdict=verdict, kind=None, how=None,
-        program=None, budget_used=None, seconds=0.0, digest=None, got=None, worst=None, flaky=False, message=None,
-        reason=reason, issue=issue,
+        case=f"{operator}/*", surface=surface, status=Status(status), outcome=Outcome(outcome),
+        verdict=verdict and Verdict(verdict), reason=reason, issue=issue,
     )  # fmt: skip
 
 
 def _placeholder_case(name: str) -> CaseRecord:
     operator = name.partition("/")[0]
     return CaseRecord(
-        case=name, operator=operator, level=CATALOGUE_LEVELS[0], about="", source="", via=(), question=None,
-        parameters={}, inputs={}, cost=None, expected=RecordedAnswers({}), digest="", pinned=0, terms=0, bound=None,
+        case=name, operator=operator, level=Level.SMOKE, about="", source="", via=(), question=None,
+        parameters={}, inputs={}, expected=RecordedAnswers({}), digest="", pinned=0, terms=0,
     )  # fmt: skip

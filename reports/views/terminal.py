@@ -11,9 +11,8 @@ from rich.text import Text
 from reports.analysis import summary
 from reports.analysis.contradictions import find_contradictions
 from reports.analysis.deviation import failure_reason
-from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS, UNEXPECTED_STATUSES
-from reports.results.reader import Report
-from reports.results.records import STATUSES, ResultRecord
+from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, UNEXPECTED_STATUSES
+from reports.results import Report, ResultRecord
 
 STATUS_STYLES = {"pass": "green", "known": "yellow", "unsupported": "dim"} | dict.fromkeys(
     UNEXPECTED_STATUSES, "bold red"
@@ -61,7 +60,7 @@ def _matrix_table(report: Report) -> Table:
 
 
 def _failure_lines(failures: list[ResultRecord], report: Report) -> list[Text]:
-    ordered = sorted(failures, key=lambda result: STATUSES.index(result.status))
+    ordered = sorted(failures, key=lambda result: STATUS_RANKS[result.status])
     lines = [_failure_line(result, report) for result in ordered[:MAX_FAILURE_LINES]]
     omitted = len(ordered) - MAX_FAILURE_LINES
     return [*lines, Text(f"and {omitted:,} more", "red")] if omitted > 0 else lines

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from conformance import ConformanceError, cli
 from conformance.execution.results_file import ResultsFile
+from reports.results import decode_line
 from tests.support import example_results as example
 from tests.support.fake_backends import family
 from tests.support.guarded_command import bounded, command, silenced
@@ -91,7 +92,7 @@ def test_changed_results_of_a_run_are_rejudged_or_rejected(folder, results, data
 def test_changed_results_are_resumed_or_rejected(folder, results, data):
     document = data.draw(changed([results[:-1]]))
     path = put(folder, lines(document))
-    header = {key: value for key, value in results[0].items() if key not in {"record", "format"}}
+    header = decode_line(json.dumps(results[0]).encode())
     message = ""
     with bounded(folder), ResultsFile(path) as file:
         try:

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from rich.console import Console
 
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.html import render_html
 from reports.views.markdown import render_markdown
 from reports.views.matrix import render_matrix

@@ -15,9 +15,9 @@ import pytest
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.execution.results_file import ResultsFile
-from reports.results import reader
+from reports.results import decode_line, reader
 from tests import ROOT
-from tests.support import interrupted_run, planted_bugs
+from tests.support import example_results, interrupted_run, planted_bugs
 from tests.support.fake_backends import family
 from tests.support.started_workers import children, gone, listed, members, soon
 
@@ -165,7 +165,7 @@ def test_disk_that_is_full_in_the_middle_is_one_line_and_the_run_can_be_complete
 
 def test_full_disk_is_one_error_line():
     with ResultsFile(Path("/dev/full")) as file, pytest.raises(IncompleteRun, match="/dev/full: No space left"):
-        file.open({"backend": "numpy"})
+        file.open(decode_line(json.dumps(example_results.header("numpy", [])).encode()))
 
 
 def test_report_on_a_full_disk_does_not_change_the_previous_one(tmp_path):
@@ -213,15 +213,15 @@ def replaced(old, new):
 @pytest.mark.parametrize(
     ("change", "line", "message"),
     [
-        (lambda found: found.insert(3, found[2]), 4, "a second "),
-        (lambda found: found.append(found[-1]), -1, "a record after the footer"),
+        (lambda found: found.insert(3, found[2]), 4, "declared twice"),
+        (lambda found: found.append(found[-1]), -1, "the record 'footer' follows the footer"),
         (lambda found: found.insert(4, found[0]), 5, "a second header"),
-        (lambda found: found.pop(0), 1, "the first line is not a header"),
-        (lambda found: found.pop(1), 3, "the case max_pool/a0 was never declared"),
-        (lambda found: found.insert(3, found[3][:40] + found[4]), 4, "this line is not a record"),
-        (lambda found: found.insert(2, b'{"record": "\xff"}\n'), 3, "this line is not a record"),
-        (lambda found: found.insert(2, b"\n"), 3, "this line is not a record"),
-        (replaced(b'"format": 1', b'"format": 2'), 1, "the format is 2, this version writes 1"),
+        (lambda found: found.pop(0), 1, "missing header: the first record is 'case'"),
+        (lambda found: found.pop(1), 3, "the case 'max_pool/a0' was never declared"),
+        (lambda found: found.insert(3, found[3][:40] + found[4]), 4, "not JSON: "),
+        (lambda found: found.insert(2, b'{"record": "\xff"}\n'), 3, "not UTF-8: "),
+        (lambda found: found.insert(2, b"\n"), 3, "not JSON: "),
+        (replaced(b'"format": 1', b'"format": 2'), 1, "format: unknown value 2, this version reads 1"),
         (replaced(b'"digest": "', b'"digest": "0'), 1, "catalogue differs from this run"),
         (replaced(b'"backend": "fake"', b'"backend": "lake"'), 1, "backend differs from this run"),
         (replaced(b'"level": "smoke"', b'"level": "standard"'), 1, "level differs from this run"),

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 from tests.support.browser_pages import listen, wait_for_address, wait_for_status

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from reports.analysis.comparison import compare_reports
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reference
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 

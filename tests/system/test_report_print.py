@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 

@@ -22,7 +22,7 @@ LATER = {
     "conformance.judging.ledger",
     "conformance.execution.run",
 }
-LATER |= {"conformance.cli.run_backends", "conformance.adapters.onnx", "reports"}
+LATER |= {"conformance.cli.run_backends", "conformance.adapters.onnx", "msgspec", "reports.analysis", "reports.views"}
 RECORD_IMPORTS = """\
 import json, os, sys
 from conformance.execution import worker_process
@@ -37,7 +37,7 @@ def launching(worker):
         write = results_file.ResultsFile.write
 
         def writing(file, record):
-            if record["record"] == "result":
+            if type(record).__name__ == "ResultRecord":
                 print(json.dumps({**known, "first result": sorted(sys.modules)}), flush=True)
                 os._exit(0)
             write(file, record)

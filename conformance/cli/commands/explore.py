@@ -26,6 +26,7 @@ from conformance.exploration.output import clear_folders, prepare_folders, write
 from conformance.exploration.promote import promote_finding
 from conformance.exploration.space import OperatorSpace
 from conformance.system.cache import source_digest
+from reports.results import ExplorationRecord
 
 DEFAULT_CASES = 2000
 MINUTE_SECONDS = 60
@@ -169,10 +170,15 @@ def _explore_backend(name: str, evaluator: Evaluator, explorer: Explorer, until:
 def _write_findings(name: str, evaluator: Evaluator, explorer: Explorer, out: Path) -> int:
     """Write and print the findings, and return their number."""
     counts, findings = explorer.counts, explorer.findings
-    facts = {"seed": explorer.seed, "cases": counts.cases, "statuses": dict(sorted(counts.statuses.items()))}
-    files = write_exploration(
-        out, evaluator, findings.findings, {**facts, "code": source_digest(), "beyond": findings.uncounted}
+    explored = ExplorationRecord(
+        seed=explorer.seed,
+        cases=counts.cases,
+        statuses=dict(sorted(counts.statuses.items())),
+        code=source_digest(),
+        uncounted=findings.uncounted,
+        findings=(),
     )
+    files = write_exploration(out, evaluator, findings.findings, explored)
     for finding in findings.findings:
         click.echo(f"{finding.id}: {finding.sentence}")
     statuses = ", ".join(f"{count:,} {status}" for status, count in sorted(counts.statuses.items()))

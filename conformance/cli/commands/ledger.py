@@ -14,7 +14,7 @@ from packaging.version import InvalidVersion, Version
 from conformance import ConformanceError, IncompleteRun
 from conformance.adapters import registry
 from conformance.adapters.api.surface import without_label
-from conformance.cases.selectors import CaseFeatures
+from conformance.cases.features import CaseFeatures
 from conformance.catalogue import loading
 from conformance.catalogue.loading import Catalogue
 from conformance.cli.options import CASES_OPTION
@@ -22,8 +22,7 @@ from conformance.cli.results_io import load_given_or_latest
 from conformance.judging import ledger, ledger_entry
 from conformance.judging.ledger import Ledger
 from conformance.judging.ledger_entry import LedgerEntryDraft
-from reports.results.reader import BackendRun, Report
-from reports.results.records import ResultRecord
+from reports.results import BackendRun, Report, ResultRecord
 
 LEDGER_CANDIDATE_STATUSES = frozenset({"fail", "crashed", "timed_out", "flaky"})
 JUDGED_STATUSES = LEDGER_CANDIDATE_STATUSES | {"pass", "stale"}
@@ -133,7 +132,7 @@ def _check_results(report: Report, cases: Catalogue) -> None:
             raise IncompleteRun(
                 f"backend {backend.name}: the run is incomplete; `conformance run --resume` completes it"
             )
-        if backend.header.catalogue != cases.digest:
+        if backend.header.catalogue.digest != cases.digest:
             raise ConformanceError(f"backend {backend.name}: the run used another catalogue; run it again")
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from conformance import ConformanceError, IncompleteRun
+from conformance import IncompleteRun
 from conformance.adapters import registry
 from conformance.adapters.api.devices import NATIVE, Device
-from conformance.cases.case import LEVELS
 from conformance.catalogue import loading
 from conformance.cli.options import CACHE_OPTION, CASES_OPTION, DEFAULT_OUTPUT_FOLDER
 from conformance.execution import rejudge
@@ -50,31 +49,21 @@ def rejudge_command(results: tuple[Path, ...], paths: tuple[Path, ...], cache: b
 
 def _rejudge_one(path: Path, paths: tuple[Path, ...], *, cache: bool) -> bool:
     """Update one results file, print a summary, and return whether all its results are still valid."""
-    header = next(rejudge.read_records(path))
-    try:
-        name, level = header["backend"], header["level"]
-        environment = header["environment"]
-        # The programs depend on the instruction set and the device of the original run.
-        backend = registry.get_backend(
-            name, environment.get("instructions", NATIVE), Device.from_environment(environment)
-        )
-    except KeyError as error:
-        raise ConformanceError(f"{path}:1: not the header of a results file: no {error}") from None
-    except (TypeError, AttributeError) as error:
-        raise ConformanceError(f"{path}:1: not the header of a results file: {error}") from None
-    if level not in LEVELS:
-        raise ConformanceError(f"{path}:1: not the header of a results file: unknown level {level!r}")
-    cases = loading.load_catalogue(paths, level=level)
+    results = rejudge.read_results_file(path)
+    header, environment = results.header, results.header.environment
+    # The programs depend on the instruction set and the device of the original run.
+    device = Device(environment.device, environment.precision)
+    backend = registry.get_backend(header.backend, environment.instructions or NATIVE, device)
+    cases = loading.load_catalogue(paths, level=header.level)
     with open_expectation_cache() if cache else nullcontext(compute_expected) as expect:
-        rejudged = rejudge.rejudge_file(path, backend, cases, ledger_for(backend), expect)
+        rejudged = rejudge.rejudge_results(results, backend, cases, ledger_for(backend), expect)
     rejudge.replace_records(path, rejudged.records)
     click.echo(escape_control_characters(f"{path}: {_summary_text(rejudged)}"))
     return rejudged.complete
 
 
 def _summary_text(rejudged: rejudge.RejudgedResults) -> str:
-    valid_count = sum(record["record"] == "result" for record in rejudged.records)
-    parts = [f"{valid_count:,} results are valid"]
+    parts = [f"{len(rejudged.contents.results):,} results are valid"]
     parts += [f"{count:,} went from {old} to {new}" for (old, new), count in sorted(rejudged.status_changes.items())]
     invalid = rejudged.invalid_results
     if invalid:

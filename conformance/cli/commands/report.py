@@ -16,7 +16,7 @@ from conformance.cli.commands.store import is_store, load_store
 from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
 from conformance.cli.results_io import STANDARD_OUTPUT, exit_status, load_given_or_latest, write_output
 from reports.analysis.comparison import ReportDifference
-from reports.results.reader import Report
+from reports.results import Report
 from reports.views.badges import render_badges
 from reports.views.html import render_html
 from reports.views.junit import render_junit

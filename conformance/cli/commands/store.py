@@ -10,8 +10,7 @@ import click
 from conformance import ConformanceError
 from conformance.cli.results_io import write_output
 from conformance.execution.merge import shard_files
-from reports.results.compatibility import UnreadableResults
-from reports.results.reader import Report
+from reports.results import Report, UnreadableResults
 
 STORE_REQUIREMENTS = "pyarrow and DuckDB (pip install pyarrow duckdb)"
 

@@ -15,9 +15,7 @@ from conformance.adapters.api.surface import without_label
 from conformance.judging import ledger
 from conformance.translation import verified
 from conformance.translation.verified import OperatorCounter
-from reports.results import compatibility, reader
-from reports.results.arrays import RecordedRejection
-from reports.results.reader import BackendRun
+from reports.results import BackendRun, RecordedRejection, UnreadableResults, load_report
 
 REMOVED_ENTRY = "a removed ledger entry"
 
@@ -46,8 +44,8 @@ def verified_command(results: tuple[Path, ...], out: Path | None) -> None:
 def summarise_results(paths: Iterable[Path]) -> verified.VerifiedSummary:
     """Return the summary of results files. Raises ConformanceError for invalid files and incomplete runs."""
     try:
-        report = reader.load_report(paths)
-    except compatibility.UnreadableResults as error:
+        report = load_report(paths)
+    except UnreadableResults as error:
         raise ConformanceError(str(error)) from None
     for backend in report.backends:
         if not backend.complete:

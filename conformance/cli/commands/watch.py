@@ -22,9 +22,7 @@ from conformance.translation.lowering import translate
 from conformance.translation.repro import repro_script
 from reports.analysis.history import History
 from reports.analysis.night import Announcement, compare_nights
-from reports.results.fields import RecordError
-from reports.results.reader import Report
-from reports.results.records import without_label
+from reports.results import RecordError, Report, without_label
 from reports.views.night_markdown import issue_text, night_headline, summary_page
 
 RESULTS_FOLDERS = ("results", "explored/results")

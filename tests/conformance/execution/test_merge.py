@@ -140,9 +140,20 @@ def test_missing_result_is_detected(cut, tmp_path):
     assert "the footer counts" in merge_error(paths, tmp_path)
 
 
-@pytest.mark.parametrize("key", ["catalogue", "ledger", "level", "selection", "surfaces", "backend", "repeat"])
+OTHER_FIELDS = {
+    "catalogue": {"version": "", "digest": "another", "cases": 9},
+    "ledger": "another",
+    "level": "standard",
+    "selection": {"surfaces": [], "operators": ["conv"], "cases": []},
+    "surfaces": ["ends", "right", "wrong", "another"],
+    "backend": "another",
+    "repeat": 2,
+}
+
+
+@pytest.mark.parametrize("key", OTHER_FIELDS)
 def test_shards_of_another_run_are_rejected(cut, tmp_path, key):
-    paths = changed(cut, tmp_path, 3, lambda records: records[0].update({key: "another"}))
+    paths = changed(cut, tmp_path, 3, lambda records: records[0].update({key: OTHER_FIELDS[key]}))
     assert merge_error(paths, tmp_path).endswith(f"{key} differs")
 
 

@@ -316,7 +316,7 @@ def test_worker_that_cannot_be_replaced_leaves_a_partial_file(tmp_path):
 def test_progress_counts_each_result(tmp_path):
     seen = []
     job = Run(backend(surface("s"), surface("t")), load(tmp_path, PLAIN), Ledger(), python=sys.executable)
-    job.execute(tmp_path / "fake.jsonl", progress=lambda *event: seen.append((*event[:2], event[2]["status"])))
+    job.execute(tmp_path / "fake.jsonl", progress=lambda *event: seen.append((*event[:2], event[2].status)))
     assert seen == [(1, 2, "pass"), (2, 2, "pass")]
 
 

@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.html import render_html
 from reports.views.markdown import render_markdown
 from reports.views.terminal import render_terminal

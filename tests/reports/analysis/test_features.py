@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from msgspec import convert
 
 import reference
 from reports.analysis.features import case_conditions, windows_per_axis
-from reports.results.fields import JsonFields
-from reports.results.records import CaseRecord
+from reports.results import CaseRecord
 from tests.support import example_results as example
 
 OUT = example.array([1, 2], [1, 1, 2])
@@ -18,7 +18,7 @@ LATE_NAN = "a NaN that is not the first cell of its window"
 def case(name="max_pool/a", values=(1, 2, 3, 4), shape=None, **parameters):
     all_parameters = {"window": [2], "stride": [2], "padding": [[0, 0]], "rounding": "floor"} | parameters
     x = example.array(values, shape or [1, 1, len(values)])
-    return CaseRecord.parse(JsonFields(example.case(name, x, OUT, parameters=all_parameters)))
+    return convert(example.case(name, x, OUT, parameters=all_parameters), CaseRecord)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from reports.analysis import summary
 from reports.analysis.deviation import deviation_text
-from reports.results.reader import Report, load_report
+from reports.results import Report, load_report
 from tests.support import example_results as example
 
 

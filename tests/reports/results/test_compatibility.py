@@ -6,8 +6,7 @@ import re
 import pytest
 
 from reports.analysis.summary import report_problems, report_verdict
-from reports.results.compatibility import UnreadableResults
-from reports.results.reader import load_report
+from reports.results import UnreadableResults, load_report
 from reports.views.html import render_html
 from reports.views.markdown import render_markdown
 from tests.support import example_results as example

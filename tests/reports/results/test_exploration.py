@@ -8,8 +8,7 @@ from rich.console import Console
 
 from conformance.cli.results_io import exit_status
 from reports.analysis.summary import count_by_status, counts_by_operator, report_problems, report_verdict
-from reports.results.compatibility import UnreadableResults
-from reports.results.reader import load_report
+from reports.results import UnreadableResults, load_report
 from reports.views.exploration_markdown import render_findings_page
 from reports.views.html import render_html
 from reports.views.junit import render_junit
@@ -140,11 +139,14 @@ def test_page_of_findings_contains_case_results_and_script(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seed": "x"}, "'seed' is 'x', not an integer"),
-        ({"findings": [1]}, "'findings' is not a list of objects"),
-        ({"findings": [example.finding(surfaces=3)]}, "'surfaces' is 3, not a list"),
-        ({"findings": [example.finding(conditions=[1])]}, "'conditions' is not a list of strings"),
-        ({"statuses": {"pass": "many"}}, "'pass' is 'many', not an integer"),
+        ({"seed": "x"}, "explored.seed: expected `int`, got `str`"),
+        ({"findings": [1]}, "explored.findings[0]: expected `object`, got `int`"),
+        ({"findings": [example.finding(surfaces=3)]}, "explored.findings[0].surfaces: expected `array`, got `int`"),
+        (
+            {"findings": [example.finding(conditions=[1])]},
+            "explored.findings[0].conditions[0]: expected `str`, got `int`",
+        ),
+        ({"statuses": {"pass": "many"}}, "explored.statuses[...]: expected `int`, got `str`"),
     ],
 )
 def test_invalid_exploration_is_rejected_with_its_key(tmp_path, change, message):

@@ -2,13 +2,12 @@
 
 import json
 import tracemalloc
-from dataclasses import fields
 
 import pytest
+from msgspec.structs import fields
 
 from conformance.catalogue import loading
-from reports.results import reader
-from reports.results.records import CaseRecord
+from reports.results import CaseRecord, reader
 from reports.views.terminal import render_terminal
 from tests.support import example_results as example
 from tests.support.fake_backends import family

@@ -9,11 +9,8 @@ from conformance.adapters.api.surface import Surface
 from conformance.catalogue import loading
 from conformance.execution.run import Run
 from conformance.judging.ledger import Ledger
+from reports.results import LiveResults, Report, UnreadableResults, reader
 from reports.results import live as results_live
-from reports.results import reader
-from reports.results.compatibility import UnreadableResults
-from reports.results.live import LiveResults
-from reports.results.reader import Report
 from reports.views.terminal import render_terminal
 from tests.support.fake_backends import CRASHES, backend, declares, surface
 

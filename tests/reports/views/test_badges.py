@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.badges import AMBER_BACKGROUND, GREEN_BACKGROUND, GREY_BACKGROUND, RED_BACKGROUND, render_badges
 from tests.support import example_results as example
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.results.reader import Report, load_report
+from reports.results import Report, load_report
 from reports.views.html import LIBRARY_FILES, _read_script, case_link, render_html, results_link, with_line_breaks
 from reports.views.html_data import compress_json, report_payload
 from tests.support import example_results as example

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 import xmlschema
 
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.junit import RUN_SUITE_NAME, render_junit
 from tests import ROOT
 from tests.support import example_results as example

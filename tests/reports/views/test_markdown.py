@@ -4,7 +4,7 @@ import jinja2
 import pytest
 
 from reports.analysis.comparison import compare_reports
-from reports.results.reader import Report, load_report
+from reports.results import Report, load_report
 from reports.views.markdown import render_markdown
 from reports.views.markdown_layout import (
     MAX_PAGE_LENGTH,

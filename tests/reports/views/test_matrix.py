@@ -1,6 +1,6 @@
 """The Markdown page of operators and surfaces."""
 
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.matrix import render_matrix
 from tests.support import example_results as example
 

@@ -10,7 +10,7 @@ from io import BytesIO
 import pytest
 from pyarrow import parquet
 
-from reports.results.reader import Report, load_report
+from reports.results import Report, load_report
 from reports.views.parquet import PARQUET_COLUMNS, render_parquet
 from tests import ROOT
 from tests.support import example_results as example

@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from reports.results.reader import Report, load_report
+from reports.results import Report, load_report
 from reports.views.terminal import render_terminal
 from tests.support import example_results as example
 

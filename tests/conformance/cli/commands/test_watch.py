@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from msgspec import convert
 
 from conformance.cli.commands import watch
 from reports.analysis.history import History, ReportedFinding, WrongResult
-from reports.results.exploration import FindingRecord
-from reports.results.fields import JsonFields
+from reports.results import FindingRecord
 from tests.support import example_results as example
 
 NN = "alpha.nn"
@@ -310,7 +310,7 @@ def test_findings_without_conditions_cannot_be_distinguished(night, watched):
 
 
 def _parsed(record):
-    return FindingRecord.parse(JsonFields(record))
+    return convert(record, FindingRecord)
 
 
 def test_a_finding_may_be_of_a_new_version(night, watched):
@@ -498,11 +498,17 @@ def test_missing_run_is_an_error_of_one_line(conformance, night, folder, argumen
     ("text", "said"),
     [
         ("{", "not JSON"),
-        ("[]", "lacks the key 'format'"),
-        ('{"format": 2}', "unknown format 2"),
-        ('{"format": 1, "findings": [{}], "flickering": []}', "lacks the key 'backend'"),
-        ('{"format": 1, "findings": [], "flickering": [{"surface": 3}]}', "'surface' is 3, not a string"),
-        ('{"format": 1, "findings": [], "flickering": [], "wrong": [{}]}', "lacks the key 'backend'"),
+        ("[]", "expected `object`, got `array`"),
+        ('{"format": 2}', "format: unknown value 2"),
+        ('{"format": 1, "findings": [{}], "flickering": []}', "[0]: object missing required field `backend`"),
+        (
+            '{"format": 1, "findings": [], "flickering": [{"surface": 3}]}',
+            "flickering[0].surface: expected `str`, got `int`",
+        ),
+        (
+            '{"format": 1, "findings": [], "flickering": [], "wrong": [{}]}',
+            "[0]: object missing required field `backend`",
+        ),
     ],
 )
 def test_invalid_history_is_an_error_of_one_line(conformance, night, text, said):
