@@ -33,6 +33,7 @@ from conformance.adapters.api.surface import Backend, Program, Surface
 from conformance.cases.arrays import Array
 from conformance.catalogue import loading
 from conformance.execution.connection import ONE_THREAD_VARIABLES
+from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.judging.ledger import Ledger
@@ -187,9 +188,8 @@ def prepare_floor(setting: Setting, surface: Surface, folder: Path) -> tuple[Pat
     (report,) = reader.load_report([setting.results(folder)]).backends
     survived = {result.case for result in report.results if result.outcome in {"returned", "rejected"}}
     backend, cases = setting.backend, loading.load_catalogue(level=setting.level)
-    run = Run(
-        backend, cases, Ledger(), Selection(setting.level, (surface.name,), setting.operators), python=sys.executable
-    )
+    selection = Selection(setting.level, (surface.name,), setting.operators)
+    run = Run(backend, cases, Ledger(), RunOptions(selection), python=sys.executable)
     jobs = [
         (task.program.text, [packed(array) for array in run.expected(task.case).inputs.values()])
         for task in run.tasks()

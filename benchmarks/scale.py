@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -27,8 +28,9 @@ import tables
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
 from conformance.execution.cluster import DaskWorkers
+from conformance.execution.options import RunOptions
 from conformance.execution.selection import Selection
-from conformance.execution.shards import RunOrder, ShardedRun
+from conformance.execution.shards import ShardedRun
 from conformance.execution.targets import RunTarget
 from conformance.exploration.cluster import ClusterEvaluator, EvaluatorSpec
 from conformance.exploration.explorer import Explorer, StopCondition
@@ -65,16 +67,17 @@ def cluster_of(workers: int) -> Iterator[DaskWorkers]:
         yield DaskWorkers("a benchmark", client)
 
 
-def run(order: RunOrder, workers: int, shards: int) -> tuple[float, float, int]:
+def run(target: RunTarget, options: RunOptions, workers: int, shards: int) -> tuple[float, float, int]:
     """Return the seconds of a run, the seconds of the client, and the number of results."""
     with cluster_of(workers) as dask, tempfile.TemporaryDirectory() as folder:
-        sharded = ShardedRun(order, Path(folder) / "shards", shards)
+        sharded = ShardedRun(target, options, Path(folder) / "shards", shards)
         results = sharded.result_count
         start = time.perf_counter()
         sharded.execute(Path(folder) / "out.jsonl", dask)
         taken = time.perf_counter() - start
         # All shards exist now, so the second run consists of the client's work only.
-        sharded.execute(Path(folder) / "out.jsonl", dask, resume=True)
+        resumed = replace(sharded, options=replace(options, resume=True))
+        resumed.execute(Path(folder) / "out.jsonl", dask)
         return taken, time.perf_counter() - start - taken, results
 
 
@@ -96,10 +99,10 @@ def speedup_cells(one: float, two: float) -> tuple[str, ...]:
 
 def run_row(target: RunTarget, selection: Selection, rounds: int) -> list[str]:
     """Measure a run and return its table row."""
-    order = RunOrder(target, selection, use_caches=True)
-    run(order, 2, FEW_SHARDS)
+    options = RunOptions(selection, jobs=1, use_caches=True)
+    run(target, options, 2, FEW_SHARDS)
     settings = ((1, FEW_SHARDS), (2, FEW_SHARDS), (1, MANY_SHARDS))
-    measured = [[run(order, *setting) for setting in settings] for _ in range(rounds)]
+    measured = [[run(target, options, *setting) for setting in settings] for _ in range(rounds)]
     one, two, many = (median(taken for taken, _, _ in column) for column in zip(*measured, strict=True))
     _, merge_seconds, results = measured[0][0]
     overhead = (many - one) / (MANY_SHARDS - FEW_SHARDS)

@@ -5,21 +5,19 @@ Every command imports this module, so that it imports nothing large.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from conformance.adapters.api.devices import CPU, DEVICE_NAMES, FLOAT32, PRECISIONS
 from conformance.cases.operators import OPERATORS
-from conformance.execution.selection import Selection
-from conformance.execution.worker_process import Limits
+from conformance.execution.options import RunOptions
 from reports.results.vocabulary import Level
 
-DEFAULT_OUTPUT_FOLDER = Path("build/conformance")
-"""Default folder for results and reports."""
 LEVEL_CHOICES = tuple(str(level) for level in Level)
 """The levels as choices of an option; click would show the names of enum members instead of their texts."""
+DEFAULT_OUTPUT_FOLDER = RunOptions.out
+"""Default folder for results and reports."""
 CASES_OPTION = click.option(
     "--cases",
     "paths",
@@ -90,28 +88,3 @@ SHARDS_OPTION = click.option(
     metavar="N",
     help="Number of shards for --scheduler. [default: four per worker, of at least 250 results each]",
 )
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """Options of `conformance run`.
-
-    time_limits: seconds for one case and for the start of a worker; memory_bytes: limit for one worker process, None
-    for the default limit.
-    """
-
-    selection: Selection
-    paths: tuple[Path, ...]
-    time_limits: tuple[float, float]
-    memory_bytes: int | None
-    jobs: int | None
-    repeat: int
-    use_caches: bool
-    resume: bool
-    verbosity: str | None
-    out: Path
-
-    @property
-    def worker_limits(self) -> Limits:
-        """Time and memory limits of a worker on this machine."""
-        return Limits(*self.time_limits) if self.memory_bytes is None else Limits(*self.time_limits, self.memory_bytes)

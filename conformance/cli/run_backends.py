@@ -7,29 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from functools import partial
+from dataclasses import replace
 
 import click
 from rich.console import Console
 
 from conformance import IncompleteRun
 from conformance.catalogue import loading
-from conformance.cli.options import NORMAL_OUTPUT, QUIET_OUTPUT, RunOptions
+from conformance.cli.options import NORMAL_OUTPUT, QUIET_OUTPUT
 from conformance.cli.progress import RunProgress
 from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, exit_status, merge_live_results, results_path
 from conformance.execution.expectation_cache import open_expectation_cache
+from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
 from conformance.judging.expected import compute_expected
-from reports.results.live import LiveResults
+from reports.results import LiveResults
 from reports.views.terminal import render_terminal
 
 RunResults = tuple[list[LiveResults], list[IncompleteRun]]
 """Results files written, and the problems of runs that did not complete."""
 
 
-def run_backends(targets: Sequence[RunTarget], options: RunOptions, first_worker: Worker) -> RunResults:
+def run_backends(
+    targets: Sequence[RunTarget], options: RunOptions, verbosity: str | None, first_worker: Worker
+) -> RunResults:
     """Run the backends one after the other. first_worker: a launched worker of the first backend."""
     selection = options.selection
     level, operators, globs = selection.level, selection.operators, selection.globs
@@ -38,26 +41,18 @@ def run_backends(targets: Sequence[RunTarget], options: RunOptions, first_worker
         raise IncompleteRun("no case is selected")
     problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
-    make_run = partial(
-        Run,
-        selection=selection,
-        limits=options.worker_limits,
-        jobs=options.jobs,
-        repeat=options.repeat,
-        cache_programs=options.use_caches,
-    )
     with open_expectation_cache() if options.use_caches else nullcontext(compute_expected) as expect:
         for number, target in enumerate(targets):
             results = LiveResults(results_path(options.out, target.name, selection.shard))
             worker = None if number else first_worker
-            run = make_run(
-                target.backend, cases, target.ledger(),
+            run = Run(
+                target.backend, cases, target.ledger(), options,
                 python=target.python, compute_expected=expect, first_worker=worker,
             )  # fmt: skip
-            for surface, why in run.missing_requirements.items() if options.verbosity != QUIET_OUTPUT else ():
+            for surface, why in run.missing_requirements.items() if verbosity != QUIET_OUTPUT else ():
                 click.echo(f"{surface}: {why}", err=True)
             try:
-                with RunProgress(target.name, options.verbosity or NORMAL_OUTPUT) as live:
+                with RunProgress(target.name, verbosity or NORMAL_OUTPUT) as live:
                     # Lines are collected while they are written: the summary need not read the file again.
                     run.execute(
                         results.path,
@@ -84,33 +79,27 @@ def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int
     return exit_status(results)
 
 
-def run_on_cluster(targets: Iterable[RunTarget], options: RunOptions, address: str, shards: int | None) -> RunResults:
+def run_on_cluster(
+    targets: Iterable[RunTarget], options: RunOptions, verbosity: str | None, address: str, shards: int | None
+) -> RunResults:
     """Run the backends one after the other, each in shards on the workers of a Dask scheduler."""
     # Imported here, as runs on this machine do not need them.
     from conformance.execution.cluster import open_cluster  # noqa: PLC0415
-    from conformance.execution.shards import RunOrder, ShardedRun  # noqa: PLC0415
+    from conformance.execution.shards import ShardedRun  # noqa: PLC0415
 
-    make_order = partial(
-        RunOrder,
-        selection=options.selection,
-        paths=options.paths,
-        limits=options.time_limits,
-        memory=options.memory_bytes,
-    )
+    # Every worker of the scheduler runs one shard at a time, so by default it has one process for the framework.
+    options = replace(options, jobs=options.jobs or 1)
     problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
     with open_cluster(address) as workers:
-        if not workers.size and options.verbosity != QUIET_OUTPUT:
+        if not workers.size and verbosity != QUIET_OUTPUT:
             click.echo(f"scheduler {address}: no worker has connected yet", err=True)
         for target in targets:
             path = results_path(options.out, target.name)
-            order = make_order(
-                target.portable, jobs=options.jobs or 1, repeat=options.repeat, use_caches=options.use_caches
-            )
-            run = ShardedRun(order, options.out / "shards" / target.name, shards)
+            run = ShardedRun(target.portable, options, options.out / "shards" / target.name, shards)
             try:
-                with RunProgress(target.name, options.verbosity or NORMAL_OUTPUT) as live:
-                    run.execute(path, workers, resume=options.resume, progress=live.add_result, log=live.log)
+                with RunProgress(target.name, verbosity or NORMAL_OUTPUT) as live:
+                    run.execute(path, workers, progress=live.add_result, log=live.log)
                 written.append(LiveResults(path))
             except IncompleteRun as error:
                 problems.append(type(error)(target.with_install_hint(str(error))))

@@ -21,12 +21,12 @@ from conformance import IncompleteRun
 from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.catalogue.loading import Catalogue
+from conformance.execution.options import DEFAULT_OPTIONS, RunOptions
 from conformance.execution.pool import WorkerPool, worker_count
 from conformance.execution.records import case_record_line, environment_record
 from conformance.execution.results_file import ResultsFile, remove_results_file
-from conformance.execution.selection import DEFAULT_SELECTION, Selection
 from conformance.execution.task import FATAL_OUTCOMES, ComputeExpected, Task, TaskJudge, run_order
-from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
+from conformance.execution.worker_process import Job, Worker, WorkerFailed
 from conformance.judging.expected import Expected, compute_expected
 from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome
@@ -54,10 +54,8 @@ ResultCallback = Callable[[int, int, ResultRecord], None]
 class Run:
     """Run of the selected cases of a catalogue on one backend, written to one results file.
 
-    python: interpreter that has the framework installed; limits: time and memory limits of a worker; jobs: number of
-    parallel workers, None for a number that suits the programs and this machine's cores; repeat: how many times each
-    case is run; compute_expected: returns the expected result of a case; cache_programs: whether translated programs
-    are cached on disk between runs; first_worker: a worker that has been launched already.
+    python: interpreter that has the framework installed; compute_expected: returns the expected result of a case;
+    first_worker: a worker that has been launched already.
     """
 
     def __init__(
@@ -65,34 +63,30 @@ class Run:
         backend: Backend,
         catalogue: Catalogue,
         ledger: Ledger,
-        selection: Selection = DEFAULT_SELECTION,
+        options: RunOptions = DEFAULT_OPTIONS,
         *,
         python: str,
-        limits: Limits | None = None,
-        jobs: int | None = None,
-        repeat: int = 1,
         compute_expected: ComputeExpected = compute_expected,
-        cache_programs: bool = False,
         first_worker: Worker | None = None,
     ) -> None:
         self.backend = backend
         self.catalogue = catalogue
         self.ledger = ledger
-        self.selection = selection
+        self.options = options
+        self.selection = selection = options.selection
+        self.repeat = options.repeat
         self.cases = catalogue.select(selection.level, selection.operators, selection.globs)
         self.surfaces = [s for s in backend.surfaces if not selection.surfaces or s.name in selection.surfaces]
         self.missing_requirements = {
             s.name: reason for s in self.surfaces if s.missing_requirement and (reason := s.missing_requirement())
         }
-        self.jobs = jobs
-        self.repeat = repeat
         # With repeats, a crash in some of them is a flaky outcome. A retry would hide it.
-        self.new_worker = partial(Worker, backend, python, limits, retry=repeat == 1)
+        self.new_worker = partial(Worker, backend, python, options.limits, retry=self.repeat == 1)
         self.pool = WorkerPool([first_worker or self.new_worker()])
         self.expected = lru_cache(MAX_EXPECTED_IN_MEMORY)(compute_expected)
         # Many cases have equal programs. One object for each saves memory in large runs.
         self._unique_programs: dict[Program | Unsupported, Program | Unsupported] = {}
-        self.program_cache = ProgramCache(backend, catalogue.digest) if cache_programs else None
+        self.program_cache = ProgramCache(backend, catalogue.digest) if options.use_caches else None
         self.translate = self.program_cache.translate if self.program_cache else translate
 
     @cached_property
@@ -174,7 +168,7 @@ class Run:
                 raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
             for task in tasks[:PRELOADED_TASKS]:  # the first worker still imports the framework
                 self.expected(task.case)
-            jobs = self.jobs or worker_count(programs, os.cpu_count() or 1)
+            jobs = self.options.jobs or worker_count(programs, os.cpu_count() or 1)
             self.pool = WorkerPool([first, *(self.new_worker(log=log) for _ in range(jobs - 1))])
             self.pool.start()
         except WorkerFailed as error:

@@ -8,7 +8,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain, count
 from pathlib import Path
@@ -23,11 +23,11 @@ from conformance.catalogue.loading import Catalogue
 from conformance.execution import merge
 from conformance.execution.cluster import ClusterWorkers, WorkItem
 from conformance.execution.expectation_cache import open_expectation_cache
+from conformance.execution.options import RunOptions
 from conformance.execution.results_file import remove_results_file
 from conformance.execution.run import ResultCallback, Run
 from conformance.execution.selection import MAX_SHARDS, Selection, Shard
 from conformance.execution.targets import RunTarget
-from conformance.execution.worker_process import Limits
 from conformance.judging.expected import Expected, compute_expected
 from conformance.system.atomic_write import write_atomically
 
@@ -37,53 +37,19 @@ MIN_RESULTS_PER_SHARD = 250
 """Minimum number of results of a shard. Each shard starts the framework again."""
 
 
-@dataclass(frozen=True)
-class RunOrder:
-    """Pickled description of a run or of one shard. The cluster worker loads catalogue and framework itself.
+def prepare_run(target: RunTarget, options: RunOptions, **further: Any) -> Run:
+    """Return the run on this machine, with its catalogue and ledger. Raises CatalogueError.
 
-    limits: seconds for a case and for a start; memory: memory limit in bytes, None for half of the worker's memory;
-    expected_identity: identity of the run on the machine that started it, which must be the same on the worker.
+    further: more keyword arguments of Run.
     """
-
-    target: RunTarget
-    selection: Selection
-    paths: tuple[Path, ...] = ()
-    limits: tuple[float, float] = (Limits.case_seconds, Limits.start_seconds)
-    memory: int | None = None
-    jobs: int = 1
-    repeat: int = 1
-    use_caches: bool = False
-    expected_identity: Mapping[str, Any] = field(default_factory=dict)
-
-    def run(self, **further: Any) -> Run:
-        """Return the run on this machine. Raises ConformanceError if its identity differs from the expected one.
-
-        further: more keyword arguments of Run.
-        """
-        limits = Limits(*self.limits) if self.memory is None else Limits(*self.limits, self.memory)
-        target, selection = self.target, self.selection
-        catalogue = _load_catalogue(self.paths, selection.level, selection.operators, selection.globs)
-        further |= {
-            "python": target.python or sys.executable,
-            "limits": limits,
-            "jobs": self.jobs,
-            "repeat": self.repeat,
-        }
-        run = Run(target.backend, catalogue, target.ledger(), selection, **further)
-        check_identity(run.header_identity, self.expected_identity)
-        return run
-
-    def shard_orders(self, count: int) -> dict[str, RunOrder]:
-        """Return the orders of `count` shards by file name. Each contains the identity of the run on this machine."""
-        order = replace(self, expected_identity=shared_identity(self.run().header_identity))
-        shards = (Shard(number, count) for number in range(1, count + 1))
-        return {shard.file_name: replace(order, selection=replace(self.selection, shard=shard)) for shard in shards}
+    catalogue = _load_for_all_shards(options.paths, replace(options.selection, shard=None))
+    python = target.python or sys.executable
+    return Run(target.backend, catalogue, target.ledger(), options, python=python, **further)
 
 
 @lru_cache(maxsize=2)
-def _load_catalogue(
-    paths: tuple[Path, ...], level: str, operators: tuple[str, ...], globs: tuple[str, ...]
-) -> Catalogue:
+def _load_for_all_shards(paths: tuple[Path, ...], selection: Selection) -> Catalogue:
+    level, operators, globs = selection.level, selection.operators, selection.globs
     return loading.load_catalogue(paths, level=level, operators=operators, globs=globs)
 
 
@@ -102,17 +68,20 @@ def check_identity(identity: Mapping[str, Any], expected: Mapping[str, Any]) -> 
             )
 
 
-def run_shard(order: RunOrder) -> bytes:
+def run_shard(target: RunTarget, options: RunOptions, expected_identity: Mapping[str, Any]) -> bytes:
     """Run a shard in this process. Return its compressed results file.
 
-    Raises IncompleteRun if the framework cannot be started, ConformanceError if the identity of the run differs.
+    expected_identity: identity of the run on the machine that started it. Raises IncompleteRun if the framework cannot
+    be started, ConformanceError if the identity of the run differs here.
     """
     with (
         tempfile.TemporaryDirectory(prefix="conformance-") as folder,
-        _expectation_source(use_caches=order.use_caches) as expected,
+        _expectation_source(use_caches=options.use_caches) as expected,
     ):
         path = Path(folder) / "shard.jsonl"
-        order.run(compute_expected=expected, cache_programs=order.use_caches).execute(path)
+        run = prepare_run(target, options, compute_expected=expected)
+        check_identity(run.header_identity, expected_identity)
+        run.execute(path)
         return zlib.compress(path.read_bytes(), 1)
 
 
@@ -127,7 +96,8 @@ class ShardedRun:
     shard_count: number of shards, None for a number that suits the workers and the results.
     """
 
-    order: RunOrder
+    target: RunTarget
+    options: RunOptions
     folder: Path
     shard_count: int | None = None
 
@@ -136,11 +106,10 @@ class ShardedRun:
         out: Path,
         workers: ClusterWorkers,
         *,
-        resume: bool = False,
         progress: ResultCallback = lambda _done, _total, _result: None,
         log: Callable[[str], None] = lambda _message: None,
     ) -> None:
-        """Run the shards on the workers, and merge them into the results file. With resume, skip finished shards.
+        """Run the shards on the workers, and merge them into the results file. To resume, skip finished shards.
 
         progress: called for each result when its shard has arrived. Raises the exceptions of workers, ConformanceError
         for a shard of another run, and IncompleteRun if no case is selected. Finished shards remain in the folder.
@@ -148,11 +117,11 @@ class ShardedRun:
         remove_results_file(out)
         if not self.result_count:
             raise IncompleteRun("no case is selected")
-        orders = self.order.shard_orders(self._count_shards(workers, resume=resume))
-        finished = self._finished_shards(orders, resume=resume)
-        log(f"{len(finished):,} of {len(orders):,} shards already present")
+        shards = self._shard_options(self._count_shards(workers))
+        finished = self._finished_shards(shards)
+        log(f"{len(finished):,} of {len(shards):,} shards already present")
         first, number = None, count(1)
-        missing = {file: orders[file] for file in orders if file not in finished}
+        missing = {file: shards[file] for file in shards if file not in finished}
         for file in chain(finished, self._receive_shards(missing, workers)):
             path = self.folder / file
             with path.open("rb") as stream:
@@ -161,27 +130,42 @@ class ShardedRun:
                 merge.check_same_run(shard, first)  # at once, not after all shards have run
                 for _, _, result in shard.results():
                     progress(next(number), self.result_count, result)
-        merge.merge_shards([self.folder / file for file in orders], out)
+        merge.merge_shards([self.folder / file for file in shards], out)
+
+    @cached_property
+    def _run(self) -> Run:
+        """The undivided run, which is not executed."""
+        return prepare_run(self.target, self.options)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """Identity of the run on this machine, which must be the same on the workers."""
+        return shared_identity(self._run.header_identity)
 
     @cached_property
     def result_count(self) -> int:
         """Number of results of the whole run."""
-        run = self.order.run()
-        return sum(run.is_run(case, surface) for case in run.cases for surface in run.surfaces)
+        return sum(self._run.is_run(case, surface) for case in self._run.cases for surface in self._run.surfaces)
 
-    def _count_shards(self, workers: ClusterWorkers, *, resume: bool) -> int:
+    def _shard_options(self, count: int) -> dict[str, RunOptions]:
+        """Return the options of `count` shards by file name."""
+        shards = (Shard(number, count) for number in range(1, count + 1))
+        selection = self.options.selection
+        return {s.file_name: replace(self.options, selection=replace(selection, shard=s)) for s in shards}
+
+    def _count_shards(self, workers: ClusterWorkers) -> int:
         """Return the number of shards: the requested one, that of the resumed run, or a default."""
-        matches = [re.fullmatch(r"\d+-of-(\d+)\.jsonl", path.name) for path in self.folder.glob("*") if resume]
-        earlier = {int(match[1]) for match in matches if match}
+        matches = [re.fullmatch(r"\d+-of-(\d+)\.jsonl", path.name) for path in self.folder.glob("*")]
+        earlier = {int(match[1]) for match in matches if match and self.options.resume}
         default = min(SHARDS_PER_WORKER * max(workers.size, 1), self.result_count // MIN_RESULTS_PER_SHARD, MAX_SHARDS)
         return self.shard_count or (earlier.pop() if len(earlier) == 1 else max(default, 1))
 
-    def _finished_shards(self, orders: Mapping[str, RunOrder], *, resume: bool) -> list[str]:
+    def _finished_shards(self, shards: Mapping[str, RunOptions]) -> list[str]:
         """Return the files of finished shards, and delete all others. Raises ConformanceError for another run's."""
         for path in self.folder.glob("*.jsonl"):
-            if not resume or path.name not in orders:
+            if not self.options.resume or path.name not in shards:
                 remove_results_file(path)
-        finished = [file for file in orders if (self.folder / file).exists()]
+        finished = [file for file in shards if (self.folder / file).exists()]
         for file in finished:
             path = self.folder / file
             with path.open("rb") as stream:
@@ -189,16 +173,19 @@ class ShardedRun:
             try:
                 check_identity(
                     {**asdict(header), "suite": header.environment.suite.get("nn-conformance")},
-                    orders[file].expected_identity,
+                    self.identity,
                 )
             except ConformanceError as error:
                 raise ConformanceError(f"{path}: cannot resume, {error}") from None
         return finished
 
-    def _receive_shards(self, orders: Mapping[str, RunOrder], workers: ClusterWorkers) -> Iterator[str]:
+    def _receive_shards(self, shards: Mapping[str, RunOptions], workers: ClusterWorkers) -> Iterator[str]:
         """Yield the file name of each shard after its file has been written."""
-        name = self.order.target.name
-        for shard, content in workers.submit(WorkItem(f"{name}/{file}", run_shard, (orders[file],)) for file in orders):
+        items = (
+            WorkItem(f"{self.target.name}/{file}", run_shard, (self.target, options, self.identity))
+            for file, options in shards.items()
+        )
+        for shard, content in workers.submit(items):
             file = shard.name.partition("/")[2]
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomically(self.folder / file, zlib.decompress(content))

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -51,11 +51,17 @@ class WorkerFailed(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a worker: seconds for one case, seconds to start, bytes of memory (0 for no limit)."""
+    """Limits of a worker: seconds for one case, seconds to start, bytes of memory.
+
+    memory_bytes: 0 for no limit, None for half of the memory of the machine that runs the worker.
+    """
 
     case_seconds: float = 60.0
     start_seconds: float = 300.0
-    memory_bytes: int = field(default_factory=lambda: processes.machine_memory_bytes() // 2)
+    memory_bytes: int | None = None
+
+
+DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -93,14 +99,16 @@ class Worker:
         self,
         backend: Backend,
         python: str = sys.executable,
-        limits: Limits | None = None,
+        limits: Limits = DEFAULT_LIMITS,
         *,
         retry: bool = True,
         log: Callable[[str], None] = lambda _message: None,
     ) -> None:
         self.backend = backend
         self.python = python
-        self.limits = limits or Limits()
+        self.limits = limits
+        memory = limits.memory_bytes
+        self._memory_limit = processes.machine_memory_bytes() // 2 if memory is None else memory
         self.retry = retry
         self.log = log
         self.environment: dict[str, Any] = {}
@@ -135,7 +143,7 @@ class Worker:
         """Start a process and send it the setup. Raises WorkerFailed."""
         try:
             connection = Connection(
-                self.python, self.limits.memory_bytes, self.backend.device.environment_variables, self.reply_arrived
+                self.python, self._memory_limit, self.backend.device.environment_variables, self.reply_arrived
             )
         except OSError as error:
             raise WorkerFailed(f"{self.python}: {error.strerror}") from None
@@ -262,7 +270,7 @@ class Worker:
 
     def _uses_too_much_memory(self) -> bool:
         """Whether the worker has used more than half of the memory between its size at the start and the limit."""
-        connection, room = self.connection, self.limits.memory_bytes - self._memory_at_start
+        connection, room = self.connection, self._memory_limit - self._memory_at_start
         if (
             connection is None
             or self._launched_at is not None

@@ -15,6 +15,7 @@ from conformance.cases.case import Case
 from conformance.cases.steps import case_step
 from conformance.catalogue.loading import Catalogue
 from conformance.catalogue.value_range import out_of_range
+from conformance.execution.options import RunOptions
 from conformance.execution.pool import WorkerPool
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
@@ -28,11 +29,12 @@ from conformance.judging.ledger import Ledger
 from conformance.judging.repeats import SAME_IN_NEW_PROCESS
 from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
 from reports.results import ResultRecord
+from reports.results.vocabulary import DifferenceKind, Outcome, Status
 
-NEW_STATUSES = frozenset({"fail", "crashed", "timed_out", "flaky"})
+NEW_STATUSES = frozenset({Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY})
 """Statuses of differences without a ledger entry. The statuses known and stale are only counted."""
 
-FLAKY_SYMPTOM = "flaky"
+FLAKY_SYMPTOM = Status.FLAKY.value
 """Symptom of a program whose process ended, but not when it was run again."""
 EVALUATION_BATCH_SIZE = 100
 """Number of candidates whose inputs and expected outputs are in memory at the same time."""
@@ -50,7 +52,7 @@ class SurfaceResult:
     """
 
     surface: str
-    status: str
+    status: Status
     symptom: str = ""
     how: str = ""
     kind: str = ""
@@ -157,9 +159,8 @@ class LocalEvaluator:
         """Return a run of the cases of candidates that uses the running workers."""
         cases = {candidate.case.id: candidate.case for candidate in candidates}
         catalogue, selection = Catalogue(tuple(cases.values())), Selection("exhaustive", tuple(surfaces))
-        run = Run(
-            self.backend, catalogue, self.ledger, selection, python=self.python, compute_expected=compute_expected
-        )
+        options = RunOptions(selection)
+        run = Run(self.backend, catalogue, self.ledger, options, python=self.python, compute_expected=compute_expected)
         run.pool = self.pool
         return run
 
@@ -210,18 +211,18 @@ class LocalEvaluator:
 
     def _surface_result(self, run: Run, task: Task, outcomes: Iterator[ProgramOutcome]) -> SurfaceResult:
         if not isinstance(task.program, Program):
-            return SurfaceResult(task.surface.name, "unsupported", kind=task.program.reason)
+            return SurfaceResult(task.surface.name, Status.UNSUPPORTED, kind=task.program.reason)
         outcome = next(outcomes)
-        if outcome.kind == "timed_out" and not self.process_failure(task.case, outcome):  # slow, but no hang
+        if outcome.kind == Outcome.TIMED_OUT and not self.process_failure(task.case, outcome):  # slow, but no hang
             return SurfaceResult(
-                task.surface.name, "unsupported", kind=f"takes more than {self.limits.case_seconds:g} seconds"
+                task.surface.name, Status.UNSUPPORTED, kind=f"takes more than {self.limits.case_seconds:g} seconds"
             )
         if outcome.kind in JUDGED_OUTCOMES and not run.expected(task.case).targets:
-            status = "pass" if outcome.kind == "returned" else "unsupported"
+            status = Status.PASS if outcome.kind == Outcome.RETURNED else Status.UNSUPPORTED
             return SurfaceResult(task.surface.name, status, how=task.program.how, kind=outcome.kind)
         record, _ = run.judge.judge_task(task, outcome)
         status = record.status
-        symptom = symptom_of(outcome, record) if status in NEW_STATUSES | {"known"} else ""
+        symptom = symptom_of(outcome, record) if status in NEW_STATUSES | {Status.KNOWN} else ""
         kind = " ".join(map(str, (record.outcome, record.kind, _power_of_ten(record.budget_used))))
         return SurfaceResult(
             task.surface.name, status, symptom, task.program.how, f"{kind} {symptom}", record.message or ""
@@ -234,7 +235,7 @@ class LocalEvaluator:
         """
         step = case_step(case)
         slow = max(math.prod(step.output), math.prod(step.shape)) * MAX_SECONDS_PER_CELL > self.limits.case_seconds
-        failed = outcome.kind == "crashed" or (outcome.kind == "timed_out" and not slow)
+        failed = outcome.kind == Outcome.CRASHED or (outcome.kind == Outcome.TIMED_OUT and not slow)
         return symptom_of(outcome) if failed else ""
 
     def programs(self, candidate: Candidate) -> dict[str, Program]:
@@ -280,12 +281,12 @@ def symptom_of(outcome: ProgramOutcome, record: ResultRecord | None = None) -> s
     """
     if record and record.flaky:
         return FLAKY_SYMPTOM
-    if outcome.kind == "timed_out":
+    if outcome.kind == Outcome.TIMED_OUT:
         return outcome.kind
-    if outcome.kind == "crashed":  # the same symptom whether or not the program was run twice
+    if outcome.kind == Outcome.CRASHED:  # the same symptom whether or not the program was run twice
         return f"{outcome.kind}: {normalise_message(outcome.message.removesuffix(f'; {SAME_IN_NEW_PROCESS}'))}"
     kind = str(record and record.kind)
-    return f"{kind}: {normalise_message(outcome.message)}" if kind == "rejected" else kind
+    return f"{kind}: {normalise_message(outcome.message)}" if kind == DifferenceKind.REJECTED else kind
 
 
 def normalise_message(message: str) -> str:

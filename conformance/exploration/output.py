@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from conformance.adapters.api.surface import Backend, Program
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue.loading import Catalogue
+from conformance.execution.options import RunOptions
 from conformance.execution.pool import WorkerPool
 from conformance.execution.results_file import ResultsFile
 from conformance.execution.run import Run
@@ -94,10 +95,10 @@ def write_cases_and_scripts(folder: Path, backend: Backend, findings: Sequence[E
 def run_findings(evaluator: LocalEvaluator, candidates: Sequence[Candidate], explored: ExplorationRecord) -> bytes:
     """Run the smallest cases of findings and return the content of the results file."""
     cases = {candidate.case.id: candidate.case for candidate in candidates}
+    options = RunOptions(Selection("exhaustive"), limits=evaluator.limits, jobs=1, repeat=FINAL_REPEATS)
     run = FindingsRun(
-        evaluator.backend, Catalogue(tuple(cases.values())), evaluator.ledger, Selection("exhaustive"),
-        python=evaluator.python, limits=evaluator.limits, jobs=1, repeat=FINAL_REPEATS,
-    )  # fmt: skip
+        evaluator.backend, Catalogue(tuple(cases.values())), evaluator.ledger, options, python=evaluator.python
+    )
     run.exploration_record = explored
     # On a cluster this function runs on a worker, so it returns the content instead of a path.
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:

@@ -6,7 +6,6 @@ import math
 import pickle
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.expectation_cache import open_expectation_cache
+from conformance.execution.options import MAX_REPEATS, MAX_TIME_LIMIT_SECONDS, RunOptions
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.execution.targets import RunTarget, run_targets
@@ -29,9 +29,6 @@ from conformance.execution.worker_process import Limits
 from conformance.pytest_plugin.items import CaseItem, SurfaceCollector
 from conformance.pytest_plugin.prefetch import ExpectedCache, Prefetcher
 
-MAX_TIME_LIMIT_SECONDS = 86_400
-"""Maximum of --conformance-timeout in seconds: one day."""
-MAX_REPEATS = 1000
 NOTHING_RAN_MESSAGE = "conformance: nothing ran, every selected case is unsupported"
 CASES_KEY = "conformance-cases"
 """Key of the pickled cases in the input of a pytest-xdist worker."""
@@ -71,12 +68,11 @@ class ConformanceSession:
             operators=tuple(self._text_options("operator")),
             globs=tuple(self._text_options("case")),
         )
-        self.repeat: int = self._value_option("repeat", 1)
-        memory = self._value_option("memory", None)
-        self._check_options(self._value_option("timeout", Limits.case_seconds), memory)
-        limits = Limits(self._value_option("timeout", Limits.case_seconds))
-        self.limits = limits if memory is None else replace(limits, memory_bytes=round(memory * 1e9))
-        self.paths = [Path(text) for text in self._text_options("cases")]
+        limit, memory = self._value_option("timeout", Limits.case_seconds), self._value_option("memory", None)
+        repeat: int = self._value_option("repeat", 1)
+        self._check_options(limit, memory, repeat)
+        limits = Limits(limit, memory_bytes=None if memory is None else round(memory * 1e9))
+        self.options = RunOptions(self.selection, tuple(map(Path, self._text_options("cases"))), limits, repeat=repeat)
         self.named_cases: list[str] = []
         self.reported_outcomes: set[str] = set()
         self.cleanup = ExitStack()
@@ -91,14 +87,14 @@ class ConformanceSession:
         value = self.config.getoption(f"conformance_{name}")
         return default if value is None else value
 
-    def _check_options(self, limit: float, memory: float | None) -> None:
+    def _check_options(self, limit: float, memory: float | None, repeat: int) -> None:
         """Check the same limits as `conformance run`. Raises ConformanceError."""
         if not 0 < limit <= MAX_TIME_LIMIT_SECONDS:
             raise ConformanceError(f"--conformance-timeout {limit}: not a number of seconds of at most a day")
         if memory is not None and not 0 <= memory < math.inf:
             raise ConformanceError(f"--conformance-memory {memory}: not a number of gigabytes, or 0 for no limit")
-        if not 1 <= self.repeat <= MAX_REPEATS:
-            raise ConformanceError(f"--conformance-repeat {self.repeat}: not a number from 1 to {MAX_REPEATS}")
+        if not 1 <= repeat <= MAX_REPEATS:
+            raise ConformanceError(f"--conformance-repeat {repeat}: not a number from 1 to {MAX_REPEATS}")
         for name in self.selection.operators:
             if name not in OPERATORS:
                 raise ConformanceError(f"operator {name!r}: unknown, known are {', '.join(sorted(OPERATORS))}")
@@ -120,7 +116,7 @@ class ConformanceSession:
             cases: Sequence[Case] = pickle.loads(vars(self.config)["workerinput"][CASES_KEY])  # noqa: S301 - from the controller of this session
             return cases
         level, operators, globs = self.selection.level, self.selection.operators, self.selection.globs
-        loaded = loading.load_catalogue(self.paths, level=level, operators=operators, globs=globs)
+        loaded = loading.load_catalogue(self.options.paths, level=level, operators=operators, globs=globs)
         selected = loaded.select(level, operators, globs)
         if not selected:
             raise IncompleteRun("no case is selected")
@@ -140,10 +136,8 @@ class ConformanceSession:
             target.backend,
             Catalogue(tuple(self.cases)),
             target.ledger(),
-            self.selection,
+            self.options,
             python=target.python,
-            limits=self.limits,
-            repeat=self.repeat,
             compute_expected=expected,
         )
         if not any(isinstance(task.program, Program) for task in run.tasks()):
@@ -192,7 +186,7 @@ class ConformanceSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Add the cases to the items from files. First, so that -k, -m and other plugins can deselect them."""
-        repro_options = [text for path in self.paths for text in ("--cases", str(path))]
+        repro_options = [text for path in self.options.paths for text in ("--cases", str(path))]
         if self.device != ON_CPU:
             repro_options += ["--device", self.device.name, "--precision", self.device.precision]
         rest = {"named_cases": self.named_cases, "repro_options": repro_options}

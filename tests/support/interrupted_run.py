@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from conformance.adapters.api.surface import Surface
+from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.worker_process import Limits
 from conformance.judging.ledger import Ledger
@@ -35,9 +36,8 @@ def prepared(folder):
     os.environ[PLACE] = str(folder)
     surfaces = noting(), surface("s.wrong", ALWAYS_WRONG), surface("s.crashes", "os.abort()"), hangs
     catalogue = load(folder, *CASES)
-    return Run(
-        backend(*surfaces), catalogue, Ledger(), python=sys.executable, limits=Limits(case_seconds=LIMIT), jobs=2
-    )
+    options = RunOptions(limits=Limits(case_seconds=LIMIT), jobs=2)
+    return Run(backend(*surfaces), catalogue, Ledger(), options, python=sys.executable)
 
 
 if __name__ == "__main__":

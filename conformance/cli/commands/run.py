@@ -14,12 +14,12 @@ from pathlib import Path
 import click
 
 from conformance.adapters.api.devices import AVX2, NATIVE, Device
-from conformance.cases.case import LEVELS
 from conformance.cli.options import (
     CACHE_OPTION,
     CASES_OPTION,
     DEFAULT_OUTPUT_FOLDER,
     DEVICE_OPTION,
+    LEVEL_CHOICES,
     OPERATOR_OPTION,
     PRECISION_OPTION,
     QUIET_OPTION,
@@ -27,13 +27,11 @@ from conformance.cli.options import (
     SCHEDULER_OPTION,
     SHARDS_OPTION,
     VERBOSE_OPTION,
-    RunOptions,
 )
+from conformance.execution.options import MAX_REPEATS, MAX_TIME_LIMIT_SECONDS, RunOptions
 from conformance.execution.selection import Selection, Shard, parse_shard
 from conformance.execution.targets import RunTarget, run_targets
 from conformance.execution.worker_process import Limits, Worker, WorkerFailed
-
-MAX_TIME_LIMIT_SECONDS = 86_400
 
 
 def _at_most_a_day(_context: click.Context, _option: click.Parameter, value: float) -> float:
@@ -70,7 +68,7 @@ def _parse_shard_option(_context: click.Context, _option: click.Parameter, value
 @click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern.")
 @CASES_OPTION
 @click.option(
-    "--level", type=click.Choice(LEVELS), default="smoke", show_default=True, help="Only cases up to this level."
+    "--level", type=click.Choice(LEVEL_CHOICES), default="smoke", show_default=True, help="Only cases up to this level."
 )
 @click.option(
     "--timeout",
@@ -102,7 +100,7 @@ def _parse_shard_option(_context: click.Context, _option: click.Parameter, value
 )
 @click.option(
     "--repeat",
-    type=click.IntRange(1, 1000),
+    type=click.IntRange(1, MAX_REPEATS),
     default=1,
     metavar="K",
     help="Run every case K times; a case whose results differ is flaky. [default: 1, and once more after a crash or a "
@@ -188,19 +186,17 @@ def run(  # noqa: PLR0917 - click passes the options by name
     targets = run_targets(backends, surfaces, instructions, Device(device, precision))
     selection = Selection(level, surfaces, operators, globs, slow, part)
     _check_option_combination(scheduler, shards, part)
-    memory_bytes = None if memory is None else round(memory * 1e9)
-    options = RunOptions(
-        selection, paths, (limit, start_limit), memory_bytes, jobs, repeat, cache, resume, verbosity, out
-    )
+    limits = Limits(limit, start_limit, None if memory is None else round(memory * 1e9))
+    options = RunOptions(selection, paths, limits, jobs, repeat, cache, resume, out)
     if scheduler is not None:
         from conformance.cli.run_backends import run_on_cluster  # noqa: PLC0415 - rarely used
 
-        written, problems = run_on_cluster(targets, options, scheduler, shards)
+        written, problems = run_on_cluster(targets, options, verbosity, scheduler, shards)
     else:
         with _launched_worker(targets[0], options) as worker:
             from conformance.cli.run_backends import run_backends  # noqa: PLC0415 - while the worker imports the framework
 
-            written, problems = run_backends(targets, options, worker)
+            written, problems = run_backends(targets, options, verbosity, worker)
     from conformance.cli.run_backends import print_summary  # noqa: PLC0415 - imported above in either case
 
     status = print_summary(written, brief=verbosity == QUIET_OUTPUT)
@@ -220,7 +216,7 @@ def _check_option_combination(scheduler: str | None, shards: int | None, part: S
 @contextmanager
 def _launched_worker(first: RunTarget, options: RunOptions) -> Iterator[Worker]:
     """Launch the first worker, whose framework is then imported while the catalogue is read; kill it afterwards."""
-    worker = Worker(first.backend, first.python, options.worker_limits, retry=options.repeat == 1)
+    worker = Worker(first.backend, first.python, options.limits, retry=options.repeat == 1)
     with suppress(WorkerFailed):  # the run reports the failure when it starts the worker
         worker.launch()
     try:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from conformance import ConformanceError
 from conformance.catalogue import loading as catalogues
 from conformance.execution.merge import merge_shards, shard_files
+from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.selection import MAX_SHARDS, Selection, Shard, parse_shard
 from conformance.judging.ledger import Ledger
 from reports.analysis.summary import nothing_ran, report_verdict
-from reports.results import reader
-from reports.results.compatibility import UnreadableResults
+from reports.results import UnreadableResults, reader
 from tests.support.fake_backends import SETUP, backend, declares, surface
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
@@ -47,9 +47,8 @@ def run(catalogue, part=None, **selection):
         backend(*surfaces, setup=SETUP),
         catalogue,
         Ledger(),
-        Selection(shard=part, **selection),
+        RunOptions(Selection(shard=part, **selection), jobs=1),
         python=sys.executable,
-        jobs=1,
     )
 
 

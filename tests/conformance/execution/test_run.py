@@ -7,7 +7,9 @@ from packaging.specifiers import SpecifierSet
 
 from conformance import IncompleteRun
 from conformance.adapters.api.surface import Declaration, Surface, Unsupported
-from conformance.execution.run import Run, Selection
+from conformance.execution.options import RunOptions
+from conformance.execution.run import Run
+from conformance.execution.selection import Selection
 from conformance.execution.worker_process import Limits, Worker
 from conformance.judging.ledger import Ledger, LedgerEntry
 from reports.analysis import summary
@@ -24,8 +26,8 @@ def run(tmp_path, *surfaces, cases=(PLAIN,), entries=(), section="cases", limit=
     """Run cases on fake surfaces; return the loaded report of the results file, and its records."""
     path = tmp_path / "fake.jsonl"
     catalogue = load(tmp_path, *cases, section=section)
-    ledger, limits = Ledger(tuple(entries)), Limits(case_seconds=limit)
-    job = Run(backend(*surfaces, **texts), catalogue, ledger, python=sys.executable, limits=limits, repeat=repeat)
+    ledger, options = Ledger(tuple(entries)), RunOptions(limits=Limits(case_seconds=limit), repeat=repeat)
+    job = Run(backend(*surfaces, **texts), catalogue, ledger, options, python=sys.executable)
     job.execute(path, resume=resume)
     records = [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
     return reader.load_report([path]), records
@@ -235,7 +237,7 @@ def test_several_workers_write_the_same_results_as_one(tmp_path):
     cases = [f"id: a{n}, x: {{values: [[[{n}, 9, {n}]]]}}, window: 3" for n in range(12)]
     files = []
     for jobs in (1, 3):
-        job = Run(backend(), load(tmp_path, *cases), Ledger(), python=sys.executable, jobs=jobs)
+        job = Run(backend(), load(tmp_path, *cases), Ledger(), RunOptions(jobs=jobs), python=sys.executable)
         path = tmp_path / f"{jobs}.jsonl"
         job.execute(path)
         records = results([json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]])
@@ -260,14 +262,16 @@ def test_slow_surface_runs_tagged_cases_and_one_level_less(tmp_path, level, slow
         f"id: {name}, {X}, window: 2, level: standard{tag}" for name, tag in (("c", ", tags: [compiled]"), ("d", ""))
     ]
     fake = backend(surface("s", max_level="smoke", slow_tag="compiled"))
-    run_ = Run(fake, load(tmp_path, PLAIN, *more), Ledger(), Selection(level, slow=slow), python=sys.executable)
+    run_ = Run(
+        fake, load(tmp_path, PLAIN, *more), Ledger(), RunOptions(Selection(level, slow=slow)), python=sys.executable
+    )
     assert [task.case.id for task in run_.tasks()] == [f"max_pool/{name}" for name in expected]
 
 
 def test_surface_is_not_run_above_its_level(tmp_path):
     path, texts = tmp_path / "fake.jsonl", [PLAIN, f"id: b, {X}, window: 2, level: standard"]
     fake = backend(surface("s"), surface("t", max_level="smoke"))
-    run_ = Run(fake, load(tmp_path, *texts), Ledger(), Selection("standard"), python=sys.executable)
+    run_ = Run(fake, load(tmp_path, *texts), Ledger(), RunOptions(Selection("standard")), python=sys.executable)
     run_.execute(path)
     assert sorted((r.case, r.surface) for r in reader.load_report([path]).results) == [
         ("max_pool/a", "s"),

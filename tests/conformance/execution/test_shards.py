@@ -3,27 +3,30 @@
 import json
 import signal
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.execution.cluster import ProcessWorkers, open_cluster
+from conformance.execution.options import RunOptions
 from conformance.execution.selection import Selection
-from conformance.execution.shards import RunOrder, ShardedRun, run_shard
+from conformance.execution.shards import ShardedRun, prepare_run, run_shard
 from conformance.execution.targets import RunTarget
 from tests.conformance.execution.test_merge import without_times
 from tests.support.dask_clusters import Cable, Cluster, until
 from tests.support.started_workers import children
 
 pytest.importorskip("distributed")
-ORDER = RunOrder(RunTarget("numpy", ""), Selection(), repeat=3)  # so that shards take their time
+TARGET = RunTarget("numpy", "")
+OPTIONS = RunOptions(jobs=1, repeat=3)  # repeated, so that shards take their time
 
 
 @pytest.fixture(scope="module")
 def undivided(tmp_path_factory):
     """The file of the undivided run."""
     path = tmp_path_factory.mktemp("undivided") / "numpy.jsonl"
-    ORDER.run().execute(path)
+    prepare_run(TARGET, OPTIONS).execute(path)
     return path
 
 
@@ -45,12 +48,13 @@ class Seen:
     def __call__(self, done, total, result):
         if done == 1:
             self.at_first()
-        self.results[result["case"], result["surface"]] += 1
+        self.results[result.case, result.surface] += 1
         self.last = done, total
 
 
-def run_shards(folder, workers, seen, of=8, **how):
-    ShardedRun(ORDER, folder / "shards", of).execute(folder / "out.jsonl", workers, progress=seen, **how)
+def run_shards(folder, workers, seen, of=8, *, resume=False):
+    run = ShardedRun(TARGET, replace(OPTIONS, resume=resume), folder / "shards", of)
+    run.execute(folder / "out.jsonl", workers, progress=seen)
     return folder / "out.jsonl"
 
 
@@ -126,24 +130,16 @@ def test_shards_of_another_run_are_not_resumed(tmp_path):
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_worker_with_another_catalogue_raises_an_error():
-    (order,) = ORDER.shard_orders(1).values()
-    catalogue = {**order.expected_identity["catalogue"], "digest": "another"}
+def test_worker_with_another_catalogue_raises_an_error(tmp_path):
+    identity = ShardedRun(TARGET, OPTIONS, tmp_path).identity
     with pytest.raises(ConformanceError, match="catalogue differs from the machine that started the run"):
-        run_shard(
-            RunOrder(
-                order.target,
-                order.selection,
-                repeat=3,
-                expected_identity={**order.expected_identity, "catalogue": catalogue},
-            )
-        )
+        run_shard(TARGET, OPTIONS, {**identity, "catalogue": "another"})
 
 
 def test_run_without_cases_is_incomplete(tmp_path):
-    nothing = RunOrder(RunTarget("numpy", ""), Selection(globs=("none/*",)))
+    nothing = RunOptions(Selection(globs=("none/*",)))
     with pytest.raises(IncompleteRun, match="no case is selected"):
-        ShardedRun(nothing, tmp_path, 2).execute(tmp_path / "out.jsonl", UnusedWorkers())
+        ShardedRun(TARGET, nothing, tmp_path, 2).execute(tmp_path / "out.jsonl", UnusedWorkers())
 
 
 def test_command_line_runs_shards_on_a_cluster(dask, tmp_path, undivided, conformance):
