@@ -129,10 +129,15 @@ def test_interrupt_while_a_backend_is_imported_leaves_no_worker(tmp_path):
 
 def test_terminated_exploration_writes_its_findings(tmp_path):
     path = tmp_path / "cases" / "planted" / "pooling" / "min_pool.yaml"
-    options = "--surface", "planted.dilated-extent", "--operator", "min_pool", "--minutes", "60", "--jobs", "1"
-    with command(
-        "explore", "--backend", "planted", *options, "--out", tmp_path, path=[planted_bugs.PACKAGE_FOLDER]
-    ) as process:
+    arguments = ["explore", "--backend", "planted", "--surface", "planted.dilated-extent", "--operator", "min_pool"]
+    # Small generations: the first findings are written at the end of one.
+    text = (
+        "from conformance import cli; from conformance.exploration import explorer\n"
+        "explorer.CANDIDATES_PER_GENERATION = 40\n"
+        f"cli.main({[*arguments, '--minutes', '60', '--jobs', '1', '--out', str(tmp_path)]})"
+    )
+    streams = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    with suite("-c", text, path=[planted_bugs.PACKAGE_FOLDER], **streams) as process:
         status, error_text, workers = interrupted(process, path, 1, signal.SIGTERM)
     assert (status, error_text.splitlines()[-1]) == (130, "conformance: interrupted")
     assert all(gone(worker) for worker in workers)
