@@ -6,22 +6,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from reports.analysis.conditions import shortest_conjunction
-from reports.analysis.features import EQUALS_SIGN, SIZE_CONDITIONS, case_conditions
+from reports.analysis.conditions import how_condition, shortest_conjunction
 from reports.analysis.summary import DifferenceGroup, count_text
-from reports.results.reader import Report
-from reports.results.records import ResultRecord
+from reports.results import CaseRecord, Json, Report, ResultRecord
 
 MAX_COMMON_CONDITIONS = 3  # per group
 MAX_PASSING_SHARE = 0.5  # conditions that hold for a larger share of the passing results are not listed
 MIN_CASES = 2  # smallest number of cases that are split off as a separate cause
 MAX_EXCEPTION_SHARE = 0.05  # number of passing cases that may satisfy the conditions, as a share of the failing ones
-HOW_CONDITIONS = {
-    None: frozenset[str](),
-    "native": frozenset({"a native call"}),
-    "padded": frozenset({"padding written out before the call"}),
-    "composed": frozenset({"a composition of operators"}),
-}
+MAX_VALUE_LENGTH = 40  # characters; conditions on longer parameters are not readable
+EQUALS_SIGN = " = "  # in conditions on exact values, which are less general than conditions such as "padding"
+SIZE_SUFFIX = " or more"  # in conditions on the size of the input, which is rarely the cause
 OUTCOME_VERBS = {
     "crashed": ("crashes", "crash"),
     "timed_out": ("times out", "time out"),
@@ -54,7 +49,7 @@ class CommonConditions:
         """Return the conditions of a case and of its kind of program (cached)."""
         key = (result.case, result.how)
         if key not in self._conditions:
-            self._conditions[key] = frozenset(case_conditions(self._cases[result.case])) | HOW_CONDITIONS[result.how]
+            self._conditions[key] = case_conditions(self._cases[result.case]) | how_condition(result.how)
         return self._conditions[key]
 
     def sentence(self, group: DifferenceGroup) -> str:
@@ -122,13 +117,25 @@ class CommonConditions:
         return first.intersection(*others)
 
 
+def case_conditions(case: CaseRecord) -> frozenset[str]:
+    """Return the recorded features of a case, and the exact value of each short parameter."""
+    values = ((name, _value_text(value)) for name, value in case.parameters.items())
+    return frozenset(case.features).union(
+        f"{name}{EQUALS_SIGN}{text}" for name, text in values if len(text) <= MAX_VALUE_LENGTH
+    )
+
+
+def _value_text(value: Json) -> str:
+    return {True: "yes", False: "no", None: "none"}.get(value, "") if isinstance(value, bool | None) else str(value)
+
+
 def _max_exceptions(group: DifferenceGroup) -> int:
     return int(MAX_EXCEPTION_SHARE * len(group.results))
 
 
 def _condition_rank(condition: str) -> tuple[float | str, ...]:
     """Return the sort key of a condition: kinds before exact values, and the input size, rarely the cause, last."""
-    return (condition in SIZE_CONDITIONS) * 2 + (EQUALS_SIGN in condition), len(condition), condition
+    return condition.endswith(SIZE_SUFFIX) * 2 + (EQUALS_SIGN in condition), len(condition), condition
 
 
 def _count_text(number: int, noun: str) -> str:

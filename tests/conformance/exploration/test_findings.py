@@ -122,7 +122,7 @@ def test_agreeing_compositions_do_not_hide_a_cause_in_native_calls(sweeps):
     drawn = [space.draw(Rng("own call", number)) for number in range(60)]
     (finding,) = collector.add(evaluator.evaluate(drawn), 0)
     assert set(finding.conditions) == {"a native call", "cells left over"}
-    assert set(finding.conditions) <= set(finding_record(finding)["true"])
+    assert set(finding.conditions) <= set(finding_record(finding).features)
 
 
 def test_a_crash_that_does_not_repeat_is_counted_but_no_finding(sweeps):

@@ -123,3 +123,12 @@ def test_html_lists_common_conditions_if_there_is_no_sentence(tmp_path):
     page = render_html(report(tmp_path, wrong, right))
     assert "rounding = ceil (1)" in page
     assert "In parentheses: how many of the 5 results that pass here share it" in page
+
+
+def test_older_files_without_features_have_conditions_on_exact_values_only(tmp_path):
+    wrong, right = case("a", (1, "nan", 3, 4), rounding="ceil"), [case("b"), case("c")]
+    for one in (wrong, *right):
+        del one["features"]
+    assert sentences(tmp_path, [wrong], right) == [
+        "The one case with rounding = ceil differs; none of the 2 that pass is such a case."
+    ]
