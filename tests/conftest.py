@@ -12,7 +12,7 @@ from conformance.adapters import registry
 from conformance.catalogue import loading as catalogues
 from conformance.judging import ledger
 from reports.analysis.comparison import compare_reports
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 from tests.support.browser_pages import listen
