@@ -69,7 +69,7 @@ def _violation_schema(parameter: Parameter) -> Schema:
         return {**_reference("number"), "description": f"{parameter.help} Here it may be any whole number."}
     if parameter.kind is ParameterKind.NUMBER and parameter.limits:
         return {**ANY_NUMBER, "description": f"{parameter.help} Here it may be any number."}
-    return _reference(f"p_{parameter.name}")
+    return {**_reference(f"p_{parameter.name}"), "description": parameter.help}
 
 
 def _level_schema(parameter: Parameter) -> Schema:
