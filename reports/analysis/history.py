@@ -109,24 +109,24 @@ _DECODER = Decoder(_HistoryFile)
 class History:
     """The history up to a night.
 
-    findings: all reported findings. flickering: surface and case of all results that have been flaky.
+    findings: all reported findings. flaky: surface and case of all results that have been flaky.
     wrong_results: results that were wrong in their last run.
     """
 
     findings: tuple[ReportedFinding, ...] = ()
-    flickering: frozenset[tuple[str, str]] = frozenset()
+    flaky: frozenset[tuple[str, str]] = frozenset()
     wrong_results: frozenset[WrongResult] = frozenset()
 
     @classmethod
     def parse(cls, text: str) -> History:
         """Read the output of `to_json`. Raises RecordError."""
         file = decode(text.encode("utf-8", "replace"), _DECODER)
-        flickering = frozenset((one.surface, one.case) for one in file.flickering)
-        return cls(file.findings, flickering, frozenset(file.wrong))
+        flaky = frozenset((one.surface, one.case) for one in file.flickering)
+        return cls(file.findings, flaky, frozenset(file.wrong))
 
     def to_json(self) -> str:
         """Return the history as JSON, for the next night."""
-        flickering = tuple(_FlickeringResult(surface, case) for surface, case in sorted(self.flickering))
+        flickering = tuple(_FlickeringResult(surface, case) for surface, case in sorted(self.flaky))
         file = _HistoryFile(1, self.findings, flickering, tuple(sorted(self.wrong_results)))
         return json.dumps(file.json_values(), indent=1) + "\n"
 
@@ -153,10 +153,8 @@ class History:
             one for one in self.wrong_results - others if _is_undecided(statuses.get((one.surface, one.case)), run)
         }
         wrong = {WrongResult.of(run.name, one) for one in run.results if one.status in UNEXPECTED_STATUSES}
-        flickering = {key for key, status in statuses.items() if status == Status.FLAKY}
-        return replace(
-            self, flickering=self.flickering | flickering, wrong_results=frozenset(others | undecided | wrong)
-        )
+        flaky = {key for key, status in statuses.items() if status == Status.FLAKY}
+        return replace(self, flaky=self.flaky | flaky, wrong_results=frozenset(others | undecided | wrong))
 
 
 def _is_undecided(status: Status | None, run: BackendRun) -> bool:

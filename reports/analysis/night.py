@@ -180,7 +180,7 @@ def _is_known_flakiness(change: ResultChange, history: History) -> bool:
     """Whether a change is only a known flakiness: one side is flaky, and the new result is not consistently wrong."""
     statuses = [one.status for one in (change.before, change.after) if one]
     always_wrong = statuses[-1] in UNEXPECTED_STATUSES and statuses[-1] != Status.FLAKY
-    return Status.FLAKY in statuses and not always_wrong and (change.surface, change.case.case) in history.flickering
+    return Status.FLAKY in statuses and not always_wrong and (change.surface, change.case.case) in history.flaky
 
 
 def _cause_of_change(change: ResultChange, before: BackendRun | None, after: BackendRun) -> LikelyCause:
