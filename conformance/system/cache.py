@@ -1,7 +1,7 @@
 """One on-disk cache for values that take long to compute, with the digests that its keys are made of.
 
 All cache files are in the user's own folders, next to the source of the checkout or in the user's cache directory.
-Whoever can write them can also change the source, so unpickling them adds no risk.
+A user who can write them can also change the source, so unpickling them adds no risk.
 """
 
 from __future__ import annotations
