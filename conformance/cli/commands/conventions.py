@@ -20,7 +20,7 @@ from conformance.judging.conventions import (
     conventions_record,
     find_conventions,
 )
-from reports.results import compatibility, reader
+from reports.results import UnreadableResults, load_report
 from reports.views.markdown_layout import code_span, table_text
 from reports.views.template_environment import render_markdown_template
 
@@ -73,8 +73,8 @@ def _observations(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, st
     """Return the answers observed in results files: {(convention, surface): {case: answer}}."""
     paths = list(results)
     try:
-        report = reader.load_report(paths) if paths else None
-    except compatibility.UnreadableResults as error:
+        report = load_report(paths) if paths else None
+    except UnreadableResults as error:
         raise ConformanceError(str(error)) from None
     observed: dict[tuple[str, str], dict[str, str]] = {}
     for backend in report.backends if report else ():

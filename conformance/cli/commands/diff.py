@@ -13,7 +13,7 @@ from rich.console import Console
 from conformance import ConformanceError
 from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, STANDARD_OUTPUT, load_file_or_folder, write_output
 from reports.analysis.comparison import Incomparable, ReportDifference, compare_reports
-from reports.results import reader
+from reports.results import Report
 from reports.views import comparison_json, comparison_markdown, comparison_terminal
 
 CHANGED_EXIT_STATUS = 1
@@ -54,7 +54,7 @@ def diff(old: Path, new: Path, form: str, out: Path | None) -> None:
     sys.exit(INCOMPLETE_EXIT_STATUS if found.problems else CHANGED_EXIT_STATUS if found.is_significant else 0)
 
 
-def compare_paths(old: Path, new: reader.Report) -> ReportDifference:
+def compare_paths(old: Path, new: Report) -> ReportDifference:
     """Compare the results of a file or folder with new ones. Raises ConformanceError if they cannot be compared."""
     try:
         return compare_reports(load_file_or_folder(old), new)
