@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, FRAMEWORK_SAME
 from conformance.cases.operators import INPUTS, PARAMETERS, Geometry, Operator, PaddingWord, ParameterKind, Rounding
-from conformance.cases.yaml_reader import YamlPath
 from reference import Windows
+
+if TYPE_CHECKING:  # a run imports no YAML parser before it starts its first worker
+    from conformance.cases.yaml_reader import YamlPath
 
 PER_AXIS_PARAMETERS = tuple(sorted(name for name, parameter in PARAMETERS.items() if parameter.is_per_axis))
 """Parameters with an entry for each spatial axis."""

@@ -72,4 +72,7 @@ def selector_value_text(value: SelectorValue) -> str:
 
 
 def _as_tuple(value: SelectorValue) -> Any:
-    return [_as_tuple(part) for part in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_as_tuple(part) for part in value]
+    # YAML represents plain strings only, no members of enums.
+    return str(value) if isinstance(value, str) else value

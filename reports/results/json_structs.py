@@ -66,10 +66,18 @@ def decode(content: bytes, decoder: Decoder[DecodedType]) -> DecodedType:
         raise RecordError(_validation_text(str(error))) from None
     except JSONDecodeError as error:
         raise RecordError(f"not JSON: {error.msg} at column {error.colno}") from None
-    except UnicodeDecodeError as error:
-        raise RecordError(f"not UTF-8 at byte {error.start}") from None
+    except UnicodeDecodeError:
+        raise RecordError(f"not UTF-8 at byte {_first_invalid_byte(content)}") from None
     except RecursionError:
         raise RecordError("not readable JSON: nested too deeply") from None
+
+
+def _first_invalid_byte(content: bytes) -> int:
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        return error.start  # the error of msgspec counts from the start of a string in the line
+    return 0
 
 
 def _reject_constant(name: str) -> NoReturn:

@@ -224,7 +224,7 @@ def replaced(old, new):
         (lambda found: found.pop(0), 1, "missing header: the first record is 'case'"),
         (lambda found: found.pop(1), 3, "the case 'max_pool/a0' was never declared"),
         (lambda found: found.insert(3, found[3][:40] + found[4]), 4, "not JSON: "),
-        (lambda found: found.insert(2, b'{"record": "\xff"}\n'), 3, "not UTF-8: "),
+        (lambda found: found.insert(2, b'{"record": "\xff"}\n'), 3, "not UTF-8 at byte 12"),
         (lambda found: found.insert(2, b"\n"), 3, "not JSON: "),
         (replaced(b'"format": 1', b'"format": 2'), 1, "format: unknown value 2, this version reads 1"),
         (replaced(b'"digest": "', b'"digest": "0'), 1, "catalogue differs from this run"),

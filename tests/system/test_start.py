@@ -17,7 +17,6 @@ LATER = {
     "rich",
     "packaging",
     "yaml",
-    "sqlite3",
     "conformance.catalogue.loading",
     "conformance.judging.ledger",
     "conformance.execution.run",

@@ -8,12 +8,12 @@ from dataclasses import replace
 import jsonschema
 import numpy as np
 import pytest
-from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures
 
 from conformance import CatalogueError, ConformanceError, cli
 from conformance.adapters import registry
 from conformance.cases import selectors
 from conformance.cases.arrays import NUMPY_DTYPES, ArraySpec
+from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures
 from conformance.catalogue import check, export, export_reader
 from conformance.catalogue import loading as catalogues
 from conformance.execution.options import RunOptions

@@ -3,18 +3,20 @@
 import io
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from conformance.adapters import registry
 from conformance.cli import progress
 from conformance.cli.options import VERBOSE_OUTPUT
 from conformance.cli.progress import RunProgress, duration_text, progress_text
+from reports.results import DifferenceKind, Outcome, ResultRecord, Status
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, backend, family, surface
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
 CASES = tuple(f"id: {name}, {X}, window: 2" for name in "abcdef")
-PASS = {"case": "max_pool/a", "surface": "fake.s", "status": "pass"}
-FAIL = {**PASS, "status": "fail", "kind": "value", "message": "\x1b[2J[red]off"}
+PASS = ResultRecord(case="max_pool/a", surface="fake.s", status=Status.PASS, outcome=Outcome.RETURNED)
+FAIL = replace(PASS, status=Status.FAIL, kind=DifferenceKind.VALUE, message="\x1b[2J[red]off")
 
 
 def console(terminal=False):

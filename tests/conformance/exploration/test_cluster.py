@@ -14,6 +14,7 @@ from conformance.exploration.cluster import ClusterEvaluator, EvaluatorSpec
 from conformance.exploration.explorer import Explorer, StopCondition
 from conformance.exploration.output import write_exploration
 from conformance.exploration.space import OperatorSpace
+from reports.results import ExplorationRecord
 from tests.conformance.execution.test_merge import without_times
 from tests.support.dask_clusters import Cable, Cluster, until
 from tests.support.started_workers import children
@@ -41,7 +42,9 @@ def explore(evaluator, folder, on_generation=lambda *_: None, cases=CASES):
     explorer = Explorer(evaluator, {name: OperatorSpace.from_sweeps(name, sweeps) for name in OPERATORS}, 3)
     explorer.explore(StopCondition(cases), on_generation)
     counts, collector = explorer.counts, explorer.findings
-    record = {"seed": 3, "cases": counts.cases, "statuses": counts.statuses, "beyond": collector.uncounted}
+    record = ExplorationRecord(
+        seed=3, cases=counts.cases, statuses=counts.statuses, uncounted=collector.uncounted, findings=()
+    )
     results, *others = write_exploration(folder, evaluator, collector.findings, record)
     return without_times(results), {path.relative_to(folder): path.read_bytes() for path in others}
 
