@@ -22,8 +22,8 @@ import sys
 from conformance.adapters.torch import padding
 from conformance.cli import main
 
-right = padding.pads_text
-padding.pads_text = lambda step: right(step.with_parameters(pads=tuple(pair[::-1] for pair in step.padding)))
+right = padding.flat_pads
+padding.flat_pads = lambda step: right(step.with_parameters(pads=tuple(pair[::-1] for pair in step.padding)))
 main(sys.argv[1:])
 """
 
