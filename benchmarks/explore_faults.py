@@ -33,7 +33,7 @@ from conformance.cases.arrays import array_digest
 from conformance.cases.operators import OPERATORS
 from conformance.cases.steps import case_step
 from conformance.catalogue import loading
-from conformance.execution.worker_process import Limits
+from conformance.execution.job import Limits
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.diagnosis import MAX_SHRINK_EVALUATIONS, max_differing
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator

@@ -25,6 +25,7 @@ from conformance.cases.arrays import NUMPY_DTYPES, Array
 from conformance.execution.worker import FRAME_LENGTHS, MAX_REPLY_BYTES
 from conformance.judging.verdict import ProgramOutcome
 from conformance.system import processes
+from reports.results.vocabulary import Outcome
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -259,7 +260,7 @@ def _decode_arrays(items: Sequence[Mapping[str, Any]], body: bytes) -> Iterator[
         start += array.nbytes
 
 
-WORKER_OUTCOMES = frozenset({"returned", "rejected", "crashed"})
+WORKER_OUTCOMES = frozenset({Outcome.RETURNED, Outcome.REJECTED, Outcome.CRASHED})
 """Outcomes that a reply may contain. The other outcomes are set on this side."""
 IMMEDIATE_EXIT_TEXT = "exited with status 1; last output:"
 """Part of the message when Python ends before the first reply, as without NumPy."""
@@ -293,6 +294,6 @@ def start_message(connection: Connection, environment: Mapping[str, Any], second
 
 def start_failure_message(outcome: ProgramOutcome, connection: Connection) -> str:
     """Return the error message of a failed start, with a hint."""
-    if outcome.kind == "timed_out":
+    if outcome.kind == Outcome.TIMED_OUT:
         return f"{outcome.message}; --start-timeout sets this limit{connection.last_output()}"
     return outcome.message + (WORKER_REQUIREMENTS_HINT if IMMEDIATE_EXIT_TEXT in outcome.message else "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.execution.job import DEFAULT_LIMITS, Limits
 from conformance.execution.selection import DEFAULT_SELECTION, Selection
-from conformance.execution.worker_process import DEFAULT_LIMITS, Limits
 
 MAX_TIME_LIMIT_SECONDS = 86_400
 """Maximum time limit for a case or a start in seconds: one day."""

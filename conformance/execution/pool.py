@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from conformance.execution.worker_process import Job, Worker
+from conformance.execution.job import Job
+from conformance.execution.worker_process import Worker
 from conformance.judging.verdict import ProgramOutcome
 
 PROGRAMS_PER_WORKER = 2000

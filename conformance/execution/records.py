@@ -42,7 +42,9 @@ MAX_RECORDED_ELEMENTS = 4096
 NO_BOUND_REASON = "no bound: so many roundings to 16 bits may leave anything"
 
 
-def result_status(outcome: str, verdict: OutcomeVerdict, entry: LedgerEntry | None, *, flaky: bool = False) -> Status:
+def result_status(
+    outcome: Outcome, verdict: OutcomeVerdict, entry: LedgerEntry | None, *, flaky: bool = False
+) -> Status:
     """Return the status of a result. outcome: kind of the outcome; entry: matching entry of the ledger."""
     if flaky:
         return Status.KNOWN if entry and Status.FLAKY in entry.kinds else Status.FLAKY

@@ -21,12 +21,13 @@ from conformance import IncompleteRun
 from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.catalogue.loading import Catalogue
+from conformance.execution.job import Job, WorkerFailed
 from conformance.execution.options import DEFAULT_OPTIONS, RunOptions
 from conformance.execution.pool import WorkerPool, worker_count
 from conformance.execution.records import case_record_line, environment_record
 from conformance.execution.results_file import ResultsFile, remove_results_file
 from conformance.execution.task import FATAL_OUTCOMES, ComputeExpected, Task, TaskJudge, run_order
-from conformance.execution.worker_process import Job, Worker, WorkerFailed
+from conformance.execution.worker_process import Worker
 from conformance.judging.expected import Expected, compute_expected
 from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome
@@ -37,6 +38,7 @@ from reports.results import (
     Header,
     How,
     Level,
+    Outcome,
     ProgramRecord,
     ResultRecord,
     SelectionRecord,
@@ -204,7 +206,7 @@ class Run:
                 outcome = self.judge.combine_outcomes(task.case, [next(outcomes) for _ in range(self.repeat)])
                 record = self._write_result(task, outcome, file, queued.popleft())
             else:
-                outcome = ProgramOutcome("unsupported", message=task.program.reason)
+                outcome = ProgramOutcome(Outcome.UNSUPPORTED, message=task.program.reason)
                 record = self._write_result(task, outcome, file)
             progress(number, len(remaining), record)
 

@@ -22,9 +22,9 @@ from conformance.judging.verdict import (
     judge_declaration,
     judge_outcome,
 )
-from reports.results import ConventionRecord, ResultRecord
+from reports.results import ConventionRecord, DifferenceKind, How, Outcome, ResultRecord, Verdict
 
-FATAL_OUTCOMES = frozenset({"crashed", "timed_out"})
+FATAL_OUTCOMES = frozenset({Outcome.CRASHED, Outcome.TIMED_OUT})
 """Outcomes that end the process of the worker."""
 FLAKY_KIND = "flaky"
 
@@ -91,7 +91,7 @@ class TaskJudge:
 
     def _is_wrong(self, case: Case, outcome: ProgramOutcome) -> bool:
         target = self.expected(case).target
-        return target is not None and judge_outcome(outcome, target).verdict != "agree"
+        return target is not None and judge_outcome(outcome, target).verdict != Verdict.AGREE
 
     def judge_task(
         self, task: Task, outcome: ProgramOutcome, expected: Expected | None = None
@@ -115,11 +115,11 @@ class TaskJudge:
     ) -> tuple[OutcomeVerdict, ConventionRecord | None]:
         surface = self._surfaces[task.surface.name]
         if expected.target is not None:
-            how = task.program.how if isinstance(task.program, Program) else "native"
+            how = task.program.how if isinstance(task.program, Program) else How.NATIVE
             target = target_for(expected.target, task.case, surface, how, expected.inputs)
             verdict = judge_outcome(outcome, target or expected.target)
             # Without an error bound only other differences count: a wrong shape, dtype or a missing rejection.
-            if target is None and (verdict.verdict == "agree" or verdict.kind == "value"):
+            if target is None and (verdict.verdict == Verdict.AGREE or verdict.kind == DifferenceKind.VALUE):
                 return OutcomeVerdict(None, message=NO_BOUND_REASON), None
             return verdict, None
         convention_id = task.case.convention_id or task.case.id
@@ -127,5 +127,5 @@ class TaskJudge:
         answer = answer_name(outcome, expected)
         other = self.observed_answers.conflicting_answer(task.surface.name, convention_id, task.case.id, answer)
         verdict = OutcomeVerdict(None) if answer is None else judge_declaration(answer, declaration, other)
-        observed = answer or (outcome.kind if outcome.kind != "unsupported" else None)
+        observed = answer or (outcome.kind if outcome.kind != Outcome.UNSUPPORTED else None)
         return verdict, convention_record(task.case, surface, observed)

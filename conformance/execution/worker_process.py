@@ -7,15 +7,13 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
 from conformance import DeviceUnavailable
 from conformance.adapters.api.devices import used_features
-from conformance.adapters.api.surface import Backend, Program
-from conformance.cases.arrays import Array
+from conformance.adapters.api.surface import Backend
 from conformance.execution.connection import (
     Connection,
     Frame,
@@ -24,10 +22,12 @@ from conformance.execution.connection import (
     start_failure_message,
     start_message,
 )
+from conformance.execution.job import DEFAULT_LIMITS, Job, Limits, WorkerFailed, WorkerLost
 from conformance.execution.worker import SETUP_PARTS
 from conformance.judging.repeats import combine_retry
 from conformance.judging.verdict import ProgramOutcome
 from conformance.system import processes
+from reports.results.vocabulary import Outcome
 
 MIN_QUEUED_JOBS, MAX_QUEUED_JOBS = 16, 512
 """Number of jobs queued at a worker, so that it has work while the suite judges results."""
@@ -43,44 +43,6 @@ PACE_SMOOTHING = 0.1
 """Weight of the last job in the moving average of the seconds per job."""
 MIN_JOB_SECONDS = MAX_QUEUED_SECONDS / MAX_QUEUED_JOBS
 INVALID_REPLY_MESSAGE = "the worker sent an invalid reply"
-
-
-class WorkerFailed(Exception):
-    """The worker process could not be started, or its setup failed."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of a worker: seconds for one case, seconds to start, bytes of memory.
-
-    memory_bytes: 0 for no limit, None for half of the memory of the machine that runs the worker.
-    """
-
-    case_seconds: float = 60.0
-    start_seconds: float = 300.0
-    memory_bytes: int | None = None
-
-
-DEFAULT_LIMITS = Limits()
-
-
-@dataclass(frozen=True)
-class Job:
-    """A program to run on inputs.
-
-    expect_failure: whether the program is known to crash or hang its process. It is not retried then.
-    """
-
-    program: Program
-    inputs: Sequence[Array]
-    expect_failure: bool = False
-
-
-@dataclass(frozen=True)
-class WorkerLost:
-    """A worker that died, hung, or may be damaged by a crash, with the outcome of its current case."""
-
-    outcome: ProgramOutcome
 
 
 class Worker:
@@ -242,14 +204,14 @@ class Worker:
         # The queue is refilled when it is half empty: sending many jobs at once is cheaper than one by one.
         if self._uses_too_much_memory() or 2 * len(sent) > room:
             return
-        queued_bytes = sum(map(_input_bytes, sent))
+        queued_bytes = sum(job.input_bytes for job in sent)
         while len(sent) < (room if queued_bytes < MAX_QUEUED_BYTES else min_queued):
             job = next(jobs, None)
             if job is None:
                 return
             self._waiting_since = self._waiting_since if sent else time.monotonic()
             sent.append(job)
-            queued_bytes += _input_bytes(job)
+            queued_bytes += job.input_bytes
             self._send_job(job)
 
     def _set_read_delay(self, queued: int) -> None:
@@ -304,10 +266,10 @@ class Worker:
         header, arrays = reply
         if not is_program_reply(header):
             self._kill_current()
-            return WorkerLost(ProgramOutcome("crashed", message=INVALID_REPLY_MESSAGE))
-        outcome = ProgramOutcome(header["outcome"], tuple(arrays), header["message"], header["seconds"])
+            return WorkerLost(ProgramOutcome(Outcome.CRASHED, message=INVALID_REPLY_MESSAGE))
+        outcome = ProgramOutcome(Outcome(header["outcome"]), tuple(arrays), header["message"], header["seconds"])
         self._seconds_per_job += PACE_SMOOTHING * (outcome.seconds - self._seconds_per_job)
-        if self.retry and outcome.kind == "crashed" and not header["certain"]:
+        if self.retry and outcome.kind == Outcome.CRASHED and not header["certain"]:
             self._kill_current()
             return WorkerLost(outcome)
         return outcome
@@ -317,16 +279,12 @@ class Worker:
             frame = connection.receive(limit if wait else 0)
         except queue.Empty:
             self._kill_current()
-            return WorkerLost(ProgramOutcome("timed_out", message=f"no answer within {limit:g} s", seconds=limit))
+            return WorkerLost(ProgramOutcome(Outcome.TIMED_OUT, message=f"no answer within {limit:g} s", seconds=limit))
         if frame is None:
             cause = connection.exit_cause()
             self._kill_current()
-            return WorkerLost(ProgramOutcome("crashed", message=cause))
+            return WorkerLost(ProgramOutcome(Outcome.CRASHED, message=cause))
         return frame
-
-
-def _input_bytes(job: Job) -> int:
-    return sum(array.nbytes for array in job.inputs)
 
 
 def _drain(jobs: deque[Job]) -> Iterator[Job]:

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from conformance import ConformanceError
 from conformance.execution.cluster import ClusterWorkers, WorkItem
+from conformance.execution.job import Limits
 from conformance.execution.shards import check_identity, shared_identity
 from conformance.execution.targets import RunTarget
-from conformance.execution.worker_process import Limits
 from conformance.exploration.evaluation import Evaluator, LocalEvaluator
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from conformance.adapters.api.surface import Program
 from conformance.cases.arrays import NUMPY_DTYPES, Array
 from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.cases.steps import case_step
-from conformance.execution.worker_process import Job
+from conformance.execution.job import Job
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
 from conformance.exploration.relations import equal_arrays

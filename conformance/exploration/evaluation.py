@@ -15,12 +15,13 @@ from conformance.cases.case import Case
 from conformance.cases.steps import case_step
 from conformance.catalogue.loading import Catalogue
 from conformance.catalogue.value_range import out_of_range
+from conformance.execution.job import Job, Limits, WorkerFailed
 from conformance.execution.options import RunOptions
 from conformance.execution.pool import WorkerPool
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.execution.task import ComputeExpected, Task
-from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
+from conformance.execution.worker_process import Worker
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.conventions import unsupported_by_oracle
 from conformance.exploration.space import is_affordable

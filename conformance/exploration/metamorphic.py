@@ -12,7 +12,7 @@ from conformance.adapters.api.surface import Program, Surface
 from conformance.cases.arrays import Array
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS
-from conformance.execution.worker_process import Job
+from conformance.execution.job import Job
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult

@@ -22,6 +22,7 @@ from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS
 from conformance.judging.expected import Target
 from reference import Exact, NoBound
+from reports.results.vocabulary import How
 
 OWN_DTYPE = "own"
 WEIGHT_INPUTS = ("kernel", "bias")
@@ -38,20 +39,20 @@ def accumulation_convention(case: Case) -> str:
     return f"{case.operator}/accumulation-{f'of-the-{output}-' if output in WEIGHT_INPUTS else ''}in-{case.dtype}"
 
 
-def rounds_to_own_dtype(case: Case, surface: Surface, how: str) -> bool:
+def rounds_to_own_dtype(case: Case, surface: Surface, how: How) -> bool:
     """Whether intermediate results are rounded to the 16-bit dtype of the case."""
     if case.dtype not in SHORT_FLOATS:
         return False
     declaration = surface.declarations.get(accumulation_convention(case))
-    return how == "composed" or (declaration is not None and declaration.answer == OWN_DTYPE)
+    return how == How.COMPOSED or (declaration is not None and declaration.answer == OWN_DTYPE)
 
 
 def target_for(
-    target: Target, case: Case, surface: Surface, how: str = "native", inputs: Mapping[str, Array] | None = None
+    target: Target, case: Case, surface: Surface, how: How = How.NATIVE, inputs: Mapping[str, Array] | None = None
 ) -> Target | None:
     """Return the target with the error bound for a surface; None if rounding allows no finite bound.
 
-    how: the kind of program, `native`, `padded` or `composed`.
+    how: how the program is written.
     inputs: the input arrays of the case, inspected if TF32 is allowed.
     """
     if target.exact is None or target.exact.exact:
@@ -66,9 +67,9 @@ def target_for(
         return None
 
 
-def _may_multiply_matrices(case: Case, how: str) -> bool:
+def _may_multiply_matrices(case: Case, how: How) -> bool:
     """Whether a case may be computed with float32 matrix products: a convolution, or a composition that may use one."""
-    return case.dtype == "float32" and (OPERATORS[case.operator].has_weights or how == "composed")
+    return case.dtype == "float32" and (OPERATORS[case.operator].has_weights or how == How.COMPOSED)
 
 
 def _loses_bits_in_tf32(arrays: Iterable[Array]) -> bool:

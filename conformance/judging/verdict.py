@@ -11,8 +11,9 @@ from conformance.adapters.api.declarations import Declaration
 from conformance.cases.arrays import Array, array_digest
 from conformance.judging.expected import Expected, Target, find_print_mismatch
 from reference import Exact
+from reports.results.vocabulary import DifferenceKind, Outcome, Verdict
 
-JUDGED_OUTCOMES = frozenset({"returned", "rejected"})
+JUDGED_OUTCOMES = frozenset({Outcome.RETURNED, Outcome.REJECTED})
 """Kinds of outcome that are compared with the expected result."""
 
 
@@ -20,12 +21,11 @@ JUDGED_OUTCOMES = frozenset({"returned", "rejected"})
 class ProgramOutcome:
     """The outcome of a program on a backend.
 
-    kind: `returned`, `rejected` (it raised), `unsupported`, `crashed` or `timed_out`;
     arrays: the returned arrays; message: the exception, the signal, the limit or the reason; flakiness: a description
     of the different outcomes if the case was run several times and they varied.
     """
 
-    kind: str
+    kind: Outcome
     arrays: tuple[Array, ...] = ()
     message: str = ""
     seconds: float = 0.0
@@ -50,11 +50,17 @@ class OutcomeVerdict:
     budget_used: largest error / bound; infinite for an error where the bound is 0.
     """
 
-    verdict: str | None
-    kind: str | None = None
+    verdict: Verdict | None
+    kind: DifferenceKind | None = None
     budget_used: float | None = None
     worst: WorstElement | None = None
     message: str = ""
+
+
+def _difference(
+    kind: DifferenceKind, budget_used: float | None = None, worst: WorstElement | None = None, message: str = ""
+) -> OutcomeVerdict:
+    return OutcomeVerdict(Verdict.DIFFER, kind, budget_used, worst, message)
 
 
 def judge_outcome(outcome: ProgramOutcome, target: Target) -> OutcomeVerdict:
@@ -62,17 +68,15 @@ def judge_outcome(outcome: ProgramOutcome, target: Target) -> OutcomeVerdict:
     if outcome.kind not in JUDGED_OUTCOMES:
         return OutcomeVerdict(None)
     if target.exact is None:
-        agrees = outcome.kind == "rejected"
-        return (
-            OutcomeVerdict("agree")
-            if agrees
-            else OutcomeVerdict("differ", "accepted", message=f"accepted in spite of {target.violation}")
-        )
-    if outcome.kind == "rejected":
-        return OutcomeVerdict("differ", "rejected")
+        if outcome.kind == Outcome.REJECTED:
+            return OutcomeVerdict(Verdict.AGREE)
+        return _difference(DifferenceKind.ACCEPTED, message=f"accepted in spite of {target.violation}")
+    if outcome.kind == Outcome.REJECTED:
+        return _difference(DifferenceKind.REJECTED)
     if len(outcome.arrays) != 1:
-        return OutcomeVerdict(
-            "differ", "shape", message=outcome.message or f"returned {len(outcome.arrays)} arrays, not one"
+        return _difference(
+            DifferenceKind.SHAPE,
+            message=outcome.message or f"returned {len(outcome.arrays)} arrays, not one",
         )
     return _compare_arrays(outcome.arrays[0], target.exact, target)
 
@@ -81,14 +85,16 @@ def _answer_within_bound(outcome: ProgramOutcome, expected: Expected) -> str | N
     """Return the name of the first answer whose target the outcome meets, "other" if it meets none."""
     if outcome.kind not in JUDGED_OUTCOMES:
         return None
-    agreeing = (name for name, target in expected.answers.items() if judge_outcome(outcome, target).verdict == "agree")
+    agreeing = (
+        name for name, target in expected.answers.items() if judge_outcome(outcome, target).verdict == Verdict.AGREE
+    )
     return next(agreeing, "other")
 
 
 def _compare_arrays(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
     value = exact.value
     if got.shape != value.shape:
-        return OutcomeVerdict("differ", "shape", message=f"returned shape {list(got.shape)}, not {list(value.shape)}")
+        return _difference(DifferenceKind.SHAPE, message=f"returned shape {list(got.shape)}, not {list(value.shape)}")
     dtype = f"returned dtype {got.dtype.name}, not {value.dtype.name}" if got.dtype != value.dtype else ""
     with np.errstate(all="ignore"):  # a number out of range of the dtype overflows, and is compared after that
         got = got.astype(value.dtype)
@@ -97,18 +103,20 @@ def _compare_arrays(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
     if largest > 1:
         worst = _worst_element(got, exact, used)
         special = not (np.isfinite(float(worst.expected)) and np.isfinite(float(worst.got)))
-        return OutcomeVerdict("differ", "special" if special else "value", largest, worst, dtype)
+        return _difference(DifferenceKind.SPECIAL if special else DifferenceKind.VALUE, largest, worst, dtype)
     if dtype:
-        return OutcomeVerdict("differ", "dtype", largest, message=f"{dtype}; rounded to it the values agree")
+        return _difference(DifferenceKind.DTYPE, largest, message=f"{dtype}; rounded to it the values agree")
     if target.print_mismatch:
-        return OutcomeVerdict(
-            "differ", "pinned", largest, message=f"the reference differs from it too: {target.print_mismatch}"
+        return _difference(
+            DifferenceKind.PINNED,
+            largest,
+            message=f"the reference differs from it too: {target.print_mismatch}",
         )
     for printed in target.printed:
         mismatch = find_print_mismatch(printed, got, target.bound)
         if mismatch:
-            return OutcomeVerdict("differ", "pinned", largest, message=mismatch)
-    return OutcomeVerdict("agree", budget_used=largest)
+            return _difference(DifferenceKind.PINNED, largest, message=mismatch)
+    return OutcomeVerdict(Verdict.AGREE, budget_used=largest)
 
 
 def _budget_used(got: Array, exact: Exact, bound: Array | None) -> Array:
@@ -144,7 +152,7 @@ def answer_name(outcome: ProgramOutcome, expected: Expected) -> str | None:
     A bitwise equal answer takes precedence, because two answers can be within each other's bounds: zeros of different
     signs, or a subnormal number and the zero to which it is flushed.
     """
-    if outcome.kind == "returned" and len(outcome.arrays) == 1:
+    if outcome.kind == Outcome.RETURNED and len(outcome.arrays) == 1:
         got = array_digest(outcome.arrays[0])
         for name, target in expected.answers.items():
             if target.exact is not None and array_digest(target.exact.value) == got:
@@ -163,13 +171,13 @@ def judge_declaration(
     conflicting: another answer that the surface gave for the same convention in this run, with its case.
     """
     if declaration is not None and observed == declaration.answer:
-        return OutcomeVerdict("agree")
-    message, kind = f"answered {observed!r}, but {declaration_text(declaration)}", "convention"
+        return OutcomeVerdict(Verdict.AGREE)
+    message, kind = f"answered {observed!r}, but {declaration_text(declaration)}", DifferenceKind.CONVENTION
     if conflicting is not None:
         message += f"; the surface contradicts itself: it answered {conflicting[0]!r} in {conflicting[1]}"
     elif declaration is not None and declaration.observed and observed != OTHER_ANSWER:
-        kind = "changed"
-    return OutcomeVerdict("differ", kind, message=message)
+        kind = DifferenceKind.CHANGED
+    return _difference(kind, message=message)
 
 
 def declaration_text(declaration: Declaration | None) -> str:

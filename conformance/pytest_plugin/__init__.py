@@ -30,6 +30,7 @@ LIST_OPTIONS = {
         "A case file, a folder of case files or an exported catalogue, instead of the suite's own; can be repeated.",
     ),
 }
+# The enum `Level` cannot be imported here.
 LEVEL_CHOICES = ("smoke", "standard", "exhaustive")
 VALUE_OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "conformance_level": {"choices": LEVEL_CHOICES, "help": "Level of the cases. [default: smoke]"},

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from conformance import IncompleteRun
 from conformance.adapters.api.surface import Program
 from conformance.cases.case import Case
+from conformance.execution.job import Job, WorkerFailed
 from conformance.execution.run import Run
 from conformance.execution.task import Task
-from conformance.execution.worker_process import Job, WorkerFailed
 from conformance.judging.expected import Expected
 from conformance.judging.verdict import ProgramOutcome
+from reports.results.vocabulary import Outcome
 
 MAX_EXPECTED_BYTES = 128 << 20
 """Size of the expected results cached in memory, in bytes. All cases of level standard take less."""
@@ -67,7 +68,7 @@ class Prefetcher:
         """
         self.start()  # also for unsupported tasks: the ledger needs the versions that the worker reports
         if not isinstance(task.program, Program):
-            return ProgramOutcome("unsupported", message=task.program.reason)
+            return ProgramOutcome(Outcome.UNSUPPORTED, message=task.program.reason)
         if not self._is_pending(task_key(task)):
             self._queue.unsent.appendleft(task)
         try:

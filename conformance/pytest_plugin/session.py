@@ -20,12 +20,12 @@ from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.expectation_cache import open_expectation_cache
+from conformance.execution.job import Limits
 from conformance.execution.options import MAX_REPEATS, MAX_TIME_LIMIT_SECONDS, RunOptions
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.execution.targets import RunTarget, run_targets
 from conformance.execution.task import ComputeExpected
-from conformance.execution.worker_process import Limits
 from conformance.pytest_plugin.items import CaseItem, SurfaceCollector
 from conformance.pytest_plugin.prefetch import ExpectedCache, Prefetcher
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.execution.connection import read_frame
+from conformance.execution.job import Job, Limits, WorkerFailed
 from conformance.execution.worker import FRAME_LENGTHS
-from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
+from conformance.execution.worker_process import Worker
 from tests.support.fake_backends import backend, program
 from tests.support.guarded_command import bounded
 from tests.support.mutated_documents import bytes_changed, changed, dumped, hostile

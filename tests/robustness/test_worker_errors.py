@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from conformance.execution.connection import Connection
-from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
+from conformance.execution.job import Job, Limits, WorkerFailed
+from conformance.execution.worker_process import Worker
 from conformance.judging.repeats import SAME_IN_NEW_PROCESS
 from tests.support.fake_backends import backend, program
 from tests.support.started_workers import PYTHON, X, gone, outcomes, running, soon, started

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from conformance.adapters.api.surface import Surface
+from conformance.execution.job import Limits
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
-from conformance.execution.worker_process import Limits
 from conformance.judging.ledger import Ledger
 from tests.support.fake_backends import ALWAYS_WRONG, backend, declares, load, right_maximum, surface
 

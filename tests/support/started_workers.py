@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from conformance.execution.worker_process import Job, Limits, Worker
+from conformance.execution.job import Job, Limits
+from conformance.execution.worker_process import Worker
 from tests.support.fake_backends import backend, program
 
 X = np.arange(4, dtype=np.float32).reshape(1, 1, 4)

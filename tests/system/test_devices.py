@@ -11,7 +11,7 @@ from conformance.adapters.api import devices
 from conformance.adapters.api.devices import CUDA, Device
 from conformance.adapters.api.placement import backend_on_device
 from conformance.adapters.api.surface import DeviceSupport, Program
-from conformance.execution.worker_process import Job
+from conformance.execution.job import Job
 from conformance.translation.lowering import translate
 from tests.support.fake_backends import backend, family, program, surface
 from tests.support.program_text import bound_names, read_names

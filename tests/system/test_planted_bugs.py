@@ -9,7 +9,8 @@ import yaml
 
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program
-from conformance.execution.worker_process import Job, Limits, Worker
+from conformance.execution.job import Job, Limits
+from conformance.execution.worker_process import Worker
 from conformance.judging.expected import compute_expected
 from conformance.judging.verdict import judge_outcome
 from conformance.translation.lowering import translate

@@ -14,7 +14,8 @@ from conformance.adapters.api.devices import CPU, Device
 from conformance.adapters.api.placement import backend_on_device
 from conformance.adapters.api.surface import Backend
 from conformance.catalogue import describe
-from conformance.execution.worker_process import Worker, WorkerFailed
+from conformance.execution.job import WorkerFailed
+from conformance.execution.worker_process import Worker
 from reports.analysis.summary import escape_control_characters
 
 

@@ -22,10 +22,10 @@ from conformance.cli.results_io import load_given_or_latest
 from conformance.judging import ledger, ledger_entry
 from conformance.judging.ledger import Ledger
 from conformance.judging.ledger_entry import LedgerEntryDraft
-from reports.results import BackendRun, Report, ResultRecord
+from reports.results import BackendRun, Report, ResultRecord, Status
 
-LEDGER_CANDIDATE_STATUSES = frozenset({"fail", "crashed", "timed_out", "flaky"})
-JUDGED_STATUSES = LEDGER_CANDIDATE_STATUSES | {"pass", "stale"}
+LEDGER_CANDIDATE_STATUSES = frozenset({Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY})
+JUDGED_STATUSES = LEDGER_CANDIDATE_STATUSES | {Status.PASS, Status.STALE}
 MAX_OBSERVED_LENGTH = 160
 
 

@@ -28,10 +28,11 @@ from conformance.cli.options import (
     SHARDS_OPTION,
     VERBOSE_OPTION,
 )
+from conformance.execution.job import Limits, WorkerFailed
 from conformance.execution.options import MAX_REPEATS, MAX_TIME_LIMIT_SECONDS, RunOptions
 from conformance.execution.selection import Selection, Shard, parse_shard
 from conformance.execution.targets import RunTarget, run_targets
-from conformance.execution.worker_process import Limits, Worker, WorkerFailed
+from conformance.execution.worker_process import Worker
 
 
 def _at_most_a_day(_context: click.Context, _option: click.Parameter, value: float) -> float:

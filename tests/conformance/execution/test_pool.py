@@ -8,8 +8,9 @@ import pytest
 
 from conformance.execution import pool as pool_module
 from conformance.execution import worker_process
+from conformance.execution.job import Job, Limits, WorkerFailed
 from conformance.execution.pool import WorkerPool, worker_count
-from conformance.execution.worker_process import Job, Limits, Worker, WorkerFailed
+from conformance.execution.worker_process import Worker
 from tests.support.fake_backends import CRASHES, HANGS, RAISES, backend, program
 
 LIMIT = 3.0

@@ -7,10 +7,11 @@ from packaging.specifiers import SpecifierSet
 
 from conformance import IncompleteRun
 from conformance.adapters.api.surface import Declaration, Surface, Unsupported
+from conformance.execution.job import Limits
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
-from conformance.execution.worker_process import Limits, Worker
+from conformance.execution.worker_process import Worker
 from conformance.judging.ledger import Ledger, LedgerEntry
 from reports.analysis import summary
 from reports.results import reader

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.catalogue import loading
-from conformance.execution.worker_process import Limits
+from conformance.execution.job import Limits
 from conformance.exploration import diagnosis
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.evaluation import LocalEvaluator

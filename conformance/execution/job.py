@@ -1,0 +1,53 @@
+"""A job of a worker, the limits of a worker, and how a worker can fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from conformance.adapters.api.surface import Program
+from conformance.cases.arrays import Array
+from conformance.judging.verdict import ProgramOutcome
+
+
+class WorkerFailed(Exception):
+    """The worker process could not be started, or its setup failed."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a worker: seconds for one case, seconds to start, bytes of memory.
+
+    memory_bytes: 0 for no limit, None for half of the memory of the machine that runs the worker.
+    """
+
+    case_seconds: float = 60.0
+    start_seconds: float = 300.0
+    memory_bytes: int | None = None
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program to run on inputs.
+
+    expect_failure: whether the program is known to crash or hang its process. It is not retried then.
+    """
+
+    program: Program
+    inputs: Sequence[Array]
+    expect_failure: bool = False
+
+    @property
+    def input_bytes(self) -> int:
+        """Total size of the inputs in bytes."""
+        return sum(array.nbytes for array in self.inputs)
+
+
+@dataclass(frozen=True)
+class WorkerLost:
+    """A worker that died, hung, or may be damaged by a crash, with the outcome of its current case."""
+
+    outcome: ProgramOutcome
