@@ -81,14 +81,17 @@ class Connection:
                 **(variables or {}),
                 processes.WORKER_VARIABLE: self._process_mark,
             },
+            # A process group of its own: Ctrl-C reaches the suite only, and the group can be killed as a whole.
             start_new_session=True,
         )
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):  # above the limit of this user; the default size works too
                 fcntl.fcntl(_require_pipe(stream), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        # None is the end of either queue. SimpleQueue has no limit, so that no thread blocks while it puts a frame.
         self._inbox: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._stderr = bytearray()
+        # Standard error must be read all the time: a framework that fills the pipe would block.
         self._stderr_thread = threading.Thread(target=self._read_stderr, daemon=True)
         self._stderr_thread.start()
         for task in (self._read_frames, self._write_frames, self._monitor_memory):
@@ -130,8 +133,8 @@ class Connection:
     def kill(self) -> None:
         """Kill the process and all processes that it started."""
         self._kill_processes()
-        self._outbox.put(None)
-        self.process.wait()
+        self._outbox.put(None)  # ends the writing thread
+        self.process.wait()  # without it, the process would remain as a zombie
 
     def _kill_processes(self) -> None:
         """Kill the worker below its supervisor, wait for the supervisor's exit, then kill the whole process group."""
@@ -165,6 +168,7 @@ class Connection:
         """Measure the memory of the process until it exits; kill it above the limit, and its remaining children."""
         while self.process.poll() is None:
             if self.measure_memory() > self.memory_limit > 0:
+                # Set before the kill, so that `exit_cause` reports the memory and not signal 9.
                 self.excess_bytes = self.memory_bytes
                 break
             time.sleep(MEMORY_CHECK_INTERVAL_SECONDS)
@@ -238,6 +242,7 @@ def read_frame(pipe: IO[bytes] | io.BufferedReader) -> Frame | None:
     if len(lengths) < FRAME_LENGTHS.size:
         return None
     header_length, body_length = FRAME_LENGTHS.unpack(lengths)
+    # A framework that writes into the pipe could announce any length. Do not allocate it.
     if header_length + body_length > MAX_FRAME_BYTES:
         return None
     text, body = pipe.read(header_length), pipe.read(body_length)
@@ -253,6 +258,7 @@ def _decode_arrays(items: Sequence[Mapping[str, Any]], body: bytes) -> Iterator[
     start = 0
     for item in items:
         dtype, shape = NUMPY_DTYPES[item["dtype"]], item["shape"]
+        # `type`, not isinstance: True is an int, but not an extent.
         if not isinstance(shape, list) or any(type(extent) is not int or extent < 0 for extent in shape):
             raise ValueError("not a shape")
         array = np.frombuffer(body, dtype, math.prod(shape), start).reshape(shape)

@@ -37,6 +37,7 @@ class WorkerPool:
     def __init__(self, workers: Iterable[Worker]) -> None:
         self.workers = tuple(workers)
         self.reply_arrived = self.workers[0].reply_arrived
+        # One event for all workers, so that the pool can wait for the first reply of any of them.
         for worker in self.workers:
             worker.reply_arrived = self.reply_arrived
 
@@ -81,6 +82,7 @@ class WorkerPool:
         while running or order:
             # Cleared before the workers are polled, so that a reply that arrives meanwhile ends the wait below.
             self.reply_arrived.clear()
+            # A worker whose buffer is full is not polled: it gets no jobs until earlier outcomes have been yielded.
             ready = [n for n in running if not _is_buffer_full(buffers[n])]
             progress = [self._take_outcome(running, n, buffers[n]) for n in ready]
             while order and buffers[order[0]]:
@@ -138,6 +140,7 @@ class _JobDistributor:
         job = next(self.remaining_jobs, None)
         if job is None:
             return False
+        # Compiling takes longer than running, so a program never moves to an idle worker.
         number = self.worker_by_program.setdefault(job.program.digest, requesting)
         self.jobs_by_worker[number].append(job)
         self.assigned_workers.append(number)

@@ -224,6 +224,7 @@ class Run:
         self, task: Task, outcome: ProgramOutcome, file: ResultsFile, expected: Expected | None = None
     ) -> ResultRecord:
         contents, program = file.contents, task.program
+        # Cases and programs are written once, before the first result that refers to them.
         if task.case.id not in contents.cases:
             expected = expected or self.expected(task.case)
             file.write_case(task.case.id, expected.record_line or case_record_line(task.case, expected))

@@ -98,7 +98,7 @@ class Worker:
         self._launched_at = time.monotonic()
         connection = self.connection = self._standby or self._start_process()
         self._standby, self._failure_expected = None, False
-        self._sent_programs.clear()
+        self._sent_programs.clear()  # the new process has none of the texts
         return connection
 
     def _start_process(self) -> Connection:
@@ -131,6 +131,7 @@ class Worker:
         self.environment = {key: header[key] for key in ("python", "packages")}
         self.environment["cpu"] = used_features(header["cpu"], self.backend.instructions)
         self.environment["device"] = self.backend.device.environment_record(header.get("hardware", ""))
+        # The framework itself may use most of the memory; only what its programs add counts as a leak.
         self._memory_at_start = connection.measure_memory()
         self._waiting_since = time.monotonic()
         self.log(start_message(connection, self.environment, time.monotonic() - (launched_at or 0)))
@@ -176,6 +177,7 @@ class Worker:
             sent.popleft()
             self._waiting_since = time.monotonic()
             if isinstance(reply, WorkerLost):
+                # The job that failed is not sent again with the others; the order of the others remains.
                 lost.extendleft(reversed(sent))
                 sent.clear()
                 retry = self.retry and not job.expect_failure
@@ -198,6 +200,7 @@ class Worker:
 
     def _fill_queue(self, sent: deque[Job], jobs: Iterator[Job], min_queued: int) -> None:
         """Send jobs until enough are queued. A worker that uses too much memory gets no jobs, and stops when idle."""
+        # Stopped when idle, so that a leak costs a restart and not the result of a case.
         if self._uses_too_much_memory() and not sent:
             self.stop()
         room = max(min_queued, int(MAX_QUEUED_SECONDS / max(self._seconds_per_job, MIN_JOB_SECONDS)))

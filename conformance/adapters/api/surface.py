@@ -7,7 +7,7 @@ SETUP      source text that runs once per worker: imports, array mode, 64-bit mo
 RESET      source text that runs after each case: default dtypes, seeds
 SURFACES   the surfaces, see Surface
 THREADS    optional: source text that runs first, for example to set one thread; programs do not need it
-HOLDS      optional: environment variables that limit the framework's instructions, see InstructionVariables
+INSTRUCTION_VARIABLES  optional: environment variables that limit the framework's instructions, see InstructionVariables
 DEVICES    optional: for each device other than the CPU a DeviceSupport
 
 If one framework runs on several engines, each in a separate environment, the module defines VARIANTS instead: an

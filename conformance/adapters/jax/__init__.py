@@ -52,7 +52,7 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", folder)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 """
-HOLDS = {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
+INSTRUCTION_VARIABLES = {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
 SETUP = """\
 import jax
 import numpy as np

@@ -143,7 +143,7 @@ TORCH_ENGINE = Engine(
     # PyTorch calls the mode wrap "circular". It rejects Keras' name edge, and Keras computes symmetric as edge.
     {"reflect": "reflect", "symmetric": "symmetric", "wrap": "circular"},
     threads="import torch\n\ntorch.set_num_threads(1)\n",
-    instruction_variables=torch.HOLDS,
+    instruction_variables=torch.INSTRUCTION_VARIABLES,
     setup="import torch\n",
     # Keras moves tensors to the device and results back to the CPU, so the programs need no change.
     devices={"cuda": replace(torch.CUDA_SUPPORT, surface=None)},
@@ -176,7 +176,7 @@ JAX_ENGINE = Engine(
     _jax_layer_gradient,
     {mode: mode for mode in ("edge", "reflect", "symmetric", "wrap")},
     threads=jax.THREADS,
-    instruction_variables=jax.HOLDS,
+    instruction_variables=jax.INSTRUCTION_VARIABLES,
     setup='import jax\n\njax.config.update("jax_enable_x64", True)\n',
     reset=jax.RESET,
     devices=jax.DEVICES,
@@ -218,7 +218,7 @@ TENSORFLOW_ENGINE = Engine(
     tensorflow.layer_tape_gradient,
     {mode: mode for mode in ("reflect", "symmetric")},
     threads=tensorflow.THREADS,
-    instruction_variables=tensorflow.HOLDS,
+    instruction_variables=tensorflow.INSTRUCTION_VARIABLES,
     setup="import tensorflow as tf\n",
     reset=tensorflow.SEED_SETUP,
     devices=tensorflow.DEVICES,

@@ -44,7 +44,7 @@ import os
 os.environ["OMP_NUM_THREADS"] = "1"
 """
 # MXNet 1.9.1 contains oneDNN under its former name, DNNL.
-HOLDS = {"DNNL_MAX_CPU_ISA": "AVX2"}
+INSTRUCTION_VARIABLES = {"DNNL_MAX_CPU_ISA": "AVX2"}
 SETUP = """\
 import mxnet as mx
 import numpy as np

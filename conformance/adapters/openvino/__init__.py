@@ -29,7 +29,7 @@ PACKAGES = ("openvino", "numpy")
 THREADS = ""
 # Not AVX2, as in other adapters: limited to AVX2 on a processor with AVX-512, OpenVINO selects other kernels than on a
 # processor with AVX2 only.
-HOLDS = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}
+INSTRUCTION_VARIABLES = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}
 SETUP = """\
 import numpy as np
 import openvino as ov

@@ -88,7 +88,7 @@ os.environ.setdefault("TF_XLA_FLAGS", kept)
 # By default, TensorFlow uses oneDNN only on processors with more than AVX2. On a processor with AVX-512 it passes
 # bfloat16 to oneDNN, and oneDNN rejects bfloat16 if its instruction set is limited to AVX2. The same is true of float16
 # on a processor with AVX512-FP16. The limits are therefore AVX512_CORE and AVX512_CORE_FP16.
-HOLDS: InstructionVariables = {
+INSTRUCTION_VARIABLES: InstructionVariables = {
     "TF_ENABLE_ONEDNN_OPTS": "1",
     "ONEDNN_MAX_CPU_ISA": ("AVX512_CORE", "AVX512_CORE_FP16"),
     "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",

@@ -57,7 +57,7 @@ os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(cache, "nn-conform
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 """
 # ATen, oneDNN and MKL each select kernels by processor features, so each has a variable of its own.
-HOLDS = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
+INSTRUCTION_VARIABLES = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 SETUP = """\
 import numpy as np
 import torch
