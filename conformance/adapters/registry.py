@@ -175,9 +175,15 @@ def _backend_from_module(name: str, module: ModuleType, instructions: str = AVX2
     if hasattr(module, "VARIANTS"):
         made: AdapterVariant = module.VARIANTS[name.partition("-")[2]]
     else:
-        defaults = {"THREADS": "", "INSTRUCTION_VARIABLES": {}, "DEVICES": {}}
-        optional = (getattr(module, key, default) for key, default in defaults.items())
-        made = AdapterVariant(module.PACKAGES, module.SETUP, module.SURFACES, module.RESET, *optional)
+        made = AdapterVariant(
+            module.PACKAGES,
+            module.SETUP,
+            module.SURFACES,
+            module.RESET,
+            threads=getattr(module, "THREADS", ""),
+            instruction_variables=getattr(module, "INSTRUCTION_VARIABLES", {}),
+            devices=getattr(module, "DEVICES", {}),
+        )
     # The source is empty on processors other than x86; the results then record no limit.
     source = limit_instructions_source(made.instruction_variables) if instructions != NATIVE else ""
     # Recorded in the results: answers may differ between instruction sets.
