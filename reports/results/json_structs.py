@@ -68,6 +68,9 @@ def decode(content: bytes, decoder: Decoder[DecodedType]) -> DecodedType:
         raise RecordError(f"not JSON: {error.msg} at column {error.colno}") from None
     except UnicodeDecodeError:
         raise RecordError(f"not UTF-8 at byte {_first_invalid_byte(content)}") from None
+    except UnicodeEncodeError as error:
+        # msgspec cannot compare a lone surrogate with the words of an enum or with the names of record types.
+        raise RecordError(f"unknown value {error.object!r}") from None
     except RecursionError:
         raise RecordError("not readable JSON: nested too deeply") from None
 

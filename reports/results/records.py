@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from sys import intern
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from msgspec import Meta, field
 from msgspec.json import Decoder
-from msgspec.structs import asdict, force_setattr, replace
+from msgspec.structs import asdict, fields, force_setattr, replace
 
 from reports.results.arrays import ExpectedRecord, RecordedAnswers, RecordedArray, RecordedRejection, parse_expected
 from reports.results.exploration import ExplorationRecord
 from reports.results.json_structs import JsonStruct, Measure, RecordError, decode, measure, nullable
-from reports.results.vocabulary import DifferenceKind, How, Level, Outcome, Status, Verdict
+from reports.results.vocabulary import DifferenceKind, How, Level, Outcome, Status, Verdict, Word
 
 RESULTS_FORMAT = 1
 DEVICE_KEYS = ("device", "hardware", "precision")
@@ -254,6 +254,14 @@ class Footer(Record, frozen=True, tag="footer"):
 
 AnyRecord: TypeAlias = Header | CaseRecord | ProgramRecord | ResultRecord | ConventionRecord | Footer
 _DECODER: Decoder[AnyRecord] = Decoder(AnyRecord)
+ALLOWED_WORDS = {
+    key.name: tuple(enum)
+    for record in get_args(AnyRecord)
+    for key in fields(record)
+    for enum in (key.type, *get_args(key.type))
+    if isinstance(enum, type) and issubclass(enum, Word)
+}
+"""The words that a key of a record may have, or that the keys of its mapping may be. Derived from the enums."""
 
 
 def _intern_texts(record: CaseRecord | ResultRecord, *names: str) -> None:
@@ -270,6 +278,9 @@ def decode_line(line: bytes) -> AnyRecord:
     except RecordError as error:
         if str(error).startswith("format: "):
             raise RecordError(f"{error}, this version reads {RESULTS_FORMAT}") from None
+        key, unknown, _ = str(error).partition(": unknown value ")
+        if unknown and key in ALLOWED_WORDS:
+            raise RecordError(f"{error}, not one of {', '.join(ALLOWED_WORDS[key])}") from None
         raise
 
 

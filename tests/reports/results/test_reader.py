@@ -166,7 +166,11 @@ def test_invalid_record_is_rejected(tmp_path, record, change, message):
 @pytest.mark.parametrize(
     ("kind", "change", "message"),
     [
-        ("result", {"status": "good"}, "status: unknown value 'good'"),
+        (
+            "result",
+            {"status": "good"},
+            "status: unknown value 'good', not one of fail, crashed, timed_out, flaky, stale,",
+        ),
         ("result", {"seconds": "1"}, "seconds: expected `float`, got `str`"),
         ("result", {"worst": {"index": ["0"]}}, "worst.index[0]: expected `int`, got `str`"),
         (
@@ -182,7 +186,7 @@ def test_invalid_record_is_rejected(tmp_path, record, change, message):
         ("case", {"expected": {"dtype": "f", "shape": [-1]}}, "expected.shape[0]: expected `int` >= 0"),
         ("case", {"expected": "text"}, "expected: expected `object`, got `str`"),
         ("case", {"terms": True}, "terms: expected `int`, got `bool`"),
-        ("program", {"how": "emulated"}, "how: unknown value 'emulated'"),
+        ("program", {"how": "emulated"}, "how: unknown value 'emulated', not one of native, padded, composed"),
         ("header", {"environment": {}}, "environment: object missing required field `python`"),
     ],
 )
