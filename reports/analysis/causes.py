@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from reports.analysis.conditions import how_condition, shortest_conjunction
 from reports.analysis.summary import DifferenceGroup, count_text
-from reports.results import CaseRecord, Json, Report, ResultRecord
+from reports.results import CaseRecord, Json, Report, ResultRecord, Status
 
 MAX_COMMON_CONDITIONS = 3  # per group
 MAX_PASSING_SHARE = 0.5  # conditions that hold for a larger share of the passing results are not listed
@@ -18,10 +18,10 @@ MAX_VALUE_LENGTH = 40  # characters; conditions on longer parameters are not rea
 EQUALS_SIGN = " = "  # in conditions on exact values, which are less general than conditions such as "padding"
 SIZE_SUFFIX = " or more"  # in conditions on the size of the input, which is rarely the cause
 OUTCOME_VERBS = {
-    "crashed": ("crashes", "crash"),
-    "timed_out": ("times out", "time out"),
-    "flaky": ("is flaky", "are flaky"),
-    "stale": ("agrees", "agree"),
+    Status.CRASHED: ("crashes", "crash"),
+    Status.TIMED_OUT: ("times out", "time out"),
+    Status.FLAKY: ("is flaky", "are flaky"),
+    Status.STALE: ("agrees", "agree"),
 }
 
 
@@ -42,7 +42,7 @@ class CommonConditions:
         self._conditions: dict[tuple[str, str | None], frozenset[str]] = {}
         self._passing: defaultdict[tuple[str, str], list[ResultRecord]] = defaultdict(list)
         for result in report.results:
-            if result.status == "pass":
+            if result.status == Status.PASS:
                 self._passing[self._cases[result.case].operator, result.surface].append(result)
 
     def _conditions_of(self, result: ResultRecord) -> frozenset[str]:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from reports.analysis.circumstances import DifferingFact, differing_facts
 from reports.analysis.summary import count_text, nothing_ran
-from reports.results import BackendRun, CaseRecord, Report, ResultRecord, without_label
+from reports.results import BackendRun, CaseRecord, DifferenceKind, Outcome, Report, ResultRecord, without_label
 
 CHANGE_KINDS = ("status", "value", "answer", "redefined", "removed", "added")
 """Kinds of changes of a case on a surface. All except "added" are significant: they set the exit status of a diff."""
@@ -202,13 +202,13 @@ def _call_identity(case: CaseRecord) -> tuple[object, ...]:
     return case.operator, case.via, case.parameters, case.inputs, case.digest
 
 
-def _behaviour(result: ResultRecord) -> tuple[str, str | None]:
+def _behaviour(result: ResultRecord) -> tuple[Outcome, str | None]:
     return result.outcome, result.digest
 
 
 def _has_stable_output(before: ResultRecord, after: ResultRecord) -> bool:
     """Whether the bits are comparable. They are not for flaky results, nor for calls that should have been rejected."""
-    return not (before.flaky or after.flaky or before.kind == after.kind == "accepted")
+    return not (before.flaky or after.flaky or before.kind == after.kind == DifferenceKind.ACCEPTED)
 
 
 def _answers_by_key(backend: BackendRun | None) -> dict[SurfaceCaseKey, str | None]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reports.analysis.deviation import deviation_text
 from reports.analysis.summary import KIND_ACTIONS, difference_kind
-from reports.results import BackendRun, CaseRecord, Outcome, Report, ResultRecord, Status, Verdict
+from reports.results import BackendRun, CaseRecord, DifferenceKind, Outcome, Report, ResultRecord, Status, Verdict
 
 AGREES_TEXT = "agrees with the reference"
 Behaviour = tuple[str, str]
@@ -70,7 +70,7 @@ def _behaviour(result: ResultRecord, answers: Mapping[tuple[str, str], str], cas
         return AGREES_TEXT, ""
     kind = difference_kind(result)
     # The output of a call that should have been rejected has no meaning and is not compared.
-    return KIND_ACTIONS.get(kind, "differs"), "" if kind == "accepted" else result.digest or ""
+    return KIND_ACTIONS.get(kind, "differs"), "" if kind == DifferenceKind.ACCEPTED else result.digest or ""
 
 
 def contradiction_lines(one: SurfaceContradiction, cases: Mapping[str, CaseRecord]) -> list[str]:

@@ -53,7 +53,9 @@ KIND_ACTIONS: dict[str, str] = {
 }
 StatusCounts = dict[Status, int]
 """Number of results by status."""
-DifferenceCause = tuple[str, Status, str, str]
+GroupKind = DifferenceKind | Outcome | Status
+"""The kind of a difference. It is an outcome if the program did not return, and a status if the result is flaky."""
+DifferenceCause = tuple[str, Status, GroupKind, str]
 """Operator, status, kind, and explanation without numbers."""
 
 
@@ -63,7 +65,7 @@ class DifferenceGroup:
 
     operator: str
     status: Status
-    kind: str
+    kind: GroupKind
     reason: str
     issue: str | None
     results: tuple[ResultRecord, ...]
@@ -255,7 +257,7 @@ def normalise_explanation(explanation: str) -> str:
     return re.sub(r"0x[0-9a-fA-F]+|\d+", "#", explanation)
 
 
-def difference_kind(result: ResultRecord) -> str:
+def difference_kind(result: ResultRecord) -> GroupKind:
     """Return the kind of a difference: "flaky", a kind recorded in the result, or the outcome."""
     return result.status if result.status == Status.FLAKY else result.kind or result.outcome
 

@@ -18,6 +18,7 @@ from reports.analysis.comparison_text import (
     difference_sentence,
 )
 from reports.analysis.summary import STATUS_SIGNS, count_text
+from reports.results import Status
 from reports.views.terminal import STATUS_STYLES, terminal_line
 
 MAX_LINES_PER_GROUP = 10
@@ -43,7 +44,7 @@ def _output_lines(difference: ReportDifference) -> Iterator[Text]:
     yield Text(terminal_line(difference_sentence(difference)))
     yield from (Text(f"{STATUS_SIGNS['fail']} {terminal_line(problem)}", "red") for problem in difference.problems)
     good = not difference.is_significant and not difference.problems
-    sign = STATUS_SIGNS["pass" if good else "fail"]
+    sign = STATUS_SIGNS[Status.PASS if good else Status.FAIL]
     yield Text(f"{sign} {difference_headline(difference)}", "bold green" if good else "bold red")
 
 

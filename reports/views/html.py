@@ -132,11 +132,11 @@ def _escape_control_characters(value: object) -> object:
     return "\n".join("\t".join(map(summary.escape_control_characters, line.split("\t"))) for line in value.split("\n"))
 
 
-def contradicting_answers(report: Report) -> list[tuple[ConventionRecord, str]]:
+def contradicting_answers(report: Report) -> list[tuple[ConventionRecord, Status]]:
     """List the answers that contradict the declared ones, with the status of each result; the worst first."""
     statuses = {(one.case, one.surface): one.status for one in report.results}
     contradicted = [one for backend in report.backends for one in backend.conventions if one.contradicted]
-    with_status = [(one, statuses.get((one.case, one.surface), "fail")) for one in contradicted]
+    with_status = [(one, statuses.get((one.case, one.surface), Status.FAIL)) for one in contradicted]
     return sorted(with_status, key=lambda pair: STATUS_RANKS[pair[1]])
 
 

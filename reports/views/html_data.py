@@ -19,6 +19,7 @@ from reports.results import (
     ConventionRecord,
     ExpectedRecord,
     Json,
+    Outcome,
     ProgramRecord,
     RecordedAnswers,
     RecordedArray,
@@ -26,6 +27,7 @@ from reports.results import (
     Report,
     ResultRecord,
     Status,
+    Verdict,
     WorstElementRecord,
 )
 
@@ -161,8 +163,8 @@ def _json_number(value: Json) -> Json:
 def _result_details(result: ResultRecord, programs: dict[str, ProgramRecord], texts: _TextTable) -> Json:
     program = programs[result.program] if result.program is not None else None
     details: dict[str, Json] = {
-        "outcome": result.outcome if result.outcome != "returned" else None,
-        "verdict": None if result.verdict == "agree" else result.verdict or "none",
+        "outcome": result.outcome if result.outcome != Outcome.RETURNED else None,
+        "verdict": None if result.verdict == Verdict.AGREE else result.verdict or "none",
         "kind": result.kind,
         "how": result.how,
         "program": None if program is None else texts.add(program.text),

@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 from reports.analysis import summary
 from reports.analysis.deviation import failure_reason
 from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES
-from reports.results import BackendRun, CaseRecord, Report, ResultRecord, without_label
+from reports.results import BackendRun, CaseRecord, Report, ResultRecord, Status, without_label
 
 MAX_JUNIT_TEXT_LENGTH = 300  # characters of a `message` attribute; the text of the element is not shortened
-SKIP_TYPES = {"unsupported": "pytest.skip", "known": "pytest.xfail"}
+SKIP_TYPES = {Status.UNSUPPORTED: "pytest.skip", Status.KNOWN: "pytest.xfail"}
 """Statuses that are neither passed nor failed, with the type names that pytest uses."""
 XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 RUN_SUITE_NAME = "the whole run"  # cannot be the id of a case, because ids contain a slash

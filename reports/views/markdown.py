@@ -9,7 +9,7 @@ from reports.analysis.comparison import ReportDifference
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
 from reports.analysis.deviation import deviation_text
 from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS, DifferenceGroup
-from reports.results import BackendRun, Report
+from reports.results import BackendRun, Report, Status
 from reports.views import comparison_markdown
 from reports.views.markdown_layout import (
     PageSection,
@@ -33,9 +33,10 @@ def render_markdown(report: Report, difference: ReportDifference | None = None) 
 
 def _summary_sections(report: Report, difference: ReportDifference | None) -> Iterator[PageSection]:
     groups = summary.difference_groups(report)
-    known = [group for group in groups if group.status == "known"]
+    known = [group for group in groups if group.status == Status.KNOWN]
+    unexpected = [group for group in groups if group.status != Status.KNOWN]
     yield _verdict_section(report)
-    yield from _groups_section([group for group in groups if group.status != "known"], report, ["### Unexpected", ""])
+    yield from _groups_section(unexpected, report, ["### Unexpected", ""])
     yield from _findings_section(report)
     if difference is not None:
         yield from comparison_markdown.difference_sections(difference)

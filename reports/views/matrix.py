@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from reports.analysis import summary
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
 from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS
-from reports.results import BackendRun, Report, ResultRecord
+from reports.results import BackendRun, Report, ResultRecord, Status
 from reports.views.markdown_layout import code_span, escape_markdown, table_lines
 
 NO_REASON_TEXT = "no reason given"
@@ -59,7 +59,7 @@ def _backend_lines(backend: BackendRun, report: Report) -> list[str]:
 
 
 def _counts_cell(counts: summary.StatusCounts) -> str:
-    ordered = sorted(counts.items(), key=lambda one: one[0] != "pass")
+    ordered = sorted(counts.items(), key=lambda one: one[0] != Status.PASS)
     return " ".join(f"{STATUS_SIGNS[status]}\u00a0{number:,}" for status, number in ordered) or "·"
 
 

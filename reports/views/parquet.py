@@ -17,10 +17,13 @@ from reports.results import (
     CaseRecord,
     ConventionRecord,
     Json,
+    Outcome,
     ProgramRecord,
     RecordedArray,
     Report,
     ResultRecord,
+    Status,
+    Verdict,
     complete_lines,
     load_report,
 )
@@ -181,7 +184,7 @@ def store_bytes(path: Path) -> tuple[bytes, str]:
 
 def is_only_counted(result: ResultRecord) -> bool:
     """Whether views only count a result: it agrees, or it is unsupported."""
-    return result.outcome == "unsupported" or (result.status, result.verdict) == ("pass", "agree")
+    return result.outcome == Outcome.UNSUPPORTED or (result.status, result.verdict) == (Status.PASS, Verdict.AGREE)
 
 
 def _convention_cases(backend: BackendRun) -> set[str]:

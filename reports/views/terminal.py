@@ -12,11 +12,14 @@ from reports.analysis import summary
 from reports.analysis.contradictions import find_contradictions
 from reports.analysis.deviation import failure_reason
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, UNEXPECTED_STATUSES
-from reports.results import Report, ResultRecord
+from reports.results import Report, ResultRecord, Status
 
-STATUS_STYLES = {"pass": "green", "known": "yellow", "unsupported": "dim"} | dict.fromkeys(
-    UNEXPECTED_STATUSES, "bold red"
-)
+STATUS_STYLES: dict[str, str] = {
+    Status.PASS: "green",
+    Status.KNOWN: "yellow",
+    Status.UNSUPPORTED: "dim",
+    **dict.fromkeys(UNEXPECTED_STATUSES, "bold red"),
+}
 MAX_FAILURE_LINES = 40
 MAX_TERMINAL_LINE_LENGTH = 160  # characters
 MAX_SENTENCE_LENGTH = 600  # characters; the sentence of a finding is longer because it ends with the conditions
@@ -36,7 +39,7 @@ def render_terminal(report: Report, *, brief: bool = False) -> RenderableType:
 
 def _finding_lines(report: Report) -> list[Text]:
     return [
-        Text(f"{STATUS_SIGNS['fail']} {terminal_line(one.id)} ", "bold red").append(
+        Text(f"{STATUS_SIGNS[Status.FAIL]} {terminal_line(one.id)} ", "bold red").append(
             summary.single_line(one.sentence, MAX_SENTENCE_LENGTH), "default not bold"
         )
         for run in report.explorations
@@ -77,9 +80,10 @@ def _verdict_lines(report: Report) -> list[Text]:
     verdict = summary.report_verdict(report)
     style = "bold green" if verdict.is_good else "bold red"
     problems = [
-        Text(f"{STATUS_SIGNS['fail']} {terminal_line(problem)}", "red") for problem in summary.report_problems(report)
+        Text(f"{STATUS_SIGNS[Status.FAIL]} {terminal_line(problem)}", "red")
+        for problem in summary.report_problems(report)
     ]
-    headline = Text(f"{STATUS_SIGNS['pass' if verdict.is_good else 'fail']} {verdict.headline}", style)
+    headline = Text(f"{STATUS_SIGNS[Status.PASS if verdict.is_good else Status.FAIL]} {verdict.headline}", style)
     return [Text(verdict.sentence), *_contradiction_line(report), *problems, headline]
 
 
