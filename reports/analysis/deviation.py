@@ -25,9 +25,11 @@ def failure_reason(result: ResultRecord, case: CaseRecord) -> str:
 
 def _first_deviation(expected: RecordedArray, got: RecordedArray) -> str:
     pairs = zip(expected.data or (), got.data or (), strict=False)
-    position, (one, other) = next(((n, pair) for n, pair in enumerate(pairs) if pair[0] != pair[1]), (0, (None, None)))
-    index = ", ".join(map(str, unravel_index(position, expected.shape)))
-    return "" if one is None else f"at [{index}] expected {one}, got {other}"
+    for position, (element, returned) in enumerate(pairs):
+        if element != returned:
+            index = ", ".join(map(str, unravel_index(position, expected.shape)))
+            return f"at [{index}] expected {element}, got {returned}"
+    return ""
 
 
 def unravel_index(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
