@@ -19,15 +19,15 @@ KEY_DIGEST_BYTES = 4
 
 
 class ReportedFinding(JsonStruct, frozen=True):
-    """A reported finding, without labels. The field names are keys of `seen.json`.
+    """A reported finding, without labels. The JSON names are keys of `seen.json`.
 
-    way: the symptom. true: the conditions that are true for the smallest case. since: start of the run that first
+    true: the conditions that are true for the smallest case. since: start of the run that first
     reported it, ISO 8601.
     """
 
     backend: str
     operator: str
-    way: str
+    symptom: str = field(name="way")
     surfaces: tuple[str, ...]
     conditions: tuple[str, ...] | None
     true: tuple[str, ...]
@@ -55,7 +55,7 @@ class ReportedFinding(JsonStruct, frozen=True):
         The surfaces are part of the key.
         """
         case = "" if self.conditions is None else self.case
-        return short_digest(self.backend, self.operator, self.way, case, *self.surfaces)
+        return short_digest(self.backend, self.operator, self.symptom, case, *self.surfaces)
 
     def is_same(self, other: ReportedFinding) -> bool:
         """Whether two findings count as the same, even if another seed led to another smallest case.
@@ -63,7 +63,7 @@ class ReportedFinding(JsonStruct, frozen=True):
         They have the same symptom on a common surface. Also, the smallest cases are equal, the conditions of one
         finding are true for the smallest case of the other, or neither has conditions.
         """
-        if (self.backend, self.operator, self.way) != (other.backend, other.operator, other.way):
+        if (self.backend, self.operator, self.symptom) != (other.backend, other.operator, other.symptom):
             return False
         if not {*self.surfaces} & {*other.surfaces}:
             return False
@@ -88,7 +88,7 @@ class WrongResult(JsonStruct, frozen=True, order=True):
         return cls(backend, result.surface, result.case, result.status)
 
 
-class _FlickeringResult(JsonStruct, frozen=True):
+class _FlakyResult(JsonStruct, frozen=True):
     surface: str
     case: str
 
@@ -98,7 +98,7 @@ class _HistoryFile(JsonStruct, frozen=True):
 
     format: Literal[1]
     findings: tuple[ReportedFinding, ...]
-    flickering: tuple[_FlickeringResult, ...]
+    flaky: tuple[_FlakyResult, ...] = field(name="flickering")
     wrong: tuple[WrongResult, ...] = field(default_factory=lambda: ())
 
 
@@ -121,13 +121,13 @@ class History:
     def parse(cls, text: str) -> History:
         """Read the output of `to_json`. Raises RecordError."""
         file = decode(text.encode("utf-8", "replace"), _DECODER)
-        flaky = frozenset((one.surface, one.case) for one in file.flickering)
+        flaky = frozenset((one.surface, one.case) for one in file.flaky)
         return cls(file.findings, flaky, frozenset(file.wrong))
 
     def to_json(self) -> str:
         """Return the history as JSON, for the next night."""
-        flickering = tuple(_FlickeringResult(surface, case) for surface, case in sorted(self.flaky))
-        file = _HistoryFile(1, self.findings, flickering, tuple(sorted(self.wrong_results)))
+        flaky = tuple(_FlakyResult(surface, case) for surface, case in sorted(self.flaky))
+        file = _HistoryFile(1, self.findings, flaky, tuple(sorted(self.wrong_results)))
         return json.dumps(file.json_values(), indent=1) + "\n"
 
     def find_same(self, seen: ReportedFinding) -> ReportedFinding | None:

@@ -52,14 +52,14 @@ class LikelyCause:
 
 
 def likely_cause(
-    before: BackendRun | None, after: BackendRun, *, flickers: bool = False, further: Sequence[DifferingFact] = ()
+    before: BackendRun | None, after: BackendRun, *, is_flaky: bool = False, further: Sequence[DifferingFact] = ()
 ) -> LikelyCause:
     """Return the likely cause of a changed result or finding. further: additional facts about the suite."""
     if before is None:
-        return LikelyCause(FLAKY_CAUSE if flickers else FIRST_RUN_CAUSE)
+        return LikelyCause(FLAKY_CAUSE if is_flaky else FIRST_RUN_CAUSE)
     versions, others = differing_circumstances(before, after)
     others = [*further, *others]
-    if flickers:
+    if is_flaky:
         return LikelyCause(FLAKY_CAUSE, (*versions, *others))
     generated = _differing_generation(before, after)
     if versions:

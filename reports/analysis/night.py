@@ -65,7 +65,7 @@ class NightComparison:
     history: History
 
     @property
-    def has_news(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether there is a new failure or finding, or a changed value or answer."""
         return bool(self.announcements or self.changed)
 
@@ -186,8 +186,8 @@ def _is_known_flakiness(change: ResultChange, history: History) -> bool:
 def _cause_of_change(change: ResultChange, before: BackendRun | None, after: BackendRun) -> LikelyCause:
     """Return the likely cause of a changed result."""
     results = [one for one in (change.before, change.after) if one is not None]
-    flickers = any(one.flaky for one in results) or change.new_text == Status.FLAKY
-    return likely_cause(before, after, flickers=flickers, further=list(_suite_changes(change, before)))
+    is_flaky = any(one.flaky for one in results) or change.new_text == Status.FLAKY
+    return likely_cause(before, after, is_flaky=is_flaky, further=list(_suite_changes(change, before)))
 
 
 def _suite_changes(change: ResultChange, run: BackendRun | None) -> Iterator[DifferingFact]:
@@ -230,10 +230,10 @@ def _issue_key(name: str, group: DifferenceGroup) -> str:
     )
 
 
-def _with_unique_keys(news: Iterable[Announcement]) -> Iterator[Announcement]:
+def _with_unique_keys(announcements: Iterable[Announcement]) -> Iterator[Announcement]:
     """Make keys unique: the second announcement with a key gets a digest of the key and its number."""
     counted: Counter[str] = Counter()
-    for one in news:
+    for one in announcements:
         counted[one.key] += 1
         number = counted[one.key]
         yield one if number == 1 else replace(one, key=short_digest(one.key, str(number)))
@@ -250,20 +250,20 @@ def _announce_findings(
     """Return announcements of new findings, the number of known findings, and the updated history."""
     for run in previous.explorations if previous else ():
         history = history.with_findings(one for one, _ in _reported_findings(run))
-    news, known = [], 0
+    announcements, known = [], 0
     for run in current.explorations:
         before = _run_by_name(previous.explorations if previous else (), run.name)
         findings = dict(_reported_findings(run))
         known += sum(history.find_same(one) is not None for one in findings)
         for first, *others in group_same(one for one in findings if not history.find_same(one)):
             finding = findings[first]
-            cause = likely_cause(before, run, flickers=is_unstable(run, finding))
+            cause = likely_cause(before, run, is_flaky=is_unstable(run, finding))
             similar = tuple(findings[one] for one in others)
-            news.append(
+            announcements.append(
                 Announcement(first.issue_key, run, before, finding.sentence, cause, finding, similar_findings=similar)
             )
         history = history.with_findings(findings)
-    return news, known, history
+    return announcements, known, history
 
 
 def _reported_findings(run: BackendRun) -> list[tuple[ReportedFinding, FindingRecord]]:

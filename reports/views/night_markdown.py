@@ -20,40 +20,46 @@ ScriptWriter = Callable[[str, str], str]
 """Returns a stand-alone script for a case on a surface, or "" if there is none."""
 
 
-def issue_text(news: Announcement, script: ScriptWriter) -> str:
+def issue_text(announcement: Announcement, script: ScriptWriter) -> str:
     """Return the text of an issue without its title: the finding, the likely cause, and how to reproduce it.
 
     It has at most 60,000 characters, with a note if something is omitted.
     """
-    head = [f"**{news.cause.label}.** {escape_markdown(news.cause.sentence)}", ""]
-    parts = _finding_lines(news, news.finding) if news.finding else _difference_lines(news, script)
+    head = [f"**{announcement.cause.label}.** {escape_markdown(announcement.cause.sentence)}", ""]
+    finding = announcement.finding
+    parts = _finding_lines(announcement, finding) if finding else _difference_lines(announcement, script)
     return fit_sections(
-        [PageSection(head), *_circumstance_lines(news.previous_run, news.backend), *map(PageSection, parts)],
+        [
+            PageSection(head),
+            *_circumstance_lines(announcement.previous_run, announcement.backend),
+            *map(PageSection, parts),
+        ],
         "The results file contains everything.",
     )
 
 
-def _finding_lines(news: Announcement, finding: FindingRecord) -> Iterator[list[str]]:
-    yield from finding_parts(news.backend, finding)
+def _finding_lines(announcement: Announcement, finding: FindingRecord) -> Iterator[list[str]]:
+    yield from finding_parts(announcement.backend, finding)
     similar = [
         f"- {code_span(one.id)} counts as the same finding: {escape_markdown(one.sentence)}"
-        for one in news.similar_findings
+        for one in announcement.similar_findings
     ]
     yield [*similar, *[""] * bool(similar)]
 
 
-def _difference_lines(news: Announcement, script: ScriptWriter) -> Iterator[list[str]]:
+def _difference_lines(announcement: Announcement, script: ScriptWriter) -> Iterator[list[str]]:
     """Yield the parts of the text about catalogue cases that differ."""
-    assert news.group is not None  # noqa: S101 - an announcement has a finding or a group
-    example = news.group.example
+    group = announcement.group
+    assert group is not None  # noqa: S101 - an announcement has a finding or a group
+    example = group.example
     show = code_span(f"conformance show {example.case}")
     repro = code_span(f"conformance repro {example.case} --surface {without_label(example.surface)}")
-    yield [escape_markdown(f"{news.statement} {news.detail}".rstrip()), ""]
+    yield [escape_markdown(f"{announcement.statement} {announcement.detail}".rstrip()), ""]
     yield [f"The smallest case. {show} prints its definition, {repro} prints a script:", ""]
-    yield list(result_lines(news.backend.cases[example.case], [example]))
+    yield list(result_lines(announcement.backend.cases[example.case], [example]))
     yield list(script_lines(script(example.case, example.surface)))
-    listed = [f"- {code_span(one.case)} on {code_span(one.surface)}" for one in news.group.results[:MAX_ISSUE_CASES]]
-    omitted = len(news.group.results) - len(listed)
+    listed = [f"- {code_span(one.case)} on {code_span(one.surface)}" for one in group.results[:MAX_ISSUE_CASES]]
+    omitted = len(group.results) - len(listed)
     yield [*listed, *([f"- and {omitted:,} more"] if omitted else []), ""]
 
 
@@ -81,7 +87,7 @@ def summary_page(night: NightComparison) -> str:
 
 def night_headline(night: NightComparison) -> str:
     """Return the result of a night in a few words."""
-    if not night.has_news:
+    if not night.has_changes:
         return "The night is incomplete" if night.problems else "Nothing new"
     counted = [*([count_text(len(night.announcements), "new difference")] if night.announcements else [])]
     counted += [count_text(len(night.changed), "changed value")] if night.changed else []
@@ -89,7 +95,7 @@ def night_headline(night: NightComparison) -> str:
 
 
 def _summary_sections(night: NightComparison) -> Iterator[PageSection]:
-    good = not night.has_news and not night.problems
+    good = not night.has_changes and not night.problems
     problems = [f"- ❌ {escape_markdown(problem)}" for problem in night.problems]
     above = [
         f"## {'✅' if good else '❌'} {night_headline(night)}",

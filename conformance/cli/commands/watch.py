@@ -69,7 +69,7 @@ def watch_command(tonight: Path, last: Path | None, out: Path) -> None:
     for one in night.announcements:
         click.echo(f"{one.cause.label}: {one.title}")
     click.echo(f"{night_headline(night)}: {out / SUMMARY_FILE}")
-    sys.exit(INCOMPLETE_EXIT_STATUS if night.problems else FAILED_EXIT_STATUS if night.has_news else 0)
+    sys.exit(INCOMPLETE_EXIT_STATUS if night.problems else FAILED_EXIT_STATUS if night.has_changes else 0)
 
 
 def _new_issues(news: Announcement) -> dict[str, str]:

@@ -7,7 +7,7 @@ from reports.analysis.history import History, ReportedFinding, WrongResult
 FIELDS = {
     "backend": "alpha",
     "operator": "max_pool",
-    "way": "value",
+    "symptom": "value",
     "surfaces": ("alpha.nn",),
     "conditions": ("stride",),
     "true": ("one axis", "stride"),
@@ -33,7 +33,7 @@ FOUND = found()
         ({"case": "max_pool/b", "conditions": None, "true": ()}, False),
         ({"surfaces": ("alpha.other",)}, False),
         ({"surfaces": ("alpha.other", "alpha.nn")}, True),
-        ({"way": "shape"}, False),
+        ({"symptom": "shape"}, False),
         ({"backend": "beta"}, False),
     ],
 )

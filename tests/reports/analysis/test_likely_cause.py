@@ -25,7 +25,7 @@ def environment(**changes):
 
 def test_first_night_has_no_earlier_one(backend):
     assert likely_cause(None, backend()).sentence == "There is no earlier night of this backend to compare with."
-    assert likely_cause(None, backend(), flickers=True).kind == "flaky"
+    assert likely_cause(None, backend(), is_flaky=True).kind == "flaky"
 
 
 @pytest.mark.parametrize(
