@@ -24,6 +24,7 @@ def limit_backends(monkeypatch):
     def limit(*names):
         monkeypatch.setattr(registry, "built_in_modules", lambda: {name: name for name in names})
         registry.backend_names.cache_clear()
+        return names
 
     yield limit
     registry.backend_names.cache_clear()
@@ -32,7 +33,7 @@ def limit_backends(monkeypatch):
 @pytest.fixture
 def two_backends(limit_backends):
     """Limit the generated pages to two backends: all programs of the standard level take a minute."""
-    limit_backends("numpy", "torch")
+    return limit_backends("numpy", "torch")
 
 
 def test_generated_pages_are_in_the_navigation():
