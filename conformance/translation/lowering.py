@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.adapters.api import source_text
-from conformance.adapters.api.surface import Code, Lowering, Program, Surface, Unsupported
+from conformance.adapters.api.surface import Code, Lowering, Program, Surface, Unsupported, UnsupportedStep
 from conformance.cases.arrays import Array
 from conformance.cases.case import FLAT_PADS_KEY, Case, Rejected, Value
 from conformance.cases.compositions import plan_steps
@@ -57,7 +57,7 @@ def _native_gradient(case: Case, surface: Surface) -> Program | Unsupported:
     if not surface.supports(case.operator, case.dtype):
         return _unsupported_dtype(case.operator, case.dtype, surface)
     step = replace(case_step(case), parameters=case.parameters)
-    code = surface.lowerings[case.operator](step)
+    code = _call_lowering(surface.lowerings[case.operator], step)
     if isinstance(code, Unsupported):
         return code
     to_numpy = surface.gradient_to_numpy.get(case.parameters.get("output", "x"))
@@ -137,6 +137,14 @@ def _lowering_error_text(error: Exception) -> str:
     return "their ranks differ" if str(error).startswith("zip()") else str(error)
 
 
+def _call_lowering(lowering: Lowering, step: Step) -> Code:
+    """Return the code of a step, also the reason if a part of it, such as its padding, is unsupported."""
+    try:
+        return lowering(step)
+    except UnsupportedStep as error:
+        return error.unsupported
+
+
 def _native_call(step: Step, surface: Surface) -> Code:
     lowering = surface.lowerings.get(step.operator)
     if lowering is None:
@@ -144,8 +152,8 @@ def _native_call(step: Step, surface: Surface) -> Code:
     if FLAT_PADS_KEY in step.parameters and not surface.takes_flat_pads:
         return Unsupported(f"{surface.name} takes pads in pairs")
     if surface.supports(step.operator, step.dtype):
-        return lowering(step)
-    call = lowering(step) if surface.unsupported_reason(step.operator, step.dtype) else None
+        return _call_lowering(lowering, step)
+    call = _call_lowering(lowering, step) if surface.unsupported_reason(step.operator, step.dtype) else None
     return replace(
         _unsupported_dtype(step.operator, step.dtype, surface),
         rejected_call=None if isinstance(call, Unsupported) else call,
@@ -169,13 +177,13 @@ def _fallback(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
     lowering = surface.fallbacks.get(step.operator)
     if lowering is None or not surface.supports(step.operator, step.dtype):
         return None
-    code = lowering(step)
+    code = _call_lowering(lowering, step)
     return code if isinstance(code, Unsupported) else (_step_lines(step, surface, code), How.COMPOSED)
 
 
 def _building_block(step: Step, surface: Surface) -> LoweredStep | None:
     lowering = surface.building_blocks.get(step.operator) or _generic_lowerings(surface).get(step.operator)
-    code = lowering(step) if lowering and surface.supports_anywhere(step.dtype) else None
+    code = _call_lowering(lowering, step) if lowering and surface.supports_anywhere(step.dtype) else None
     return None if code is None or isinstance(code, Unsupported) else (_step_lines(step, surface, code), How.NATIVE)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from conformance.adapters.api.array_operations import ArrayOperations, assigned, fill
 from conformance.adapters.api.source_text import bins_text, divide_by_ones, number, pairs_for_all_axes, pairs_of
-from conformance.adapters.api.surface import Code, Lowering, Unsupported
+from conformance.adapters.api.surface import Code, Lowering, Unsupported, UnsupportedStep
 from conformance.adapters.api.window_cells import StackedCells, WindowCells, planes_text
 from conformance.cases.arrays import Array, lowest_value
 from conformance.cases.steps import Step, pad_step, split_counted_zeros
@@ -247,9 +247,9 @@ def divisors(step: Step) -> Array:
 
 
 def as_lines(code: Code) -> tuple[str, ...]:
-    """Return code as lines of which the last assigns `x`."""
+    """Return code as lines of which the last assigns `x`. Raises UnsupportedStep."""
     if isinstance(code, Unsupported):
-        raise TypeError(f"unsupported: {code.reason}")
+        raise UnsupportedStep(code)
     return (f"x = {code}",) if isinstance(code, str) else code
 
 

@@ -45,6 +45,14 @@ class Unsupported:
     rejected_call: str | tuple[str, ...] | None = None
 
 
+class UnsupportedStep(Exception):
+    """Raised while a lowering writes its lines, if a part such as the padding is unsupported."""
+
+    def __init__(self, unsupported: Unsupported) -> None:
+        super().__init__(unsupported.reason)
+        self.unsupported = unsupported
+
+
 Code = str | tuple[str, ...] | Unsupported
 """Result of a lowering: an expression in `x`, lines of which the last assigns `x`, or Unsupported with the reason."""
 

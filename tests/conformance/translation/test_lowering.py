@@ -10,6 +10,7 @@ from conformance.cases.case import Value
 from conformance.judging.expected import compute_expected
 from conformance.judging.tolerance import target_for
 from conformance.judging.verdict import ProgramOutcome, judge_outcome
+from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 from tests.support.fake_backends import one, surface
 
@@ -295,3 +296,23 @@ def test_flat_pads_are_passed_unchanged_to_calls_that_take_them(catalogue):
     others = [translate(convention, surface) for surface in registry.get_backend("tensorflow").surfaces]
     assert all(isinstance(other, Unsupported) for other in others)
     assert "in pairs" in others[0].reason
+
+
+@pytest.mark.parametrize(
+    ("operator", "name", "reason"),
+    [
+        ("stochastic_pool", "torch.nn", "one to three axes"),
+        ("stochastic_pool", "mxnet.nd", "2-D and 3-D data only"),
+        ("softmax_pool", "mxnet.nd", "2-D and 3-D data only"),
+    ],
+)
+def test_padding_that_a_composition_cannot_express_is_unsupported(operator, name, reason):
+    backend = registry.get_backend(name.partition(".")[0])
+    (chosen,) = (surface for surface in backend.surfaces if surface.name == name)
+    volume, larger = (
+        translate(CaseRequest(operator, {"window": 3, "padding": 1}, shape=(1, 2) + (6,) * rank).case(), chosen)
+        for rank in (3, 4)
+    )
+    assert volume.how == "composed"
+    assert isinstance(larger, Unsupported)
+    assert reason in larger.reason

@@ -20,6 +20,7 @@ from conformance.adapters.api import (
     pairs_for_all_axes,
 )
 from conformance.adapters.api.compositions import as_lines, in_wider_dtype
+from conformance.adapters.api.surface import UnsupportedStep
 from conformance.adapters.api.window_cells import StackedCells
 from conformance.judging.expected import compute_expected
 from conformance.judging.verdict import ProgramOutcome, judge_outcome
@@ -212,5 +213,5 @@ def test_wider_dtype_applies_to_the_dtypes_of_the_table_only():
 
 
 def test_lines_of_an_unsupported_step_do_not_exist():
-    with pytest.raises(TypeError, match="no kernel"):
+    with pytest.raises(UnsupportedStep, match="no kernel"):
         as_lines(Unsupported("no kernel"))
