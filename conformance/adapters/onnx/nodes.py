@@ -56,14 +56,16 @@ def int_array_text(values: Sequence[int]) -> str:
     return f"np.array({ints_text(values)})"
 
 
-def flat_pads(pairs: PerAxisPairs) -> list[int]:
+def begins_and_ends(pairs: PerAxisPairs) -> list[int]:
     """Return pads in the order of ONNX: those before every axis, then those after every axis."""
     return [before for before, _ in pairs] + [after for _, after in pairs]
 
 
 def _window_attributes(step: Step) -> Attributes:
     """Return the attributes of a node with sliding windows. The default stride of all of them is 1."""
-    padding = {"pads": ints_text(flat_pads(step.padding)) if not is_framework_same(step) and step.padded else None}
+    padding = {
+        "pads": ints_text(begins_and_ends(step.padding)) if not is_framework_same(step) and step.padded else None
+    }
     return {
         "strides": ints_text(step.stride) if step.stride and set(step.stride) != {1} else None,
         # auto_pad and pads exclude each other; the specification leaves the pads of SAME to the runtime.
@@ -188,7 +190,7 @@ def pad(step: Step) -> Code:
     text = call(
         "Pad", "x", "pads", "value" if value_line else None, mode=text_unless_default("constant", mode, quoted(mode))
     )
-    return (f"pads = {int_array_text(flat_pads(((0, 0), (0, 0), *step.padding)))}", *value_line, f"x = {text}")
+    return (f"pads = {int_array_text(begins_and_ends(((0, 0), (0, 0), *step.padding)))}", *value_line, f"x = {text}")
 
 
 def gathered_pad(step: Step) -> Code:

@@ -22,7 +22,7 @@ from conformance.adapters.api import (
     tuple_of,
 )
 from conformance.adapters.onnx.nodes import (
-    flat_pads,
+    begins_and_ends,
     gathered_pad,
     int_array_text,
     ints_text,
@@ -92,7 +92,7 @@ in_float32 = partial(in_wider_dtype, _cast, dict.fromkeys(SHORT_FLOATS, "float32
 def _pad(step: Step) -> tuple[str, ...]:
     """Return lines that pad x with a constant. Its dtype is not that of the input, where x was cast."""
     value = step.parameters["value"]
-    pads = f"pads = {int_array_text(flat_pads(((0, 0), (0, 0), *step.padding)))}"
+    pads = f"pads = {int_array_text(begins_and_ends(((0, 0), (0, 0), *step.padding)))}"
     if value == 0:
         return (pads, "x = Pad(x, pads)")
     return (pads, f"value = {_constant_text(value, step.dtype)}", "x = Pad(x, pads, value)")
