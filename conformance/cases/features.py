@@ -1,4 +1,4 @@
-"""Features of a case: everything that may explain why a backend fails on it.
+"""Features of a case: properties that may explain why a backend fails on it.
 
 `case_features` returns them as noun phrases that follow "cases with". Reports and `conformance explore` search these
 for the conditions under which a backend fails. `CaseFeatures` returns them by the keys of selectors (`selectors`).
@@ -51,7 +51,7 @@ def _output_channels(case: Case) -> int:
     kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
     if len(kernel) <= 1:
         return case.shape[1]
-    return kernel[1] * case.parameters["groups"] if case.operator.startswith("conv_transpose") else kernel[0]
+    return kernel[1] * case.parameters["groups"] if geometry.is_transposed(case) else kernel[0]
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,8 @@ def has_crowded_windows(case: Case) -> bool:
 
 def bins_differ_by_reciprocal(case: Case) -> bool:
     """Whether a bin of adaptive pooling changes if its edges are computed with the rounded reciprocal of the bins."""
-    bins = parameter_per_axis(case, "output_size") if case.operator.startswith("adaptive_") else ()
+    has_bins = case.operator in OPERATORS and OPERATORS[case.operator].geometry is Geometry.BINS
+    bins = parameter_per_axis(case, "output_size") if has_bins else ()
     return any(_edges_differ_by_reciprocal(size, count) for size, count in zip(case.shape[2:], bins, strict=False))
 
 
