@@ -19,7 +19,8 @@ from conformance.adapters.api.window_cells import StackedCells, WindowCells, pla
 from conformance.cases.arrays import Array, lowest_value
 from conformance.cases.steps import Step, pad_step, split_counted_zeros
 
-AXIS_VARIABLES = (("i", "j"), ("k", "l"), ("m", "n"))
+# As many axes as the catalogue allows. Not "o": the list of the bins counts with it.
+AXIS_VARIABLES = tuple(zip("ikmprt", "jlnqsu", strict=True))
 """Names of the start and the stop of a bin on each axis."""
 
 
