@@ -5,6 +5,7 @@ An adapter imports names from here: `from conformance.adapters.api import Surfac
 """
 
 from conformance.adapters.api.array_operations import ArrayOperations
+from conformance.adapters.api.axis_limits import MAX_WINDOW_AXES, limit_axes, too_many_axes
 from conformance.adapters.api.call_arguments import (
     REPLICATE_AND_CIRCULAR_NAMES,
     crops,
@@ -121,6 +122,7 @@ __all__ = [
     "IMPLIED_GROUPS",
     "INDENT",
     "INTEGERS",
+    "MAX_WINDOW_AXES",
     "REPLICATE_AND_CIRCULAR_NAMES",
     "SAME_AND_VALID_WORDS",
     "SELECTION_OPERATORS",
@@ -188,6 +190,7 @@ __all__ = [
     "is_framework_same",
     "is_whole_number",
     "kernel_reach",
+    "limit_axes",
     "modes_argument",
     "named_padding_argument",
     "nonzero_argument",
@@ -218,6 +221,7 @@ __all__ = [
     "subsample",
     "surplus_over_size",
     "text_unless_default",
+    "too_many_axes",
     "tuple_of",
     "uncropped_group",
     "unpooled_size",
