@@ -18,6 +18,7 @@ from conformance.adapters.api import (
     call,
     per_axis,
     text_unless_default,
+    too_many_axes,
     uses_framework_defaults,
 )
 from conformance.adapters.keras.engines import CHANNELS_FIRST_FORMAT, Engine
@@ -60,7 +61,7 @@ COMPOSED = PoolingCompositions(
     constant_pad,
     channels_last=True,
     # TensorFlow's softmax supports at most five axes.
-    flattens_softmax=lambda step: step.rank == VOLUME_RANK,
+    flattens_softmax=lambda step: step.rank >= VOLUME_RANK,
 )
 # On PyTorch, keras.ops.norm converts float64 to float32.
 FLOAT64_NORM = "keras.ops.sum(keras.ops.abs({x}) ** {p}, axis={axes}) ** (1 / {p})"
@@ -72,6 +73,9 @@ COMPOSITION_INPUTS = {"max_unpool": ("x", "indices"), "stochastic_pool": ("x", "
 def compiled(engine: Engine, lowering: Lowering, step: Step) -> Code:
     """Return the lines of a composition, as one function if the engine would compile each call separately."""
     code = lowering(step)
+    # The compositions are the same for every engine, so they do not know the limits of its padding.
+    if isinstance(code, tuple) and any("keras.ops.pad(" in line for line in code):
+        code = too_many_axes(step, engine.max_constant_axes) or code
     names = COMPOSITION_INPUTS.get(step.operator, ("x",))
     return engine.as_one_function(*code, names=names) if isinstance(code, tuple) else code
 
@@ -138,9 +142,14 @@ def _unless_integer_average(step: Step, text: str) -> Code:
     return Unsupported("Keras' averages of integers are not integers", rejected_call=text)
 
 
+def _has_pooling(engine: Engine, step: Step) -> bool:
+    """Whether pooling supports the dtype, the dilation and the number of axes on every surface of the engine."""
+    return not (step.dilated or engine.pooling_limit(step) or too_many_axes(step))
+
+
 def stacked_extreme_pool(engine: Engine, step: Step) -> Code:
-    """Return the maximum or minimum of the stacked cells, for dtypes and dilations that pooling does not support."""
-    if step.operator != "min_pool" and not step.dilated and not engine.pooling_limit(step):
+    """Return the maximum or minimum of the stacked cells, for steps that pooling does not support."""
+    if step.operator != "min_pool" and _has_pooling(engine, step):
         return Unsupported("pooling supports the dtype")
     if step.operator == "min_pool" and step.dtype in FLOATING:
         return Unsupported("Keras has no minimum pooling")
@@ -159,10 +168,10 @@ def maximum_pool(step: Step) -> tuple[str, ...]:
 
 
 def stacked_average_pool(engine: Engine, step: Step) -> Code:
-    """Return the divided sum of the stacked cells, for dtypes and dilations that pooling does not support."""
+    """Return the divided sum of the stacked cells, for steps that pooling does not support."""
     if step.dtype not in FLOATING:
         return Unsupported("Keras' averages of integers are not integers")
-    if not step.dilated and not engine.pooling_limit(step):
+    if _has_pooling(engine, step):
         return Unsupported("pooling supports the dtype")
     return COMPOSED.average_pool(step)
 
@@ -175,7 +184,7 @@ def stacked_lp_pool(step: Step) -> Code:
 def max_pool_with_indices(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Code:
     """Return the maxima by pooling, or the first position in each window at which the stacked values are largest."""
     if step.parameters.get("output") != "indices":
-        code = window_pool(engine, write_call, replace(step, operator="max_pool"))
+        code = too_many_axes(step) or window_pool(engine, write_call, replace(step, operator="max_pool"))
         if not isinstance(code, Unsupported):
             return code
         return maximum_pool(step)

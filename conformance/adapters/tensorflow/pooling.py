@@ -11,6 +11,7 @@ from conformance.adapters.api import (
     call,
     per_axis,
     text_unless_default,
+    too_many_axes,
     tuple_of,
     uses_framework_defaults,
 )
@@ -30,13 +31,19 @@ from conformance.adapters.tensorflow.dtypes import (
 NO_POOLING_DTYPE = Unsupported("max pooling has no kernels for uint32, uint64 and bool")
 
 
-def unsupported_pooling(step: Step) -> Unsupported | None:
-    """Return why no pooling call supports the dtype or the rounding of the output size; None if one does."""
+def missing_kernel(step: Step) -> Unsupported | None:
+    """Return why the CPU has no pooling kernel for the dtype or the number of axes; None if it has one."""
     if step.dtype not in POOLING_DTYPES:
         return NO_POOLING_DTYPE
     if step.rank == VOLUME_RANK and step.dtype not in ONEDNN_DTYPES:
         return FLOAT_ONLY
-    return ROUNDS_DOWN if step.parameters.get("rounding", "floor") != "floor" else None
+    return too_many_axes(step)
+
+
+def unsupported_pooling(step: Step) -> Unsupported | None:
+    """Return why no pooling call supports the step, or the rounding of its output size; None if one does."""
+    rounds_down = ROUNDS_DOWN if step.parameters.get("rounding", "floor") != "floor" else None
+    return missing_kernel(step) or rounds_down
 
 
 def divides_by_padding(step: Step) -> bool:
@@ -142,10 +149,9 @@ def unsupported_adaptive(step: Step) -> Unsupported | None:
     Keras pools with windows of ceil(size / bins) cells and of one cell more, even if no bin has the second size. With
     one bin, the second window is larger than the input.
     """
-    if step.dtype not in POOLING_DTYPES:
-        return NO_POOLING_DTYPE
-    if step.rank == VOLUME_RANK and step.dtype not in ONEDNN_DTYPES:
-        return FLOAT_ONLY
+    missing = missing_kernel(step)
+    if missing:
+        return missing
     sizes = zip(step.shape[2:], step.parameters["output_size"], strict=False)
     if step.operator != "adaptive_max_pool" or all(-(-size // bins) != size for size, bins in sizes):
         return None
