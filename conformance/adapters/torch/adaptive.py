@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api import Code, Step, Unsupported, per_axis
+from conformance.adapters.api import Code, Step, Unsupported, per_axis, too_many_axes
 from conformance.adapters.torch.calls import (
     INTEGERS,
     UNSIGNED,
@@ -60,9 +60,9 @@ def adaptive_pool(write_call: CallWriter, step: Step) -> Code:
 
 
 def channel_maximum(write_call: CallWriter, step: Step) -> Code:
-    """Return the largest value of each channel, for dtypes without a kernel for adaptive pooling."""
+    """Return the largest value of each channel, for dtypes and ranks without a kernel for adaptive pooling."""
     if step.dtype in UNSIGNED:
-        return in_wider_dtype(EXACT_DTYPES, partial(adaptive_pool, write_call), step)
+        return too_many_axes(step) or in_wider_dtype(EXACT_DTYPES, partial(adaptive_pool, write_call), step)
     return FUNCTIONAL.global_pool("max", step)
 
 

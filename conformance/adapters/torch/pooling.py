@@ -16,6 +16,7 @@ from conformance.adapters.api import (
     number,
     per_axis,
     text_unless_default,
+    too_many_axes,
 )
 from conformance.adapters.torch.calls import INTEGERS, WIDER_DTYPES, CallWriter, in_wider_dtype
 from conformance.adapters.torch.windows import compositions, integer_avg_pool
@@ -178,7 +179,7 @@ def fallback_avg_pool(write_call: CallWriter, pad: Lowering, step: Step) -> Code
     """Return averages of integers, and of 16-bit floats in float32, which have no kernel in three dimensions."""
     if step.dtype in INTEGERS:
         return integer_avg_pool(pad, step)
-    lowering = partial(avg_pool, write_call)
+    lowering = compositions(pad).average_pool if too_many_axes(step) else partial(avg_pool, write_call)
     if step.dtype not in SHORT_FLOATS:
         return lowering(step)
     return in_wider_dtype(dict.fromkeys(SHORT_FLOATS, "float32"), lowering, step)
@@ -202,6 +203,9 @@ def lp_pool(write_call: CallWriter, step: Step) -> Code:
 
 
 def _lp_call(write_call: CallWriter, step: Step, inputs: str) -> Code:
+    limit = too_many_axes(step)
+    if limit:
+        return limit
     if step.dilated or step.padded:
         return Unsupported(f"Lp pooling has no {'dilation' if step.dilated else 'padding'}")
     if step.parameters["rounding"] == "full":
