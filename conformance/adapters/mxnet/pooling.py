@@ -11,6 +11,7 @@ from conformance.adapters.api import (
     number,
     per_axis,
     text_unless_default,
+    too_many_axes,
     tuple_of,
 )
 from conformance.adapters.mxnet import windows
@@ -40,7 +41,7 @@ def _unsupported_pooling(step: Step) -> Unsupported | None:
         and step.windows.output != step.with_parameters(rounding="full").windows.output
     ):
         return Unsupported("a last window that starts in the padding is not dropped")
-    return None
+    return too_many_axes(step)
 
 
 def _call_if_supported(step: Step, text: str) -> Code:
@@ -93,10 +94,10 @@ def call_lp_pool(step: Step, *, api: ArrayApi = NP_API) -> Code:
 def absolute_lp_pool(step: Step, *, api: ArrayApi = NP_API) -> Code:
     """Return the call on absolute values, after explicit padding if needed.
 
-    Dilated windows, and powers that the call does not take, use the composition over gathered windows.
+    Dilated windows, and powers and ranks that the call does not take, use the composition over gathered windows.
     """
     padded = windows.explicit_padding(step)
-    if step.dilated or step.parameters["p"] not in SUPPORTED_POWERS:
+    if step.dilated or step.parameters["p"] not in SUPPORTED_POWERS or too_many_axes(step):
         return windows.lp_pool(step, api)
     magnitudes = "x" if step.parameters["p"] == SQUARE_POWER else f"{api.arrays}.abs(x)"
     native = call_pool(step, magnitudes, api=api)
@@ -113,7 +114,7 @@ def call_global_pool(step: Step, *, api: ArrayApi = NP_API) -> Code:
     """Return the global pooling call."""
     kind = step.operator.split("_")[1]
     text = call(api.pooling, "x", pool_type=text_unless_default("max", kind, f'"{kind}"'), global_pool="True")
-    return _call_if_supported(step, text)
+    return too_many_axes(step) or _call_if_supported(step, text)
 
 
 def gluon_pool(step: Step) -> Code:
@@ -134,4 +135,4 @@ def gluon_pool(step: Step) -> Code:
 
 def gluon_global_pool(step: Step) -> Code:
     """Return the global pooling layer."""
-    return _call_if_supported(step, f"nn.{LAYER_NAMES[step.operator]}{step.rank}D()(x)")
+    return too_many_axes(step) or _call_if_supported(step, f"nn.{LAYER_NAMES[step.operator]}{step.rank}D()(x)")

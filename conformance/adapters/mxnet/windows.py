@@ -18,6 +18,8 @@ from conformance.adapters.api import (
     PoolingCompositions,
     Unsupported,
     in_wider_dtype,
+    limit_axes,
+    too_many_axes,
     tuple_of,
 )
 from conformance.adapters.mxnet.calls import FLOATING, ArrayApi
@@ -103,7 +105,9 @@ def adaptive_avg_pool_2d(step: Step, api: ArrayApi = NP_API) -> Code:
 def exact_adaptive_avg_pool_2d(step: Step) -> Code:
     """Return the mean of each bin; by the native call except for float16, which it does not add in float32."""
     native = None if step.dtype == "float16" else adaptive_avg_pool_2d(step)
-    return native if isinstance(native, str) else compositions(NP_API).adaptive_pool_at_once("mean", step)
+    if isinstance(native, str):
+        return native
+    return too_many_axes(step) or compositions(NP_API).adaptive_pool_at_once("mean", step)
 
 
 def channel_maximum(step: Step) -> Code:
@@ -120,8 +124,13 @@ def fallbacks(api: ArrayApi) -> Mapping[str, Lowering]:
         "softmax_pool": partial(in_float32, composed.softmax_pool),
         "max_pool_with_indices": composed.max_pool_with_indices,
         "max_unpool": partial(max_unpool, api=api),
-        "adaptive_max_pool": partial(composed.adaptive_pool_by_axis, "max"),
-        "adaptive_avg_pool": partial(composed.adaptive_pool_at_once, "mean"),
+        # MXNet slices arrays of at most five axes, with batch and channels.
+        **limit_axes(
+            {
+                "adaptive_max_pool": partial(composed.adaptive_pool_by_axis, "max"),
+                "adaptive_avg_pool": partial(composed.adaptive_pool_at_once, "mean"),
+            }
+        ),
         "stochastic_pool_probabilities": composed.stochastic_pool_probabilities,
         "stochastic_pool": composed.stochastic_pool,
     }
