@@ -19,6 +19,7 @@ from conformance.adapters.api import (
     number,
     pairs_of,
     spatial_axes,
+    too_many_axes,
     tuple_of,
 )
 from conformance.adapters.onnx.nodes import (
@@ -202,6 +203,9 @@ def adaptive_pool(step: Step) -> Code:
     sizes = list(zip(step.shape[2:], step.parameters["output_size"], strict=True))
     if any(extent % bins for extent, bins in sizes):
         return Unsupported("no node has bins of unequal size")
+    limit = too_many_axes(step)
+    if limit:
+        return limit
     window = ints_text([extent // bins for extent, bins in sizes])
     return call(ADAPTIVE_NODES[step.operator], "x", kernel_shape=window, strides=window)
 
