@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from conformance.adapters.api.array_operations import ArrayOperations, assigned, fill
+from conformance.adapters.api.dtypes import is_floating
 from conformance.adapters.api.source_text import bins_text, divide_by_ones, number, pairs_for_all_axes, pairs_of
 from conformance.adapters.api.surface import Code, Lowering, Unsupported, UnsupportedStep
 from conformance.adapters.api.window_cells import StackedCells, WindowCells, planes_text
-from conformance.cases.arrays import Array, lowest_value
+from conformance.cases.arrays import Array, highest_value, lowest_value
 from conformance.cases.steps import Step, pad_step, split_counted_zeros
 
 # As many axes as the catalogue allows. Not "o": the list of the bins counts with it.
@@ -41,6 +42,13 @@ class PoolingCompositions:
     def extreme_pool(self, reduction: str, padding: float, step: Step) -> tuple[str, ...]:
         """Return the maximum or minimum of each window. padding: the value of cells outside the input."""
         return self._reduction(step, lambda x, axes: self.operations.reduce(reduction, x, axes), padding)
+
+    def integer_min_pool(self, step: Step, reduction: str = "min") -> Code:
+        """Return the minimum of each window of integers, or of bool with another reduction."""
+        # Negation does not work for them: the least integer has no negative.
+        if is_floating(step):
+            return Unsupported("floating-point minimum pooling is negated maximum pooling")
+        return self.extreme_pool(reduction, highest_value(step.dtype), step)
 
     def window_sum(self, step: Step) -> tuple[str, ...]:
         """Return the sum of each window."""

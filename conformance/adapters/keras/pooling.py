@@ -17,6 +17,7 @@ from conformance.adapters.api import (
     Unsupported,
     call,
     per_axis,
+    pooling_stride_argument,
     text_unless_default,
     too_many_axes,
     uses_framework_defaults,
@@ -24,7 +25,7 @@ from conformance.adapters.api import (
 from conformance.adapters.keras.engines import CHANNELS_FIRST_FORMAT, Engine
 from conformance.adapters.keras.padding import constant_pad
 from conformance.adapters.tensorflow.dtypes import ROUNDS_DOWN, VOLUME_RANK, padding_name
-from conformance.adapters.tensorflow.pooling import divides_by_padding
+from conformance.adapters.tensorflow.pooling import divides_by_padding, pooling_layer
 from conformance.cases.arrays import NUMPY_DTYPES, highest_value, lowest_value
 
 PoolingCallWriter = Callable[..., str]
@@ -89,9 +90,8 @@ def ops_call(step: Step, *arguments: str | None, **keywords: str | None) -> str:
 
 
 def layer_call(step: Step, *arguments: str | None, **keywords: str | None) -> str:
-    """Return a pooling layer and its call. Without a dtype, it computes in float32."""
-    dtype = None if uses_framework_defaults(step) else "x.dtype"
-    return call(f"keras.layers.{LAYER_NAMES[step.operator]}{step.rank}D", *arguments, **keywords, dtype=dtype) + "(x)"
+    """Return a pooling layer and its call."""
+    return pooling_layer(f"keras.layers.{LAYER_NAMES[step.operator]}", step, *arguments, **keywords)
 
 
 def window_pool(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Code:
@@ -103,10 +103,8 @@ def window_pool(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Co
         return Unsupported("average pooling never counts padding")
     if step.parameters.get("rounding", "floor") != "floor":
         return ROUNDS_DOWN
-    stride = per_axis(step.stride) if step.stride != step.window else None
-    text = write_call(
-        step, per_axis(step.window), strides=stride, padding=text_unless_default("VALID", padding, '"same"')
-    )
+    same, stride = text_unless_default("VALID", padding, '"same"'), pooling_stride_argument(step)
+    text = write_call(step, per_axis(step.window), strides=stride, padding=same)
     return replace(limit, rejected_call=text) if limit else text
 
 

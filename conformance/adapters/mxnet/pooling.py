@@ -7,9 +7,11 @@ from conformance.adapters.api import (
     Step,
     Unsupported,
     call,
+    count_include_pad_argument,
     is_framework_same,
     number,
     per_axis,
+    pooling_stride_argument,
     text_unless_default,
     too_many_axes,
     tuple_of,
@@ -52,15 +54,6 @@ def _call_if_supported(step: Step, text: str) -> Code:
     return text
 
 
-def _count_include_pad(step: Step) -> str | None:
-    """Return the argument count_include_pad; None for its default, True."""
-    return (
-        "False"
-        if step.operator == "avg_pool" and step.padded and not step.parameters.get("count_include_pad", True)
-        else None
-    )
-
-
 def call_pool(step: Step, inputs: str = "x", *, api: ArrayApi = NP_API) -> Code:
     """Return the call, or the reason why it is unsupported."""
     unsupported = _unsupported_pooling(step)
@@ -76,7 +69,7 @@ def call_pool(step: Step, inputs: str = "x", *, api: ArrayApi = NP_API) -> Code:
         pool_type=text_unless_default("max", kind, f'"{kind}"'),
         p_value=number(step.parameters["p"]) if kind == "lp" else None,
         pooling_convention=text_unless_default("floor", step.parameters.get("rounding"), '"full"'),
-        count_include_pad=_count_include_pad(step),
+        count_include_pad=count_include_pad_argument(step),
     )
     return _call_if_supported(step, text)
 
@@ -125,10 +118,10 @@ def gluon_pool(step: Step) -> Code:
     text = call(
         f"nn.{LAYER_NAMES[step.operator]}{step.rank}D",
         per_axis(step.window),
-        strides=per_axis(step.stride) if step.stride != step.window else None,
+        strides=pooling_stride_argument(step),
         padding=per_axis(step.symmetric) if step.padded else None,
         ceil_mode=text_unless_default("floor", step.parameters.get("rounding"), "True"),
-        count_include_pad=_count_include_pad(step),
+        count_include_pad=count_include_pad_argument(step),
     )
     return _call_if_supported(step, f"{text}(x)")
 

@@ -24,7 +24,6 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.mxnet.calls import FLOATING, ArrayApi
 from conformance.adapters.mxnet.padding import NP_API
-from conformance.cases.arrays import highest_value
 from conformance.cases.steps import Step, pad_step
 
 
@@ -67,13 +66,6 @@ def max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
     if step.padded or step.parameters["rounding"] != "floor":
         return Unsupported("gathering elements by index does not pad")
     return compositions(api).extreme_pool("max", -math.inf, step)
-
-
-def min_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the minimum of each window of integers; negation does not work for their least value."""
-    if step.dtype in FLOATING:
-        return Unsupported("floating-point minimum pooling is negated maximum pooling")
-    return compositions(api).extreme_pool("min", highest_value(step.dtype), step)
 
 
 def lp_pool(step: Step, api: ArrayApi = NP_API) -> Code:
@@ -120,7 +112,7 @@ def fallbacks(api: ArrayApi) -> Mapping[str, Lowering]:
     composed = compositions(api)
     return {
         "max_pool": partial(max_pool, api=api),
-        "min_pool": partial(min_pool, api=api),
+        "min_pool": composed.integer_min_pool,
         "softmax_pool": partial(in_float32, composed.softmax_pool),
         "max_pool_with_indices": composed.max_pool_with_indices,
         "max_unpool": partial(max_unpool, api=api),

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.adapters.api import (
-    FLOATING,
     ArrayOperations,
     Code,
     PoolingCompositions,
@@ -24,7 +23,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.tensorflow.dtypes import ONEDNN_DTYPES, VOLUME_RANK
 from conformance.adapters.tensorflow.pooling import max_pool, max_pool_with_argmax, missing_kernel
-from conformance.cases.arrays import highest_value, lowest_value
+from conformance.cases.arrays import lowest_value
 
 CONSTANT_MODE = "constant"
 ONES_EXPRESSION = "tf.ones_like(x)"
@@ -110,13 +109,8 @@ def stacked_max_pool(step: Step) -> Code:
 
 
 def stacked_min_pool(step: Step) -> Code:
-    """Return the minimum of the stacked cells, for integers and bool.
-
-    Floating-point minimum pooling is lowered to negated max pooling. The smallest integer has no negative.
-    """
-    if step.dtype in FLOATING:
-        return Unsupported("there is no minimum pooling")
-    return COMPOSED.extreme_pool(_reduction("min", step), highest_value(step.dtype), step)
+    """Return the minimum of the stacked cells, for integers and bool."""
+    return COMPOSED.integer_min_pool(step, _reduction("min", step))
 
 
 def stacked_max_pool_all_dtypes(step: Step) -> Code:

@@ -10,6 +10,7 @@ from conformance.adapters.api import (
     Unsupported,
     call,
     per_axis,
+    pooling_stride_argument,
     text_unless_default,
     too_many_axes,
     tuple_of,
@@ -102,16 +103,11 @@ def avg_pool(step: Step) -> Code:
     return _dilated_pool("AVG", step)
 
 
-def _layer_text(name: str, step: Step, *arguments: str | None, **keywords: str | None) -> str:
-    return (
-        call(
-            f"tf.keras.layers.{name}{step.rank}D",
-            *arguments,
-            **keywords,
-            dtype=None if uses_framework_defaults(step) else "x.dtype",
-        )
-        + "(x)"
-    )
+def pooling_layer(name: str, step: Step, *arguments: str | None, **keywords: str | None) -> str:
+    """Return a pooling layer of Keras and its call. name: with its module, without the number of axes."""
+    # Without a dtype, a layer computes in float32, which a convention case observes.
+    dtype = None if uses_framework_defaults(step) else "x.dtype"
+    return call(f"{name}{step.rank}D", *arguments, **keywords, dtype=dtype) + "(x)"
 
 
 def layer_pool(name: str, step: Step) -> Code:
@@ -121,21 +117,19 @@ def layer_pool(name: str, step: Step) -> Code:
         return unsupported or Unsupported("pooling layers have no dilation, and support valid and same padding only")
     if name == "AveragePooling" and divides_by_padding(step):
         return Unsupported("average pooling layers never count padding")
-    stride = per_axis(step.stride) if step.stride != step.window else None
-    return _layer_text(
-        name, step, per_axis(step.window), strides=stride, padding=text_unless_default("VALID", padding, '"same"')
-    )
+    same, stride = text_unless_default("VALID", padding, '"same"'), pooling_stride_argument(step)
+    return pooling_layer(f"tf.keras.layers.{name}", step, per_axis(step.window), strides=stride, padding=same)
 
 
 def layer_global(name: str, step: Step) -> Code:
     """Return a global pooling layer. Without `keepdims`, it drops the spatial axes."""
-    return _layer_text(name, step, keepdims="True")
+    return pooling_layer(f"tf.keras.layers.{name}", step, keepdims="True")
 
 
 def layer_adaptive(name: str, step: Step) -> Code:
     """Return an adaptive pooling layer, unless its kernels do not support the step."""
     unsupported = unsupported_adaptive(step)
-    text = _layer_text(name, step, per_axis(step.parameters["output_size"]))
+    text = pooling_layer(f"tf.keras.layers.{name}", step, per_axis(step.parameters["output_size"]))
     return (
         replace(unsupported, rejected_call=text if unsupported in (ADAPTIVE_ABORTS, ADAPTIVE_UNINITIALIZED) else None)
         if unsupported

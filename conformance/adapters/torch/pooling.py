@@ -12,9 +12,11 @@ from conformance.adapters.api import (
     Lowering,
     Unsupported,
     as_lines,
+    count_include_pad_argument,
     is_framework_same,
     number,
     per_axis,
+    pooling_stride_argument,
     text_unless_default,
     too_many_axes,
 )
@@ -44,7 +46,7 @@ def _pool_call(write_call: CallWriter, step: Step, **keywords: str | None) -> st
         step.operator,
         step,
         per_axis(step.window),
-        stride=per_axis(step.stride) if step.stride != step.window else None,
+        stride=pooling_stride_argument(step),
         padding=per_axis(step.symmetric) if step.padded else None,
         ceil_mode=text_unless_default("floor", rounding, "True"),
         **keywords,
@@ -164,10 +166,11 @@ def avg_pool(write_call: CallWriter, step: Step) -> Code:
         return Unsupported("average pooling has no dilation")
     if divisor is not None and step.rank == 1:
         return Unsupported("one-dimensional average pooling has no divisor")
-    # Without padding, both rules count the same cells, so the argument is left out. Its default counts padding.
-    include = None if not step.padded or step.parameters.get("count_include_pad", True) else "False"
     answer = _pool_call(
-        write_call, step, count_include_pad=include, divisor_override=text_unless_default(None, divisor)
+        write_call,
+        step,
+        count_include_pad=count_include_pad_argument(step),
+        divisor_override=text_unless_default(None, divisor),
     )
     if isinstance(answer, str) and step.dtype not in FLOATING | {"int64"}:
         why = f"average pooling has no kernel for {step.dtype} on the CPU"
@@ -216,7 +219,7 @@ def _lp_call(write_call: CallWriter, step: Step, inputs: str) -> Code:
         number(step.parameters["p"]),
         per_axis(step.window),
         inputs=inputs,
-        stride=per_axis(step.stride) if step.stride != step.window else None,
+        stride=pooling_stride_argument(step),
         ceil_mode=text_unless_default("floor", step.parameters["rounding"], "True"),
     )
     return _reject_short_floats_in_3d(step, "Lp", text)

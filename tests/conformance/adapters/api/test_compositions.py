@@ -188,6 +188,14 @@ def test_axis_with_as_many_bins_as_cells_is_unchanged():
     assert COMPOSITIONS["gathered"].adaptive_pool_by_axis("max", step.with_parameters(output_size=(4, 6))) == "x"
 
 
+def test_minimum_of_windows_is_composed_for_integers_only():
+    composed = COMPOSITIONS["unfolded"]
+    lines = composed.integer_min_pool(pooling("min_pool", dtype="uint8", padding=((1, 0),)))
+    assert "constant_values=255)" in lines[0]
+    assert lines[1:] == ("windows = x.unfold(2, 2, 2)", "x = windows.min((-1,))")
+    assert isinstance(composed.integer_min_pool(pooling("min_pool")), Unsupported)
+
+
 @pytest.mark.parametrize("rank", [4, 6])
 def test_bins_of_many_axes_agree_with_the_reference(rank):
     request = CaseRequest("adaptive_avg_pool", {"output_size": 2}, shape=(1, 2, *[3] * rank))
