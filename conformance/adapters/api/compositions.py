@@ -115,6 +115,7 @@ class PoolingCompositions:
         """Return the first cell of each window at which the cumulative sum exceeds draw times window sum, or 0."""
         lines = self.window_lines(step, one_axis=True)
         axes = self.cells.axes(step, one_axis=True)
+        # Cells on the first axis broadcast without it; on the last axis, the sum keeps an axis of size 1.
         total = self.operations.reduce("sum", "windows", axes, keep=not self._cells_first)
         draws = self.operations.draws.format(planes=planes_text(step))
         share = self.operations.multiply.format(x=draws, other=total)
@@ -164,16 +165,14 @@ class PoolingCompositions:
 
     def window_lines(self, step: Step, value: float = 0, *, one_axis: bool = False) -> tuple[str, ...]:
         """Return lines that assign `windows`, the cells of every window. value: that of the padding."""
+        # Padding reaches as far as the last window, full or not.
+        reach = step.padding_to_last_window
+        padding = as_lines(self.pad(pad_step(step, reach, value))) if any(map(any, reach)) else ()
         return (
-            *self._padding_lines(step, value),
+            *padding,
             *self.cells.index_lines(step),
             f"windows = {self.cells.expression('x', step, one_axis=one_axis)}",
         )
-
-    def _padding_lines(self, step: Step, value: float) -> tuple[str, ...]:
-        """Return lines that pad `x` as far as the windows reach; none if they are inside the input."""
-        reach = step.padding_to_last_window
-        return as_lines(self.pad(pad_step(step, reach, value))) if any(map(any, reach)) else ()
 
     def _reduction(self, step: Step, reduce: Callable[[str, str], str], value: float = 0) -> tuple[str, ...]:
         """Return lines that reduce the cells of every window. reduce: returns text for the cells and their axes."""

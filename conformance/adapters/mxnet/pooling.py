@@ -38,6 +38,7 @@ def _unsupported_pooling(step: Step) -> Unsupported | None:
         return Unsupported("average pooling has no divisor")
     if step.symmetric is None:
         return NO_ASYMMETRIC_PADDING
+    # The only other convention is "full", which drops no window: it is used for ceil where both give the same size.
     if (
         step.parameters.get("rounding") == "ceil"
         and step.windows.output != step.with_parameters(rounding="full").windows.output
@@ -92,6 +93,7 @@ def absolute_lp_pool(step: Step, *, api: ArrayApi = NP_API) -> Code:
     padded = windows.explicit_padding(step)
     if step.dilated or step.parameters["p"] not in SUPPORTED_POWERS or too_many_axes(step):
         return windows.lp_pool(step, api)
+    # The second power of a number does not depend on its sign, so it needs no `abs`.
     magnitudes = "x" if step.parameters["p"] == SQUARE_POWER else f"{api.arrays}.abs(x)"
     native = call_pool(step, magnitudes, api=api)
     if not isinstance(native, Unsupported):

@@ -84,6 +84,7 @@ def max_pool(step: Step) -> Code:
     if unsupported:
         # Rounding down is no rejection: the call would be accepted and compute something else.
         return replace(unsupported, rejected_call=text if unsupported is not ROUNDS_DOWN else None)
+    # The page of tf.nn.max_pool2d allows padding as large as the window; the kernel rejects it.
     if padding is None and any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=False)):
         return Unsupported("padding must be smaller than the window", rejected_call=text)
     return text

@@ -76,6 +76,7 @@ def fractional_max_pool(write_call: CallWriter, step: Step) -> Code:
         step.operator, step, per_axis(step.window), output_size=sizes_text(output), _random_samples=samples
     )
     fits = zip(step.shape[2:], step.window, output, strict=True)
+    # The check compares with < in place of <=. In two dimensions, this was corrected in 2018.
     if step.rank == max(SUPPORTED_RANKS) and any(window + count > size for size, window, count in fits):
         why = "in three dimensions, window plus output_size may be at most the extent"
         return Unsupported(why, STRICT_FRACTIONAL_ISSUE, rejected_call=text)

@@ -52,6 +52,7 @@ def _pool_call(write_call: CallWriter, step: Step, **keywords: str | None) -> st
         **keywords,
     )
     # strict=False: a window or padding of the wrong length is passed on, so that the call rejects it.
+    # The window counts without dilation, so padding that preserves the size of a dilated output is rejected.
     if any(pad > extent // 2 for pad, extent in zip(step.symmetric, step.window, strict=False)):
         return Unsupported(
             "padding may be at most half of the window without dilation", HALF_WINDOW_ISSUE, rejected_call=text
@@ -68,6 +69,7 @@ def max_pool(write_call: CallWriter, step: Step) -> Code:
         return Unsupported(
             f"max pooling has no kernel for {step.dtype} on the CPU", INTEGER_POOLING_ISSUE, rejected_call=answer
         )
+    # max_pool2d and max_pool3d accept integers.
     if step.rank == 1:
         why = "one-dimensional max pooling has no kernel for integers on the CPU"
         return Unsupported(why, INTEGER_POOLING_ISSUE, rejected_call=answer)
@@ -199,6 +201,7 @@ def lp_pool(write_call: CallWriter, step: Step) -> Code:
     """Return the call, which raises `x` to the power with its sign; for odd powers, this is not an Lp norm."""
     p = step.parameters["p"]
     answer = _lp_call(write_call, step, "x")
+    # With p = 3, the norm of [-2] is NaN: PyTorch takes the root of a negative sum of powers.
     if p % 2 and isinstance(answer, str):
         why = "a power that is not even keeps the sign of a negative number, or is NaN"
         return Unsupported(why, SIGNED_POWERS_ISSUE, rejected_call=answer)
