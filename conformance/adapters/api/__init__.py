@@ -5,14 +5,18 @@ An adapter imports names from here: `from conformance.adapters.api import Surfac
 """
 
 from conformance.adapters.api.array_operations import ArrayOperations
+from conformance.adapters.api.axis_limits import MAX_WINDOW_AXES, limit_axes, too_many_axes
 from conformance.adapters.api.call_arguments import (
     REPLICATE_AND_CIRCULAR_NAMES,
+    count_include_pad_argument,
     crops,
     dilation_argument,
     exceeds_extent,
     flat_pads,
     groups_argument,
     nonzero_argument,
+    pooling_stride_argument,
+    rejected_by_extent,
     spatial_axes,
     stride_argument,
 )
@@ -121,6 +125,7 @@ __all__ = [
     "IMPLIED_GROUPS",
     "INDENT",
     "INTEGERS",
+    "MAX_WINDOW_AXES",
     "REPLICATE_AND_CIRCULAR_NAMES",
     "SAME_AND_VALID_WORDS",
     "SELECTION_OPERATORS",
@@ -169,6 +174,7 @@ __all__ = [
     "channels_last_fields",
     "choice_argument",
     "count_argument",
+    "count_include_pad_argument",
     "crop",
     "crop_from_padding",
     "crops",
@@ -188,6 +194,7 @@ __all__ = [
     "is_framework_same",
     "is_whole_number",
     "kernel_reach",
+    "limit_axes",
     "modes_argument",
     "named_padding_argument",
     "nonzero_argument",
@@ -205,8 +212,10 @@ __all__ = [
     "pairs_for_all_axes",
     "pairs_of",
     "per_axis",
+    "pooling_stride_argument",
     "quoted",
     "read_pairs",
+    "rejected_by_extent",
     "rounding_argument",
     "single_group",
     "sizes_argument",
@@ -218,6 +227,7 @@ __all__ = [
     "subsample",
     "surplus_over_size",
     "text_unless_default",
+    "too_many_axes",
     "tuple_of",
     "uncropped_group",
     "unpooled_size",

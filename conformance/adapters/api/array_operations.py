@@ -71,6 +71,7 @@ class ArrayOperations:
         """Return the stack of a list along a new axis."""
         return self.stack.format(list=texts, axis=self.stack_axis.format(number=axis) if axis else "")
 
+    # A table of a framework gives `norms` where users write p = 1 or p = 2 shorter, without powers.
     def norm_of(self, p: float, x: str, axes: str, dtype: str) -> str:
         """Return the p-norm along axes."""
         return fill(self.norms.get(p, self.norm), x=x, p=number(p), axes=axes, dtype=dtype)
@@ -85,6 +86,7 @@ def fill(template: str, *, x: str, **fields: Any) -> str:
     return template.format(x=f"({x})" if template.startswith("{x}.") and not _is_atom(x) else x, **fields)
 
 
+# Without this check, programs would contain parentheses that users do not write: (x).sum().
 def _is_atom(text: str) -> bool:
     """Whether a method can be called on the expression without parentheses around it."""
     return isinstance(ast.parse(text, mode="eval").body, (ast.Name, ast.Call, ast.Attribute, ast.Subscript))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api.source_text import flat_pad_list, per_axis, text_unless_default, tuple_of
+from conformance.adapters.api.surface import Unsupported
 from conformance.cases.steps import Step
 
 REPLICATE_AND_CIRCULAR_NAMES: Mapping[str, str] = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}
@@ -14,6 +15,17 @@ REPLICATE_AND_CIRCULAR_NAMES: Mapping[str, str] = {"edge": "replicate", "reflect
 def stride_argument(step: Step) -> str | None:
     """Return the stride; None if it is 1, the default of convolutions, or if a convention case omits it."""
     return per_axis(step.stride) if step.stride != (1,) * step.rank else None
+
+
+def pooling_stride_argument(step: Step) -> str | None:
+    """Return the stride; None if it is the window, the default of pooling, or if a convention case omits it."""
+    return per_axis(step.stride) if step.stride != step.window else None
+
+
+def count_include_pad_argument(step: Step) -> str | None:
+    """Return "False" where an average excludes padding, for calls whose default is True; None elsewhere."""
+    # Without padding, both rules count the same cells, so the argument is left out.
+    return None if not step.padded or step.parameters.get("count_include_pad", True) else "False"
 
 
 def dilation_argument(step: Step) -> str | None:
@@ -51,6 +63,20 @@ def exceeds_extent(step: Step, margins: Mapping[str, int]) -> bool:
     margin = margins.get(step.parameters["mode"])
     pads = zip(step.padding, step.shape[2:], strict=True)
     return margin is not None and any(max(pair) > size - margin for pair, size in pads)
+
+
+def rejected_by_extent(step: Step, text: str) -> Unsupported | None:
+    """Return why PyTorch and tinygrad reject the pads of the call `text`; None if they accept them.
+
+    Modes `reflect` and `wrap` repeat the input at most once; `edge` repeats one cell, so it has no limit.
+    """
+    mode = step.parameters["mode"]
+    if not exceeds_extent(step, {"reflect": 1, "wrap": 0}):
+        return None
+    limit = "less than" if mode == "reflect" else "at most"
+    return Unsupported(
+        f"pads in mode {REPLICATE_AND_CIRCULAR_NAMES[mode]} must be {limit} the extent", rejected_call=text
+    )
 
 
 def spatial_axes(step: Step, first: int = 2) -> tuple[int, ...]:

@@ -13,13 +13,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from conformance.adapters.api.array_operations import ArrayOperations, assigned, fill
+from conformance.adapters.api.dtypes import is_floating
 from conformance.adapters.api.source_text import bins_text, divide_by_ones, number, pairs_for_all_axes, pairs_of
 from conformance.adapters.api.surface import Code, Lowering, Unsupported, UnsupportedStep
 from conformance.adapters.api.window_cells import StackedCells, WindowCells, planes_text
-from conformance.cases.arrays import Array, lowest_value
+from conformance.cases.arrays import Array, highest_value, lowest_value
 from conformance.cases.steps import Step, pad_step, split_counted_zeros
 
-AXIS_VARIABLES = (("i", "j"), ("k", "l"), ("m", "n"))
+# As many axes as the catalogue allows. Not "o": the list of the bins counts with it.
+AXIS_VARIABLES = tuple(zip("ikmprt", "jlnqsu", strict=True))
 """Names of the start and the stop of a bin on each axis."""
 
 
@@ -40,6 +42,13 @@ class PoolingCompositions:
     def extreme_pool(self, reduction: str, padding: float, step: Step) -> tuple[str, ...]:
         """Return the maximum or minimum of each window. padding: the value of cells outside the input."""
         return self._reduction(step, lambda x, axes: self.operations.reduce(reduction, x, axes), padding)
+
+    def integer_min_pool(self, step: Step, reduction: str = "min") -> Code:
+        """Return the minimum of each window of integers, or of bool with another reduction."""
+        # Negation does not work for them: the least integer has no negative.
+        if is_floating(step):
+            return Unsupported("floating-point minimum pooling is negated maximum pooling")
+        return self.extreme_pool(reduction, highest_value(step.dtype), step)
 
     def window_sum(self, step: Step) -> tuple[str, ...]:
         """Return the sum of each window."""
@@ -106,6 +115,7 @@ class PoolingCompositions:
         """Return the first cell of each window at which the cumulative sum exceeds draw times window sum, or 0."""
         lines = self.window_lines(step, one_axis=True)
         axes = self.cells.axes(step, one_axis=True)
+        # Cells on the first axis broadcast without it; on the last axis, the sum keeps an axis of size 1.
         total = self.operations.reduce("sum", "windows", axes, keep=not self._cells_first)
         draws = self.operations.draws.format(planes=planes_text(step))
         share = self.operations.multiply.format(x=draws, other=total)
@@ -155,16 +165,14 @@ class PoolingCompositions:
 
     def window_lines(self, step: Step, value: float = 0, *, one_axis: bool = False) -> tuple[str, ...]:
         """Return lines that assign `windows`, the cells of every window. value: that of the padding."""
+        # Padding reaches as far as the last window, full or not.
+        reach = step.padding_to_last_window
+        padding = as_lines(self.pad(pad_step(step, reach, value))) if any(map(any, reach)) else ()
         return (
-            *self._padding_lines(step, value),
+            *padding,
             *self.cells.index_lines(step),
             f"windows = {self.cells.expression('x', step, one_axis=one_axis)}",
         )
-
-    def _padding_lines(self, step: Step, value: float) -> tuple[str, ...]:
-        """Return lines that pad `x` as far as the windows reach; none if they are inside the input."""
-        reach = step.padding_to_last_window
-        return as_lines(self.pad(pad_step(step, reach, value))) if any(map(any, reach)) else ()
 
     def _reduction(self, step: Step, reduce: Callable[[str, str], str], value: float = 0) -> tuple[str, ...]:
         """Return lines that reduce the cells of every window. reduce: returns text for the cells and their axes."""

@@ -142,6 +142,7 @@ class Surface:
 
     def supports(self, operator: str, dtype: str) -> bool:
         """Whether the surface supports the operator for the dtype."""
+        # A gradient without an entry has the dtypes of its operator.
         return dtype in self.dtypes.get(
             operator, self.dtypes.get(operator.removesuffix(GRADIENT_SUFFIX), self.dtypes.get("", FLOATS))
         )

@@ -74,6 +74,7 @@ class LayoutPooling:
 
     def extreme_pool(self, step: Step) -> Code:
         """Return a window reduction with the maximum or minimum."""
+        # Sums have a gradient with window_dilation, so averages and norms need no such check.
         if step.dilated and step.gradient:
             return Unsupported("the gradient of a maximum or minimum with window_dilation is not implemented")
         largest = step.operator != "min_pool"

@@ -18,6 +18,7 @@ from typing import Any
 from conformance.adapters.api import (
     ALL_DTYPES,
     FLOATING,
+    MAX_WINDOW_AXES,
     AdapterVariant,
     Bfloat16Conversion,
     Level,
@@ -25,6 +26,7 @@ from conformance.adapters.api import (
     Surface,
     Unsupported,
     channels_last_fields,
+    limit_axes,
     unsupported_lowering,
 )
 from conformance.adapters.keras import convolution, padding, pooling
@@ -76,10 +78,14 @@ def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping
     return {**compiled, "pad": partial(padding.gathered_pad, engine)}
 
 
-def _pooling_lowerings(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping[str, Lowering]:
+def _pooling_lowerings(
+    engine: Engine, write_call: pooling.PoolingCallWriter, most: int = MAX_WINDOW_AXES
+) -> Mapping[str, Lowering]:
+    """Return the lowerings of pooling. most: largest number of spatial axes of the calls."""
     pools = dict.fromkeys(("max_pool", "avg_pool"), partial(pooling.window_pool, engine, write_call))
     adaptive = partial(pooling.adaptive_pool, engine, write_call)
-    return {**pools, **dict.fromkeys(("adaptive_max_pool", "adaptive_avg_pool"), adaptive)}
+    bins = dict.fromkeys(("adaptive_max_pool", "adaptive_avg_pool"), adaptive)
+    return {**limit_axes(pools, most), **limit_axes(bins)}
 
 
 def _layer_surface(
@@ -97,10 +103,15 @@ def _layer_surface(
         name,
         {
             **_pooling_lowerings(engine, write_call),
-            **dict.fromkeys(("global_max_pool", "global_avg_pool"), partial(pooling.global_layer_pool, write_call)),
+            **limit_axes(
+                {
+                    "global_max_pool": partial(pooling.global_layer_pool, write_call),
+                    "global_avg_pool": partial(pooling.global_layer_pool, write_call),
+                    "conv": partial(convolution.layer_convolution, engine),
+                    "conv_transpose": partial(convolution.layer_transpose, engine),
+                }
+            ),
             "fractional_max_pool": NO_FRACTIONAL_POOLING,
-            "conv": partial(convolution.layer_convolution, engine),
-            "conv_transpose": partial(convolution.layer_transpose, engine),
             "pad": partial(padding.zero_padding_layer, engine),
             "relu": lambda _step: "keras.layers.ReLU(dtype=x.dtype)(x)",
         },
@@ -134,18 +145,28 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
         make_surface(
             f"keras-{engine.name}.ops",
             {
-                **_pooling_lowerings(engine, pooling.ops_call),
+                **_pooling_lowerings(engine, pooling.ops_call, engine.max_axes),
                 **dict.fromkeys(("global_max_pool", "global_avg_pool"), pooling.global_ops_pool),
                 "fractional_max_pool": NO_FRACTIONAL_POOLING,
-                "conv": partial(convolution.ops_convolution, engine),
-                "conv_transpose": partial(convolution.ops_transpose, engine),
+                **limit_axes(
+                    {
+                        "conv": partial(convolution.ops_convolution, engine),
+                        "conv_transpose": partial(convolution.ops_transpose, engine),
+                    },
+                    engine.max_axes,
+                ),
                 "pad": partial(padding.pad, engine),
                 "relu": lambda _step: "keras.ops.relu(x)",
             },
             fallbacks={
                 **_fallbacks(engine, pooling.ops_call),
-                "conv": partial(convolution.biased_convolution, engine),
-                "conv_transpose": partial(convolution.composed_transpose, engine),
+                **limit_axes(
+                    {
+                        "conv": partial(convolution.biased_convolution, engine),
+                        "conv_transpose": partial(convolution.composed_transpose, engine),
+                    },
+                    engine.max_axes,
+                ),
             },
             write_gradient=engine.write_gradient,
         ),
@@ -155,7 +176,7 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
             pooling.layer_call,
             fallbacks={
                 **_fallbacks(engine, pooling.layer_call),
-                "conv_transpose": partial(convolution.composed_layer, engine),
+                **limit_axes({"conv_transpose": partial(convolution.composed_layer, engine)}),
             },
         ),
         make_layer_surface(

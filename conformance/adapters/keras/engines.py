@@ -10,6 +10,7 @@ from conformance.adapters import jax, tensorflow, torch
 from conformance.adapters.api import (
     ALL_DTYPES,
     FLOATING,
+    MAX_WINDOW_AXES,
     DeviceSupportByName,
     GradientWriter,
     InstructionVariables,
@@ -18,6 +19,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.jax.windows import jit_lines
 from conformance.adapters.tensorflow.channels_first import ONEDNN_ONLY
+from conformance.adapters.tensorflow.composed import MAX_PADDED_AXES
 from conformance.adapters.tensorflow.convolution import DILATION_ISSUE, NO_INTEGERS_3D
 from conformance.adapters.tensorflow.dtypes import (
     NO_INTEGER_AVERAGES,
@@ -54,7 +56,8 @@ class Engine:
     pooling_limit, convolution_limit, transposed_limit: limits of the kernels.
     layer_weights_limit: limits of the weights of layers.
     padding_margins: by padding mode, the input extent minus the maximum padding; other modes have no limit.
-    pads_volumes: whether the modes other than constant support three spatial axes.
+    max_axes: largest number of spatial axes of pooling and convolution with `keras.ops`.
+    max_constant_axes, max_padded_axes: the same of padding, in mode constant and in the other modes.
     max_scattered_values: maximum number of values that a program may scatter.
     compiles_functions: whether the engine compiles call by call, so that several calls are faster as one function.
     channels_first_limit: further limits of convolutions with channels first.
@@ -79,7 +82,9 @@ class Engine:
     transposed_limit: KernelLimit = no_limit
     layer_weights_limit: KernelLimit = no_limit
     padding_margins: Mapping[str, int] = field(default_factory=dict)
-    pads_volumes: bool = True
+    max_axes: int = MAX_WINDOW_AXES
+    max_constant_axes: int = sys.maxsize
+    max_padded_axes: int = sys.maxsize
     max_scattered_values: int = sys.maxsize
     compiles_functions: bool = False
     channels_first_limit: KernelLimit = no_limit
@@ -152,7 +157,7 @@ TORCH_ENGINE = Engine(
     pooling_limit=_torch_pooling_limit,
     layer_weights_limit=_torch_layer_weights_limit,
     padding_margins={"reflect": 1, "wrap": 0},
-    pads_volumes=False,
+    max_padded_axes=2,
     max_scattered_values=10_000,  # Keras scatters one value at a time, in Python
 )
 
@@ -180,6 +185,8 @@ JAX_ENGINE = Engine(
     setup='import jax\n\njax.config.update("jax_enable_x64", True)\n',
     reset=jax.RESET,
     devices=jax.DEVICES,
+    # XLA pools and convolves along any number of axes, and Keras passes calls of keras.ops on unchecked.
+    max_axes=sys.maxsize,
     compiles_functions=True,
 )
 
@@ -227,6 +234,8 @@ TENSORFLOW_ENGINE = Engine(
     convolution_limit=_tensorflow_convolution_limit,
     transposed_limit=_tensorflow_transposed_limit,
     padding_margins={"reflect": 1, "symmetric": 0},
+    max_constant_axes=MAX_PADDED_AXES,
+    max_padded_axes=MAX_PADDED_AXES - 1,
     channels_first_limit=_tensorflow_channels_first_limit,
 )
 ENGINES = (TORCH_ENGINE, JAX_ENGINE, TENSORFLOW_ENGINE)

@@ -15,9 +15,10 @@ from conformance.adapters.api import (
     pairs_for_all_axes,
     pairs_of,
     text_unless_default,
+    too_many_axes,
 )
 from conformance.adapters.keras.engines import Engine
-from conformance.adapters.tensorflow.dtypes import VOLUME_RANK, padding_layer
+from conformance.adapters.tensorflow.dtypes import PLANE_RANK, padding_layer
 
 CONSTANT_MODE = "constant"
 CANNOT_CROP = Unsupported("keras.ops.pad is documented to add cells, not to remove them")
@@ -36,13 +37,16 @@ def pad(engine: Engine, step: Step) -> Code:
     mode = step.parameters["mode"]
     if mode == CONSTANT_MODE:
         text = constant_pad(step, channels_last=not engine.has_channels_first)
-        return replace(CANNOT_CROP, rejected_call=text) if crops(step) else text
+        if crops(step):
+            return replace(CANNOT_CROP, rejected_call=text)
+        return too_many_axes(step, engine.max_constant_axes) or text
     if crops(step):
         return CANNOT_CROP
     if mode not in engine.padding_modes:
         return Unsupported(f"keras.ops.pad has no mode {mode} on this engine")
-    if step.rank == VOLUME_RANK and not engine.pads_volumes:
-        return Unsupported("padding in modes other than constant supports at most two spatial axes")
+    limit = too_many_axes(step, engine.max_padded_axes)
+    if limit:
+        return limit
     pads = pairs_of(pairs_for_all_axes(step.padding, channels_last=not engine.has_channels_first))
     text = call("keras.ops.pad", "x", pads, f'"{engine.padding_modes[mode]}"')
     reason = _unsupported_amount(engine, step)
@@ -55,7 +59,7 @@ def _unsupported_amount(engine: Engine, step: Step) -> str:
         return f"mode {step.parameters['mode']} on this engine cannot add more cells than the input has"
     # Keras passes to PyTorch the pads of the last axes only, as far as the first axis that has any, and PyTorch
     # rejects two pads for four axes.
-    if engine.has_channels_first and not engine.pads_volumes and step.rank > 1 and not any(step.padding[0]):
+    if engine.has_channels_first and step.rank == engine.max_padded_axes == PLANE_RANK and not any(step.padding[0]):
         return "this engine cannot pad the last of four axes alone"
     return ""
 

@@ -17,13 +17,15 @@ from conformance.adapters.api import (
     Unsupported,
     call,
     per_axis,
+    pooling_stride_argument,
     text_unless_default,
+    too_many_axes,
     uses_framework_defaults,
 )
 from conformance.adapters.keras.engines import CHANNELS_FIRST_FORMAT, Engine
 from conformance.adapters.keras.padding import constant_pad
 from conformance.adapters.tensorflow.dtypes import ROUNDS_DOWN, VOLUME_RANK, padding_name
-from conformance.adapters.tensorflow.pooling import divides_by_padding
+from conformance.adapters.tensorflow.pooling import divides_by_padding, pooling_layer
 from conformance.cases.arrays import NUMPY_DTYPES, highest_value, lowest_value
 
 PoolingCallWriter = Callable[..., str]
@@ -60,7 +62,7 @@ COMPOSED = PoolingCompositions(
     constant_pad,
     channels_last=True,
     # TensorFlow's softmax supports at most five axes.
-    flattens_softmax=lambda step: step.rank == VOLUME_RANK,
+    flattens_softmax=lambda step: step.rank >= VOLUME_RANK,
 )
 # On PyTorch, keras.ops.norm converts float64 to float32.
 FLOAT64_NORM = "keras.ops.sum(keras.ops.abs({x}) ** {p}, axis={axes}) ** (1 / {p})"
@@ -72,6 +74,9 @@ COMPOSITION_INPUTS = {"max_unpool": ("x", "indices"), "stochastic_pool": ("x", "
 def compiled(engine: Engine, lowering: Lowering, step: Step) -> Code:
     """Return the lines of a composition, as one function if the engine would compile each call separately."""
     code = lowering(step)
+    # The compositions are the same for every engine, so they do not know the limits of its padding.
+    if isinstance(code, tuple) and any("keras.ops.pad(" in line for line in code):
+        code = too_many_axes(step, engine.max_constant_axes) or code
     names = COMPOSITION_INPUTS.get(step.operator, ("x",))
     return engine.as_one_function(*code, names=names) if isinstance(code, tuple) else code
 
@@ -85,9 +90,8 @@ def ops_call(step: Step, *arguments: str | None, **keywords: str | None) -> str:
 
 
 def layer_call(step: Step, *arguments: str | None, **keywords: str | None) -> str:
-    """Return a pooling layer and its call. Without a dtype, it computes in float32."""
-    dtype = None if uses_framework_defaults(step) else "x.dtype"
-    return call(f"keras.layers.{LAYER_NAMES[step.operator]}{step.rank}D", *arguments, **keywords, dtype=dtype) + "(x)"
+    """Return a pooling layer and its call."""
+    return pooling_layer(f"keras.layers.{LAYER_NAMES[step.operator]}", step, *arguments, **keywords)
 
 
 def window_pool(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Code:
@@ -99,10 +103,8 @@ def window_pool(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Co
         return Unsupported("average pooling never counts padding")
     if step.parameters.get("rounding", "floor") != "floor":
         return ROUNDS_DOWN
-    stride = per_axis(step.stride) if step.stride != step.window else None
-    text = write_call(
-        step, per_axis(step.window), strides=stride, padding=text_unless_default("VALID", padding, '"same"')
-    )
+    same, stride = text_unless_default("VALID", padding, '"same"'), pooling_stride_argument(step)
+    text = write_call(step, per_axis(step.window), strides=stride, padding=same)
     return replace(limit, rejected_call=text) if limit else text
 
 
@@ -138,9 +140,14 @@ def _unless_integer_average(step: Step, text: str) -> Code:
     return Unsupported("Keras' averages of integers are not integers", rejected_call=text)
 
 
+def _has_pooling(engine: Engine, step: Step) -> bool:
+    """Whether pooling supports the dtype, the dilation and the number of axes on every surface of the engine."""
+    return not (step.dilated or engine.pooling_limit(step) or too_many_axes(step))
+
+
 def stacked_extreme_pool(engine: Engine, step: Step) -> Code:
-    """Return the maximum or minimum of the stacked cells, for dtypes and dilations that pooling does not support."""
-    if step.operator != "min_pool" and not step.dilated and not engine.pooling_limit(step):
+    """Return the maximum or minimum of the stacked cells, for steps that pooling does not support."""
+    if step.operator != "min_pool" and _has_pooling(engine, step):
         return Unsupported("pooling supports the dtype")
     if step.operator == "min_pool" and step.dtype in FLOATING:
         return Unsupported("Keras has no minimum pooling")
@@ -159,10 +166,10 @@ def maximum_pool(step: Step) -> tuple[str, ...]:
 
 
 def stacked_average_pool(engine: Engine, step: Step) -> Code:
-    """Return the divided sum of the stacked cells, for dtypes and dilations that pooling does not support."""
+    """Return the divided sum of the stacked cells, for steps that pooling does not support."""
     if step.dtype not in FLOATING:
         return Unsupported("Keras' averages of integers are not integers")
-    if not step.dilated and not engine.pooling_limit(step):
+    if _has_pooling(engine, step):
         return Unsupported("pooling supports the dtype")
     return COMPOSED.average_pool(step)
 
@@ -175,7 +182,7 @@ def stacked_lp_pool(step: Step) -> Code:
 def max_pool_with_indices(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Code:
     """Return the maxima by pooling, or the first position in each window at which the stacked values are largest."""
     if step.parameters.get("output") != "indices":
-        code = window_pool(engine, write_call, replace(step, operator="max_pool"))
+        code = too_many_axes(step) or window_pool(engine, write_call, replace(step, operator="max_pool"))
         if not isinstance(code, Unsupported):
             return code
         return maximum_pool(step)

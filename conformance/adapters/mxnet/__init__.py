@@ -20,7 +20,9 @@ from conformance.adapters.api import (
     Lowering,
     Step,
     Surface,
+    crop,
     d2l,
+    limit_axes,
     tuple_of,
     unsupported_lowering,
     unsupported_operators,
@@ -126,7 +128,12 @@ def _make_surface(
     return Surface(
         name,
         lowerings,
-        building_blocks={"pad": api.pad, "relu": lambda _step: f"{api.operators}.relu(x)"},
+        building_blocks={
+            "pad": api.pad,
+            "relu": lambda _step: f"{api.operators}.relu(x)",
+            # Slices support as many axes as pooling.
+            **limit_axes({"crop": partial(crop, channels_last=False)}),
+        },
         # Without the dtype, both modules create float32 arrays from any NumPy array.
         to_framework=dict.fromkeys(INPUT_NAMES, f"{api.arrays}.array({{0}}, dtype={{0}}.dtype)"),
         to_numpy="x.asnumpy()",

@@ -19,6 +19,7 @@ from conformance.adapters.api import (
     output_crops,
     output_slice,
     per_axis,
+    too_many_axes,
     tuple_of,
     uses_framework_defaults,
 )
@@ -63,7 +64,7 @@ def _unsupported_conv(step: Step) -> Unsupported | None:
         return NO_NAMED_PADDING
     if 0 in step.shape:
         return NO_EMPTY_CONVOLUTION
-    return NO_ASYMMETRIC_PADDING if step.symmetric is None else None
+    return too_many_axes(step) or (NO_ASYMMETRIC_PADDING if step.symmetric is None else None)
 
 
 def call_conv(step: Step, *, api: ArrayApi = NP_API) -> Code:
@@ -129,7 +130,7 @@ def _unsupported_transposed(step: Step, axes: Sequence[OutputCrop], *, sliced: b
         return Unsupported("adj must be smaller than the stride")
     if step.rank == VOLUME_RANK and (step.dilated or step.dtype == "float64"):
         return NO_3D_TRANSPOSED_DILATION if step.dilated else NO_3D_TRANSPOSED
-    return None
+    return too_many_axes(step)
 
 
 def call_transpose(step: Step, *, sliced: bool = False, api: ArrayApi = NP_API) -> Code:

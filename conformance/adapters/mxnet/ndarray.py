@@ -19,6 +19,7 @@ from conformance.adapters.api import (
     quoted,
     slices,
     text_unless_default,
+    too_many_axes,
 )
 from conformance.adapters.mxnet.calls import FLOATING, ArrayApi
 from conformance.adapters.mxnet.padding import CONSTANT_MODE, full_array
@@ -84,6 +85,8 @@ def gathered_pad(step: Step) -> Code:
         return "x" + "".join(f".take(mx.nd.array({indices}), axis={axis})" for axis, indices in indexed)
     if step.dtype in FLOATING:
         return f"{_pad_call(step, 'x.expand_dims(2)', 3)}.squeeze(2)" if step.rank == ROW_RANK else native_pad(step)
+    if too_many_axes(step):
+        return native_pad(step)
     # No mx.nd.where with a mask: integers have no pad that could make the mask.
     bounds = [f"{before}:{before + size}" for (before, _), size in zip(step.padding, step.shape[2:], strict=True)]
     lines = (f"y = {full_array(step, 'mx.nd')}", f"y{slices(bounds, channels_last=False)} = x", "x = y")

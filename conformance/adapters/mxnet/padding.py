@@ -20,6 +20,7 @@ from conformance.adapters.api import (
     pairs_of,
     quoted,
     text_unless_default,
+    too_many_axes,
     tuple_of,
 )
 from conformance.adapters.mxnet.calls import ArrayApi
@@ -44,6 +45,10 @@ def pad(step: Step) -> Code:
     )
     if mode == "wrap":
         return Unsupported(NO_WRAP, rejected_call=text)
+    # mnp.pad and mnp.where take at most five axes, with batch and channels: "ndim=6too large".
+    limit = too_many_axes(step)
+    if limit:
+        return limit
     if crops(step):
         unwritten = Unsupported("mnp.pad does not write the gradient of elements that it crops", rejected_call=text)
         return unwritten if mode == CONSTANT_MODE else READS_OUT_OF_BOUNDS
@@ -76,7 +81,7 @@ def differentiable_pad(step: Step) -> Code:
     mode = step.parameters["mode"]
     if mode == "wrap":
         return wrapped_pad(step)
-    if mode != CONSTANT_MODE or value == 0 or crops(step):
+    if mode != CONSTANT_MODE or value == 0 or crops(step) or too_many_axes(step):
         return pad(step)
     # mnp.pad of MXNet 1.9.1 lacks a `return` in its constant branch and always pads with 0. A mask of padded ones
     # selects the original cells. An array replaces the scalar because of apache/mxnet#17893, which 1.9.1 still has.

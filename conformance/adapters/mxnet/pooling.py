@@ -7,10 +7,13 @@ from conformance.adapters.api import (
     Step,
     Unsupported,
     call,
+    count_include_pad_argument,
     is_framework_same,
     number,
     per_axis,
+    pooling_stride_argument,
     text_unless_default,
+    too_many_axes,
     tuple_of,
 )
 from conformance.adapters.mxnet import windows
@@ -35,12 +38,13 @@ def _unsupported_pooling(step: Step) -> Unsupported | None:
         return Unsupported("average pooling has no divisor")
     if step.symmetric is None:
         return NO_ASYMMETRIC_PADDING
+    # The only other convention is "full", which drops no window: it is used for ceil where both give the same size.
     if (
         step.parameters.get("rounding") == "ceil"
         and step.windows.output != step.with_parameters(rounding="full").windows.output
     ):
         return Unsupported("a last window that starts in the padding is not dropped")
-    return None
+    return too_many_axes(step)
 
 
 def _call_if_supported(step: Step, text: str) -> Code:
@@ -49,15 +53,6 @@ def _call_if_supported(step: Step, text: str) -> Code:
     if any(pad >= extent for pad, extent in zip(step.symmetric or (), step.window, strict=False)):
         return Unsupported("padding must be smaller than the window", rejected_call=text)
     return text
-
-
-def _count_include_pad(step: Step) -> str | None:
-    """Return the argument count_include_pad; None for its default, True."""
-    return (
-        "False"
-        if step.operator == "avg_pool" and step.padded and not step.parameters.get("count_include_pad", True)
-        else None
-    )
 
 
 def call_pool(step: Step, inputs: str = "x", *, api: ArrayApi = NP_API) -> Code:
@@ -75,7 +70,7 @@ def call_pool(step: Step, inputs: str = "x", *, api: ArrayApi = NP_API) -> Code:
         pool_type=text_unless_default("max", kind, f'"{kind}"'),
         p_value=number(step.parameters["p"]) if kind == "lp" else None,
         pooling_convention=text_unless_default("floor", step.parameters.get("rounding"), '"full"'),
-        count_include_pad=_count_include_pad(step),
+        count_include_pad=count_include_pad_argument(step),
     )
     return _call_if_supported(step, text)
 
@@ -93,11 +88,12 @@ def call_lp_pool(step: Step, *, api: ArrayApi = NP_API) -> Code:
 def absolute_lp_pool(step: Step, *, api: ArrayApi = NP_API) -> Code:
     """Return the call on absolute values, after explicit padding if needed.
 
-    Dilated windows, and powers that the call does not take, use the composition over gathered windows.
+    Dilated windows, and powers and ranks that the call does not take, use the composition over gathered windows.
     """
     padded = windows.explicit_padding(step)
-    if step.dilated or step.parameters["p"] not in SUPPORTED_POWERS:
+    if step.dilated or step.parameters["p"] not in SUPPORTED_POWERS or too_many_axes(step):
         return windows.lp_pool(step, api)
+    # The second power of a number does not depend on its sign, so it needs no `abs`.
     magnitudes = "x" if step.parameters["p"] == SQUARE_POWER else f"{api.arrays}.abs(x)"
     native = call_pool(step, magnitudes, api=api)
     if not isinstance(native, Unsupported):
@@ -113,7 +109,7 @@ def call_global_pool(step: Step, *, api: ArrayApi = NP_API) -> Code:
     """Return the global pooling call."""
     kind = step.operator.split("_")[1]
     text = call(api.pooling, "x", pool_type=text_unless_default("max", kind, f'"{kind}"'), global_pool="True")
-    return _call_if_supported(step, text)
+    return too_many_axes(step) or _call_if_supported(step, text)
 
 
 def gluon_pool(step: Step) -> Code:
@@ -124,14 +120,14 @@ def gluon_pool(step: Step) -> Code:
     text = call(
         f"nn.{LAYER_NAMES[step.operator]}{step.rank}D",
         per_axis(step.window),
-        strides=per_axis(step.stride) if step.stride != step.window else None,
+        strides=pooling_stride_argument(step),
         padding=per_axis(step.symmetric) if step.padded else None,
         ceil_mode=text_unless_default("floor", step.parameters.get("rounding"), "True"),
-        count_include_pad=_count_include_pad(step),
+        count_include_pad=count_include_pad_argument(step),
     )
     return _call_if_supported(step, f"{text}(x)")
 
 
 def gluon_global_pool(step: Step) -> Code:
     """Return the global pooling layer."""
-    return _call_if_supported(step, f"nn.{LAYER_NAMES[step.operator]}{step.rank}D()(x)")
+    return too_many_axes(step) or _call_if_supported(step, f"nn.{LAYER_NAMES[step.operator]}{step.rank}D()(x)")

@@ -18,11 +18,12 @@ from conformance.adapters.api import (
     PoolingCompositions,
     Unsupported,
     in_wider_dtype,
+    limit_axes,
+    too_many_axes,
     tuple_of,
 )
 from conformance.adapters.mxnet.calls import FLOATING, ArrayApi
 from conformance.adapters.mxnet.padding import NP_API
-from conformance.cases.arrays import highest_value
 from conformance.cases.steps import Step, pad_step
 
 
@@ -67,13 +68,6 @@ def max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
     return compositions(api).extreme_pool("max", -math.inf, step)
 
 
-def min_pool(step: Step, api: ArrayApi = NP_API) -> Code:
-    """Return the minimum of each window of integers; negation does not work for their least value."""
-    if step.dtype in FLOATING:
-        return Unsupported("floating-point minimum pooling is negated maximum pooling")
-    return compositions(api).extreme_pool("min", highest_value(step.dtype), step)
-
-
 def lp_pool(step: Step, api: ArrayApi = NP_API) -> Code:
     """Return the norm of each window."""
     return in_float32(compositions(api).lp_pool, step)
@@ -103,7 +97,9 @@ def adaptive_avg_pool_2d(step: Step, api: ArrayApi = NP_API) -> Code:
 def exact_adaptive_avg_pool_2d(step: Step) -> Code:
     """Return the mean of each bin; by the native call except for float16, which it does not add in float32."""
     native = None if step.dtype == "float16" else adaptive_avg_pool_2d(step)
-    return native if isinstance(native, str) else compositions(NP_API).adaptive_pool_at_once("mean", step)
+    if isinstance(native, str):
+        return native
+    return too_many_axes(step) or compositions(NP_API).adaptive_pool_at_once("mean", step)
 
 
 def channel_maximum(step: Step) -> Code:
@@ -116,12 +112,17 @@ def fallbacks(api: ArrayApi) -> Mapping[str, Lowering]:
     composed = compositions(api)
     return {
         "max_pool": partial(max_pool, api=api),
-        "min_pool": partial(min_pool, api=api),
+        "min_pool": composed.integer_min_pool,
         "softmax_pool": partial(in_float32, composed.softmax_pool),
         "max_pool_with_indices": composed.max_pool_with_indices,
         "max_unpool": partial(max_unpool, api=api),
-        "adaptive_max_pool": partial(composed.adaptive_pool_by_axis, "max"),
-        "adaptive_avg_pool": partial(composed.adaptive_pool_at_once, "mean"),
+        # MXNet slices arrays of at most five axes, with batch and channels.
+        **limit_axes(
+            {
+                "adaptive_max_pool": partial(composed.adaptive_pool_by_axis, "max"),
+                "adaptive_avg_pool": partial(composed.adaptive_pool_at_once, "mean"),
+            }
+        ),
         "stochastic_pool_probabilities": composed.stochastic_pool_probabilities,
         "stochastic_pool": composed.stochastic_pool,
     }

@@ -100,6 +100,7 @@ def _divisor_text(step: Step) -> list[str]:
 def _average_lines(step: Step) -> list[str]:
     if is_floating(step):
         return [*_divisor_text(step), f"{OUTPUT_CELL} = np.sum(cells, dtype=x.dtype) / x.dtype.type(divisor)"]
+    # // rounds down, and integer averages round toward zero, so a negative total is negated before the division.
     quotient = "total // divisor if total >= 0 else -(-total // divisor)"
     return [
         *_divisor_text(step),
@@ -108,7 +109,9 @@ def _average_lines(step: Step) -> list[str]:
     ]
 
 
+# The result is rounded to the dtype of x when it is assigned to y or added to slope.
 WIDEN_LINE = "wide = cells.astype(np.float64)"
+# Without the maximum subtracted, exp would overflow for large values.
 SOFTMAX_WEIGHT_LINES = [
     "if not places:",
     f"{INDENT}continue",
@@ -116,6 +119,7 @@ SOFTMAX_WEIGHT_LINES = [
     "weights = np.exp(wide - np.max(wide))",
     "weights = weights / np.sum(weights)",
 ]
+# np.argmax of bool is the first True: the first cell whose running sum exceeds the drawn share of the total.
 DRAW_LINES = [
     "running = np.cumsum(cells)",
     "drawn = np.argmax(running > draws[(n, c, *position)] * running[-1]) if places else None",

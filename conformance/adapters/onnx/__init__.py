@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from conformance.adapters.api import Bfloat16Conversion, Step, Surface, Unsupported, is_framework_same
+from conformance.adapters.api import Bfloat16Conversion, Step, Surface, Unsupported, is_framework_same, too_many_axes
 from conformance.adapters.onnx import nodes, windows
 from conformance.adapters.onnx.dtypes import (
     ANY_CALL,
@@ -76,12 +76,23 @@ INCORRECT_NODES: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
 }
 
 
+def _unsupported_rank(step: Step) -> Unsupported | None:
+    """Return the reason if a node lacks an implementation for more than three spatial axes."""
+    # Dense max pooling uses the code of averages, which works for any number of axes.
+    lacks = step.operator == "max_unpool" or (step.operator.startswith("max_pool") and not _is_dense_max_pool(step))
+    return too_many_axes(step) if lacks else None
+
+
 def node_limit(step: Step) -> Unsupported | None:
-    """Return the reason not to use a node: its schema rejects it, or its implementation is wrong."""
+    """Return the reason not to use a node: its schema rejects it, or its implementation is wrong or missing."""
     applies, wrong = INCORRECT_NODES.get(step.operator, (lambda _step: False, None))
     dropped = DROPPED_WINDOWS if step.has_windows_in_end_padding else None
     return (
-        unsupported_by_schema(step) or unsupported_output_padding(step) or dropped or (wrong if applies(step) else None)
+        unsupported_by_schema(step)
+        or _unsupported_rank(step)
+        or unsupported_output_padding(step)
+        or dropped
+        or (wrong if applies(step) else None)
     )
 
 

@@ -19,6 +19,7 @@ from conformance.adapters.api import (
     number,
     pairs_of,
     spatial_axes,
+    too_many_axes,
     tuple_of,
 )
 from conformance.adapters.onnx.nodes import (
@@ -181,6 +182,13 @@ def max_unpool(step: Step) -> Code:
     )
 
 
+def stochastic_pool(step: Step) -> Code:
+    """Return the drawn cell of each window."""
+    # Mul takes operands of one type only, so draws is cast with x.
+    draws = ("draws = Cast(draws, to=TensorProto.FLOAT)",) if step.dtype in SHORT_FLOATS else ()
+    return (*draws, *as_lines(in_float32(COMPOSED.stochastic_pool, step)))
+
+
 def channel_maximum(step: Step) -> Code:
     """Return the maximum of each channel."""
     return _channel_reduction(EXTREME_DTYPES, "ReduceMax", step)
@@ -202,6 +210,9 @@ def adaptive_pool(step: Step) -> Code:
     sizes = list(zip(step.shape[2:], step.parameters["output_size"], strict=True))
     if any(extent % bins for extent, bins in sizes):
         return Unsupported("no node has bins of unequal size")
+    limit = too_many_axes(step)
+    if limit:
+        return limit
     window = ints_text([extent // bins for extent, bins in sizes])
     return call(ADAPTIVE_NODES[step.operator], "x", kernel_shape=window, strides=window)
 
@@ -228,6 +239,6 @@ FALLBACKS: Mapping[str, Lowering] = {
     "adaptive_max_pool": adaptive_pool,
     "adaptive_avg_pool": adaptive_pool,
     "stochastic_pool_probabilities": partial(in_float32, COMPOSED.stochastic_pool_probabilities),
-    "stochastic_pool": partial(in_float32, COMPOSED.stochastic_pool),
+    "stochastic_pool": stochastic_pool,
     "pad": gathered_pad,
 }

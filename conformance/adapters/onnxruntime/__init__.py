@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from conformance.adapters.api import ALL_DTYPES, DeviceSupport, Step, Surface, Unsupported
+from conformance.adapters.api import ALL_DTYPES, DeviceSupport, Step, Surface, Unsupported, too_many_axes
 from conformance.adapters.onnx import nodes, windows
 from conformance.adapters.onnx.dtypes import (
     ANY_CALL,
@@ -44,6 +44,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "pad": ALL_DTYPES - {"bfloat16", "int16", "uint16"},
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),
 }
+POOLING_KERNELS = nodes.POOLING_OPERATORS | {"max_unpool", "global_max_pool", "global_avg_pool"}
 NO_BFLOAT16 = Unsupported(
     'the session returns no bfloat16 array: "No corresponding Numpy type for Tensor Type. bfloat16"'
 )
@@ -58,6 +59,9 @@ def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: its schema, a missing kernel, or its attributes."""
     if step.dtype not in KERNEL_DTYPES[step.operator]:
         return unsupported_by_schema(step) or _no_kernel(nodes.NODE_TYPES[step.operator], step.dtype)
+    # "Unsupported pooling size.": the pooling kernels have one to three axes; those of convolutions have any number.
+    if step.operator in POOLING_KERNELS and too_many_axes(step):
+        return too_many_axes(step)
     # The limit is the same for averages and norms, and dilation does not extend it.
     if step.operator in nodes.POOLING_OPERATORS:
         return NO_LARGE_PADS if nodes.padding_covers_window(step) else None

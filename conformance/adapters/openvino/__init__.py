@@ -19,6 +19,7 @@ from conformance.adapters.api import (
     Step,
     Surface,
     Unsupported,
+    limit_axes,
     spatial_axes,
     unsupported_operators,
 )
@@ -112,24 +113,32 @@ SURFACES = (
     Surface(
         "openvino.opset",
         {
-            "max_pool": pooling.max_pool,
-            "avg_pool": pooling.avg_pool,
-            "max_pool_with_indices": pooling.indexed_max_pool,
+            **limit_axes(
+                {
+                    "max_pool": pooling.max_pool,
+                    "avg_pool": pooling.avg_pool,
+                    "max_pool_with_indices": pooling.indexed_max_pool,
+                    "adaptive_max_pool": pooling.adaptive_pool,
+                    "adaptive_avg_pool": pooling.adaptive_pool,
+                    "conv": weights.conv,
+                    "conv_transpose": weights.conv_transpose,
+                }
+            ),
             "global_max_pool": pooling.global_pool,
             "global_avg_pool": pooling.global_pool,
-            "adaptive_max_pool": pooling.adaptive_pool,
-            "adaptive_avg_pool": pooling.adaptive_pool,
-            "conv": weights.conv,
-            "conv_transpose": weights.conv_transpose,
             "pad": padding.pad,
             "relu": lambda _step: "ops.relu(x)",
             **UNSUPPORTED_OPERATORS,
         },
         fallbacks={
             **windows.FALLBACKS,
-            "max_pool_with_indices": pooling.widened_max_pool,
-            "conv": weights.biased_conv,
-            "conv_transpose": weights.biased_transpose,
+            **limit_axes(
+                {
+                    "max_pool_with_indices": pooling.widened_max_pool,
+                    "conv": weights.biased_conv,
+                    "conv_transpose": weights.biased_transpose,
+                }
+            ),
             "pad": padding.gathered_pad,
         },
         building_blocks={

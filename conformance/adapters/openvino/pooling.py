@@ -75,6 +75,7 @@ def avg_pool(step: Step) -> Code:
     arguments = pooling_arguments(step)
     if isinstance(arguments, Unsupported):
         return arguments
+    # exclude_pad is the opposite of the usual count_include_pad.
     exclude = str(not step.parameters["count_include_pad"])
     stride, dilation = str([*(step.stride or ())]), str([*step.dilation])
     text = call("ops.avg_pool", "x", stride, *arguments[0], exclude, **arguments[1], dilations=dilation)
@@ -103,6 +104,7 @@ def spatial_axes(step: Step) -> str:
 
 def global_pool(step: Step) -> Code:
     """Return global pooling as a reduction over the spatial axes."""
+    # Unlike ops.max_pool, ops.reduce_max returns NaN if it is the last cell.
     kind = "max" if step.operator == "global_max_pool" else "mean"
     return f"ops.reduce_{kind}(x, {spatial_axes(step)}, True)"
 

@@ -12,12 +12,9 @@ from conformance.adapters.api import (
     Lowering,
     PoolingCompositions,
     Step,
-    Unsupported,
-    is_floating,
     tuple_of,
 )
 from conformance.adapters.openvino.padding import SHORT_DTYPE_NAMES, pad
-from conformance.cases.arrays import highest_value
 
 
 def compositions(dtype: str) -> PoolingCompositions:
@@ -56,11 +53,9 @@ def _by_dtype(composition: Callable[[PoolingCompositions, Step], Code]) -> Lower
 
 
 def min_pool(step: Step) -> Code:
-    """Return the minimum of each window of integers; negation does not work for their least value."""
-    if is_floating(step):
-        return Unsupported("OpenVINO has no minimum pooling")
-    reduction = "logical_and" if step.dtype == "bool" else "min"
-    return compositions(step.dtype).extreme_pool(reduction, highest_value(step.dtype), step)
+    """Return the minimum of each window of integers or bool."""
+    # ops.reduce_min takes no bool.
+    return compositions(step.dtype).integer_min_pool(step, "logical_and" if step.dtype == "bool" else "min")
 
 
 def max_unpool(step: Step) -> Code:

@@ -31,6 +31,7 @@ from conformance.adapters.api import (
     call,
     channels_last_fields,
     d2l,
+    limit_axes,
     pairs_for_all_axes,
     pairs_of,
     per_axis,
@@ -201,18 +202,17 @@ FIELDS: dict[str, Any] = dict(
 _make_surface: Callable[..., Surface] = partial(Surface, **FIELDS)
 
 TF_NN_LOWERINGS: Mapping[str, Lowering] = {
-    "max_pool": max_pool,
-    "avg_pool": avg_pool,
+    **limit_axes(
+        {"max_pool": max_pool, "avg_pool": avg_pool, "conv": native_convolution, "conv_transpose": native_transpose}
+    ),
     "max_pool_with_indices": max_pool_with_argmax,
     "fractional_max_pool": unsupported_lowering(
         "tf.nn.fractional_max_pool draws its window sequences from a seed and takes no samples"
     ),
-    "conv": native_convolution,
-    "conv_transpose": native_transpose,
     "pad": pad,
     "relu": lambda _step: "tf.nn.relu(x)",
 }
-CONVOLUTION_FALLBACKS: Mapping[str, Lowering] = {"conv": composed_convolution, "conv_transpose": composed_transpose}
+CONVOLUTION_FALLBACKS = limit_axes({"conv": composed_convolution, "conv_transpose": composed_transpose})
 
 SURFACES = (
     _make_surface(
@@ -220,7 +220,11 @@ SURFACES = (
     ),
     _make_surface(
         "tf.function",
-        {**TF_NN_LOWERINGS, "max_pool": compiled.max_pool, "max_pool_with_indices": compiled.max_pool_with_argmax},
+        {
+            **TF_NN_LOWERINGS,
+            **limit_axes({"max_pool": compiled.max_pool}),
+            "max_pool_with_indices": compiled.max_pool_with_argmax,
+        },
         fallbacks={**compiled.FALLBACKS, **CONVOLUTION_FALLBACKS},
         wrap_program=compiled.compile_with_xla,
         write_gradient=compiled.compile_gradient_with_xla(tape_gradient),
@@ -231,14 +235,18 @@ SURFACES = (
     _make_surface(
         "tf.nn.nchw",
         {
-            "max_pool": channels_first.max_pool,
-            "avg_pool": channels_first.avg_pool,
-            "conv": channels_first.conv,
-            "conv_transpose": channels_first.conv_transpose,
+            **limit_axes(
+                {
+                    "max_pool": channels_first.max_pool,
+                    "avg_pool": channels_first.avg_pool,
+                    "conv": channels_first.conv,
+                    "conv_transpose": channels_first.conv_transpose,
+                }
+            ),
             "pad": channels_first.pad,
             "relu": TF_NN_LOWERINGS["relu"],
         },
-        fallbacks={"conv": channels_first.with_bias},
+        fallbacks=limit_axes({"conv": channels_first.with_bias}),
         # Kernels have the same layout as with channels last; only data is not moved.
         to_framework={**LAYOUT_FIELDS["to_framework"], "x": "tf.constant({})"},
         to_numpy="x.numpy()",
@@ -253,14 +261,18 @@ SURFACES = (
     _make_surface(
         "tf.keras.layers",
         {
-            "max_pool": partial(layer_pool, "MaxPool"),
-            "avg_pool": partial(layer_pool, "AveragePooling"),
-            "global_max_pool": partial(layer_global, "GlobalMaxPooling"),
-            "global_avg_pool": partial(layer_global, "GlobalAveragePooling"),
-            "adaptive_max_pool": partial(layer_adaptive, "AdaptiveMaxPooling"),
-            "adaptive_avg_pool": partial(layer_adaptive, "AdaptiveAveragePooling"),
-            "conv": layer_convolution,
-            "conv_transpose": layer_transpose,
+            **limit_axes(
+                {
+                    "max_pool": partial(layer_pool, "MaxPool"),
+                    "avg_pool": partial(layer_pool, "AveragePooling"),
+                    "global_max_pool": partial(layer_global, "GlobalMaxPooling"),
+                    "global_avg_pool": partial(layer_global, "GlobalAveragePooling"),
+                    "adaptive_max_pool": partial(layer_adaptive, "AdaptiveMaxPooling"),
+                    "adaptive_avg_pool": partial(layer_adaptive, "AdaptiveAveragePooling"),
+                    "conv": layer_convolution,
+                    "conv_transpose": layer_transpose,
+                }
+            ),
             "pad": _layer_pad,
             "relu": lambda _step: "tf.keras.layers.ReLU(dtype=x.dtype)(x)",
         },
@@ -268,7 +280,7 @@ SURFACES = (
             **FALLBACKS,
             "max_pool": _layer_stacked_max_pool,
             "avg_pool": layer_stacked_avg_pool,
-            "conv_transpose": composed_layer_transpose,
+            **limit_axes({"conv_transpose": composed_layer_transpose}),
         },
         # Padding layers pad with zeros only, so the padding of a maximum is `tf.pad`.
         building_blocks={"pad": _layer_padding},

@@ -89,7 +89,7 @@ def conv_transpose(step: Step) -> Code:
 
 def pad(step: Step) -> Code:
     """Return `tf.pad` with channels first."""
-    text = composed.pad(step)
+    text = composed.pad(step, composed.MAX_PADDED_AXES + 1)
     if isinstance(text, Unsupported):
         return replace(text, rejected_call=_with_channels_first_pads(step, text.rejected_call))
     return _with_channels_first_pads(step, text) or text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conformance.adapters.api import Code, GradientWriter, Step, Unsupported, function_lines
+from conformance.adapters.api import Code, GradientWriter, Step, Unsupported, function_lines, too_many_axes
 from conformance.adapters.tensorflow import composed, pooling
 from conformance.adapters.tensorflow.dtypes import padding_name
 
@@ -44,7 +44,7 @@ def _max_pool_with_indices(step: Step) -> Code:
     """Return the maxima by pooling, or the first position in each window at which the stacked values are largest."""
     if step.parameters.get("output") == "indices":
         return composed.stacked_max_indices(step)
-    text = max_pool(step)
+    text = too_many_axes(step) or max_pool(step)
     return composed.stacked_max_pool_all_dtypes(step) if isinstance(text, Unsupported) else text
 
 

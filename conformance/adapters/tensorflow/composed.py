@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.adapters.api import (
-    FLOATING,
     ArrayOperations,
     Code,
     PoolingCompositions,
@@ -19,23 +18,30 @@ from conformance.adapters.api import (
     pairs_of,
     quoted,
     text_unless_default,
+    too_many_axes,
     tuple_of,
 )
-from conformance.adapters.tensorflow.dtypes import ONEDNN_DTYPES, POOLING_DTYPES, VOLUME_RANK
-from conformance.adapters.tensorflow.pooling import max_pool, max_pool_with_argmax
-from conformance.cases.arrays import highest_value, lowest_value
+from conformance.adapters.tensorflow.dtypes import ONEDNN_DTYPES, VOLUME_RANK
+from conformance.adapters.tensorflow.pooling import max_pool, max_pool_with_argmax, missing_kernel
+from conformance.cases.arrays import lowest_value
 
 CONSTANT_MODE = "constant"
 ONES_EXPRESSION = "tf.ones_like(x)"
 CANNOT_CROP = Unsupported("tf.pad cannot crop")
 # Largest padding minus the input extent, for each mirror mode: `reflect` does not repeat the cell at the border.
 MIRROR_OFFSETS = {"reflect": -1, "symmetric": 0}
+# On the CPU, tf.pad takes six axes in mode constant and five in the mirror modes, with batch and channels. The constant
+# mode counts neighbouring axes without padding as one, so with channels first it takes one more.
+MAX_PADDED_AXES = 4
 # tf.reduce_max and tf.reduce_min do not support bool.
 BOOL_REDUCTIONS = {"max": "any", "min": "all"}
 
 
-def pad(step: Step) -> Code:
-    """Return `tf.pad` in mode constant, reflect or symmetric. The last two cannot add more cells than the input has."""
+def pad(step: Step, max_axes: int = MAX_PADDED_AXES) -> Code:
+    """Return `tf.pad` in mode constant, reflect or symmetric. The last two cannot add more cells than the input has.
+
+    max_axes: largest number of spatial axes in mode constant.
+    """
     mode = step.parameters.get("mode", CONSTANT_MODE)
     pads = pairs_of(pairs_for_all_axes(step.padding, channels_last=True))
     if mode == CONSTANT_MODE:
@@ -43,11 +49,14 @@ def pad(step: Step) -> Code:
         text = "True" if step.dtype == "bool" else None  # used only if the value is not 0
         padded = call("tf.pad", "x", pads, constant_values=text_unless_default(0, value, text))
         crops = any(min(pair) < 0 for pair in step.padding)
-        return replace(CANNOT_CROP, rejected_call=padded) if crops else padded
+        return replace(CANNOT_CROP, rejected_call=padded) if crops else too_many_axes(step, max_axes) or padded
     if any(min(pair) < 0 for pair in step.padding):
         return CANNOT_CROP
     if mode not in MIRROR_OFFSETS:
         return Unsupported(f"tf.pad has no mode {mode}")
+    limit = too_many_axes(step, MAX_PADDED_AXES - 1)
+    if limit:
+        return limit
     text = call("tf.pad", "x", pads, quoted(mode.upper()))
     if any(max(pair) > size + MIRROR_OFFSETS[mode] for size, pair in zip(step.shape[2:], step.padding, strict=True)):
         return Unsupported(f"tf.pad in mode {mode} cannot add more cells than the input has", rejected_call=text)
@@ -59,10 +68,9 @@ def indexed_pad(step: Step) -> Code:
 
     The gather supports the modes and the amounts of padding that `tf.pad` does not.
     """
-    text = pad(step)
-    if isinstance(text, str) or any(min(pair) < 0 for pair in step.padding):
+    text, mode = pad(step), step.parameters["mode"]
+    if isinstance(text, str) or mode == CONSTANT_MODE or any(min(pair) < 0 for pair in step.padding):
         return text
-    mode = step.parameters["mode"]
     return tuple(
         f"x = tf.gather(x, np.pad(np.arange({size}), {tuple_of(pair)}, {quoted(mode)}), axis={axis})"
         for axis, (size, pair) in enumerate(zip(step.shape[2:], step.padding, strict=True), 1)
@@ -90,24 +98,19 @@ tf.reduce_sum(tf.where(drawn, windows, 0), axis=0)""",
 GRAPH_COMPOSED = PoolingCompositions(
     OPERATIONS, StackedCells(OPERATIONS.stack, channels_last=True), pad, channels_last=True
 )
-COMPOSED = replace(GRAPH_COMPOSED, flattens_softmax=lambda step: step.rank == VOLUME_RANK and step.dtype != "float64")
+COMPOSED = replace(GRAPH_COMPOSED, flattens_softmax=lambda step: step.rank >= VOLUME_RANK and step.dtype != "float64")
 
 
 def stacked_max_pool(step: Step) -> Code:
-    """Return the maximum of the stacked cells, for dtypes without a pooling kernel."""
-    if step.dtype in POOLING_DTYPES and (step.rank != VOLUME_RANK or step.dtype in ONEDNN_DTYPES):
+    """Return the maximum of the stacked cells, for dtypes and ranks without a pooling kernel."""
+    if not missing_kernel(step):
         return Unsupported("pooling has kernels for the dtype")
     return stacked_max_pool_all_dtypes(step)
 
 
 def stacked_min_pool(step: Step) -> Code:
-    """Return the minimum of the stacked cells, for integers and bool.
-
-    Floating-point minimum pooling is lowered to negated max pooling. The smallest integer has no negative.
-    """
-    if step.dtype in FLOATING:
-        return Unsupported("there is no minimum pooling")
-    return COMPOSED.extreme_pool(_reduction("min", step), highest_value(step.dtype), step)
+    """Return the minimum of the stacked cells, for integers and bool."""
+    return COMPOSED.integer_min_pool(step, _reduction("min", step))
 
 
 def stacked_max_pool_all_dtypes(step: Step) -> Code:
@@ -123,9 +126,11 @@ def _reduction(name: str, step: Step) -> str:
 def stacked_avg_pool(step: Step) -> Code:
     """Return the divided sum of the stacked cells, where pooling has no kernel for the dtype.
 
-    That is the case in three dimensions, and for gradients with dilation.
+    That is the case in three dimensions, and for gradients with dilation. No pooling has more dimensions.
     """
-    if step.dtype in ONEDNN_DTYPES or (step.rank != VOLUME_RANK and not (step.dilated and step.gradient)):
+    if step.rank <= VOLUME_RANK and (
+        step.dtype in ONEDNN_DTYPES or (step.rank != VOLUME_RANK and not (step.dilated and step.gradient))
+    ):
         return Unsupported("pooling has kernels for the dtype")
     return COMPOSED.average_pool(step)
 
@@ -143,7 +148,7 @@ def max_pool_with_indices(step: Step) -> Code:
     largest.
     """
     if step.parameters.get("output") != "indices":
-        text = max_pool(step)
+        text = too_many_axes(step) or max_pool(step)
         return stacked_max_pool_all_dtypes(step) if isinstance(text, Unsupported) else text
     text = max_pool_with_argmax(step)
     if isinstance(text, Unsupported) and text.rejected_call:

@@ -13,6 +13,7 @@ from conformance.adapters.api import (
     pairs_for_all_axes,
     pairs_of,
     spatial_axes,
+    too_many_axes,
     uses_framework_defaults,
 )
 from reference import Windows
@@ -69,6 +70,9 @@ def padding_layer(module: str, step: Step, data_format: str | None = None) -> Co
 
     module: the module of the layers, as text.
     """
+    limit = too_many_axes(step)
+    if limit:
+        return limit
     if step.parameters.get("mode", "constant") != "constant" or step.parameters.get("value", 0) != 0:
         return Unsupported("padding layers pad with zeros only")
     # ZeroPadding and Cropping are two layers, and users would need both for mixed signs.

@@ -10,7 +10,9 @@ from conformance.adapters.api import (
     Unsupported,
     call,
     per_axis,
+    pooling_stride_argument,
     text_unless_default,
+    too_many_axes,
     tuple_of,
     uses_framework_defaults,
 )
@@ -30,13 +32,19 @@ from conformance.adapters.tensorflow.dtypes import (
 NO_POOLING_DTYPE = Unsupported("max pooling has no kernels for uint32, uint64 and bool")
 
 
-def unsupported_pooling(step: Step) -> Unsupported | None:
-    """Return why no pooling call supports the dtype or the rounding of the output size; None if one does."""
+def missing_kernel(step: Step) -> Unsupported | None:
+    """Return why the CPU has no pooling kernel for the dtype or the number of axes; None if it has one."""
     if step.dtype not in POOLING_DTYPES:
         return NO_POOLING_DTYPE
     if step.rank == VOLUME_RANK and step.dtype not in ONEDNN_DTYPES:
         return FLOAT_ONLY
-    return ROUNDS_DOWN if step.parameters.get("rounding", "floor") != "floor" else None
+    return too_many_axes(step)
+
+
+def unsupported_pooling(step: Step) -> Unsupported | None:
+    """Return why no pooling call supports the step, or the rounding of its output size; None if one does."""
+    rounds_down = ROUNDS_DOWN if step.parameters.get("rounding", "floor") != "floor" else None
+    return missing_kernel(step) or rounds_down
 
 
 def divides_by_padding(step: Step) -> bool:
@@ -76,6 +84,7 @@ def max_pool(step: Step) -> Code:
     if unsupported:
         # Rounding down is no rejection: the call would be accepted and compute something else.
         return replace(unsupported, rejected_call=text if unsupported is not ROUNDS_DOWN else None)
+    # The page of tf.nn.max_pool2d allows padding as large as the window; the kernel rejects it.
     if padding is None and any(max(pair) >= extent for pair, extent in zip(step.padding, step.window, strict=False)):
         return Unsupported("padding must be smaller than the window", rejected_call=text)
     return text
@@ -95,16 +104,11 @@ def avg_pool(step: Step) -> Code:
     return _dilated_pool("AVG", step)
 
 
-def _layer_text(name: str, step: Step, *arguments: str | None, **keywords: str | None) -> str:
-    return (
-        call(
-            f"tf.keras.layers.{name}{step.rank}D",
-            *arguments,
-            **keywords,
-            dtype=None if uses_framework_defaults(step) else "x.dtype",
-        )
-        + "(x)"
-    )
+def pooling_layer(name: str, step: Step, *arguments: str | None, **keywords: str | None) -> str:
+    """Return a pooling layer of Keras and its call. name: with its module, without the number of axes."""
+    # Without a dtype, a layer computes in float32, which a convention case observes.
+    dtype = None if uses_framework_defaults(step) else "x.dtype"
+    return call(f"{name}{step.rank}D", *arguments, **keywords, dtype=dtype) + "(x)"
 
 
 def layer_pool(name: str, step: Step) -> Code:
@@ -114,21 +118,19 @@ def layer_pool(name: str, step: Step) -> Code:
         return unsupported or Unsupported("pooling layers have no dilation, and support valid and same padding only")
     if name == "AveragePooling" and divides_by_padding(step):
         return Unsupported("average pooling layers never count padding")
-    stride = per_axis(step.stride) if step.stride != step.window else None
-    return _layer_text(
-        name, step, per_axis(step.window), strides=stride, padding=text_unless_default("VALID", padding, '"same"')
-    )
+    same, stride = text_unless_default("VALID", padding, '"same"'), pooling_stride_argument(step)
+    return pooling_layer(f"tf.keras.layers.{name}", step, per_axis(step.window), strides=stride, padding=same)
 
 
 def layer_global(name: str, step: Step) -> Code:
     """Return a global pooling layer. Without `keepdims`, it drops the spatial axes."""
-    return _layer_text(name, step, keepdims="True")
+    return pooling_layer(f"tf.keras.layers.{name}", step, keepdims="True")
 
 
 def layer_adaptive(name: str, step: Step) -> Code:
     """Return an adaptive pooling layer, unless its kernels do not support the step."""
     unsupported = unsupported_adaptive(step)
-    text = _layer_text(name, step, per_axis(step.parameters["output_size"]))
+    text = pooling_layer(f"tf.keras.layers.{name}", step, per_axis(step.parameters["output_size"]))
     return (
         replace(unsupported, rejected_call=text if unsupported in (ADAPTIVE_ABORTS, ADAPTIVE_UNINITIALIZED) else None)
         if unsupported
@@ -142,10 +144,9 @@ def unsupported_adaptive(step: Step) -> Unsupported | None:
     Keras pools with windows of ceil(size / bins) cells and of one cell more, even if no bin has the second size. With
     one bin, the second window is larger than the input.
     """
-    if step.dtype not in POOLING_DTYPES:
-        return NO_POOLING_DTYPE
-    if step.rank == VOLUME_RANK and step.dtype not in ONEDNN_DTYPES:
-        return FLOAT_ONLY
+    missing = missing_kernel(step)
+    if missing:
+        return missing
     sizes = zip(step.shape[2:], step.parameters["output_size"], strict=False)
     if step.operator != "adaptive_max_pool" or all(-(-size // bins) != size for size, bins in sizes):
         return None

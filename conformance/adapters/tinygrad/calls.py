@@ -7,12 +7,14 @@ from conformance.adapters.api import (
     Step,
     Unsupported,
     call,
+    count_include_pad_argument,
     dilation_argument,
     flat_pads,
     groups_argument,
     is_framework_same,
     nonzero_argument,
     per_axis,
+    pooling_stride_argument,
     spatial_axes,
     text_unless_default,
     tuple_of,
@@ -51,7 +53,7 @@ def _pool_call(name: str, step: Step, **options: str | None) -> str | Unsupporte
         f"x.{name}",
         # Not one number for all axes: the methods pool as many axes as the window has numbers.
         tuple_of(step.window),
-        stride=per_axis(step.stride) if step.stride != step.window else None,
+        stride=pooling_stride_argument(step),
         dilation=dilation_argument(step),
         padding=padding_text(step),
         ceil_mode=text_unless_default("floor", rounding, "True"),
@@ -77,9 +79,7 @@ def avg_pool(step: Step) -> Code:
     """Return the call, or Unsupported with the reason."""
     if step.parameters["divisor"] is not None:
         return Unsupported("average pooling has no divisor")
-    # Without padding, both rules count the same cells, so the argument is left out. Its default counts padding.
-    include = None if not step.padded or step.parameters.get("count_include_pad", True) else "False"
-    return _pool_call("avg_pool2d", step, count_include_pad=include)
+    return _pool_call("avg_pool2d", step, count_include_pad=count_include_pad_argument(step))
 
 
 def max_unpool(step: Step) -> Code:

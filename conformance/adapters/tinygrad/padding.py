@@ -9,9 +9,9 @@ from conformance.adapters.api import (
     Unsupported,
     call,
     crops,
-    exceeds_extent,
     flat_pads,
     number,
+    rejected_by_extent,
 )
 
 NO_SYMMETRIC = Unsupported("Tensor.pad has no symmetric mode")
@@ -26,12 +26,8 @@ def pad(step: Step) -> Code:
         # A number as the value would convert a bool array to integers.
         text = str(bool(value)) if step.dtype == "bool" else number(value)
         return call("x.pad", flat_pads(step), value=text if value or step.dtype == "bool" else None)
-    name = REPLICATE_AND_CIRCULAR_NAMES[mode]
-    text = call("x.pad", flat_pads(step), mode=f'"{name}"')
+    text = call("x.pad", flat_pads(step), mode=f'"{REPLICATE_AND_CIRCULAR_NAMES[mode]}"')
     # In the catalogue, negative pads crop before the mode applies.
     if crops(step):
         return Unsupported("negative pads are applied first, as a crop", rejected_call=text)
-    if exceeds_extent(step, {"reflect": 1, "wrap": 0}):
-        limit = "less than" if mode == "reflect" else "at most"
-        return Unsupported(f"pads in mode {name} must be {limit} the extent", rejected_call=text)
-    return text
+    return rejected_by_extent(step, text) or text

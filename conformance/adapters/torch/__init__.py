@@ -27,6 +27,7 @@ from conformance.adapters.api import (
     Surface,
     d2l,
     indexed_pad,
+    limit_axes,
     tuple_of,
 )
 from conformance.adapters.torch import adaptive as regions
@@ -172,7 +173,7 @@ def _lowerings(
     write_call: CallWriter, conv: Lowering, transpose: Lowering, pad: Lowering, relu: str
 ) -> Mapping[str, Lowering]:
     adaptive = partial(regions.adaptive_pool, write_call)
-    return {
+    windowed: Mapping[str, Lowering] = {
         "max_pool": partial(pooling.max_pool, write_call),
         "avg_pool": partial(pooling.avg_pool, write_call),
         "lp_pool": partial(pooling.lp_pool, write_call),
@@ -185,30 +186,33 @@ def _lowerings(
         "fractional_max_pool": partial(regions.fractional_max_pool, write_call),
         "conv": conv,
         "conv_transpose": transpose,
-        "pad": pad,
-        "relu": lambda _step: relu,
     }
+    return {**limit_axes(windowed), "pad": pad, "relu": lambda _step: relu}
 
 
 def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowering) -> Mapping[str, Lowering]:
     composed = windows.compositions(pad)
-    return {
+    # The names of these calls end with the number of axes, from 1d to 3d. All other fallbacks work for any number.
+    windowed: Mapping[str, Lowering] = {
         "max_pool": partial(pooling.fallback_max_pool, write_call),
-        "avg_pool": partial(pooling.fallback_avg_pool, write_call, pad),
         "min_pool": partial(pooling.integer_min_pool, write_call, pad),
-        "softmax_pool": partial(in_float32, windows.FUNCTIONAL.softmax_pool),
-        "lp_pool": partial(in_float32, partial(pooling.fallback_lp_pool, write_call, pad)),
         "max_pool_with_indices": partial(pooling.padded_max_pool, write_call, pad),
         "max_unpool": partial(in_wider_dtype, regions.EXACT_DTYPES, partial(regions.max_unpool, write_call)),
-        "global_max_pool": partial(regions.channel_maximum, write_call),
-        "global_avg_pool": windows.integer_global_avg_pool,
         "adaptive_max_pool": partial(in_wider_dtype, regions.EXACT_DTYPES, partial(regions.adaptive_pool, write_call)),
+        "conv_transpose": partial(transpose, sliced=True),
+    }
+    return {
+        **limit_axes(windowed),
+        "avg_pool": partial(pooling.fallback_avg_pool, write_call, pad),
+        "softmax_pool": partial(in_float32, windows.FUNCTIONAL.softmax_pool),
+        "lp_pool": partial(in_float32, partial(pooling.fallback_lp_pool, write_call, pad)),
+        "global_max_pool": partial(regions.channel_maximum, write_call),
+        "global_avg_pool": windows.global_avg_pool,
         "fractional_max_pool": partial(regions.fractional_max_pool_1d, write_call),
         "stochastic_pool_probabilities": partial(in_float32, composed.stochastic_pool_probabilities),
         "stochastic_pool": partial(in_float32, composed.stochastic_pool),
         # Only symmetric padding, and pads beyond the extent: all other modes are calls.
         "pad": indexed_pad,
-        "conv_transpose": partial(transpose, sliced=True),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api import Code, Step, Unsupported, per_axis
+from conformance.adapters.api import Code, Step, Unsupported, per_axis, too_many_axes
 from conformance.adapters.torch.calls import (
     INTEGERS,
     UNSIGNED,
@@ -60,9 +60,9 @@ def adaptive_pool(write_call: CallWriter, step: Step) -> Code:
 
 
 def channel_maximum(write_call: CallWriter, step: Step) -> Code:
-    """Return the largest value of each channel, for dtypes without a kernel for adaptive pooling."""
+    """Return the largest value of each channel, for dtypes and ranks without a kernel for adaptive pooling."""
     if step.dtype in UNSIGNED:
-        return in_wider_dtype(EXACT_DTYPES, partial(adaptive_pool, write_call), step)
+        return too_many_axes(step) or in_wider_dtype(EXACT_DTYPES, partial(adaptive_pool, write_call), step)
     return FUNCTIONAL.global_pool("max", step)
 
 
@@ -76,6 +76,7 @@ def fractional_max_pool(write_call: CallWriter, step: Step) -> Code:
         step.operator, step, per_axis(step.window), output_size=sizes_text(output), _random_samples=samples
     )
     fits = zip(step.shape[2:], step.window, output, strict=True)
+    # The check compares with < in place of <=. In two dimensions, this was corrected in 2018.
     if step.rank == max(SUPPORTED_RANKS) and any(window + count > size for size, window, count in fits):
         why = "in three dimensions, window plus output_size may be at most the extent"
         return Unsupported(why, STRICT_FRACTIONAL_ISSUE, rejected_call=text)

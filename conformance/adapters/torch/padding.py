@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from conformance.adapters.api import (
     FLOATING,
     REPLICATE_AND_CIRCULAR_NAMES,
@@ -12,16 +10,14 @@ from conformance.adapters.api import (
     Unsupported,
     call,
     crops,
-    exceeds_extent,
     flat_pads,
     number,
+    rejected_by_extent,
     text_unless_default,
 )
 from conformance.adapters.torch.calls import INTEGERS, LAYER_NAMES, UNSIGNED_ISSUE
 
 NO_SYMMETRIC = Unsupported("PyTorch has no symmetric padding", "https://github.com/pytorch/pytorch/issues/189236")
-# In these modes, a pad may be at most the extent minus this number.
-EXTENT_MARGINS: Mapping[str, int] = {"reflect": 1, "wrap": 0}
 # padding layers and modes other than constant are written for 1d, 2d and 3d; constant F.pad takes any number of axes.
 MAX_PADDED_AXES = 3
 
@@ -61,9 +57,4 @@ def _call_within_limits(step: Step, text: str) -> Code:
         )
     if crops(step):
         return Unsupported("negative pads are applied first, as a crop")
-    if exceeds_extent(step, EXTENT_MARGINS):
-        limit = "less than" if mode == "reflect" else "at most"
-        return Unsupported(
-            f"pads in mode {REPLICATE_AND_CIRCULAR_NAMES[mode]} must be {limit} the extent", rejected_call=text
-        )
-    return text
+    return rejected_by_extent(step, text) or text

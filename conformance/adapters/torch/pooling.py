@@ -12,10 +12,13 @@ from conformance.adapters.api import (
     Lowering,
     Unsupported,
     as_lines,
+    count_include_pad_argument,
     is_framework_same,
     number,
     per_axis,
+    pooling_stride_argument,
     text_unless_default,
+    too_many_axes,
 )
 from conformance.adapters.torch.calls import INTEGERS, WIDER_DTYPES, CallWriter, in_wider_dtype
 from conformance.adapters.torch.windows import compositions, integer_avg_pool
@@ -43,12 +46,13 @@ def _pool_call(write_call: CallWriter, step: Step, **keywords: str | None) -> st
         step.operator,
         step,
         per_axis(step.window),
-        stride=per_axis(step.stride) if step.stride != step.window else None,
+        stride=pooling_stride_argument(step),
         padding=per_axis(step.symmetric) if step.padded else None,
         ceil_mode=text_unless_default("floor", rounding, "True"),
         **keywords,
     )
     # strict=False: a window or padding of the wrong length is passed on, so that the call rejects it.
+    # The window counts without dilation, so padding that preserves the size of a dilated output is rejected.
     if any(pad > extent // 2 for pad, extent in zip(step.symmetric, step.window, strict=False)):
         return Unsupported(
             "padding may be at most half of the window without dilation", HALF_WINDOW_ISSUE, rejected_call=text
@@ -65,6 +69,7 @@ def max_pool(write_call: CallWriter, step: Step) -> Code:
         return Unsupported(
             f"max pooling has no kernel for {step.dtype} on the CPU", INTEGER_POOLING_ISSUE, rejected_call=answer
         )
+    # max_pool2d and max_pool3d accept integers.
     if step.rank == 1:
         why = "one-dimensional max pooling has no kernel for integers on the CPU"
         return Unsupported(why, INTEGER_POOLING_ISSUE, rejected_call=answer)
@@ -163,10 +168,11 @@ def avg_pool(write_call: CallWriter, step: Step) -> Code:
         return Unsupported("average pooling has no dilation")
     if divisor is not None and step.rank == 1:
         return Unsupported("one-dimensional average pooling has no divisor")
-    # Without padding, both rules count the same cells, so the argument is left out. Its default counts padding.
-    include = None if not step.padded or step.parameters.get("count_include_pad", True) else "False"
     answer = _pool_call(
-        write_call, step, count_include_pad=include, divisor_override=text_unless_default(None, divisor)
+        write_call,
+        step,
+        count_include_pad=count_include_pad_argument(step),
+        divisor_override=text_unless_default(None, divisor),
     )
     if isinstance(answer, str) and step.dtype not in FLOATING | {"int64"}:
         why = f"average pooling has no kernel for {step.dtype} on the CPU"
@@ -178,7 +184,7 @@ def fallback_avg_pool(write_call: CallWriter, pad: Lowering, step: Step) -> Code
     """Return averages of integers, and of 16-bit floats in float32, which have no kernel in three dimensions."""
     if step.dtype in INTEGERS:
         return integer_avg_pool(pad, step)
-    lowering = partial(avg_pool, write_call)
+    lowering = compositions(pad).average_pool if too_many_axes(step) else partial(avg_pool, write_call)
     if step.dtype not in SHORT_FLOATS:
         return lowering(step)
     return in_wider_dtype(dict.fromkeys(SHORT_FLOATS, "float32"), lowering, step)
@@ -195,6 +201,7 @@ def lp_pool(write_call: CallWriter, step: Step) -> Code:
     """Return the call, which raises `x` to the power with its sign; for odd powers, this is not an Lp norm."""
     p = step.parameters["p"]
     answer = _lp_call(write_call, step, "x")
+    # With p = 3, the norm of [-2] is NaN: PyTorch takes the root of a negative sum of powers.
     if p % 2 and isinstance(answer, str):
         why = "a power that is not even keeps the sign of a negative number, or is NaN"
         return Unsupported(why, SIGNED_POWERS_ISSUE, rejected_call=answer)
@@ -202,6 +209,9 @@ def lp_pool(write_call: CallWriter, step: Step) -> Code:
 
 
 def _lp_call(write_call: CallWriter, step: Step, inputs: str) -> Code:
+    limit = too_many_axes(step)
+    if limit:
+        return limit
     if step.dilated or step.padded:
         return Unsupported(f"Lp pooling has no {'dilation' if step.dilated else 'padding'}")
     if step.parameters["rounding"] == "full":
@@ -212,7 +222,7 @@ def _lp_call(write_call: CallWriter, step: Step, inputs: str) -> Code:
         number(step.parameters["p"]),
         per_axis(step.window),
         inputs=inputs,
-        stride=per_axis(step.stride) if step.stride != step.window else None,
+        stride=pooling_stride_argument(step),
         ceil_mode=text_unless_default("floor", step.parameters["rounding"], "True"),
     )
     return _reject_short_floats_in_3d(step, "Lp", text)

@@ -14,6 +14,7 @@ from conformance.adapters.api import (
     UnfoldedCells,
     Unsupported,
     divisors,
+    is_floating,
     number,
 )
 from conformance.adapters.torch.padding import functional_pad
@@ -56,7 +57,9 @@ def integer_avg_pool(pad: Lowering, step: Step) -> Code:
     return replace(INTEGER_FUNCTIONAL, pad=pad).average_pool(step)
 
 
-def integer_global_avg_pool(step: Step) -> Code:
-    """Return integer averages of whole channels."""
+def global_avg_pool(step: Step) -> Code:
+    """Return averages of whole channels, for integers and for more axes than adaptive pooling supports."""
+    if is_floating(step):
+        return FUNCTIONAL.global_pool("mean", step)
     total = INTEGER_FUNCTIONAL.global_pool("sum", step)
     return INTEGER_OPERATIONS.quotient.format(x=total, count=number(math.prod(step.shape[2:])))

@@ -4,12 +4,15 @@ import pytest
 
 from conformance.adapters.api import (
     Step,
+    count_include_pad_argument,
     crops,
     dilation_argument,
     exceeds_extent,
     flat_pads,
     groups_argument,
     nonzero_argument,
+    pooling_stride_argument,
+    rejected_by_extent,
     spatial_axes,
     stride_argument,
 )
@@ -56,6 +59,28 @@ def test_a_negative_pad_crops():
 )
 def test_pads_are_limited_by_the_extent_and_the_margin_of_the_mode(mode, pad, exceeds):
     assert exceeds_extent(padding(mode, (0, pad)), {"reflect": 1, "wrap": 0}) is exceeds
+
+
+@pytest.mark.parametrize(("mode", "pad", "limit"), [("reflect", 5, "less than"), ("wrap", 6, "at most")])
+def test_rejected_pads_name_the_mode_of_pytorch_and_its_limit(mode, pad, limit):
+    unsupported = rejected_by_extent(padding(mode, (0, pad)), "pad(x)")
+    assert unsupported.rejected_call == "pad(x)"
+    assert f"{limit} the extent" in unsupported.reason
+    assert rejected_by_extent(padding(mode, (0, pad - 1)), "pad(x)") is None
+
+
+def test_stride_of_pooling_is_left_out_where_it_is_the_window():
+    assert pooling_stride_argument(step(window=(2, 3), stride=(2, 3))) is None
+    assert pooling_stride_argument(step(window=(2, 3), stride=None)) is None
+    assert pooling_stride_argument(step(window=(2, 3), stride=(2, 2))) == "2"
+
+
+def test_padding_is_excluded_only_where_there_is_some():
+    def argument(pad, **counted):
+        return count_include_pad_argument(step(padding=((pad, 0), (0, 0)), **counted))
+
+    assert argument(1, count_include_pad=False) == "False"
+    assert argument(1, count_include_pad=True) is argument(0, count_include_pad=False) is argument(1) is None
 
 
 def test_spatial_axes_depend_on_the_layout():

@@ -24,6 +24,7 @@ from conformance.adapters.api.surface import UnsupportedStep
 from conformance.adapters.api.window_cells import StackedCells
 from conformance.judging.expected import compute_expected
 from conformance.judging.verdict import ProgramOutcome, judge_outcome
+from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 
 
@@ -185,6 +186,23 @@ def test_axis_with_as_many_bins_as_cells_is_unchanged():
         "x = np.stack([x[:, :, :, i:j].max(3) for i, j in [(o, o + 2) for o in range(0, 6, 2)]], 3)",
     )
     assert COMPOSITIONS["gathered"].adaptive_pool_by_axis("max", step.with_parameters(output_size=(4, 6))) == "x"
+
+
+def test_minimum_of_windows_is_composed_for_integers_only():
+    composed = COMPOSITIONS["unfolded"]
+    lines = composed.integer_min_pool(pooling("min_pool", dtype="uint8", padding=((1, 0),)))
+    assert "constant_values=255)" in lines[0]
+    assert lines[1:] == ("windows = x.unfold(2, 2, 2)", "x = windows.min((-1,))")
+    assert isinstance(composed.integer_min_pool(pooling("min_pool")), Unsupported)
+
+
+@pytest.mark.parametrize("rank", [4, 6])
+def test_bins_of_many_axes_agree_with_the_reference(rank):
+    request = CaseRequest("adaptive_avg_pool", {"output_size": 2}, shape=(1, 2, *[3] * rank))
+    expected = compute_expected(request.case())
+    text = translate(request.case(), surface("stacked, channels last")).text
+    outcome = ProgramOutcome("returned", (run(text, expected.inputs.values()),))
+    assert judge_outcome(outcome, expected.target).verdict == "agree", text
 
 
 def test_constants_of_two_paddings_are_assigned_once():

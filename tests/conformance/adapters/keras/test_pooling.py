@@ -54,3 +54,21 @@ def test_number_of_values_that_pytorch_scatters_is_limited():
     assert not isinstance(scattered(10_000, "keras-torch.ops"), Unsupported)
     assert "10001 values" in scattered(10_001, "keras-torch.ops").reason
     assert not isinstance(scattered(10_001, "keras-jax.ops"), Unsupported)
+
+
+def test_pooling_of_four_axes_is_a_call_on_jax_and_stacked_elsewhere():
+    step = pooling_step("max_pool", (1, 1, 3, 3, 3, 3), window=(2,) * 4)
+    assert lines(step, "keras-jax.ops") == ("native", ["x = keras.ops.max_pool(x, 2, strides=1)"])
+    for surface in (*LAYERS, "keras-torch.ops", "keras-tensorflow.ops"):
+        how, code = lines(step, surface)
+        assert (how, "keras.ops.max(keras.ops.stack(" in "".join(code)) == ("composed", True)
+
+
+def test_compositions_of_five_axes_pad_only_on_engines_that_can():
+    padded, full = (
+        pooling_step("lp_pool", (1, 1, *[3] * 5), window=(2,) * 5, padding=((pad, 0),) * 5, p=2) for pad in (1, 0)
+    )
+    assert "keras.ops.pad(" in lines(padded, "keras-torch.ops")[1][0]
+    lowered = lower_step(padded, SURFACES["keras-tensorflow.ops"], native_only=False, inner=False)
+    assert "4 spatial axes" in lowered.reason
+    assert lines(full, "keras-tensorflow.ops")[0] == "composed"

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api.surface import Program, Unsupported
 from conformance.cases.case import Value
 from conformance.translation.lowering import translate
-from tests.conformance.adapters.mxnet.programs import GLUON, GRAD, NPX, ROW, body
+from tests.conformance.adapters.mxnet.programs import GLUON, GRAD, NPX, ROW, body, everywhere
 
 both = pytest.mark.parametrize("surface", [GLUON, NPX], ids=lambda surface: surface.name)
 
@@ -54,3 +54,12 @@ def test_greatest_integer_is_not_converted_to_float(made):
     case = made("min_pool", "x: {values: [[[1, 2, 3]]], dtype: int64}, window: [2], padding: [[1, 0]]")
     text = translate(case, NPX).text
     assert "mnp.array(np.full((1, 1, 4), 9223372036854775807), dtype=x.dtype)" in text
+
+
+@everywhere
+def test_padding_of_four_axes_is_unsupported_except_by_cyclic_indices(made, surface):
+    volume = "x: {values: integers, shape: [1, 1, 2, 2, 2, 2]}, pads: [[1, 0], [0, 0], [0, 0], [0, 0]]"
+    assert isinstance(translate(made("pad", volume), surface), Unsupported)
+    assert isinstance(translate(made("pad", volume.replace("[1, 0]", "[-1, 0]")), surface), Unsupported)
+    wrapped = translate(made("pad", f"{volume}, mode: wrap"), surface)
+    assert isinstance(wrapped, Program) == (surface is not GLUON)

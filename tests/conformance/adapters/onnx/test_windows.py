@@ -2,6 +2,8 @@
 
 import pytest
 
+from conformance.adapters.api import Unsupported
+from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 from tests.conformance.adapters.onnx.programs import EVALUATOR, PLANE, ROW, RUNTIME, both, nodes
 
@@ -24,3 +26,22 @@ def test_integers_that_pooling_does_not_take_are_cast_to_a_wider_type(made, surf
     types = [node.split('"')[1] for node in nodes(translate(case, surface))]
     assert types == ["Cast", "MaxPool", "Cast"]
     assert "to=TensorProto.DOUBLE" in translate(case, surface).text
+
+
+@both
+@pytest.mark.parametrize(("dtype", "casts"), [("float16", ["x", "draws"]), ("float32", [])])
+def test_draws_are_cast_with_the_values_that_they_select(made, surface, dtype, casts):
+    case = made(
+        "stochastic_pool", f"x: {{values: [[[1, 2]]], dtype: {dtype}}}, draws: {{values: [[[0]]]}}, window: [2]"
+    )
+    inputs = [node.split('"')[3] for node in nodes(translate(case, surface)) if "TensorProto.FLOAT)" in f"{node})"]
+    assert sorted(inputs) == sorted(casts)
+
+
+@both
+@pytest.mark.parametrize("operator", ["max_pool", "max_unpool"])
+def test_pooling_of_four_axes_is_composed_or_unsupported(operator, surface):
+    parameters = {"max_pool": {"window": 2}, "max_unpool": {"output_size": 4}}[operator]
+    program = translate(CaseRequest(operator, parameters, shape=(1, 1, 2, 2, 2, 2)).case(), surface)
+    assert isinstance(program, Unsupported) == (operator == "max_pool"), program
+    assert operator == "max_pool" or "MaxUnpool" not in program.text

@@ -3,8 +3,9 @@
 import pytest
 
 from conformance.cases.steps import Step
-from tests.conformance.adapters.tensorflow.programs import lines
-from tests.support.example_steps import pooling_step
+from conformance.translation.lowering import lower_step
+from tests.conformance.adapters.tensorflow.programs import CHANNELS_FIRST, COMPILED, LAYERS, NN, lines
+from tests.support.example_steps import convolution_step, pooling_step
 
 
 def test_positions_in_the_padding_are_never_the_smallest_index():
@@ -45,3 +46,31 @@ def test_three_dimensional_float64_average_divides_by_the_cells_of_the_input():
     how, code = lines(step)
     assert how == "composed"
     assert code[-1] == "x = total(x) / total(tf.ones_like(x))"
+
+
+@pytest.mark.parametrize("surface", [NN, COMPILED, LAYERS])
+@pytest.mark.parametrize(("operator", "reduction"), [("max_pool", "max"), ("avg_pool", "sum")])
+def test_pooling_of_four_axes_is_stacked(surface, operator, reduction):
+    how, code = lines(pooling_step(operator, (1, 1, 3, 3, 3, 3), window=(2,) * 4), surface)
+    assert how == "composed"
+    assert code[-1].startswith(f"x = tf.reduce_{reduction}(tf.stack(")
+
+
+@pytest.mark.parametrize("operator", ["conv", "conv_transpose"])
+def test_convolution_of_four_axes_is_unsupported(operator):
+    step = convolution_step(operator, (1, 1, 3, 3, 3, 3), (1, 1, 2, 2, 2, 2))
+    for surface in (NN, COMPILED, CHANNELS_FIRST, LAYERS):
+        lowered = lower_step(step, surface, native_only=False, inner=False)
+        assert lowered.reason == "more than 3 spatial axes are not supported"
+
+
+def test_padding_of_many_axes_is_a_call_up_to_the_limit_of_its_mode():
+    def pad(rank, mode):
+        return Step("pad", (1, 1, *[3] * rank), "float32", {"pads": ((1, 1),) * rank, "mode": mode, "value": 0})
+
+    assert lines(pad(4, "constant"))[1][0].startswith("x = tf.pad(x, ")
+    assert "4 spatial axes" in lower_step(pad(5, "constant"), NN, native_only=False, inner=False).reason
+    # With channels first, batch and channels are neighbours without padding.
+    assert lines(pad(5, "constant"), CHANNELS_FIRST)[1][0].startswith("x = tf.pad(x, ")
+    assert lines(pad(3, "reflect"))[1][0].endswith('"REFLECT")')
+    assert lines(pad(4, "reflect"))[1][0].startswith("x = tf.gather(x, ")

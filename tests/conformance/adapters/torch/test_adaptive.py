@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conformance.adapters.torch.programs import lines, reason
+from tests.conformance.adapters.torch.programs import NN, F, lines, reason
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,11 @@ def test_fractional_pooling_in_three_dimensions_has_the_limit_of_pytorch(tmp_pat
     text = f"x: {{values: integers, shape: [1, 1, 7, 7, 7]}}, {SAMPLES}, output_size: 3, window"
     assert "at most the extent" in reason(tmp_path, "fractional_max_pool", f"{text}: [2, 2, 5]")
     assert lines(tmp_path, "fractional_max_pool", f"{text}: [2, 2, 4]")[1] == "native"
+
+
+@pytest.mark.parametrize("surface", [NN, F])
+def test_global_pooling_of_four_axes_is_a_reduction(tmp_path, surface):
+    volume = "x: {values: integers, shape: [1, 2, 2, 2, 2, 2]}"
+    average = (["x = x.mean((2, 3, 4, 5), keepdim=True)"], "composed")
+    assert lines(tmp_path, "global_avg_pool", volume, surface) == average
+    assert lines(tmp_path, "global_max_pool", volume, surface)[0] == ["x = x.amax((2, 3, 4, 5), keepdim=True)"]

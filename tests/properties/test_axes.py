@@ -1,0 +1,52 @@
+"""Programs for four and six spatial axes; six is the most that the catalogue allows. No framework is imported."""
+
+import re
+
+import pytest
+
+from conformance.adapters.api.surface import Program
+from conformance.cases.operators import FORWARD_OPERATORS, OPERATORS, Geometry
+from conformance.translation.ad_hoc_case import CaseRequest
+from conformance.translation.lowering import translate
+from tests.support.program_text import SURFACES, unexpected_parts
+
+CALL_FOR_MANY_AXES = re.compile(r"[A-Za-z_][4-9][dD](_transpose|Transpose)?\(")
+"""A call whose name contains a number of axes that no framework has: conv4d, MaxPool4D, conv4d_transpose."""
+WINDOWS = ({"window": 2}, {"window": 2, "padding": 1}, {"window": 2, "stride": 1, "dilation": 2})
+PARAMETERS = {
+    Geometry.WINDOWS: WINDOWS,
+    Geometry.TRANSPOSED: (*WINDOWS, {"window": 2, "groups": 2}),
+    Geometry.UNPOOLING: ({"output_size": 3},),
+    Geometry.GLOBAL: ({},),
+    Geometry.BINS: ({"output_size": 2},),
+    Geometry.FRACTIONS: ({"window": 1, "output_size": 2},),
+    Geometry.PADS: tuple({"pads": 1, "mode": mode} for mode in ("constant", "edge", "reflect", "symmetric", "wrap")),
+}
+
+
+def cases(operator, rank):
+    """Yield cases of an operator with this number of axes, and of its gradient."""
+    for parameters in PARAMETERS[OPERATORS[operator].geometry]:
+        shape = (1, 2, *[3] * rank)
+        yield CaseRequest(operator, parameters, shape=shape).case()
+        yield CaseRequest(operator, parameters, shape=shape, gradient="x").case()
+
+
+@pytest.mark.parametrize("rank", [4, 6])
+@pytest.mark.parametrize("operator", FORWARD_OPERATORS)
+def test_programs_call_existing_functions_for_many_axes(operator, rank):
+    programs = 0
+    for case in cases(operator, rank):
+        for backend, surface in SURFACES:
+            program = translate(case, surface)
+            if isinstance(program, Program):
+                assert not CALL_FOR_MANY_AXES.search(program.text), f"{surface.name}: {program.text}"
+                assert [*unexpected_parts(backend, case, program.text)] == [], f"{surface.name}: {program.text}"
+                programs += 1
+    assert programs
+
+
+@pytest.mark.parametrize("name", ["conv4d(", "MaxPool4D(", "conv4d_transpose(", "nn.Conv5DTranspose(", "F.max_pool6d("])
+def test_pattern_finds_calls_for_many_axes(name):
+    assert CALL_FOR_MANY_AXES.search(name)
+    assert not CALL_FOR_MANY_AXES.search(re.sub("[4-6]", "3", name))
