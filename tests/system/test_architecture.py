@@ -35,10 +35,28 @@ def module_of(path):
 
 
 MODULES = {module_of(path): path for path in FILES}
+PACKAGES = {module for module, path in MODULES.items() if path.name == "__init__.py"}
+
+
+def import_statements(path):
+    return [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
+
+
+def exports(path):
+    """Return the module of each name that an `__init__` imports from the project; modules are left out."""
+    nodes = [node for node in import_statements(path) if node.module in MODULES]
+    found = {alias.asname or alias.name: (node.module, alias.name) for node in nodes for alias in node.names}
+    return {name: module for name, (module, original) in found.items() if f"{module}.{original}" not in MODULES}
+
+
+EXPORTS = {module: exports(MODULES[module]) for module in sorted(PACKAGES)}
 
 
 def imports(path):
-    """Return every module that a file imports, relative imports made absolute."""
+    """Return every module that a file imports, relative imports made absolute.
+
+    A name that a package exports counts as an import of the package and of the module that defines the name.
+    """
     found = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -47,6 +65,7 @@ def imports(path):
             package = ".".join(path.relative_to(ROOT).parts[: -node.level]) if node.level else ""
             base = ".".join(filter(None, (package, node.module)))
             found |= {name if (name := f"{base}.{alias.name}") in MODULES else base for alias in node.names}
+            found |= {EXPORTS[base][alias.name] for alias in node.names if alias.name in EXPORTS.get(base, {})}
     return found
 
 
@@ -182,6 +201,68 @@ def test_imports_have_no_cycles():
     assert len(graph) >= LEAST_FILES - 40
     assert graph["conformance.cli.commands.run"] >= {"conformance.execution.targets", "conformance.cli.run_backends"}
     TopologicalSorter(graph).prepare()
+
+
+def test_an_exported_name_counts_as_an_import_of_its_module(tmp_path):
+    path = tmp_path / "case.py"
+    path.write_text("from conformance.adapters.api import Surface\nfrom conformance.cases import geometry\n", "utf-8")
+    expected = {"conformance.adapters.api", "conformance.adapters.api.surface", "conformance.cases.geometry"}
+    assert imports(path) == expected
+
+
+def test_no_module_imports_an_export_of_its_own_package():
+    """A package imports its modules for its exports, so such an import would be a cycle."""
+    for module, path in MODULES.items():
+        for node in import_statements(path):
+            if node.module in PACKAGES and f"{module}.".startswith(f"{node.module}."):
+                found = {alias.name for alias in node.names if alias.name in EXPORTS[node.module]}
+                assert not found, f"{module} imports {found} from {node.module}"
+
+
+def exported_names(package):
+    """Return `__all__` of a package."""
+    tree = ast.parse(MODULES[package].read_text("utf-8"))
+    values = [
+        node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    return ast.literal_eval(values[0]) if values else []
+
+
+EXPORTING = [package for package in sorted(PACKAGES) if exported_names(package)]
+
+
+def public_names(package):
+    """Return the names without an underscore that the `__init__` of a package imports from the project or assigns."""
+    body = ast.parse(MODULES[package].read_text("utf-8")).body
+    assigned = {ast.unparse(node.targets[0]) for node in body if isinstance(node, ast.Assign)} - {"__all__"}
+    return {name for name in {*EXPORTS[package], *assigned} if not name.startswith("_")}
+
+
+def test_the_search_for_exporting_packages_finds_them():
+    assert set(EXPORTING) >= {"conformance.adapters.api", "reports.results", "reference"}
+
+
+# `reference` makes the functions it exports, and users of the project call them.
+LISTING = [package for package in EXPORTING if package != "reference"]
+
+
+@pytest.mark.parametrize("package", LISTING)
+def test_a_package_lists_the_names_it_exports(package):
+    assert sorted(exported_names(package)) == sorted(public_names(package))
+
+
+@pytest.mark.parametrize("package", EXPORTING)
+def test_no_export_has_the_name_of_a_module(package):
+    assert not {name for name in exported_names(package) if f"{package}.{name}" in MODULES}
+
+
+@pytest.mark.parametrize("package", LISTING)
+def test_every_export_is_used_outside_its_package(package):
+    users = [path for folder in ("docs", "benchmarks", ".ci") for path in (ROOT / folder).rglob("*.py")]
+    users += [path for module, path in MODULES.items() if not f"{module}.".startswith(f"{package}.")]
+    found = {(node.module, alias.name) for path in users for node in import_statements(path) for alias in node.names}
+    for name, module in EXPORTS[package].items():
+        assert {(package, name), (module, name)} & found, name
 
 
 def test_folders_are_small():
