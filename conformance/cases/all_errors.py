@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from conformance.cases.operators import OPERATORS, PARAMETERS, Operator, ParameterKind
+from conformance.cases.generators import GeneratorName
+from conformance.cases.operators import OPERATORS, PARAMETERS, WINDOW_PARAMETERS, Operator, ParameterKind
 from conformance.cases.parameters import CaseError
 from conformance.cases.parsing import DERIVED_SHAPE_INPUTS, parse_case
 from conformance.cases.yaml_reader import YamlPath
@@ -20,11 +21,11 @@ KnownError = tuple[YamlPath, bool]
 # Keys with a number for each axis. Errors in these may be caused by the wrong rank of another key.
 PER_AXIS_KEYS = {one.name for one in PARAMETERS.values() if one.kind in {ParameterKind.SIZES, ParameterKind.PADDING}}
 # Keys that determine the windows together with the per-axis keys.
-WINDOW_KEYS = {*PER_AXIS_KEYS, "rounding"}
+WINDOW_KEYS = {*PER_AXIS_KEYS, *WINDOW_PARAMETERS}
 # Keys that can be removed without changing the meaning of the others.
 OPTIONAL_KEYS = {"about", "source", "level", "tags", "also", "inexact", "via", "then", "bias"}
 OPTIONAL_KEYS |= {one.name for one in PARAMETERS.values() if not one.is_per_axis} - WINDOW_KEYS
-PLACEHOLDER_INPUT = {"values": "arange", "shape": [1, 1, 1]}
+PLACEHOLDER_INPUT = {"values": GeneratorName.ARANGE.value, "shape": [1, 1, 1]}
 
 
 def all_errors(

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from conformance.cases.arrays import ArraySpec
-from reports.results.vocabulary import Level
+from reports.results.vocabulary import Level, Word
 
 PrintedArray = tuple[tuple[int, ...], tuple[int | Decimal, ...] | None]
 """A printed output: its shape and its numbers in row-major order; decimals have the printed number of digits.
@@ -51,6 +51,22 @@ class Answers:
     """The named answers of a convention: parameters that differ from those of the case, an array, or a rejection."""
 
     named: Mapping[str, Mapping[str, Any] | ArraySpec | Rejected]
+
+
+class ExpectationKind(Word):
+    """The kind of an expectation."""
+
+    VALUE = "value"
+    PINNED = "pinned"  # a value with printed outputs
+    REJECTED = "rejected"
+    CONVENTION = "question"  # the word for a convention in case files
+
+
+EXPECTATION_KINDS: Mapping[type, ExpectationKind] = {
+    Value: ExpectationKind.VALUE,
+    Rejected: ExpectationKind.REJECTED,
+    Answers: ExpectationKind.CONVENTION,
+}
 
 
 @dataclass(frozen=True)

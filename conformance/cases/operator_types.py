@@ -91,6 +91,12 @@ class Parameter:
         """Whether it has a value for each spatial axis."""
         return self.kind in PER_AXIS_KINDS
 
+    @property
+    def is_named_choice(self) -> bool:
+        """Whether each value is a variant of the operator: a word, a result, or one of few numbers such as a power."""
+        has_few_numbers = self.kind is ParameterKind.NUMBER and self.limits is not None
+        return has_few_numbers or self.kind in {ParameterKind.CHOICE, ParameterKind.OUTPUT}
+
 
 @dataclass(frozen=True)
 class Input:
@@ -136,7 +142,17 @@ class Arithmetic(Enum):
         return self in {Arithmetic.SUM, Arithmetic.AVERAGE}
 
 
-WindowOperations = Callable[[Array], Mapping[str, Array]]
+class Operation(Word):
+    """A kind of floating-point operation that the cost of an operator counts."""
+
+    COMPARISONS = "comparisons"
+    ADDITIONS = "additions"
+    MULTIPLICATIONS = "multiplications"
+    DIVISIONS = "divisions"
+    EXPONENTIALS = "exponentials"
+
+
+WindowOperations = Callable[[Array], Mapping[Operation, Array]]
 """Return the number of operations of each kind in windows; argument: the number of terms of each window."""
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from conformance import ConformanceError, __version__
-from conformance.cases.arrays import Array, json_value
+from conformance.cases.arrays import BFLOAT16, Array, json_value
 from conformance.cases.case import Answers, Case, Value
 from conformance.cases.parameters import plain_value
 from conformance.cases.schema import catalogue_folder
@@ -128,7 +128,7 @@ def _npy_bytes(array: Array) -> bytes:
     """Return an array as a .npy file, version 1.0, little-endian, row-major; bfloat16 as 16-bit words."""
     # ascontiguousarray makes 0-d arrays 1-d, so the shape is restored.
     words = np.ascontiguousarray(array).reshape(array.shape)
-    words = words.view(np.uint16) if words.dtype.kind == "V" else words
+    words = words.view(np.uint16) if words.dtype.name == BFLOAT16 else words
     stream = io.BytesIO()
     np.lib.format.write_array(stream, words.astype(words.dtype.newbyteorder("<")), (1, 0), allow_pickle=False)
     return stream.getvalue()

@@ -8,6 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from conformance.cases.generators import GeneratorName
 from conformance.cases.operators import PARAMETERS, PER_AXIS_KINDS, Geometry, PadMode, ParameterKind, Rounding
 from reference import Windows
 
@@ -73,7 +74,7 @@ FACTORS: Mapping[str, tuple[LevelWriter, FactorLevel]] = MappingProxyType(
         **{name: factor for name, factor in _PARAMETER_FACTORS.items() if name != "output"},
         "bias": (_flag_writer("bias"), False),
         "output": _PARAMETER_FACTORS["output"],
-        "values": (_number_writer(""), "integers"),
+        "values": (_number_writer(""), GeneratorName.INTEGERS.value),
         "dtype": (_number_writer(""), "float32"),
     }
 )

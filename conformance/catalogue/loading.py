@@ -60,7 +60,9 @@ class Catalogue:
         )
         return hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
 
-    def select(self, level: str = "exhaustive", operators: Iterable[str] = (), globs: Iterable[str] = ()) -> list[Case]:
+    def select(
+        self, level: str = Level.EXHAUSTIVE, operators: Iterable[str] = (), globs: Iterable[str] = ()
+    ) -> list[Case]:
         """Return the cases up to a level that match an operator and a glob; empty lists match all cases."""
         levels = [*Level][: [*Level].index(Level(level)) + 1]
         operators, globs = set(operators), list(globs)
@@ -77,7 +79,7 @@ def load_catalogue(
     paths: Sequence[Path] = (),
     *,
     grow: bool = False,
-    level: str = "standard",
+    level: str = Level.STANDARD,
     operators: Sequence[str] = (),
     globs: Sequence[str] = (),
 ) -> Catalogue:
@@ -114,7 +116,7 @@ def load_with_errors(
     paths: Sequence[Path] = (),
     *,
     grow: bool = False,
-    level: str = "standard",
+    level: str = Level.STANDARD,
     operators: Sequence[str] = (),
     globs: Sequence[str] = (),
 ) -> tuple[Catalogue, list[str]]:

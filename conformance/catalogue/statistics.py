@@ -11,14 +11,12 @@ from typing import Any
 
 from conformance import ConformanceError
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.case import Answers, Case, Rejected
+from conformance.cases.case import EXPECTATION_KINDS, Case, ExpectationKind, Value
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue.covering_array import CoveringArray
 from conformance.catalogue.loading import Catalogue
 from conformance.catalogue.sweeps import STRENGTH_BY_WORD, Sweep
 from reports.results.vocabulary import Level
-
-EXPECTATION_KINDS = ("value", "pinned", "rejected", "question")
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class CatalogueStatistics:
 
     def kinds(self) -> CountTable:
         """Count cases by level and by kind of expectation."""
-        return self._count([*Level, *EXPECTATION_KINDS], lambda case: [case.level, expectation_kind(case)])
+        return self._count([*Level, *ExpectationKind], lambda case: [case.level, expectation_kind(case)])
 
     def ranks(self) -> CountTable:
         """Count cases by the number of spatial axes."""
@@ -91,13 +89,11 @@ class CatalogueStatistics:
         return CountTable(["here", "here, smoke", *(part["name"] for part in counted)], rows)
 
 
-def expectation_kind(case: Case) -> str:
-    """Return the kind of expectation of a case, one of EXPECTATION_KINDS."""
-    if isinstance(case.expect, Answers):
-        return "question"
-    if isinstance(case.expect, Rejected):
-        return "rejected"
-    return "pinned" if case.expect.readings else "value"
+def expectation_kind(case: Case) -> ExpectationKind:
+    """Return the kind of expectation of a case; values with and without printed outputs are counted separately."""
+    if isinstance(case.expect, Value) and case.expect.readings:
+        return ExpectationKind.PINNED
+    return EXPECTATION_KINDS[type(case.expect)]
 
 
 def _summarise_sweep(sweep: Sweep, names: Sequence[str]) -> SweepSummary:

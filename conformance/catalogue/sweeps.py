@@ -16,8 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS
-from conformance.cases.generators import FULL_MANTISSA_GENERATORS, GENERATORS, SPECIAL_VALUES
+from conformance.cases.arrays import SHORT_FLOATS, dtype_kind
+from conformance.cases.generators import (
+    FULL_MANTISSA_GENERATORS,
+    GENERATORS,
+    SPECIAL_VALUES,
+    Generator,
+    GeneratorName,
+)
 from conformance.cases.operators import INPUTS, OPERATORS, PARAMETERS
 from conformance.catalogue.covering_array import CoveringArray, LevelRows
 from conformance.catalogue.factors import (
@@ -51,8 +57,13 @@ WEIGHT_FACTORS = frozenset({"window", "out"})
 """Further factors of operators with weights."""
 # Level of a factor that a sweep does not list.
 DEFAULT_LEVELS: Mapping[str, FactorLevel] = MappingProxyType(
-    {"batch": 2, "channels": 3, "out": 2, "groups": 1, "values": "integers", "dtype": "float32"}
+    {"batch": 2, "channels": 3, "out": 2, "groups": 1, "values": GeneratorName.INTEGERS.value, "dtype": "float32"}
 )
+
+
+def generator_of_level(values: FactorLevel) -> Generator:
+    """Return the generator for a level of the factor `values`, which is a special value or the name of a generator."""
+    return GENERATORS[GeneratorName.MARKED if values in SPECIAL_VALUES else values]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +113,7 @@ class Sweep:
         if operator.has_weights and "window" not in self.factors:
             raise ValueError("key 'factors.window' is missing: it is the extent of the kernel")
         values = set(self.factors.get("values", ()))
-        if values & FULL_MANTISSA_GENERATORS and "integers" not in values:
+        if values & FULL_MANTISSA_GENERATORS and GeneratorName.INTEGERS not in values:
             raise ValueError("key 'factors.values': full mantissas need the level integers for the same geometry")
         for product_name, names, limit in (
             ("rows", self.factors.keys(), MAX_FACTOR_PRODUCT),
@@ -163,7 +174,7 @@ class Sweep:
     def _integer_twin(self, row: Sequence[int]) -> str | None:
         if self._levels_of_row(row)["values"] not in FULL_MANTISSA_GENERATORS:
             return None
-        twin_levels = {"values": "integers", "dtype": "float32"}
+        twin_levels = {"values": GeneratorName.INTEGERS.value, "dtype": "float32"}
         pairs = zip(self.factors.items(), row, strict=True)
         return self.name(
             [
@@ -220,15 +231,14 @@ class Sweep:
         """
         level = self._levels_of_row(row)
         if (
-            level["values"] == "integers"
+            level["values"] == GeneratorName.INTEGERS
             and level["dtype"] in SHORT_FLOATS
             and FULL_MANTISSA_GENERATORS & set(self.factors.get("values", ()))
         ):
             return False
         if level.get("output") == "bias" and not level.get("bias", "bias" in self.common):
             return False
-        kind = {"f": "f", "V": "f", "b": "b"}.get(NUMPY_DTYPES[level["dtype"]].kind, "w")
-        return kind in ("f" if level["values"] in SPECIAL_VALUES else GENERATORS[level["values"]].kinds)
+        return dtype_kind(level["dtype"]) in generator_of_level(level["values"]).kinds
 
     def _levels_of_row(self, row: Sequence[int]) -> dict[str, FactorLevel]:
         chosen = zip(self.factors.items(), row, strict=True)

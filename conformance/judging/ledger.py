@@ -25,9 +25,17 @@ from conformance.cases.selector_values import compact_value, parse_selector_valu
 from conformance.cases.selectors import GLOB_CHARACTERS, Selector
 from conformance.cases.yaml_reader import YamlDocument, read_yaml
 from conformance.system.cache import cached_data
+from reports.results.vocabulary import DifferenceKind, Status
 
 WITHOUT_FEATURE_PREFIX = "without-"
 LEDGER_SCHEMA_FILE = "ledger.schema.json"
+ENTRY_KINDS: tuple[DifferenceKind | Status, ...] = (
+    *DifferenceKind,
+    Status.CRASHED,
+    Status.TIMED_OUT,
+    Status.FLAKY,
+)
+"""How a case may differ, in the order of the ledger's schema."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,7 @@ class LedgerEntry:
     """One known deviation: cases, surfaces, versions, kinds of difference, and the reason.
 
     cases: globs of ids, empty for all; selector: conditions on the cases (key `where`, see
-    conformance.cases.selectors), empty for all; kinds: kinds of difference, `crashed`, `timed_out` or `flaky`;
+    conformance.cases.selectors), empty for all; kinds: some of ENTRY_KINDS;
     versions: a specifier for each relevant package, empty for all versions; cpu: features that the processor must have
     (see Declaration) or, with the prefix "without-", must not have; device: devices, empty for the CPU only;
     observed: what the backend returns instead; exploration_selector: conditions on generated cases with the same cause
@@ -60,7 +68,7 @@ class LedgerEntry:
     @property
     def is_flaky(self) -> bool:
         """Whether the outcome varies between runs, so that an agreeing case does not make the entry stale."""
-        return "flaky" in self.kinds
+        return Status.FLAKY in self.kinds
 
     @cached_property
     def _ids(self) -> re.Pattern[str]:

@@ -17,6 +17,7 @@ from conformance import ConformanceError
 from conformance.adapters.api.layers import IMPLIED_GROUPS
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import Case, Value
+from conformance.cases.generators import GeneratorName
 from conformance.cases.invalid import VIOLATIONS, has_violation
 from conformance.cases.invalid.parameters import PARAMETER_VIOLATIONS
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, PARAMETERS, Arithmetic, Geometry, Operator
@@ -142,14 +143,14 @@ class CaseRequest:
             )
         # Other inputs, such as indices, may be all zeros: the values do not influence the program.
         others = [name for name in self.case_operator.inputs if name not in {"x", "kernel", "bias"}]
-        return raw | {name: {"values": "integers", "low": 0, "high": 0} for name in others}
+        return raw | {name: {"values": GeneratorName.INTEGERS.value, "low": 0, "high": 0} for name in others}
 
     def _raw_array(self, shape: list[int]) -> dict[str, Any]:
-        signed = NUMPY_DTYPES[self.dtype].kind in "fiV" if self.dtype in NUMPY_DTYPES else True
+        is_unsigned = self.dtype in NUMPY_DTYPES and NUMPY_DTYPES[self.dtype].kind in "ub"
         limits = (
-            {} if signed and self.case_operator.arithmetic is not Arithmetic.PROBABILITIES else {"low": 0, "high": 1}
+            {"low": 0, "high": 1} if is_unsigned or self.case_operator.arithmetic is Arithmetic.PROBABILITIES else {}
         )
-        return {"values": "integers", "shape": shape, "dtype": self.dtype, **limits}
+        return {"values": GeneratorName.INTEGERS.value, "shape": shape, "dtype": self.dtype, **limits}
 
     def _groups(self) -> int:
         groups = self.parameters.get("groups", 1)

@@ -9,14 +9,13 @@ import numpy as np
 
 from conformance.adapters.api import source_text
 from conformance.adapters.api.surface import Backend, Program
-from conformance.cases.arrays import Array
+from conformance.cases.arrays import BFLOAT16, Array
 from conformance.cases.case import Case
 from conformance.judging.expected import Expected, Target
 from conformance.judging.tolerance import target_for
 
 MAX_LITERAL_SIZE = 4096
 """Number of elements above which an array is written as hexadecimal bytes."""
-BFLOAT16 = "bfloat16"
 
 
 def repro_script(case: Case, expected: Expected, backend: Backend, program: Program) -> str:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from conformance import ConformanceError
+from reports.results.vocabulary import Status
 
 VERIFIED_FORMAT = 1
 VERIFIED_PATH = Path(__file__).parent / "verified.json"
-PASS_STATUS, KNOWN_STATUS, UNSUPPORTED_STATUS = "pass", "known", "unsupported"
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ class OperatorCounter:
 
     def add(self, status: str, how: str, dtype: str, rank: int, entry: str) -> None:
         """Count one result; entry: id of the ledger entry of a known deviation."""
-        if status == PASS_STATUS:
+        if status == Status.PASS:
             self.agree[how] = self.agree.get(how, 0) + 1
             self.dtypes.add(dtype)
             self.ranks.add(rank)
-        elif status == KNOWN_STATUS:
+        elif status == Status.KNOWN:
             self.known_counts[entry] = self.known_counts.get(entry, 0) + 1
-        elif status != UNSUPPORTED_STATUS:
+        elif status != Status.UNSUPPORTED:
             self.other_counts[status] = self.other_counts.get(status, 0) + 1
 
     def summary(self) -> OperatorSummary:
