@@ -29,7 +29,7 @@ PLACEHOLDER_INPUT = {"values": GeneratorName.ARANGE.value, "shape": [1, 1, 1]}
 
 
 def all_errors(
-    family: Mapping[str, Any], raw: Any, place: str, known_errors: Iterable[KnownError] = ()
+    family: Mapping[str, Any], raw: Any, location: str, known_errors: Iterable[KnownError] = ()
 ) -> list[CaseError]:
     """Return all errors of a case except the known ones; an empty list if the case is valid.
 
@@ -55,16 +55,16 @@ def all_errors(
             rest = _without_path(rest, key_path)
     rest = {"id": "unnamed", **rest}
     first = rest if all_relevant else _permissive_case(operator, rest)
-    errors = [*_find_errors(family, first, place, all_relevant=all_relevant, ignored_inputs=ignored_inputs)]
+    errors = [*_find_errors(family, first, location, all_relevant=all_relevant, ignored_inputs=ignored_inputs)]
     pinned = {"id": "unnamed"} | {key: rest[key] for key in ("expect", "also", "inexact") if key in rest}
     # A permissive case has no printed output, so the printed output is checked in a separate case.
     second = {**_permissive_case(operator, pinned), "expect": None, **pinned}
-    errors += _find_errors(family, second, place, all_relevant=True, ignored_inputs=ignored_inputs)
+    errors += _find_errors(family, second, location, all_relevant=True, ignored_inputs=ignored_inputs)
     return list({(error.key_path, str(error)): error for error in errors}.values())
 
 
 def _find_errors(
-    family: Mapping[str, Any], rest: RawCase, place: str, *, all_relevant: bool, ignored_inputs: set[str]
+    family: Mapping[str, Any], rest: RawCase, location: str, *, all_relevant: bool, ignored_inputs: set[str]
 ) -> Iterator[CaseError]:
     """Yield the first error of a case, then the errors of the case without that key.
 
@@ -74,7 +74,7 @@ def _find_errors(
     while rest != before:
         before = rest
         try:
-            parse_case(family, rest, place)
+            parse_case(family, rest, location)
         except CaseError as error:
             key_path = error.key_path
             # If keys were removed, errors in per-axis parameters and derived shapes may be consequences of the removal.

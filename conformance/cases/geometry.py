@@ -15,7 +15,7 @@ from conformance.cases.generators import SpecialValue
 from conformance.cases.operators import OPERATORS, WINDOW_PARAMETERS, Geometry, PaddingWord, Rounding
 from conformance.cases.selector_values import special_values_of
 from conformance.cases.steps import case_step
-from reference import OPERATORS as REFERENCE
+from reference import OPERATORS as REFERENCE_OPERATORS
 from reference import Windows
 
 SPECIALS_TESTED_ALONE = (SpecialValue.NAN, SpecialValue.INF, SpecialValue.NEGATIVE_INF)
@@ -110,7 +110,9 @@ def _fills_some_window(number: float, x: Array, case: Case) -> bool:
 def _pool(operator: str, x: Array, case: Case) -> Array | None:
     """Return the maximum or minimum of x in each window of a case; None for an invalid case."""
     try:
-        pooled: Array = REFERENCE[operator](x, **{name: case.parameters[name] for name in WINDOW_PARAMETERS}).value
+        pooled: Array = REFERENCE_OPERATORS[operator](
+            x, **{name: case.parameters[name] for name in WINDOW_PARAMETERS}
+        ).value
     except (ValueError, TypeError):
         return None
     return pooled

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,7 @@ __all__ = [
     "OPERATORS",
     "PARAMETERS",
     "PER_AXIS_KINDS",
+    "WEIGHT_INPUTS",
     "WINDOW_PARAMETERS",
     "Arithmetic",
     "Geometry",
@@ -112,6 +114,8 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType({one.name: one for one in
 """All parameters of all operators, in the order of ids of sweeps."""
 WINDOW_PARAMETERS = ("window", "stride", "padding", "dilation", "rounding")
 """The parameters that determine the windows of pooling."""
+WEIGHT_INPUTS = ("kernel", "bias")
+"""Inputs that a network learns. Their gradients are also summed over the batch."""
 
 
 def _parameters(*names: str, **defaults: object) -> tuple[Parameter, ...]:
@@ -148,7 +152,7 @@ def _no_operations(_terms: Array) -> Mapping[Operation, Array]:
 
 _POOLING, _OUTPUT_SIZE = _parameters(*WINDOW_PARAMETERS), _parameters("output_size")
 _CONVOLUTION = _parameters("stride", "padding", "dilation", "groups", stride=1)
-_WEIGHTS = ("x", "kernel", "bias")
+_CONVOLUTION_INPUTS = ("x", *WEIGHT_INPUTS)
 # fmt: off
 _FORWARD_OPERATORS = (
     Operator("max_pool", "The maximum of each window. Padding is never the maximum.",
@@ -189,11 +193,11 @@ _FORWARD_OPERATORS = (
              Geometry.PADS, Arithmetic.SELECTION, _parameters("pads", "mode", "value"),
              has_disputed_geometry=True, operations=_no_operations),
     Operator("conv", "The cross-correlation of the input with the kernel, plus the bias. The kernel is not flipped.",
-             Geometry.WINDOWS, Arithmetic.SUM, _CONVOLUTION, inputs=_WEIGHTS, optional_inputs=("bias",),
+             Geometry.WINDOWS, Arithmetic.SUM, _CONVOLUTION, inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",),
              operations=_product_operations),
     Operator("conv_transpose", "The transposed convolution: the gradient of a convolution with respect to its input.",
              Geometry.TRANSPOSED, Arithmetic.SUM, _CONVOLUTION + _parameters("output_padding"),
-             inputs=_WEIGHTS, optional_inputs=("bias",)),
+             inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",)),
 )
 # fmt: on
 
@@ -219,7 +223,7 @@ def gradient_operator(operator: Operator) -> Operator:
     )
 
 
-def drawing_properties() -> dict[str, dict[str, str | bool]]:
+def drawing_properties() -> dict[str, Any]:
     """Return the properties of each operator on which the drawing of its windows in the HTML report depends."""
     return {
         operator.name: {

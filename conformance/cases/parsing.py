@@ -30,10 +30,10 @@ DERIVED_SHAPE_INPUTS = frozenset(name for name, described in INPUTS.items() if d
 """Inputs whose shape is derived from x and the parameters."""
 
 
-def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Case:
+def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], location: str) -> Case:
     """Parse one case. Raises CaseError.
 
-    family: the data of the whole file, with operator and source; raw: the data of the case; place: file and line.
+    family: the data of the whole file, with operator and source; raw: the data of the case; location: file and line.
     """
     operator = OPERATORS[family["operator"]]
     given = {
@@ -62,7 +62,7 @@ def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) ->
         tags=tuple(raw.get("tags", ())),
         about=raw.get("about", ""),
         source=raw.get("source", family["source"]),
-        location=place,
+        location=location,
     )
     case = replace(case, inputs=_all_inputs(operator, raw, case))
     validate_case(case)
@@ -202,9 +202,9 @@ def _parse_expectation(raw: Mapping[str, Any]) -> Value | Rejected | Answers:
         for key in raw.keys() & {"also", "inexact"}:
             raise CaseError((key,), "needs a printed output under 'expect'")
         return Value()
-    readings: list[PrintedArray] = [flatten_nested(expect, ("expect",))]
-    readings += [flatten_nested(item, ("also", position)) for position, item in enumerate(raw.get("also", ()))]
-    return Value(tuple(readings), raw.get("inexact", ""))
+    printed: list[PrintedArray] = [flatten_nested(expect, ("expect",))]
+    printed += [flatten_nested(item, ("also", position)) for position, item in enumerate(raw.get("also", ()))]
+    return Value(tuple(printed), raw.get("inexact", ""))
 
 
 def _parse_answer(name: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | ArraySpec | Rejected:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ITEM_NAMES = {"cases": "case", "sweeps": "sweep", "questions": "question", "rejects": "valid case", "entries": "entry"}
 """Name of an item in error messages, by the key of its list."""
 MAX_QUOTED_VALUE_LENGTH = 60
+"""Maximum number of characters of a value in an error message."""
 LIMIT_TEXTS = {
     "minimum": "at least {}",
     "maximum": "at most {}",

@@ -35,7 +35,7 @@ from conformance.system.parallel import map_parallel
 from conformance.translation.lowering import translate
 
 MAX_SHOWN_NAMES = 20
-"""Maximum number of names listed for each kind of drift; further names are counted."""
+"""Maximum number of names listed for each kind of change; further names are counted."""
 MAX_CHECK_CACHE_FILES = 8
 """Maximum number of cache files; there is one per digest of source and versions."""
 RECORDS_KEY = "records"
@@ -118,7 +118,7 @@ def check_problems(
         yield from _entries_without_program(ledger, catalogue.cases, surfaces)
     if lock is not None:
         now = lock_records(catalogue, found)
-        yield from _drift_problems(
+        yield from _lock_problems(
             compare_records(comparable_records(lock.records, catalogue), now), _invalid_names(catalogue, now)
         )
         for name in {sweep_name(sweep) for sweep in catalogue.unloaded_sweeps} - lock.records.keys():
@@ -160,7 +160,7 @@ def _entries_without_program(ledger: Ledger, cases: Sequence[Case], surfaces: Se
         matched = [features.case for features in known if entry.matches_case(features)]
         pairs = [(case, surface) for surface in surfaces if entry.matches_surface(surface.name) for case in matched]
         if pairs and not any(isinstance(translate(case, surface), Program) for case, surface in pairs):
-            yield f"{entry.place}: entry {entry.id}: no case that it matches has a program on any of its surfaces"
+            yield f"{entry.location}: entry {entry.id}: no case that it matches has a program on any of its surfaces"
 
 
 def check_cases(catalogue: Catalogue, checker: CaseChecker) -> Iterator[tuple[str, CaseCheck]]:
@@ -202,7 +202,7 @@ def _invalid_names(catalogue: Catalogue, now: LockRecords) -> set[str]:
     return names - now.keys()
 
 
-def _drift_problems(found: LockDifference, invalid: Collection[str]) -> Iterator[str]:
+def _lock_problems(found: LockDifference, invalid: Collection[str]) -> Iterator[str]:
     """Yield a message for each removed, new or changed name: the first of each kind, then the number of others."""
     removed = [
         f"{_quoted_name(name)}: frozen, but no longer in the catalogue" for name in found.removed if name not in invalid

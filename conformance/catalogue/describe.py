@@ -17,7 +17,9 @@ from conformance.judging.expected import Expected, Target
 from reports.results.vocabulary import Level
 
 MAX_SHOWN_ELEMENTS = 200
+"""Number of elements from which an array is abbreviated."""
 DESCRIPTION_WIDTH = 110
+"""Maximum width of an array in characters."""
 BackendSurface = tuple[Backend, Surface]
 
 

@@ -147,7 +147,7 @@ def _catalogue_text(
 
 
 def _case_record(export: _Export, case: Case, expected: Expected) -> dict[str, Any]:
-    readings = case.expect.readings if isinstance(case.expect, Value) else ()
+    printed = case.expect.printed if isinstance(case.expect, Value) else ()
     return {
         "id": case.id,
         "operator": case.operator,
@@ -169,7 +169,7 @@ def _case_record(export: _Export, case: Case, expected: Expected) -> dict[str, A
         "via": list(case.via),
         "then": [{"operator": item.operator, "parameters": json_value(item.parameters)} for item in case.then],
         "expect": _expectation_record(export, case, expected),
-        "printed": [{"shape": list(shape), "numbers": _printed_numbers(numbers)} for shape, numbers in readings],
+        "printed": [{"shape": list(shape), "numbers": _printed_numbers(numbers)} for shape, numbers in printed],
         "inexact": case.expect.inexact if isinstance(case.expect, Value) else "",
         "digest": expected.digest,
     }

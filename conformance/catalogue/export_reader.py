@@ -28,13 +28,14 @@ from conformance.cases.operators import OPERATORS
 from conformance.catalogue.allowlist import check_allowed
 from reports.results.vocabulary import Level
 
-EXPORT_MARK, EXPORT_FORMAT = "nn-conformance catalogue", 1
-MANIFEST_FILE, CATALOGUE_FILE, EXPORT_SCHEMA_FILE, ARRAYS_FOLDER = (
-    "manifest.json",
-    "catalogue.json",
-    "schema.json",
-    "arrays",
-)
+EXPORT_MARK = "nn-conformance catalogue"
+"""Value of the manifest's key `export`, from which an export is recognised."""
+EXPORT_FORMAT = 1
+"""Version of the format in docs/export.md."""
+MANIFEST_FILE = "manifest.json"
+CATALOGUE_FILE = "catalogue.json"
+EXPORT_SCHEMA_FILE = "schema.json"
+ARRAYS_FOLDER = "arrays"
 ARRAY_PATH_PATTERN = re.compile(ARRAYS_FOLDER + r"/[0-9a-f]{32}\.npy")
 NPY_HEADER_READERS: Mapping[Any, Callable[..., Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,

@@ -78,7 +78,7 @@ class Catalogue:
 def load_catalogue(
     paths: Sequence[Path] = (),
     *,
-    grow: bool = False,
+    extend: bool = False,
     level: str = Level.STANDARD,
     operators: Sequence[str] = (),
     globs: Sequence[str] = (),
@@ -87,13 +87,13 @@ def load_catalogue(
 
     Exhaustive sweeps are expanded only at level exhaustive, restricted to the operators and globs given. All their
     possible rows are cases, and the lock does not list them. The rows of other sweeps are those in the lock of their
-    catalogue. If it has none, or with `grow`, rows are added for the combinations that are not covered. Raises
+    catalogue. If it has none, or with `extend`, rows are added for the combinations that are not covered. Raises
     CatalogueError with one line for each error, naming file, line, case and key. The built-in catalogue without
     exhaustive rows is cached on disk.
     """
-    if not paths and not grow and level != Level.EXHAUSTIVE:
+    if not paths and not extend and level != Level.EXHAUSTIVE:
         return cached_catalogue(catalogue_folder(), _load_with_digests)
-    return _load_paths(paths, grow=grow, level=level, operators=operators, globs=globs)
+    return _load_paths(paths, extend=extend, level=level, operators=operators, globs=globs)
 
 
 def _load_with_digests() -> Catalogue:
@@ -115,7 +115,7 @@ def _load_paths(paths: Sequence[Path] = (), **options: Any) -> Catalogue:
 def load_with_errors(
     paths: Sequence[Path] = (),
     *,
-    grow: bool = False,
+    extend: bool = False,
     level: str = Level.STANDARD,
     operators: Sequence[str] = (),
     globs: Sequence[str] = (),
@@ -126,7 +126,7 @@ def load_with_errors(
     """
     cases: dict[str, Case] = {}
     errors: list[str] = []
-    reader = SweepReader(errors, grow, level, operators, globs)
+    reader = SweepReader(errors, extend, level, operators, globs)
     exports = [path for path in paths if export_reader.is_export(path)]
     for path in _case_files([path for path in paths or [catalogue_folder()] if path not in exports]):
         _add_cases(_read_file(path, reader, errors), cases, errors)
@@ -218,9 +218,9 @@ def _read_rejects(document: YamlDocument, positions: Iterable[int], errors: list
     cases: list[Case] = []
     for index in positions:
         item, raw = ("rejects", index), document.data["rejects"][index]
-        places = {n: document.location_of((*item, "faults", n)) for n in range(len(raw["faults"]))}
+        locations = {n: document.location_of((*item, "faults", n)) for n in range(len(raw["faults"]))}
         try:
-            cases += expand_rejects({"source": "", **document.data}, raw, places)
+            cases += expand_rejects({"source": "", **document.data}, raw, locations)
         except CaseError as error:
             errors.append(f"{document.location_of((*item, *error.key_path))}: {case_prefix(document, item)}{error}")
     return cases
@@ -234,12 +234,12 @@ def _positions_by_kind(document: YamlDocument, kind: str) -> range:
 def _read_case(
     document: YamlDocument, item: tuple[str, int], known: Sequence[DocumentError], errors: list[str]
 ) -> Case | None:
-    family, place = {"source": "", **document.data}, document.location_of(item)
+    family, location = {"source": "", **document.data}, document.location_of(item)
     raw = family[item[0]][item[1]]
     if not known:
         with suppress(CaseError):
-            return parse_case(family, raw, place)
-    for found in all_errors(family, raw, place, [(one.key_path[2:], one.is_removable) for one in known]):
+            return parse_case(family, raw, location)
+    for found in all_errors(family, raw, location, [(one.key_path[2:], one.is_removable) for one in known]):
         errors.append(f"{document.location_of((*item, *found.key_path))}: {case_prefix(document, item)}{found}")
     return None
 

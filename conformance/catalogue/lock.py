@@ -21,6 +21,7 @@ from conformance import CatalogueError
 
 LOCK_FILE = "lock.json"
 LOCK_FORMAT = 2
+"""Version of the format that is written."""
 SWEEP_SUFFIX = "/*"
 """Suffix of the name of a sweep, to distinguish it from ids of cases."""
 
@@ -39,7 +40,7 @@ class FrozenCase:
         """The record as a line of the lock."""
         return " ".join(filter(None, vars(self).values()))
 
-    def drift(self, now: FrozenCase | FrozenSweep) -> str:
+    def changes(self, now: FrozenCase | FrozenSweep) -> str:
         """Return a description of the changed parts, "" if there are none."""
         if not isinstance(now, FrozenCase):
             return "its kind"
@@ -65,7 +66,7 @@ class FrozenSweep:
         """The record as a line of the lock."""
         return " ".join(map(str, vars(self).values()))
 
-    def drift(self, now: FrozenCase | FrozenSweep) -> str:
+    def changes(self, now: FrozenCase | FrozenSweep) -> str:
         """Return a description of the changes, "" if there are none."""
         if not isinstance(now, FrozenSweep):
             return "its kind"
@@ -130,11 +131,11 @@ class LockDifference:
 
 def compare_records(before: LockRecords, after: LockRecords) -> LockDifference:
     """Return the difference from the first to the second records, sorted by name."""
-    drifts = {name: before[name].drift(after[name]) for name in sorted(before.keys() & after.keys())}
+    changes = {name: before[name].changes(after[name]) for name in sorted(before.keys() & after.keys())}
     return LockDifference(
         tuple(sorted(after.keys() - before.keys())),
         tuple(sorted(before.keys() - after.keys())),
-        {name: drift for name, drift in drifts.items() if drift},
+        {name: change for name, change in changes.items() if change},
     )
 
 

@@ -36,14 +36,25 @@ from conformance.catalogue.factors import (
     spatial_value,
 )
 from conformance.catalogue.row_inputs import raw_inputs
+from reports.results.vocabulary import Word
 
-# Number of factors in a combination to cover; None: all factors.
-STRENGTH_BY_WORD: Mapping[str, int | None] = MappingProxyType({"pairs": 2, "triples": 3, "all": None})
+
+class Cover(Word):
+    """The combinations of levels that the rows of a sweep contain: those of two, three or all factors."""
+
+    PAIRS = "pairs"
+    TRIPLES = "triples"
+    ALL = "all"
+
+
+STRENGTHS: Mapping[Cover, int | None] = MappingProxyType({Cover.PAIRS: 2, Cover.TRIPLES: 3, Cover.ALL: None})
+"""Number of factors in a combination; None for all factors."""
 MAX_FACTOR_PRODUCT = 200_000
 """Maximum product of the numbers of levels of all factors."""
 MAX_GEOMETRIES = 20_000
 """Maximum product of the numbers of levels of the factors in GEOMETRY_FACTORS."""
 MAX_ID_LENGTH = 100
+"""Maximum number of characters of a row's id without the operator."""
 
 
 GEOMETRY_FACTORS = frozenset(
@@ -71,7 +82,7 @@ class Sweep:
     """A sweep of one operator.
 
     factors: the levels of each factor; strength: number of factors in a combination to cover; common: the keys that all
-    cases share; place: file and line.
+    cases share; location: file and line.
     """
 
     operator: str
@@ -79,16 +90,16 @@ class Sweep:
     factors: Mapping[str, tuple[FactorLevel, ...]]
     strength: int
     common: Mapping[str, Any]
-    place: str = ""
+    location: str = ""
 
     @classmethod
-    def parse(cls, operator: str, raw: Mapping[str, Any], place: str = "") -> Sweep:
+    def parse(cls, operator: str, raw: Mapping[str, Any], location: str = "") -> Sweep:
         """Parse a sweep of a YAML file. Raises ValueError for a missing key, or one that the operator does not have."""
         given = raw["factors"]
         factors = {name: tuple(map(_hashable_level, given[name])) for name in FACTORS if name in given}
         common = {key: raw[key] for key in raw if key not in {"id", "factors", "cover"}}
-        strength = STRENGTH_BY_WORD[raw["cover"]] or len(factors)
-        sweep = cls(operator, raw["id"], factors, strength, common, place)
+        strength = STRENGTHS[Cover(raw["cover"])] or len(factors)
+        sweep = cls(operator, raw["id"], factors, strength, common, location)
         sweep._check()
         return sweep
 

@@ -14,6 +14,7 @@ from conformance.cases.arrays import ArraySpec, json_value
 from conformance.cases.case import Answers, Case, Rejected
 
 CONVENTIONS_FORMAT = 1
+"""Version of the format in docs/conventions.schema.json."""
 CONTRADICTORY_ANSWERS = "contradicts-itself"
 """Observed answer of a surface that gave several answers for one convention."""
 
@@ -115,7 +116,7 @@ def _has_answer(answer: SurfaceAnswer) -> bool:
 
 def _answer_text(answer: Mapping[str, Any] | ArraySpec | Rejected) -> str:
     if isinstance(answer, Rejected):
-        return f"the call is rejected ({answer.predicate})"
+        return f"the call is rejected ({answer.violation})"
     if isinstance(answer, ArraySpec):
         return f"the result is {_numbers_text(answer)}"
     if not answer:

@@ -60,7 +60,7 @@ class LedgerEntry:
     versions: Mapping[str, SpecifierSet] = field(default_factory=dict)
     selector: Selector = field(default_factory=dict)
     observed: str = ""
-    place: str = ""
+    location: str = ""
     cpu: tuple[str, ...] = ()
     device: tuple[str, ...] = ()
     exploration_selector: Selector = field(default_factory=dict)
@@ -221,7 +221,7 @@ class Ledger:
         """Return an error message for each part of an entry that matches no case or no surface."""
         known, names = [CaseFeatures(case) for case in cases], list(surfaces)
         problems = ((entry, problem) for entry in self.entries for problem in entry.unmatched_parts(known, names))
-        return [f"{entry.place}: entry {entry.id}: {problem}" for entry, problem in problems]
+        return [f"{entry.location}: entry {entry.id}: {problem}" for entry, problem in problems]
 
 
 def ledger_path() -> Path:
@@ -245,7 +245,7 @@ def load_ledger(source: Path | None = None, *, further: Iterable[Path] = ()) -> 
     entries = (*shared, *(entry for file in further for entry in _parse_entries(read_yaml(file))))
     for position, entry in enumerate(entries):
         if entry.id in {earlier.id for earlier in entries[:position]}:
-            raise CatalogueError(f"{entry.place}: entry {entry.id}: duplicate id")
+            raise CatalogueError(f"{entry.location}: entry {entry.id}: duplicate id")
     return Ledger(entries, len(entries) - len(shared))
 
 
@@ -257,11 +257,11 @@ def _parse_entries(document: YamlDocument) -> list[LedgerEntry]:
 
 
 def _parse_entry(document: YamlDocument, index: int) -> LedgerEntry:
-    raw, place = document.data["entries"][index], document.location_of(("entries", index))
+    raw, location = document.data["entries"][index], document.location_of(("entries", index))
     try:
         versions = {name: SpecifierSet(text) for name, text in raw.get("versions", {}).items()}
     except InvalidSpecifier as error:
-        raise CatalogueError(f"{place}: entry {raw['id']}: key 'versions': {error}") from None
+        raise CatalogueError(f"{location}: entry {raw['id']}: key 'versions': {error}") from None
     return LedgerEntry(
         raw["id"],
         **{key: tuple(raw.get(key, ())) for key in ("cases", "surfaces", "kinds", "cpu", "device")},
@@ -271,7 +271,7 @@ def _parse_entry(document: YamlDocument, index: int) -> LedgerEntry:
         selector=_parse_selector(document, index, "where"),
         exploration_selector=_parse_selector(document, index, "beyond"),
         observed=_observed_text(raw.get("observed", "")),
-        place=place,
+        location=location,
     )
 
 
@@ -289,8 +289,8 @@ def _parse_selector(document: YamlDocument, index: int, name: str) -> Selector:
     for key in raw.get(name, {}):
         problem = selectors.unknown_key_problem(key)
         if problem:
-            place = document.location_of(("entries", index, name, key))
-            errors.append(f"{place}: entry {raw['id']}: key '{name}.{key}': {problem}")
+            location = document.location_of(("entries", index, name, key))
+            errors.append(f"{location}: entry {raw['id']}: key '{name}.{key}': {problem}")
     if errors:
         raise CatalogueError("\n".join(errors))
     return {key: parse_selector_values(value) for key, value in raw.get(name, {}).items()}

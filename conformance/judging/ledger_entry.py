@@ -147,10 +147,10 @@ def _is_dominated(number: int, condition: _Condition, conditions: Sequence[_Cond
     """Whether another condition can always replace this one. If two are equivalent, only the later one is dominated."""
     keys = [other.key for other in conditions]
     return any(
-        other.dominates(condition) and (place < number or not condition.dominates(other))
-        for place, other in enumerate(conditions)
+        other.dominates(condition) and (position < number or not condition.dominates(other))
+        for position, other in enumerate(conditions)
         # A selector uses each key once. If the other key has several conditions, a different one of them may be needed.
-        if place != number and (other.key == condition.key or keys.count(other.key) == 1)
+        if position != number and (other.key == condition.key or keys.count(other.key) == 1)
     )
 
 

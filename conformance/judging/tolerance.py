@@ -19,14 +19,14 @@ import numpy as np
 from conformance.adapters.api.surface import Surface
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, WEIGHT_INPUTS
 from conformance.judging.expected import Target
 from reference import Exact, NoBound
 from reports.results.vocabulary import How
 
 OWN_DTYPE = "own"
-WEIGHT_INPUTS = ("kernel", "bias")
-"""Inputs other than x that have gradients. Their gradients are also summed over the batch."""
+"""Answer of a surface that adds 16-bit numbers in their own dtype."""
+
 TF32_RELATIVE_ERROR = 2.0**-10
 """Largest relative error of a float32 number truncated to the 11 bits of TF32; with rounding it is half of that."""
 TF32_DROPPED_BITS = np.uint32(0x1FFF)

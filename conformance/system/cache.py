@@ -169,7 +169,7 @@ def unseal(content: bytes) -> memoryview | None:
     return inner if content[:CHECKSUM_BYTES] == zlib.crc32(inner).to_bytes(CHECKSUM_BYTES, "big") else None
 
 
-T = TypeVar("T")
+CachedValue = TypeVar("CachedValue")
 
 MAX_CATALOGUE_FILES = 4
 """Maximum number of cached catalogues; there is one per content of the YAML files and of the source."""
@@ -179,19 +179,19 @@ OBJECT_KEY = "object"
 """Key of the single object in a file."""
 
 
-def cached_catalogue(home: Path, load: Callable[[], T]) -> T:
+def cached_catalogue(home: Path, load: Callable[[], CachedValue]) -> CachedValue:
     """Return the cached catalogue of a folder; on a miss, call `load` and cache its result."""
     return _cached_object("conformance-catalogue", MAX_CATALOGUE_FILES, sorted(home.rglob("*.*")), load)
 
 
-def cached_data(files: Iterable[Path], load: Callable[[], T]) -> T:
+def cached_data(files: Iterable[Path], load: Callable[[], CachedValue]) -> CachedValue:
     """Return the cached object made from these files; on a miss, call `load` and cache its result."""
     return _cached_object("conformance-data", MAX_SMALL_FILES, files, load)
 
 
-def _cached_object(name: str, max_files: int, files: Iterable[Path], load: Callable[[], T]) -> T:
+def _cached_object(name: str, max_files: int, files: Iterable[Path], load: Callable[[], CachedValue]) -> CachedValue:
     with Cache.of_version(name, _content_key(files), max_files) as objects:
-        value: T | None = objects.get_object(OBJECT_KEY)
+        value: CachedValue | None = objects.get_object(OBJECT_KEY)
         if value is None:
             value = load()
             objects.put_object(OBJECT_KEY, value)

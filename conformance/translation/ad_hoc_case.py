@@ -27,10 +27,15 @@ from conformance.cases.schema import catalogue_folder, document_errors
 from conformance.cases.yaml_reader import YamlDocument
 
 REQUEST_CASE_ID = "asked"
-DEFAULT_RANK = 2
+"""Last part of the id of a requested case. It is in the JSON of `conformance translate`."""
+DEFAULT_SPATIAL_RANK = 2
+"""Number of spatial axes if neither a shape nor a parameter gives it."""
 DEFAULT_EXTENT = 8
-"""Spatial size if no shape is given and the window fits into it."""
+"""Spatial size in cells if no shape is given and the window fits into it."""
 DEFAULT_CHANNELS = 2
+"""Number of channels, or of channels of each group, if no shape is given."""
+MAX_REQUEST_NUMBER = 10**6
+"""Parameters above this number do not influence the default shape, so that it remains small."""
 ALLOWED_VIOLATIONS = frozenset({"PaddingReachesWindow"})
 """Violations that a requested case may have, since the reference computes a result for them."""
 REJECTED_VIOLATIONS = (
@@ -85,7 +90,7 @@ class CaseRequest:
         lengths = (
             len(value) for value in map(self.parameters.get, PER_AXIS_OPTIONS) if isinstance(value, (list, tuple))
         )
-        return self.rank or next(lengths, DEFAULT_RANK)
+        return self.rank or next(lengths, DEFAULT_SPATIAL_RANK)
 
     def case(self) -> Case:
         """Return the case. Raises ConformanceError with the option, its value and the limit."""
@@ -230,10 +235,6 @@ class CaseRequest:
             bias="bias" in case.inputs,
             gradient=(output or "x") if operator.is_gradient else None,
         )
-
-
-MAX_REQUEST_NUMBER = 10**6
-"""Parameters above this number do not influence the default shape, so that it remains small."""
 
 
 def _yaml_value(value: Any) -> Any:

@@ -12,7 +12,9 @@ from conformance.translation.ad_hoc_case import size_text
 from conformance.translation.side_by_side import Translation, program_with_setup
 
 TRANSLATION_TEXT_WIDTH = 110
+"""Width of the terminal output in characters."""
 TRANSLATIONS_FORMAT = 1
+"""Version of the JSON format."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from conformance import ConformanceError
 from reports.results.vocabulary import Status
 
 VERIFIED_FORMAT = 1
+"""Version of the JSON format."""
 VERIFIED_PATH = Path(__file__).parent / "verified.json"
 
 
@@ -124,15 +125,15 @@ def _json_text(value: Any) -> str:
     return json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False)
 
 
-def parse_summary(text: str, place: str) -> VerifiedSummary:
-    """Parse a summary from JSON. If it is invalid, raises ConformanceError with the file name `place`."""
+def parse_summary(text: str, source: str) -> VerifiedSummary:
+    """Parse a summary from JSON. If it is invalid, raises ConformanceError with the file name `source`."""
     try:
         data = json.loads(text)
         if data["format"] != VERIFIED_FORMAT:
-            raise ConformanceError(f"{place}: format {data['format']} is not supported, expected {VERIFIED_FORMAT}")
+            raise ConformanceError(f"{source}: format {data['format']} is not supported, expected {VERIFIED_FORMAT}")
         return VerifiedSummary({name: _parse_surface(raw) for name, raw in data["surfaces"].items()})
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise ConformanceError(f"{place}: not a summary of results ({type(error).__name__}: {error})") from None
+        raise ConformanceError(f"{source}: not a summary of results ({type(error).__name__}: {error})") from None
 
 
 def _parse_surface(raw: Mapping[str, Any]) -> SurfaceSummary:
