@@ -146,10 +146,6 @@ def _product_operations(terms: Array) -> Mapping[Operation, Array]:
     return {Operation.MULTIPLICATIONS: terms, Operation.ADDITIONS: _combinations(terms)}
 
 
-def _no_operations(_terms: Array) -> Mapping[Operation, Array]:
-    return {}
-
-
 _POOLING, _OUTPUT_SIZE = _parameters(*WINDOW_PARAMETERS), _parameters("output_size")
 _CONVOLUTION = _parameters("stride", "padding", "dilation", "groups", stride=1)
 _CONVOLUTION_INPUTS = ("x", *WEIGHT_INPUTS)
@@ -191,7 +187,7 @@ _FORWARD_OPERATORS = (
              Geometry.WINDOWS, Arithmetic.PROBABILITIES, _POOLING, inputs=("x", "draws")),
     Operator("pad", "The input with cells added before and after each spatial axis. Negative padding crops.",
              Geometry.PADS, Arithmetic.SELECTION, _parameters("pads", "mode", "value"),
-             has_disputed_geometry=True, operations=_no_operations),
+             has_disputed_geometry=True, operations=lambda _terms: {}),
     Operator("conv", "The cross-correlation of the input with the kernel, plus the bias. The kernel is not flipped.",
              Geometry.WINDOWS, Arithmetic.SUM, _CONVOLUTION, inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",),
              operations=_product_operations),

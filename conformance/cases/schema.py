@@ -142,7 +142,8 @@ def _expected_type(error: ValidationError) -> str:
 def _suggestion(error: ValidationError) -> str:
     """Return the closest allowed word, or the limit that a number or a list exceeds; "" if there is neither."""
     parts = [error, *_alternative_errors(error)]
-    words = {str(word) for part in parts if part.validator == "enum" for word in _or_list(part)}
+    choices: list[Any] = [part.validator_value for part in parts if part.validator == "enum"]
+    words = {str(word) for allowed in choices for word in allowed}
     near = difflib.get_close_matches(error.instance, sorted(words), 1) if isinstance(error.instance, str) else []
     if near:
         return f", did you mean {near[0]!r}?"
@@ -157,11 +158,6 @@ def _alternative_errors(error: ValidationError) -> Iterator[ValidationError]:
     for part in error.context or ():
         yield part
         yield from _alternative_errors(part)
-
-
-def _or_list(error: ValidationError) -> list[Any]:
-    choices: Any = error.validator_value
-    return list(choices)
 
 
 def shorten(value: Any) -> str:

@@ -188,22 +188,17 @@ def _expectation_record(export: _Export, case: Case, expected: Expected) -> dict
     named = case.expect.named if isinstance(case.expect, Answers) else {}
     return {
         "answers": {
-            name: {
-                **_target_record(export, target),
-                **(
-                    {"parameters": json_value(_answer_parameters(named[name]))}
-                    if isinstance(named[name], Mapping)
-                    else {}
-                ),
-            }
+            name: {**_target_record(export, target), **_answer_parameters(named[name])}
             for name, target in expected.answers.items()
         }
     }
 
 
-def _answer_parameters(parameters: Any) -> dict[str, Any]:
-    """Return the parameters of an answer with decimals converted to floats."""
-    return {name: plain_value(value) for name, value in parameters.items()}
+def _answer_parameters(answer: Any) -> dict[str, Any]:
+    """Return the key for the parameters of an answer, with decimals as floats; empty for an array or a rejection."""
+    if not isinstance(answer, Mapping):
+        return {}
+    return {"parameters": json_value({name: plain_value(value) for name, value in answer.items()})}
 
 
 def _target_record(export: _Export, target: Target) -> dict[str, Any]:

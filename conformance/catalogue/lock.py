@@ -158,24 +158,18 @@ def _parse_lock_file(path: Path, _time: int, _size: int) -> Lock:
     if isinstance(raw, dict) and raw.get("format", 1) not in (1, LOCK_FORMAT):
         raise CatalogueError(f"{path}: unsupported format {raw['format']!r}, supported are 1 and {LOCK_FORMAT}")
     try:
-        return _parse_lock(raw if "format" in raw else {"cases": raw})
+        data = raw if "format" in raw else {"cases": raw}  # a file of format 1 is only the mapping of ids to digests
+        unreleased = _parse_records(data.get("unreleased", {}))
+        return Lock(_parse_records(data), str(data.get("version", "")), unreleased)
     except (ValueError, TypeError, AttributeError, KeyError):
         raise CatalogueError(f"{path}: not a lock file, which maps the id of each case to a digest") from None
 
 
-def _parse_lock(raw: Mapping[str, Any]) -> Lock:
-    unreleased = raw.get("unreleased", {})
-    return Lock(_parse_records(raw), str(raw.get("version", "")), _parse_records(unreleased))
-
-
 def _parse_records(raw: Mapping[str, Any]) -> dict[str, LockRecord | Any]:
-    cases = {name: _parse_frozen_case(text) for name, text in raw["cases"].items()} if "cases" in raw else {}
+    # An empty text is the record of a name that the last release did not have.
+    cases = {name: FrozenCase(*text.split()) if text else None for name, text in raw.get("cases", {}).items()}
     sweeps = {name + SWEEP_SUFFIX: _parse_frozen_sweep(text) for name, text in raw.get("sweeps", {}).items()}
     return {**cases, **sweeps}
-
-
-def _parse_frozen_case(text: str) -> FrozenCase | None:
-    return FrozenCase(*text.split()) if text else None
 
 
 def _parse_frozen_sweep(text: str) -> FrozenSweep | None:

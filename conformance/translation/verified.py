@@ -7,7 +7,7 @@ suite can report how many cases of a translation were verified without running t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -175,12 +175,9 @@ def verified_sentence(summary: VerifiedSummary, surface: str, operator: str, how
     parts += [f"none with {rank} spatial axes"] if rank not in results.ranks else []
     parts += [f"{count:,} {status}" for status, count in results.otherwise.items()]
     if results.known:
-        parts.append(_deviations_text(list(results.known)))
+        plural = "s" * (len(results.known) != 1)
+        parts.append(f"{len(results.known)} known deviation{plural}: {', '.join(results.known)}")
     return f"verified: {summary.surfaces[surface].version}, {'; '.join(parts)}"
-
-
-def _deviations_text(ids: Sequence[str]) -> str:
-    return f"{len(ids)} known deviation{'s' * (len(ids) != 1)}: {', '.join(ids)}"
 
 
 def summarise(
