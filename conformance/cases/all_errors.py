@@ -71,6 +71,7 @@ def _find_errors(
     all_relevant: whether no removed key can have caused an error; ignored_inputs: inputs whose errors are not reported.
     """
     operator, before = OPERATORS[family["operator"]], RawCase()
+    # A case that stays the same has an error without a key to remove, and no further error can be found.
     while rest != before:
         before = rest
         try:

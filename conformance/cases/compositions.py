@@ -34,6 +34,7 @@ def plan_steps(case: Case) -> tuple[Step, ...]:
 def _following_step(operator: str, given: Mapping[str, Any], before: Step) -> Step:
     parameters = {**OPERATORS[operator].defaults, **given}
     windows = Windows.of(before.output[2:], *(parameters[name] for name in WINDOW_PARAMETERS))
+    # Words such as `same_upper` become numbers, which depend on the output that this operator reads.
     parameters |= {"rounding": windows.rounding, **explicit_windows(windows)}
     return Step(operator, before.output, before.dtype, parameters)
 
@@ -91,6 +92,7 @@ def max_pool_from_relu(step: Step) -> tuple[Step, ...]:
         kernel = weights.astype(step.dtype)
         first = not steps
         parameters = {
+            # The first convolution computes one channel for each pair of cells, so the others have 1 x 1 kernels.
             "stride": step.stride if first else (1,) * step.rank,
             "padding": ((0, 0),) * step.rank,
             "dilation": step.dilation if first else (1,) * step.rank,

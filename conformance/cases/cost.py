@@ -57,6 +57,7 @@ def _window_count(step: Step, output: tuple[int, ...]) -> tuple[int, dict[Operat
     planes = output[0] * output[1]
     totals = [
         {name: planes * int(count.sum()) for name, count in _window_operations(step, cells).items()}
+        # Each count is made twice: with the padding, and without.
         for cells in (whole, real)
     ]
     return planes * real.size, {name: (totals[0][name], totals[1][name]) for name in totals[0]}
@@ -67,7 +68,9 @@ def _window_operations(step: Step, cells: Array) -> Mapping[Operation, Array]:
     operations = OPERATORS[step.operator].operations
     if operations is None:
         return {}
+    # A window of a convolution has one term for each cell and each input channel of its group.
     counts = dict(operations(cells * step.kernel[1] if step.kernel else cells))
     if step.bias:
+        # The bias is added once to each output.
         counts[Operation.ADDITIONS] = counts[Operation.ADDITIONS] + 1
     return counts

@@ -51,6 +51,7 @@ def _is_negative(numbers: Array) -> bool:
 
 
 def _strides_and_windows(case: Case) -> Iterator[tuple[int, int]]:
+    # Not strict: in a case that must be rejected, the lists may differ in length.
     return zip(parameter_per_axis(case, "stride"), parameter_per_axis(case, "window"), strict=False)
 
 
@@ -62,6 +63,7 @@ def _window_extents(case: Case) -> SelectorValue:
 
 def _output_channels(case: Case) -> int:
     kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
+    # The kernel of a case that must be rejected may have any rank.
     if len(kernel) <= 1:
         return case.shape[1]
     return kernel[1] * case.parameters["groups"] if geometry.is_transposed(case) else kernel[0]
@@ -286,6 +288,7 @@ def _window_features(case: Case, axes: list[WindowAxis]) -> Iterator[str]:
     is_transposed = geometry.is_transposed(case)
     if geometry.has_remainder(case):
         yield "output padding" if is_transposed else "cells left over"
+    # The windows of a transposed convolution are on the output, so nothing reaches past the input.
     windows = None if is_transposed else geometry.case_windows(case)
     if windows and any(windows.overhang):
         yield "a last window that reaches past all padding"

@@ -122,6 +122,7 @@ def has_late_nan(case: Case, x: Array) -> bool:
     """Whether a pooling window contains a NaN that is not its first cell of x."""
     if not (has_pooling_windows(case) and x.dtype.name in FLOATING_DTYPES and np.isnan(x).any()):
         return False
+    # Compare the position of the first cell of each window with that of its last NaN.
     positions = np.arange(x.size).reshape(x.shape)
     first, last_nan = _pool("min_pool", positions, case), _pool("max_pool", np.where(np.isnan(x), positions, -1), case)
     return first is not None and last_nan is not None and bool((last_nan > first).any())

@@ -64,6 +64,7 @@ def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], location: str)
         source=raw.get("source", family["source"]),
         location=location,
     )
+    # The derived shapes follow from the parsed parameters, so these inputs come last.
     case = replace(case, inputs=_all_inputs(operator, raw, case))
     validate_case(case)
     return case
@@ -172,6 +173,7 @@ def flatten_nested(nested: Any, key_path: YamlPath = ()) -> tuple[tuple[int, ...
     if not isinstance(nested, list):
         return (), (nested,)
     parts = [flatten_nested(item, key_path) for item in nested]
+    # Rows of one length have one shape; an empty list has no row to compare.
     if len({shape for shape, _ in parts}) > 1:
         raise CaseError(key_path, "its rows differ in length")
     numbers: tuple[int | Decimal, ...] = sum((part for _, part in parts), ())
@@ -220,6 +222,7 @@ def _omitted_parameters(expect: Value | Rejected | Answers, raw: Mapping[str, An
     if not isinstance(expect, Answers):
         return ()
     overrides = [answer for answer in expect.named.values() if isinstance(answer, Mapping)]
+    # A parameter that the case itself gives is passed to the call, also if an answer changes it.
     return tuple(sorted({key for answer in overrides for key in answer} - raw.keys()))
 
 

@@ -86,6 +86,7 @@ def _errors_of(document: YamlDocument, error: ValidationError) -> Iterator[Docum
     parent: YamlPath = tuple(error.absolute_path)
     unknown = _unknown_keys(error)
     if error.validator != "required" and not unknown and document.is_unreadable(parent):
+        # The value is None in its place, which the validator rejects a second time.
         return  # already reported as a YAML error
     for path, removable in [((*parent, key), True) for key in unknown] or [(parent, False)]:
         message = f"{case_prefix(document, path)}{_error_text(error, path, path[-1] if removable else None)}"

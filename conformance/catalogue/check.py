@@ -79,6 +79,7 @@ class CaseChecker:
         )
         try:
             for done, (task, record) in enumerate(zip(tasks, known, strict=True), 1):
+                # Only valid tasks are cached, so a cached record means that there is no problem.
                 yield CaseCheck(record[0]) if record else self._cache_result(task, next(found))
                 self.progress(done, len(tasks))
         finally:
@@ -124,6 +125,7 @@ def check_problems(
         for name in {sweep_name(sweep) for sweep in catalogue.unloaded_sweeps} - lock.records.keys():
             yield f"{_quoted_name(name)}: not frozen yet ({_freeze_hint(name)})"
     for surface in surfaces:
+        # Only the built-in catalogue is checked against a lock, and surfaces declare answers for its conventions.
         for convention, declaration in sorted(surface.declarations.items()) if lock is not None else ():
             case = catalogue.by_id.get(convention)
             if case is None or not isinstance(case.expect, Answers):
@@ -181,6 +183,7 @@ def lock_records(catalogue: Catalogue, found: Mapping[str, FrozenCase]) -> dict[
         if is_exhaustive(sweep):
             ids = sorted(row_id_prefix(sweep) + name for name in names)
             rows = [single.pop(name).text for name in ids if name in single]
+            # A digest of some of the rows would be reported as a change of the sweep.
             if len(rows) == len(ids):
                 of_sweeps[sweep_name(sweep)] = FrozenSweep(len(ids), _digest_of_texts(ids), _digest_of_texts(rows))
     return {**single, **of_sweeps}

@@ -94,6 +94,7 @@ class _Export:
         content = _npy_bytes(array)
         digest = hashlib.sha256(content).hexdigest()
         name = f"{ARRAYS_FOLDER}/{digest[:32]}.npy"
+        # Many cases share an array, such as the same kernel, which is written once.
         if name not in self.files:
             (self.folder / name).write_bytes(content)
             self.files[name] = digest

@@ -263,5 +263,6 @@ def _decode_array(content: bytes, spec: ExportedArray) -> Array:
     size, body = math.prod(shape) * dtype.itemsize, content[stream.tell() :]
     if len(body) != size:
         raise CatalogueError(f"{spec.path}: {len(body)} bytes of numbers, not {size}")
+    # A copy, because an array on bytes is read-only.
     array: Array = np.ndarray(shape, dtype, body, order="F" if is_fortran else "C").copy()
     return array

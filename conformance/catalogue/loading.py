@@ -149,6 +149,7 @@ def _add_cases(found: Iterable[Case], cases: dict[str, Case], errors: list[str])
     for case in found:
         if case.id in cases:
             errors.append(f"{case.location}: duplicate case id {case.id}, first defined at {cases[case.id].location}")
+        # The first case with an id stays, so that one wrong id causes one message.
         cases.setdefault(case.id, case)
 
 
@@ -197,6 +198,7 @@ def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> list[Case]
     known = document_errors(document, catalogue_folder() / "schema.json")
     errors += [f"{path}:{found.line}: {found.message}" for found in known]
     operator = document.data.get("operator") if isinstance(document.data, dict) else None
+    # Without an operator, no item can be parsed; the schema has reported the key already.
     if not isinstance(operator, str) or operator not in OPERATORS:
         return []
     by_item: dict[YamlPath, list[DocumentError]] = {}

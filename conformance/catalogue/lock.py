@@ -107,6 +107,7 @@ class Lock:
     def with_records(self, records: LockRecords) -> Lock:
         """Return a lock with other records that retains the records of the last release."""
         before = self.released
+        # Before the first release there is no record to retain.
         changed = {} if not self.version else compare_records(before, records).names
         return replace(self, records=records, unreleased={name: before.get(name) for name in changed})
 

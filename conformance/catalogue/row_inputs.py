@@ -62,6 +62,7 @@ def _raw_array(name: str, common: Mapping[str, Any], shape: list[int] | None, le
         raw |= {"low": max(low, 0) if is_unsigned or is_bool else low, "high": min(high, 1) if is_bool else high}
     elif raw["values"] == GeneratorName.DISTINCT and is_unsigned:
         raw["low"] = 0
+    # The keys of the sweep are for all its generators; each generator takes its own.
     raw = {key: value for key, value in raw.items() if key in options or key in {"values", "dtype"}}
     return raw if shape is None else {**raw, "shape": shape}
 

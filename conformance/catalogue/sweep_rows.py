@@ -106,6 +106,7 @@ class SweepReader:
             named = self.globs and not any(GLOB_CHARACTERS.search(glob) for glob in self.globs)
             return [name for name in self._named_rows(sweep) if _is_row(sweep, name)] if named else sweep.rows()
         start = row_id_prefix(sweep)
+        # The last condition excludes the record of an exhaustive sweep, whose name ends with `*`.
         names = [name.removeprefix(start) for name in frozen if name.startswith(start) and start + "*" != name]
         return sweep.rows(names, extend=self.extend)
 

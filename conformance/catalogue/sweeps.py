@@ -142,6 +142,7 @@ class Sweep:
         """
         numbers = [range(len(levels)) for levels in self.factors.values()]
         geometry = [name in GEOMETRY_FACTORS for name in self.factors]
+        # Position 0 stands for the factors of the other part. The sum of two rows below has the positions of both.
         shapes = itertools.product(*(n if fixed else (0,) for n, fixed in zip(numbers, geometry, strict=True)))
         others = itertools.product(*((0,) if fixed else n for n, fixed in zip(numbers, geometry, strict=True)))
         possible = np.array([row for row in shapes if self.is_possible(row)], np.int64).reshape(-1, len(numbers))

@@ -36,6 +36,7 @@ def out_of_range(case: Case, expected: Expected) -> Iterator[str]:
     ):
         return
     info = ml_dtypes.finfo(NUMPY_DTYPES[case.dtype])  # type: ignore[no-untyped-call]
+    # Norms raise every factor to this power; other operators have no parameter p.
     power = np.float64(case.parameters.get("p", 1))
     terms = int(exact.terms.max(initial=1))
     with np.errstate(over="ignore", under="ignore"):

@@ -104,6 +104,7 @@ def find_conventions(
 def _surfaces_by_name(observed: Iterable[str]) -> dict[str, Surface]:
     """Return every surface by its name, and also under each observed name with a label."""
     known = {one.name: one for name in registry.backend_names() for one in registry.get_backend(name).surfaces}
+    # A label is chosen for a run, so no adapter lists the surfaces with labels.
     return known | {name: known[without_label(name)] for name in sorted({*observed}) if without_label(name) in known}
 
 

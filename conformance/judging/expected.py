@@ -80,6 +80,7 @@ def _make_target(case: Case, inputs: Mapping[str, Array]) -> Target:
     if isinstance(case.expect, Rejected):
         return _rejection_target(case, inputs, case.expect.violation)
     exact = compute_reference(case.operator, inputs, case.parameters)
+    # The steps before these are the operator of the case or its composition, which is computed above.
     for step in plan_steps(case)[-len(case.then) :] if case.then else ():
         if not _is_unrounded(exact):
             # The error bound of the second operator does not include rounding errors of its input.
@@ -139,6 +140,7 @@ def _answer_target(case: Case, inputs: Mapping[str, Array], answer: Mapping[str,
     if isinstance(answer, ArraySpec):
         value = answer.make()
         zeros = np.zeros(value.shape)
+        # The array of an answer is the result itself: it has no terms, no magnitude and no rounding error.
         exact = Exact(value, None, None, zeros.astype(np.int64), zeros, 0.0, exact=True)
     else:
         exact = compute_reference(case.operator, inputs, {**case.parameters, **answer})
@@ -183,5 +185,6 @@ def _print_matches(printed: int | Decimal, got: float, bound: float) -> bool:
     decimal = Decimal(printed)
     if not decimal.is_finite() or got != got or abs(got) == float("inf"):  # noqa: PLR0124 - NaN
         return float(decimal) == got or (decimal.is_nan() and got != got)  # noqa: PLR0124 - NaN
+    # Half a unit of the last printed digit: 5 in the next place.
     half = Decimal(0) if isinstance(printed, int) else Decimal(5).scaleb(int(decimal.as_tuple().exponent) - 1)
     return abs(Decimal(got) - decimal) <= half + Decimal(bound)

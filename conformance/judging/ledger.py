@@ -78,6 +78,7 @@ class LedgerEntry:
         """Whether the entry can match a case of the operator, judged by the start of the ids and by the selector."""
         start = f"{operator}/"
         fixed = [GLOB_CHARACTERS.split(glob)[0] for glob in self.cases] or [""]
+        # The fixed start of a glob may be shorter than the name of the operator, as in `max_*`.
         by_id = any(part.startswith(start) or start.startswith(part) for part in fixed)
         return by_id and any(fnmatch.fnmatchcase(operator, str(name)) for name in self.selector.get("operator", ("*",)))
 
@@ -130,6 +131,7 @@ def _version_matches(version: str | None, specifier: SpecifierSet) -> bool:
     """Whether a version matches a specifier. Of a non-standard version such as 2.1-7-abc, the leading numbers count."""
     for text in (version or "", re.split(r"[^\d.]", version or "")[0]):
         with suppress(InvalidVersion):
+            # By default a specifier excludes pre-releases, such as nightly builds.
             return specifier.contains(Version(text), prereleases=True)
     return False
 
@@ -162,6 +164,7 @@ class Ledger:
     @staticmethod
     def _digest(entries: Iterable[LedgerEntry]) -> str:
         parts = ("id", "cases", "surfaces", "kinds", "reason", "issue", "versions", "selector", "observed", "cpu")
+        # The text is made with repr, so the kinds must be plain strings: a member of an enum has another repr.
         text = [[*(getattr(entry, part) for part in parts), *entry.device] for entry in entries]
         return hashlib.blake2b(repr(text).encode(), digest_size=16).hexdigest()
 

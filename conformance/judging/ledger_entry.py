@@ -133,9 +133,11 @@ def _search_conjunction(conditions: Sequence[_Condition], all_passing: int) -> t
     useful = [
         condition for number, condition in enumerate(conditions) if not _is_dominated(number, condition, conditions)
     ]
+    # Even all conditions together match some passing case.
     if reduce(or_, (condition.excluded_bits for condition in useful), 0) != all_passing:
         return None
     for size in range(1, len(useful) + 1):
+        # A selector has each key once.
         distinct = (group for group in combinations(useful, size) if len({one.key for one in group}) == size)
         chosen = [group for group in distinct if reduce(or_, (one.excluded_bits for one in group)) == all_passing]
         if chosen:
@@ -206,6 +208,7 @@ class LedgerEntryDraft:
 
 
 def _scalar_text(text: str) -> str:
+    # PyYAML ends a document of one plain scalar with a line `...`.
     return yaml.safe_dump(text, width=math.inf).removesuffix("...\n").strip()
 
 
@@ -226,6 +229,7 @@ def _mapping_line(key: str, pairs: Mapping[str, str]) -> Iterator[str]:
 def _folded_lines(key: str, text: str) -> Iterator[str]:
     """Yield a text as a folded YAML scalar. Reading it gives one line with single spaces."""
     printable = "".join(character if character.isprintable() else " " for character in text)
+    # 6 characters are for the indentation of the entry and of the text.
     lines = textwrap.wrap(printable, MAX_LEDGER_LINE_WIDTH - 6, break_long_words=False, break_on_hyphens=False)
     yield from (f"{key}: >-", *(f"  {line}" for line in lines))
 

@@ -57,6 +57,7 @@ def target_for(
     """
     if target.exact is None or target.exact.exact:
         return target
+    # The bound for TF32 includes the rounding of float32, and 16-bit dtypes do not use TF32.
     if surface.tf32 and _may_multiply_matrices(case, how) and _loses_bits_in_tf32((inputs or {}).values()):
         return replace(target, bound=_tf32_bound(target.exact))
     if not rounds_to_own_dtype(case, surface, how):

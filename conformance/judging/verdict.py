@@ -108,6 +108,7 @@ def _compare_arrays(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
         return _difference(DifferenceKind.SPECIAL if special else DifferenceKind.VALUE, largest, worst, dtype)
     if dtype:
         return _difference(DifferenceKind.DTYPE, largest, message=f"{dtype}; rounded to it the values agree")
+    # Otherwise a backend could pass whose result is between the result of the reference and the printed one.
     if target.print_mismatch:
         return _difference(
             DifferenceKind.PINNED,
@@ -134,6 +135,7 @@ def _budget_used(got: Array, exact: Exact, bound: Array | None) -> Array:
 def _worst_element(got: Array, exact: Exact, used: Array) -> WorstElement:
     index = np.unravel_index(int(np.argmax(used)), used.shape)
     position = tuple(int(part) for part in index)
+    # Users compare with the result rounded to the dtype. The error relative to the bound is that of the exact result.
     expected, value = exact.value[index], got[index]
     if expected.dtype.name not in FLOATING_DTYPES:
         absolute = float(abs(int(value) - int(expected)))

@@ -207,6 +207,7 @@ class CaseRequest:
         """Yield the request with other input sizes, each with a phrase for the changed size."""
         first, channels, *extents = (spec := self.case().inputs["x"]).shape
         yield "the batch", self._with_shape((first + 1, channels, *extents))
+        # Padding may depend on whether an extent is even. The last increase more than doubles every extent.
         for increase in (1, 2, max(spec.shape[2:], default=1) + 1):
             yield "the spatial size", self._with_shape((first, channels, *(extent + increase for extent in extents)))
         if not self.has_kernel:
@@ -246,6 +247,7 @@ def _yaml_value(value: Any) -> Any:
 
 def _as_option_error(text: str, operator: str) -> str:
     """Return the message of a case error for the command line, with options in place of YAML keys."""
+    # The user gave options, and knows neither the case nor its keys.
     text = re.sub(rf"^case {REQUEST_CASE_ID}: ", "", text)
     match = re.match(r"key '([^']*)': (.*)", text)
     if not match:

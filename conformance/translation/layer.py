@@ -92,6 +92,7 @@ def _bind_arguments(layer: LayerSignature, name: str, arguments: Sequence[Any], 
         )
     except TypeError as error:
         raise UnreadableLayer(f"{name}: {error}") from None
+    # Read before apply_defaults, which adds the arguments that the text does not have.
     given = frozenset(bound.arguments)
     bound.apply_defaults()
     return BoundCall(name, None, bound.arguments, given)

@@ -124,6 +124,7 @@ def lower_step(step: Step, surface: Surface, *, native_only: bool, inner: bool) 
         return _step_lines(step, surface, code), How.NATIVE
     if native_only:
         return code
+    # The adapter's own composition comes first, because users of the framework write that one.
     for attempt in (_fallback(step, surface), _rewrite(step, surface)):
         if isinstance(attempt, tuple):
             return attempt
@@ -198,8 +199,10 @@ def _rewrite(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
         parts = [lower_step(part, surface, native_only=False, inner=True) for part in steps]
         lowered = [part for part in parts if not isinstance(part, Unsupported)]
         if steps and len(lowered) == len(parts):
+            # Padding and then the operator itself is still one call of the operator.
             one_call = [part.operator for part in steps] in (["pad", step.operator], [step.operator])
             kinds = [How.PADDED if one_call else How.COMPOSED, *(kind for _, kind in lowered)]
+            # The members of How go from direct to indirect, so the least direct part decides.
             return [line for lines, _ in lowered for line in lines], max(kinds, key=[*How].index)
         unsupported = next((part for part in parts if isinstance(part, Unsupported)), unsupported)
     return unsupported

@@ -23,6 +23,7 @@ def repro_script(case: Case, expected: Expected, backend: Backend, program: Prog
 
     The script exits with status 0 if the output agrees with the reference within the bound, with 1 if not.
     """
+    # The text becomes part of a docstring, so backslashes and triple quotes are escaped.
     about = (case.about or case.source).replace("\\", "\\\\").replace('"""', "'''")
     doc = f'"""{case.id} on {program.surface}.\n\n{about}\n"""'
     inputs = "\n".join(f"{name} = {_array_literal(array)}" for name, array in expected.inputs.items())

@@ -70,6 +70,7 @@ def pad_zeros_then_rescale_average(step: Step) -> tuple[Step, ...]:
     # Windows that contain only padding have divisor 0.
     with np.errstate(divide="ignore"):
         ratio = (math.prod(walk.window) / counts).astype(NUMPY_DTYPES[step.dtype])
+    # The rewrite would return the step unchanged and would be tried on it again, without end.
     if explicit == (step,) and not step.dilated:
         return ()
     pool = explicit[-1]
@@ -79,6 +80,7 @@ def pad_zeros_then_rescale_average(step: Step) -> tuple[Step, ...]:
     return (
         *explicit[:-1],
         *pooled,
+        # The ratio has one number for each window; the new axes are those of the batch and the channels.
         Step(BuildingBlock.SCALE, pool.output, step.dtype, constants={"scale": ratio[None, None]}),
     )
 
@@ -103,6 +105,7 @@ def crop_then_pad(step: Step) -> tuple[Step, ...]:
     added = tuple((max(before, 0), max(after, 0)) for before, after in step.padding)
     if not any(any(pair) for pair in cropped):
         return ()
+    # The pads of a crop are negative, so its output size is computed like that of padding.
     crop = Step(BuildingBlock.CROP, step.shape, step.dtype, {"pads": cropped})
     rest = step.with_parameters(pads=added)
     shape = replace(step, parameters={"pads": cropped}, operator="pad").output

@@ -78,6 +78,7 @@ def translate_case(
     request: CaseRequest | None = None,
 ) -> list[Translation]:
     """Return the translation of a case to each surface; request: the request of the case, if it has one."""
+    # Computed once, because every surface translates the same resized cases.
     sizes = list(_resized_cases(request or CaseRequest.from_case(case)))
     return [_translate_to_surface(case, backend, surface, background, sizes) for backend, surface in surfaces]
 
@@ -182,7 +183,9 @@ def _is_relevant(convention: Convention, case: Case) -> bool:
     observed = convention.cases[0]
     operator = OPERATORS[case.operator]
     if observed.operator not in {operator.name, operator.forward} or any(
-        SELECTOR_FEATURES[feature](observed) > SELECTOR_FEATURES[feature](case) for feature in CASE_CONDITIONS
+        # True > False: the convention was observed on cases with the feature, and this case lacks it.
+        SELECTOR_FEATURES[feature](observed) > SELECTOR_FEATURES[feature](case)
+        for feature in CASE_CONDITIONS
     ):
         return False
     # Conventions in a 16-bit dtype are about the dtype of sums.
