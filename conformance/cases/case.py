@@ -119,7 +119,7 @@ class Case:
 
     @property
     def convention_id(self) -> str | None:
-        """The id of the convention that the case observes, None if it observes none. Several cases may share one."""
+        """The id of the convention that the case observes, or None. Several cases may observe one convention."""
         if not isinstance(self.expect, Answers):
             return None
         return f"{self.operator}/{self.convention_name}" if self.convention_name else self.id

@@ -42,7 +42,7 @@ UNNAMED_VALUES = frozenset(
 NAMED_PARAMETERS = tuple(one.name for one in PARAMETERS.values() if one.is_named_choice)
 """Parameters for which every value other than the default is a feature."""
 ABSENT = object()
-"""Value of a parameter that the operator does not have, or that a convention case omits."""
+"""Value of a parameter that the operator does not have, or that a convention case omits. It equals no other value."""
 
 
 def _is_negative(numbers: Array) -> bool:
@@ -73,8 +73,8 @@ def _output_channels(case: Case) -> int:
 class Feature:
     """A feature with a key in selectors.
 
-    value: returns its value for a case; of a set, each word is true of the case.
-    phrase: for a value that is true or false, the words for true.
+    value: a function of a case that returns the value. If it returns a set, a selector may name any word in it.
+    phrase: for a value that is true or false, the noun phrase for true.
     """
 
     key: str

@@ -115,7 +115,7 @@ def integers(
 
 
 def distinct(shape: ArrayShape, _dtype: DType, low: int | None = None, high: int | None = None, seed: int = 0) -> Array:
-    """Return integers from `low` to `high` without repetition in a plane (n, c); the range is near 0 if not given."""
+    """Return integers from `low` to `high` without repetition in a plane (n, c); by default, the range is around 0."""
     planes, cells = math.prod(shape[:2]), math.prod(shape[2:])
     first, last = distinct_range(shape, low, high)
     raw = _random_words(planes * (last - first + 1), seed).reshape(planes, last - first + 1)
@@ -155,7 +155,7 @@ def _full_mantissas(shape: ArrayShape, dtype: DType, seed: int, exponents: tuple
 
 
 def wide(shape: ArrayShape, dtype: DType, seed: int = 0) -> Array:
-    """Return full mantissas with the widest range of exponents for which sums remain normal numbers."""
+    """Return full mantissas with exponents from MANTISSA_FORMATS, the widest range in which sums remain normal."""
     return _full_mantissas(shape, dtype, seed, MANTISSA_FORMATS[dtype.name][2:])
 
 

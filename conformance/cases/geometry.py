@@ -1,4 +1,4 @@
-"""Windows, padding and output of a case, and what is unusual about them; nothing where parameters are invalid."""
+"""Windows, padding and output of a case, and their unusual properties. An invalid case has no such property."""
 
 from __future__ import annotations
 

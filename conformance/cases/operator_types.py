@@ -1,4 +1,4 @@
-"""Types of the operator table: parameters, inputs and operators, and what other modules may know about them."""
+"""Types of the operator table: parameters, inputs, operators, and their properties."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ PER_AXIS_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.PADDING, Paramete
 class Parameter:
     """A parameter of operators.
 
-    default: None if there is none, or if it is derived from other parameters; required: whether a case must give it.
+    default: None if it has no default, or one that depends on other parameters; required: whether a case must give it.
     choices: the allowed words; limits: the smallest and the largest number, None if any number is allowed.
     id_prefix: text before the value in the id of a sweep's case. The id omits a default, except with `always_in_id`.
     is_geometric: whether it determines which input cells an output element depends on.

@@ -241,7 +241,7 @@ class CheckCache:
         self._has_new_records = False
 
     def get(self, canonical: str) -> tuple[FrozenCase | None] | None:
-        """Return a 1-tuple with the cached record, which is None for a sweep; None if the text is not cached."""
+        """Return the cached record in a 1-tuple, because the record of a sweep is None; return None on a miss."""
         text = self.records.get(_record_key(canonical))
         if text is None:
             return None

@@ -106,7 +106,7 @@ class LedgerEntry:
         )
 
     def unmatched_parts(self, known: Sequence[CaseFeatures], surfaces: Sequence[str]) -> Iterator[str]:
-        """Yield an error message for each part of the entry that matches nothing."""
+        """Yield an error message for each glob and each condition of the entry that matches nothing."""
         matched = [features for features in known if self.matches_case(features)]
         if not matched:
             yield "matches no case of the catalogue"
@@ -158,7 +158,7 @@ class Ledger:
 
     @property
     def own_digest(self) -> str | None:
-        """The same digest of the external entries, None if there are none."""
+        """The same digest of the external entries; None without external entries."""
         return self._digest(self.entries[-self.external_count :]) if self.external_count else None
 
     @staticmethod
@@ -171,7 +171,7 @@ class Ledger:
     def find_entry(
         self, case: Case, surface: str, packages: Mapping[str, str], cpu: Collection[str] = (), device: str = CPU
     ) -> LedgerEntry | None:
-        """Return the entry that applies to a case on a surface, None if none does.
+        """Return the entry that applies to a case on a surface, or None.
 
         packages: the installed versions; cpu: features of the processor; device: the device of the run.
         """

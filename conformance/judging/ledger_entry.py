@@ -36,7 +36,7 @@ _TypedValue = tuple[bool, SelectorValue]
 
 @dataclass(frozen=True)
 class _Condition:
-    """A key and values that match every failing case.
+    """A key with values, of which every failing case has one.
 
     excluded_bits: bit mask of the passing cases that the condition does not match.
     unmatched_bits: bit mask of the cases without a result that it does not match.
@@ -57,7 +57,7 @@ class _Condition:
 
 
 def smallest_selector(failing: Sequence[Case], passing: Sequence[Case], unrun: Sequence[Case] = ()) -> Selector | None:
-    """Return the smallest selector that matches all failing and no passing cases, None if there is none.
+    """Return the smallest selector that matches all failing and no passing cases, or None.
 
     The smallest has the fewest conditions (at least one), then the fewest values, then matches the fewest of the cases
     without a result (`unrun`).

@@ -55,7 +55,7 @@ def source_digest(sources: tuple[str, ...] = ("conformance", "reference")) -> st
 
 
 class Cache:
-    """Values by key in one SQLite file. The name of the file contains the version of what the values depend on.
+    """Values by key in one SQLite file. The name of the file is a digest of everything that the values depend on.
 
     A cache never fails: a value that is missing, damaged or locked by another process is None, and values that cannot
     be written are dropped. New values are written in batches and when the `with` block ends.
@@ -82,7 +82,7 @@ class Cache:
         self._close_reader()
 
     def get(self, key: str) -> memoryview | None:
-        """Return the value of a key, None if there is no intact value."""
+        """Return the value of a key; None if it is missing or damaged."""
         value = self._unsaved.get(key)
         if value is None:
             with contextlib.suppress(sqlite3.Error):
@@ -97,7 +97,7 @@ class Cache:
             self.save()
 
     def get_object(self, key: str) -> Any:
-        """Return the object that `put_object` stored for a key, None if there is none."""
+        """Return the object that `put_object` stored for a key, or None."""
         content = self.get(key)
         return None if content is None else unpickle(content)
 

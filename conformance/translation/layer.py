@@ -40,7 +40,7 @@ def parse_layer(
     """Return the parsed layer. Raises ConformanceError, on one line, with the column if it is known.
 
     shape: of the input, (n, c, *spatial); kernel: shape of the weights in the layout of the catalogue. Both may be
-    None. If a parameter of the layer depends on a shape that is None, an error requests the shape.
+    None, unless a parameter of the layer depends on the shape; then the error message asks for the shape.
     """
     shown = text if len(text) <= MAX_QUOTED_ARGUMENT_LENGTH else f"{text[:MAX_QUOTED_ARGUMENT_LENGTH]}…"
     try:
