@@ -56,8 +56,8 @@ MAX_CONVOLUTION_SLICES = 6
 # in slices.
 MAX_SCALAR_ELEMENTS = 100
 
-# Bytes counted for one cell of a column and of the output, to choose the size of a block. A cell of a column has 8 bytes
-# but counts less, because products of matrices are faster with long rows.
+# Bytes counted for one cell of a column and of the output, to choose the size of a block. A cell of a column has 8
+# bytes but counts less, because products of matrices are faster with long rows.
 COLUMN_BYTES_PER_CELL = 1
 OUTPUT_BYTES_PER_CELL = 8
 
