@@ -33,6 +33,7 @@ MAX_PARAMETER = 2**31 - 1
 # Maximum number of elements of one plane of output. A larger request is a mistaken number.
 MAX_PLANE_ELEMENTS = 2**28
 
+# Padding of one axis: (before, after).
 PAIR_LENGTH = 2
 
 

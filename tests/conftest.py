@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from conformance import cli
 from conformance.adapters import registry
+from conformance.cases.operators import drawing_properties
 from conformance.catalogue import loading as catalogues
 from conformance.judging import ledger
 from reports.analysis.comparison import compare_reports
@@ -143,7 +144,7 @@ def file(tmp_path_factory):
     found = example.exploration(findings=[example.finding(**texts)], message=example.HOSTILE)
     paths = [*example.write(folder, *runs), *example.write(folder / "explored", found)]
     path = folder / "report.html"
-    path.write_text(render_html(load_report(paths, allow_mixed=True)), encoding="utf-8")
+    path.write_text(render_html(load_report(paths, allow_mixed=True), operators=drawing_properties()), encoding="utf-8")
     return path
 
 

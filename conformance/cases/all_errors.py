@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from conformance.cases.operators import OPERATORS, PARAMETERS, Operator, ParameterKind
+from conformance.cases.generators import GeneratorName
+from conformance.cases.operators import OPERATORS, PARAMETERS, WINDOW_PARAMETERS, Operator, ParameterKind
 from conformance.cases.parameters import CaseError
 from conformance.cases.parsing import DERIVED_SHAPE_INPUTS, parse_case
 from conformance.cases.yaml_reader import YamlPath
@@ -20,15 +21,15 @@ KnownError = tuple[YamlPath, bool]
 # Keys with a number for each axis. Errors in these may be caused by the wrong rank of another key.
 PER_AXIS_KEYS = {one.name for one in PARAMETERS.values() if one.kind in {ParameterKind.SIZES, ParameterKind.PADDING}}
 # Keys that determine the windows together with the per-axis keys.
-WINDOW_KEYS = {*PER_AXIS_KEYS, "rounding"}
+WINDOW_KEYS = {*PER_AXIS_KEYS, *WINDOW_PARAMETERS}
 # Keys that can be removed without changing the meaning of the others.
 OPTIONAL_KEYS = {"about", "source", "level", "tags", "also", "inexact", "via", "then", "bias"}
 OPTIONAL_KEYS |= {one.name for one in PARAMETERS.values() if not one.is_per_axis} - WINDOW_KEYS
-PLACEHOLDER_INPUT = {"values": "arange", "shape": [1, 1, 1]}
+PLACEHOLDER_INPUT = {"values": GeneratorName.ARANGE.value, "shape": [1, 1, 1]}
 
 
 def all_errors(
-    family: Mapping[str, Any], raw: Any, place: str, known_errors: Iterable[KnownError] = ()
+    family: Mapping[str, Any], raw: Any, location: str, known_errors: Iterable[KnownError] = ()
 ) -> list[CaseError]:
     """Return all errors of a case except the known ones; an empty list if the case is valid.
 
@@ -54,26 +55,27 @@ def all_errors(
             rest = _without_path(rest, key_path)
     rest = {"id": "unnamed", **rest}
     first = rest if all_relevant else _permissive_case(operator, rest)
-    errors = [*_find_errors(family, first, place, all_relevant=all_relevant, ignored_inputs=ignored_inputs)]
+    errors = [*_find_errors(family, first, location, all_relevant=all_relevant, ignored_inputs=ignored_inputs)]
     pinned = {"id": "unnamed"} | {key: rest[key] for key in ("expect", "also", "inexact") if key in rest}
     # A permissive case has no printed output, so the printed output is checked in a separate case.
     second = {**_permissive_case(operator, pinned), "expect": None, **pinned}
-    errors += _find_errors(family, second, place, all_relevant=True, ignored_inputs=ignored_inputs)
+    errors += _find_errors(family, second, location, all_relevant=True, ignored_inputs=ignored_inputs)
     return list({(error.key_path, str(error)): error for error in errors}.values())
 
 
 def _find_errors(
-    family: Mapping[str, Any], rest: RawCase, place: str, *, all_relevant: bool, ignored_inputs: set[str]
+    family: Mapping[str, Any], rest: RawCase, location: str, *, all_relevant: bool, ignored_inputs: set[str]
 ) -> Iterator[CaseError]:
     """Yield the first error of a case, then the errors of the case without that key.
 
     all_relevant: whether no removed key can have caused an error; ignored_inputs: inputs whose errors are not reported.
     """
     operator, before = OPERATORS[family["operator"]], RawCase()
+    # A case that stays the same has an error without a key to remove, and no further error can be found.
     while rest != before:
         before = rest
         try:
-            parse_case(family, rest, place)
+            parse_case(family, rest, location)
         except CaseError as error:
             key_path = error.key_path
             # If keys were removed, errors in per-axis parameters and derived shapes may be consequences of the removal.

@@ -12,32 +12,60 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from numpy.typing import NDArray
 
-from conformance.cases.generators import FULL_MANTISSA_GENERATORS, GENERATORS
+from conformance.cases.generators import FULL_MANTISSA_GENERATORS, GENERATORS, Array, DtypeKind
 
-Array = NDArray[Any]
+__all__ = [
+    "BFLOAT16",
+    "FLOATING_DTYPES",
+    "NUMPY_DTYPES",
+    "SHORT_FLOATS",
+    "Array",
+    "ArraySpec",
+    "array_digest",
+    "can_represent",
+    "canonical_bytes",
+    "dtype_kind",
+    "highest_value",
+    "json_value",
+    "lowest_value",
+]
+
+BFLOAT16 = "bfloat16"
+"""Name of the dtype that NumPy lacks. ml_dtypes adds it to NumPy; programs and files have it as 16-bit words."""
 
 NUMPY_DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
-    {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
+    {BFLOAT16: np.dtype(ml_dtypes.bfloat16)}
     | {name: np.dtype(name) for name in ("float16", "float32", "float64", "bool")}
     | {f"{sign}int{bits}": np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 
-SHORT_FLOATS = frozenset({"float16", "bfloat16"})
+FLOATING_DTYPES = frozenset(name for name, dtype in NUMPY_DTYPES.items() if DtypeKind.of(dtype) is DtypeKind.FLOATING)
+SHORT_FLOATS = frozenset({"float16", BFLOAT16})
 """16-bit floating dtypes."""
+
+
+def dtype_kind(dtype: str) -> DtypeKind:
+    """Return the kind of a dtype."""
+    return DtypeKind.of(NUMPY_DTYPES[dtype])
+
+
+def _integer_limits(dtype: str) -> tuple[int, int]:
+    """Return the smallest and the largest number of an integer dtype or bool."""
+    if dtype_kind(dtype) is DtypeKind.BOOL:
+        return 0, 1
+    limits = np.iinfo(NUMPY_DTYPES[dtype])
+    return int(limits.min), int(limits.max)
 
 
 def lowest_value(dtype: str) -> float:
     """Return the lowest value of a dtype, the identity of the maximum; -inf for floating dtypes."""
-    kind = NUMPY_DTYPES[dtype].kind
-    return -math.inf if kind in "fV" else 0 if kind == "b" else int(np.iinfo(NUMPY_DTYPES[dtype]).min)
+    return -math.inf if dtype in FLOATING_DTYPES else _integer_limits(dtype)[0]
 
 
 def highest_value(dtype: str) -> float:
     """Return the highest value of a dtype, the identity of the minimum; inf for floating dtypes."""
-    kind = NUMPY_DTYPES[dtype].kind
-    return math.inf if kind in "fV" else 1 if kind == "b" else int(np.iinfo(NUMPY_DTYPES[dtype]).max)
+    return math.inf if dtype in FLOATING_DTYPES else _integer_limits(dtype)[1]
 
 
 @dataclass(frozen=True)
@@ -61,8 +89,9 @@ class ArraySpec:
         if not (isinstance(elements, np.ndarray) and elements.dtype == dtype):
             # NumPy converts int64 and uint64 values in one list to float64, which loses digits.
             # dtype=object preserves them.
-            exact = object if dtype.kind in "iu" and not isinstance(elements, np.ndarray) else None
-            elements = np.asarray(elements, np.float64 if dtype.kind in "fV" else exact).astype(dtype)
+            kind = DtypeKind.of(dtype)
+            exact = object if kind is DtypeKind.INTEGER and not isinstance(elements, np.ndarray) else None
+            elements = np.asarray(elements, np.float64 if kind is DtypeKind.FLOATING else exact).astype(dtype)
         array: Array = elements.reshape(self.shape)
         return array
 
@@ -74,19 +103,18 @@ class ArraySpec:
 
 def can_represent(dtype: str, number: int | Decimal) -> bool:
     """Whether a dtype can represent a number: integers exactly, floating dtypes after rounding to a finite value."""
-    kind = NUMPY_DTYPES[dtype]
-    if kind.kind in "fV":
+    if dtype in FLOATING_DTYPES:
         with np.errstate(over="ignore"):
-            rounded = np.float64(float(Decimal(number))).astype(kind)
+            rounded = np.float64(float(Decimal(number))).astype(NUMPY_DTYPES[dtype])
         return bool(np.isfinite(rounded)) or not Decimal(number).is_finite()
-    info = np.iinfo("uint8" if kind.kind == "b" else kind)
-    return isinstance(number, int) and info.min <= number <= (1 if kind.kind == "b" else info.max)
+    lowest, highest = _integer_limits(dtype)
+    return isinstance(number, int) and lowest <= number <= highest
 
 
 def canonical_bytes(array: Array) -> bytes:
     """Return the elements as platform-independent bytes: row-major, little-endian, one bit pattern for NaN."""
     elements = np.ascontiguousarray(array)
-    if elements.dtype.kind in "fV":
+    if elements.dtype.name in FLOATING_DTYPES:
         # NaN differs from itself.
         elements = np.where(elements != elements, np.array(math.nan, elements.dtype), elements)  # noqa: PLR0124
         elements = elements.view(f"u{elements.dtype.itemsize}")

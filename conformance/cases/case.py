@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from conformance.cases.arrays import ArraySpec
-from reports.results.vocabulary import Level
+from reports.results.vocabulary import Level, Word
 
 PrintedArray = tuple[tuple[int, ...], tuple[int | Decimal, ...] | None]
 """A printed output: its shape and its numbers in row-major order; decimals have the printed number of digits.
@@ -31,19 +31,19 @@ DEFAULTS_KEY = "defaults"
 class Value:
     """The backend must return the result of the reference; every printed output must match both.
 
-    readings: the printed outputs.
+    printed: the printed outputs.
     inexact: the reason why a printed number is not correctly rounded; "" if all numbers are correctly rounded.
     """
 
-    readings: tuple[PrintedArray, ...] = ()
+    printed: tuple[PrintedArray, ...] = ()
     inexact: str = ""
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """The backend must reject the call; `predicate` names the violation (see conformance.cases.invalid)."""
+    """The backend must reject the call; `violation` names the reason (see conformance.cases.invalid)."""
 
-    predicate: str
+    violation: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,22 @@ class Answers:
     """The named answers of a convention: parameters that differ from those of the case, an array, or a rejection."""
 
     named: Mapping[str, Mapping[str, Any] | ArraySpec | Rejected]
+
+
+class ExpectationKind(Word):
+    """The kind of an expectation."""
+
+    VALUE = "value"
+    PINNED = "pinned"  # a value with printed outputs
+    REJECTED = "rejected"
+    CONVENTION = "question"  # the word for a convention in case files
+
+
+EXPECTATION_KINDS: Mapping[type, ExpectationKind] = {
+    Value: ExpectationKind.VALUE,
+    Rejected: ExpectationKind.REJECTED,
+    Answers: ExpectationKind.CONVENTION,
+}
 
 
 @dataclass(frozen=True)
@@ -103,7 +119,7 @@ class Case:
 
     @property
     def convention_id(self) -> str | None:
-        """The id of the convention that the case observes, None if it observes none. Several cases may share one."""
+        """The id of the convention that the case observes, or None. Several cases may observe one convention."""
         if not isinstance(self.expect, Answers):
             return None
         return f"{self.operator}/{self.convention_name}" if self.convention_name else self.id
@@ -136,9 +152,15 @@ def _json_default(value: Any) -> Any:
         return str(value)
     if isinstance(value, Mapping):
         return dict(value)
-    # Names of classes and fields become part of the catalogue digest; renaming a field changes every digest.
-    return [CANONICAL_CLASS_NAMES.get(type(value), type(value).__name__), vars(value)]
+    # Names of classes and fields are part of every digest of a case, so that renaming one would change all digests.
+    fields = {CANONICAL_FIELD_NAMES.get((type(value), name), name): field for name, field in vars(value).items()}
+    return [CANONICAL_CLASS_NAMES.get(type(value), type(value).__name__), fields]
 
 
 CANONICAL_CLASS_NAMES: Mapping[type, str] = {FollowingOperator: "Following"}
 """Names of classes in canonical texts, where they differ from the name of the class."""
+CANONICAL_FIELD_NAMES: Mapping[tuple[type, str], str] = {
+    (Value, "printed"): "readings",
+    (Rejected, "violation"): "predicate",
+}
+"""Names of fields in canonical texts, where they differ from the name of the field."""

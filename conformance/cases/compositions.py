@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.cases.arrays import NUMPY_DTYPES
+from conformance.cases.arrays import FLOATING_DTYPES
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS, WINDOW_PARAMETERS, Rounding
 from conformance.cases.parameters import explicit_windows
-from conformance.cases.steps import Step, case_step, pad_step, without_padding
+from conformance.cases.steps import BuildingBlock, Step, case_step, pad_step, without_padding
 from reference import Windows
 
 MAX_RELU_WINDOW_CELLS = 100
@@ -34,6 +34,7 @@ def plan_steps(case: Case) -> tuple[Step, ...]:
 def _following_step(operator: str, given: Mapping[str, Any], before: Step) -> Step:
     parameters = {**OPERATORS[operator].defaults, **given}
     windows = Windows.of(before.output[2:], *(parameters[name] for name in WINDOW_PARAMETERS))
+    # Words such as `same_upper` become numbers, which depend on the output that this operator reads.
     parameters |= {"rounding": windows.rounding, **explicit_windows(windows)}
     return Step(operator, before.output, before.dtype, parameters)
 
@@ -70,9 +71,9 @@ def pad_zeros_then_pool(step: Step) -> tuple[Step, ...]:
 
 def min_pool_as_negated_max(step: Step) -> tuple[Step, ...]:
     """Return min pooling as the negated max pooling of -x. Raises ValueError for dtypes in which -x is not exact."""
-    if NUMPY_DTYPES[step.dtype].kind not in "fV":
+    if step.dtype not in FLOATING_DTYPES:
         raise ValueError(f"the composition needs a floating dtype; the lowest value of {step.dtype} cannot be negated")
-    negate = Step("negate", step.shape, step.dtype)
+    negate = Step(BuildingBlock.NEGATE, step.shape, step.dtype)
     pool = replace(step, operator="max_pool")
     return negate, pool, replace(negate, shape=pool.output)
 
@@ -91,13 +92,14 @@ def max_pool_from_relu(step: Step) -> tuple[Step, ...]:
         kernel = weights.astype(step.dtype)
         first = not steps
         parameters = {
+            # The first convolution computes one channel for each pair of cells, so the others have 1 x 1 kernels.
             "stride": step.stride if first else (1,) * step.rank,
             "padding": ((0, 0),) * step.rank,
             "dilation": step.dilation if first else (1,) * step.rank,
             "groups": 1,
         }
         if not first:
-            steps.append(Step("relu", shape, step.dtype))
+            steps.append(Step(BuildingBlock.RELU, shape, step.dtype))
         steps.append(Step("conv", shape, step.dtype, parameters, kernel.shape, constants={"kernel": kernel}))
         shape = steps[-1].output
     return tuple(steps)

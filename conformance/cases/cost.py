@@ -11,7 +11,7 @@ import numpy as np
 from conformance.cases.arrays import NUMPY_DTYPES, Array
 from conformance.cases.case import Case
 from conformance.cases.compositions import plan_steps
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, Operation
 from conformance.cases.steps import Step
 
 
@@ -24,13 +24,13 @@ class Cost:
     """
 
     windows: int
-    operations: Mapping[str, tuple[int, int]]
+    operations: Mapping[Operation, tuple[int, int]]
     bytes_read: int
     bytes_written: int
 
     def record(self) -> dict[str, int]:
         """Return the cost in the format of results files."""
-        counts = {name: padded for name, (padded, _) in self.operations.items()}
+        counts = {str(name): padded for name, (padded, _) in self.operations.items()}
         real = {f"real_{name}": count for name, (_, count) in self.operations.items()}
         traffic = {"bytes_read": self.bytes_read, "bytes_written": self.bytes_written}
         return {"windows": self.windows, **counts, **real, **traffic}
@@ -51,23 +51,26 @@ def operator_cost(case: Case) -> Cost | None:
     return Cost(windows, operations, read, size * math.prod(output))
 
 
-def _window_count(step: Step, output: tuple[int, ...]) -> tuple[int, dict[str, tuple[int, int]]]:
+def _window_count(step: Step, output: tuple[int, ...]) -> tuple[int, dict[Operation, tuple[int, int]]]:
     real = step.windows.counts(False)
     whole = np.full(real.shape, math.prod(step.window))
     planes = output[0] * output[1]
     totals = [
         {name: planes * int(count.sum()) for name, count in _window_operations(step, cells).items()}
+        # Each count is made twice: with the padding, and without.
         for cells in (whole, real)
     ]
     return planes * real.size, {name: (totals[0][name], totals[1][name]) for name in totals[0]}
 
 
-def _window_operations(step: Step, cells: Array) -> Mapping[str, Array]:
+def _window_operations(step: Step, cells: Array) -> Mapping[Operation, Array]:
     """Return the number of operations of each kind in one window; cells: the number of cells of each window."""
     operations = OPERATORS[step.operator].operations
     if operations is None:
         return {}
+    # A window of a convolution has one term for each cell and each input channel of its group.
     counts = dict(operations(cells * step.kernel[1] if step.kernel else cells))
     if step.bias:
-        counts["additions"] = counts["additions"] + 1
+        # The bias is added once to each output.
+        counts[Operation.ADDITIONS] = counts[Operation.ADDITIONS] + 1
     return counts

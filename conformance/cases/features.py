@@ -16,20 +16,33 @@ from typing import Any
 import numpy as np
 
 from conformance.cases import geometry
-from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, json_value
-from conformance.cases.case import Answers, Case, Rejected, Value
+from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
+from conformance.cases.case import EXPECTATION_KINDS, Case
+from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
 from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, padding_pairs, parameter_per_axis
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, PARAMETERS, Rounding
 from conformance.cases.selector_values import SelectorValue, compact_value, special_values_of
 
 SIZE_THRESHOLDS = (2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 256, 257, 1024, 32_768, 65_536)
 """Sizes at which the behaviour of a framework may change, such as powers of two and vector widths."""
-UNNAMED_VALUES = frozenset({"literal", "arange", "integers", "distinct", "marked", "nan", "inf", "-inf", "-0.0"})
+UNNAMED_VALUES = frozenset(
+    {
+        GeneratorName.LITERAL,
+        GeneratorName.ARANGE,
+        GeneratorName.INTEGERS,
+        GeneratorName.DISTINCT,
+        GeneratorName.MARKED,
+        SpecialValue.NAN,
+        SpecialValue.INF,
+        SpecialValue.NEGATIVE_INF,
+        SpecialValue.NEGATIVE_ZERO,
+    }
+)
 """Words for the values of x that are no feature: whole numbers, and special values that VALUE_FEATURES names."""
-WORD_PARAMETERS = ("rounding", "mode", "ties", "output", "p")
+NAMED_PARAMETERS = tuple(one.name for one in PARAMETERS.values() if one.is_named_choice)
 """Parameters for which every value other than the default is a feature."""
 ABSENT = object()
-"""Value of a parameter that the operator does not have, or that a convention case omits."""
+"""Value of a parameter that the operator does not have, or that a convention case omits. It equals no other value."""
 
 
 def _is_negative(numbers: Array) -> bool:
@@ -38,6 +51,7 @@ def _is_negative(numbers: Array) -> bool:
 
 
 def _strides_and_windows(case: Case) -> Iterator[tuple[int, int]]:
+    # Not strict: in a case that must be rejected, the lists may differ in length.
     return zip(parameter_per_axis(case, "stride"), parameter_per_axis(case, "window"), strict=False)
 
 
@@ -49,6 +63,7 @@ def _window_extents(case: Case) -> SelectorValue:
 
 def _output_channels(case: Case) -> int:
     kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
+    # The kernel of a case that must be rejected may have any rank.
     if len(kernel) <= 1:
         return case.shape[1]
     return kernel[1] * case.parameters["groups"] if geometry.is_transposed(case) else kernel[0]
@@ -58,8 +73,8 @@ def _output_channels(case: Case) -> int:
 class Feature:
     """A feature with a key in selectors.
 
-    value: returns its value for a case; of a set, each word is true of the case.
-    phrase: for a value that is true or false, the words for true.
+    value: a function of a case that returns the value. If it returns a set, a selector may name any word in it.
+    phrase: for a value that is true or false, the noun phrase for true.
     """
 
     key: str
@@ -110,7 +125,7 @@ FEATURES = (
     Feature("composed", lambda case: bool(case.via or case.then), "a composition"),
     Feature("via", lambda case: frozenset(case.via)),
     Feature("then", lambda case: frozenset(following.operator for following in case.then)),
-    Feature("expect", lambda case: {Value: "value", Rejected: "rejected", Answers: "question"}[type(case.expect)]),
+    Feature("expect", lambda case: EXPECTATION_KINDS[type(case.expect)]),
     Feature("batch", lambda case: case.shape[0]),
     Feature("channels", lambda case: case.shape[1]),
     Feature("monochrome", lambda case: case.shape[1] == 1, "one channel"),
@@ -169,16 +184,15 @@ def _phrases(case: Case, arrays: Mapping[str, Array]) -> Iterator[str]:
 
 
 def _dtype_features(case: Case) -> Iterator[str]:
-    dtype = NUMPY_DTYPES[case.dtype]
     yield f"dtype {case.dtype}"
     yield from (f"{name} in {spec.dtype}" for name, spec in case.inputs.items() if spec.dtype != case.dtype)
     if case.dtype in SHORT_FLOATS:
         yield "16-bit floats"
-    if dtype.itemsize == 1:
+    if NUMPY_DTYPES[case.dtype].itemsize == 1:
         yield "8-bit numbers"
-    if dtype.kind in "iub":
+    if dtype_kind(case.dtype) is not DtypeKind.FLOATING:
         yield "whole numbers"
-    if dtype.kind == "u":
+    if NUMPY_DTYPES[case.dtype].kind == "u":
         yield "unsigned numbers"
 
 
@@ -231,14 +245,14 @@ def _parameter_features(case: Case) -> Iterator[str]:
         yield "a divisor"
     if given.get("value", 0) != 0:
         yield "value other than 0"
-    if given.get("rounding", "floor") != "floor":
+    if given.get("rounding", Rounding.FLOOR) != Rounding.FLOOR:
         yield "ceil or full"
     for name in ("window", "stride", "dilation"):
         if any(one != other for one, other in pairwise(parameter_per_axis(case, name))):
             yield f"{name}s that differ between axes"
     if any(one != other for one, other in pairwise(padding_pairs(case))):
         yield "padding that differs between axes"
-    changed = (name for name in WORD_PARAMETERS if name in given and given[name] != defaults.get(name))
+    changed = (name for name in NAMED_PARAMETERS if name in given and given[name] != defaults.get(name))
     yield from (f"{name} = {json_value(given[name])}" for name in changed)
 
 
@@ -274,6 +288,7 @@ def _window_features(case: Case, axes: list[WindowAxis]) -> Iterator[str]:
     is_transposed = geometry.is_transposed(case)
     if geometry.has_remainder(case):
         yield "output padding" if is_transposed else "cells left over"
+    # The windows of a transposed convolution are on the output, so nothing reaches past the input.
     windows = None if is_transposed else geometry.case_windows(case)
     if windows and any(windows.overhang):
         yield "a last window that reaches past all padding"

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
@@ -18,9 +19,61 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from reports.results.vocabulary import Word
+
 Array = NDArray[Any]
 DType = np.dtype[Any]
 ArrayShape = tuple[int, ...]
+
+
+class DtypeKind(Enum):
+    """The kind of a dtype, with the letters that NumPy has for it.
+
+    NumPy reports the letter V, "void", for bfloat16 of ml_dtypes.
+    """
+
+    FLOATING = "fV"
+    INTEGER = "iu"
+    BOOL = "b"
+
+    @classmethod
+    def of(cls, dtype: DType) -> DtypeKind:
+        """Return the kind of a dtype."""
+        return next(kind for kind in cls if dtype.kind in kind.value)
+
+
+class GeneratorName(Word):
+    """The name of a generator, the value of `values` in the specification of an array."""
+
+    LITERAL = "literal"
+    ARANGE = "arange"
+    INTEGERS = "integers"
+    DISTINCT = "distinct"
+    MANTISSAS = "mantissas"
+    WIDE = "wide"
+    CANCELLING = "cancelling"
+    EXTREMES = "extremes"
+    MARKED = "marked"
+
+
+class SpecialValue(Word):
+    """A value that the generator `marked` writes between integers."""
+
+    NAN = "nan"
+    INF = "inf"
+    NEGATIVE_INF = "-inf"
+    NEGATIVE_ZERO = "-0.0"
+    SUBNORMAL = "subnormal"
+    NEGATIVE_SUBNORMAL = "-subnormal"
+
+    def number(self, dtype: DType) -> Any:
+        """Return the value in a floating dtype."""
+        if not self.endswith("subnormal"):
+            return dtype.type(float(self))
+        # Three times the smallest subnormal number: half of it is still not 0.
+        tiny = float(ml_dtypes.finfo(dtype).smallest_subnormal)  # type: ignore[no-untyped-call]
+        return dtype.type(tiny * (-3 if self is SpecialValue.NEGATIVE_SUBNORMAL else 3))
+
 
 # Bits of the mantissa, exponent bias, and the smallest and largest exponent of `wide`. With these exponents, sums of
 # 4,096 products (64 for 16-bit types) stay finite, and differences of products are normal numbers or 0.
@@ -32,7 +85,9 @@ MANTISSA_FORMATS: Mapping[str, tuple[int, int, int, int]] = MappingProxyType(
         "float64": (52, 1023, -40, 40),
     }
 )
-SPECIAL_VALUES = ("nan", "inf", "-inf", "-0.0", "subnormal", "-subnormal")
+SPECIAL_VALUES = tuple(SpecialValue)
+DEFAULT_LOW, DEFAULT_HIGH = -9, 9
+"""Smallest and largest number of the generators `integers` and `marked` if the options do not give them."""
 
 
 def _random_words(count: int, seed: int) -> Array:
@@ -49,18 +104,22 @@ def arange(shape: ArrayShape, _dtype: DType, start: int = 0, step: int = 1) -> A
     return np.arange(math.prod(shape), dtype=np.int64) * step + start
 
 
-def integers(shape: ArrayShape, _dtype: DType, low: int = -9, high: int = 9, seed: int = 0, over: int = 1) -> Array:
+def integers(
+    shape: ArrayShape, _dtype: DType, low: int = DEFAULT_LOW, high: int = DEFAULT_HIGH, seed: int = 0, over: int = 1
+) -> Array:
     """Return integers from `low` to `high`, both included, divided by `over`, a power of two."""
+    # The upper 31 bits of a word, so that the number stays positive in int64.
     positive: Array = (_random_words(math.prod(shape), seed) >> np.uint64(33)).astype(np.int64)
     numbers: Array = positive % (high - low + 1) + low
     return numbers if over == 1 else numbers / over
 
 
 def distinct(shape: ArrayShape, _dtype: DType, low: int | None = None, high: int | None = None, seed: int = 0) -> Array:
-    """Return integers from `low` to `high` without repetition in a plane (n, c); the range is near 0 if not given."""
+    """Return integers from `low` to `high` without repetition in a plane (n, c); by default, the range is around 0."""
     planes, cells = math.prod(shape[:2]), math.prod(shape[2:])
     first, last = distinct_range(shape, low, high)
     raw = _random_words(planes * (last - first + 1), seed).reshape(planes, last - first + 1)
+    # A stable sort of random numbers is a random permutation, and the same one under every NumPy.
     chosen: Array = np.argsort(raw, axis=1, kind="stable")[:, :cells] + first
     return chosen.ravel()
 
@@ -96,7 +155,7 @@ def _full_mantissas(shape: ArrayShape, dtype: DType, seed: int, exponents: tuple
 
 
 def wide(shape: ArrayShape, dtype: DType, seed: int = 0) -> Array:
-    """Return full mantissas with the widest range of exponents for which sums remain normal numbers."""
+    """Return full mantissas with exponents from MANTISSA_FORMATS, the widest range in which sums remain normal."""
     return _full_mantissas(shape, dtype, seed, MANTISSA_FORMATS[dtype.name][2:])
 
 
@@ -112,55 +171,52 @@ def cancelling(shape: ArrayShape, dtype: DType, seed: int = 0) -> Array:
 
 def extremes(shape: ArrayShape, dtype: DType, seed: int = 0) -> Array:
     """Return the smallest and largest integers of a dtype, their neighbours, and -1, 0 and 1."""
-    info = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
-    choices = [info.min, info.min + 1, info.max - 1, info.max, 0, 1, *([-1] if info.min < 0 else [])]
-    if dtype.kind == "b":
+    if DtypeKind.of(dtype) is DtypeKind.BOOL:
         choices = [0, 1]
+    else:
+        info = np.iinfo(dtype)
+        choices = [info.min, info.min + 1, info.max - 1, info.max, 0, 1, *([-1] if info.min < 0 else [])]
     chosen: Array = np.array(choices, dtype)[_random_words(math.prod(shape), seed) % np.uint64(len(choices))]
     return chosen
 
 
-def special(shape: ArrayShape, dtype: DType, mark: str, at: int = 0, **options: int) -> Array:
+def marked(shape: ArrayShape, dtype: DType, mark: str, at: int = 0, **options: int) -> Array:
     """Return integers with one special value per plane: in batch item b at cell `at` + b.
 
-    mark: the special value, one of SPECIAL_VALUES; options: those of `integers`.
+    mark: a SpecialValue; options: those of `integers`.
     """
+    value = SpecialValue(mark).number(dtype)
+    # Through float64, because NumPy cannot convert int64 to bfloat16.
     numbers = integers(shape, dtype, **options).astype(np.float64).astype(dtype)
     numbers = numbers.reshape(*shape[:2], math.prod(shape[2:]))
     for item in range(shape[0] if numbers.size else 0):
-        numbers[item, :, (at + item) % numbers.shape[2]] = special_value(mark, dtype)
+        numbers[item, :, (at + item) % numbers.shape[2]] = value
     return numbers.ravel()
-
-
-def special_value(mark: str, dtype: DType) -> Any:
-    """Return a special value, one of SPECIAL_VALUES, in a floating dtype."""
-    if mark.endswith("subnormal"):
-        tiny = float(ml_dtypes.finfo(dtype).smallest_subnormal)  # type: ignore[no-untyped-call]
-        return dtype.type(tiny * (-3 if mark[0] == "-" else 3))
-    return dtype.type(float(mark))
 
 
 @dataclass(frozen=True)
 class Generator:
-    """A generator, its options, and the kinds of dtype that it supports (f: floating, w: integer, b: bool)."""
+    """A generator, its options, and the kinds of dtype that it supports."""
 
     make: Callable[..., Any]
-    options: frozenset[str] = frozenset()
-    kinds: str = "fwb"
+    options: frozenset[str]
+    kinds: frozenset[DtypeKind]
 
 
+_FLOATING, _NUMBERS = frozenset({DtypeKind.FLOATING}), frozenset({DtypeKind.FLOATING, DtypeKind.INTEGER})
+_INTEGRAL, _ALL = frozenset({DtypeKind.INTEGER, DtypeKind.BOOL}), frozenset(DtypeKind)
 GENERATORS: Mapping[str, Generator] = MappingProxyType(
     {
-        "literal": Generator(literal),
-        "arange": Generator(arange, frozenset({"start", "step"})),
-        "integers": Generator(integers, frozenset({"low", "high", "seed", "over"})),
-        "distinct": Generator(distinct, frozenset({"low", "high", "seed"}), "fw"),
-        "mantissas": Generator(mantissas, frozenset({"seed", "spread"}), "f"),
-        "wide": Generator(wide, frozenset({"seed"}), "f"),
-        "cancelling": Generator(cancelling, frozenset({"seed"}), "f"),
-        "extremes": Generator(extremes, frozenset({"seed"}), "wb"),
-        "marked": Generator(special, frozenset({"mark", "at", "low", "high", "seed"}), "f"),
+        GeneratorName.LITERAL: Generator(literal, frozenset(), _ALL),
+        GeneratorName.ARANGE: Generator(arange, frozenset({"start", "step"}), _ALL),
+        GeneratorName.INTEGERS: Generator(integers, frozenset({"low", "high", "seed", "over"}), _ALL),
+        GeneratorName.DISTINCT: Generator(distinct, frozenset({"low", "high", "seed"}), _NUMBERS),
+        GeneratorName.MANTISSAS: Generator(mantissas, frozenset({"seed", "spread"}), _FLOATING),
+        GeneratorName.WIDE: Generator(wide, frozenset({"seed"}), _FLOATING),
+        GeneratorName.CANCELLING: Generator(cancelling, frozenset({"seed"}), _FLOATING),
+        GeneratorName.EXTREMES: Generator(extremes, frozenset({"seed"}), _INTEGRAL),
+        GeneratorName.MARKED: Generator(marked, frozenset({"mark", "at", "low", "high", "seed"}), _FLOATING),
     }
 )
-FULL_MANTISSA_GENERATORS = frozenset({"mantissas", "wide", "cancelling"})
+FULL_MANTISSA_GENERATORS = frozenset({GeneratorName.MANTISSAS, GeneratorName.WIDE, GeneratorName.CANCELLING})
 """Generators of numbers that use all bits of the mantissa. Results are rounded, so only the error bound applies."""

@@ -1,4 +1,4 @@
-"""Windows, padding and output of a case, and what is unusual about them; nothing where parameters are invalid."""
+"""Windows, padding and output of a case, and their unusual properties. An invalid case has no such property."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from conformance.cases.arrays import Array, ArraySpec
+from conformance.cases.arrays import FLOATING_DTYPES, Array, ArraySpec
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS, Geometry
+from conformance.cases.generators import SpecialValue
+from conformance.cases.operators import OPERATORS, WINDOW_PARAMETERS, Geometry, PaddingWord, Rounding
 from conformance.cases.selector_values import special_values_of
 from conformance.cases.steps import case_step
-from reference import OPERATORS as REFERENCE
+from reference import OPERATORS as REFERENCE_OPERATORS
 from reference import Windows
 
-SPECIALS_TESTED_ALONE = ("nan", "inf", "-inf")
+SPECIALS_TESTED_ALONE = (SpecialValue.NAN, SpecialValue.INF, SpecialValue.NEGATIVE_INF)
 """Special values for which a window that contains nothing else is searched."""
 MAX_INSPECTED_ELEMENTS = 524_288
 """Maximum number of elements of an input for features that depend on its numbers; larger inputs have none of these."""
 MIN_CROWDED_CELLS = 4096
 """Minimum number of window cells for `has_crowded_windows`. Some frameworks use another reduction from this size."""
-WINDOW_PARAMETERS = ("window", "stride", "padding", "dilation", "rounding")
-"""The parameters that determine the windows of an operator."""
 
 
 def parameter_per_axis(case: Case, name: str) -> tuple[Any, ...]:
@@ -38,7 +37,7 @@ def parameter_per_axis(case: Case, name: str) -> tuple[Any, ...]:
 def padding_pairs(case: Case) -> Iterator[tuple[Any, Any]]:
     """Yield the padding before and after each axis; for `pad`, the pads. A word such as `same` is a pair of itself."""
     given = case.parameters.get("padding", case.parameters.get("pads", ()))
-    for end in () if given == "valid" else given if isinstance(given, tuple) else (given,):
+    for end in () if given == PaddingWord.VALID else given if isinstance(given, tuple) else (given,):
         yield end if isinstance(end, tuple) else (end, end)
 
 
@@ -60,7 +59,7 @@ def case_windows(case: Case) -> Windows | None:
     window, stride, dilation = (parameter_per_axis(case, name) for name in ("window", "stride", "dilation"))
     if not (window and stride and dilation):
         return None
-    padding, rounding = case.parameters.get("padding", 0), case.parameters.get("rounding", "floor")
+    padding, rounding = case.parameters.get("padding", 0), case.parameters.get("rounding", Rounding.FLOOR)
     try:
         return Windows.of(case.shape[2:], window, stride, padding, dilation, rounding)
     except (ValueError, TypeError):  # an invalid case, or a rounding that the reference does not have
@@ -111,7 +110,9 @@ def _fills_some_window(number: float, x: Array, case: Case) -> bool:
 def _pool(operator: str, x: Array, case: Case) -> Array | None:
     """Return the maximum or minimum of x in each window of a case; None for an invalid case."""
     try:
-        pooled: Array = REFERENCE[operator](x, **{name: case.parameters[name] for name in WINDOW_PARAMETERS}).value
+        pooled: Array = REFERENCE_OPERATORS[operator](
+            x, **{name: case.parameters[name] for name in WINDOW_PARAMETERS}
+        ).value
     except (ValueError, TypeError):
         return None
     return pooled
@@ -119,8 +120,9 @@ def _pool(operator: str, x: Array, case: Case) -> Array | None:
 
 def has_late_nan(case: Case, x: Array) -> bool:
     """Whether a pooling window contains a NaN that is not its first cell of x."""
-    if not (has_pooling_windows(case) and x.dtype.kind in "fV" and np.isnan(x).any()):
+    if not (has_pooling_windows(case) and x.dtype.name in FLOATING_DTYPES and np.isnan(x).any()):
         return False
+    # Compare the position of the first cell of each window with that of its last NaN.
     positions = np.arange(x.size).reshape(x.shape)
     first, last_nan = _pool("min_pool", positions, case), _pool("max_pool", np.where(np.isnan(x), positions, -1), case)
     return first is not None and last_nan is not None and bool((last_nan > first).any())

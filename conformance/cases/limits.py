@@ -31,6 +31,7 @@ def _reference_steps(case: Case) -> Iterator[Step]:
     """
     given = [case.parameters]
     if isinstance(case.expect, Answers):
+        # An answer may have other parameters, and with them a much larger output.
         given += [{**case.parameters, **one} for one in case.expect.named.values() if isinstance(one, Mapping)]
     for parameters in given:
         try:

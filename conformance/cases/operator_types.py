@@ -1,4 +1,4 @@
-"""Types of the operator table: parameters, inputs and operators, and what other modules may know about them."""
+"""Types of the operator table: parameters, inputs, operators, and their properties."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ PER_AXIS_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.PADDING, Paramete
 class Parameter:
     """A parameter of operators.
 
-    default: None if there is none, or if it is derived from other parameters; required: whether a case must give it.
+    default: None if it has no default, or one that depends on other parameters; required: whether a case must give it.
     choices: the allowed words; limits: the smallest and the largest number, None if any number is allowed.
     id_prefix: text before the value in the id of a sweep's case. The id omits a default, except with `always_in_id`.
     is_geometric: whether it determines which input cells an output element depends on.
@@ -90,6 +90,12 @@ class Parameter:
     def is_per_axis(self) -> bool:
         """Whether it has a value for each spatial axis."""
         return self.kind in PER_AXIS_KINDS
+
+    @property
+    def is_named_choice(self) -> bool:
+        """Whether each value is a variant of the operator: a word, a result, or one of few numbers such as a power."""
+        has_few_numbers = self.kind is ParameterKind.NUMBER and self.limits is not None
+        return has_few_numbers or self.kind in {ParameterKind.CHOICE, ParameterKind.OUTPUT}
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,17 @@ class Arithmetic(Enum):
         return self in {Arithmetic.SUM, Arithmetic.AVERAGE}
 
 
-WindowOperations = Callable[[Array], Mapping[str, Array]]
+class Operation(Word):
+    """A kind of floating-point operation that the cost of an operator counts."""
+
+    COMPARISONS = "comparisons"
+    ADDITIONS = "additions"
+    MULTIPLICATIONS = "multiplications"
+    DIVISIONS = "divisions"
+    EXPONENTIALS = "exponentials"
+
+
+WindowOperations = Callable[[Array], Mapping[Operation, Array]]
 """Return the number of operations of each kind in windows; argument: the number of terms of each window."""
 
 

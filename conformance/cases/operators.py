@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from conformance.cases.operator_types import (
     Arithmetic,
     Geometry,
     Input,
+    Operation,
     Operator,
     PaddingWord,
     PadMode,
@@ -35,9 +37,11 @@ __all__ = [
     "OPERATORS",
     "PARAMETERS",
     "PER_AXIS_KINDS",
+    "WEIGHT_INPUTS",
     "WINDOW_PARAMETERS",
     "Arithmetic",
     "Geometry",
+    "Operation",
     "Operator",
     "PadMode",
     "PaddingWord",
@@ -45,6 +49,7 @@ __all__ = [
     "ParameterKind",
     "Rounding",
     "Ties",
+    "drawing_properties",
     "gradient_operator",
 ]
 
@@ -75,7 +80,7 @@ _PARAMETERS = (
               "Padding cells around the input. They are never the maximum, and count in an average only with "
               "count_include_pad.", id_prefix="p"),
     Parameter("dilation", ParameterKind.SIZES, 1, "Distance between neighbouring cells of a window.", id_prefix="d"),
-    Parameter("rounding", ParameterKind.CHOICE, "floor",
+    Parameter("rounding", ParameterKind.CHOICE, Rounding.FLOOR.value,
               "The output-size rule. ceil: one more window if cells remain, unless it starts at or beyond before-pad + "
               "input; full: one more window if cells remain, wherever it starts.",
               choices=tuple(Rounding), is_geometric=True),
@@ -91,12 +96,12 @@ _PARAMETERS = (
     Parameter("groups", ParameterKind.COUNT, 1,
               "Number of groups. Input and output channels are split into groups that are convolved separately.",
               limits=(1, 10_000), id_prefix="g"),
-    Parameter("mode", ParameterKind.CHOICE, "constant",
+    Parameter("mode", ParameterKind.CHOICE, PadMode.CONSTANT.value,
               "The values that padding has. edge repeats the last cell, reflect mirrors without the last cell, "
               "symmetric mirrors with it, wrap continues at the opposite end.",
               choices=tuple(PadMode), is_geometric=True),
     Parameter("value", ParameterKind.NUMBER, 0, "The value that constant padding writes.", id_prefix="v"),
-    Parameter("ties", ParameterKind.CHOICE, "first", "Which of several equal values receives the gradient.",
+    Parameter("ties", ParameterKind.CHOICE, Ties.FIRST.value, "Which of several equal values receives the gradient.",
               choices=tuple(Ties), id_prefix="ties.", always_in_id=True),
     Parameter("output", ParameterKind.OUTPUT, None,
               "Which of several results is checked: values or indices; for gradients x, kernel or bias.",
@@ -109,6 +114,8 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType({one.name: one for one in
 """All parameters of all operators, in the order of ids of sweeps."""
 WINDOW_PARAMETERS = ("window", "stride", "padding", "dilation", "rounding")
 """The parameters that determine the windows of pooling."""
+WEIGHT_INPUTS = ("kernel", "bias")
+"""Inputs that a network learns. Their gradients are also summed over the batch."""
 
 
 def _parameters(*names: str, **defaults: object) -> tuple[Parameter, ...]:
@@ -122,30 +129,26 @@ def _combinations(terms: Array) -> Array:
     return operations
 
 
-def _comparisons(terms: Array) -> Mapping[str, Array]:
-    return {"comparisons": _combinations(terms)}
+def _comparisons(terms: Array) -> Mapping[Operation, Array]:
+    return {Operation.COMPARISONS: _combinations(terms)}
 
 
-def _mean_operations(terms: Array) -> Mapping[str, Array]:
-    return {"additions": _combinations(terms), "divisions": np.ones_like(terms)}
+def _mean_operations(terms: Array) -> Mapping[Operation, Array]:
+    return {Operation.ADDITIONS: _combinations(terms), Operation.DIVISIONS: np.ones_like(terms)}
 
 
-def _softmax_operations(terms: Array) -> Mapping[str, Array]:
-    each = {"exponentials": terms, "multiplications": terms}
-    return {**each, "additions": 2 * _combinations(terms), "divisions": np.ones_like(terms)}
+def _softmax_operations(terms: Array) -> Mapping[Operation, Array]:
+    each = {Operation.EXPONENTIALS: terms, Operation.MULTIPLICATIONS: terms}
+    return {**each, Operation.ADDITIONS: 2 * _combinations(terms), Operation.DIVISIONS: np.ones_like(terms)}
 
 
-def _product_operations(terms: Array) -> Mapping[str, Array]:
-    return {"multiplications": terms, "additions": _combinations(terms)}
-
-
-def _no_operations(_terms: Array) -> Mapping[str, Array]:
-    return {}
+def _product_operations(terms: Array) -> Mapping[Operation, Array]:
+    return {Operation.MULTIPLICATIONS: terms, Operation.ADDITIONS: _combinations(terms)}
 
 
 _POOLING, _OUTPUT_SIZE = _parameters(*WINDOW_PARAMETERS), _parameters("output_size")
 _CONVOLUTION = _parameters("stride", "padding", "dilation", "groups", stride=1)
-_WEIGHTS = ("x", "kernel", "bias")
+_CONVOLUTION_INPUTS = ("x", *WEIGHT_INPUTS)
 # fmt: off
 _FORWARD_OPERATORS = (
     Operator("max_pool", "The maximum of each window. Padding is never the maximum.",
@@ -184,13 +187,13 @@ _FORWARD_OPERATORS = (
              Geometry.WINDOWS, Arithmetic.PROBABILITIES, _POOLING, inputs=("x", "draws")),
     Operator("pad", "The input with cells added before and after each spatial axis. Negative padding crops.",
              Geometry.PADS, Arithmetic.SELECTION, _parameters("pads", "mode", "value"),
-             has_disputed_geometry=True, operations=_no_operations),
+             has_disputed_geometry=True, operations=lambda _terms: {}),
     Operator("conv", "The cross-correlation of the input with the kernel, plus the bias. The kernel is not flipped.",
-             Geometry.WINDOWS, Arithmetic.SUM, _CONVOLUTION, inputs=_WEIGHTS, optional_inputs=("bias",),
+             Geometry.WINDOWS, Arithmetic.SUM, _CONVOLUTION, inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",),
              operations=_product_operations),
     Operator("conv_transpose", "The transposed convolution: the gradient of a convolution with respect to its input.",
              Geometry.TRANSPOSED, Arithmetic.SUM, _CONVOLUTION + _parameters("output_padding"),
-             inputs=_WEIGHTS, optional_inputs=("bias",)),
+             inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",)),
 )
 # fmt: on
 
@@ -214,6 +217,18 @@ def gradient_operator(operator: Operator) -> Operator:
         has_disputed_geometry=operator.has_disputed_geometry and operator.arithmetic is Arithmetic.SELECTION,
         operations=None,
     )
+
+
+def drawing_properties() -> dict[str, Any]:
+    """Return the properties of each operator on which the drawing of its windows in the HTML report depends."""
+    return {
+        operator.name: {
+            "geometry": operator.geometry.name.lower(),
+            "gradient": operator.is_gradient,
+            "per_cell": operator.has_output_per_cell,
+        }
+        for operator in OPERATORS.values()
+    }
 
 
 FORWARD_OPERATORS = tuple(operator.name for operator in _FORWARD_OPERATORS)

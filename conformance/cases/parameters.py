@@ -59,6 +59,7 @@ def parse_parameters(
     """
     known = set(operator.defaults)
     for key in raw.keys() - known - RESERVED_KEYS - set(INPUTS):
+        # A global pooling operator has no parameters.
         known_names = f"; known parameters: {', '.join(sorted(known))}" if known else ""
         raise CaseError((key,), f"{operator.name} has no such parameter{known_names}")
     given: dict[str, Any] = {**operator.defaults, **{key: plain_value(raw[key]) for key in known & raw.keys()}}
@@ -119,6 +120,7 @@ def _window_parameters(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec]
     except ValueError as error:
         if not invalid:
             raise CaseError((), str(error)) from None
+        # The case must be rejected or observes a convention, so the values are passed on as they are.
         parameters = _spread_scalars(given, window, len(size))
     return {key: value for key, value in parameters.items() if key in given}
 

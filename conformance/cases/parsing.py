@@ -8,10 +8,17 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from conformance.cases.arrays import NUMPY_DTYPES, ArraySpec, can_represent
+from conformance.cases.arrays import ArraySpec, can_represent, dtype_kind
 from conformance.cases.case import Answers, Case, FollowingOperator, PrintedArray, Rejected, Value
 from conformance.cases.compositions import COMPOSITIONS, plan_steps
-from conformance.cases.generators import GENERATORS, distinct_range
+from conformance.cases.generators import (
+    DEFAULT_HIGH,
+    DEFAULT_LOW,
+    GENERATORS,
+    DtypeKind,
+    GeneratorName,
+    distinct_range,
+)
 from conformance.cases.limits import MAX_ARRAY_ELEMENTS, size_problem
 from conformance.cases.operators import INPUTS, OPERATORS, Operator
 from conformance.cases.parameters import CaseError, check_extents, check_ranks, parse_parameters, plain_value
@@ -23,10 +30,10 @@ DERIVED_SHAPE_INPUTS = frozenset(name for name, described in INPUTS.items() if d
 """Inputs whose shape is derived from x and the parameters."""
 
 
-def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) -> Case:
+def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], location: str) -> Case:
     """Parse one case. Raises CaseError.
 
-    family: the data of the whole file, with operator and source; raw: the data of the case; place: file and line.
+    family: the data of the whole file, with operator and source; raw: the data of the case; location: file and line.
     """
     operator = OPERATORS[family["operator"]]
     given = {
@@ -55,8 +62,9 @@ def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], place: str) ->
         tags=tuple(raw.get("tags", ())),
         about=raw.get("about", ""),
         source=raw.get("source", family["source"]),
-        location=place,
+        location=location,
     )
+    # The derived shapes follow from the parsed parameters, so these inputs come last.
     case = replace(case, inputs=_all_inputs(operator, raw, case))
     validate_case(case)
     return case
@@ -101,11 +109,11 @@ def _check_steps(case: Case) -> None:
 
 def _parse_array(raw: Mapping[str, Any], name: str, x: Mapping[str, Any]) -> ArraySpec:
     values, dtype = raw["values"], raw.get("dtype", _default_dtype(name, x))
-    generator = values if isinstance(values, str) else "literal"
+    generator = values if isinstance(values, str) else GeneratorName.LITERAL.value
     options = {key: raw[key] for key in raw if key not in {"values", "shape", "dtype"}}
     for key in options.keys() - GENERATORS[generator].options:
         raise CaseError((name, key), f"is not an option of values: {generator}")
-    if generator == "literal":
+    if generator == GeneratorName.LITERAL:
         shape, numbers = flatten_nested(values, (name, "values"))
         shape = tuple(raw.get("shape", shape))
         options["numbers"] = numbers
@@ -132,25 +140,25 @@ def _default_dtype(name: str, x: Mapping[str, Any]) -> str:
 
 def _check_options(generator: str, shape: tuple[int, ...], dtype: str, options: Mapping[str, Any], name: str) -> None:
     """Raise CaseError unless the generator supports the dtype and the dtype can represent its numbers."""
-    kind = {"f": "f", "V": "f", "b": "b"}.get(NUMPY_DTYPES[dtype].kind, "w")
+    kind = dtype_kind(dtype)
     if kind not in GENERATORS[generator].kinds:
         raise CaseError((name, "dtype"), f"values: {generator} cannot make {dtype}")
-    if generator == "marked" and ("mark" not in options or len(shape) < 3):  # noqa: PLR2004 - (n, c, and one spatial axis)
+    if generator == GeneratorName.MARKED and ("mark" not in options or len(shape) < 3):  # noqa: PLR2004 - (n, c, and one spatial axis)
         raise CaseError((name,), "values: marked needs a mark, and a shape with spatial axes")
-    if options.get("over", 1) != 1 and kind != "f":
+    if options.get("over", 1) != 1 and kind is not DtypeKind.FLOATING:
         raise CaseError((name, "over"), f"needs a floating dtype, not {dtype}")
-    if generator == "literal":
+    if generator == GeneratorName.LITERAL:
         numbers = options["numbers"]
-    elif generator == "arange":
+    elif generator == GeneratorName.ARANGE:
         start, step = options.get("start", 0), options.get("step", 1)
         numbers = (start, start + step * max(math.prod(shape) - 1, 0))
-    elif generator == "distinct":
+    elif generator == GeneratorName.DISTINCT:
         try:
             numbers = distinct_range(shape, options.get("low"), options.get("high"))
         except ValueError as error:
             raise CaseError((name, "values"), str(error)) from None
     elif "low" in GENERATORS[generator].options:
-        numbers = (options.get("low", -9), options.get("high", 9))
+        numbers = (options.get("low", DEFAULT_LOW), options.get("high", DEFAULT_HIGH))
         if numbers[0] > numbers[1]:
             raise CaseError((name, "low"), f"{numbers[0]} is above high, {numbers[1]}")
     else:
@@ -165,6 +173,7 @@ def flatten_nested(nested: Any, key_path: YamlPath = ()) -> tuple[tuple[int, ...
     if not isinstance(nested, list):
         return (), (nested,)
     parts = [flatten_nested(item, key_path) for item in nested]
+    # Rows of one length have one shape; an empty list has no row to compare.
     if len({shape for shape, _ in parts}) > 1:
         raise CaseError(key_path, "its rows differ in length")
     numbers: tuple[int | Decimal, ...] = sum((part for _, part in parts), ())
@@ -195,9 +204,9 @@ def _parse_expectation(raw: Mapping[str, Any]) -> Value | Rejected | Answers:
         for key in raw.keys() & {"also", "inexact"}:
             raise CaseError((key,), "needs a printed output under 'expect'")
         return Value()
-    readings: list[PrintedArray] = [flatten_nested(expect, ("expect",))]
-    readings += [flatten_nested(item, ("also", position)) for position, item in enumerate(raw.get("also", ()))]
-    return Value(tuple(readings), raw.get("inexact", ""))
+    printed: list[PrintedArray] = [flatten_nested(expect, ("expect",))]
+    printed += [flatten_nested(item, ("also", position)) for position, item in enumerate(raw.get("also", ()))]
+    return Value(tuple(printed), raw.get("inexact", ""))
 
 
 def _parse_answer(name: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | ArraySpec | Rejected:
@@ -213,6 +222,7 @@ def _omitted_parameters(expect: Value | Rejected | Answers, raw: Mapping[str, An
     if not isinstance(expect, Answers):
         return ()
     overrides = [answer for answer in expect.named.values() if isinstance(answer, Mapping)]
+    # A parameter that the case itself gives is passed to the call, also if an answer changes it.
     return tuple(sorted({key for answer in overrides for key in answer} - raw.keys()))
 
 

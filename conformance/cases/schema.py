@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ITEM_NAMES = {"cases": "case", "sweeps": "sweep", "questions": "question", "rejects": "valid case", "entries": "entry"}
 """Name of an item in error messages, by the key of its list."""
 MAX_QUOTED_VALUE_LENGTH = 60
+"""Maximum number of characters of a value in an error message."""
 LIMIT_TEXTS = {
     "minimum": "at least {}",
     "maximum": "at most {}",
@@ -85,6 +86,7 @@ def _errors_of(document: YamlDocument, error: ValidationError) -> Iterator[Docum
     parent: YamlPath = tuple(error.absolute_path)
     unknown = _unknown_keys(error)
     if error.validator != "required" and not unknown and document.is_unreadable(parent):
+        # The value is None in its place, which the validator rejects a second time.
         return  # already reported as a YAML error
     for path, removable in [((*parent, key), True) for key in unknown] or [(parent, False)]:
         message = f"{case_prefix(document, path)}{_error_text(error, path, path[-1] if removable else None)}"
@@ -141,7 +143,8 @@ def _expected_type(error: ValidationError) -> str:
 def _suggestion(error: ValidationError) -> str:
     """Return the closest allowed word, or the limit that a number or a list exceeds; "" if there is neither."""
     parts = [error, *_alternative_errors(error)]
-    words = {str(word) for part in parts if part.validator == "enum" for word in _or_list(part)}
+    choices: list[Any] = [part.validator_value for part in parts if part.validator == "enum"]
+    words = {str(word) for allowed in choices for word in allowed}
     near = difflib.get_close_matches(error.instance, sorted(words), 1) if isinstance(error.instance, str) else []
     if near:
         return f", did you mean {near[0]!r}?"
@@ -156,11 +159,6 @@ def _alternative_errors(error: ValidationError) -> Iterator[ValidationError]:
     for part in error.context or ():
         yield part
         yield from _alternative_errors(part)
-
-
-def _or_list(error: ValidationError) -> list[Any]:
-    choices: Any = error.validator_value
-    return list(choices)
 
 
 def shorten(value: Any) -> str:

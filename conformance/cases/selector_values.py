@@ -68,6 +68,7 @@ def parse_selector_values(raw: Any) -> tuple[SelectorValue, ...]:
 
 def selector_value_text(value: SelectorValue) -> str:
     """Return a value as YAML text."""
+    # In a list, because PyYAML ends a document of one scalar with a line `...`. The brackets are removed again.
     return yaml.safe_dump([_as_tuple(value)], default_flow_style=True, width=math.inf).strip()[1:-1]
 
 

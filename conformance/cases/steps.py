@@ -15,19 +15,31 @@ from conformance.cases.arrays import Array
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS, Geometry, PadMode, Rounding
 from reference import Windows
+from reports.results.vocabulary import Word
 
 PerAxisPairs = tuple[tuple[int, int], ...]
+
+
+class BuildingBlock(Word):
+    """A step of compositions and rewrites that is not an operator of the catalogue."""
+
+    RELU = "relu"
+    NEGATE = "negate"
+    SCALE = "scale"  # multiply by the constant `scale`
+    CROP = "crop"
+    SUBSAMPLE = "subsample"  # select every n-th cell; n is the stride
+    OVER_ONES = "over_ones"  # divide the result of `parts` for x by their result for ones
 
 
 @dataclass(frozen=True)
 class Step:
     """One call of an operator, with the shape and dtype of its input and its parameters.
 
-    operator: an operator of the catalogue, never a gradient, or one of `relu`, `negate`, `scale`, `over_ones`;
+    operator: an operator of the catalogue, never a gradient, or a BuildingBlock;
     shape: (n, c, *spatial) of the input; kernel: shape (out, in/groups, *window) of the weights, `()` without weights;
     constants: arrays written into the program, `kernel` or `scale`, channels first;
     gradient: whether the case requests the gradient of the step; some framework calls have no gradient;
-    parts: only for `over_ones`: steps that compute a sum; their result for x is divided by their result for ones.
+    parts: only for OVER_ONES: steps that compute a sum; their result for x is divided by their result for ones.
     """
 
     operator: str
@@ -123,16 +135,10 @@ class Step:
             return tuple(self.parameters["output_size"])
         described = OPERATORS.get(self.operator)
         if described is None:
-            return BUILDING_BLOCK_EXTENTS.get(self.operator, Step._input_extents)(self)
+            return BUILDING_BLOCK_EXTENTS[BuildingBlock(self.operator)](self)
         if described.has_output_per_cell:
             return (*self.windows.output, *self.window)
         return GEOMETRY_EXTENTS[described.geometry](self)
-
-    def _input_extents(self) -> tuple[int, ...]:
-        return self.shape[2:]
-
-    def _window_extents(self) -> tuple[int, ...]:
-        return self.windows.output
 
     def _padded_extents(self) -> tuple[int, ...]:
         sizes = zip(self.shape[2:], self.padding, strict=True)
@@ -162,18 +168,20 @@ class Step:
 # Output extents of operators without the parameter `output_size`.
 GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
     {
-        Geometry.WINDOWS: Step._window_extents,
+        Geometry.WINDOWS: lambda step: step.windows.output,
         Geometry.TRANSPOSED: Step._transposed_extents,
         Geometry.PADS: Step._padded_extents,
         Geometry.GLOBAL: lambda step: (1,) * step.rank,
     }
 )
-# Output extents of steps that are not operators of the catalogue, if they differ from those of the input.
-BUILDING_BLOCK_EXTENTS: Mapping[str, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
+BUILDING_BLOCK_EXTENTS: Mapping[BuildingBlock, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
     {
-        "crop": Step._padded_extents,
-        "subsample": Step._subsampled_extents,
-        "over_ones": lambda step: step.parts[-1].output[2:],
+        BuildingBlock.RELU: lambda step: step.shape[2:],
+        BuildingBlock.NEGATE: lambda step: step.shape[2:],
+        BuildingBlock.SCALE: lambda step: step.shape[2:],
+        BuildingBlock.CROP: Step._padded_extents,
+        BuildingBlock.SUBSAMPLE: Step._subsampled_extents,
+        BuildingBlock.OVER_ONES: lambda step: step.parts[-1].output[2:],
     }
 )
 

@@ -18,8 +18,11 @@ from conformance import CatalogueError
 
 YamlPath = tuple[str | int, ...]
 MAX_YAML_BYTES = 1_000_000
+"""Maximum size of a file."""
 MAX_NESTING_DEPTH = 40
+"""Maximum number of collections inside each other. `_construct` is recursive."""
 MAX_DIGITS = 400
+"""Maximum number of characters of a number."""
 YAML_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The loader of libyaml if available, which takes a tenth of the time."""
 

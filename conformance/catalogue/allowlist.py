@@ -52,7 +52,7 @@ def check_allowed(case: Case) -> None:
         if isinstance(answer, Mapping):
             _check_parameters(operator, answer, (FRAMEWORK_SAME, *PaddingWord))
     _check_texts(case)
-    for violation in (answer.predicate for answer in named if isinstance(answer, Rejected)):
+    for violation in (answer.violation for answer in named if isinstance(answer, Rejected)):
         if not (isinstance(violation, str) and VIOLATION_NAME.fullmatch(violation)):
             raise ValueError(f"{violation!r} is not the name of a violation")
 

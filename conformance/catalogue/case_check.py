@@ -66,6 +66,7 @@ def lock_record(case: Case, expected: Expected) -> FrozenCase:
     """Return the record of a case in the lock."""
     results = [target.exact.value for target in expected.targets if target.exact is not None]
     meaning = hashlib.blake2b(requested_digest(case).encode(), digest_size=8).hexdigest()
+    # 64 bits are enough to say which part changed. The digest of 128 bits decides whether a part changed.
     inputs, output = (array_digest(*arrays)[:16] for arrays in (expected.inputs.values(), results))
     return FrozenCase(expected.digest, meaning, inputs, output)
 
@@ -88,12 +89,12 @@ def requested_digest(case: Case) -> str:
 def _expectation_kind(expect: Value | Rejected | Answers) -> object:
     if isinstance(expect, Answers):
         return {name: _answer_kind(answer) for name, answer in expect.named.items()}
-    return expect.predicate if isinstance(expect, Rejected) else None
+    return expect.violation if isinstance(expect, Rejected) else None
 
 
 def _answer_kind(answer: object) -> object:
     if isinstance(answer, Rejected):
-        return answer.predicate
+        return answer.violation
     return None if isinstance(answer, ArraySpec) else answer
 
 
@@ -107,7 +108,7 @@ def _case_problems(case: Case, expected: Expected) -> Iterator[str]:
     if isinstance(case, ExportedCase):
         yield from export_mismatches(case, expected)
     if isinstance(case.expect, Rejected):
-        yield from _violation_problems(case, case.expect.predicate)
+        yield from _violation_problems(case, case.expect.violation)
     yield from _program_problems(case)
 
 
@@ -149,7 +150,7 @@ def _misprinted_numbers(case: Case, expected: Expected) -> Iterator[str]:
     values = expected.target.exact.value.ravel().tolist()
     misrounded = [
         str(printed)
-        for _, numbers in case.expect.readings
+        for _, numbers in case.expect.printed
         for printed, value in zip(numbers or (), values, strict=False)
         if isinstance(printed, Decimal) and not _rounds_to_print(value, printed)
     ]
@@ -186,7 +187,7 @@ def _missing_combinations(rows: SweepRows) -> Iterator[str]:
     if missing:
         count = f"{len(missing)} of {sweep.cover.combination_count()} combinations"
         example = f"such as {missing[0]} (conformance freeze adds them)"
-        yield f"{sweep.place}: sweep {sweep.id}: {count} in no case, {example}"
+        yield f"{sweep.location}: sweep {sweep.id}: {count} in no case, {example}"
     for name in sweep.rows_without_integer_twin(rows.names):
         missing_row = f"the row {name} is missing"
-        yield f"{sweep.place}: sweep {sweep.id}: {missing_row}: full mantissas need the same geometry with integers"
+        yield f"{sweep.location}: sweep {sweep.id}: {missing_row}: full mantissas need the same geometry with integers"

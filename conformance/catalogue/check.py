@@ -35,7 +35,7 @@ from conformance.system.parallel import map_parallel
 from conformance.translation.lowering import translate
 
 MAX_SHOWN_NAMES = 20
-"""Maximum number of names listed for each kind of drift; further names are counted."""
+"""Maximum number of names listed for each kind of change; further names are counted."""
 MAX_CHECK_CACHE_FILES = 8
 """Maximum number of cache files; there is one per digest of source and versions."""
 RECORDS_KEY = "records"
@@ -79,6 +79,7 @@ class CaseChecker:
         )
         try:
             for done, (task, record) in enumerate(zip(tasks, known, strict=True), 1):
+                # Only valid tasks are cached, so a cached record means that there is no problem.
                 yield CaseCheck(record[0]) if record else self._cache_result(task, next(found))
                 self.progress(done, len(tasks))
         finally:
@@ -118,12 +119,13 @@ def check_problems(
         yield from _entries_without_program(ledger, catalogue.cases, surfaces)
     if lock is not None:
         now = lock_records(catalogue, found)
-        yield from _drift_problems(
+        yield from _lock_problems(
             compare_records(comparable_records(lock.records, catalogue), now), _invalid_names(catalogue, now)
         )
         for name in {sweep_name(sweep) for sweep in catalogue.unloaded_sweeps} - lock.records.keys():
             yield f"{_quoted_name(name)}: not frozen yet ({_freeze_hint(name)})"
     for surface in surfaces:
+        # Only the built-in catalogue is checked against a lock, and surfaces declare answers for its conventions.
         for convention, declaration in sorted(surface.declarations.items()) if lock is not None else ():
             case = catalogue.by_id.get(convention)
             if case is None or not isinstance(case.expect, Answers):
@@ -160,7 +162,7 @@ def _entries_without_program(ledger: Ledger, cases: Sequence[Case], surfaces: Se
         matched = [features.case for features in known if entry.matches_case(features)]
         pairs = [(case, surface) for surface in surfaces if entry.matches_surface(surface.name) for case in matched]
         if pairs and not any(isinstance(translate(case, surface), Program) for case, surface in pairs):
-            yield f"{entry.place}: entry {entry.id}: no case that it matches has a program on any of its surfaces"
+            yield f"{entry.location}: entry {entry.id}: no case that it matches has a program on any of its surfaces"
 
 
 def check_cases(catalogue: Catalogue, checker: CaseChecker) -> Iterator[tuple[str, CaseCheck]]:
@@ -181,6 +183,7 @@ def lock_records(catalogue: Catalogue, found: Mapping[str, FrozenCase]) -> dict[
         if is_exhaustive(sweep):
             ids = sorted(row_id_prefix(sweep) + name for name in names)
             rows = [single.pop(name).text for name in ids if name in single]
+            # A digest of some of the rows would be reported as a change of the sweep.
             if len(rows) == len(ids):
                 of_sweeps[sweep_name(sweep)] = FrozenSweep(len(ids), _digest_of_texts(ids), _digest_of_texts(rows))
     return {**single, **of_sweeps}
@@ -202,7 +205,7 @@ def _invalid_names(catalogue: Catalogue, now: LockRecords) -> set[str]:
     return names - now.keys()
 
 
-def _drift_problems(found: LockDifference, invalid: Collection[str]) -> Iterator[str]:
+def _lock_problems(found: LockDifference, invalid: Collection[str]) -> Iterator[str]:
     """Yield a message for each removed, new or changed name: the first of each kind, then the number of others."""
     removed = [
         f"{_quoted_name(name)}: frozen, but no longer in the catalogue" for name in found.removed if name not in invalid
@@ -238,7 +241,7 @@ class CheckCache:
         self._has_new_records = False
 
     def get(self, canonical: str) -> tuple[FrozenCase | None] | None:
-        """Return a 1-tuple with the cached record, which is None for a sweep; None if the text is not cached."""
+        """Return the cached record in a 1-tuple, because the record of a sweep is None; return None on a miss."""
         text = self.records.get(_record_key(canonical))
         if text is None:
             return None

@@ -41,12 +41,14 @@ class CoveringArray:
         sizes = self.valid_rows.max(axis=0, initial=0) + 1
         codes = np.zeros(len(rows), np.int64)
         for factor in subset:
+            # The levels are the digits of a number whose base differs from place to place.
             codes = codes * sizes[factor] + rows[:, factor]
         return codes
 
     def _valid_rows_of(self, rows: LevelRows) -> LevelRows:
         """Return the valid rows. Frozen rows may have become invalid, and then cover nothing."""
         everything = tuple(range(self.valid_rows.shape[1]))
+        # A level beyond the largest one would have the code of another combination.
         rows = rows[(rows <= self.valid_rows.max(axis=0, initial=0)).all(axis=1)]
         return rows[
             np.isin(self._combination_codes(rows, everything), self._combination_codes(self.valid_rows, everything))
@@ -98,6 +100,7 @@ def _best_row(uncovered: list[Any], codes: list[LevelRows]) -> int:
     """
     mask, code = max(zip(uncovered, codes, strict=True), key=lambda pair: int(pair[0].sum()))
     candidates = np.flatnonzero(code == np.flatnonzero(mask)[0])
+    # Evenly spaced, not random, so that every run finds the same rows.
     candidates = candidates[np.unique(np.linspace(0, len(candidates) - 1, CANDIDATE_ROWS).astype(np.int64))]
     scores = sum(mask[code[candidates]].astype(np.int64) for mask, code in zip(uncovered, codes, strict=True))
     return int(candidates[np.argmax(scores)])

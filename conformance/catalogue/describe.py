@@ -17,7 +17,9 @@ from conformance.judging.expected import Expected, Target
 from reports.results.vocabulary import Level
 
 MAX_SHOWN_ELEMENTS = 200
+"""Number of elements from which an array is abbreviated."""
 DESCRIPTION_WIDTH = 110
+"""Maximum width of an array in characters."""
 BackendSurface = tuple[Backend, Surface]
 
 
@@ -52,7 +54,7 @@ def _is_primary(surface: Surface, *, backend_has_primary: bool) -> bool:
 
 def case_text(case: Case, expected: Expected) -> str:
     """Return the output of `conformance show` for a case."""
-    lines = [case.id, *_case_sentences(case), f"from {case.location}", ""]
+    lines = [case.id, *filter(None, [case.about]), f"source: {case.source}", f"from {case.location}", ""]
     lines += [f"{key:<18} {_parameter_text(value)}" for key, value in case.parameters.items()]
     lines += [f"{'then':<18} {item.operator} {_parameter_text(dict(item.parameters))}" for item in case.then]
     if case.via:
@@ -66,10 +68,6 @@ def case_text(case: Case, expected: Expected) -> str:
     lines += ["", *expectation_lines(expected)]
     cost = operator_cost(case)
     return "\n".join(lines + (["", *_cost_lines(cost)] if cost else []))
-
-
-def _case_sentences(case: Case) -> Iterator[str]:
-    yield from filter(None, [case.about, f"source: {case.source}"])
 
 
 def _parameter_text(value: Any) -> str:

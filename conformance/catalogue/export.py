@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from conformance import ConformanceError, __version__
-from conformance.cases.arrays import Array, json_value
+from conformance.cases.arrays import BFLOAT16, Array, json_value
 from conformance.cases.case import Answers, Case, Value
 from conformance.cases.parameters import plain_value
 from conformance.cases.schema import catalogue_folder
@@ -94,6 +94,7 @@ class _Export:
         content = _npy_bytes(array)
         digest = hashlib.sha256(content).hexdigest()
         name = f"{ARRAYS_FOLDER}/{digest[:32]}.npy"
+        # Many cases share an array, such as the same kernel, which is written once.
         if name not in self.files:
             (self.folder / name).write_bytes(content)
             self.files[name] = digest
@@ -128,7 +129,7 @@ def _npy_bytes(array: Array) -> bytes:
     """Return an array as a .npy file, version 1.0, little-endian, row-major; bfloat16 as 16-bit words."""
     # ascontiguousarray makes 0-d arrays 1-d, so the shape is restored.
     words = np.ascontiguousarray(array).reshape(array.shape)
-    words = words.view(np.uint16) if words.dtype.kind == "V" else words
+    words = words.view(np.uint16) if words.dtype.name == BFLOAT16 else words
     stream = io.BytesIO()
     np.lib.format.write_array(stream, words.astype(words.dtype.newbyteorder("<")), (1, 0), allow_pickle=False)
     return stream.getvalue()
@@ -147,7 +148,7 @@ def _catalogue_text(
 
 
 def _case_record(export: _Export, case: Case, expected: Expected) -> dict[str, Any]:
-    readings = case.expect.readings if isinstance(case.expect, Value) else ()
+    printed = case.expect.printed if isinstance(case.expect, Value) else ()
     return {
         "id": case.id,
         "operator": case.operator,
@@ -169,7 +170,7 @@ def _case_record(export: _Export, case: Case, expected: Expected) -> dict[str, A
         "via": list(case.via),
         "then": [{"operator": item.operator, "parameters": json_value(item.parameters)} for item in case.then],
         "expect": _expectation_record(export, case, expected),
-        "printed": [{"shape": list(shape), "numbers": _printed_numbers(numbers)} for shape, numbers in readings],
+        "printed": [{"shape": list(shape), "numbers": _printed_numbers(numbers)} for shape, numbers in printed],
         "inexact": case.expect.inexact if isinstance(case.expect, Value) else "",
         "digest": expected.digest,
     }
@@ -188,22 +189,17 @@ def _expectation_record(export: _Export, case: Case, expected: Expected) -> dict
     named = case.expect.named if isinstance(case.expect, Answers) else {}
     return {
         "answers": {
-            name: {
-                **_target_record(export, target),
-                **(
-                    {"parameters": json_value(_answer_parameters(named[name]))}
-                    if isinstance(named[name], Mapping)
-                    else {}
-                ),
-            }
+            name: {**_target_record(export, target), **_answer_parameters(named[name])}
             for name, target in expected.answers.items()
         }
     }
 
 
-def _answer_parameters(parameters: Any) -> dict[str, Any]:
-    """Return the parameters of an answer with decimals converted to floats."""
-    return {name: plain_value(value) for name, value in parameters.items()}
+def _answer_parameters(answer: Any) -> dict[str, Any]:
+    """Return the key for the parameters of an answer, with decimals as floats; empty for an array or a rejection."""
+    if not isinstance(answer, Mapping):
+        return {}
+    return {"parameters": json_value({name: plain_value(value) for name, value in answer.items()})}
 
 
 def _target_record(export: _Export, target: Target) -> dict[str, Any]:

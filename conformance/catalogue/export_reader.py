@@ -20,27 +20,32 @@ import numpy as np
 
 from conformance import CatalogueError
 from conformance.cases import parsing
-from conformance.cases.arrays import NUMPY_DTYPES, Array, ArraySpec
+from conformance.cases.arrays import BFLOAT16, NUMPY_DTYPES, Array, ArraySpec
 from conformance.cases.case import Answers, Case, FollowingOperator, PrintedArray, Rejected, Value
+from conformance.cases.generators import SpecialValue
 from conformance.cases.limits import MAX_ARRAY_ELEMENTS
 from conformance.cases.operators import OPERATORS
-from conformance.catalogue import allowlist as words
+from conformance.catalogue.allowlist import check_allowed
 from reports.results.vocabulary import Level
 
-EXPORT_MARK, EXPORT_FORMAT = "nn-conformance catalogue", 1
-MANIFEST_FILE, CATALOGUE_FILE, EXPORT_SCHEMA_FILE, ARRAYS_FOLDER = (
-    "manifest.json",
-    "catalogue.json",
-    "schema.json",
-    "arrays",
-)
+EXPORT_MARK = "nn-conformance catalogue"
+"""Value of the manifest's key `export`, from which an export is recognised."""
+EXPORT_FORMAT = 1
+"""Version of the format in docs/export.md."""
+MANIFEST_FILE = "manifest.json"
+CATALOGUE_FILE = "catalogue.json"
+EXPORT_SCHEMA_FILE = "schema.json"
+ARRAYS_FOLDER = "arrays"
 ARRAY_PATH_PATTERN = re.compile(ARRAYS_FOLDER + r"/[0-9a-f]{32}\.npy")
 NPY_HEADER_READERS: Mapping[Any, Callable[..., Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 TARGET_ARRAYS = ("value", "high", "low", "bound")
-SPECIAL_NUMBERS: Mapping[str, float] = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+NON_FINITE_NUMBERS: Mapping[str, float] = {
+    word.value: float(word) for word in (SpecialValue.NAN, SpecialValue.INF, SpecialValue.NEGATIVE_INF)
+}
+"""Numbers that JSON cannot express, by the words for them."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,7 @@ def _parse_case(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) 
         record=raw,
         targets=_parse_targets(raw["expect"], folder, files),
     )
-    words.check_allowed(case)
+    check_allowed(case)
     parsing.validate_case(case)
     return case
 
@@ -214,7 +219,7 @@ def parse_exported_parameters(raw: Mapping[str, Any]) -> dict[str, Any]:
 def _parse_value(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(map(_parse_value, value))
-    return SPECIAL_NUMBERS.get(value, value) if isinstance(value, str) else value
+    return NON_FINITE_NUMBERS.get(value, value) if isinstance(value, str) else value
 
 
 def _parse_expectation(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -> Value | Rejected | Answers:
@@ -252,11 +257,12 @@ def _decode_array(content: bytes, spec: ExportedArray) -> Array:
         shape, is_fortran, stored = NPY_HEADER_READERS[np.lib.format.read_magic(stream)](stream)
     except Exception as error:  # NumPy does not document which exceptions a damaged header can raise
         raise CatalogueError(f"{spec.path}: not the header of an array: {' '.join(str(error).split())}") from None
-    stored_dtype = np.dtype(np.uint16) if dtype.kind == "V" else dtype
+    stored_dtype = np.dtype(np.uint16) if spec.dtype == BFLOAT16 else dtype
     if shape != spec.shape or stored not in (dtype, stored_dtype):
         raise CatalogueError(f"{spec.path}: {stored.name} {list(shape)}, not {spec.dtype} {list(spec.shape)}")
     size, body = math.prod(shape) * dtype.itemsize, content[stream.tell() :]
     if len(body) != size:
         raise CatalogueError(f"{spec.path}: {len(body)} bytes of numbers, not {size}")
+    # A copy, because an array on bytes is read-only.
     array: Array = np.ndarray(shape, dtype, body, order="F" if is_fortran else "C").copy()
     return array

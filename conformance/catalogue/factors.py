@@ -8,6 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from conformance.cases.generators import GeneratorName
 from conformance.cases.operators import PARAMETERS, PER_AXIS_KINDS, Geometry, PadMode, ParameterKind, Rounding
 from reference import Windows
 
@@ -29,6 +30,7 @@ def _padding_writer(prefix: str) -> LevelWriter:
 
     def write(level: FactorLevel, rank: int) -> str:
         if isinstance(level, str):
+            # The last parts of an id have no underscores.
             return level.replace("_", ".")
         ends = (pair[:1] if pair[0] == pair[1] else pair for pair in level_pairs(level, rank))
         return prefix + _join_parts([".".join(map(_number_text, pair)) for pair in ends])
@@ -45,6 +47,7 @@ def _join_parts(parts: list[str]) -> str:
 
 
 def _number_text(value: object) -> str:
+    # A hyphen separates the levels of an id.
     return str(value).replace("-", "m")
 
 
@@ -73,7 +76,7 @@ FACTORS: Mapping[str, tuple[LevelWriter, FactorLevel]] = MappingProxyType(
         **{name: factor for name, factor in _PARAMETER_FACTORS.items() if name != "output"},
         "bias": (_flag_writer("bias"), False),
         "output": _PARAMETER_FACTORS["output"],
-        "values": (_number_writer(""), "integers"),
+        "values": (_number_writer(""), GeneratorName.INTEGERS.value),
         "dtype": (_number_writer(""), "float32"),
     }
 )
@@ -129,6 +132,7 @@ def has_valid_windows(level: FactorLevels, size: Sequence[int], rank: int, *, al
     allow_padding_only: allow windows without a cell of the input.
     """
     padding, rounding = level.get("padding", 0), level.get("rounding", Rounding.FLOOR)
+    # With a word for the padding, no rounding rule determines the number of windows.
     if isinstance(padding, str) and rounding != Rounding.FLOOR:
         return False
     pads = padding if isinstance(padding, str) else level_pairs(padding, rank)

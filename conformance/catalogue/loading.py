@@ -60,7 +60,9 @@ class Catalogue:
         )
         return hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
 
-    def select(self, level: str = "exhaustive", operators: Iterable[str] = (), globs: Iterable[str] = ()) -> list[Case]:
+    def select(
+        self, level: str = Level.EXHAUSTIVE, operators: Iterable[str] = (), globs: Iterable[str] = ()
+    ) -> list[Case]:
         """Return the cases up to a level that match an operator and a glob; empty lists match all cases."""
         levels = [*Level][: [*Level].index(Level(level)) + 1]
         operators, globs = set(operators), list(globs)
@@ -76,8 +78,8 @@ class Catalogue:
 def load_catalogue(
     paths: Sequence[Path] = (),
     *,
-    grow: bool = False,
-    level: str = "standard",
+    extend: bool = False,
+    level: str = Level.STANDARD,
     operators: Sequence[str] = (),
     globs: Sequence[str] = (),
 ) -> Catalogue:
@@ -85,13 +87,13 @@ def load_catalogue(
 
     Exhaustive sweeps are expanded only at level exhaustive, restricted to the operators and globs given. All their
     possible rows are cases, and the lock does not list them. The rows of other sweeps are those in the lock of their
-    catalogue. If it has none, or with `grow`, rows are added for the combinations that are not covered. Raises
+    catalogue. If it has none, or with `extend`, rows are added for the combinations that are not covered. Raises
     CatalogueError with one line for each error, naming file, line, case and key. The built-in catalogue without
     exhaustive rows is cached on disk.
     """
-    if not paths and not grow and level != Level.EXHAUSTIVE:
+    if not paths and not extend and level != Level.EXHAUSTIVE:
         return cached_catalogue(catalogue_folder(), _load_with_digests)
-    return _load_paths(paths, grow=grow, level=level, operators=operators, globs=globs)
+    return _load_paths(paths, extend=extend, level=level, operators=operators, globs=globs)
 
 
 def _load_with_digests() -> Catalogue:
@@ -113,8 +115,8 @@ def _load_paths(paths: Sequence[Path] = (), **options: Any) -> Catalogue:
 def load_with_errors(
     paths: Sequence[Path] = (),
     *,
-    grow: bool = False,
-    level: str = "standard",
+    extend: bool = False,
+    level: str = Level.STANDARD,
     operators: Sequence[str] = (),
     globs: Sequence[str] = (),
 ) -> tuple[Catalogue, list[str]]:
@@ -124,7 +126,7 @@ def load_with_errors(
     """
     cases: dict[str, Case] = {}
     errors: list[str] = []
-    reader = SweepReader(errors, grow, level, operators, globs)
+    reader = SweepReader(errors, extend, level, operators, globs)
     exports = [path for path in paths if export_reader.is_export(path)]
     for path in _case_files([path for path in paths or [catalogue_folder()] if path not in exports]):
         _add_cases(_read_file(path, reader, errors), cases, errors)
@@ -147,6 +149,7 @@ def _add_cases(found: Iterable[Case], cases: dict[str, Case], errors: list[str])
     for case in found:
         if case.id in cases:
             errors.append(f"{case.location}: duplicate case id {case.id}, first defined at {cases[case.id].location}")
+        # The first case with an id stays, so that one wrong id causes one message.
         cases.setdefault(case.id, case)
 
 
@@ -195,6 +198,7 @@ def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> list[Case]
     known = document_errors(document, catalogue_folder() / "schema.json")
     errors += [f"{path}:{found.line}: {found.message}" for found in known]
     operator = document.data.get("operator") if isinstance(document.data, dict) else None
+    # Without an operator, no item can be parsed; the schema has reported the key already.
     if not isinstance(operator, str) or operator not in OPERATORS:
         return []
     by_item: dict[YamlPath, list[DocumentError]] = {}
@@ -216,9 +220,9 @@ def _read_rejects(document: YamlDocument, positions: Iterable[int], errors: list
     cases: list[Case] = []
     for index in positions:
         item, raw = ("rejects", index), document.data["rejects"][index]
-        places = {n: document.location_of((*item, "faults", n)) for n in range(len(raw["faults"]))}
+        locations = {n: document.location_of((*item, "faults", n)) for n in range(len(raw["faults"]))}
         try:
-            cases += expand_rejects({"source": "", **document.data}, raw, places)
+            cases += expand_rejects({"source": "", **document.data}, raw, locations)
         except CaseError as error:
             errors.append(f"{document.location_of((*item, *error.key_path))}: {case_prefix(document, item)}{error}")
     return cases
@@ -232,12 +236,12 @@ def _positions_by_kind(document: YamlDocument, kind: str) -> range:
 def _read_case(
     document: YamlDocument, item: tuple[str, int], known: Sequence[DocumentError], errors: list[str]
 ) -> Case | None:
-    family, place = {"source": "", **document.data}, document.location_of(item)
+    family, location = {"source": "", **document.data}, document.location_of(item)
     raw = family[item[0]][item[1]]
     if not known:
         with suppress(CaseError):
-            return parse_case(family, raw, place)
-    for found in all_errors(family, raw, place, [(one.key_path[2:], one.is_removable) for one in known]):
+            return parse_case(family, raw, location)
+    for found in all_errors(family, raw, location, [(one.key_path[2:], one.is_removable) for one in known]):
         errors.append(f"{document.location_of((*item, *found.key_path))}: {case_prefix(document, item)}{found}")
     return None
 

@@ -21,6 +21,7 @@ from conformance import CatalogueError
 
 LOCK_FILE = "lock.json"
 LOCK_FORMAT = 2
+"""Version of the format that is written."""
 SWEEP_SUFFIX = "/*"
 """Suffix of the name of a sweep, to distinguish it from ids of cases."""
 
@@ -39,7 +40,7 @@ class FrozenCase:
         """The record as a line of the lock."""
         return " ".join(filter(None, vars(self).values()))
 
-    def drift(self, now: FrozenCase | FrozenSweep) -> str:
+    def changes(self, now: FrozenCase | FrozenSweep) -> str:
         """Return a description of the changed parts, "" if there are none."""
         if not isinstance(now, FrozenCase):
             return "its kind"
@@ -65,7 +66,7 @@ class FrozenSweep:
         """The record as a line of the lock."""
         return " ".join(map(str, vars(self).values()))
 
-    def drift(self, now: FrozenCase | FrozenSweep) -> str:
+    def changes(self, now: FrozenCase | FrozenSweep) -> str:
         """Return a description of the changes, "" if there are none."""
         if not isinstance(now, FrozenSweep):
             return "its kind"
@@ -106,6 +107,7 @@ class Lock:
     def with_records(self, records: LockRecords) -> Lock:
         """Return a lock with other records that retains the records of the last release."""
         before = self.released
+        # Before the first release there is no record to retain.
         changed = {} if not self.version else compare_records(before, records).names
         return replace(self, records=records, unreleased={name: before.get(name) for name in changed})
 
@@ -130,11 +132,11 @@ class LockDifference:
 
 def compare_records(before: LockRecords, after: LockRecords) -> LockDifference:
     """Return the difference from the first to the second records, sorted by name."""
-    drifts = {name: before[name].drift(after[name]) for name in sorted(before.keys() & after.keys())}
+    changes = {name: before[name].changes(after[name]) for name in sorted(before.keys() & after.keys())}
     return LockDifference(
         tuple(sorted(after.keys() - before.keys())),
         tuple(sorted(before.keys() - after.keys())),
-        {name: drift for name, drift in drifts.items() if drift},
+        {name: change for name, change in changes.items() if change},
     )
 
 
@@ -157,24 +159,18 @@ def _parse_lock_file(path: Path, _time: int, _size: int) -> Lock:
     if isinstance(raw, dict) and raw.get("format", 1) not in (1, LOCK_FORMAT):
         raise CatalogueError(f"{path}: unsupported format {raw['format']!r}, supported are 1 and {LOCK_FORMAT}")
     try:
-        return _parse_lock(raw if "format" in raw else {"cases": raw})
+        data = raw if "format" in raw else {"cases": raw}  # a file of format 1 is only the mapping of ids to digests
+        unreleased = _parse_records(data.get("unreleased", {}))
+        return Lock(_parse_records(data), str(data.get("version", "")), unreleased)
     except (ValueError, TypeError, AttributeError, KeyError):
         raise CatalogueError(f"{path}: not a lock file, which maps the id of each case to a digest") from None
 
 
-def _parse_lock(raw: Mapping[str, Any]) -> Lock:
-    unreleased = raw.get("unreleased", {})
-    return Lock(_parse_records(raw), str(raw.get("version", "")), _parse_records(unreleased))
-
-
 def _parse_records(raw: Mapping[str, Any]) -> dict[str, LockRecord | Any]:
-    cases = {name: _parse_frozen_case(text) for name, text in raw["cases"].items()} if "cases" in raw else {}
+    # An empty text is the record of a name that the last release did not have.
+    cases = {name: FrozenCase(*text.split()) if text else None for name, text in raw.get("cases", {}).items()}
     sweeps = {name + SWEEP_SUFFIX: _parse_frozen_sweep(text) for name, text in raw.get("sweeps", {}).items()}
     return {**cases, **sweeps}
-
-
-def _parse_frozen_case(text: str) -> FrozenCase | None:
-    return FrozenCase(*text.split()) if text else None
 
 
 def _parse_frozen_sweep(text: str) -> FrozenSweep | None:

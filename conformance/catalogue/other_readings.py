@@ -36,6 +36,7 @@ def other_readings(case: Case) -> Iterator[OtherReading]:
     """Yield every other reading of a case."""
     parameters = case.parameters
     for description, changed in _parameter_changes(case):
+        # A change without effect on the parameters is no other reading.
         if any(parameters[name] != value for name, value in changed.items()):
             yield OtherReading(description, {**parameters, **changed})
     if "kernel" in case.inputs and parameters.get("output") != "bias":
@@ -89,6 +90,7 @@ def indistinguishable_readings(case: Case, expected: Expected) -> Iterator[str]:
         right = target.exact.value
         if other.value.shape != right.shape or np.array_equal(other.value, right, equal_nan=True):
             continue
+        # One element is enough, because a backend must agree everywhere.
         if not (target.exact.distance(other.value) >= MIN_DISTANCE_IN_BOUNDS * target.bound).any():
             yield reading.description
 

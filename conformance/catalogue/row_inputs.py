@@ -7,8 +7,15 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.generators import GENERATORS, SPECIAL_VALUES
+from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES, dtype_kind
+from conformance.cases.generators import (
+    DEFAULT_HIGH,
+    DEFAULT_LOW,
+    GENERATORS,
+    SPECIAL_VALUES,
+    DtypeKind,
+    GeneratorName,
+)
 from conformance.cases.operators import INPUTS, Operator
 from conformance.catalogue.factors import FactorLevels, level_per_axis
 
@@ -45,29 +52,33 @@ def _raw_array(name: str, common: Mapping[str, Any], shape: list[int] | None, le
     dtype = _input_dtype(name, levels["dtype"])
     raw = {**_generator_options(common, name, levels["values"]), "dtype": dtype}
     options = GENERATORS[raw["values"]].options
-    kind = NUMPY_DTYPES[dtype].kind
+    is_bool = dtype_kind(dtype) is DtypeKind.BOOL
+    is_unsigned = NUMPY_DTYPES[dtype].kind == "u"
     if name == "indices":
         outputs = math.prod(level_per_axis(levels["output_size"], levels["rank"]))
         raw |= {"low": raw.get("low", 0), "high": outputs - 1}
-    elif raw["values"] != "distinct" and "low" in options:
-        low, high = raw.get("low", -9), raw.get("high", 9)
-        raw |= {"low": max(low, 0) if kind in "ub" else low, "high": min(high, 1) if kind == "b" else high}
-    elif raw["values"] == "distinct" and kind == "u":
+    elif raw["values"] != GeneratorName.DISTINCT and "low" in options:
+        low, high = raw.get("low", DEFAULT_LOW), raw.get("high", DEFAULT_HIGH)
+        raw |= {"low": max(low, 0) if is_unsigned or is_bool else low, "high": min(high, 1) if is_bool else high}
+    elif raw["values"] == GeneratorName.DISTINCT and is_unsigned:
         raw["low"] = 0
+    # The keys of the sweep are for all its generators; each generator takes its own.
     raw = {key: value for key, value in raw.items() if key in options or key in {"values", "dtype"}}
     return raw if shape is None else {**raw, "shape": shape}
 
 
 def _generator_options(common: Mapping[str, Any], name: str, values: str) -> dict[str, Any]:
     """Return the generator of an input and its options. Special values and distinct numbers are used for x only."""
-    x_only = values in SPECIAL_VALUES or values == "distinct"
-    if values == "integers" or INPUTS[name].is_position or (name != "x" and x_only):
+    x_only = values in SPECIAL_VALUES or values == GeneratorName.DISTINCT
+    if values == GeneratorName.INTEGERS or INPUTS[name].is_position or (name != "x" and x_only):
         return dict(common)
-    return {**common, "values": "marked", "mark": values} if values in SPECIAL_VALUES else {**common, "values": values}
+    if values in SPECIAL_VALUES:
+        return {**common, "values": GeneratorName.MARKED.value, "mark": values}
+    return {**common, "values": values}
 
 
 def _input_dtype(name: str, dtype: str) -> str:
     """Return the dtype of an input, given that of x."""
     if INPUTS[name].dtype:
         return INPUTS[name].dtype
-    return "float32" if INPUTS[name].is_position and NUMPY_DTYPES[dtype].kind not in "fV" else dtype
+    return "float32" if INPUTS[name].is_position and dtype not in FLOATING_DTYPES else dtype

@@ -11,14 +11,12 @@ from typing import Any
 
 from conformance import ConformanceError
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.case import Answers, Case, Rejected
+from conformance.cases.case import EXPECTATION_KINDS, Case, ExpectationKind, Value
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue.covering_array import CoveringArray
 from conformance.catalogue.loading import Catalogue
-from conformance.catalogue.sweeps import STRENGTH_BY_WORD, Sweep
+from conformance.catalogue.sweeps import STRENGTHS, Cover, Sweep
 from reports.results.vocabulary import Level
-
-EXPECTATION_KINDS = ("value", "pinned", "rejected", "question")
 
 
 @dataclass(frozen=True)
@@ -31,11 +29,11 @@ class CountTable:
 
 @dataclass(frozen=True)
 class SweepSummary:
-    """The size of a sweep; crossed: pairs, triples or all; combinations: covered combinations of levels."""
+    """The size of a sweep; cover: pairs, triples or all; combinations: covered combinations of levels."""
 
     name: str
     level: str
-    crossed: str
+    cover: Cover
     factors: int
     rows: int
     combinations: int
@@ -58,7 +56,7 @@ class CatalogueStatistics:
 
     def kinds(self) -> CountTable:
         """Count cases by level and by kind of expectation."""
-        return self._count([*Level, *EXPECTATION_KINDS], lambda case: [case.level, expectation_kind(case)])
+        return self._count([*Level, *ExpectationKind], lambda case: [case.level, expectation_kind(case)])
 
     def ranks(self) -> CountTable:
         """Count cases by the number of spatial axes."""
@@ -91,22 +89,20 @@ class CatalogueStatistics:
         return CountTable(["here", "here, smoke", *(part["name"] for part in counted)], rows)
 
 
-def expectation_kind(case: Case) -> str:
-    """Return the kind of expectation of a case, one of EXPECTATION_KINDS."""
-    if isinstance(case.expect, Answers):
-        return "question"
-    if isinstance(case.expect, Rejected):
-        return "rejected"
-    return "pinned" if case.expect.readings else "value"
+def expectation_kind(case: Case) -> ExpectationKind:
+    """Return the kind of expectation of a case; values with and without printed outputs are counted separately."""
+    if isinstance(case.expect, Value) and case.expect.printed:
+        return ExpectationKind.PINNED
+    return EXPECTATION_KINDS[type(case.expect)]
 
 
 def _summarise_sweep(sweep: Sweep, names: Sequence[str]) -> SweepSummary:
-    words = {strength: word for word, strength in STRENGTH_BY_WORD.items()}
-    crossed = words.get(sweep.strength, "all") if sweep.strength < len(sweep.factors) else "all"
+    words = {strength: word for word, strength in STRENGTHS.items()}
+    cover = words.get(sweep.strength, Cover.ALL) if sweep.strength < len(sweep.factors) else Cover.ALL
     level = sweep.common.get("level", Level.SMOKE)
     # Only the combinations in the rows are counted. Counting the possible ones takes a minute.
     covered = CoveringArray(sweep.row_levels(names), sweep.strength).combination_count()
-    return SweepSummary(f"{sweep.operator}/{sweep.id}", level, crossed, len(sweep.factors), len(names), covered)
+    return SweepSummary(f"{sweep.operator}/{sweep.id}", level, cover, len(sweep.factors), len(names), covered)
 
 
 def read_other_suites(path: Path) -> Mapping[str, Any]:

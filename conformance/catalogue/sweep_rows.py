@@ -75,9 +75,9 @@ class SweepReader:
         frozen = lock.read_lock_file(path).records if path.exists() else {}
         for index in positions:
             item, raw = ("sweeps", index), document.data["sweeps"][index]
-            place = document.location_of(item)
+            location = document.location_of(item)
             try:
-                sweep = self._sweep(document.data["operator"], raw, place)
+                sweep = self._sweep(document.data["operator"], raw, location)
                 if is_exhaustive(sweep) and not self._may_select_row(sweep):
                     self.unloaded.append(sweep)
                     continue
@@ -86,18 +86,18 @@ class SweepReader:
                 selected = [name for name in names if self._selects_row(sweep, name)]
                 parts = PartCache()
                 cases += [
-                    parts.share_parts(parse_case({"source": "", **document.data}, sweep.raw_case(name), place))
+                    parts.share_parts(parse_case({"source": "", **document.data}, sweep.raw_case(name), location))
                     for name in selected
                 ]
             except ValueError as error:
-                self.errors.append(f"{place}: {case_prefix(document, item)}{error}")
+                self.errors.append(f"{location}: {case_prefix(document, item)}{error}")
         return cases
 
-    def _sweep(self, operator: str, raw: Mapping[str, Any], place: str) -> Sweep:
+    def _sweep(self, operator: str, raw: Mapping[str, Any], location: str) -> Sweep:
         for other in (*self.sweeps, *self.unloaded):
             if row_id_prefix(other) == f"{operator}/{raw['id']}/":
                 raise ValueError("key 'id': another sweep of the operator has the same id")
-        return Sweep.parse(operator, raw, place)
+        return Sweep.parse(operator, raw, location)
 
     def _rows(self, sweep: Sweep, frozen: lock.LockRecords) -> list[str]:
         """Return the names of the rows: those in the lock, or for an exhaustive sweep those made from its factors."""
@@ -106,6 +106,7 @@ class SweepReader:
             named = self.globs and not any(GLOB_CHARACTERS.search(glob) for glob in self.globs)
             return [name for name in self._named_rows(sweep) if _is_row(sweep, name)] if named else sweep.rows()
         start = row_id_prefix(sweep)
+        # The last condition excludes the record of an exhaustive sweep, whose name ends with `*`.
         names = [name.removeprefix(start) for name in frozen if name.startswith(start) and start + "*" != name]
         return sweep.rows(names, extend=self.extend)
 

@@ -16,8 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS
-from conformance.cases.generators import FULL_MANTISSA_GENERATORS, GENERATORS, SPECIAL_VALUES
+from conformance.cases.arrays import SHORT_FLOATS, dtype_kind
+from conformance.cases.generators import (
+    FULL_MANTISSA_GENERATORS,
+    GENERATORS,
+    SPECIAL_VALUES,
+    Generator,
+    GeneratorName,
+)
 from conformance.cases.operators import INPUTS, OPERATORS, PARAMETERS
 from conformance.catalogue.covering_array import CoveringArray, LevelRows
 from conformance.catalogue.factors import (
@@ -30,14 +36,25 @@ from conformance.catalogue.factors import (
     spatial_value,
 )
 from conformance.catalogue.row_inputs import raw_inputs
+from reports.results.vocabulary import Word
 
-# Number of factors in a combination to cover; None: all factors.
-STRENGTH_BY_WORD: Mapping[str, int | None] = MappingProxyType({"pairs": 2, "triples": 3, "all": None})
+
+class Cover(Word):
+    """The combinations of levels that the rows of a sweep contain: those of two, three or all factors."""
+
+    PAIRS = "pairs"
+    TRIPLES = "triples"
+    ALL = "all"
+
+
+STRENGTHS: Mapping[Cover, int | None] = MappingProxyType({Cover.PAIRS: 2, Cover.TRIPLES: 3, Cover.ALL: None})
+"""Number of factors in a combination; None for all factors."""
 MAX_FACTOR_PRODUCT = 200_000
 """Maximum product of the numbers of levels of all factors."""
 MAX_GEOMETRIES = 20_000
 """Maximum product of the numbers of levels of the factors in GEOMETRY_FACTORS."""
 MAX_ID_LENGTH = 100
+"""Maximum number of characters of a row's id without the operator."""
 
 
 GEOMETRY_FACTORS = frozenset(
@@ -51,8 +68,13 @@ WEIGHT_FACTORS = frozenset({"window", "out"})
 """Further factors of operators with weights."""
 # Level of a factor that a sweep does not list.
 DEFAULT_LEVELS: Mapping[str, FactorLevel] = MappingProxyType(
-    {"batch": 2, "channels": 3, "out": 2, "groups": 1, "values": "integers", "dtype": "float32"}
+    {"batch": 2, "channels": 3, "out": 2, "groups": 1, "values": GeneratorName.INTEGERS.value, "dtype": "float32"}
 )
+
+
+def generator_of_level(values: FactorLevel) -> Generator:
+    """Return the generator for a level of the factor `values`, which is a special value or the name of a generator."""
+    return GENERATORS[GeneratorName.MARKED if values in SPECIAL_VALUES else values]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +82,7 @@ class Sweep:
     """A sweep of one operator.
 
     factors: the levels of each factor; strength: number of factors in a combination to cover; common: the keys that all
-    cases share; place: file and line.
+    cases share; location: file and line.
     """
 
     operator: str
@@ -68,16 +90,16 @@ class Sweep:
     factors: Mapping[str, tuple[FactorLevel, ...]]
     strength: int
     common: Mapping[str, Any]
-    place: str = ""
+    location: str = ""
 
     @classmethod
-    def parse(cls, operator: str, raw: Mapping[str, Any], place: str = "") -> Sweep:
+    def parse(cls, operator: str, raw: Mapping[str, Any], location: str = "") -> Sweep:
         """Parse a sweep of a YAML file. Raises ValueError for a missing key, or one that the operator does not have."""
         given = raw["factors"]
         factors = {name: tuple(map(_hashable_level, given[name])) for name in FACTORS if name in given}
         common = {key: raw[key] for key in raw if key not in {"id", "factors", "cover"}}
-        strength = STRENGTH_BY_WORD[raw["cover"]] or len(factors)
-        sweep = cls(operator, raw["id"], factors, strength, common, place)
+        strength = STRENGTHS[Cover(raw["cover"])] or len(factors)
+        sweep = cls(operator, raw["id"], factors, strength, common, location)
         sweep._check()
         return sweep
 
@@ -102,7 +124,7 @@ class Sweep:
         if operator.has_weights and "window" not in self.factors:
             raise ValueError("key 'factors.window' is missing: it is the extent of the kernel")
         values = set(self.factors.get("values", ()))
-        if values & FULL_MANTISSA_GENERATORS and "integers" not in values:
+        if values & FULL_MANTISSA_GENERATORS and GeneratorName.INTEGERS not in values:
             raise ValueError("key 'factors.values': full mantissas need the level integers for the same geometry")
         for product_name, names, limit in (
             ("rows", self.factors.keys(), MAX_FACTOR_PRODUCT),
@@ -120,6 +142,7 @@ class Sweep:
         """
         numbers = [range(len(levels)) for levels in self.factors.values()]
         geometry = [name in GEOMETRY_FACTORS for name in self.factors]
+        # Position 0 stands for the factors of the other part. The sum of two rows below has the positions of both.
         shapes = itertools.product(*(n if fixed else (0,) for n, fixed in zip(numbers, geometry, strict=True)))
         others = itertools.product(*((0,) if fixed else n for n, fixed in zip(numbers, geometry, strict=True)))
         possible = np.array([row for row in shapes if self.is_possible(row)], np.int64).reshape(-1, len(numbers))
@@ -163,7 +186,7 @@ class Sweep:
     def _integer_twin(self, row: Sequence[int]) -> str | None:
         if self._levels_of_row(row)["values"] not in FULL_MANTISSA_GENERATORS:
             return None
-        twin_levels = {"values": "integers", "dtype": "float32"}
+        twin_levels = {"values": GeneratorName.INTEGERS.value, "dtype": "float32"}
         pairs = zip(self.factors.items(), row, strict=True)
         return self.name(
             [
@@ -220,15 +243,14 @@ class Sweep:
         """
         level = self._levels_of_row(row)
         if (
-            level["values"] == "integers"
+            level["values"] == GeneratorName.INTEGERS
             and level["dtype"] in SHORT_FLOATS
             and FULL_MANTISSA_GENERATORS & set(self.factors.get("values", ()))
         ):
             return False
         if level.get("output") == "bias" and not level.get("bias", "bias" in self.common):
             return False
-        kind = {"f": "f", "V": "f", "b": "b"}.get(NUMPY_DTYPES[level["dtype"]].kind, "w")
-        return kind in ("f" if level["values"] in SPECIAL_VALUES else GENERATORS[level["values"]].kinds)
+        return dtype_kind(level["dtype"]) in generator_of_level(level["values"]).kinds
 
     def _levels_of_row(self, row: Sequence[int]) -> dict[str, FactorLevel]:
         chosen = zip(self.factors.items(), row, strict=True)

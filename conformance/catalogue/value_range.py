@@ -12,12 +12,14 @@ from collections.abc import Iterator
 import ml_dtypes
 import numpy as np
 
-from conformance.cases.arrays import NUMPY_DTYPES, Array
+from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES, Array
 from conformance.cases.case import Case, Value
+from conformance.cases.generators import GeneratorName
 from conformance.cases.operators import INPUTS, OPERATORS, Arithmetic
 from conformance.judging.expected import Expected
 
-SPECIAL_GENERATORS = frozenset({"marked", "literal"})
+UNCHECKED_GENERATORS = frozenset({GeneratorName.MARKED, GeneratorName.LITERAL})
+"""Generators of numbers that a case chooses, which may leave the range on purpose."""
 
 
 def out_of_range(case: Case, expected: Expected) -> Iterator[str]:
@@ -26,15 +28,15 @@ def out_of_range(case: Case, expected: Expected) -> Iterator[str]:
     Cases with literal numbers or special values are not checked.
     """
     exact = expected.target.exact if expected.target else None
-    kind = NUMPY_DTYPES[case.dtype]
-    if exact is None or exact.exact or kind.kind not in "fV" or not isinstance(case.expect, Value):
+    if exact is None or exact.exact or case.dtype not in FLOATING_DTYPES or not isinstance(case.expect, Value):
         return
     factors = [array.astype(np.float64) for name, array in expected.inputs.items() if not INPUTS[name].is_position]
-    if any(spec.values in SPECIAL_GENERATORS for spec in case.inputs.values()) or not all(
+    if any(spec.values in UNCHECKED_GENERATORS for spec in case.inputs.values()) or not all(
         array.size for array in factors
     ):
         return
-    info = ml_dtypes.finfo(kind)  # type: ignore[no-untyped-call]
+    info = ml_dtypes.finfo(NUMPY_DTYPES[case.dtype])  # type: ignore[no-untyped-call]
+    # Norms raise every factor to this power; other operators have no parameter p.
     power = np.float64(case.parameters.get("p", 1))
     terms = int(exact.terms.max(initial=1))
     with np.errstate(over="ignore", under="ignore"):

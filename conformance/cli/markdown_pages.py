@@ -35,7 +35,7 @@ def catalogue_page(catalogue: Catalogue, other_suites: Mapping[str, Any] | None 
         statistics=statistics,
         by_level=", ".join(f"{count:,} at level {level}" for level, count in statistics.by_level.items()),
         sweeps=[
-            [f"`{one.name}`", one.level, one.crossed, *map(_number_text, (one.factors, one.rows, one.combinations))]
+            [f"`{one.name}`", one.level, one.cover, *map(_number_text, (one.factors, one.rows, one.combinations))]
             for one in statistics.sweep_summaries()
         ],
         others=other_suites,

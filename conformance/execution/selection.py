@@ -6,6 +6,8 @@ import hashlib
 import re
 from dataclasses import dataclass
 
+from reports.results.vocabulary import Level
+
 MAX_SHARDS = 100_000
 """Maximum number of shards of one run."""
 
@@ -42,7 +44,7 @@ class Selection:
     slow: whether slow surfaces run all cases of the level; shard: the shard to run, None for the whole run.
     """
 
-    level: str = "smoke"
+    level: str = Level.SMOKE
     surfaces: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()

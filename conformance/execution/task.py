@@ -22,11 +22,10 @@ from conformance.judging.verdict import (
     judge_declaration,
     judge_outcome,
 )
-from reports.results import ConventionRecord, DifferenceKind, How, Outcome, ResultRecord, Verdict
+from reports.results import ConventionRecord, DifferenceKind, How, Outcome, ResultRecord, Status, Verdict
 
 FATAL_OUTCOMES = frozenset({Outcome.CRASHED, Outcome.TIMED_OUT})
 """Outcomes that end the process of the worker."""
-FLAKY_KIND = "flaky"
 
 ComputeExpected = Callable[[Case], Expected]
 
@@ -50,7 +49,7 @@ def run_order(expected_failures: Collection[str]) -> int:
     Flaky outcomes often come from writes to memory out of bounds, which can break later programs of the process.
     Programs that end their process come last, because then only the last worker needs no replacement.
     """
-    return 1 if FLAKY_KIND in expected_failures else 2 if expected_failures else 0
+    return 1 if Status.FLAKY in expected_failures else 2 if expected_failures else 0
 
 
 class TaskJudge:
@@ -83,7 +82,7 @@ class TaskJudge:
         entry = self.ledger_entry(task)
         declaration = self._surfaces[task.surface.name].declarations.get(task.case.convention_id or "")
         listed = {*(entry.kinds if entry else ()), *([declaration.answer] if declaration else ())}
-        return (FATAL_OUTCOMES | {FLAKY_KIND}) & listed
+        return (FATAL_OUTCOMES | {Status.FLAKY}) & listed
 
     def combine_outcomes(self, case: Case, outcomes: Sequence[ProgramOutcome]) -> ProgramOutcome:
         """Combine the outcomes of the repeated runs of a case into one."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, combinations
 
 from conformance.cases.geometry import has_remainder
+from conformance.cases.operators import PARAMETERS, ParameterKind
 from conformance.cases.steps import Step, case_step
 from conformance.exploration.candidate import PAIR_FACTORS, Candidate
 from conformance.exploration.sizes import LARGE_WINDOW_CELLS, VECTOR_WIDTH_SIZES
@@ -23,7 +24,10 @@ MIN_NOVELTY = 0.02
 """Lower bound of the average novelty, so that every operator gets further turns."""
 
 
-NAMED_FACTORS = ("mode", "ties", "output", "p")
+NAMED_FACTORS = (
+    *(one.name for one in PARAMETERS.values() if one.is_named_choice or one.kind is ParameterKind.FLAG),
+    "bias",
+)
 """Factors of which each level is a kind."""
 
 
@@ -84,7 +88,7 @@ def factor_kinds(candidate: Candidate) -> tuple[str, ...]:
         "channels": _size_class(step.shape[1]),
         "batch": min(step.shape[0], 2),
         "alike": _has_equal_axes(candidate),
-        **{name: levels[name] for name in ("rounding", "count_include_pad", "bias", *NAMED_FACTORS) if name in levels},
+        **{name: levels[name] for name in NAMED_FACTORS if name in levels},
     }
     if "groups" in levels:
         found["groups"] = levels["groups"] > 1

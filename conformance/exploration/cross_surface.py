@@ -20,7 +20,7 @@ import numpy as np
 
 from conformance.adapters.api.surface import Program
 from conformance.cases.arrays import NUMPY_DTYPES, Array
-from conformance.cases.operators import OPERATORS, Arithmetic
+from conformance.cases.operators import OPERATORS, WEIGHT_INPUTS, Arithmetic
 from conformance.cases.steps import case_step
 from conformance.execution.job import Job
 from conformance.exploration.candidate import Candidate
@@ -32,7 +32,6 @@ from reports.results.vocabulary import Outcome, Status
 
 SURFACES_PREFIX = "surfaces: "
 """Prefix of the symptoms that this oracle reports."""
-WEIGHT_INPUTS = frozenset({"kernel", "bias"})
 
 InputArrays = Mapping[str, Array]
 

@@ -30,7 +30,7 @@ from conformance.judging.ledger import Ledger
 from conformance.judging.repeats import SAME_IN_NEW_PROCESS
 from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
 from reports.results import ResultRecord
-from reports.results.vocabulary import DifferenceKind, Outcome, Status
+from reports.results.vocabulary import DifferenceKind, Level, Outcome, Status
 
 NEW_STATUSES = frozenset({Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY})
 """Statuses of differences without a ledger entry. The statuses known and stale are only counted."""
@@ -159,7 +159,7 @@ class LocalEvaluator:
     ) -> Run:
         """Return a run of the cases of candidates that uses the running workers."""
         cases = {candidate.case.id: candidate.case for candidate in candidates}
-        catalogue, selection = Catalogue(tuple(cases.values())), Selection("exhaustive", tuple(surfaces))
+        catalogue, selection = Catalogue(tuple(cases.values())), Selection(Level.EXHAUSTIVE, tuple(surfaces))
         options = RunOptions(selection)
         run = Run(self.backend, catalogue, self.ledger, options, python=self.python, compute_expected=compute_expected)
         run.pool = self.pool

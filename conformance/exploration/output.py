@@ -27,7 +27,7 @@ from conformance.judging.expected import compute_expected
 from conformance.system.atomic_write import make_folder, remove_file, write_in_folder
 from conformance.translation.lowering import translate
 from conformance.translation.repro import repro_script
-from reports.results import ExplorationRecord, FindingRecord, Header, load_report
+from reports.results import ExplorationRecord, FindingRecord, Header, Level, load_report
 from reports.views.exploration_markdown import render_findings_page
 
 MAX_CASE_LINE_WIDTH = 116
@@ -95,7 +95,7 @@ def write_cases_and_scripts(folder: Path, backend: Backend, findings: Sequence[E
 def run_findings(evaluator: LocalEvaluator, candidates: Sequence[Candidate], explored: ExplorationRecord) -> bytes:
     """Run the smallest cases of findings and return the content of the results file."""
     cases = {candidate.case.id: candidate.case for candidate in candidates}
-    options = RunOptions(Selection("exhaustive"), limits=evaluator.limits, jobs=1, repeat=FINAL_REPEATS)
+    options = RunOptions(Selection(Level.EXHAUSTIVE), limits=evaluator.limits, jobs=1, repeat=FINAL_REPEATS)
     run = FindingsRun(
         evaluator.backend, Catalogue(tuple(cases.values())), evaluator.ledger, options, python=evaluator.python
     )

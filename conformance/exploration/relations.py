@@ -22,7 +22,7 @@ import numpy as np
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
 from conformance.cases.compositions import plan_steps
-from conformance.cases.operators import OPERATORS, Arithmetic, Geometry
+from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Rounding
 from conformance.cases.steps import case_step
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, Candidate
 
@@ -151,7 +151,11 @@ def _skipped_windows(candidate: Candidate) -> int:
     ):
         return 0
     # Padding before the axis, and rules that depend on the extent, move the windows of the shorter input.
-    if isinstance(candidate.levels["padding"], str) or padding[-1][0] or candidate.levels.get("rounding") == "full":
+    if (
+        isinstance(candidate.levels["padding"], str)
+        or padding[-1][0]
+        or candidate.levels.get("rounding") == Rounding.FULL
+    ):
         return 0
     return int(case_step(case).output[-1] // 2)
 

@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS
-from conformance.cases.generators import GENERATORS, SPECIAL_VALUES
+from conformance.cases.arrays import SHORT_FLOATS, dtype_kind
+from conformance.cases.generators import SPECIAL_VALUES, DtypeKind, GeneratorName
 from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, Operator, PadMode, ParameterKind
 from conformance.cases.steps import case_step
 from conformance.catalogue.factors import FactorLevel
-from conformance.catalogue.sweeps import DEFAULT_LEVELS, Sweep
+from conformance.catalogue.sweeps import DEFAULT_LEVELS, Sweep, generator_of_level
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import InputOptions, conventions_of, domains_of
 from conformance.exploration.rng import Rng
@@ -195,10 +195,13 @@ def count_terms(candidate: Candidate) -> int:
     return max(math.prod(step.output) * max(math.prod(step.window), 1) * inner, math.prod(step.shape))
 
 
-EXACT_VALUES = frozenset({"integers", "distinct", "arange"})
+EXACT_VALUES = frozenset({GeneratorName.INTEGERS, GeneratorName.DISTINCT, GeneratorName.ARANGE})
 """Usual levels of `values`: integers, whose sums are exact."""
-SELECTION_VALUES: Mapping[str, Sequence[str]] = {"w": ("extremes",), "f": ("mantissas", "wide")}
-"""Additional levels of `values` by kind of dtype, w for integers, f for floating-point.
+SELECTION_VALUES: Mapping[DtypeKind, Sequence[str]] = {
+    DtypeKind.INTEGER: (GeneratorName.EXTREMES.value,),
+    DtypeKind.FLOATING: (GeneratorName.MANTISSAS.value, GeneratorName.WIDE.value),
+}
+"""Additional levels of `values` by kind of dtype.
 
 They are for operators that return input values unchanged, so that limits of integer dtypes and full mantissas cause no
 rounding.
@@ -225,10 +228,10 @@ def _choices_of_sweep(operator: str, sweep: Sweep) -> Iterator[ValueChoice]:
     inputs = {name: sweep.common[name] for name in described.inputs if name in sweep.common}
     only_selects = described.arithmetic is Arithmetic.SELECTION and not described.is_gradient and not described.outputs
     for dtype in sweep.factors.get("dtype", (DEFAULT_LEVELS["dtype"],)):
-        kind = {"f": "f", "V": "f", "b": "b"}.get(NUMPY_DTYPES[dtype].kind, "w")
+        kind = dtype_kind(dtype)
         added = SELECTION_VALUES.get(kind, ()) if only_selects else ()
         for values in (*sweep.factors.get("values", (DEFAULT_LEVELS["values"],)), *added):
-            if kind in ("f" if values in SPECIAL_VALUES else GENERATORS[values].kinds):
+            if kind in generator_of_level(values).kinds:
                 yield ValueChoice(values, dtype, inputs)
 
 

@@ -14,6 +14,9 @@ from conformance.cases.arrays import ArraySpec, json_value
 from conformance.cases.case import Answers, Case, Rejected
 
 CONVENTIONS_FORMAT = 1
+"""Version of the format in docs/conventions.schema.json."""
+MAX_SHOWN_NUMBERS = 12
+"""Maximum number of elements of an array in the description of an answer."""
 CONTRADICTORY_ANSWERS = "contradicts-itself"
 """Observed answer of a surface that gave several answers for one convention."""
 
@@ -91,16 +94,17 @@ def find_conventions(
             for key, surface in known.items()
             if _matches_glob(key, surfaces)
         }
+        given = {key: answer for key, answer in answers.items() if answer.declaration or answer.observations}
+        # The sort is stable, and False comes before True: the case with the name of the convention becomes the first.
         ordered = sorted(cases_by_id[name], key=lambda case: case.id != name)
-        found.append(
-            Convention(tuple(ordered), {key: answer for key, answer in answers.items() if _has_answer(answer)})
-        )
+        found.append(Convention(tuple(ordered), given))
     return found
 
 
 def _surfaces_by_name(observed: Iterable[str]) -> dict[str, Surface]:
     """Return every surface by its name, and also under each observed name with a label."""
     known = {one.name: one for name in registry.backend_names() for one in registry.get_backend(name).surfaces}
+    # A label is chosen for a run, so no adapter lists the surfaces with labels.
     return known | {name: known[without_label(name)] for name in sorted({*observed}) if without_label(name) in known}
 
 
@@ -109,13 +113,9 @@ def _matches_glob(name: str, globs: Iterable[str]) -> bool:
     return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _has_answer(answer: SurfaceAnswer) -> bool:
-    return answer.declaration is not None or bool(answer.observations)
-
-
 def _answer_text(answer: Mapping[str, Any] | ArraySpec | Rejected) -> str:
     if isinstance(answer, Rejected):
-        return f"the call is rejected ({answer.predicate})"
+        return f"the call is rejected ({answer.violation})"
     if isinstance(answer, ArraySpec):
         return f"the result is {_numbers_text(answer)}"
     if not answer:
@@ -125,18 +125,12 @@ def _answer_text(answer: Mapping[str, Any] | ArraySpec | Rejected) -> str:
 
 def _numbers_text(spec: ArraySpec) -> str:
     values = spec.make().ravel().tolist()
-    shown = ", ".join(_number_text(value) for value in values[:MAX_SHOWN_NUMBERS])
+    shown = ", ".join(
+        f"{value:.8g}" if isinstance(value, float) else str(value) for value in values[:MAX_SHOWN_NUMBERS]
+    )
     return f"[{shown}{', …' if len(values) > MAX_SHOWN_NUMBERS else ''}]" + (
         f" in {spec.dtype}" if spec.dtype != "float32" else ""
     )
-
-
-MAX_SHOWN_NUMBERS = 12
-"""Maximum number of elements of an array in the description of an answer."""
-
-
-def _number_text(value: Any) -> str:
-    return f"{value:.8g}" if isinstance(value, float) else str(value)
 
 
 def _parameter_text(value: Any) -> str:

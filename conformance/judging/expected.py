@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-import reference as oracle
+import reference
 from conformance import CatalogueError
 from conformance.cases.arrays import Array, ArraySpec, array_digest
 from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, Answers, Case, PrintedArray, Rejected
@@ -78,15 +78,16 @@ def compute_expected(case: Case) -> Expected:
 
 def _make_target(case: Case, inputs: Mapping[str, Array]) -> Target:
     if isinstance(case.expect, Rejected):
-        return _rejection_target(case, inputs, case.expect.predicate)
+        return _rejection_target(case, inputs, case.expect.violation)
     exact = compute_reference(case.operator, inputs, case.parameters)
+    # The steps before these are the operator of the case or its composition, which is computed above.
     for step in plan_steps(case)[-len(case.then) :] if case.then else ():
         if not _is_unrounded(exact):
             # The error bound of the second operator does not include rounding errors of its input.
             raise ValueError(f"{step.operator} would read a rounded result; only exact results can be read by 'then'")
         exact = compute_reference(step.operator, {"x": exact.value}, step.parameters)
-    target = _target_with_bound(exact, case.expect.readings if not isinstance(case.expect, Answers) else ())
-    mismatches = (find_print_mismatch(printed, exact.value, target.bound) for printed in target.printed)
+    target = _target_with_bound(exact, case.expect.printed if not isinstance(case.expect, Answers) else ())
+    mismatches = (find_print_mismatch(one, exact.value, target.bound) for one in target.printed)
     return replace(target, print_mismatch=next(filter(None, mismatches), ""))
 
 
@@ -94,7 +95,7 @@ def compute_reference(operator: str, inputs: Mapping[str, Array], parameters: Ma
     """Call the reference. If it returns several results, return the one named by the parameter `output`."""
     known = OPERATORS[operator]
     given = {name: value for name, value in parameters.items() if name not in {"output", DEFAULTS_KEY, FLAT_PADS_KEY}}
-    result = oracle.OPERATORS[operator](**inputs, **given)
+    result = reference.OPERATORS[operator](**inputs, **given)
     exact: Exact = result[known.outputs.index(parameters["output"])] if isinstance(result, tuple) else result
     return exact
 
@@ -105,40 +106,41 @@ def _is_unrounded(exact: Exact) -> bool:
     return bool((exact.low == 0).all() and (exact.value.astype(np.float64) == exact.high).all())
 
 
-def _target_with_bound(exact: Exact, readings: tuple[PrintedArray, ...] = ()) -> Target:
+def _target_with_bound(exact: Exact, printed: tuple[PrintedArray, ...] = ()) -> Target:
     try:
-        return Target(exact, exact.bound(), readings)
+        return Target(exact, exact.bound(), printed)
     except NoBound as error:
         raise ValueError(str(error)) from None
 
 
-def _rejection_target(case: Case, inputs: Mapping[str, Array], predicate: str) -> Target:
-    _require_violation(case, predicate, "expect")
+def _rejection_target(case: Case, inputs: Mapping[str, Array], violation: str) -> Target:
+    _require_violation(case, violation, "expect")
     try:
         compute_reference(case.operator, inputs, case.parameters)
     except (ValueError, TypeError):
-        return Target(violation=predicate)
-    raise ValueError(f"key 'expect.rejected': the reference accepts the case despite {predicate}")
+        return Target(violation=violation)
+    raise ValueError(f"key 'expect.rejected': the reference accepts the case despite {violation}")
 
 
-def _require_violation(case: Case, predicate: str, key: str) -> None:
+def _require_violation(case: Case, violation: str, key: str) -> None:
     # Only answers of a convention may name a disputed violation.
     known = VIOLATIONS if key == "expect" else {**VIOLATIONS, **DISPUTED_VIOLATIONS}
-    if predicate not in known:
-        near = difflib.get_close_matches(predicate, known, 1)
+    if violation not in known:
+        near = difflib.get_close_matches(violation, known, 1)
         hint = f"did you mean {near[0]!r}?" if near else "see conformance/cases/invalid for the list"
-        raise ValueError(f"key '{key}.rejected': unknown violation {predicate!r}, {hint}")
-    if not violates(known[predicate], case):
-        raise ValueError(f"key '{key}.rejected': the case does not have the violation {predicate}")
+        raise ValueError(f"key '{key}.rejected': unknown violation {violation!r}, {hint}")
+    if not violates(known[violation], case):
+        raise ValueError(f"key '{key}.rejected': the case does not have the violation {violation}")
 
 
 def _answer_target(case: Case, inputs: Mapping[str, Array], answer: Mapping[str, Any] | ArraySpec | Rejected) -> Target:
     if isinstance(answer, Rejected):
-        _require_violation(case, answer.predicate, "answers")
-        return Target(violation=answer.predicate)
+        _require_violation(case, answer.violation, "answers")
+        return Target(violation=answer.violation)
     if isinstance(answer, ArraySpec):
         value = answer.make()
         zeros = np.zeros(value.shape)
+        # The array of an answer is the result itself: it has no terms, no magnitude and no rounding error.
         exact = Exact(value, None, None, zeros.astype(np.int64), zeros, 0.0, exact=True)
     else:
         exact = compute_reference(case.operator, inputs, {**case.parameters, **answer})
@@ -154,13 +156,13 @@ def _check_distinct(answers: Mapping[str, Target]) -> None:
         seen[outcome] = name
 
 
-def find_print_mismatch(reading: PrintedArray, value: Array, bound: Array | None) -> str | None:
+def find_print_mismatch(printed: PrintedArray, value: Array, bound: Array | None) -> str | None:
     """Return a message about the first difference between a printed output and a result, None if they match.
 
     A number matches if |value - printed| is at most half a unit of the last printed digit plus the error bound. A
     printed integer has no rounding. Extents of 1 are ignored, because printed outputs omit them.
     """
-    shape, numbers = reading
+    shape, numbers = printed
     if numbers is None:
         return (
             None if shape == value.shape else f"the printed shape is {list(shape)}, the result has {list(value.shape)}"
@@ -168,10 +170,10 @@ def find_print_mismatch(reading: PrintedArray, value: Array, bound: Array | None
     if _squeeze_shape(shape) != _squeeze_shape(value.shape):
         return f"the printed output has shape {list(shape)}, the result {list(value.shape)}"
     bounds = np.zeros(value.size) if bound is None else bound.ravel()
-    for position, (printed, got, allowed) in enumerate(zip(numbers, value.ravel().tolist(), bounds, strict=True)):
-        if not _print_matches(printed, got, float(allowed)):
+    for position, (number, got, allowed) in enumerate(zip(numbers, value.ravel().tolist(), bounds, strict=True)):
+        if not _print_matches(number, got, float(allowed)):
             index = [int(part) for part in np.unravel_index(position, value.shape)]
-            return f"printed {printed} at {index}, the result is {got!r}"
+            return f"printed {number} at {index}, the result is {got!r}"
     return None
 
 
@@ -183,5 +185,6 @@ def _print_matches(printed: int | Decimal, got: float, bound: float) -> bool:
     decimal = Decimal(printed)
     if not decimal.is_finite() or got != got or abs(got) == float("inf"):  # noqa: PLR0124 - NaN
         return float(decimal) == got or (decimal.is_nan() and got != got)  # noqa: PLR0124 - NaN
+    # Half a unit of the last printed digit: 5 in the next place.
     half = Decimal(0) if isinstance(printed, int) else Decimal(5).scaleb(int(decimal.as_tuple().exponent) - 1)
     return abs(Decimal(got) - decimal) <= half + Decimal(bound)

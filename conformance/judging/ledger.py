@@ -25,9 +25,17 @@ from conformance.cases.selector_values import compact_value, parse_selector_valu
 from conformance.cases.selectors import GLOB_CHARACTERS, Selector
 from conformance.cases.yaml_reader import YamlDocument, read_yaml
 from conformance.system.cache import cached_data
+from reports.results.vocabulary import DifferenceKind, Status
 
 WITHOUT_FEATURE_PREFIX = "without-"
 LEDGER_SCHEMA_FILE = "ledger.schema.json"
+ENTRY_KINDS: tuple[DifferenceKind | Status, ...] = (
+    *DifferenceKind,
+    Status.CRASHED,
+    Status.TIMED_OUT,
+    Status.FLAKY,
+)
+"""How a case may differ, in the order of the ledger's schema."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,7 @@ class LedgerEntry:
     """One known deviation: cases, surfaces, versions, kinds of difference, and the reason.
 
     cases: globs of ids, empty for all; selector: conditions on the cases (key `where`, see
-    conformance.cases.selectors), empty for all; kinds: kinds of difference, `crashed`, `timed_out` or `flaky`;
+    conformance.cases.selectors), empty for all; kinds: some of ENTRY_KINDS;
     versions: a specifier for each relevant package, empty for all versions; cpu: features that the processor must have
     (see Declaration) or, with the prefix "without-", must not have; device: devices, empty for the CPU only;
     observed: what the backend returns instead; exploration_selector: conditions on generated cases with the same cause
@@ -52,7 +60,7 @@ class LedgerEntry:
     versions: Mapping[str, SpecifierSet] = field(default_factory=dict)
     selector: Selector = field(default_factory=dict)
     observed: str = ""
-    place: str = ""
+    location: str = ""
     cpu: tuple[str, ...] = ()
     device: tuple[str, ...] = ()
     exploration_selector: Selector = field(default_factory=dict)
@@ -60,7 +68,7 @@ class LedgerEntry:
     @property
     def is_flaky(self) -> bool:
         """Whether the outcome varies between runs, so that an agreeing case does not make the entry stale."""
-        return "flaky" in self.kinds
+        return Status.FLAKY in self.kinds
 
     @cached_property
     def _ids(self) -> re.Pattern[str]:
@@ -70,6 +78,7 @@ class LedgerEntry:
         """Whether the entry can match a case of the operator, judged by the start of the ids and by the selector."""
         start = f"{operator}/"
         fixed = [GLOB_CHARACTERS.split(glob)[0] for glob in self.cases] or [""]
+        # The fixed start of a glob may be shorter than the name of the operator, as in `max_*`.
         by_id = any(part.startswith(start) or start.startswith(part) for part in fixed)
         return by_id and any(fnmatch.fnmatchcase(operator, str(name)) for name in self.selector.get("operator", ("*",)))
 
@@ -97,7 +106,7 @@ class LedgerEntry:
         )
 
     def unmatched_parts(self, known: Sequence[CaseFeatures], surfaces: Sequence[str]) -> Iterator[str]:
-        """Yield an error message for each part of the entry that matches nothing."""
+        """Yield an error message for each glob and each condition of the entry that matches nothing."""
         matched = [features for features in known if self.matches_case(features)]
         if not matched:
             yield "matches no case of the catalogue"
@@ -122,6 +131,7 @@ def _version_matches(version: str | None, specifier: SpecifierSet) -> bool:
     """Whether a version matches a specifier. Of a non-standard version such as 2.1-7-abc, the leading numbers count."""
     for text in (version or "", re.split(r"[^\d.]", version or "")[0]):
         with suppress(InvalidVersion):
+            # By default a specifier excludes pre-releases, such as nightly builds.
             return specifier.contains(Version(text), prereleases=True)
     return False
 
@@ -148,19 +158,20 @@ class Ledger:
 
     @property
     def own_digest(self) -> str | None:
-        """The same digest of the external entries, None if there are none."""
+        """The same digest of the external entries; None without external entries."""
         return self._digest(self.entries[-self.external_count :]) if self.external_count else None
 
     @staticmethod
     def _digest(entries: Iterable[LedgerEntry]) -> str:
         parts = ("id", "cases", "surfaces", "kinds", "reason", "issue", "versions", "selector", "observed", "cpu")
+        # The text is made with repr, so the kinds must be plain strings: a member of an enum has another repr.
         text = [[*(getattr(entry, part) for part in parts), *entry.device] for entry in entries]
         return hashlib.blake2b(repr(text).encode(), digest_size=16).hexdigest()
 
     def find_entry(
         self, case: Case, surface: str, packages: Mapping[str, str], cpu: Collection[str] = (), device: str = CPU
     ) -> LedgerEntry | None:
-        """Return the entry that applies to a case on a surface, None if none does.
+        """Return the entry that applies to a case on a surface, or None.
 
         packages: the installed versions; cpu: features of the processor; device: the device of the run.
         """
@@ -213,7 +224,7 @@ class Ledger:
         """Return an error message for each part of an entry that matches no case or no surface."""
         known, names = [CaseFeatures(case) for case in cases], list(surfaces)
         problems = ((entry, problem) for entry in self.entries for problem in entry.unmatched_parts(known, names))
-        return [f"{entry.place}: entry {entry.id}: {problem}" for entry, problem in problems]
+        return [f"{entry.location}: entry {entry.id}: {problem}" for entry, problem in problems]
 
 
 def ledger_path() -> Path:
@@ -237,7 +248,7 @@ def load_ledger(source: Path | None = None, *, further: Iterable[Path] = ()) -> 
     entries = (*shared, *(entry for file in further for entry in _parse_entries(read_yaml(file))))
     for position, entry in enumerate(entries):
         if entry.id in {earlier.id for earlier in entries[:position]}:
-            raise CatalogueError(f"{entry.place}: entry {entry.id}: duplicate id")
+            raise CatalogueError(f"{entry.location}: entry {entry.id}: duplicate id")
     return Ledger(entries, len(entries) - len(shared))
 
 
@@ -249,11 +260,11 @@ def _parse_entries(document: YamlDocument) -> list[LedgerEntry]:
 
 
 def _parse_entry(document: YamlDocument, index: int) -> LedgerEntry:
-    raw, place = document.data["entries"][index], document.location_of(("entries", index))
+    raw, location = document.data["entries"][index], document.location_of(("entries", index))
     try:
         versions = {name: SpecifierSet(text) for name, text in raw.get("versions", {}).items()}
     except InvalidSpecifier as error:
-        raise CatalogueError(f"{place}: entry {raw['id']}: key 'versions': {error}") from None
+        raise CatalogueError(f"{location}: entry {raw['id']}: key 'versions': {error}") from None
     return LedgerEntry(
         raw["id"],
         **{key: tuple(raw.get(key, ())) for key in ("cases", "surfaces", "kinds", "cpu", "device")},
@@ -263,7 +274,7 @@ def _parse_entry(document: YamlDocument, index: int) -> LedgerEntry:
         selector=_parse_selector(document, index, "where"),
         exploration_selector=_parse_selector(document, index, "beyond"),
         observed=_observed_text(raw.get("observed", "")),
-        place=place,
+        location=location,
     )
 
 
@@ -281,8 +292,8 @@ def _parse_selector(document: YamlDocument, index: int, name: str) -> Selector:
     for key in raw.get(name, {}):
         problem = selectors.unknown_key_problem(key)
         if problem:
-            place = document.location_of(("entries", index, name, key))
-            errors.append(f"{place}: entry {raw['id']}: key '{name}.{key}': {problem}")
+            location = document.location_of(("entries", index, name, key))
+            errors.append(f"{location}: entry {raw['id']}: key '{name}.{key}': {problem}")
     if errors:
         raise CatalogueError("\n".join(errors))
     return {key: parse_selector_values(value) for key, value in raw.get(name, {}).items()}

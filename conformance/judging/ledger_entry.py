@@ -36,7 +36,7 @@ _TypedValue = tuple[bool, SelectorValue]
 
 @dataclass(frozen=True)
 class _Condition:
-    """A key and values that match every failing case.
+    """A key with values, of which every failing case has one.
 
     excluded_bits: bit mask of the passing cases that the condition does not match.
     unmatched_bits: bit mask of the cases without a result that it does not match.
@@ -57,7 +57,7 @@ class _Condition:
 
 
 def smallest_selector(failing: Sequence[Case], passing: Sequence[Case], unrun: Sequence[Case] = ()) -> Selector | None:
-    """Return the smallest selector that matches all failing and no passing cases, None if there is none.
+    """Return the smallest selector that matches all failing and no passing cases, or None.
 
     The smallest has the fewest conditions (at least one), then the fewest values, then matches the fewest of the cases
     without a result (`unrun`).
@@ -133,9 +133,11 @@ def _search_conjunction(conditions: Sequence[_Condition], all_passing: int) -> t
     useful = [
         condition for number, condition in enumerate(conditions) if not _is_dominated(number, condition, conditions)
     ]
+    # Even all conditions together match some passing case.
     if reduce(or_, (condition.excluded_bits for condition in useful), 0) != all_passing:
         return None
     for size in range(1, len(useful) + 1):
+        # A selector has each key once.
         distinct = (group for group in combinations(useful, size) if len({one.key for one in group}) == size)
         chosen = [group for group in distinct if reduce(or_, (one.excluded_bits for one in group)) == all_passing]
         if chosen:
@@ -147,10 +149,10 @@ def _is_dominated(number: int, condition: _Condition, conditions: Sequence[_Cond
     """Whether another condition can always replace this one. If two are equivalent, only the later one is dominated."""
     keys = [other.key for other in conditions]
     return any(
-        other.dominates(condition) and (place < number or not condition.dominates(other))
-        for place, other in enumerate(conditions)
+        other.dominates(condition) and (position < number or not condition.dominates(other))
+        for position, other in enumerate(conditions)
         # A selector uses each key once. If the other key has several conditions, a different one of them may be needed.
-        if place != number and (other.key == condition.key or keys.count(other.key) == 1)
+        if position != number and (other.key == condition.key or keys.count(other.key) == 1)
     )
 
 
@@ -206,6 +208,7 @@ class LedgerEntryDraft:
 
 
 def _scalar_text(text: str) -> str:
+    # PyYAML ends a document of one plain scalar with a line `...`.
     return yaml.safe_dump(text, width=math.inf).removesuffix("...\n").strip()
 
 
@@ -226,6 +229,7 @@ def _mapping_line(key: str, pairs: Mapping[str, str]) -> Iterator[str]:
 def _folded_lines(key: str, text: str) -> Iterator[str]:
     """Yield a text as a folded YAML scalar. Reading it gives one line with single spaces."""
     printable = "".join(character if character.isprintable() else " " for character in text)
+    # 6 characters are for the indentation of the entry and of the text.
     lines = textwrap.wrap(printable, MAX_LEDGER_LINE_WIDTH - 6, break_long_words=False, break_on_hyphens=False)
     yield from (f"{key}: >-", *(f"  {line}" for line in lines))
 

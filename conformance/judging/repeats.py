@@ -27,6 +27,7 @@ def combine_repeats(outcomes: Sequence[ProgramOutcome], is_wrong: Callable[[Prog
     """
     if len(outcomes) == 1:
         return outcomes[0]
+    # Only equal outcomes of consecutive runs form a group, so that the message has the order of the runs.
     groups = [list(group) for _, group in groupby(outcomes, _outcome_key)]
     if len(groups) == 1:
         return outcomes[0]

@@ -19,14 +19,14 @@ import numpy as np
 from conformance.adapters.api.surface import Surface
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, WEIGHT_INPUTS
 from conformance.judging.expected import Target
 from reference import Exact, NoBound
 from reports.results.vocabulary import How
 
 OWN_DTYPE = "own"
-WEIGHT_INPUTS = ("kernel", "bias")
-"""Inputs other than x that have gradients. Their gradients are also summed over the batch."""
+"""Answer of a surface that adds 16-bit numbers in their own dtype."""
+
 TF32_RELATIVE_ERROR = 2.0**-10
 """Largest relative error of a float32 number truncated to the 11 bits of TF32; with rounding it is half of that."""
 TF32_DROPPED_BITS = np.uint32(0x1FFF)
@@ -57,6 +57,7 @@ def target_for(
     """
     if target.exact is None or target.exact.exact:
         return target
+    # The bound for TF32 includes the rounding of float32, and 16-bit dtypes do not use TF32.
     if surface.tf32 and _may_multiply_matrices(case, how) and _loses_bits_in_tf32((inputs or {}).values()):
         return replace(target, bound=_tf32_bound(target.exact))
     if not rounds_to_own_dtype(case, surface, how):

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from conformance.adapters.api.declarations import Declaration
-from conformance.cases.arrays import Array, array_digest
+from conformance.cases.arrays import FLOATING_DTYPES, Array, array_digest
 from conformance.judging.expected import Expected, Target, find_print_mismatch
 from reference import Exact
 from reports.results.vocabulary import DifferenceKind, Outcome, Verdict
 
+OTHER_ANSWER = "other"
+"""Observed answer of a surface whose outcome matches no named answer."""
 JUDGED_OUTCOMES = frozenset({Outcome.RETURNED, Outcome.REJECTED})
 """Kinds of outcome that are compared with the expected result."""
 
@@ -82,13 +84,13 @@ def judge_outcome(outcome: ProgramOutcome, target: Target) -> OutcomeVerdict:
 
 
 def _answer_within_bound(outcome: ProgramOutcome, expected: Expected) -> str | None:
-    """Return the name of the first answer whose target the outcome meets, "other" if it meets none."""
+    """Return the name of the first answer whose target the outcome meets, OTHER_ANSWER if it meets none."""
     if outcome.kind not in JUDGED_OUTCOMES:
         return None
     agreeing = (
         name for name, target in expected.answers.items() if judge_outcome(outcome, target).verdict == Verdict.AGREE
     )
-    return next(agreeing, "other")
+    return next(agreeing, OTHER_ANSWER)
 
 
 def _compare_arrays(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
@@ -106,6 +108,7 @@ def _compare_arrays(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
         return _difference(DifferenceKind.SPECIAL if special else DifferenceKind.VALUE, largest, worst, dtype)
     if dtype:
         return _difference(DifferenceKind.DTYPE, largest, message=f"{dtype}; rounded to it the values agree")
+    # Otherwise a backend could pass whose result is between the result of the reference and the printed one.
     if target.print_mismatch:
         return _difference(
             DifferenceKind.PINNED,
@@ -121,7 +124,7 @@ def _compare_arrays(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
 
 def _budget_used(got: Array, exact: Exact, bound: Array | None) -> Array:
     """Return error / bound of every element: 0 where there is no error, infinite for an error where the bound is 0."""
-    if exact.exact and got.dtype.kind in "iub":
+    if exact.exact and got.dtype.name not in FLOATING_DTYPES:
         return np.where(got == exact.value, 0.0, np.inf)
     error = exact.distance(got)
     limit = np.zeros(error.shape) if bound is None else bound
@@ -132,8 +135,9 @@ def _budget_used(got: Array, exact: Exact, bound: Array | None) -> Array:
 def _worst_element(got: Array, exact: Exact, used: Array) -> WorstElement:
     index = np.unravel_index(int(np.argmax(used)), used.shape)
     position = tuple(int(part) for part in index)
+    # Users compare with the result rounded to the dtype. The error relative to the bound is that of the exact result.
     expected, value = exact.value[index], got[index]
-    if expected.dtype.kind in "iub":
+    if expected.dtype.name not in FLOATING_DTYPES:
         absolute = float(abs(int(value) - int(expected)))
         return WorstElement(position, expected.item(), value.item(), absolute, absolute)
     with np.errstate(all="ignore"):
@@ -142,12 +146,8 @@ def _worst_element(got: Array, exact: Exact, used: Array) -> WorstElement:
         return WorstElement(position, expected.item(), value.item(), absolute, ulp)
 
 
-OTHER_ANSWER = "other"
-"""Observed answer of a surface whose outcome matches no named answer."""
-
-
 def answer_name(outcome: ProgramOutcome, expected: Expected) -> str | None:
-    """Return the name of the answer that an outcome gives for a convention, "other" if it matches no answer.
+    """Return the name of the answer that an outcome gives for a convention, OTHER_ANSWER if it matches none.
 
     A bitwise equal answer takes precedence, because two answers can be within each other's bounds: zeros of different
     signs, or a subnormal number and the zero to which it is flushed.

@@ -55,7 +55,7 @@ def source_digest(sources: tuple[str, ...] = ("conformance", "reference")) -> st
 
 
 class Cache:
-    """Values by key in one SQLite file. The name of the file contains the version of what the values depend on.
+    """Values by key in one SQLite file. The name of the file is a digest of everything that the values depend on.
 
     A cache never fails: a value that is missing, damaged or locked by another process is None, and values that cannot
     be written are dropped. New values are written in batches and when the `with` block ends.
@@ -82,7 +82,7 @@ class Cache:
         self._close_reader()
 
     def get(self, key: str) -> memoryview | None:
-        """Return the value of a key, None if there is no intact value."""
+        """Return the value of a key; None if it is missing or damaged."""
         value = self._unsaved.get(key)
         if value is None:
             with contextlib.suppress(sqlite3.Error):
@@ -97,7 +97,7 @@ class Cache:
             self.save()
 
     def get_object(self, key: str) -> Any:
-        """Return the object that `put_object` stored for a key, None if there is none."""
+        """Return the object that `put_object` stored for a key, or None."""
         content = self.get(key)
         return None if content is None else unpickle(content)
 
@@ -169,7 +169,7 @@ def unseal(content: bytes) -> memoryview | None:
     return inner if content[:CHECKSUM_BYTES] == zlib.crc32(inner).to_bytes(CHECKSUM_BYTES, "big") else None
 
 
-T = TypeVar("T")
+CachedValue = TypeVar("CachedValue")
 
 MAX_CATALOGUE_FILES = 4
 """Maximum number of cached catalogues; there is one per content of the YAML files and of the source."""
@@ -179,19 +179,19 @@ OBJECT_KEY = "object"
 """Key of the single object in a file."""
 
 
-def cached_catalogue(home: Path, load: Callable[[], T]) -> T:
+def cached_catalogue(home: Path, load: Callable[[], CachedValue]) -> CachedValue:
     """Return the cached catalogue of a folder; on a miss, call `load` and cache its result."""
     return _cached_object("conformance-catalogue", MAX_CATALOGUE_FILES, sorted(home.rglob("*.*")), load)
 
 
-def cached_data(files: Iterable[Path], load: Callable[[], T]) -> T:
+def cached_data(files: Iterable[Path], load: Callable[[], CachedValue]) -> CachedValue:
     """Return the cached object made from these files; on a miss, call `load` and cache its result."""
     return _cached_object("conformance-data", MAX_SMALL_FILES, files, load)
 
 
-def _cached_object(name: str, max_files: int, files: Iterable[Path], load: Callable[[], T]) -> T:
+def _cached_object(name: str, max_files: int, files: Iterable[Path], load: Callable[[], CachedValue]) -> CachedValue:
     with Cache.of_version(name, _content_key(files), max_files) as objects:
-        value: T | None = objects.get_object(OBJECT_KEY)
+        value: CachedValue | None = objects.get_object(OBJECT_KEY)
         if value is None:
             value = load()
             objects.put_object(OBJECT_KEY, value)

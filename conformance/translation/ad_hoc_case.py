@@ -17,6 +17,7 @@ from conformance import ConformanceError
 from conformance.adapters.api.layers import IMPLIED_GROUPS
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import Case, Value
+from conformance.cases.generators import GeneratorName
 from conformance.cases.invalid import VIOLATIONS, has_violation
 from conformance.cases.invalid.parameters import PARAMETER_VIOLATIONS
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, PARAMETERS, Arithmetic, Geometry, Operator
@@ -26,10 +27,15 @@ from conformance.cases.schema import catalogue_folder, document_errors
 from conformance.cases.yaml_reader import YamlDocument
 
 REQUEST_CASE_ID = "asked"
-DEFAULT_RANK = 2
+"""Last part of the id of a requested case. It is in the JSON of `conformance translate`."""
+DEFAULT_SPATIAL_RANK = 2
+"""Number of spatial axes if neither a shape nor a parameter gives it."""
 DEFAULT_EXTENT = 8
-"""Spatial size if no shape is given and the window fits into it."""
+"""Spatial size in cells if no shape is given and the window fits into it."""
 DEFAULT_CHANNELS = 2
+"""Number of channels, or of channels of each group, if no shape is given."""
+MAX_REQUEST_NUMBER = 10**6
+"""Parameters above this number do not influence the default shape, so that it remains small."""
 ALLOWED_VIOLATIONS = frozenset({"PaddingReachesWindow"})
 """Violations that a requested case may have, since the reference computes a result for them."""
 REJECTED_VIOLATIONS = (
@@ -84,7 +90,7 @@ class CaseRequest:
         lengths = (
             len(value) for value in map(self.parameters.get, PER_AXIS_OPTIONS) if isinstance(value, (list, tuple))
         )
-        return self.rank or next(lengths, DEFAULT_RANK)
+        return self.rank or next(lengths, DEFAULT_SPATIAL_RANK)
 
     def case(self) -> Case:
         """Return the case. Raises ConformanceError with the option, its value and the limit."""
@@ -142,14 +148,14 @@ class CaseRequest:
             )
         # Other inputs, such as indices, may be all zeros: the values do not influence the program.
         others = [name for name in self.case_operator.inputs if name not in {"x", "kernel", "bias"}]
-        return raw | {name: {"values": "integers", "low": 0, "high": 0} for name in others}
+        return raw | {name: {"values": GeneratorName.INTEGERS.value, "low": 0, "high": 0} for name in others}
 
     def _raw_array(self, shape: list[int]) -> dict[str, Any]:
-        signed = NUMPY_DTYPES[self.dtype].kind in "fiV" if self.dtype in NUMPY_DTYPES else True
+        is_unsigned = self.dtype in NUMPY_DTYPES and NUMPY_DTYPES[self.dtype].kind in "ub"
         limits = (
-            {} if signed and self.case_operator.arithmetic is not Arithmetic.PROBABILITIES else {"low": 0, "high": 1}
+            {"low": 0, "high": 1} if is_unsigned or self.case_operator.arithmetic is Arithmetic.PROBABILITIES else {}
         )
-        return {"values": "integers", "shape": shape, "dtype": self.dtype, **limits}
+        return {"values": GeneratorName.INTEGERS.value, "shape": shape, "dtype": self.dtype, **limits}
 
     def _groups(self) -> int:
         groups = self.parameters.get("groups", 1)
@@ -201,6 +207,7 @@ class CaseRequest:
         """Yield the request with other input sizes, each with a phrase for the changed size."""
         first, channels, *extents = (spec := self.case().inputs["x"]).shape
         yield "the batch", self._with_shape((first + 1, channels, *extents))
+        # Padding may depend on whether an extent is even. The last increase more than doubles every extent.
         for increase in (1, 2, max(spec.shape[2:], default=1) + 1):
             yield "the spatial size", self._with_shape((first, channels, *(extent + increase for extent in extents)))
         if not self.has_kernel:
@@ -231,10 +238,6 @@ class CaseRequest:
         )
 
 
-MAX_REQUEST_NUMBER = 10**6
-"""Parameters above this number do not influence the default shape, so that it remains small."""
-
-
 def _yaml_value(value: Any) -> Any:
     """Return a value with lists in place of tuples, as YAML has them."""
     if isinstance(value, (list, tuple)):
@@ -244,6 +247,7 @@ def _yaml_value(value: Any) -> Any:
 
 def _as_option_error(text: str, operator: str) -> str:
     """Return the message of a case error for the command line, with options in place of YAML keys."""
+    # The user gave options, and knows neither the case nor its keys.
     text = re.sub(rf"^case {REQUEST_CASE_ID}: ", "", text)
     match = re.match(r"key '([^']*)': (.*)", text)
     if not match:

@@ -40,7 +40,7 @@ def parse_layer(
     """Return the parsed layer. Raises ConformanceError, on one line, with the column if it is known.
 
     shape: of the input, (n, c, *spatial); kernel: shape of the weights in the layout of the catalogue. Both may be
-    None. If a parameter of the layer depends on a shape that is None, an error requests the shape.
+    None, unless a parameter of the layer depends on the shape; then the error message asks for the shape.
     """
     shown = text if len(text) <= MAX_QUOTED_ARGUMENT_LENGTH else f"{text[:MAX_QUOTED_ARGUMENT_LENGTH]}…"
     try:
@@ -92,6 +92,7 @@ def _bind_arguments(layer: LayerSignature, name: str, arguments: Sequence[Any], 
         )
     except TypeError as error:
         raise UnreadableLayer(f"{name}: {error}") from None
+    # Read before apply_defaults, which adds the arguments that the text does not have.
     given = frozenset(bound.arguments)
     bound.apply_defaults()
     return BoundCall(name, None, bound.arguments, given)
@@ -100,9 +101,11 @@ def _bind_arguments(layer: LayerSignature, name: str, arguments: Sequence[Any], 
 def _read_arguments(layer: LayerSignature, call: BoundCall) -> ParsedLayer:
     for argument, required in layer.required_values.items():
         allowed = required if isinstance(required, tuple) else (required,)
+        # `is` first, because an argument that is NaN does not equal itself.
         if not any(value is call.arguments[argument] or value == call.arguments[argument] for value in allowed):
+            supported = " or ".join(map(_quoted_value, allowed))
             raise UnreadableLayer(
-                f"{argument}={_quoted_value(call.arguments[argument])}: only {_or_list(allowed)} can be translated"
+                f"{argument}={_quoted_value(call.arguments[argument])}: only {supported} can be translated"
             )
     for argument in layer.array_arguments:
         if call.arguments[argument] is not None and not isinstance(call.arguments[argument], PlainName):
@@ -149,10 +152,6 @@ def _make_request(operator: str, found: dict[str, Any], call: BoundCall) -> Case
 def _quoted_value(value: Any) -> str:
     text = str(value) if isinstance(value, PlainName) else repr(value)
     return text if len(text) <= MAX_QUOTED_ARGUMENT_LENGTH else f"{text[:MAX_QUOTED_ARGUMENT_LENGTH]}…"
-
-
-def _or_list(values: Sequence[Any]) -> str:
-    return " or ".join(map(_quoted_value, values))
 
 
 def layer_notes(found: ParsedLayer, parameters: Mapping[str, Any]) -> Iterator[str]:

@@ -14,16 +14,16 @@ import numpy as np
 
 from conformance.adapters.api import source_text
 from conformance.adapters.api.surface import Code, Lowering, Program, Surface, Unsupported, UnsupportedStep
-from conformance.cases.arrays import Array
+from conformance.cases.arrays import BFLOAT16, Array
 from conformance.cases.case import FLAT_PADS_KEY, Case, Rejected, Value
 from conformance.cases.compositions import plan_steps
-from conformance.cases.operators import OPERATORS
-from conformance.cases.steps import Step, case_step
+from conformance.cases.operators import OPERATORS, Arithmetic
+from conformance.cases.steps import BuildingBlock, Step, case_step
 from conformance.translation.rewrites import REWRITES
 from reports.results.vocabulary import How
 
 INPUTS_CONVERTED_LIKE_X = frozenset({"scale", "grad", "indices"})
-BFLOAT16 = "bfloat16"
+"""Names of arrays for which a surface without an own expression uses that of x."""
 LoweredStep = tuple[list[str], How]
 """The lines of a step, and how they express it."""
 
@@ -124,6 +124,7 @@ def lower_step(step: Step, surface: Surface, *, native_only: bool, inner: bool) 
         return _step_lines(step, surface, code), How.NATIVE
     if native_only:
         return code
+    # The adapter's own composition comes first, because users of the framework write that one.
     for attempt in (_fallback(step, surface), _rewrite(step, surface)):
         if isinstance(attempt, tuple):
             return attempt
@@ -198,8 +199,10 @@ def _rewrite(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
         parts = [lower_step(part, surface, native_only=False, inner=True) for part in steps]
         lowered = [part for part in parts if not isinstance(part, Unsupported)]
         if steps and len(lowered) == len(parts):
+            # Padding and then the operator itself is still one call of the operator.
             one_call = [part.operator for part in steps] in (["pad", step.operator], [step.operator])
             kinds = [How.PADDED if one_call else How.COMPOSED, *(kind for _, kind in lowered)]
+            # The members of How go from direct to indirect, so the least direct part decides.
             return [line for lines, _ in lowered for line in lines], max(kinds, key=[*How].index)
         unsupported = next((part for part in parts if isinstance(part, Unsupported)), unsupported)
     return unsupported
@@ -215,7 +218,8 @@ def _divide_by_ones(step: Step, surface: Surface) -> LoweredStep | Unsupported:
         if isinstance(lowered, Unsupported):
             return lowered
         lines += lowered[0]
-    name = "mean" if step.parts[-1].operator == "avg_pool" else "total"
+    is_average = OPERATORS[step.parts[-1].operator].arithmetic is Arithmetic.AVERAGE
+    name = "mean" if is_average else "total"
     return [*source_text.divide_by_ones(lines, surface.ones_expression, name)], How.COMPOSED
 
 
@@ -223,10 +227,10 @@ def _generic_lowerings(surface: Surface) -> Mapping[str, Lowering]:
     if not surface.allows_compositions:
         return {}
     return {
-        "negate": lambda _step: "-x",
-        "scale": lambda _step: "x * scale",
-        "crop": lambda step: source_text.crop(step, channels_last=surface.channels_last),
-        "subsample": lambda step: source_text.subsample(step, channels_last=surface.channels_last),
+        BuildingBlock.NEGATE: lambda _step: "-x",
+        BuildingBlock.SCALE: lambda _step: "x * scale",
+        BuildingBlock.CROP: lambda step: source_text.crop(step, channels_last=surface.channels_last),
+        BuildingBlock.SUBSAMPLE: lambda step: source_text.subsample(step, channels_last=surface.channels_last),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 from conformance.adapters.api.devices import ON_CPU
@@ -11,6 +10,7 @@ from conformance.cases.case import Case
 from conformance.system.cache import OBJECT_KEY, Cache, source_digest
 from conformance.translation.lowering import translate
 
+# With the dot, because the package of another backend may be `conformance_scipy`.
 OWN_PACKAGE = "conformance."
 MAX_PROGRAM_FILES = 32
 """Maximum number of cached files: one for each backend, catalogue and version of the source."""
@@ -55,13 +55,11 @@ class ProgramCache:
 
 def _is_built_in(backend: Backend) -> bool:
     """Whether all lowerings of the backend are defined in the suite's own modules."""
-    return all(module.startswith(OWN_PACKAGE) for module in _modules_of_backend(backend))
-
-
-def _modules_of_backend(backend: Backend) -> Iterator[str]:
-    for surface in backend.surfaces:
-        for lowering in (*surface.lowerings.values(), *surface.fallbacks.values(), *surface.building_blocks.values()):
-            yield _unwrap_partial(lowering).__module__
+    return all(
+        _unwrap_partial(lowering).__module__.startswith(OWN_PACKAGE)
+        for surface in backend.surfaces
+        for lowering in (*surface.lowerings.values(), *surface.fallbacks.values(), *surface.building_blocks.values())
+    )
 
 
 def _unwrap_partial(lowering: Lowering) -> Lowering:

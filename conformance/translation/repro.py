@@ -9,14 +9,13 @@ import numpy as np
 
 from conformance.adapters.api import source_text
 from conformance.adapters.api.surface import Backend, Program
-from conformance.cases.arrays import Array
+from conformance.cases.arrays import BFLOAT16, Array
 from conformance.cases.case import Case
 from conformance.judging.expected import Expected, Target
 from conformance.judging.tolerance import target_for
 
 MAX_LITERAL_SIZE = 4096
 """Number of elements above which an array is written as hexadecimal bytes."""
-BFLOAT16 = "bfloat16"
 
 
 def repro_script(case: Case, expected: Expected, backend: Backend, program: Program) -> str:
@@ -24,6 +23,7 @@ def repro_script(case: Case, expected: Expected, backend: Backend, program: Prog
 
     The script exits with status 0 if the output agrees with the reference within the bound, with 1 if not.
     """
+    # The text becomes part of a docstring, so backslashes and triple quotes are escaped.
     about = (case.about or case.source).replace("\\", "\\\\").replace('"""', "'''")
     doc = f'"""{case.id} on {program.surface}.\n\n{about}\n"""'
     inputs = "\n".join(f"{name} = {_array_literal(array)}" for name, array in expected.inputs.items())
@@ -64,7 +64,7 @@ def _judgement_lines(expected: Expected, call: str) -> str:
     if expected.target is None:
         return _convention_lines(expected, call)
     if expected.target.exact is None:
-        return REJECTION_TEMPLATE.format(call=call, fault=expected.target.violation)
+        return REJECTION_TEMPLATE.format(call=call, violation=expected.target.violation)
     return _comparison_lines(expected.target, call)
 
 
@@ -97,7 +97,7 @@ def _bound_text(bound: Array) -> str:
 def _convention_lines(expected: Expected, call: str) -> str:
     values = {name: target.exact.value for name, target in expected.answers.items() if target.exact is not None}
     narrow = any(value.dtype.name == BFLOAT16 for value in values.values())
-    answers = {name: _answer_text(values[name]) if name in values else "None  # refused" for name in expected.answers}
+    answers = {name: _answer_text(values[name]) if name in values else "None  # rejected" for name in expected.answers}
     lines = "".join(f"answers[{name!r}] = {text}\n" for name, text in answers.items())
     return BFLOAT16_TEMPLATE * narrow + CONVENTION_TEMPLATE.format(
         call=f"numbers({call})" if narrow else call, answers=lines
@@ -110,7 +110,7 @@ def _answer_text(value: Array) -> str:
 
 COMPARISON_TEMPLATE = """\
 expected = {expected}
-{unrounded}bound = {bound}  # the error that rounding may leave; 0 where nothing is rounded
+{unrounded}bound = {bound}  # error bound; 0 where nothing is rounded
 
 got = {call}
 print("expected", expected.dtype, expected.shape, expected, sep="\\n")
@@ -127,14 +127,14 @@ sys.exit("differs" if not within.all() else 0)
 
 BFLOAT16_TEMPLATE = '''\
 def numbers(words):
-    """Return bfloat16 as float32, of which it is the upper half; anything else as it is."""
+    """Return bfloat16 as float32, whose upper half it is; return any other array unchanged."""
     if words.dtype.name != "bfloat16" and words.dtype.names != ("bfloat16",):
         return words
     return (np.ascontiguousarray(words).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 def of_words(array):
-    """Return an array of 16-bit words as one of bfloat16."""
+    """Return an array of 16-bit words as bfloat16."""
     return array.view([("bfloat16", np.uint16)])
 
 
@@ -144,10 +144,10 @@ REJECTION_TEMPLATE = """\
 try:
     got = {call}
 except Exception as error:
-    print("refused, as it must be ({fault}):", type(error).__name__, error)
+    print("rejected, as required ({violation}):", type(error).__name__, error)
 else:
     print("got", got, sep="\\n")
-    sys.exit("accepted in spite of {fault}")
+    sys.exit("accepted in spite of {violation}")
 """
 
 CONVENTION_TEMPLATE = """\
@@ -168,7 +168,7 @@ try:
     got = {call}
 except Exception as error:
     got = None
-    print("refused:", type(error).__name__, error)
+    print("rejected:", type(error).__name__, error)
 else:
     print("got", got, sep="\\n")
 for name, answer in answers.items():

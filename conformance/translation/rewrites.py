@@ -9,13 +9,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from conformance.cases.arrays import NUMPY_DTYPES, lowest_value
+from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES, lowest_value
 from conformance.cases.compositions import (
     average_pool_as_convolution,
     min_pool_as_negated_max,
     window_sum_as_convolution,
 )
-from conformance.cases.steps import Step, split_counted_zeros, split_padding
+from conformance.cases.operators import Rounding
+from conformance.cases.steps import BuildingBlock, Step, split_counted_zeros, split_padding
 
 Rewrite = Callable[[Step], tuple[Step, ...]]
 """Function that returns the steps that replace a step, none if it does not apply."""
@@ -36,7 +37,7 @@ def pad_counted_zeros_then_average(step: Step) -> tuple[Step, ...]:
     counted = step.parameters["count_include_pad"] and step.parameters["divisor"] is None
     if not counted or any(step.windows.overhang):
         return ()
-    return tuple(replace(part, parameters=_unpadded_average(part)) for part in _with_explicit_padding(step, 0))
+    return _with_explicit_padding(step.with_parameters(count_include_pad=False), 0)
 
 
 def average_over_counted_ones(step: Step) -> tuple[Step, ...]:
@@ -46,13 +47,13 @@ def average_over_counted_ones(step: Step) -> tuple[Step, ...]:
     """
     counts = step.windows.counts(step.parameters["count_include_pad"])
     one_divisor = step.parameters["divisor"] is not None or (counts == counts.flat[0]).all()
-    if NUMPY_DTYPES[step.dtype].kind not in "fV" or one_divisor:
+    if step.dtype not in FLOATING_DTYPES or one_divisor:
         return ()
     # Padding that counts is added first, so that the ones cover it. The other padding is zero in the ones too.
     counted, rest = split_counted_zeros(step)
     *padding, pool = _with_explicit_padding(rest, 0) or (rest,)
     parts = (*padding, *(window_sum_as_convolution(pool) if step.dilated else (pool,)))
-    return (*counted, Step("over_ones", rest.shape, step.dtype, parts=parts))
+    return (*counted, Step(BuildingBlock.OVER_ONES, rest.shape, step.dtype, parts=parts))
 
 
 def pad_zeros_then_rescale_average(step: Step) -> tuple[Step, ...]:
@@ -63,33 +64,39 @@ def pad_zeros_then_rescale_average(step: Step) -> tuple[Step, ...]:
     average = step.with_parameters(count_include_pad=False, divisor=None)
     walk, divisor = step.windows, step.parameters["divisor"]
     counts = np.full(walk.output, divisor) if divisor is not None else walk.counts(step.parameters["count_include_pad"])
-    if NUMPY_DTYPES[step.dtype].kind not in "fV" or (counts != counts.flat[0]).any():
+    if step.dtype not in FLOATING_DTYPES or (counts != counts.flat[0]).any():
         return ()
-    explicit = _with_explicit_padding(average, 0) or (average.with_parameters(rounding="floor"),)
+    explicit = _with_explicit_padding(average, 0) or (average.with_parameters(rounding=Rounding.FLOOR.value),)
     # Windows that contain only padding have divisor 0.
     with np.errstate(divide="ignore"):
         ratio = (math.prod(walk.window) / counts).astype(NUMPY_DTYPES[step.dtype])
+    # The rewrite would return the step unchanged and would be tried on it again, without end.
     if explicit == (step,) and not step.dilated:
         return ()
     pool = explicit[-1]
     pooled = average_pool_as_convolution(pool) if step.dilated else (pool,)
     if (ratio == 1).all():
         return (*explicit[:-1], *pooled)
-    return (*explicit[:-1], *pooled, Step("scale", pool.output, step.dtype, constants={"scale": ratio[None, None]}))
+    return (
+        *explicit[:-1],
+        *pooled,
+        # The ratio has one number for each window; the new axes are those of the batch and the channels.
+        Step(BuildingBlock.SCALE, pool.output, step.dtype, constants={"scale": ratio[None, None]}),
+    )
 
 
 def min_pool_as_negated_max_pool(step: Step) -> tuple[Step, ...]:
     """Return minimum pooling as negated max pooling; not for integers, whose least value cannot be negated."""
-    return min_pool_as_negated_max(step) if NUMPY_DTYPES[step.dtype].kind in "fV" else ()
+    return min_pool_as_negated_max(step) if step.dtype in FLOATING_DTYPES else ()
 
 
 def dilated_then_subsampled(step: Step) -> tuple[Step, ...]:
     """Return the dilated step with stride 1, then subsampling, for calls that take either a dilation or a stride."""
     ones = (1,) * step.rank
-    if not step.dilated or step.stride == ones or step.parameters.get("rounding", "floor") != "floor":
+    if not step.dilated or step.stride == ones or step.parameters.get("rounding", Rounding.FLOOR) != Rounding.FLOOR:
         return ()
     dense = step.with_parameters(stride=ones)
-    return dense, Step("subsample", dense.output, step.dtype, {"stride": step.stride})
+    return dense, Step(BuildingBlock.SUBSAMPLE, dense.output, step.dtype, {"stride": step.stride})
 
 
 def crop_then_pad(step: Step) -> tuple[Step, ...]:
@@ -98,7 +105,8 @@ def crop_then_pad(step: Step) -> tuple[Step, ...]:
     added = tuple((max(before, 0), max(after, 0)) for before, after in step.padding)
     if not any(any(pair) for pair in cropped):
         return ()
-    crop = Step("crop", step.shape, step.dtype, {"pads": cropped})
+    # The pads of a crop are negative, so its output size is computed like that of padding.
+    crop = Step(BuildingBlock.CROP, step.shape, step.dtype, {"pads": cropped})
     rest = step.with_parameters(pads=added)
     shape = replace(step, parameters={"pads": cropped}, operator="pad").output
     return (crop, replace(rest, shape=shape)) if any(any(pair) for pair in added) else (crop,)
@@ -108,10 +116,6 @@ def _with_explicit_padding(step: Step, value: float) -> tuple[Step, ...]:
     """Return explicit padding for all cells outside x, then the step without padding; () if there are none."""
     padding, unpadded = split_padding(step, value)
     return (*padding, unpadded) if unpadded != step else ()
-
-
-def _unpadded_average(step: Step) -> Mapping[str, object]:
-    return {**step.parameters, "count_include_pad": False} if step.operator == "avg_pool" else step.parameters
 
 
 REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(

@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 from conformance import ConformanceError
 from conformance.adapters.api import source_text
 from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
-from conformance.cases.arrays import SHORT_FLOATS
+from conformance.cases.arrays import BFLOAT16, SHORT_FLOATS
 from conformance.cases.case import Case, Value
 from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures
-from conformance.cases.operators import OPERATORS
+from conformance.cases.generators import SpecialValue
+from conformance.cases.operators import OPERATORS, Geometry
 from conformance.judging.conventions import Convention
 from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.translation import verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import native_limitation, translate
 from conformance.translation.verified import VerifiedSummary
+from reports.results.vocabulary import How
 
-KERNEL_LAYOUTS = {"conv": "(*window, in/groups, out)", "conv_transpose": "(*window, out/groups, in)"}
+KERNEL_LAYOUT, TRANSPOSED_KERNEL_LAYOUT = "(*window, in/groups, out)", "(*window, out/groups, in)"
+"""Layouts of the weights of convolutions and of transposed convolutions, channels last."""
 CASE_CONDITIONS = ("padded", "dilated")
 """Features that a case must have for a convention observed on such cases to be relevant."""
 
@@ -75,6 +78,7 @@ def translate_case(
     request: CaseRequest | None = None,
 ) -> list[Translation]:
     """Return the translation of a case to each surface; request: the request of the case, if it has one."""
+    # Computed once, because every surface translates the same resized cases.
     sizes = list(_resized_cases(request or CaseRequest.from_case(case)))
     return [_translate_to_surface(case, backend, surface, background, sizes) for backend, surface in surfaces]
 
@@ -117,14 +121,15 @@ def _layout_text(case: Case, surface: Surface) -> str:
     """Return a sentence about the data layout if it is not that of the catalogue, else ""."""
     if not surface.channels_last:
         return ""
-    kernel = KERNEL_LAYOUTS.get(OPERATORS[case.operator].forward)
-    layout = "data (n, *spatial, c)" + (f" and kernels {kernel}" if kernel else "")
+    operator = OPERATORS[case.operator]
+    kernel = TRANSPOSED_KERNEL_LAYOUT if operator.geometry is Geometry.TRANSPOSED else KERNEL_LAYOUT
+    layout = "data (n, *spatial, c)" + (f" and kernels {kernel}" if operator.has_weights else "")
     return f"takes {layout}; the first and last lines transpose from and to (n, c, *spatial): remove them for such data"
 
 
 def _composition_remarks(case: Case, surface: Surface, program: Program) -> Iterator[str]:
     """Yield the reason why the program is not one native call."""
-    limitation = native_limitation(case, surface) if program.how != "native" else None
+    limitation = native_limitation(case, surface) if program.how != How.NATIVE else None
     if limitation and not case.via and not case.then:
         issue = f" ({limitation.issue})" if limitation.issue else ""
         yield f"{program.how}, because the native call does not support the case: {limitation.reason}{issue}"
@@ -132,7 +137,7 @@ def _composition_remarks(case: Case, surface: Surface, program: Program) -> Iter
 
 def _bfloat16_remarks(case: Case, surface: Surface, _program: Program) -> Iterator[str]:
     """Yield how bfloat16 inputs are passed."""
-    if case.dtype == "bfloat16" and surface.bfloat16:
+    if case.dtype == BFLOAT16 and surface.bfloat16:
         yield "bfloat16 inputs are NumPy arrays of 16-bit words; the first lines convert them"
 
 
@@ -178,14 +183,16 @@ def _is_relevant(convention: Convention, case: Case) -> bool:
     observed = convention.cases[0]
     operator = OPERATORS[case.operator]
     if observed.operator not in {operator.name, operator.forward} or any(
-        SELECTOR_FEATURES[feature](observed) > SELECTOR_FEATURES[feature](case) for feature in CASE_CONDITIONS
+        # True > False: the convention was observed on cases with the feature, and this case lacks it.
+        SELECTOR_FEATURES[feature](observed) > SELECTOR_FEATURES[feature](case)
+        for feature in CASE_CONDITIONS
     ):
         return False
     # Conventions in a 16-bit dtype are about the dtype of sums.
     if case.dtype in SHORT_FLOATS and observed.dtype == case.dtype:
         return observed.operator == operator.name
     is_about_default = bool(observed.omitted_parameters) and observed.dtype == "float32"
-    return is_about_default and "nan" not in SELECTOR_FEATURES["values"](observed)
+    return is_about_default and SpecialValue.NAN not in SELECTOR_FEATURES["values"](observed)
 
 
 def entries_for_case(background: TranslationBackground, case: Case, surface: str) -> list[LedgerEntry]:

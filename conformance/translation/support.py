@@ -58,6 +58,7 @@ def support_table(cases: Iterable[Case], surfaces: Iterable[Surface]) -> Support
         row = table.setdefault(case.operator, {surface.name: Support() for surface in surfaces})
         for surface in surfaces:
             row[surface.name].add(case, surface)
+    # The cases are in the order of files; the table has the order of operators.
     return {operator: table[operator] for operator in OPERATORS if operator in table}
 
 

@@ -12,7 +12,9 @@ from conformance.translation.ad_hoc_case import size_text
 from conformance.translation.side_by_side import Translation, program_with_setup
 
 TRANSLATION_TEXT_WIDTH = 110
+"""Width of the terminal output in characters."""
 TRANSLATIONS_FORMAT = 1
+"""Version of the JSON format."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +47,10 @@ def text_lines(translated: TranslatedCase, translations: Sequence[Translation]) 
     yield from (line for note in translated.notes for line in _comment_lines(note, ""))
     for translation in translations:
         yield ""
-        yield from (
-            _unsupported_lines(translation)
-            if translation.program is None
-            else _program_lines(translation, translated.case)
-        )
-
-
-def _unsupported_lines(translation: Translation) -> Iterator[str]:
-    yield f"# {translation.surface.name}: unsupported: {translation.reason_text}"
+        if translation.program is None:
+            yield f"# {translation.surface.name}: unsupported: {translation.reason_text}"
+        else:
+            yield from _program_lines(translation, translated.case)
 
 
 def _program_lines(translation: Translation, case: Case) -> Iterator[str]:

@@ -7,17 +7,18 @@ suite can report how many cases of a translation were verified without running t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from conformance import ConformanceError
+from reports.results.vocabulary import Status
 
 VERIFIED_FORMAT = 1
+"""Version of the JSON format."""
 VERIFIED_PATH = Path(__file__).parent / "verified.json"
-PASS_STATUS, KNOWN_STATUS, UNSUPPORTED_STATUS = "pass", "known", "unsupported"
 
 
 @dataclass(frozen=True)
@@ -89,13 +90,13 @@ class OperatorCounter:
 
     def add(self, status: str, how: str, dtype: str, rank: int, entry: str) -> None:
         """Count one result; entry: id of the ledger entry of a known deviation."""
-        if status == PASS_STATUS:
+        if status == Status.PASS:
             self.agree[how] = self.agree.get(how, 0) + 1
             self.dtypes.add(dtype)
             self.ranks.add(rank)
-        elif status == KNOWN_STATUS:
+        elif status == Status.KNOWN:
             self.known_counts[entry] = self.known_counts.get(entry, 0) + 1
-        elif status != UNSUPPORTED_STATUS:
+        elif status != Status.UNSUPPORTED:
             self.other_counts[status] = self.other_counts.get(status, 0) + 1
 
     def summary(self) -> OperatorSummary:
@@ -124,15 +125,15 @@ def _json_text(value: Any) -> str:
     return json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False)
 
 
-def parse_summary(text: str, place: str) -> VerifiedSummary:
-    """Parse a summary from JSON. If it is invalid, raises ConformanceError with the file name `place`."""
+def parse_summary(text: str, source: str) -> VerifiedSummary:
+    """Parse a summary from JSON. If it is invalid, raises ConformanceError with the file name `source`."""
     try:
         data = json.loads(text)
         if data["format"] != VERIFIED_FORMAT:
-            raise ConformanceError(f"{place}: format {data['format']} is not supported, expected {VERIFIED_FORMAT}")
+            raise ConformanceError(f"{source}: format {data['format']} is not supported, expected {VERIFIED_FORMAT}")
         return VerifiedSummary({name: _parse_surface(raw) for name, raw in data["surfaces"].items()})
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise ConformanceError(f"{place}: not a summary of results ({type(error).__name__}: {error})") from None
+        raise ConformanceError(f"{source}: not a summary of results ({type(error).__name__}: {error})") from None
 
 
 def _parse_surface(raw: Mapping[str, Any]) -> SurfaceSummary:
@@ -174,12 +175,9 @@ def verified_sentence(summary: VerifiedSummary, surface: str, operator: str, how
     parts += [f"none with {rank} spatial axes"] if rank not in results.ranks else []
     parts += [f"{count:,} {status}" for status, count in results.otherwise.items()]
     if results.known:
-        parts.append(_deviations_text(list(results.known)))
+        plural = "s" * (len(results.known) != 1)
+        parts.append(f"{len(results.known)} known deviation{plural}: {', '.join(results.known)}")
     return f"verified: {summary.surfaces[surface].version}, {'; '.join(parts)}"
-
-
-def _deviations_text(ids: Sequence[str]) -> str:
-    return f"{len(ids)} known deviation{'s' * (len(ids) != 1)}: {', '.join(ids)}"
 
 
 def summarise(

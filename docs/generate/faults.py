@@ -18,7 +18,7 @@ def violations_page(catalogue: Catalogue) -> str:
 def disputed_violations(case: Case) -> set[str]:
     """Return the violations for which an answer of a convention case is that the call is rejected."""
     answers = case.expect.named.values() if isinstance(case.expect, Answers) else ()
-    return {answer.predicate for answer in answers if isinstance(answer, Rejected)}
+    return {answer.violation for answer in answers if isinstance(answer, Rejected)}
 
 
 def _violation_row(catalogue: Catalogue, name: str) -> list[str]:

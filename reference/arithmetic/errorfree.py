@@ -16,8 +16,9 @@ import numpy as np
 
 from reference.arguments import Array
 
+# Bits of the significand of a float64.
 FLOAT64_DIGITS = 53
-# Wider inputs than this may overflow on the way, and are left to rational arithmetic.
+# Inputs with a larger exponent may overflow in an intermediate result, so rational arithmetic is used for them.
 MAX_SAFE_EXPONENT = 970
 # Largest underflow error of a float64 product of two parts, or of its error term; see Boldo, "Pitfalls of a full
 # floating-point proof: example on the formal proof of the Veltkamp/Dekker algorithms" (2006): 7/2 subnormals.

@@ -35,9 +35,11 @@ from reference.arithmetic.rounding import Position, Positions
 LinearMap: TypeAlias = Callable[[Array], Array]
 BilinearMap: TypeAlias = Callable[[Array, Array], Array]
 
-# Beyond these an element is certain or computed in integers, so the numbers bear on speed alone.
+# Maximum number of slices of a term and of a factor. An element that needs more is computed in integers, so these
+# numbers affect only the speed.
 MAX_SUM_SLICES = 8
 MAX_FACTOR_SLICES = 6
+# Width of a slice in bits. They affect only the speed.
 MAX_SLICE_WIDTH = 50
 MIN_SLICE_WIDTH = 8
 

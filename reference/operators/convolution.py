@@ -49,14 +49,15 @@ from reference.registry import operator
 
 CONVOLUTION_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES)
 
-# Slices per factor. Beyond these an element is certain or recomputed, so the number bears on speed alone.
+# Slices per factor. An uncertain element is recomputed, so the number affects only the speed.
 MAX_CONVOLUTION_SLICES = 6
 
-# Up to so many doubtful elements of a block are computed again one by one, before all are added in slices.
+# Maximum number of uncertain elements of a block that are recomputed one by one; if there are more, all are recomputed
+# in slices.
 MAX_SCALAR_ELEMENTS = 100
 
-# What one cell of a column and of the output weighs in the size of a block: columns less than their 8 bytes, for
-# products of matrices want long rows.
+# Bytes counted for one cell of a column and of the output, to choose the size of a block. A cell of a column has 8
+# bytes but counts less, because products of matrices are faster with long rows.
 COLUMN_BYTES_PER_CELL = 1
 OUTPUT_BYTES_PER_CELL = 8
 

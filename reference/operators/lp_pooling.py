@@ -33,15 +33,16 @@ from reference.geometry.windows import Windows, WindowWalk, all_planes_index
 from reference.operators.pooling import FLOAT64_BYTES, window_sums
 from reference.registry import operator
 
-# Whole powers up to this are multiplied out in pairs; others are left to the decimals.
+# Integer powers up to this are computed with products of pairs of floats, others with decimals.
 MAX_MULTIPLIED_POWER = 16
 
-# The largest accepted: beyond it a norm is the largest value to every digit, and exact powers take for ever.
+# The largest accepted power. With a larger one, all digits of a norm are those of the largest value, and exact powers
+# are too slow.
 MAX_P = 10**6
 
 SQUARE_POWER = 2
 
-# So many numbers are raised to a power at once.
+# Number of elements that are raised to a power at once.
 POWER_CHUNK_ELEMENTS = 2**15
 
 # Whole numbers up to this are numbers of every floating dtype.

@@ -24,14 +24,15 @@ from reference.operators.lp_pooling import parse_power, weighted_log_spread
 from reference.operators.pooling_grad import check_gradient
 from reference.registry import operator
 
-# Digits after which a sum that may be half-way between two numbers is tested for being exactly that.
+# Decimal digits after which a sum that may be half-way between two numbers is tested for an exact tie.
 MAX_PROOF_DIGITS = 300
 
-# Largest integer p that is_exact_sum() decides. For other p, agreement to this many digits counts as equality.
+# Largest integer p that is_exact_sum() decides.
 MAX_PROVED_POWER = 64
+# Decimal digits. For p that is_exact_sum() does not decide, agreement to this many digits counts as equality.
 TIE_CHECK_DIGITS = 2000
 
-# Initial digits: enough to fill high + low after logarithms and roots. Doubled as often as needed.
+# Initial number of decimal digits, enough for high + low after logarithms and roots. It is doubled as often as needed.
 INITIAL_DIGITS = 42
 
 

@@ -47,7 +47,8 @@ from reference.registry import operator
 ORDERED_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES, BOOL_DTYPE)
 AVERAGED_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES)
 
-# Beyond these an element is certain or recomputed, so the number bears on speed alone.
+# Maximum number of slices, and their maximum width in bits. An uncertain element is recomputed, so these numbers affect
+# only the speed.
 MAX_AVERAGE_SLICES = 8
 MAX_AVERAGE_SLICE_WIDTH = 50
 

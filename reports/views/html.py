@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from importlib.resources import files
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from unicodedata import category
 from urllib.parse import quote, urlencode
@@ -20,8 +21,10 @@ from reports.views.html_data import compress_json, report_payload
 from reports.views.template_environment import template_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reports.analysis.comparison import ReportDifference
-    from reports.results import BackendRun, ConventionRecord, FindingRecord, Report, ResultRecord
+    from reports.results import BackendRun, ConventionRecord, FindingRecord, Json, Report, ResultRecord
 
 LIBRARY_FILES = (
     "vendor/preact/preact.umd.js",
@@ -51,8 +54,16 @@ SCRIPT_NAMES = (
 )  # fmt: skip
 
 
-def render_html(report: Report, difference: ReportDifference | None = None) -> str:
-    """Return the report as one HTML file. difference: comparison with an earlier run, if any."""
+def render_html(
+    report: Report,
+    difference: ReportDifference | None = None,
+    operators: Mapping[str, Json] = MappingProxyType({}),
+) -> str:
+    """Return the report as one HTML file.
+
+    difference: comparison with an earlier run, if any; operators: for each operator, the properties that the drawing of
+    its windows depends on. An operator without properties has no drawing.
+    """
     template = _jinja_environment().get_template("report.html.j2")
     conditions = causes.CommonConditions(report)
     page = template.render(
@@ -80,7 +91,7 @@ def render_html(report: Report, difference: ReportDifference | None = None) -> s
         max_overview_changes=MAX_OVERVIEW_CHANGES,
         max_printed_surfaces=MAX_PRINTED_SURFACES,
         max_printed_answers=MAX_PRINTED_ANSWERS,
-        data=Markup(compress_json(report_payload(report))),  # noqa: S704  # letters and digits only
+        data=Markup(compress_json(report_payload(report, operators))),  # noqa: S704  # letters and digits only
         libraries=[_read_script(path) for path in LIBRARY_FILES],
         pages_script=_read_script("static/pages.js"),
         scripts=[_read_script(f"static/{name}.js") for name in SCRIPT_NAMES],

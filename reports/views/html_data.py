@@ -6,8 +6,9 @@ import base64
 import json
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import itemgetter
+from types import MappingProxyType
 
 from msgspec.structs import asdict
 
@@ -49,8 +50,8 @@ class _TextTable:
         return list(self.positions)
 
 
-def report_payload(report: Report) -> dict[str, Json]:
-    """Return the data of a report as JSON values."""
+def report_payload(report: Report, operators: Mapping[str, Json] = MappingProxyType({})) -> dict[str, Json]:
+    """Return the data of a report as JSON values. operators: properties of operators, for the drawing of windows."""
     texts, runs = _TextTable(), list(enumerate(report.runs))
     all_cases = dict(sorted({name: case for _, run in runs for name, case in run.cases.items()}.items()))
     cases = {case: number for number, case in enumerate(all_cases)}
@@ -65,6 +66,7 @@ def report_payload(report: Report) -> dict[str, Json]:
     return {
         "statuses": [{"name": status, "sign": STATUS_SIGNS[status], "word": STATUS_TEXTS[status]} for status in Status],
         "actions": dict(KIND_ACTIONS),
+        "operators": dict(operators),
         "backends": [_backend_payload(run) for run in report.runs],
         "surfaces": [{"name": surface, "backend": number} for number, surface in surfaces],
         "cases": [_case_payload(case) for case in all_cases.values()],

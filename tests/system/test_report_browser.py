@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from conformance.cases.operators import drawing_properties
 from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
@@ -20,7 +21,9 @@ def made(visit, tmp_path):
 
     def open_at(records, place=""):
         path = tmp_path / "made.html"
-        path.write_text(render_html(load_report(example.write(tmp_path, records))), encoding="utf-8")
+        path.write_text(
+            render_html(load_report(example.write(tmp_path, records)), operators=drawing_properties()), encoding="utf-8"
+        )
         return visit(path, place)
 
     return open_at

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from conformance.cases.operators import drawing_properties
 from reports.analysis.comparison import compare_reports
 from reports.results import load_report
 from reports.views.html import render_html
@@ -58,7 +59,7 @@ def test_equal_results_have_no_changes(page):
 
 
 def test_without_an_earlier_run_there_is_no_comparison(tmp_path):
-    html = render_html(load_report(example.write(tmp_path, passing())))
+    html = render_html(load_report(example.write(tmp_path, passing())), operators=drawing_properties())
     assert 'id="compare"' not in html
     assert "#compare" not in html
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reference
+from conformance.cases.operators import drawing_properties
 from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
@@ -126,7 +127,9 @@ def drawn(visit, tmp_path):
         results = [example.result(case["case"], "k.nn") for case in cases]
         records = [example.header("k", ["k.nn"]), *cases, example.program("k.nn"), *results, example.footer(results)]
         path = tmp_path / "report.html"
-        path.write_text(render_html(load_report(example.write(tmp_path, records))), encoding="utf-8")
+        path.write_text(
+            render_html(load_report(example.write(tmp_path, records)), operators=drawing_properties()), encoding="utf-8"
+        )
         return dict(visit(path).evaluate(LARGEST))
 
     return evaluate

@@ -2,6 +2,7 @@
 
 import pytest
 
+from conformance.cases.operators import drawing_properties
 from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
@@ -36,7 +37,10 @@ def crowded(tmp_path_factory):
     results = [one for name in names for one in example.all_pass(name)]
     path = folder / "report.html"
     run = example.run("crowd", names, results)
-    path.write_text(render_html(load_report(example.write(folder, run, example.beta()))), encoding="utf-8")
+    path.write_text(
+        render_html(load_report(example.write(folder, run, example.beta())), operators=drawing_properties()),
+        encoding="utf-8",
+    )
     return path
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from conformance.adapters.api.source_text import flat_pad_list, per_axis, text_unless_default, tuple_of
 from conformance.adapters.api.surface import Unsupported
+from conformance.cases.operators import PadMode
 from conformance.cases.steps import Step
 
 REPLICATE_AND_CIRCULAR_NAMES: Mapping[str, str] = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}
@@ -71,9 +72,9 @@ def rejected_by_extent(step: Step, text: str) -> Unsupported | None:
     Modes `reflect` and `wrap` repeat the input at most once; `edge` repeats one cell, so it has no limit.
     """
     mode = step.parameters["mode"]
-    if not exceeds_extent(step, {"reflect": 1, "wrap": 0}):
+    if not exceeds_extent(step, {PadMode.REFLECT: 1, PadMode.WRAP: 0}):
         return None
-    limit = "less than" if mode == "reflect" else "at most"
+    limit = "less than" if mode == PadMode.REFLECT else "at most"
     return Unsupported(
         f"pads in mode {REPLICATE_AND_CIRCULAR_NAMES[mode]} must be {limit} the extent", rejected_call=text
     )

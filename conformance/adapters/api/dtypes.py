@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api.surface import Lowering, Unsupported
-from conformance.cases.arrays import NUMPY_DTYPES
+from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES, dtype_kind
+from conformance.cases.generators import DtypeKind
 from conformance.cases.steps import Step
 
 ALL_DTYPES = frozenset(NUMPY_DTYPES)
-# NumPy reports the kind V, "void", for bfloat16 of ml_dtypes.
-FLOATING = frozenset(name for name, dtype in NUMPY_DTYPES.items() if dtype.kind in "fV")
-INTEGERS = frozenset(name for name, dtype in NUMPY_DTYPES.items() if dtype.kind in "iu")
+FLOATING = FLOATING_DTYPES
+INTEGERS = frozenset(name for name in NUMPY_DTYPES if dtype_kind(name) is DtypeKind.INTEGER)
 SELECTION_OPERATORS = (
     "max_pool",
     "min_pool",

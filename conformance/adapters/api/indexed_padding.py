@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from conformance.adapters.api.source_text import padded_indices_text
 from conformance.adapters.api.surface import Code, Unsupported
+from conformance.cases.operators import PadMode
 from conformance.cases.steps import Step
 
 IndexWriter = Callable[[str, int], tuple[str, ...]]
@@ -23,7 +24,7 @@ def indexed_pad(step: Step, write_lines: IndexWriter = _slice_lines, *, first_ax
     first_axis: the number of the first spatial axis.
     """
     mode = step.parameters["mode"]
-    if mode == "constant":
+    if mode == PadMode.CONSTANT:
         return Unsupported("indexing cannot insert a constant")
     axes = list(zip(range(first_axis, first_axis + step.rank), step.padding, step.shape[2:], strict=True))
     if any(size + min(before, 0) + min(after, 0) < 1 for _, (before, after), size in axes):

@@ -12,6 +12,7 @@ import numpy as np
 
 from conformance.cases.arrays import Array
 from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, FRAMEWORK_SAME
+from conformance.cases.operators import PadMode
 from conformance.cases.steps import PerAxisPairs, Step
 
 INDENT = "    "
@@ -208,14 +209,14 @@ def padded_indices_text(mode: str, size: int, before: int, after: int) -> str:
 
 def _repeated_index_text(mode: str, size: int) -> str:
     """Return the index of the input cell at position i as text."""
-    if mode == "edge":
+    if mode == PadMode.EDGE:
         return f"min(max(i, 0), {size - 1})"
-    if mode == "wrap":
+    if mode == PadMode.WRAP:
         return f"i % {size}"
     # One period runs forward and back over the axis: symmetric repeats both ends, reflect neither.
     last = size - 1
-    period = 2 * size if mode == "symmetric" else max(2 * last, 1)
-    return f"min(i % {period}, {2 * last + (mode == 'symmetric')} - i % {period})"
+    period = 2 * size if mode == PadMode.SYMMETRIC else max(2 * last, 1)
+    return f"min(i % {period}, {2 * last + (mode == PadMode.SYMMETRIC)} - i % {period})"
 
 
 def is_framework_same(step: Step) -> bool:

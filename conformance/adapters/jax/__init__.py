@@ -39,6 +39,7 @@ from conformance.adapters.jax.convolution import biased_conv, composed_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
 from conformance.adapters.jax.pooling import LayoutPooling
 from conformance.adapters.jax.windows import JIT, Layout, inline_jit_lines, jit_lines, jitted
+from conformance.cases.operators import PadMode
 
 PACKAGES = ("jax", "jaxlib", "flax", "numpy")
 THREADS = """\
@@ -83,7 +84,7 @@ DEVICES = {"cuda": CUDA_SUPPORT}
 
 
 def _lax_pad(step: Step) -> Code:
-    if step.parameters["mode"] != "constant":
+    if step.parameters["mode"] != PadMode.CONSTANT:
         return Unsupported("lax.pad has the constant mode only")
     # The third number is the padding between cells.
     edges = [(before, after, 0) for before, after in pairs_for_all_axes(step.padding, channels_last=False)]

@@ -25,6 +25,7 @@ from conformance.adapters.jax.convolution import (
 )
 from conformance.adapters.jax.pooling import neutral_value
 from conformance.adapters.jax.windows import padding_text, padding_with_overhang
+from conformance.cases.operators import Rounding
 
 NO_DILATION = Unsupported("flax pooling has no dilation")
 NO_INTEGERS = Unsupported("flax layers compute integers in float32")
@@ -69,7 +70,7 @@ class Flax:
         if not is_floating(step):
             return Unsupported("flax averages of integers are not integers", rejected_call=self._pool_call(step))
         # Rounding up is written as padding at the end, and nn.avg_pool counts all of its padding or none.
-        if include and parameters["rounding"] != "floor" and any(step.windows.overhang):
+        if include and parameters["rounding"] != Rounding.FLOOR and any(step.windows.overhang):
             return Unsupported("cells past the padded input would be counted")
         # In 64-bit mode, the counts without padding are a float64 array, and so is the average of float32.
         uses_default = include or not any(any(pair) for pair in padding_with_overhang(step))

@@ -29,6 +29,7 @@ from conformance.adapters.api import (
     tuple_of,
 )
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
+from conformance.cases.operators import PadMode, Rounding
 
 JIT = "@jax.jit"
 ONES_EXPRESSION = "jnp.ones_like(x)"
@@ -41,7 +42,7 @@ def padding_with_overhang(step: Step) -> PerAxisPairs:
     """
     if is_framework_same(step):
         return ((0, 0),) * step.rank
-    if step.parameters.get("rounding", "floor") == "floor":
+    if step.parameters.get("rounding", Rounding.FLOOR) == Rounding.FLOOR:
         return step.padding
     return tuple(
         (before, after + over) for (before, after), over in zip(step.padding, step.windows.overhang, strict=True)
@@ -131,7 +132,7 @@ class Layout:
             return Unsupported("jnp.pad cannot crop")
         mode = step.parameters["mode"]
         pairs = pairs_of(pairs_for_all_axes(step.padding, channels_last=self.channels_last))
-        if mode != "constant":
+        if mode != PadMode.CONSTANT:
             return call("jnp.pad", "x", pairs, mode=quoted(mode))
         return call("jnp.pad", "x", pairs, constant_values=text_unless_default(0, step.parameters["value"]))
 

@@ -27,6 +27,7 @@ from conformance.adapters.keras.padding import constant_pad
 from conformance.adapters.tensorflow.dtypes import ROUNDS_DOWN, VOLUME_RANK, padding_name
 from conformance.adapters.tensorflow.pooling import divides_by_padding, pooling_layer
 from conformance.cases.arrays import NUMPY_DTYPES, highest_value, lowest_value
+from conformance.cases.operators import Rounding
 
 PoolingCallWriter = Callable[..., str]
 ONES_EXPRESSION = "keras.ops.ones_like(x)"
@@ -101,7 +102,7 @@ def window_pool(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Co
         return Unsupported("pooling has no dilation, and supports valid and same padding only")
     if step.operator == "avg_pool" and divides_by_padding(step):
         return Unsupported("average pooling never counts padding")
-    if step.parameters.get("rounding", "floor") != "floor":
+    if step.parameters.get("rounding", Rounding.FLOOR) != Rounding.FLOOR:
         return ROUNDS_DOWN
     same, stride = text_unless_default("VALID", padding, '"same"'), pooling_stride_argument(step)
     text = write_call(step, per_axis(step.window), strides=stride, padding=same)

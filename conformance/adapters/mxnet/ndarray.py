@@ -23,6 +23,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.mxnet.calls import FLOATING, ArrayApi
 from conformance.adapters.mxnet.padding import CONSTANT_MODE, full_array
+from conformance.cases.operators import PadMode
 
 # mx.nd.pad takes two or three spatial axes only.
 ROW_RANK, PLANE_RANK, VOLUME_RANK = 1, 2, 3
@@ -42,7 +43,7 @@ def native_pad(step: Step) -> Code:
     if step.rank not in {PLANE_RANK, VOLUME_RANK}:
         # No rejected call: for 1-D data it would fail because of the rank, not because of the parameters.
         return Unsupported("mx.nd.pad supports 2-D and 3-D data only")
-    if step.parameters["mode"] not in {CONSTANT_MODE, "edge", "reflect"}:
+    if step.parameters["mode"] not in {CONSTANT_MODE, PadMode.EDGE, PadMode.REFLECT}:
         return Unsupported("mx.nd.pad has no such mode", rejected_call=text)
     if step.dtype not in FLOATING:
         return Unsupported("mx.nd.pad takes floating point numbers only", rejected_call=text)

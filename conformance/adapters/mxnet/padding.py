@@ -24,6 +24,7 @@ from conformance.adapters.api import (
     tuple_of,
 )
 from conformance.adapters.mxnet.calls import ArrayApi
+from conformance.cases.operators import PadMode
 
 CONSTANT_MODE = "constant"
 # mnp.full(shape, 2**63 - 1) is -2**63: the number is converted through float64.
@@ -43,7 +44,7 @@ def pad(step: Step) -> Code:
         mode=text_unless_default(CONSTANT_MODE, mode, quoted(mode)),
         constant_values=value,
     )
-    if mode == "wrap":
+    if mode == PadMode.WRAP:
         return Unsupported(NO_WRAP, rejected_call=text)
     # mnp.pad and mnp.where take at most five axes, with batch and channels: "ndim=6too large".
     limit = too_many_axes(step)
@@ -61,7 +62,7 @@ def _pairs_text(step: Step) -> str:
 
 def wrapped_pad(step: Step) -> Code:
     """Return padding in mode wrap as cyclic indexing of each axis."""
-    if step.parameters["mode"] != "wrap" or crops(step):
+    if step.parameters["mode"] != PadMode.WRAP or crops(step):
         return Unsupported("cyclic indexing implements mode wrap only")
     # One `take` for each axis; its own mode wrap applies the modulo to the indices.
     text = "x"
@@ -79,7 +80,7 @@ def differentiable_pad(step: Step) -> Code:
     """
     value = step.parameters.get("value", 0)
     mode = step.parameters["mode"]
-    if mode == "wrap":
+    if mode == PadMode.WRAP:
         return wrapped_pad(step)
     if mode != CONSTANT_MODE or value == 0 or crops(step) or too_many_axes(step):
         return pad(step)

@@ -19,6 +19,7 @@ from conformance.adapters.api import (
 from conformance.adapters.mxnet import windows
 from conformance.adapters.mxnet.calls import FLOATING, NO_ASYMMETRIC_PADDING, ArrayApi
 from conformance.adapters.mxnet.padding import NP_API, surround
+from conformance.cases.operators import Rounding
 from conformance.cases.steps import without_padding
 
 FLOATING_ONLY_REASON = "pooling takes floating point numbers only"
@@ -40,7 +41,7 @@ def _unsupported_pooling(step: Step) -> Unsupported | None:
         return NO_ASYMMETRIC_PADDING
     # The only other convention is "full", which drops no window: it is used for ceil where both give the same size.
     if (
-        step.parameters.get("rounding") == "ceil"
+        step.parameters.get("rounding") == Rounding.CEIL
         and step.windows.output != step.with_parameters(rounding="full").windows.output
     ):
         return Unsupported("a last window that starts in the padding is not dropped")

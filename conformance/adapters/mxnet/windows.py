@@ -24,6 +24,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.mxnet.calls import FLOATING, ArrayApi
 from conformance.adapters.mxnet.padding import NP_API
+from conformance.cases.operators import Rounding
 from conformance.cases.steps import Step, pad_step
 
 
@@ -63,7 +64,7 @@ def explicit_padding(step: Step) -> Step:
 
 def max_pool(step: Step, api: ArrayApi = NP_API) -> Code:
     """Return the maximum of each window of a step without padding; a rewrite adds explicit padding."""
-    if step.padded or step.parameters["rounding"] != "floor":
+    if step.padded or step.parameters["rounding"] != Rounding.FLOOR:
         return Unsupported("gathering elements by index does not pad")
     return compositions(api).extreme_pool("max", -math.inf, step)
 

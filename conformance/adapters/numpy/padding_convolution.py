@@ -7,6 +7,7 @@ from math import prod
 
 from conformance.adapters.api import INDENT, Code, Step, number, tuple_of
 from conformance.adapters.api import crop as crop_text
+from conformance.cases.operators import PadMode
 
 # Index of the element that a mode copies to position a of an axis with n elements.
 SOURCE_CELL_BY_MODE: Mapping[str, str] = {
@@ -28,8 +29,8 @@ def _padding_loop(step: Step, array: str, move: str) -> tuple[str, ...]:
     return (
         f"for n, c, *position in np.ndindex{tuple_of(step.output)}:",
         f"{INDENT}at = [p - b for p, b in zip(position, {before})]",
-        f"{INDENT}{inside if mode == 'constant' else source}",
-        f"{INDENT}{INDENT * (mode == 'constant')}{move}",
+        f"{INDENT}{inside if mode == PadMode.CONSTANT else source}",
+        f"{INDENT}{INDENT * (mode == PadMode.CONSTANT)}{move}",
     )
 
 

@@ -21,6 +21,7 @@ from conformance.adapters.onnx.dtypes import (
     unsupported_output_padding,
 )
 from conformance.adapters.onnx.graph import model_lines
+from conformance.cases.operators import Rounding
 
 PACKAGES = ("onnx", "numpy", "ml_dtypes")
 THREADS = ""
@@ -58,7 +59,7 @@ def _is_dense_max_pool(step: Step) -> bool:
 
 def _has_overhang(step: Step, minimum: int) -> bool:
     """Whether the last window extends at least `minimum` elements past the padded input."""
-    return step.parameters.get("rounding") == "ceil" and max(step.windows.overhang) >= minimum
+    return step.parameters.get("rounding") == Rounding.CEIL and max(step.windows.overhang) >= minimum
 
 
 # Nodes that the evaluator of ONNX 1.23.2 computes incorrectly: for which steps, and why.

@@ -24,6 +24,7 @@ from conformance.adapters.api import (
     spatial_axes,
     text_unless_default,
 )
+from conformance.cases.operators import PadMode, Rounding
 
 # min_pool, softmax_pool and others are missing: ONNX has no node for them.
 NODE_TYPES: Mapping[str, str] = {
@@ -76,8 +77,8 @@ def _window_attributes(step: Step) -> Attributes:
 
 def pooling_node(step: Step, **attributes: str | None) -> str | Unsupported:
     """Return the pooling node, or the reason why it is unsupported."""
-    rounding = step.parameters.get("rounding", "floor")
-    if rounding == "full":
+    rounding = step.parameters.get("rounding", Rounding.FLOOR)
+    if rounding == Rounding.FULL:
         return Unsupported("ceil_mode drops a last window that starts in the padding")
     ceil = text_unless_default("floor", rounding, "1")
     return call(
@@ -184,7 +185,7 @@ def pad(step: Step) -> Code:
             f"axes = {int_array_text(spatial_axes(step))}",
             'x = Pad(x, pads, "", axes)',
         )
-    value = step.parameters.get("value", 0) if mode == "constant" else 0
+    value = step.parameters.get("value", 0) if mode == PadMode.CONSTANT else 0
     # The value must have the dtype of x, which a Python number in a constant would not have.
     value_line = [f"value = np.array({number(value)}, x.dtype)"] if value else []
     text = call(

@@ -25,6 +25,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.openvino import convolution as weights
 from conformance.adapters.openvino import padding, pooling, windows
+from conformance.cases.operators import WEIGHT_INPUTS
 
 PACKAGES = ("openvino", "numpy")
 THREADS = ""
@@ -40,8 +41,6 @@ core = ov.Core()
 core.set_property("CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
 """
 RESET = ""
-
-WEIGHT_INPUTS = ("kernel", "bias")
 
 
 def _build_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:

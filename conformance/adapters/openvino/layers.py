@@ -21,6 +21,7 @@ from conformance.adapters.api import (
     padding_by_name,
     sizes_argument,
 )
+from conformance.cases.operators import Rounding
 from reference import Windows
 
 OPSET_MODULES = tuple(
@@ -106,7 +107,7 @@ def _check_divisor(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     padding they do not. Observed with OpenVINO 2026.4 on the CPU.
     """
     # Without rounding up, no window extends past the padded input, so nothing is left to count.
-    no_overhang_counts = found["rounding"] == "floor" or not found["count_include_pad"]
+    no_overhang_counts = found["rounding"] == Rounding.FLOOR or not found["count_include_pad"]
     padding = found["padding"]
     has_padding = isinstance(padding, str) or (padding != 0 and any(map(any, padding)))
     if no_overhang_counts or not has_padding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from conformance.adapters.api import Code, Step, Unsupported, call, exceeds_extent, indexed_pad, number, quoted
+from conformance.cases.operators import PadMode
 
 NO_WRAP = Unsupported("pad has no mode wrap")
 SHORT_DTYPE_NAMES = {"float16": "f16", "bfloat16": "bf16"}
@@ -34,10 +35,10 @@ def pad_value_text(step: Step, value: float) -> str | None:
 def pad(step: Step) -> Code:
     """Return the call, or the reason why it is unsupported."""
     mode = step.parameters["mode"]
-    value = pad_value_text(step, step.parameters["value"]) if mode == "constant" else None
+    value = pad_value_text(step, step.parameters["value"]) if mode == PadMode.CONSTANT else None
     text = call("ops.pad", "x", *pad_lists(step, outer=2), quoted(mode), value)
     # The call is written although the mode does not exist: a convention case observes how it is rejected.
-    if mode == "wrap":
+    if mode == PadMode.WRAP:
         return Unsupported(NO_WRAP.reason, rejected_call=text)
     if exceeds_extent(step, EXTENT_MARGINS):
         return Unsupported(f"mode {mode} cannot repeat the input more than once", rejected_call=text)

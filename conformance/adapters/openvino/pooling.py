@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from conformance.adapters.api import Code, Step, Unsupported, call, is_framework_same, text_unless_default
 from conformance.adapters.openvino.padding import pad_lists
+from conformance.cases.operators import Rounding
 
 NO_STRIDES = Unsupported("strides must be given")
 NO_EXCLUDE = Unsupported("exclude_pad must be given")
@@ -21,7 +22,7 @@ def pooling_arguments(step: Step) -> tuple[list[str], dict[str, str | None]] | U
         return NO_STRIDES
     zeros = str([0] * step.rank)
     pads = (zeros, zeros) if is_framework_same(step) else pad_lists(step)
-    rounding = ROUNDING_TYPES[step.parameters.get("rounding", "floor")]
+    rounding = ROUNDING_TYPES[step.parameters.get("rounding", Rounding.FLOOR)]
     keywords = {
         "rounding_type": text_unless_default("floor", rounding, f'"{rounding}"'),
         "auto_pad": '"same_upper"' if is_framework_same(step) else None,

@@ -66,6 +66,7 @@ from conformance.adapters.tensorflow.pooling import (
     max_pool,
     max_pool_with_argmax,
 )
+from conformance.cases.operators import Rounding
 
 PACKAGES = ("tensorflow", "keras", "numpy")
 THREADS = """\
@@ -134,7 +135,7 @@ def _layer_padding(step: Step) -> Code:
 
 
 def _layer_stacked_max_pool(step: Step) -> Code:
-    if step.dtype != "bool" and (step.padded or step.parameters["rounding"] != "floor"):
+    if step.dtype != "bool" and (step.padded or step.parameters["rounding"] != Rounding.FLOOR):
         return Unsupported("layers pad, and round the output size down")
     return stacked_max_pool_all_dtypes(step)
 

@@ -16,6 +16,7 @@ from conformance.adapters.api import (
     too_many_axes,
     uses_framework_defaults,
 )
+from conformance.cases.operators import PadMode
 from reference import Windows
 
 VOLUME_RANK = 3
@@ -73,7 +74,7 @@ def padding_layer(module: str, step: Step, data_format: str | None = None) -> Co
     limit = too_many_axes(step)
     if limit:
         return limit
-    if step.parameters.get("mode", "constant") != "constant" or step.parameters.get("value", 0) != 0:
+    if step.parameters.get("mode", PadMode.CONSTANT) != PadMode.CONSTANT or step.parameters.get("value", 0) != 0:
         return Unsupported("padding layers pad with zeros only")
     # ZeroPadding and Cropping are two layers, and users would need both for mixed signs.
     ends = [end for pair in step.padding for end in pair]

@@ -21,6 +21,7 @@ from conformance.adapters.api import (
     sizes_argument,
     split_surplus,
 )
+from conformance.cases.operators import PaddingWord
 
 # Names, dtypes and initial values change no result of a case, which sets dtype and weights itself.
 IGNORED_ARGUMENTS = ("name", "dtype", "trainable", "input_shape", "batch_input_shape", "autocast")
@@ -53,7 +54,7 @@ def transposed_parameters(call: BoundCall, parameters: dict[str, Any]) -> Mappin
     the output size `size * stride`. With it, `same` gives `(size - 1) * stride + reach % 2 + output_padding`, where
     `reach` is the extent of the dilated kernel.
     """
-    output_padding, same = parameters.get("output_padding"), parameters["padding"] == "same_upper"
+    output_padding, same = parameters.get("output_padding"), parameters["padding"] == PaddingWord.SAME_UPPER
     # keras/src/backend/common/backend_utils.py computes both rules; they differ only for SAME.
     if output_padding is None and same:
         return {}

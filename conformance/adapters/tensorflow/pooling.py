@@ -28,6 +28,7 @@ from conformance.adapters.tensorflow.dtypes import (
     ones_per_axis,
     padding_name,
 )
+from conformance.cases.operators import Rounding
 
 NO_POOLING_DTYPE = Unsupported("max pooling has no kernels for uint32, uint64 and bool")
 
@@ -43,7 +44,7 @@ def missing_kernel(step: Step) -> Unsupported | None:
 
 def unsupported_pooling(step: Step) -> Unsupported | None:
     """Return why no pooling call supports the step, or the rounding of its output size; None if one does."""
-    rounds_down = ROUNDS_DOWN if step.parameters.get("rounding", "floor") != "floor" else None
+    rounds_down = ROUNDS_DOWN if step.parameters.get("rounding", Rounding.FLOOR) != Rounding.FLOOR else None
     return missing_kernel(step) or rounds_down
 
 
@@ -170,7 +171,7 @@ def max_pool_with_argmax(step: Step) -> Code:
     Its indices count channels too, so they equal the indices in a plane only if there is one channel.
     """
     padding = padding_name(step)
-    if step.rank != PLANE_RANK or step.dilated or padding is None or step.parameters["rounding"] != "floor":
+    if step.rank != PLANE_RANK or step.dilated or padding is None or step.parameters["rounding"] != Rounding.FLOOR:
         return Unsupported("the call supports two dimensions, VALID or SAME padding, and no dilation")
     if step.dtype == "bool":
         return Unsupported("the call does not support bool")

@@ -19,6 +19,7 @@ from conformance.adapters.api import (
     text_unless_default,
     tuple_of,
 )
+from conformance.cases.operators import Rounding
 
 NO_NAMED_PADDING = Unsupported("tinygrad has no padding by name")
 # (1, 0, 0, 1) for two axes is read as both ends of each axis, so a wrong number of pads cannot be observed.
@@ -46,8 +47,8 @@ def _pool_call(name: str, step: Step, **options: str | None) -> str | Unsupporte
     if unsupported:
         return unsupported
     # ceil_mode follows PyTorch's formula, which drops windows that start in the padding, also those that fit.
-    rounding = step.parameters.get("rounding", "floor")
-    if rounding == "full":
+    rounding = step.parameters.get("rounding", Rounding.FLOOR)
+    if rounding == Rounding.FULL:
         return NO_FULL_ROUNDING
     text = call(
         f"x.{name}",

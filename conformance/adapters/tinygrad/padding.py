@@ -13,6 +13,7 @@ from conformance.adapters.api import (
     number,
     rejected_by_extent,
 )
+from conformance.cases.operators import PadMode
 
 NO_SYMMETRIC = Unsupported("Tensor.pad has no symmetric mode")
 
@@ -20,9 +21,9 @@ NO_SYMMETRIC = Unsupported("Tensor.pad has no symmetric mode")
 def pad(step: Step) -> Code:
     """Return the call, or Unsupported with the reason."""
     mode, value = step.parameters["mode"], step.parameters["value"]
-    if mode == "symmetric":
+    if mode == PadMode.SYMMETRIC:
         return NO_SYMMETRIC
-    if mode == "constant":
+    if mode == PadMode.CONSTANT:
         # A number as the value would convert a bool array to integers.
         text = str(bool(value)) if step.dtype == "bool" else number(value)
         return call("x.pad", flat_pads(step), value=text if value or step.dtype == "bool" else None)

@@ -23,6 +23,7 @@ from conformance.adapters.api import (
 from conformance.adapters.torch.calls import INTEGERS, WIDER_DTYPES, CallWriter, in_wider_dtype
 from conformance.adapters.torch.windows import compositions, integer_avg_pool
 from conformance.cases.arrays import SHORT_FLOATS, lowest_value
+from conformance.cases.operators import Rounding
 from conformance.cases.steps import Step, pad_step
 
 INTEGER_POOLING_ISSUE = "https://github.com/pytorch/pytorch/issues/33086"
@@ -37,8 +38,8 @@ def _pool_call(write_call: CallWriter, step: Step, **keywords: str | None) -> st
     """Return the call, or why not: padding must be symmetric and at most half a window."""
     if is_framework_same(step):
         return Unsupported("pooling has no padding by name")
-    rounding = step.parameters.get("rounding", "floor")
-    if rounding == "full":
+    rounding = step.parameters.get("rounding", Rounding.FLOOR)
+    if rounding == Rounding.FULL:
         return Unsupported("ceil_mode drops a last window that would start in the padding")
     if step.symmetric is None:
         return Unsupported("pooling has one padding for both ends of an axis")
@@ -214,7 +215,7 @@ def _lp_call(write_call: CallWriter, step: Step, inputs: str) -> Code:
         return limit
     if step.dilated or step.padded:
         return Unsupported(f"Lp pooling has no {'dilation' if step.dilated else 'padding'}")
-    if step.parameters["rounding"] == "full":
+    if step.parameters["rounding"] == Rounding.FULL:
         return Unsupported("ceil_mode drops a last window that would start past the input")
     text = write_call(
         step.operator,

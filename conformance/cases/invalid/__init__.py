@@ -17,9 +17,9 @@ VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
 )
 
 
-def has_violation(predicate: str, case: Case) -> bool:
+def has_violation(name: str, case: Case) -> bool:
     """Whether the case has the violation; False if the case lacks the parameter or input concerned."""
-    return violates(VIOLATIONS[predicate], case)
+    return violates(VIOLATIONS[name], case)
 
 
 def violations_of(case: Case) -> list[str]:

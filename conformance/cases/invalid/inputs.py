@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from conformance.cases.arrays import NUMPY_DTYPES
+from conformance.cases.arrays import FLOATING_DTYPES
 from conformance.cases.case import Case
 from conformance.cases.invalid.parameters import has_parameter_violation, operator_of
 from conformance.cases.operators import Arithmetic, Geometry
@@ -51,7 +51,7 @@ def indices_shape_mismatch(case: Case) -> bool:
 
 def indices_are_floating(case: Case) -> bool:
     """The indices have a floating dtype."""
-    return NUMPY_DTYPES[case.inputs["indices"].dtype].kind in "fV"
+    return case.inputs["indices"].dtype in FLOATING_DTYPES
 
 
 def index_beyond_output(case: Case) -> bool:

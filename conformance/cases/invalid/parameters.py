@@ -225,7 +225,7 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
 
 
 def violates(predicate: Callable[[Case], bool], case: Case) -> bool:
-    """Whether the predicate is true of the case; False if the case lacks the parameter or input concerned."""
+    """Whether the predicate is true for the case; False if the case lacks the parameter or input concerned."""
     try:
         return predicate(case)
     except LookupError:

@@ -15,22 +15,22 @@ from conformance.cases.parameters import CaseError
 from conformance.cases.parsing import DERIVED_SHAPE_INPUTS, parse_case
 
 
-def expand_rejects(family: Mapping[str, Any], raw: Mapping[str, Any], places: Mapping[int, str]) -> Iterator[Case]:
+def expand_rejects(family: Mapping[str, Any], raw: Mapping[str, Any], locations: Mapping[int, str]) -> Iterator[Case]:
     """Yield the cases of one `rejects` entry. Raises CaseError.
 
-    places: file and line of each violation, by its position in the list.
+    locations: file and line of each violation, by its position in the list.
     """
     shared = {key: raw[key] for key in raw if key != "faults"}
     for position, violation in enumerate(raw["faults"]):
         key_path = ("faults", position)
         try:
-            valid = parse_case(family, {**shared, "id": violation["id"]}, places[position])
+            valid = parse_case(family, {**shared, "id": violation["id"]}, locations[position])
         except CaseError as error:
             raise CaseError(error.key_path, _error_message(error)) from None
         try:
             changed = {key: violation[key] for key in violation if key != "rejected"}
             raw_case = {**_with_derived_shapes(shared, valid), **changed, "expect": {"rejected": violation["rejected"]}}
-            case = parse_case(family, raw_case, places[position])
+            case = parse_case(family, raw_case, locations[position])
         except CaseError as error:
             raise CaseError((*key_path, *error.key_path), _error_message(error)) from None
         yield replace(case, valid_case=valid)

@@ -70,7 +70,7 @@ def freeze(  # noqa: PLR0917 - click gives the options by name
 
     Example: conformance freeze && git diff cases/lock.json
     """
-    cases = loading.load_catalogue(grow=True, level=level)
+    cases = loading.load_catalogue(extend=True, level=level)
     with progress_bar("freeze") as step:
         checker = CaseChecker(CheckCache() if cache else None, jobs, step)
         found = freeze_catalogue(cases, remove=remove, change=change, release=release, checker=checker)

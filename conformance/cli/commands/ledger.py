@@ -22,7 +22,7 @@ from conformance.cli.results_io import load_given_or_latest
 from conformance.judging import ledger, ledger_entry
 from conformance.judging.ledger import Ledger
 from conformance.judging.ledger_entry import LedgerEntryDraft
-from reports.results import BackendRun, Report, ResultRecord, Status
+from reports.results import BackendRun, Report, ResultRecord, Status, Verdict
 
 LEDGER_CANDIDATE_STATUSES = frozenset({Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY})
 JUDGED_STATUSES = LEDGER_CANDIDATE_STATUSES | {Status.PASS, Status.STALE}
@@ -187,9 +187,9 @@ def _matches_glob(name: str, globs: Iterable[str]) -> bool:
 
 
 def _difference_kind(result: ResultRecord) -> str:
-    if result.status == "flaky":
+    if result.status == Status.FLAKY:
         return result.status
-    return result.kind if result.verdict == "differ" and result.kind else result.status
+    return result.kind if result.verdict == Verdict.DIFFER and result.kind else result.status
 
 
 def _is_known(result: ResultRecord, backend: BackendRun, cases: Catalogue, deviations: Ledger) -> bool:

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from conformance import ConformanceError, IncompleteRun
+from conformance.cases.operators import drawing_properties
 from conformance.cli.commands.diff import compare_paths
 from conformance.cli.commands.store import is_store, load_store
 from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
@@ -45,6 +46,11 @@ class ReportFormat:
     reads_stores: bool = False
 
 
+def _render_html(report: Report, difference: ReportDifference | None) -> str:
+    """Return the HTML report. `reports` imports nothing of the suite, so the operators are passed to it."""
+    return render_html(report, difference, drawing_properties())
+
+
 def _render_parquet(report: Report) -> bytes:
     """Return a Parquet file. The import is local because pyarrow is large and an optional dependency."""
     try:
@@ -55,7 +61,9 @@ def _render_parquet(report: Report) -> bytes:
 
 
 REPORT_FORMATS = {
-    "html": ReportFormat("a single-file page", "report.html", render_html, takes_difference=True, checks_required=True),
+    "html": ReportFormat(
+        "a single-file page", "report.html", _render_html, takes_difference=True, checks_required=True
+    ),
     "markdown": ReportFormat(
         "a summary for a pull request",
         "report.md",

@@ -13,6 +13,7 @@ from conformance.catalogue import loading as catalogues
 from conformance.cli.markdown_pages import surfaces_page
 from conformance.cli.options import CASES_OPTION, OPERATOR_OPTION
 from conformance.translation.support import support_table, terminal_lines
+from reports.results.vocabulary import Level
 
 
 @click.command("surfaces")
@@ -42,7 +43,7 @@ def surfaces(operators: tuple[str, ...], globs: tuple[str, ...], kind: str, path
     }
     chosen = {name: found for name, found in chosen.items() if found}
     listed = [surface for found in chosen.values() for surface in found]
-    table = support_table(catalogues.load_catalogue(paths).select("standard", operators), listed)
+    table = support_table(catalogues.load_catalogue(paths).select(Level.STANDARD, operators), listed)
     if not table or not listed:
         raise IncompleteRun(f"no {'case' if listed else 'surface'} is selected")
     page = surfaces_page(table, chosen) if kind == "markdown" else "\n".join(terminal_lines(table, listed)) + "\n"

@@ -2,14 +2,14 @@
 // Positions are relative to the unpadded input: negative positions and positions past its size are padding.
 window.Report.withData(() => {
   "use strict";
-  const { unravel } = window.Report;
-  const POOLS = ["max_pool", "min_pool", "avg_pool", "lp_pool", "softmax_pool", "max_pool_with_indices", "stochastic_pool", "stochastic_pool_probabilities"];
-  const SAME_SHAPE = ["max_pool", "min_pool", "avg_pool", "lp_pool", "softmax_pool", "max_pool_with_indices", "conv"];
+  const { data, unravel } = window.Report;
   const IMAGE_AXES = 2; // (n, c) come before the spatial axes
   const MOST_AXES = 3;
 
   const range = (start, end) => Array.from({ length: Math.max(0, end - start) }, (_, step) => start + step);
-  const withoutGrad = (operator) => operator.replace(/_grad$/, "");
+  // How the output of an operator depends on x. An operator that the suite does not know has no drawing.
+  const propertiesOf = (operator) => data.operators[operator] || { geometry: null, gradient: false, per_cell: false };
+  const isGradient = (operator) => propertiesOf(operator).gradient;
   const isInteger = (value, least) => Number.isInteger(value) && value >= least;
 
   // Padding before and after an axis. With "same_upper" an odd cell is added after, with "same_lower" before.
@@ -121,25 +121,25 @@ window.Report.withData(() => {
 
   // The axes of a case; null if it has no windows or its parameters are invalid.
   function axesOf({ operator, inputs, parameters: given, expected }, plane) {
-    const base = withoutGrad(operator);
+    const { geometry: kind, gradient } = propertiesOf(operator);
     const size = inputs.x?.shape.slice(IMAGE_AXES);
     if (!size || size.length === 0 || size.length > MOST_AXES) return null;
     const window = inputs.kernel && !given.window ? inputs.kernel.shape.slice(IMAGE_AXES) : given.window;
-    const target = operator === base ? (given.then ? null : expected.shape) : inputs.grad?.shape;
+    const target = gradient ? inputs.grad?.shape : given.then ? null : expected.shape;
     const parameters = { ...given, window };
     const each = (make) => size.map((extent, axis) => make(axis, extent));
     const listed = (...names) => names.every((name) => Array.isArray(parameters[name]) && parameters[name].length === size.length);
-    if (POOLS.includes(base) || base === "conv")
+    if (kind === "windows")
       return listed("window", "stride", "dilation") ? each((axis, extent) => windowed(axis, extent, parameters)) : null;
-    if (base === "conv_transpose")
+    if (kind === "transposed")
       return listed("window", "stride", "dilation") && target ? each((axis, extent) => transposed(axis, extent, parameters, target[axis + IMAGE_AXES])) : null;
-    if (base.startsWith("adaptive_")) return listed("output_size") ? each((axis, extent) => bins(extent, parameters.output_size[axis])) : null;
-    if (base === "fractional_max_pool" && listed("window", "output_size") && inputs.samples?.data) {
+    if (kind === "bins") return listed("output_size") ? each((axis, extent) => bins(extent, parameters.output_size[axis])) : null;
+    if (kind === "fractions" && listed("window", "output_size") && inputs.samples?.data) {
       const first = (plane[0] * inputs.x.shape[1] + plane[1]) * size.length;
       return each((axis, extent) => fractional(extent, window[axis], parameters.output_size[axis], inputs.samples.data[first + axis]));
     }
-    if (base.startsWith("global_")) return each((_, extent) => bins(extent, 1));
-    if (base === "pad") return listed("pads") ? each((axis, extent) => padded(axis, extent, parameters)) : null;
+    if (kind === "global") return each((_, extent) => bins(extent, 1));
+    if (kind === "pads") return listed("pads") ? each((axis, extent) => padded(axis, extent, parameters)) : null;
     return null;
   }
 
@@ -152,11 +152,14 @@ window.Report.withData(() => {
   // The geometry of a plane: axes, number of outputs per axis, and the input positions that an output reads per axis.
   function geometry(one, plane = [0, 0]) {
     const size = one.inputs.x?.shape.slice(IMAGE_AXES) || [];
-    if (withoutGrad(one.operator) === "max_unpool") return size.length > 0 && size.length <= MOST_AXES ? unpooled(one.inputs, size, one.parameters.output_size, plane) : null;
+    const { geometry: kind, gradient, per_cell: perCell } = propertiesOf(one.operator);
+    if (kind === "unpooling") return size.length > 0 && size.length <= MOST_AXES ? unpooled(one.inputs, size, one.parameters.output_size, plane) : null;
     const axes = axesOf(one, plane);
     if (!axes || axes.some((axis) => axis === null)) return null;
     const outputs = axes.map((axis) => axis.outputs);
-    const known = SAME_SHAPE.includes(one.operator) && !one.parameters.then && one.expected.shape?.slice(IMAGE_AXES);
+    // The output has one cell for each window, unless it is a gradient or has a cell for each cell of a window.
+    const isPerWindow = kind === "windows" && !gradient && !perCell;
+    const known = isPerWindow && !one.parameters.then && one.expected.shape?.slice(IMAGE_AXES);
     if (known && String(known) !== String(outputs)) return null; // the drawing would contradict the expected shape
     return { axes: axes.map(withOverhang), outputs, reads: (output) => axes.map((axis, number) => axis.reads(output[number])) };
   }
@@ -182,5 +185,5 @@ window.Report.withData(() => {
   const ORDER = ["beyond", "cropped", "padding", "input"];
   const kindAt = (axes, place) => ORDER.find((kind) => axes.some((axis, number) => kindOf(axis, place[number]) === kind));
 
-  Object.assign(window.Report, { geometry, kindAt, whyNot });
+  Object.assign(window.Report, { geometry, kindAt, whyNot, isGradient });
 });

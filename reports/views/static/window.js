@@ -1,7 +1,7 @@
 // The drawing of a case: the input with its padding, and the window of one output cell, with buttons to step through.
 window.Report.withData(() => {
   "use strict";
-  const { geometry, kindAt, whyNot, format, unravel } = window.Report;
+  const { geometry, kindAt, whyNot, isGradient, format, unravel } = window.Report;
   const html = htm.bind(preact.h);
   const CELL = 34; // size of a cell in SVG units
   const MOST = 24; // maximum number of cells drawn along an axis
@@ -69,7 +69,7 @@ window.Report.withData(() => {
       const fits = array?.data && array.shape.length === at.length && at.every((index, axis) => index < array.shape[axis]);
       return fits ? format(array.data[at.reduce((position, index, axis) => position * array.shape[axis] + index, 0)], 9) : null;
     };
-    if (one.operator.endsWith("_grad")) return "";
+    if (isGradient(one.operator)) return "";
     const [expected, actual] = [element(one.expected), element(got)];
     return expected === null ? "" : ` Expected ${expected}${actual === null || actual === expected ? "" : `, got ${actual}`}.`;
   }
@@ -88,7 +88,7 @@ window.Report.withData(() => {
   function beginning(one, worst, { outputs, reads }) {
     const firstReading = Array.from({ length: product(outputs) }, (_, step) => step).find((step) => reads(unravel(step, outputs)).every((cells) => cells.length > 0));
     const at = worst?.index.slice(2) || [];
-    const known = at.length === outputs.length && !one.operator.endsWith("_grad") && at.every((index, axis) => index < outputs[axis]);
+    const known = at.length === outputs.length && !isGradient(one.operator) && at.every((index, axis) => index < outputs[axis]);
     if (!known) return { plane: [0, 0], step: firstReading || 0 };
     const plane = one.inputs.kernel ? [worst.index[0], 0] : worst.index.slice(0, 2);
     const fits = plane.every((index, axis) => index < one.inputs.x.shape[axis]);
@@ -118,7 +118,7 @@ window.Report.withData(() => {
     const value = (at, kind) => valueAt(x, plane[0] * channels[1] + plane[1], axes, at, kind);
     const content = sentence(axes, found.axes.length === 1 ? [[0], ...reads] : reads, value);
     const channel = one.inputs.kernel ? [plane[0], 0] : plane;
-    const name = `${one.operator.endsWith("_grad") ? "grad" : "output"}[${[...channel, ...output].join(", ")}]`;
+    const name = `${isGradient(one.operator) ? "grad" : "output"}[${[...channel, ...output].join(", ")}]`;
     const description = `${name}, ${step + 1} of ${count}, is computed from ${content}.${outcome(one, got, plane, output)}`;
     const isPartial = rows.length < vertical.size || columns.length < horizontal.size || (found.axes.length === 3 && leads.length < reads[0].length);
     return html`<section class="geometry"><${heading}>Window by window<//>

@@ -1,13 +1,22 @@
 """The table of operators, and that other modules derive their lists from it."""
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
 
 import pytest
 
-from conformance.cases.operators import INPUTS, OPERATORS, PARAMETERS, Arithmetic, Geometry, ParameterKind
+from conformance.cases.operators import (
+    INPUTS,
+    OPERATORS,
+    PARAMETERS,
+    Arithmetic,
+    Geometry,
+    ParameterKind,
+    drawing_properties,
+)
 from reference import OPERATORS as REFERENCE
 from tests import ROOT
 
@@ -32,6 +41,7 @@ INVENTED = textwrap.dedent(
 
     # Imported after the table is complete, as if the operator were in it.
     from conformance.cases.cost import operator_cost
+    from conformance.cases.features import case_features
     from conformance.cases.parsing import parse_case
     from conformance.catalogue.sweeps import Sweep
     from conformance.cli.commands.translate import translate_command
@@ -59,6 +69,8 @@ INVENTED = textwrap.dedent(
         "parameter of a row": case.parameters["center"],
         "cost": operator_cost(case).operations["comparisons"],
         "explored": sorted({space.draw(Rng(seed)).levels["center"] for seed in range(20)}),
+        "features": [phrase for phrase in case_features(case) if "center" in phrase],
+        "drawing": operators.drawing_properties()["median_pool_grad"],
     }))
     """
 )
@@ -79,6 +91,8 @@ def test_an_operator_in_the_table_is_known_everywhere():
         "parameter of a row": "high",
         "cost": [2 * 3 * 2 * 2, 2 * 3 * 2 * 2],
         "explored": ["high", "low"],
+        "features": ["center = high"],
+        "drawing": {"geometry": "windows", "gradient": True, "per_cell": False},
     }
 
 
@@ -130,3 +144,10 @@ def test_only_sums_and_averages_are_linear():
     assert linear == {"avg_pool", "global_avg_pool", "adaptive_avg_pool", "conv", "conv_transpose"}
     assert not Arithmetic.SELECTION.is_linear
     assert OPERATORS["stochastic_pool"].geometry is Geometry.WINDOWS
+
+
+def test_the_drawing_of_windows_distinguishes_geometries_not_operators():
+    script = (ROOT / "reports" / "views" / "static" / "geometry.js").read_text("utf-8")
+    assert set(re.findall(r'kind === "(\w+)"', script)) == {geometry.name.lower() for geometry in Geometry}
+    assert not OPERATORS.keys() & set(re.findall(r'"(\w+)"', script))
+    assert drawing_properties().keys() == OPERATORS.keys()

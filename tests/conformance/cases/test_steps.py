@@ -13,7 +13,7 @@ from conformance.cases.compositions import (
     pad_zeros_then_pool,
     plan_steps,
 )
-from conformance.cases.steps import Step
+from conformance.cases.steps import BUILDING_BLOCK_EXTENTS, BuildingBlock, Step
 from conformance.translation.rewrites import REWRITES
 from tests.support.fake_backends import one
 from tests.support.run_steps import pooling_step_for, run_steps
@@ -163,3 +163,8 @@ def test_a_window_too_large_for_convolutions_and_relu_is_rejected_at_once(tmp_pa
     text = "id: a, x: {values: arange, shape: [1, 1, 40, 40]}, window: [40, 40], via: [conv, relu]"
     with pytest.raises(CatalogueError, match="needs a window of at most 100 cells, not 1600"):
         one(tmp_path, text)
+
+
+def test_every_building_block_has_an_output_size():
+    assert BUILDING_BLOCK_EXTENTS.keys() == {*BuildingBlock}
+    assert Step("relu", (2, 3, 4, 5), "float32").output == (2, 3, 4, 5)

@@ -173,7 +173,7 @@ def test_lock_is_not_touched_by_order_or_words(tmp_path):
 
 
 def test_idle_entry_of_the_ledger_is_a_problem(tmp_path):
-    entry = ledger.LedgerEntry("old", ("gone/*",), ("torch.*",), ("value",), "why", place="ledger.yaml:2")
+    entry = ledger.LedgerEntry("old", ("gone/*",), ("torch.*",), ("value",), "why", location="ledger.yaml:2")
     found = list(check.check_problems(load(tmp_path, f"id: a, {X}, window: 2"), ledger.Ledger((entry,))))
     assert found == ["ledger.yaml:2: entry old: matches no case of the catalogue"]
 
@@ -189,7 +189,7 @@ def test_program_that_is_not_python_is_a_problem(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("surface", "mute"), [("jax.book", True), ("*", False)])
 def test_entry_whose_cases_have_no_program_on_its_surfaces_is_a_problem(tmp_path, surface, mute):
     entry = ledger.LedgerEntry(
-        "old", (), (surface,), ("value",), "why", selector={"dilated": (True,)}, place="ledger.yaml:2"
+        "old", (), (surface,), ("value",), "why", selector={"dilated": (True,)}, location="ledger.yaml:2"
     )
     cases = load(tmp_path, f"id: a, {X}, window: 2, dilation: 2")
     said = ["ledger.yaml:2: entry old: no case that it matches has a program on any of its surfaces"]

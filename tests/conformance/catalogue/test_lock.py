@@ -82,8 +82,8 @@ def test_before_the_first_release_everything_is_new():
 
 
 def test_sweep_says_what_became_of_its_rows():
-    assert "its number of rows (from 3 to 4)" in SWEEP.drift(FrozenSweep(4, "", ""))
-    assert SWEEP.drift(FrozenSweep(3, "", "")) == "the ids of its rows"
-    assert "inputs" in SWEEP.drift(FrozenSweep(3, SWEEP.ids, ""))
-    assert SWEEP.drift(SWEEP) == ""
-    assert SWEEP.drift(A) == A.drift(SWEEP) == "its kind"
+    assert "its number of rows (from 3 to 4)" in SWEEP.changes(FrozenSweep(4, "", ""))
+    assert SWEEP.changes(FrozenSweep(3, "", "")) == "the ids of its rows"
+    assert "inputs" in SWEEP.changes(FrozenSweep(3, SWEEP.ids, ""))
+    assert SWEEP.changes(SWEEP) == ""
+    assert SWEEP.changes(A) == A.changes(SWEEP) == "its kind"

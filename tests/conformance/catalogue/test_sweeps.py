@@ -119,7 +119,7 @@ def test_the_lock_above_a_file_holds_its_rows(tmp_path):
     lock = check.case_digests(first)
     (tmp_path / "lock.json").write_text(json.dumps(lock), "utf-8")
     more = text("rank: [1, 2], extent: [[5, 4]], window: [2, [3, 2]], stride: [1, 2, 3]")
-    kept, grown = load(tmp_path, more), load(tmp_path, more, grow=True)
+    kept, grown = load(tmp_path, more), load(tmp_path, more, extend=True)
     assert [case.id for case in kept.cases] == [case.id for case in first.cases]
     assert set(lock) < {case.id for case in grown.cases}
     found = [line for line in check.check_problems(kept) if "combinations in no case" in line]

@@ -1,9 +1,11 @@
+import json
 import time
 
 import pytest
 from packaging.specifiers import SpecifierSet
 
 from conformance import CatalogueError
+from conformance.cases.schema import catalogue_folder
 from conformance.judging import ledger
 from tests.support.fake_backends import load
 
@@ -306,3 +308,10 @@ def test_ledger_entry_applies_to_the_devices_that_it_names_by_default_the_cpu(tm
     path.write_text(f"entries:\n  - {{{entry}}}\n", "utf-8")
     entries = ledger.load_ledger(path)
     assert {device for device in ("cpu", "cuda") if entries.find_entry(case, "s", {}, (), device)} == covered
+
+
+def test_the_schema_of_the_ledger_has_every_kind():
+    schema = json.loads((catalogue_folder() / ledger.LEDGER_SCHEMA_FILE).read_text("utf-8"))
+    kinds = schema["$defs"]["entry"]["properties"]["kinds"]["items"]
+    assert kinds["enum"] == list(ledger.ENTRY_KINDS)
+    assert kinds["title"] == f"a kind: {', '.join(ledger.ENTRY_KINDS[:-1])} or {ledger.ENTRY_KINDS[-1]}"

@@ -26,3 +26,11 @@ def test_infinite_budgets_are_strings_and_zero_is_left_out(tmp_path):
     data = report_payload(load_report([path]))
     budgets = {details.get("budget") for *_, details in data["results"]}
     assert {None, "none", "inf", 1.05} == budgets
+
+
+def test_data_contain_the_properties_of_operators(tmp_path):
+    report = load_report(example.write(tmp_path, example.alpha()))
+    assert report_payload(report)["operators"] == {}
+    assert (
+        report_payload(report, {"max_pool": {"geometry": "windows"}})["operators"]["max_pool"]["geometry"] == "windows"
+    )

@@ -15,7 +15,7 @@ def rejected(catalogue):
 
 
 def test_every_error_that_is_not_asked_about_has_a_case(catalogue, rejected):
-    demanded = {case.expect.predicate for case in rejected}
+    demanded = {case.expect.violation for case in rejected}
     questioned = {name for case in catalogue.cases for name in faults.disputed_violations(case)}
     assert demanded | (questioned & VIOLATIONS.keys()) == VIOLATIONS.keys()
     assert questioned - VIOLATIONS.keys() <= DISPUTED_VIOLATIONS.keys()
@@ -24,7 +24,7 @@ def test_every_error_that_is_not_asked_about_has_a_case(catalogue, rejected):
 
 @pytest.mark.parametrize("name", VIOLATIONS)
 def test_case_has_its_error_alone_and_the_valid_case_beside_it_has_none(rejected, name):
-    for case in (case for case in rejected if case.expect.predicate == name):
+    for case in (case for case in rejected if case.expect.violation == name):
         assert violations_of(case) == [name]
         assert violations_of(case.valid_case) == []
         assert compute_expected(case).target.violation == name
