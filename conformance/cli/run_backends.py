@@ -14,7 +14,7 @@ from rich.console import Console
 
 from conformance import IncompleteRun
 from conformance.catalogue import loading
-from conformance.cli.options import NORMAL_OUTPUT, QUIET_OUTPUT
+from conformance.cli.options import Verbosity
 from conformance.cli.progress import RunProgress
 from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, exit_status, merge_live_results, results_path
 from conformance.execution.expectation_cache import open_expectation_cache
@@ -31,7 +31,7 @@ RunResults = tuple[list[LiveResults], list[IncompleteRun]]
 
 
 def run_backends(
-    targets: Sequence[RunTarget], options: RunOptions, verbosity: str | None, first_worker: Worker
+    targets: Sequence[RunTarget], options: RunOptions, verbosity: Verbosity, first_worker: Worker
 ) -> RunResults:
     """Run the backends one after the other. first_worker: a launched worker of the first backend."""
     selection = options.selection
@@ -49,10 +49,10 @@ def run_backends(
                 target.backend, cases, target.ledger(), options,
                 python=target.python, compute_expected=expect, first_worker=worker,
             )  # fmt: skip
-            for surface, why in run.missing_requirements.items() if verbosity != QUIET_OUTPUT else ():
+            for surface, why in run.missing_requirements.items() if verbosity is not Verbosity.QUIET else ():
                 click.echo(f"{surface}: {why}", err=True)
             try:
-                with RunProgress(target.name, verbosity or NORMAL_OUTPUT) as live:
+                with RunProgress(target.name, verbosity) as live:
                     # Lines are collected while they are written: the summary need not read the file again.
                     run.execute(
                         results.path,
@@ -80,7 +80,7 @@ def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int
 
 
 def run_on_cluster(
-    targets: Iterable[RunTarget], options: RunOptions, verbosity: str | None, address: str, shards: int | None
+    targets: Iterable[RunTarget], options: RunOptions, verbosity: Verbosity, address: str, shards: int | None
 ) -> RunResults:
     """Run the backends one after the other, each in shards on the workers of a Dask scheduler."""
     # Imported here, as runs on this machine do not need them.
@@ -92,13 +92,13 @@ def run_on_cluster(
     problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
     with open_cluster(address) as workers:
-        if not workers.size and verbosity != QUIET_OUTPUT:
+        if not workers.size and verbosity is not Verbosity.QUIET:
             click.echo(f"scheduler {address}: no worker has connected yet", err=True)
         for target in targets:
             path = results_path(options.out, target.name)
             run = ShardedRun(target.portable, options, options.out / "shards" / target.name, shards)
             try:
-                with RunProgress(target.name, verbosity or NORMAL_OUTPUT) as live:
+                with RunProgress(target.name, verbosity) as live:
                     run.execute(path, workers, progress=live.add_result, log=live.log)
                 written.append(LiveResults(path))
             except IncompleteRun as error:

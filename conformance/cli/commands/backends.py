@@ -21,10 +21,11 @@ from reports.analysis.summary import escape_control_characters
 
 @click.command()
 def backends() -> None:
-    """List the backends: the version installed here, their surfaces, and the devices that they can use.
+    """List the backends, their surfaces and their devices.
 
-    Pass a backend to `conformance run` as NAME; as NAME=PYTHON if another interpreter has the framework; or as
-    NAME@LABEL=PYTHON to distinguish two versions, with a label of your choice (letters, digits, ._-).
+    Each line has the version that is installed here, if any. Pass a backend to `conformance run` as NAME, or as
+    NAME=PYTHON if another interpreter has the framework. NAME@LABEL=PYTHON distinguishes two versions, with a label of
+    your choice (letters, digits, ._-).
 
     Example: conformance backends
     """

@@ -18,8 +18,8 @@ from conformance.execution.targets import ledger_for
 from conformance.judging.expected import compute_expected
 from reports.analysis.summary import escape_control_characters
 
-MAX_SHOWN_CHANGES = 3
-INCOMPLETE_EXIT_STATUS = 3
+MAX_SHOWN_RESULTS = 3
+"""Maximum number of removed results that are named."""
 
 
 @click.command("rejudge")
@@ -27,11 +27,12 @@ INCOMPLETE_EXIT_STATUS = 3
 @CASES_OPTION
 @CACHE_OPTION
 def rejudge_command(results: tuple[Path, ...], paths: tuple[Path, ...], cache: bool) -> None:
-    """Update results files to the current ledger and declarations, without running anything.
+    """Update results to the current ledger and declarations.
 
-    A result remains valid if its case, its program and the setup of its surface are unchanged; its status is computed
-    again. An outdated result is removed from the file; `conformance run --resume` with the options of the original
-    run then runs only the removed ones. Without RESULTS, all files of build/conformance/results are updated.
+    Nothing is run. A result remains valid if its case, its program and the setup of its surface are unchanged; its
+    status is computed again. An outdated result is removed from the file; `conformance run --resume` with the options
+    of the original run then runs only the removed ones. Without RESULTS, all files of build/conformance/results are
+    updated.
 
     Exit status: 0 all results are valid; 2 a file is not a results file; 3 some results must be run again.
 
@@ -67,7 +68,7 @@ def _summary_text(rejudged: rejudge.RejudgedResults) -> str:
     parts += [f"{count:,} went from {old} to {new}" for (old, new), count in sorted(rejudged.status_changes.items())]
     invalid = rejudged.invalid_results
     if invalid:
-        examples = ", ".join(f"{case} on {surface}" for case, surface in invalid[:MAX_SHOWN_CHANGES])
-        more = ", …" if len(invalid) > MAX_SHOWN_CHANGES else ""
+        examples = ", ".join(f"{case} on {surface}" for case, surface in invalid[:MAX_SHOWN_RESULTS])
+        more = ", …" if len(invalid) > MAX_SHOWN_RESULTS else ""
         parts.append(f"{len(invalid):,} are outdated and removed ({examples}{more})")
     return "; ".join(parts)

@@ -25,10 +25,11 @@ STORE_REQUIREMENTS = "pyarrow and DuckDB (pip install pyarrow duckdb)"
     help="The store: DIR/<backend>/<file>.parquet for each results file.",
 )
 def store_command(results: tuple[Path, ...], out: Path) -> None:
-    """Convert results files, or shards of a run, to a store: a folder with a Parquet file for each.
+    """Convert results files to a store of Parquet files.
 
-    RESULTS are files or folders of files. A store is suited to millions of results: `conformance report` summarizes
-    it, and any tool that reads Parquet can query it. This command needs pyarrow and DuckDB.
+    RESULTS are results files or shards of a run, or folders of them. A store is suited to millions of results:
+    `conformance report` summarizes it, and any tool that reads Parquet can query it. This command needs pyarrow and
+    DuckDB.
 
     Example: conformance store build/conformance/results --out build/conformance/store
     """

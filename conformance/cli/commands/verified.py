@@ -24,10 +24,11 @@ REMOVED_ENTRY = "a removed ledger entry"
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Output file. [default: standard output]")
 def verified_command(results: tuple[Path, ...], out: Path | None) -> None:
-    """Count the agreeing cases for each surface and operator, with versions and known deviations, as JSON.
+    """Count the agreeing cases for each surface and operator.
 
-    `conformance translate` prints these counts. Convention cases and cases that must be rejected are not counted,
-    because their programs are not translations. Give one run per backend.
+    The counts are printed as JSON, with versions and known deviations. `conformance translate` prints these counts.
+    Convention cases and cases that must be rejected are not counted, because their programs are not translations. Give
+    one run per backend.
 
     Example: conformance verified build/conformance/results/*.jsonl --out conformance/verified.json
     """
