@@ -10,10 +10,10 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 import click
-from rich.console import Console
 
 from conformance import IncompleteRun
 from conformance.catalogue import loading
+from conformance.cli.console import output_console
 from conformance.cli.options import Verbosity
 from conformance.cli.progress import RunProgress
 from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, exit_status, merge_live_results, results_path
@@ -73,7 +73,7 @@ def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int
     if not written:
         return INCOMPLETE_EXIT_STATUS
     results = merge_live_results(written)
-    Console().print(render_terminal(results, brief=brief))
+    output_console().print(render_terminal(results, brief=brief))
     for one in written if not brief else ():
         click.echo(f"results: {one.path}")
     return exit_status(results)

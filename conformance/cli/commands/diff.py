@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from conformance import ConformanceError
+from conformance.cli.console import output_console
 from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, STANDARD_OUTPUT, load_file_or_folder, write_output
 from reports.analysis.comparison import Incomparable, ReportDifference, compare_reports
 from reports.results import Report
@@ -65,7 +66,7 @@ def compare_paths(old: Path, new: Report) -> ReportDifference:
 
 def _write_difference(found: ReportDifference, output_format: str, out: Path | None) -> None:
     if out is None and output_format == "terminal":
-        Console().print(comparison_terminal.render_difference_terminal(found), soft_wrap=True)
+        output_console().print(comparison_terminal.render_difference_terminal(found), soft_wrap=True)
     elif write_output(out or Path(STANDARD_OUTPUT), RENDERERS[output_format](found)):
         click.echo(f"difference: {out}")
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.cli.commands.diff import compare_paths
 from conformance.cli.commands.store import is_store, load_store
+from conformance.cli.console import output_console
 from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
 from conformance.cli.results_io import STANDARD_OUTPUT, exit_status, load_given_or_latest, write_output
 from reports.analysis.comparison import ReportDifference
@@ -127,7 +127,7 @@ def report(
             f"--against needs --format {supported}, not {output_format}; `conformance diff` has other formats"
         )
     if view is None:
-        Console().print(render_terminal(loaded))
+        output_console().print(render_terminal(loaded))
     else:
         _write_report(view, loaded, compare_paths(against, loaded) if against is not None else None, out)
     names = {name.strip() for text in required for name in text.split(",")}
