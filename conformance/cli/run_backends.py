@@ -6,7 +6,6 @@ It is imported after the first worker has been launched, so that these imports o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 
 import click
@@ -17,12 +16,11 @@ from conformance.cli.console import output_console
 from conformance.cli.options import Verbosity
 from conformance.cli.progress import RunProgress
 from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, exit_status, merge_live_results, results_path
-from conformance.execution.expectation_cache import open_expectation_cache
+from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
-from conformance.judging.expected import compute_expected
 from reports.results import LiveResults
 from reports.views.terminal import render_terminal
 
@@ -41,13 +39,13 @@ def run_backends(
         raise IncompleteRun("no case is selected")
     problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
-    with open_expectation_cache() if options.use_caches else nullcontext(compute_expected) as expect:
+    with expectation_source(use_caches=options.use_caches) as expected:
         for number, target in enumerate(targets):
             results = LiveResults(results_path(options.out, target.name, selection.shard))
             worker = None if number else first_worker
             run = Run(
                 target.backend, cases, target.ledger(), options,
-                python=target.python, compute_expected=expect, first_worker=worker,
+                python=target.python, compute_expected=expected, first_worker=worker,
             )  # fmt: skip
             for surface, why in run.missing_requirements.items() if verbosity is not Verbosity.QUIET else ():
                 click.echo(f"{surface}: {why}", err=True)

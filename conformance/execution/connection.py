@@ -31,10 +31,12 @@ MEMORY_CHECK_INTERVAL_SECONDS = 0.1
 """Seconds between two measurements of the memory of a process."""
 MAX_STDERR_BYTES = 4000
 """Number of last bytes of standard error that are stored for error messages."""
-READ_CHUNK_BYTES = 1 << 16
-PIPE_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 16
+"""Number of bytes that are read from a pipe, or buffered before they are written to it, at a time."""
+PIPE_BUFFER_BYTES = 1 << 20
 """Buffer size of a pipe in bytes. Neither end blocks while the buffer has room."""
 ONE_THREAD_VARIABLES = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""Variables that limit OpenMP, OpenBLAS and MKL to one thread."""
 
 
 class Connection:
@@ -64,7 +66,7 @@ class Connection:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            bufsize=READ_CHUNK_BYTES,
+            bufsize=CHUNK_BYTES,
             env={
                 **os.environ,
                 **ONE_THREAD_VARIABLES,
@@ -76,7 +78,7 @@ class Connection:
         )
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):  # above the limit of this user; the default size works too
-                fcntl.fcntl(_require_pipe(stream), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+                fcntl.fcntl(_require_pipe(stream), fcntl.F_SETPIPE_SZ, PIPE_BUFFER_BYTES)
         # None is the end of either queue. SimpleQueue has no limit, so that no thread blocks while it puts a frame.
         self._inbox: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -84,6 +86,7 @@ class Connection:
         # Standard error must be read all the time: a framework that fills the pipe would block.
         self._stderr_thread = threading.Thread(target=self._read_stderr, daemon=True)
         self._stderr_thread.start()
+        # Daemon threads: an interpreter that exits on an error does not wait for a worker that hangs.
         for task in (self._read_frames, self._write_frames, self._monitor_memory):
             threading.Thread(target=task, daemon=True).start()
 
@@ -102,7 +105,7 @@ class Connection:
 
     def measure_memory(self) -> int:
         """Return the resident memory of the process in bytes."""
-        # The started process is the supervisor. Measure its child, which runs the programs.
+        # The started process is the supervisor. Measure its child, which runs the programs. It does not exist at first.
         self._worker_pid = self._worker_pid or processes.worker_pid(self.process.pid)
         self.memory_bytes = processes.resident_bytes(self._worker_pid or self.process.pid)
         return self.memory_bytes
@@ -125,6 +128,8 @@ class Connection:
 
     def _kill_processes(self) -> None:
         """Kill the worker below its supervisor, wait for the supervisor's exit, then kill the whole process group."""
+        # A supervisor that is killed first leaves descendants that have another process group and no worker variable:
+        # nothing identifies them. One whose worker dies kills them all, and needs some time for it.
         if self.process.poll() is None and processes.kill_below(self.process.pid):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(EXIT_TIMEOUT_SECONDS)
@@ -135,7 +140,7 @@ class Connection:
         try:
             status = self.process.wait(EXIT_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
-            status = 0
+            status = 0  # the process runs on, but has closed the pipe or sent an invalid frame
         self.kill()
         if self.excess_bytes:
             used, limit = _gigabytes_text(self.excess_bytes), _gigabytes_text(self.memory_limit)
@@ -159,6 +164,7 @@ class Connection:
                 self.excess_bytes = self.memory_bytes
                 break
             time.sleep(MEMORY_CHECK_INTERVAL_SECONDS)
+        # Also after an exit: a supervisor that was killed from outside has not killed the children of its worker.
         self._kill_processes()
 
     def _write_frames(self) -> None:
@@ -173,8 +179,9 @@ class Connection:
 
     def _read_frames(self) -> None:
         pipe, inbox = _require_pipe(self.process.stdout), self._inbox
-        frames = io.BufferedReader(BatchedReader(pipe.fileno(), lambda: self.read_delay), READ_CHUNK_BYTES)
+        frames = io.BufferedReader(BatchedReader(pipe.fileno(), lambda: self.read_delay), CHUNK_BYTES)
         while (frame := read_frame(frames)) is not None:
+            # The event is set after the put: a pool that wakes up must find the frame, or it waits for the next event.
             inbox.put(frame)
             self._reply_arrived.set()
         inbox.put(None)
@@ -183,7 +190,7 @@ class Connection:
 
     def _read_stderr(self) -> None:
         pipe, tail = _require_pipe(self.process.stderr), self._stderr
-        for chunk in iter(lambda: os.read(pipe.fileno(), READ_CHUNK_BYTES), b""):
+        for chunk in iter(lambda: os.read(pipe.fileno(), CHUNK_BYTES), b""):
             tail += chunk
             del tail[:-MAX_STDERR_BYTES]
         pipe.close()

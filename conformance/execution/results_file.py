@@ -137,6 +137,7 @@ class ResultsFile:
 
     def _append(self, text: str, *, wait: bool) -> None:
         assert self._stream is not None  # noqa: S101 - set by open
+        # Messages of frameworks may contain surrogates, which UTF-8 cannot encode.
         content = text.encode("utf-8", "replace")
         try:
             self._stream.write(content + b"\n")

@@ -88,6 +88,7 @@ class Worker:
         """
         if self.connection is not None:
             return self.connection
+        # None again after the setup: until then the next frame is the reply to the setup, not an outcome.
         self._launched_at = time.monotonic()
         connection = self.connection = self._standby or self._start_process()
         self._standby, self._failure_expected = None, False
@@ -144,6 +145,7 @@ class Worker:
 
     def _kill_current(self) -> None:
         """Kill the current process. A standby process remains and replaces it."""
+        # Without a connection, the next job that is sent launches a process. None is launched if no job is left.
         connection, self.connection = self.connection, None
         if connection is not None:
             connection.kill()
@@ -189,6 +191,7 @@ class Worker:
             return self.connection.has_frame or waited > self.limits.case_seconds
         if self.connection.has_frame or waited > self.limits.start_seconds:
             self._wait_for_setup(self.connection, wait=False)
+        # Also after a completed setup: the first outcome is due later, and other workers are polled meanwhile.
         return False
 
     def _fill_queue(self, sent: deque[Job], jobs: Iterator[Job], min_queued: int) -> None:
@@ -212,6 +215,7 @@ class Worker:
 
     def _run_in_new_process(self, job: Job) -> ProgramOutcome:
         """Run a job alone in a new process."""
+        # Killed afterwards, because a program that failed once may have damaged this process, too.
         self._send_job(job)
         reply = self._receive_outcome(self.limits.case_seconds)
         self._kill_current()
@@ -222,7 +226,7 @@ class Worker:
         connection, room = self.connection, self._memory_limit - self._memory_at_start
         if (
             connection is None
-            or self._launched_at is not None
+            or self._launched_at is not None  # the memory at the start is measured after the setup
             or room <= 0
             or 2 * (connection.memory_bytes - self._memory_at_start) <= room
         ):
@@ -233,6 +237,7 @@ class Worker:
     def _send_job(self, job: Job) -> None:
         connection = self.launch()
         if job.expect_failure:
+            # From the second such job on. They are the last jobs of a run: a single one needs no further process.
             if self._failure_expected and self._standby is None:
                 self._standby = self._start_process()
             self._failure_expected = True
@@ -256,6 +261,7 @@ class Worker:
             return WorkerLost(ProgramOutcome(Outcome.CRASHED, message=INVALID_REPLY_MESSAGE))
         outcome = ProgramOutcome(Outcome(header["outcome"]), tuple(arrays), header["message"], header["seconds"])
         self._pace.add_job(outcome.seconds)
+        # The worker has survived, for example a MemoryError, but its state may be damaged.
         if self.retry and outcome.kind == Outcome.CRASHED and not header["certain"]:
             self._kill_current()
             return WorkerLost(outcome)
@@ -263,6 +269,7 @@ class Worker:
 
     def _receive(self, connection: Connection, limit: float, *, wait: bool) -> Frame | WorkerLost:
         try:
+            # wait=False: a frame has arrived, or none has within the limit, which is a timeout.
             frame = connection.receive(limit if wait else 0)
         except queue.Empty:
             self._kill_current()

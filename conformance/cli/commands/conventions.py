@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from conformance import ConformanceError, IncompleteRun
+from conformance import IncompleteRun
 from conformance.adapters.api.declarations import Citation
 from conformance.catalogue import loading as catalogues
 from conformance.cli.options import CASES_OPTION, SURFACE_GLOB_OPTION
+from conformance.cli.results_io import load_results
 from conformance.judging.conventions import (
     Convention,
     SurfaceAnswer,
@@ -20,7 +21,6 @@ from conformance.judging.conventions import (
     conventions_record,
     find_conventions,
 )
-from reports.results import UnreadableResults, load_report
 from reports.views.markdown_layout import code_span, table_text
 from reports.views.template_environment import render_markdown_template
 
@@ -76,10 +76,7 @@ def conventions(
 def _observations(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, str]]:
     """Return the answers observed in results files: {(convention, surface): {case: answer}}."""
     paths = list(results)
-    try:
-        report = load_report(paths) if paths else None
-    except UnreadableResults as error:
-        raise ConformanceError(str(error)) from None
+    report = load_results(paths) if paths else None
     observed: dict[tuple[str, str], dict[str, str]] = {}
     for backend in report.backends if report else ():
         for answer in backend.conventions:

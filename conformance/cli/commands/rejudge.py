@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -13,9 +12,8 @@ from conformance.adapters.api.devices import NATIVE, Device
 from conformance.catalogue import loading
 from conformance.cli.options import CACHE_OPTION, CASES_OPTION, DEFAULT_OUTPUT_FOLDER
 from conformance.execution import rejudge
-from conformance.execution.expectation_cache import open_expectation_cache
+from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.targets import ledger_for
-from conformance.judging.expected import compute_expected
 from reports.analysis.summary import escape_control_characters
 
 MAX_SHOWN_RESULTS = 3
@@ -56,8 +54,8 @@ def _rejudge_one(path: Path, paths: tuple[Path, ...], *, cache: bool) -> bool:
     device = Device(environment.device, environment.precision)
     backend = registry.get_backend(header.backend, environment.instructions or NATIVE, device)
     cases = loading.load_catalogue(paths, level=header.level)
-    with open_expectation_cache() if cache else nullcontext(compute_expected) as expect:
-        rejudged = rejudge.rejudge_results(results, backend, cases, ledger_for(backend), expect)
+    with expectation_source(use_caches=cache) as expected:
+        rejudged = rejudge.rejudge_results(results, backend, cases, ledger_for(backend), expected)
     rejudge.replace_records(path, rejudged.records)
     click.echo(escape_control_characters(f"{path}: {_summary_text(rejudged)}"))
     return rejudged.complete

@@ -1,6 +1,7 @@
 """Pool of workers: the same outcomes in the same order as from one worker."""
 
 import sys
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -67,6 +68,16 @@ def test_pool_that_cannot_start_leaves_no_process():
     workers = new_pool(2, backend(setup="import nothing_of_this_name"))
     with pytest.raises(WorkerFailed, match="nothing_of_this_name"):
         workers.start()
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_pool_that_cannot_start_does_not_wait_for_its_other_workers(order):
+    setups = ["import nothing_of_this_name", "import time; time.sleep(30)"][order]
+    workers = WorkerPool([Worker(backend(setup=setup), sys.executable) for setup in setups])
+    start = time.monotonic()
+    with pytest.raises(WorkerFailed, match="nothing_of_this_name"):
+        workers.start()
+    assert time.monotonic() - start < 15
 
 
 def test_worker_count_depends_on_programs_and_cores():
