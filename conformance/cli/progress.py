@@ -44,6 +44,7 @@ class RunProgress:
             TimeRemainingColumn(),
         )
         shown = self.console.is_terminal and verbosity is not Verbosity.QUIET
+        # Messages are printed on the console of the bar, which moves the bar below them.
         self._bar = Progress(*columns, console=self.console, transient=True, disable=not shown)
         self._task = self._bar.add_task(name, total=None)
 
@@ -82,6 +83,7 @@ class RunProgress:
     def _print(self, text: str, style: str = "") -> None:
         shown = escape_control_characters(text)
         shown = shown if len(shown) <= MAX_PROGRESS_LINE_LENGTH else f"{shown[: MAX_PROGRESS_LINE_LENGTH - 1]}…"
+        # Text, not str: Rich would interpret brackets in messages of frameworks as markup.
         self.console.print(Text(shown, style), soft_wrap=True)
 
 

@@ -59,6 +59,7 @@ def results_files(path: Path) -> list[Path]:
 
     Raises IncompleteRun if there are none.
     """
+    # A missing file is reported when it is read. A missing default folder means that nothing has been run yet.
     if not path.is_dir() and path != DEFAULT_OUTPUT_FOLDER / "results":
         return [path]
     found = sorted(path.glob("*.jsonl")) or sorted(path.glob("results/*.jsonl"))

@@ -42,7 +42,7 @@ def run_backends(
     with expectation_source(use_caches=options.use_caches) as expected:
         for number, target in enumerate(targets):
             results = LiveResults(results_path(options.out, target.name, selection.shard))
-            worker = None if number else first_worker
+            worker = None if number else first_worker  # the workers of further backends start when their runs start
             run = Run(
                 target.backend, cases, target.ledger(), options,
                 python=target.python, compute_expected=expected, first_worker=worker,
@@ -70,6 +70,7 @@ def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int
     """Print the summary of the results, and return their exit status."""
     if not written:
         return INCOMPLETE_EXIT_STATUS
+    # Only the files of this process: the folder may contain results of other backends from earlier runs.
     results = merge_live_results(written)
     output_console().print(render_terminal(results, brief=brief))
     for one in written if not brief else ():

@@ -19,6 +19,7 @@ from reports.views import comparison_json, comparison_markdown, comparison_termi
 
 CHANGED_EXIT_STATUS = 1
 DIFFERENCE_TEXT_WIDTH = 160
+"""Width in characters of the text of a comparison in a file."""
 
 
 @click.command("diff")
@@ -72,6 +73,7 @@ def _write_difference(found: ReportDifference, output_format: str, out: Path | N
 
 
 def _render_text(found: ReportDifference) -> str:
+    # Without colors, which are escape codes in a file.
     console = Console(file=StringIO(), width=DIFFERENCE_TEXT_WIDTH, color_system=None, force_terminal=False)
     with console.capture() as captured:
         console.print(comparison_terminal.render_difference_terminal(found), soft_wrap=True)

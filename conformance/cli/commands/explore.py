@@ -29,6 +29,7 @@ from conformance.system.cache import source_digest
 from reports.results import ExplorationRecord
 
 DEFAULT_CASES = 2000
+"""Number of cases without --cases and --minutes."""
 DEFAULT_TIMEOUT_SECONDS = 30.0
 MINUTE_SECONDS = 60
 FINDINGS_EXIT_STATUS = 1
@@ -173,6 +174,7 @@ def _write_findings(name: str, evaluator: Evaluator, explorer: Explorer, out: Pa
             f"{findings.passing_candidates:,} cases differed once and passed when run again: "
             "an earlier case may have corrupted memory"
         )
+    # The results file and the page of the findings; the folder has a file for each case and script.
     for path in files[:1] + files[-1:] if findings.findings else []:
         click.echo(f"written: {path}")
     return len(findings.findings)

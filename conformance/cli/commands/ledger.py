@@ -27,6 +27,7 @@ from reports.results import BackendRun, Report, ResultRecord, Status
 LEDGER_CANDIDATE_STATUSES = frozenset({Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY})
 JUDGED_STATUSES = LEDGER_CANDIDATE_STATUSES | {Status.PASS, Status.STALE}
 MAX_OBSERVED_LENGTH = 160
+"""Maximum length in characters of an error message in the key `observed`."""
 
 
 @dataclass(frozen=True)

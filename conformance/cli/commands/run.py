@@ -174,6 +174,7 @@ def run(  # noqa: PLR0917 - click passes the options by name
     from conformance.cli.run_backends import print_summary  # noqa: PLC0415 - imported above in either case
 
     status = print_summary(written, brief=output is Verbosity.QUIET)
+    # Raised after the summary of the backends that have run. The most severe problem sets the exit status.
     if problems:
         worst = max(problems, key=lambda problem: problem.exit_status)
         raise type(worst)("\n".join(map(str, problems)))

@@ -49,6 +49,7 @@ def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tup
     selected = cases.select(level, operators, globs)
     if not selected:
         raise IncompleteRun("no case is selected")
+    # In a pipe only the ids are printed, so that other commands can read them.
     width = max(len(case.id) for case in selected)
     room = max(get_terminal_size().columns - width - 2, 20)
     for case in selected:
@@ -78,6 +79,7 @@ def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
 
 def _print_drawing(case: Case, expected: Expected) -> None:
     """Print the drawing of a case: in color on a terminal, otherwise in ASCII."""
+    # Not output_console: the layout of the grids needs a finite width.
     console = Console(highlight=False)
     no_color = not console.is_terminal or console.is_dumb_terminal or console.no_color
     ascii_only = no_color or not console.encoding.startswith("utf")

@@ -60,6 +60,7 @@ def watch_command(tonight: Path, last: Path | None, out: Path) -> None:
     Example: conformance watch build/conformance --against build/last --out build/watch
     """
     night = compare_nights(_load_night(tonight), _load_previous_night(last) if last else None, _load_history(last))
+    # seen.json is written last: a night that is interrupted before reports the same news again.
     for one in night.announcements:
         write_output(out / ISSUES_FOLDER / f"{one.key}.md", issue_text(one, _case_script))
     write_output(out / ISSUE_LIST_FILE, json.dumps([_new_issues(one) for one in night.announcements], indent=1) + "\n")
